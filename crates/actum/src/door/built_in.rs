@@ -37,14 +37,14 @@ pub(super) fn of_change<D: Disk>(
 /// Compares what an undo has staged with what the receipt of its run says was there before.
 pub(super) fn of_undo<D: Disk>(staged: &mut Staged<'_, D>) -> Result<Check> {
     let Some(run) = staged.undoes else { return Ok(unknown()) };
-    let recorded = staged.records.recorded(run)?;
+    let recorded = staged.begun.records.recorded(run)?;
     let Some((receipt, _)) = recorded.and_then(|recorded| recorded.receipt) else {
         return Ok(unknown());
     };
     let before = before(&receipt.statement.predicate.paths);
     for (path, facts) in &before {
         let wanted = facts.as_ref().map_or(Wanted::Nothing, |facts| Wanted::Content(facts.sha256));
-        if let Some(problem) = problem(&mut staged.transaction, path, &wanted)? {
+        if let Some(problem) = problem(&mut staged.begun.transaction, path, &wanted)? {
             return Ok(refused(BACK, path, problem));
         }
     }

@@ -48,7 +48,7 @@ impl<D: Disk> Observer<D> for Keeping<'_, '_> {
     fn staged(&mut self, staged: &mut Staged<'_, D>) -> Result<(), Stop> {
         let Self { places, steps, runs_something, hold, story } = self;
         story.is_begun = true;
-        let change = staged.transaction.effects();
+        let change = staged.begun.transaction.effects();
         places.check(&change)?;
         story.held = story.held.take().or_else(|| hold.as_ref().map(|hold| hold()));
         if *runs_something && story.acting.is_none() && !change.is_empty() {
@@ -74,7 +74,9 @@ impl<D: Disk> Observer<D> for Keeping<'_, '_> {
     fn cleared(&mut self, cleared: &mut Cleared<'_, D>) -> Result<(), Stop> {
         let staged = &mut cleared.staged;
         let check = match &staged.request.work {
-            Work::Apply(operations) => built_in::of_change(&mut staged.transaction, operations)?,
+            Work::Apply(operations) => {
+                built_in::of_change(&mut staged.begun.transaction, operations)?
+            }
             Work::Undo(_) | Work::Redo(_) => built_in::of_undo(staged)?,
         };
         let refusal = (!check.ok).then(|| built_in::refusal(&check));
@@ -84,7 +86,7 @@ impl<D: Disk> Observer<D> for Keeping<'_, '_> {
 
     fn verified(&mut self, verified: &mut Verified<'_, D>) -> Result<(), Stop> {
         self.story.checked(Ok(&verified.told));
-        if verified.cleared.staged.runner.is_some_and(Runner::is_stopped) {
+        if verified.cleared.staged.begun.runner.is_some_and(Runner::is_stopped) {
             return Err(Halt::interrupted().into());
         }
         self.story.join(&mut verified.cleared.staged)?;

@@ -105,9 +105,9 @@ impl Story {
     ) -> Result<(), Error> {
         let plan = agreed.as_ref().map(|agreed| agreed.approval.plan);
         let started = self.started(staged, agreed)?;
-        staged.records.append_action_started(&started)?;
+        staged.begun.records.append_action_started(&started)?;
         if let Some(plan) = plan {
-            staged.records.forget_input(plan);
+            staged.begun.records.forget_input(plan);
         }
         self.agreed = self.agreed.or(plan);
         Ok(())
@@ -129,7 +129,7 @@ impl Story {
         staged: &Staged<'_, D>,
         agreed: Option<Agreed>,
     ) -> Result<ActionStarted, Error> {
-        let records = staged.records;
+        let records = staged.begun.records;
         let home = records.keys.home().tenant(&records.tenant)?;
         self.acting = Some(home.begin(Doing::Action, self.id, self.workspace)?);
         Ok(ActionStarted {
@@ -137,7 +137,7 @@ impl Story {
             time: records.clock.now(),
             tenant: records.tenant.clone(),
             workspace: self.workspace,
-            root: staged.root.to_owned(),
+            root: staged.begun.root.to_owned(),
             id: self.id,
             action_id: self.plan.action_id.clone(),
             action_type: self.plan.action_type.clone(),

@@ -53,18 +53,27 @@ impl<'e, D: Disk> Staged<'e, D> {
 
     /// Lets the gates judge, and a person where they ask for one.
     pub(crate) fn let_pass(&mut self) -> Result<Judgement> {
-        binding::check_within(&self.transaction, &self.records.own_ledger()?, &self.policy)?;
-        let undone = self.undone.clone().filter(|_| self.transaction.restores());
+        binding::check_within(
+            &self.begun.transaction,
+            &self.begun.records.own_ledger()?,
+            &self.begun.policy,
+        )?;
+        let undone = self.undone.clone().filter(|_| self.begun.transaction.restores());
         let asked = Asked {
             request: &self.request,
             plan: self.plan,
             undoes: self.undoes,
             undone,
-            time: self.records.clock.now(),
-            tenant: &self.records.tenant,
-            place: self.place.clone(),
+            time: self.begun.records.clock.now(),
+            tenant: &self.begun.records.tenant,
+            place: self.begun.place.clone(),
         };
-        let judged = Judgement::of(&mut self.transaction, asked, &self.policy, &self.cedar)?;
+        let judged = Judgement::of(
+            &mut self.begun.transaction,
+            asked,
+            &self.begun.policy,
+            &self.begun.cedar,
+        )?;
         self.must_be_as_approved(&judged)?;
         match judged.decision.verdict {
             Verdict::Allow => Ok(judged),

@@ -19,12 +19,12 @@ impl<D: Disk> Staged<'_, D> {
     /// Where the request is a plan of the queue, it must do what was approved, whatever the gates say now.
     pub(crate) fn must_be_as_approved(&self, judged: &Judgement) -> Result<()> {
         let Some(plan) = self.request.plan else { return Ok(()) };
-        let queued = approved_plan(self.records, plan, self.workspace)?;
+        let queued = approved_plan(self.begun.records, plan, self.begun.workspace)?;
         let actor = &self.request.actor;
         if queued.is_same(judged, actor)? {
             return Ok(());
         }
-        let asked = self.records.ledger.ask({
+        let asked = self.begun.records.ledger.ask({
             let queued = queued.clone();
             move |store: &mut dyn Store| queued.bundle(store)
         });
@@ -38,7 +38,7 @@ impl<D: Disk> Staged<'_, D> {
         let bundle = judged.bundle.to_vec()?;
         let refused = PlanRefused {
             format: PlanRefused::FORMAT.to_owned(),
-            time: self.records.clock.now(),
+            time: self.begun.records.clock.now(),
             plan: self.judged_plan(&judged, &bundle)?,
         };
         let (body, blobs) = (canonical::to_vec(&refused)?, vec![bundle, judged.policy]);
@@ -52,21 +52,22 @@ impl<D: Disk> Staged<'_, D> {
     /// # Errors
     /// `Queued`, also where the same waits already; those of checks.
     pub(crate) fn approve_or_queue(&mut self, judged: Judgement) -> Result<Judgement> {
-        let keys = std::sync::Arc::clone(&self.records.keys);
+        let keys = std::sync::Arc::clone(&self.begun.records.keys);
         let asked = self
+            .begun
             .records
             .ledger
             .ask(move |store: &mut dyn Store| QueuedPlan::open(store, keys.keyring()));
         let open = asked.wait()?;
-        let now = self.records.clock.now();
+        let now = self.begun.records.clock.now();
         let mut same = Vec::new();
-        for plan in open.iter().filter(|plan| plan.row.workspace == self.workspace) {
+        for plan in open.iter().filter(|plan| plan.row.workspace == self.begun.workspace) {
             same.extend(plan.is_same(&judged, &self.request.actor)?.then_some(plan));
         }
         if let Some(approved) = same.iter().find_map(|plan| plan.approved(now)) {
             let Judgement { bundle, policy, .. } = judged;
             let bundle = bundle.with_approval(approved);
-            let decision = decide(&bundle, &self.policy, &self.cedar);
+            let decision = decide(&bundle, &self.begun.policy, &self.begun.cedar);
             let judged = Judgement { bundle, decision, policy };
             return match judged.decision.verdict {
                 Verdict::Allow => Ok(judged),
@@ -88,30 +89,30 @@ impl<D: Disk> Staged<'_, D> {
 
     /// Puts it into the queue; gives the error that says so.
     fn queue(&mut self, judged: Judgement, open: &[QueuedPlan], now: Timestamp) -> Result<Error> {
-        let home = self.records.keys.home();
+        let home = self.begun.records.keys.home();
         let waiting = open.iter().filter(|plan| plan.state(now) != PlanState::Expired);
         if waiting.clone().count() >= QUEUE_MAX {
             return Err(QueueError::Full.into());
         }
         // What an agent calls itself gives it no queue of its own.
         let is_of_one = |plan: &&QueuedPlan| {
-            plan.row.workspace == self.workspace
+            plan.row.workspace == self.begun.workspace
                 && plan.queued.plan.actor.uid == self.request.actor.uid
         };
         if waiting.filter(is_of_one).count() >= QUEUE_OF_ONE_MAX {
             return Err(QueueError::FullOfOne.into());
         }
-        self.records.forget_inputs(now)?;
+        self.begun.records.forget_inputs(now)?;
         let bundle = judged.bundle.to_vec()?;
         let plan = self.judged_plan(&judged, &bundle)?;
         let id = plan.id;
-        let earlier = self.records.ledger.ask({
+        let earlier = self.begun.records.ledger.ask({
             let plan = plan.clone();
             let files = judged.bundle.files().map(|effect| effect.path.clone()).collect();
             move |store: &mut dyn Store| queue::earlier(store, &plan, &files)
         });
         // What is shown now is what an approval under any umask carries out.
-        self.request.umask = Some(self.transaction.umask());
+        self.request.umask = Some(self.begun.transaction.umask());
         let input = self.request.to_document()?;
         let queued = PlanQueued {
             format: PlanQueued::FORMAT.to_owned(),
@@ -121,7 +122,7 @@ impl<D: Disk> Staged<'_, D> {
             input: Digest::of(&input),
             earlier: earlier.wait()?,
         };
-        let tenant = home.tenant(&self.records.tenant)?;
+        let tenant = home.tenant(&self.begun.records.tenant)?;
         tenant.keep_input(id, &input)?;
         let denied = self.denied(queued.earlier)?;
         let held = held(&judged, (id, queued.expires), false, denied);
@@ -133,29 +134,29 @@ impl<D: Disk> Staged<'_, D> {
     /// The version before, where a person denied it, and why.
     fn denied(&self, earlier: Option<RunId>) -> Result<Option<(RunId, Option<String>)>> {
         let Some(earlier) = earlier else { return Ok(None) };
-        let answer = self.records.plan(earlier)?.answer;
+        let answer = self.begun.records.plan(earlier)?.answer;
         let answered = answer.map(|answer| answer.verified.answered);
         let denied = answered.filter(|answered| answered.answer == Answer::Denied);
         Ok(denied.map(|denied| (earlier, denied.reason)))
     }
 
     fn append(&self, entry: NewEntry) -> Result<()> {
-        self.records.ledger.append(vec![entry]).wait()?;
+        self.begun.records.ledger.append(vec![entry]).wait()?;
         Ok(())
     }
 
     /// The plan, as it was judged from a bundle of these bytes.
     fn judged_plan(&self, judged: &Judgement, bundle: &[u8]) -> Result<JudgedPlan> {
         Ok(JudgedPlan {
-            id: self.transaction.run(),
-            tenant: self.records.tenant.clone(),
-            workspace: self.workspace,
-            root: self.root.to_owned(),
+            id: self.begun.transaction.run(),
+            tenant: self.begun.records.tenant.clone(),
+            workspace: self.begun.workspace,
+            root: self.begun.root.to_owned(),
             undoes: self.undoes,
             request: self.request.key.clone(),
             actor: self.request.actor.clone(),
             door: self.request.door.as_str().to_owned(),
-            label: self.transaction.label().to_owned(),
+            label: self.begun.transaction.label().to_owned(),
             bound: judged.bundle.bound()?,
             decision: judged.decision.record(bundle)?,
             engine: super::ENGINE.to_owned(),

@@ -7,7 +7,7 @@ use actum_record::receipt::{EntryRef, PathEffect, change_digest};
 use actum_workspace::disk::Disk;
 
 use crate::engine::clear::Cleared;
-use crate::engine::stage::{PartOf, Staged};
+use crate::engine::stage::{Begun, PartOf, Staged};
 use crate::engine::verify::Verified;
 use crate::error::Result;
 use crate::records::Records;
@@ -50,23 +50,8 @@ impl<'e, D: Disk> Verified<'e, D> {
     ) -> Result<Published<'e, D>> {
         let Self { cleared, commands, rollback_files, told: _ } = self;
         let Cleared { staged, bundle, policy: policy_bytes, paths, decision, approval } = cleared;
-        let Staged {
-            transaction,
-            records,
-            root,
-            place: _,
-            request,
-            plan,
-            policy: _,
-            cedar: _,
-            signer,
-            workspace,
-            undoes,
-            attempt,
-            runner: _,
-            part_of,
-            undone: _,
-        } = staged;
+        let Staged { begun, request, plan, attempt, undoes, undone: _, part_of } = staged;
+        let Begun { transaction, records, root, signer, workspace, .. } = begun;
         let (action, begins) = match part_of {
             Some(PartOf { action, begins }) => (Some(action), begins),
             None => (None, None),

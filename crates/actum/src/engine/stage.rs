@@ -39,20 +39,16 @@ pub(crate) enum Stage<'e, D: Disk> {
 /// A request whose change is computed. It holds the workspace's lock; dropping it leaves no trace.
 #[must_use = "what is staged is not cleared"]
 pub struct Staged<'e, D: Disk> {
-    pub(crate) transaction: Transaction<'e, D>,
-    pub(crate) records: &'e Records,
-    pub(crate) root: &'e str,
-    pub(crate) place: &'e Place,
+    pub(crate) begun: Begun<'e, D>,
     pub(crate) request: Request,
+    /// The digest of what is asked for.
     pub(crate) plan: Digest,
-    pub(crate) policy: Policy,
-    pub(crate) cedar: Cedar,
-    pub(crate) signer: SigningKey,
-    pub(crate) workspace: WorkspaceId,
-    pub(crate) undoes: Option<RunId>,
-    pub(crate) undone: Option<Undone>,
+    /// Which attempt at the request it is, counted from 1.
     pub(crate) attempt: u32,
-    pub(crate) runner: Option<&'e Runner>,
+    /// The run that it takes back.
+    pub(crate) undoes: Option<RunId>,
+    /// Facts about that run, where it is recorded.
+    pub(crate) undone: Option<Undone>,
     /// The action that it is a part of.
     pub(crate) part_of: Option<PartOf>,
 }
@@ -71,14 +67,18 @@ pub(crate) struct PartOf {
 pub(crate) struct Begun<'e, D: Disk> {
     /// Where the change is computed.
     pub(crate) transaction: Transaction<'e, D>,
-    records: &'e Records,
-    root: &'e str,
-    place: &'e Place,
-    policy: Policy,
-    cedar: Cedar,
-    signer: SigningKey,
-    workspace: WorkspaceId,
-    runner: Option<&'e Runner>,
+    pub(crate) records: &'e Records,
+    /// The root, for the reader of a record.
+    pub(crate) root: &'e str,
+    /// The same, as the gates are told.
+    pub(crate) place: &'e Place,
+    pub(crate) policy: Policy,
+    pub(crate) cedar: Cedar,
+    /// What will sign the receipt.
+    pub(crate) signer: SigningKey,
+    pub(crate) workspace: WorkspaceId,
+    /// What runs checks.
+    pub(crate) runner: Option<&'e Runner>,
 }
 
 impl<D: Disk> Engine<D> {
@@ -162,29 +162,12 @@ impl<'e, D: Disk> Begun<'e, D> {
     }
 
     fn staged(self, (request, plan): (Request, Digest), attempt: u32) -> Staged<'e, D> {
-        let Self { transaction, records, root, place, policy, cedar, signer, workspace, runner } =
-            self;
         let policy = match request.profile() {
-            Some(profile) => policy.guarding(profile),
-            None => policy,
+            Some(profile) => self.policy.guarding(profile),
+            None => self.policy,
         };
-        Staged {
-            transaction,
-            records,
-            root,
-            place,
-            request,
-            plan,
-            policy,
-            cedar,
-            signer,
-            workspace,
-            undoes: None,
-            undone: None,
-            attempt,
-            runner,
-            part_of: None,
-        }
+        let begun = Self { policy, ..self };
+        Staged { begun, request, plan, attempt, undoes: None, undone: None, part_of: None }
     }
 }
 
@@ -384,6 +367,6 @@ impl<'e, D: Disk> Staged<'e, D> {
 
     /// What is staged, to be looked at.
     pub fn transaction(&mut self) -> &mut Transaction<'e, D> {
-        &mut self.transaction
+        &mut self.begun.transaction
     }
 }

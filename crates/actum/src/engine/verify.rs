@@ -47,11 +47,11 @@ impl<D: Disk> Staged<'_, D> {
         if checks.is_empty() {
             return Ok(Checked::default());
         }
-        let mut runner = self.runner.ok_or(CommandError::NoRunner)?.clone();
+        let mut runner = self.begun.runner.ok_or(CommandError::NoRunner)?.clone();
         if let Some(confinement) = &self.request.commands.confinement {
             runner = runner.confined_by(confinement.clone());
         }
-        let staged = StagedView::of_change(&runner, &mut self.transaction, change)?;
+        let staged = StagedView::of_change(&runner, &mut self.begun.transaction, change)?;
         Checked::all(&runner, checks, &staged)
     }
 
@@ -61,7 +61,7 @@ impl<D: Disk> Staged<'_, D> {
     /// # Errors
     /// `Command` where nothing was given that runs commands, or it cannot be laid out; `Workspace`.
     pub fn view(&mut self) -> Result<StagedView> {
-        let runner = self.runner.ok_or(CommandError::NoRunner)?;
-        StagedView::of(runner, &mut self.transaction)
+        let runner = self.begun.runner.ok_or(CommandError::NoRunner)?;
+        StagedView::of(runner, &mut self.begun.transaction)
     }
 }
