@@ -1,5 +1,7 @@
 //! The permission bits of a file. In documents they are four octal digits.
 
+use std::fmt;
+
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -51,9 +53,15 @@ impl FileMode {
     }
 }
 
+impl fmt::Display for FileMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04o}", self.bits())
+    }
+}
+
 impl Serialize for FileMode {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{:04o}", self.bits()))
+        serializer.collect_str(self)
     }
 }
 

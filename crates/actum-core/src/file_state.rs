@@ -1,9 +1,11 @@
-//! What a file is, as far as a report or a comparison goes.
+//! What a file is, as far as a record or a comparison goes.
+
+use serde::{Deserialize, Serialize};
 
 use crate::{Digest, FileMode};
 
 /// A file, as it was or as it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileState {
     /// SHA-256 of its bytes.
     pub sha256: Digest,

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use actum_core::{Digest, FileMode, RelPath};
+use actum_core::{Digest, FileMode, FileState, RelPath};
 use git2::{Index, ObjectType, Tree};
 
 use crate::bounded::Bounded;
@@ -16,15 +16,6 @@ use crate::problem::{Dirt, Doing, GitProblem};
 use crate::repository::{Handle, Repository};
 use crate::tree::{EXECUTABLE, Entry, REGULAR};
 use crate::unfit::Unfit;
-
-/// What a file was before the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileState {
-    /// The digest of its bytes.
-    pub digest: Digest,
-    /// Its mode; git follows the owner's executable bit alone.
-    pub mode: FileMode,
-}
 
 /// A path that a run will change, and what was there before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,7 +122,7 @@ impl<'h> View<'h> {
         if let Some(conversion) = rules.converts(blob.content()) {
             return Err(unfit(Unfit::Converted(conversion)));
         }
-        if Digest::of(blob.content()) != state.digest {
+        if Digest::of(blob.content()) != state.sha256 {
             return Err(dirty(Dirt::Content));
         }
         if git_mode(state.mode) != entry.mode {

@@ -38,7 +38,7 @@ mod tree;
 mod unfit;
 
 pub use author::{Author, AuthorError};
-pub use check::{Before, Checked, FileState};
+pub use check::{Before, Checked};
 pub use commit::{Change, Committed, NewFile, Outcome};
 pub use id::{CommitId, CommitIdError};
 pub use index::{IndexOutcome, IndexProblem};

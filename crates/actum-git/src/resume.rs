@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{self, Read as _};
 
-use actum_core::{Digest, RelPath, RunId};
+use actum_core::{Digest, FileState, RelPath, RunId};
 use git2::{Commit, DiffFile, Index, Oid, Repository as Raw};
 
 use crate::bounded::Bounded;
-use crate::check::{FileState, git_mode, is_staged};
+use crate::check::{git_mode, is_staged};
 use crate::commit::Committed;
 use crate::head::Head;
 use crate::id::CommitId;
@@ -123,7 +123,7 @@ impl Left<'_> {
                 (None, None) => true,
                 (Some(new), Some(left)) => {
                     let blob = raw.bounded_blob(new.blob)?;
-                    Digest::of(blob.content()) == left.digest && new.mode == git_mode(left.mode)
+                    Digest::of(blob.content()) == left.sha256 && new.mode == git_mode(left.mode)
                 }
                 (None, Some(_)) | (Some(_), None) => false,
             };

@@ -3,11 +3,11 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 
-use actum_core::{FileMode, RelPath, RunId};
+use actum_core::{FileMode, FileState, RelPath, RunId};
 use git2::{Commit, DiffOptions, Index, MergeOptions, ObjectType, Oid, Repository as Raw};
 
 use crate::bounded::Bounded;
-use crate::check::{Before, Checked, FileState};
+use crate::check::{Before, Checked};
 use crate::commit::{Change, NewFile};
 use crate::head::Head;
 use crate::id::CommitId;

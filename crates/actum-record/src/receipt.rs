@@ -2,7 +2,7 @@
 
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::path_name::PathName;
-use actum_core::{Digest, RelPath, RiskTier, RunId, Status, Timestamp};
+use actum_core::{Digest, FileState, RelPath, RiskTier, RunId, Status, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::command::{CommandRecord, SandboxRecord};
@@ -118,9 +118,9 @@ pub struct PathEffect {
     /// Lines added; 0 for what has none.
     pub added: u64,
     /// The file after.
-    pub after: Option<FileFacts>,
+    pub after: Option<FileState>,
     /// The file before.
-    pub before: Option<FileFacts>,
+    pub before: Option<FileState>,
     /// What happens to it.
     pub effect: EffectKind,
     /// Where a renamed file was.
@@ -187,17 +187,6 @@ impl EffectKind {
             Self::DirectoryRemoved => "directory_removed",
         }
     }
-}
-
-/// What is recorded of a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileFacts {
-    /// Its permission bits, in octal.
-    pub mode: String,
-    /// SHA-256 of its bytes.
-    pub sha256: Digest,
-    /// Its size in bytes.
-    pub size: u64,
 }
 
 /// The decision of the gates.

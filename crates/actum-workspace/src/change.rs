@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use actum_core::path_name::PathName;
-use actum_core::{Digest, FileMode, RelPath};
-use actum_record::receipt::{EffectKind, FileFacts, PathEffect};
+use actum_core::{Digest, FileMode, FileState, RelPath};
+use actum_record::receipt::{EffectKind, PathEffect};
 
 use crate::journal::record::{Attributes, Image};
 
@@ -78,8 +78,8 @@ pub struct Modes {
 }
 
 /// What is recorded of a file.
-pub(crate) fn facts(digest: Digest, size: u64, attributes: &Attributes) -> FileFacts {
-    FileFacts { sha256: digest, size, mode: format!("{:04o}", attributes.mode.bits()) }
+pub(crate) fn facts(digest: Digest, size: u64, attributes: &Attributes) -> FileState {
+    FileState { sha256: digest, size, mode: attributes.mode }
 }
 
 impl ChangeKind {
@@ -148,7 +148,7 @@ impl<'a> Held<'a> {
 
 impl Change {
     /// The same for a record that outlives the workspace.
-    pub(crate) fn effect(&self, before: Option<FileFacts>, after: Option<FileFacts>) -> PathEffect {
+    pub(crate) fn effect(&self, before: Option<FileState>, after: Option<FileState>) -> PathEffect {
         let from = match &self.kind {
             ChangeKind::Renamed { from } => Some(PathName(from.clone())),
             ChangeKind::Created

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use actum_access::{AccessPolicies, Cedar};
 use actum_core::path_name::PathName;
-use actum_core::{Digest, RelPath};
+use actum_core::{Digest, FileMode, FileState, RelPath};
 use actum_gate::credential::scan;
 use actum_gate::{AccessText, Bundle, Case, Policy, PolicyFile, Verdict, decide};
-use actum_record::receipt::{EffectKind, FileFacts, PathEffect};
+use actum_record::receipt::{EffectKind, PathEffect};
 
 use super::format::{over, ratio};
 use super::machine::Machine;
@@ -162,7 +162,7 @@ fn content(file: usize) -> Vec<u8> {
 }
 
 fn case() -> Result<Case, Failure> {
-    let facts = || FileFacts { sha256: Digest::of(b""), size: 10_240, mode: "0644".to_owned() };
+    let facts = || FileState { sha256: Digest::of(b""), size: 10_240, mode: FileMode::REGULAR };
     let effect = |file: usize| -> Result<PathEffect, Failure> {
         Ok(PathEffect {
             path: PathName(RelPath::new(format!("crates/part-{}/src/file_{file}.rs", file % 7))?),

@@ -1,7 +1,9 @@
 //! Fixed keys, and receipts, logs and checkpoints that are made with them: the same bytes always.
 
 use actum_core::path_name::PathName;
-use actum_core::{Budget, Digest, RelPath, Scope, Status, Timestamp, canonical};
+use actum_core::{
+    Budget, Digest, FileMode, FileState, RelPath, Scope, Status, Timestamp, canonical,
+};
 use actum_gate::{Approved, Bundle, Case, NoAccess, Policy, ReceiptBundle, decide};
 use actum_record::checkpoint::Checkpoint;
 use actum_record::dsse::Envelope;
@@ -12,8 +14,8 @@ use actum_record::ledger::{
 use actum_record::merkle::{self, Frontier, Node, leaf_hash};
 use actum_record::note::{Note, NoteKey};
 use actum_record::receipt::{
-    DecisionRecord, EffectKind, EntryRef, FileFacts, GateRecord, PAYLOAD_TYPE, PathEffect,
-    Rollback, RunResult, SettledBy, Statement, change_digest,
+    DecisionRecord, EffectKind, EntryRef, GateRecord, PAYLOAD_TYPE, PathEffect, Rollback,
+    RunResult, SettledBy, Statement, change_digest,
 };
 use actum_record::signer::{KeyId, KeyRole, PublicKey, SignError, Signature, Signer};
 use ed25519_dalek::{Signer as _, SigningKey};
@@ -88,9 +90,9 @@ pub fn path(bytes: impl AsRef<[u8]>) -> PathName {
     PathName(RelPath::new(bytes).unwrap())
 }
 
-fn facts(content: &[u8]) -> FileFacts {
+fn facts(content: &[u8]) -> FileState {
     let size = content.len() as u64;
-    FileFacts { sha256: Digest::of(content), size, mode: "644".to_owned() }
+    FileState { sha256: Digest::of(content), size, mode: FileMode::REGULAR }
 }
 
 fn effect(name: &str, kind: EffectKind, before: Option<&[u8]>, after: Option<&[u8]>) -> PathEffect {

@@ -6,10 +6,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use actum_core::{Digest, FileMode, RelPath, RunId, Timestamp};
+use actum_core::{Digest, FileMode, FileState, RelPath, RunId, Timestamp};
 use actum_git::{
-    Author, Before, Change, Checked, CommitId, Committed, FileState, GitProblem, IndexOutcome,
-    Message, NewFile, Outcome, Repository, Revert, RunNote,
+    Author, Before, Change, Checked, CommitId, Committed, GitProblem, IndexOutcome, Message,
+    NewFile, Outcome, Repository, Revert, RunNote,
 };
 
 /// The run whose commits the tests make.
@@ -140,8 +140,8 @@ impl Repo {
     pub fn state(&self, path: &RelPath) -> Option<FileState> {
         let place = self.root.join(std::ffi::OsStr::from_bytes(path.as_bytes()));
         let found = fs::symlink_metadata(&place).ok().filter(fs::Metadata::is_file)?;
-        let digest = Digest::of(&fs::read(&place).unwrap());
-        Some(FileState { digest, mode: FileMode::new(found.permissions().mode()) })
+        let (sha256, size) = (Digest::of(&fs::read(&place).unwrap()), found.len());
+        Some(FileState { sha256, size, mode: FileMode::new(found.permissions().mode()) })
     }
 
     pub fn before(&self, paths: &[&str]) -> Vec<Before> {

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use actum_core::{Digest, FileMode, RelPath, RunId};
-use actum_git::{Committed, FileState, IndexOutcome, IndexProblem, Left, Resumed};
+use actum_core::{Digest, FileMode, FileState, RelPath, RunId};
+use actum_git::{Committed, IndexOutcome, IndexProblem, Left, Resumed};
 
 use crate::repo::{Repo, rel, run, undo};
 
@@ -39,7 +39,8 @@ fn has_litter(repo: &Repo) -> bool {
 /// What the run left.
 fn left() -> Vec<(RelPath, Option<FileState>)> {
     let file = |bytes: &[u8], executable| FileState {
-        digest: Digest::of(bytes),
+        sha256: Digest::of(bytes),
+        size: bytes.len() as u64,
         mode: FileMode::REGULAR.with_executable(executable),
     };
     vec![

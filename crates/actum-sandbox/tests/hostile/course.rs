@@ -156,7 +156,7 @@ fn bare(attack: &Attack, facts: &Facts) -> Ran {
         .spawn()
         .unwrap();
     // What beats need not end.
-    let patience = if attack.effect == Effect::Beats { 400 } else { 20_000 };
+    let patience = if attack.effect == Effect::Beats { 400 } else { 60_000 };
     let begun = Instant::now();
     while child.try_wait().unwrap().is_none() {
         if begun.elapsed() > Duration::from_millis(patience) {
@@ -285,10 +285,20 @@ pub(crate) fn kill_supervisor(
     let beat = facts.workspace.join("beat");
     let begun = Instant::now();
     let has_begun = || beat.exists() || begun.elapsed() > BEGINS_WITHIN;
-    let stopped = (attack.course == Course::SupervisorKilledEarly)
-        .then(|| stop_keeper(child.id() as i32, in_namespaces, &has_begun));
+    let mut stopped = None;
     while !has_begun() {
-        std::thread::sleep(Duration::from_millis(5));
+        if attack.course == Course::SupervisorKilledEarly {
+            // What was stopped may be the keeper of a probe, after which the command would be started.
+            if let Some(keeper) = stopped.take() {
+                crate::act::calls::kill(keeper, libc::SIGCONT);
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            stopped = stop_keeper(child.id() as i32, in_namespaces, &has_begun);
+        }
+        let stopped_at = Instant::now();
+        while !has_begun() && stopped_at.elapsed() < Duration::from_secs(2) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
     if attack.course == Course::SupervisorKilled {
         // It has heard of the start by then.
@@ -296,7 +306,7 @@ pub(crate) fn kill_supervisor(
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    if let Some(Some(keeper)) = stopped {
+    if let Some(keeper) = stopped {
         crate::act::calls::kill(keeper, libc::SIGCONT);
     }
     let began = if beat.exists() { BEGUN } else { "" };

@@ -1,23 +1,20 @@
 //! What an operator signs.
 
 use actum_core::path_name::PathName;
-use actum_core::{Digest, RelPath, Timestamp, canonical};
+use actum_core::{Digest, FileMode, FileState, RelPath, Timestamp, canonical};
 use actum_record::dsse::Envelope;
 use actum_record::keyring::{KeyEntry, Keyring};
 use actum_record::ledger::{Actor, Isolation, TenantId, WorkspaceId};
-use actum_record::receipt::{EffectKind, FileFacts, PathEffect};
+use actum_record::receipt::{EffectKind, PathEffect};
 use actum_record::signer::{KeyRole, PublicKey, SignError, Signature, Signer};
 use actum_task::{
     ApprovalSubject, ErrorCode, TaskApproval, TaskApprovalError, verify_task_approval,
 };
 use ed25519_dalek::{Signer as _, SigningKey};
 
-fn effect(path: &str, mode: &str) -> PathEffect {
-    let facts = |bytes: &[u8]| FileFacts {
-        mode: mode.to_owned(),
-        sha256: Digest::of(bytes),
-        size: bytes.len() as u64,
-    };
+fn effect(path: &str, mode: FileMode) -> PathEffect {
+    let facts =
+        |bytes: &[u8]| FileState { mode, sha256: Digest::of(bytes), size: bytes.len() as u64 };
     PathEffect {
         added: 1,
         after: Some(facts(b"new\n")),
@@ -39,7 +36,7 @@ fn approval() -> TaskApproval {
         task: "task-7".parse().unwrap(),
         plan: Digest::of(b"plan"),
         config: Digest::of(b"config"),
-        change: vec![effect("a.txt", "0644")],
+        change: vec![effect("a.txt", FileMode::REGULAR)],
         umask: 0o022,
         reason: None,
         by: Actor { agent: None, uid: 7, user: "an operator".to_owned() },
@@ -102,9 +99,14 @@ fn an_approval_counts_for_what_it_names_and_until_it_expires() {
 #[test]
 fn an_approval_covers_the_change_that_was_shown_alone() {
     let approval = approval();
-    assert!(approval.covers(&[effect("a.txt", "0644")]));
-    let more = vec![effect("a.txt", "0644"), effect("b.txt", "0644")];
-    for other in [Vec::new(), vec![effect("a.txt", "0600")], vec![effect("b.txt", "0644")], more] {
+    assert!(approval.covers(&[effect("a.txt", FileMode::REGULAR)]));
+    let more = vec![effect("a.txt", FileMode::REGULAR), effect("b.txt", FileMode::REGULAR)];
+    for other in [
+        Vec::new(),
+        vec![effect("a.txt", FileMode::PRIVATE)],
+        vec![effect("b.txt", FileMode::REGULAR)],
+        more,
+    ] {
         assert!(!approval.covers(&other), "{other:?}");
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use actum_action::Check;
-use actum_core::{Digest, RelPath};
+use actum_core::{Digest, FileState, RelPath};
 use actum_edit::Operation;
-use actum_record::receipt::{EffectKind, FileFacts, PathEffect};
+use actum_record::receipt::{EffectKind, PathEffect};
 use actum_workspace::Transaction;
 use actum_workspace::disk::Disk;
 
@@ -52,16 +52,16 @@ pub(super) fn of_undo<D: Disk>(staged: &mut Staged<'_, D>) -> Result<Check> {
 }
 
 /// What files were where a run changed them; nothing where it made them.
-fn before(paths: &[PathEffect]) -> BTreeMap<RelPath, Option<FileFacts>> {
+fn before(paths: &[PathEffect]) -> BTreeMap<RelPath, Option<FileState>> {
     let mut before = BTreeMap::new();
     for effect in paths.iter().filter(|effect| effect.effect.is_of_file()) {
         match (effect.effect, &effect.from) {
             (EffectKind::Renamed, Some(from)) => {
-                before.insert(from.0.clone(), effect.before.clone());
+                before.insert(from.0.clone(), effect.before);
                 before.entry(effect.path.0.clone()).or_insert(None);
             }
             _ => {
-                before.insert(effect.path.0.clone(), effect.before.clone());
+                before.insert(effect.path.0.clone(), effect.before);
             }
         }
     }

@@ -9,8 +9,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use actum_core::path_name::PathName;
-use actum_core::{Digest, Hasher};
-use actum_record::receipt::{EffectKind, FileFacts, PathEffect};
+use actum_core::{Digest, FileState, Hasher};
+use actum_record::receipt::{EffectKind, PathEffect};
 use actum_sandbox::{Change, Layer, LayerError, Node};
 
 use super::error::{Difference, PluginError};
@@ -87,7 +87,10 @@ fn sides(
 ) -> (BTreeMap<PathBuf, State>, BTreeMap<PathBuf, State>) {
     let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
     let place = |name: &PathName| PathBuf::from(OsStr::from_bytes(name.0.as_bytes()));
-    let file = |facts: &Option<FileFacts>| facts.as_ref().map_or(State::Absent, of_facts);
+    let file = |state: &Option<FileState>| match state {
+        Some(state) => State::File { mode: state.mode.bits(), digest: state.sha256 },
+        None => State::Absent,
+    };
     for effect in change {
         let path = place(&effect.path);
         let (was, is) = match effect.effect {
@@ -113,13 +116,6 @@ fn sides(
         after.insert(path, is);
     }
     (before, after)
-}
-
-fn of_facts(facts: &FileFacts) -> State {
-    match u32::from_str_radix(&facts.mode, 8) {
-        Ok(mode) => State::File { mode, digest: facts.sha256 },
-        Err(_) => State::Other,
-    }
 }
 
 /// The directory that is at a path of the workspace now, which no transaction has changed yet.

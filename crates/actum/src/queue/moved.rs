@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use actum_core::FileState;
 use actum_core::path_name::PathName;
 use actum_record::ledger::Bound;
-use actum_record::receipt::{FileFacts, PathEffect};
+use actum_record::receipt::PathEffect;
 
 /// How many are told of.
 const TOLD_MAX: usize = 5;
@@ -28,18 +29,18 @@ pub enum Moved {
         /// Which.
         path: PathName,
         /// What it was.
-        was: Option<FileFacts>,
+        was: Option<FileState>,
         /// What it is.
-        is: Option<FileFacts>,
+        is: Option<FileState>,
     },
     /// What would become of a file.
     Effect {
         /// Which.
         path: PathName,
         /// State that it was to get.
-        was: Option<FileFacts>,
+        was: Option<FileState>,
         /// State that it would get now.
-        is: Option<FileFacts>,
+        is: Option<FileState>,
     },
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use actum_core::plain_id::PlainId;
 use actum_core::{FileMode, FileState, RelPath};
-use actum_record::receipt::{EffectKind, FileFacts, PathEffect};
+use actum_record::receipt::{EffectKind, PathEffect};
 use actum_task::report::{Checkpoint, DirectoryChange, FileChange, Rollback, RollbackError};
 
 /// What takes back a change that does this to paths. `id` gives a new id at each call.
@@ -51,7 +51,7 @@ pub(super) fn of(
 /// A change of a file as it is told.
 fn told(effect: &PathEffect) -> Option<(RelPath, FileChange)> {
     let path = effect.path.0.clone();
-    Some(match (&effect.from, state(&effect.before), state(&effect.after)) {
+    Some(match (&effect.from, effect.before, effect.after) {
         (Some(from), Some(kept), Some(left)) => {
             (from.0.clone(), FileChange::Renamed { to: path, kept, left })
         }
@@ -68,10 +68,10 @@ pub(super) fn apart(effects: &[PathEffect]) -> Vec<(RelPath, FileChange)> {
     for effect in effects.iter().filter(|effect| effect.effect.is_of_file()) {
         // A path can be in two effects: a file that went away from it, and another that came there.
         let from = effect.from.as_ref().unwrap_or(&effect.path);
-        if let Some(before) = state(&effect.before) {
+        if let Some(before) = effect.before {
             sides.entry(&from.0).or_default().0 = Some(before);
         }
-        if let Some(after) = state(&effect.after) {
+        if let Some(after) = effect.after {
             sides.entry(&effect.path.0).or_default().1 = Some(after);
         }
     }
@@ -85,11 +85,4 @@ pub(super) fn apart(effects: &[PathEffect]) -> Vec<(RelPath, FileChange)> {
         Some((path.clone(), change))
     };
     sides.into_iter().filter_map(change).collect()
-}
-
-/// A file as an effect tells of it.
-pub(super) fn state(facts: &Option<FileFacts>) -> Option<FileState> {
-    let FileFacts { sha256, size, mode } = facts.as_ref()?;
-    let mode = FileMode::new(u32::from_str_radix(mode, 8).ok()?);
-    Some(FileState { sha256: *sha256, size: *size, mode })
 }

@@ -89,11 +89,9 @@ impl Committing {
         }
         let effects = &acted.effects;
         let looked = Repository::open(root).and_then(|repository| {
-            let before = checkpoint::apart(effects).into_iter().map(|(path, change)| {
-                let state = kept(&change)
-                    .map(|state| actum_git::FileState { digest: state.sha256, mode: state.mode });
-                Before { path, state }
-            });
+            let before = checkpoint::apart(effects)
+                .into_iter()
+                .map(|(path, change)| Before { path, state: kept(&change) });
             let checked = repository.check(&before.collect::<Vec<_>>())?;
             Ok((repository, checked))
         });
@@ -185,12 +183,8 @@ pub(super) fn reverting_run(
 }
 
 /// Lists the files of a change as it left them.
-fn left_files(effects: &[PathEffect]) -> Vec<(RelPath, Option<actum_git::FileState>)> {
-    let files = checkpoint::apart(effects).into_iter().map(|(path, change)| {
-        let left = left(&change);
-        let left = left.map(|it| actum_git::FileState { digest: it.sha256, mode: it.mode });
-        (path, left)
-    });
+fn left_files(effects: &[PathEffect]) -> Vec<(RelPath, Option<FileState>)> {
+    let files = checkpoint::apart(effects).into_iter().map(|(path, change)| (path, left(&change)));
     files.collect()
 }
 
@@ -288,7 +282,7 @@ fn operations(
         (None, Some(now)) => {
             vec![Operation::Delete {
                 path,
-                expected: Some(now.digest),
+                expected: Some(now.sha256),
                 parents: EmptyParents::Remove,
             }]
         }
@@ -300,7 +294,7 @@ fn operations(
             vec![Operation::Create { path, content: to.bytes.clone(), mode }]
         }
         (Some(to), Some(now)) => {
-            let (content, expected) = (to.bytes.clone(), Some(now.digest));
+            let (content, expected) = (to.bytes.clone(), Some(now.sha256));
             // Where nobody gave it another mode since.
             let is_left = change.and_then(left).is_some_and(|left| left.mode == now.mode);
             let before = before.filter(|mode| is_left && is_executable(*mode) == to.executable);
@@ -316,10 +310,10 @@ fn operations(
     }
 }
 
-fn state(outputs: &Outputs, path: &RelPath) -> Option<actum_git::FileState> {
+fn state(outputs: &Outputs, path: &RelPath) -> Option<FileState> {
     let stat = outputs.stat(path).ok()??;
     let bytes = outputs.read(path, FILE_BYTES_MAX).ok()??;
-    Some(actum_git::FileState { digest: Digest::of(&bytes), mode: stat.mode })
+    Some(FileState { sha256: Digest::of(&bytes), size: stat.size, mode: stat.mode })
 }
 
 fn change(content: &(RelPath, Option<(Vec<u8>, FileMode)>)) -> Change<'_> {

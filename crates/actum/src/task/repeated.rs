@@ -13,7 +13,6 @@ use actum_task::report::{
 use actum_workspace::{ErrorKind, View};
 use serde::{Deserialize, Serialize};
 
-use super::checkpoint;
 use super::git::reverting_run;
 use super::input::Task;
 use super::outputs::{OutputError, Outputs, ReportDirectory};
@@ -201,7 +200,7 @@ fn is_as_before(outputs: &Outputs, effects: &[PathEffect]) -> bool {
     effects.iter().filter(|effect| effect.effect.is_of_file()).all(|effect| {
         let was_at = effect.from.as_ref().unwrap_or(&effect.path);
         let is_gone = |path| matches!(outputs.stat(path), Ok(None));
-        let is_back = match checkpoint::state(&effect.before) {
+        let is_back = match effect.before {
             None => is_gone(&was_at.0),
             Some(before) => {
                 let stat = outputs.stat(&was_at.0);

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use actum::{Moved, PlanState, PolicyInForce, QueuedPlan, Request};
 use actum_core::path::{Harmless, Quoted};
-use actum_core::{Digest, Timestamp};
+use actum_core::{Digest, FileMode, FileState, Timestamp};
 use actum_gate::Verdict;
 use actum_gate::decision::{APPROVAL, Bundle};
 use actum_record::ledger::PlanAnswered;
-use actum_record::receipt::{FileFacts, GateRecord, PathEffect};
+use actum_record::receipt::{GateRecord, PathEffect};
 use actum_workspace::path_change::PathChange;
 use actum_workspace::{ErrorKind, Workspace};
 use serde::Serialize;
@@ -308,13 +308,13 @@ fn write_effect(out: &mut dyn Write, effect: &PathEffect) -> io::Result<()> {
 /// Names the permissions of a file where they change or are none of those that are expected.
 fn write_mode(
     out: &mut dyn Write,
-    before: Option<&FileFacts>,
-    after: Option<&FileFacts>,
+    before: Option<&FileState>,
+    after: Option<&FileState>,
 ) -> io::Result<()> {
     let Some(after) = after else { return Ok(()) };
     match before.filter(|before| before.mode != after.mode) {
         Some(before) => write!(out, "  mode {} -> {}", before.mode, after.mode),
-        None if ["0644", "0755"].contains(&after.mode.as_str()) => Ok(()),
+        None if [FileMode::REGULAR, FileMode::EXECUTABLE].contains(&after.mode) => Ok(()),
         None => write!(out, "  mode {}", after.mode),
     }
 }

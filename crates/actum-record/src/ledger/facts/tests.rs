@@ -3,14 +3,15 @@
 use actum_core::RiskTier;
 use actum_core::canonical;
 use actum_core::path_name::PathName;
+use actum_core::{FileMode, FileState};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::ledger::{Actor, Approval, Bound, Isolation, JudgedPlan, TenantId};
 use crate::receipt::{
-    DecisionRecord, EffectKind, FileFacts, GateRecord, PathEffect, Rollback, RollbackFiles,
-    RunResult, SettledBy, Statement,
+    DecisionRecord, EffectKind, GateRecord, PathEffect, Rollback, RollbackFiles, RunResult,
+    SettledBy, Statement,
 };
 use crate::signer::{KeyId, KeyRole, PublicKey};
 
@@ -99,7 +100,7 @@ fn approval(number: u64) -> Approval {
 
 fn result(number: u64) -> RunResult {
     let intent = started(number);
-    let facts = || FileFacts { sha256: Digest::of(b"file"), size: 12, mode: "644".to_owned() };
+    let facts = || FileState { sha256: Digest::of(b"file"), size: 12, mode: FileMode::REGULAR };
     let effect = |name: &str| PathEffect {
         path: PathName(actum_core::RelPath::new(name.as_bytes()).unwrap()),
         effect: EffectKind::Modified,
