@@ -158,7 +158,7 @@ fn a_decision_is_the_same_when_it_is_made_again() {
 #[test]
 fn the_digest_of_a_decision_is_the_one_that_was_recorded() {
     let (_, record) = recorded(&bundle());
-    let digest = "915155f333eb36eec09ba0d0d5df13248b48466fe3aec8a4f2aaa64107e9e2c3";
+    let digest = "2fff3bfd4b7bf1ec15f547cc19c6f5c4c7512d1d0a76e90e6f020da639a8ba7e";
     assert_eq!(record.digest.to_string(), digest);
 }
 
