@@ -21,6 +21,8 @@ use std::error::Error;
 use std::fs::{File, TryLockError, create_dir_all, remove_dir_all};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::{Outcome, packages};
@@ -47,6 +49,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     let mut extra = Extra::default();
     let rows = rows(options, &directory, &scratch, &mut extra);
     remove_dir_all(&scratch)?;
+    let rows = rows?;
 
     print!("{}{}{}", table::table(&rows), table::legend(&rows), judged::told(&rows));
     print!("{}{}", extra.structured.told(), extra.plans.told());
@@ -79,24 +82,57 @@ struct Extra {
     plans: plans::Tried,
 }
 
+impl Extra {
+    fn add(&mut self, other: Self) {
+        self.structured.add_all(other.structured);
+        self.plans.add_all(other.plans);
+    }
+}
+
+/// Tries the pairs, as many at a time as there are processors. The rows are in the order of the catalogue.
 fn rows(
     options: &Options,
     directory: &Path,
     scratch: &Path,
     extra: &mut Extra,
-) -> Vec<Row<'static>> {
+) -> Result<Vec<Row<'static>>, Failure> {
     let cache = Cache::new(directory.join("cache"), scratch.to_owned(), options.network());
     let begun = Instant::now();
     if options.is_whole() {
         edit_documents(&cache, &mut extra.structured);
     }
-    let selected = PAIRS.iter().filter(|pair| options.selects(pair));
-    let row = |pair| {
-        eprintln!("[{:>3} s] {pair}", begun.elapsed().as_secs());
-        let result = findings(pair, &cache, &scratch.join("pair"), extra);
-        Row { pair, result: result.map_err(|failure| failure.to_string()) }
+    let cache = Mutex::new(cache);
+    let selected = PAIRS.iter().filter(|pair| options.selects(pair)).enumerate();
+    let waiting = Mutex::new(selected);
+    let try_all = |place: &Path| {
+        let (mut rows, mut extra) = (Vec::new(), Extra::default());
+        loop {
+            let next = lock_in(&waiting).next();
+            let Some((number, pair)) = next else { return (rows, extra) };
+            eprintln!("[{:>3} s] {pair}", begun.elapsed().as_secs());
+            let result = findings(pair, &cache, place, &mut extra);
+            rows.push((number, Row { pair, result: result.map_err(|it| it.to_string()) }));
+        }
     };
-    selected.map(row).collect()
+    let mut rows = thread::scope(|scope| -> Result<Vec<_>, Failure> {
+        let places = (0..thread::available_parallelism()?.get())
+            .map(|worker| scratch.join(format!("pair{worker}")));
+        let workers: Vec<_> = places.map(|place| scope.spawn(move || try_all(&place))).collect();
+        let mut all = Vec::new();
+        for worker in workers {
+            let (rows, tried) = worker.join().map_err(|_| "a thread panicked")?;
+            all.extend(rows);
+            extra.add(tried);
+        }
+        Ok(all)
+    })?;
+    rows.sort_by_key(|(number, _)| *number);
+    Ok(rows.into_iter().map(|(_, row)| row).collect())
+}
+
+/// Locks; who panicked with the lock has ended the whole.
+fn lock_in<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn edit_documents(cache: &Cache, tried: &mut structured::Tried) {
@@ -111,12 +147,12 @@ fn edit_documents(cache: &Cache, tried: &mut structured::Tried) {
 
 fn findings(
     pair: &Pair,
-    cache: &Cache,
+    cache: &Mutex<Cache>,
     place: &Path,
     extra: &mut Extra,
 ) -> Result<Findings, Failure> {
-    let (old, old_out) = cache.get(pair.kind, pair.name, pair.old)?;
-    let (new, new_out) = cache.get(pair.kind, pair.name, pair.new)?;
+    let (old, old_out) = lock_in(cache).get(pair.kind, pair.name, pair.old)?;
+    let (new, new_out) = lock_in(cache).get(pair.kind, pair.name, pair.new)?;
     let name = pair.to_string();
     extra.structured.add(&name, &old);
     extra.structured.add(&name, &new);

@@ -42,6 +42,14 @@ impl Tried {
         }
     }
 
+    /// Takes in what another thread tried.
+    pub(super) fn add_all(&mut self, other: Self) {
+        let Self { plans, done, problems } = other;
+        self.plans += plans;
+        self.done += done;
+        self.problems.extend(problems);
+    }
+
     pub(super) fn problems(&self) -> &[String] {
         &self.problems
     }

@@ -47,6 +47,15 @@ impl Tried {
         }
     }
 
+    /// Takes in what another thread tried.
+    pub(super) fn add_all(&mut self, other: Self) {
+        let Self { json_files, yaml_files, edits, problems } = other;
+        self.json_files += json_files;
+        self.yaml_files += yaml_files;
+        self.edits += edits;
+        self.problems.extend(problems);
+    }
+
     /// What was tried, on a line.
     pub(super) fn told(&self) -> String {
         let Self { json_files, yaml_files, edits, problems } = self;
