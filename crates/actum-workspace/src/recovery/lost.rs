@@ -162,8 +162,9 @@ impl<D: Disk> Lost<'_, D> {
         let doing = || "save a displaced file".to_owned();
         let mut displaced = Vec::new();
         let Some(entry) = intent.entries.get(index) else { return Ok(displaced) };
+        let staged = stage_name(intent.run, index);
         for (name, word) in [
-            (stage_name(intent.run, index), "displaced"),
+            (staged.clone(), "displaced"),
             (gone_name(intent.run, index), "removed"),
             (exchanged_name(intent.run, index), "exchanged"),
         ] {
@@ -171,7 +172,8 @@ impl<D: Disk> Lost<'_, D> {
                 continue;
             };
             let is_ours = match found.kind {
-                Kind::Directory => entry.post.is_directory(),
+                // Only this name is that of a directory that the run made.
+                Kind::Directory => name == staged && entry.post.is_directory(),
                 Kind::File => self.is_known(&name, entry)?,
                 Kind::Symlink | Kind::Special => false,
             };

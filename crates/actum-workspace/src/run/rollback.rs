@@ -63,7 +63,7 @@ pub(crate) fn roll_back<D: Disk>(
             Step::Place => back.take_away(),
             Step::SetAttributes => back.restore_attributes(),
         };
-        match verdict {
+        match verdict.and_then(|verdict| back.or_foreign_exchanged(verdict)) {
             Ok(Verdict::Before) => {}
             Ok(Verdict::Foreign) => left.foreign.push(index),
             Err(error) => match error.refusal() {
@@ -144,17 +144,19 @@ impl<D: Disk> RollBack<'_, D> {
         }
     }
 
-    /// Whether the run or a killed rollback displaced work of another program: anything but a file with the content from
-    /// before or after the run.
-    fn has_displaced_foreign(&self) -> Result<bool> {
-        for name in [stage_name, exchanged_name].map(|name| name(self.intent.run, self.index)) {
-            if let Some(found) = self.at_stage(&name)?
-                && !self.is_known(&name, &found)?
-            {
-                return Ok(true);
-            }
+    /// Whether a staged name refers to work of another program, which the run or a killed rollback displaced: anything but
+    /// a file with the content from before or after the run.
+    fn is_foreign(&self, name: &[u8]) -> Result<bool> {
+        match self.at_stage(name)? {
+            Some(found) => Ok(!self.is_known(name, &found)?),
+            None => Ok(false),
         }
-        Ok(false)
+    }
+
+    /// The verdict; `Foreign` where a killed rollback had exchanged work of another program and not given it back.
+    fn or_foreign_exchanged(&self, verdict: Verdict) -> Result<Verdict> {
+        let is_foreign = self.is_foreign(&exchanged_name(self.intent.run, self.index))?;
+        Ok(if is_foreign { Verdict::Foreign } else { verdict })
     }
 
     fn exchange_back(&self) -> Result<Verdict> {
@@ -175,7 +177,7 @@ impl<D: Disk> RollBack<'_, D> {
             None => false,
         };
         if !ours {
-            let is_as_before = self.is_before(&parent, pre)? && !self.has_displaced_foreign()?;
+            let is_as_before = self.is_before(&parent, pre)? && !self.is_foreign(&staged)?;
             return Ok(if is_as_before { Verdict::Before } else { Verdict::Foreign });
         }
         if self.at_stage(&staged)?.is_none() {
@@ -211,7 +213,6 @@ impl<D: Disk> RollBack<'_, D> {
         let Some(bytes) = images.bytes(self.intent, self.index, Side::Pre, None)? else {
             return Ok(Verdict::Foreign);
         };
-        let post = self.entry.post.file();
         // A separate name marks the file from the exchange on, when it is the displaced one.
         let built = [stage_name(self.intent.run, self.index), b".back".to_vec()].concat();
         let name = exchanged_name(self.intent.run, self.index);
@@ -228,7 +229,9 @@ impl<D: Disk> RollBack<'_, D> {
         set_attributes(disk, &file, &pre.attributes)
             .map_err(|error| self.attribute_error(error))?;
         disk.sync(&file, Barrier::Rebuilt).doing(|| self.doing())?;
-        let Some(before) = disk.stat_at(parent, self.name()).doing(|| self.doing())? else {
+        let there = disk.stat_at(parent, self.name()).doing(|| self.doing())?;
+        // Where the run leaves no file, a file at the path is of another program.
+        let (Some(before), Some(post)) = (there, self.entry.post.file()) else {
             return self.place(&built, parent);
         };
         disk.rename(self.stage, &built, self.stage, &name, Rename::NoReplace)
@@ -236,11 +239,7 @@ impl<D: Disk> RollBack<'_, D> {
         let exchange = || disk.rename(self.stage, &name, parent, self.name(), Rename::Exchange);
         exchange().doing(|| self.doing())?;
         let displaced = self.at_stage(&name)?.filter(|displaced| displaced.inode == before.inode);
-        let is_ours = match (displaced, post) {
-            (Some(_), Some(post)) => self.holds(self.stage, &name, post)?,
-            (Some(_), None) | (None, _) => false,
-        };
-        if !is_ours {
+        if displaced.is_none() || !self.holds(self.stage, &name, post)? {
             exchange().doing(|| self.doing())?; // another program was faster: its file stays
             return Ok(Verdict::Foreign);
         }

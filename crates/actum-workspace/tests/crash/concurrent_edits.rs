@@ -7,7 +7,7 @@ use std::rc::Rc;
 use actum_testkit::{Node, SimDisk};
 use actum_workspace::View;
 
-use crate::changes::{apply, base, create, mixture, open, rename};
+use crate::changes::{apply, base, create, delete, mixture, open, rename};
 use crate::explore::cuts;
 
 /// A disk after a change was killed, when all of its files but one were published, or all.
@@ -212,6 +212,79 @@ fn the_last_of_two_saves_during_a_recovery_is_kept() {
             }
         }
     }
+}
+
+/// FO-2, FO-6: a user removes a file that a killed run was about to delete or replace, and saves it while recovery brings the
+/// old one back.
+#[test]
+fn a_file_that_is_saved_while_a_killed_recovery_brings_the_old_one_back_is_kept() {
+    let whole = base();
+    let first = whole.calls();
+    apply(&whole, &mixture()).unwrap();
+    for cut in cuts(&whole, first, whole.calls() - first) {
+        let killed = base();
+        killed.kill_at(cut);
+        drop(apply(&killed, &mixture()));
+        killed.revive();
+        killed.clear_faults();
+        for path in ["a", "d/c"].into_iter().filter(|path| killed.get(path).is_some()) {
+            let killed = killed.clone_deep();
+            killed.remove(path);
+            let calls = calls_of_recovery(&killed);
+            for (at, end) in (0..calls).flat_map(|at| (at + 1..calls + 8).map(move |end| (at, end)))
+            {
+                let disk = killed.clone_deep();
+                disk.before_call(at, move |disk| in_place(disk, path));
+                disk.kill_at(end);
+                drop(open(&disk));
+                disk.revive();
+                disk.clear_faults();
+                drop(open(&disk).unwrap());
+                let what = format!("{path}, run killed before call {cut}, recovery before {end}");
+                assert!(is_kept(&disk), "{what}, saved before {at}");
+            }
+        }
+    }
+}
+
+/// FO-2, FO-6: a user puts a directory in the place of a file that a run turns into a directory.
+#[test]
+fn a_directory_in_the_place_of_a_file_that_becomes_a_directory_is_kept_and_listed() {
+    let change = [delete("a"), create("a/new", "new\n")];
+    let whole = base();
+    let first = whole.calls();
+    apply(&whole, &change).unwrap();
+    let calls = whole.calls() - first;
+    let mut saved = 0;
+    for at in 0..calls {
+        for cut in cuts(&whole, first, calls).into_iter().filter(|cut| *cut > at) {
+            let disk = base();
+            disk.before_call(at, |disk| {
+                if disk.get("a").is_some() {
+                    disk.remove("a");
+                    in_place(disk, "a/mine");
+                }
+            });
+            disk.kill_at(cut);
+            drop(apply(&disk, &change));
+            disk.revive();
+            disk.clear_faults();
+            if disk.get("a/mine").is_none() && disk.get("a/new").is_none() {
+                disk.put("a", b"another\n"); // so that the directory cannot be put back
+            }
+            drop(open(&disk).unwrap());
+            assert!(is_kept(&disk), "put before call {at}, killed before call {cut}");
+            let files = disk.snapshot();
+            let lost = files.keys().find_map(|path| path.strip_suffix(".removed/mine"));
+            saved += usize::from(lost.is_some());
+            if let Some((lost, number)) = lost.and_then(|lost| lost.rsplit_once('/')) {
+                let listing = disk.get(format!("{lost}/paths")).unwrap();
+                let listing = String::from_utf8(listing).unwrap();
+                assert!(listing.contains(&format!("\tmeanwhile\t{number}.removed\n")), "{listing}");
+            }
+        }
+    }
+    assert_ne!(saved, 0);
 }
 
 /// FO-2: a later run in the same directories hides a rename of them; recovery keeps the files that it removes.
