@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::path::Path;
 use std::rc::Rc;
 
-use actum_testkit::{Node, SimDisk};
+use actum_testkit::{Errno, Node, SimDisk};
 use actum_workspace::View;
 
 use crate::changes::{apply, base, create, delete, mixture, open, rename};
@@ -214,6 +214,25 @@ fn the_last_of_two_saves_during_a_recovery_is_kept() {
     }
 }
 
+/// FO-2, FO-6: what recovery displaced is kept also where the file system refuses to move it back.
+#[test]
+fn a_file_that_is_saved_during_a_recovery_and_cannot_be_moved_back_is_kept() {
+    for restarted in restarted(2) {
+        let calls = calls_of_recovery(&restarted);
+        for (at, (path, save)) in (0..calls).flat_map(|at| saves().map(move |save| (at, save))) {
+            for refused in at + 1..at + 4 {
+                let disk = restarted.clone_deep();
+                disk.before_call(at, move |disk| save(disk, path));
+                disk.fail_at(refused, Errno::ACCESS);
+                drop(open(&disk));
+                disk.clear_faults();
+                drop(open(&disk));
+                assert!(is_kept(&disk), "{path} saved before call {at}, call {refused} refused");
+            }
+        }
+    }
+}
+
 /// FO-2, FO-6: a user removes a file that a killed run was about to delete or replace, and saves it while recovery brings the
 /// old one back.
 #[test]
@@ -259,17 +278,25 @@ fn a_directory_in_the_place_of_a_file_that_becomes_a_directory_is_kept_and_liste
     for at in 0..calls {
         for cut in cuts(&whole, first, calls).into_iter().filter(|cut| *cut > at) {
             let disk = base();
-            disk.before_call(at, |disk| {
-                if disk.get("a").is_some() {
-                    disk.remove("a");
-                    in_place(disk, "a/mine");
+            let is_put = Rc::new(Cell::new(false));
+            disk.before_call(at, {
+                let is_put = Rc::clone(&is_put);
+                move |disk| {
+                    if disk.get("a").is_some() {
+                        disk.remove("a");
+                        in_place(disk, "a/mine");
+                        is_put.set(true);
+                    }
                 }
             });
             disk.kill_at(cut);
             drop(apply(&disk, &change));
             disk.revive();
             disk.clear_faults();
-            if disk.get("a/mine").is_none() && disk.get("a/new").is_none() {
+            if !is_put.get() {
+                continue;
+            }
+            if disk.stat_of("a").is_none() {
                 disk.put("a", b"another\n"); // so that the directory cannot be put back
             }
             drop(open(&disk).unwrap());

@@ -37,7 +37,8 @@ enum Content {
 pub(super) const BLOCK: usize = 4096;
 
 impl<D: Disk> Rebuilder<'_, D> {
-    /// Moves displaced files that a killed recovery or a killed run left in the stage directory to the lost directory.
+    /// Moves displaced files that a killed run or recovery left in the stage directory, or a refused step of this one, to
+    /// the lost directory.
     pub(super) fn rescue_displaced(&self) -> Result<()> {
         let doing = || "look for displaced files".to_owned();
         let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
@@ -61,9 +62,10 @@ impl<D: Disk> Rebuilder<'_, D> {
         Ok(())
     }
 
-    /// Removes the displaced files that were not saved. Later recoveries, whose journal does not record their content, would
-    /// save them as edits.
+    /// Removes the displaced files that need not be saved. Later recoveries, whose journal does not record their content,
+    /// would save them as edits.
     pub(super) fn drop_displaced(&self) -> Result<()> {
+        self.rescue_displaced()?;
         let stage = &self.workspace.home.stage;
         let names = self.workspace.disk.list(stage).doing(|| "look for displaced files".to_owned());
         for name in names?.iter().filter(|name| displaced_stem(name).is_some()) {
