@@ -44,6 +44,9 @@ struct Shown {
     interrupted: bool,
     recovery_due: bool,
     blocked: Vec<Blocked>,
+    /// Files of other programs that recoveries moved to `.actum/lost`, by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    saved: Vec<String>,
     /// Paths that are not as the newest run that changed them left them.
     drifted: Vec<Drifted>,
     /// Plans of this workspace that wait for a person, or for who asks again.
@@ -89,7 +92,8 @@ impl Blocked {
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let root = session.root();
     let view = View::open(root)?;
-    let WorkspaceStatus { unfinished, interrupted, recovery_due, blocked, runs } = view.status()?;
+    let WorkspaceStatus { unfinished, interrupted, recovery_due, blocked, saved, runs } =
+        view.status()?;
     // While a run is under way, what it touches is neither as before nor as after.
     let drift = if unfinished.is_some() { Vec::new() } else { view.drift(arguments.runs)? };
     let bytes = root.as_os_str().as_bytes();
@@ -106,6 +110,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         interrupted,
         recovery_due,
         blocked: Blocked::all(&blocked),
+        saved: saved.iter().map(|name| Quoted(name).to_string()).collect(),
         drifted: drift
             .into_iter()
             .map(|Drift { path, difference, run }| Drifted {
@@ -201,6 +206,14 @@ impl Document for Shown {
         }
         self.unusable.iter().try_for_each(|obstacle| obstacle.write(out, 10))?;
         write_blocked(&self.blocked, out)?;
+        for (index, name) in self.saved.iter().enumerate() {
+            let title = if index == 0 { "saved" } else { "" };
+            writeln!(
+                out,
+                "{title:10}  .actum/lost/{name} is a file of another program that a recovery moved there: put it \
+                 where it belongs, or remove it"
+            )?;
+        }
         if !self.plans.is_empty() {
             let plans: Vec<String> = self.plans.iter().map(ToString::to_string).collect();
             writeln!(out, "waiting     {}; `actum queue` lists them", plans.join(", "))?;

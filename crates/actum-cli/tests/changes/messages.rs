@@ -341,3 +341,22 @@ fn status_and_doctor_report_what_rejects_every_change() {
         fs::set_permissions(&place, before).unwrap();
     }
 }
+
+/// FO-2: what a recovery saved is reported until a person moves or removes it.
+#[test]
+fn the_status_names_what_a_recovery_saved() {
+    let (_directory, root) = workspace();
+    fs::write(root.join("a"), "one\n").unwrap();
+    Workspace::open(&root).unwrap();
+    let lost = root.join(".actum/lost");
+    fs::create_dir(lost.join("c63d68hhs2pf")).unwrap();
+    fs::write(lost.join("journal.1"), "").unwrap();
+    let plain = actum(&root, &["status"]);
+    assert!(!plain.stdout.contains("saved"), "{}", plain.stdout);
+    fs::write(lost.join("c63d68hhs2pf.0.gone"), "mine\n").unwrap();
+    let told = actum(&root, &["status"]);
+    let line = "saved       .actum/lost/c63d68hhs2pf.0.gone is a file of another program";
+    assert!(told.stdout.contains(line), "{}", told.stdout);
+    let json = actum(&root, &["status", "--json"]).stdout;
+    assert!(json.contains("\"saved\":[\"c63d68hhs2pf.0.gone\"]"), "{json}");
+}

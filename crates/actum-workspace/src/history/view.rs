@@ -18,6 +18,7 @@ use crate::journal::Scan;
 use crate::journal::record::{End, Image, Intent, Outcome, RunKind};
 use crate::journal::runs::{LoggedRun, RunReader};
 use crate::path_change::PathChange;
+use crate::recovery::lost;
 
 /// How many times a journal that is being written at this moment is read.
 const TRIES: usize = 16;
@@ -75,6 +76,9 @@ pub struct WorkspaceStatus {
     pub recovery_due: bool,
     /// Paths that wait for a person, and the run that left them so.
     pub blocked: BTreeMap<RelPath, RunId>,
+    /// Files of other programs that recoveries moved to `.actum/lost`, by name, until a person moves or removes them. A
+    /// recovery that was killed or failed has told nobody.
+    pub saved: Vec<Vec<u8>>,
     /// How many runs there are.
     pub runs: usize,
 }
@@ -126,7 +130,7 @@ impl<D: Disk> View<D> {
                 Err(error) => return Err(error),
             }
         };
-        let blocked = crate::recovery::lost::read_blocked(&disk, &home.state)?;
+        let blocked = lost::read_blocked(&disk, &home.state)?;
         Ok(Self { disk, home, told, torn, other_epoch, blocked, listed: OnceCell::new() })
     }
 
@@ -205,6 +209,7 @@ impl<D: Disk> View<D> {
             },
             recovery_due,
             blocked: self.blocked.clone(),
+            saved: lost::saved(&self.disk, &self.home.lost)?,
             runs: self.all_runs()?.refs().len(),
         })
     }

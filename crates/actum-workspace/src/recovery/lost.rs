@@ -281,6 +281,15 @@ fn replace<D: Disk>(
     disk.rename(directory, temporary, directory, name, Rename::Replace).doing(doing)
 }
 
+/// Names of the displaced files in the lost directory, ordered. The directory of a run has no dot in its name; the other
+/// names are those of journals that were set aside.
+pub(crate) fn saved<D: Disk>(disk: &D, lost: &D::Handle) -> Result<Vec<Vec<u8>>> {
+    let mut names = disk.list(lost).doing(|| "list the saved files".to_owned())?;
+    names.retain(|name| name.contains(&b'.') && !name.starts_with(b"journal."));
+    names.sort();
+    Ok(names)
+}
+
 /// The paths that wait for a person.
 pub(crate) fn read_blocked<D: Disk>(
     disk: &D,

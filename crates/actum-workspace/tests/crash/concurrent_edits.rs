@@ -181,9 +181,20 @@ fn a_file_that_is_saved_during_a_recovery_that_is_killed_after_it_is_kept() {
                     is_kept(&disk),
                     "{path}: saved before call {at}, killed before call {killed}"
                 );
+                check_saved_is_reported(&disk);
             }
         }
     }
+}
+
+/// FO-2, FO-6: the status names what a recovery saved, also where that was killed before it reported it.
+fn check_saved_is_reported(disk: &SimDisk) {
+    let files = disk.snapshot();
+    let names = files.keys().filter_map(|path| path.strip_prefix(".actum/lost/"));
+    let saved = names.filter(|name| !name.contains('/') && name.contains('.'));
+    let saved: Vec<Vec<u8>> = saved.map(|name| name.as_bytes().to_vec()).collect();
+    let view = View::open_on(disk.clone(), Path::new("/")).unwrap();
+    assert_eq!(view.status().unwrap().saved, saved);
 }
 
 /// FO-2: the first save is displaced, the second displaces what recovery has just put there.
