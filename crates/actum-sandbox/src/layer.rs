@@ -154,7 +154,7 @@ impl Layer {
         self.check_base()?;
         let mut changes = Vec::from_iter(self.mode_of_base()?);
         let here = Place { path: PathBuf::new(), depth: 0 };
-        self.compare(&reopen(&self.root)?, self.reopened()?, &here, &mut changes)?;
+        self.compare(&reopen(&self.root)?, self.reopened()?, (&here, Below::Seen), &mut changes)?;
         changes.retain(|change| !self.caches.iter().any(|cache| change.path.starts_with(cache)));
         Ok(changes)
     }
@@ -248,12 +248,13 @@ impl Layer {
         self.lower.iter().map(reopen).collect()
     }
 
-    /// Compares a directory of the layer with those that lie below it.
+    /// Compares a directory of the layer with those that lie below it. Of a directory that was removed and made again, and
+    /// of all directories in it, nothing below is seen.
     fn compare(
         &self,
         upper: &OwnedFd,
         lower: Vec<OwnedFd>,
-        here: &Place,
+        (here, seen): (&Place, Below),
         changes: &mut Vec<Change>,
     ) -> Result<()> {
         for name in names(upper, here)? {
@@ -270,26 +271,28 @@ impl Layer {
                 Node::Directory { .. } => Some(open_directory(upper, &name, &at)?),
                 Node::File { .. } | Node::Symlink { .. } | Node::Special { .. } => None,
             };
+            let seen = match &directory {
+                Some(directory) if !is_opaque(directory) => seen,
+                Some(_) | None => Below::Hidden,
+            };
             let is_disturbed = match (&directory, &below) {
                 // Where nothing of it is left below, whoever changed the directory took it away.
                 (_, None) => {
                     self.any_changed(&lower)? && was_copied(upper, &name, directory.as_ref())
                 }
                 // A directory that was made where none was, or one that was moved to where another was.
-                (Some(directory), Some((_, held))) if !held.is_empty() && !is_opaque(directory) => {
+                (Some(directory), Some((_, held))) if !held.is_empty() && seen == Below::Seen => {
                     !was_copied(upper, &name, Some(directory)) || self.any_moved(held, &lower)?
                 }
                 // A directory of which nothing is seen any more: what came with it was seen by no command.
                 (_, Some((_, held))) => self.any_changed(held)?,
             };
             // What a directory holds goes with it where it is replaced.
-            let (before, mut held) = match below {
+            let (before, held) = match below {
                 Some((before, held)) => (Some(before), held),
                 None => (None, Vec::new()),
             };
-            let hides = directory.as_ref().is_none_or(is_opaque);
-            if hides {
-                let held = std::mem::take(&mut held);
+            if seen == Below::Hidden {
                 self.remove_contents(&held, directory.as_ref(), &at, changes)?;
             }
             let compared = match is_disturbed || before.as_ref() != Some(&after) {
@@ -302,7 +305,7 @@ impl Layer {
                 changes.push(Change { path, before, after, is_disturbed });
             }
             if let Some(directory) = directory {
-                self.compare(&directory, held, &at, changes)?;
+                self.compare(&directory, held, (&at, seen), changes)?;
             }
         }
         Ok(())
@@ -438,6 +441,13 @@ pub(crate) fn open_lower(view: &View) -> io::Result<Vec<OwnedFd>> {
 /// Whether a layer has something at a path, and not the mark that it is gone.
 pub(crate) fn is_in(layer: &OwnedFd, path: &Path) -> bool {
     statat(layer, path, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| !is_whiteout(&stat))
+}
+
+/// Whether a directory of the layer shows what lies below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Below {
+    Seen,
+    Hidden,
 }
 
 /// Where a walk is.

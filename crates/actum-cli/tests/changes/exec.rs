@@ -40,6 +40,39 @@ fn what_a_command_changed_is_kept_as_one_run_and_undo_takes_it_back() {
     assert_eq!(tree(&root), before);
 }
 
+/// AA-6: as a clean build does with its output.
+#[test]
+fn a_directory_that_is_removed_and_made_again_is_compared_with_the_one_before() {
+    let (_directory, root) = workspace();
+    for (path, content) in
+        [("d/a", "1\n"), ("d/same", "s\n"), ("d/s/b", "2\n"), ("d/s/t/c", "3\n"), ("d/gone", "4\n")]
+    {
+        fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+        fs::write(root.join(path), content).unwrap();
+    }
+    fs::create_dir_all(root.join("e")).unwrap();
+    fs::write(root.join("e/a"), "e\n").unwrap();
+    let before = tree(&root);
+    for script in [
+        "rm -r d; mkdir d; echo 9 > d/a; echo s > d/same",
+        "rm -r d; mkdir -p d/s/t; echo 9 > d/s/b; echo 3 > d/s/t/c; echo new > d/s/t/d",
+        "rm -r d; mv e d",
+        "mv d d3; mv e d; mv d3 e",
+        "rm -r d; echo file > d",
+        "rm -r d; mkdir -p d/s; echo 2 > d/s/b; rm -r d; mkdir d; echo 1 > d/a",
+    ] {
+        let after = plainly(&root, script);
+        let ended = exec(&root, &[], script);
+        assert_eq!(ended.code, 0, "{script}: {ended:?}");
+        assert_eq!(tree(&root), after, "{script}");
+        assert_eq!(actum(&root, &["undo"]).code, 0, "{script}");
+        assert_eq!(tree(&root), before, "{script}");
+    }
+    let ended = exec(&root, &["--drop"], "rm -r d; mkdir d; echo 9 > d/a; echo s > d/same");
+    assert!(ended.stderr.contains("modified    d/a"), "{ended:?}");
+    assert!(!ended.stderr.contains("d/same"), "{ended:?}");
+}
+
 /// AA-6
 #[test]
 fn of_a_command_that_fails_nothing_is_kept_and_its_code_is_passed_on() {
