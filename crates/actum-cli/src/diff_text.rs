@@ -42,6 +42,9 @@ pub(crate) fn sections(changes: &[PathChange]) -> Vec<Section<'_>> {
         };
         let after = side(&change.path, &change.after);
         let sides = before.and_then(|before| Ok((before, after?)));
+        let sides = sides.map_err(|why| {
+            format!("{why}; before: {}, after: {}", facts(&change.before), facts(&change.after))
+        });
         Section { change, sides }
     });
     sections.filter(|section| !matches!(section.sides, Ok((None, None)))).collect()
@@ -160,13 +163,25 @@ fn side<'a>(path: &'a RelPath, state: &'a State) -> Result<Option<Side<'a>>, Str
         State::File { mode, content: Content::Known(bytes), .. } => {
             Ok(Some(Side { path, mode: *mode, content: bytes }))
         }
-        State::File { content: Content::TooLarge, size, .. } => {
-            Err(format!("{size} bytes, more than the {CONTENT_BYTES_MAX} that are shown"))
+        State::File { content: Content::TooLarge, .. } => {
+            Err(format!("the file has more than the {CONTENT_BYTES_MAX} bytes that are shown"))
         }
-        State::File { content: Content::Unknown, digest, .. } => Err(format!(
-            "the whole content (SHA-256 {digest}) is not known any more: something else than a run \
-             changed the file later, or what was kept of it is gone"
-        )),
+        State::File { content: Content::Unknown, .. } => Err(
+            "the whole content is not known any more: something else than a run changed the file later, or what was kept \
+             of it is gone"
+                .to_owned(),
+        ),
+    }
+}
+
+/// Facts that tell apart two states whose contents are not shown.
+fn facts(state: &State) -> String {
+    match state {
+        State::Absent => "no file".to_owned(),
+        State::Directory { mode } => format!("a directory (mode {:04o})", mode.bits()),
+        State::File { mode, size, digest, .. } => {
+            format!("{size} bytes (mode {:04o}, SHA-256 {digest})", mode.bits())
+        }
     }
 }
 

@@ -90,7 +90,7 @@ fn read_file(path: &Path, max: usize) -> io::Result<Vec<u8>> {
 /// # Errors
 /// Those of open(2), and that it is not a regular file.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
-    let is_open = path == Path::new("/dev/stdin") || path.starts_with("/dev/fd");
+    let is_open = is_descriptor(path);
     let opened = OpenOptions::new()
         .read(true)
         .custom_flags(if is_open { 0 } else { OFlag::O_NONBLOCK.bits() | OFlag::O_NOCTTY.bits() })
@@ -105,6 +105,13 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     })
 }
 
+/// Whether a path names a descriptor of this process, and nothing below or beside it.
+fn is_descriptor(path: &Path) -> bool {
+    let is_number = |rest: &[u8]| !rest.is_empty() && rest.iter().all(u8::is_ascii_digit);
+    let path = path.as_os_str().as_bytes();
+    path == b"/dev/stdin" || path.strip_prefix(b"/dev/fd/").is_some_and(is_number)
+}
+
 /// Reads one byte more than is allowed at most, so that too much can be told.
 fn read_limited(from: impl Read, max: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
@@ -116,6 +123,18 @@ fn read_limited(from: impl Read, max: usize) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_number_names_a_descriptor() {
+        for path in ["/dev/stdin", "/dev/fd/0", "/dev/fd/63"] {
+            assert!(is_descriptor(Path::new(path)), "{path}");
+        }
+        let others =
+            ["/dev/fd", "/dev/fd/", "/dev/fd/3x", "/dev/fd/../root/fifo", "/dev/fd/3/x", "fd/3"];
+        for path in others {
+            assert!(!is_descriptor(Path::new(path)), "{path}");
+        }
+    }
 
     #[test]
     fn reading_stops_one_byte_past_the_limit() {

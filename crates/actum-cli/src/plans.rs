@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use actum::reason::Reason;
-use actum::{Approver, Door, NewAlert, QueuedPlan};
+use actum::{Approver, EntryPoint, NewAlert, QueuedPlan};
 use actum_core::RunId;
 use actum_ledger::keys::{KeyError, Protection};
 use actum_ledger::{Keys, LedgerHome, LedgerView, Log, SigningKey};
@@ -195,8 +195,8 @@ pub(crate) fn raise_passphrase_alert(question: &str, session: &Session) -> Resul
 
 /// The command that carries out the plan of a task: only that writes the reports.
 pub(crate) fn task_command(plan: &JudgedPlan) -> Option<&'static str> {
-    let door = Door::named(&plan.door)?;
-    (!door.is_carried_out_by_approval()).then_some(match plan.undoes {
+    let entry_point = EntryPoint::from_name(&plan.door)?;
+    (!entry_point.is_carried_out_by_approval()).then_some(match plan.undoes {
         Some(_) => "actum rollback",
         None => "actum run",
     })

@@ -3,7 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use actum::{Cedar, Door, Place, PolicyFiles, PolicyInForce};
+use actum::{Cedar, EntryPoint, Place, PolicyFiles, PolicyInForce};
 use actum_core::path::{Quoted, needs_escape};
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RelPath};
@@ -76,7 +76,7 @@ pub(crate) fn asked(in_force: &PolicyInForce, agent: Option<String>) -> Result<C
     let Place { root, enclosing, .. } = in_force.place();
     Ok(Case {
         actor: actor::of(agent),
-        door: Door::CommandLine.as_str().to_owned(),
+        door: EntryPoint::CommandLine.as_str().to_owned(),
         tenant: home::tenant()?,
         root,
         enclosing,

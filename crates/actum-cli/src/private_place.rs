@@ -7,52 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use actum::real_path;
+use actum_gate::credential::{HOME_PLACES, is_usual_place};
 
 use crate::home;
 
-/// Where a user's programs keep credentials, below the home directory.
-const CREDENTIALS: [&str; 35] = [
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".netrc",
-    ".pgpass",
-    ".my.cnf",
-    ".git-credentials",
-    ".npmrc",
-    ".yarnrc.yml",
-    ".pypirc",
-    ".password-store",
-    ".terraform.d",
-    ".vault-token",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".gem/credentials",
-    ".m2/settings.xml",
-    ".gradle/gradle.properties",
-    ".local/share/keyrings",
-    ".config",
-    ".mozilla",
-    ".claude",
-    ".claude.json",
-    ".codex",
-    ".gemini",
-    ".qwen",
-    ".cursor",
-    ".copilot",
-    ".continue",
-    ".aider.conf.yml",
-    ".local/share/opencode",
-    ".local/share/crush",
-];
-/// Beginnings of the names of files that hold credentials, wherever they are.
-const SECRET_NAMES: [&str; 6] =
-    [".env", "credentials", "secrets.", "id_rsa", "id_ecdsa", "id_ed25519"];
-/// Ends of the names of files that hold private keys.
-const SECRET_ENDS: [&str; 6] = [".pem", ".key", ".p12", ".pfx", ".ppk", ".kdbx"];
 /// Directories of the system, and what they hold that no command gets by starting there.
 const SYSTEM: [(&str, &str); 11] = [
     ("/boot", "what starts the machine"),
@@ -109,7 +67,7 @@ const NODE_MODULES: &str = "node_modules";
 /// Places of credentials in this user's home directory that exist, without links: in the home directory that the
 /// system knows, and in the one that the environment names.
 pub(crate) fn credentials() -> Vec<PathBuf> {
-    let places = homes().iter().flat_map(|home| CREDENTIALS.map(|name| home.join(name)));
+    let places = homes().iter().flat_map(|home| HOME_PLACES.map(|name| home.join(name)));
     let mut places: Vec<PathBuf> = places.filter_map(real).collect();
     places.sort();
     places.dedup();
@@ -142,7 +100,7 @@ pub(crate) fn home_at_or_in(directory: &Path) -> Option<&'static Path> {
 
 /// Places of credentials in a home directory. `.config` does not count: people keep it as a repository.
 fn credentials_of(home: &Path) -> impl Iterator<Item = PathBuf> + use<'_> {
-    CREDENTIALS.iter().filter(|name| **name != ".config").map(|name| home.join(name))
+    HOME_PLACES.iter().filter(|name| **name != ".config").map(|name| home.join(name))
 }
 
 /// The path without links of something that exists.
@@ -282,18 +240,8 @@ pub(crate) fn is_private(path: &Path) -> bool {
             return true;
         }
     }
-    [Some(path), real.as_deref()].into_iter().flatten().any(is_named_so)
-}
-
-fn is_named_so(path: &Path) -> bool {
-    let is_credentials = |name: &str| {
-        let name = Path::new(name);
-        path.ancestors().any(|above| above.ends_with(name))
-    };
-    let last = path.file_name().unwrap_or_default().as_bytes().to_ascii_lowercase();
-    CREDENTIALS.into_iter().any(is_credentials)
-        || SECRET_NAMES.iter().any(|name| last.starts_with(name.as_bytes()))
-        || SECRET_ENDS.iter().any(|end| last.ends_with(end.as_bytes()))
+    let mut paths = [Some(path), real.as_deref()].into_iter().flatten();
+    paths.any(|path| is_usual_place(path.as_os_str().as_bytes()))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use serde::Serialize;
 pub(crate) struct Record {
     /// Who asked for it.
     pub(crate) actor: Actor,
-    /// By which door.
+    /// Entry point that received the request.
     pub(crate) door: String,
     /// The key of the request, and which attempt at it this was.
     pub(crate) request: Option<RequestKey>,

@@ -6,11 +6,12 @@ use std::fs::Metadata;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use actum::{PolicyFiles, RootState};
 use actum_core::path::Quoted;
 use actum_core::{RelPath, ShellWord};
+use actum_gate::refuses_root;
 use actum_workspace::STATE_DIRECTORY;
 
 use crate::failure::Failure;
@@ -75,6 +76,13 @@ pub(crate) fn check_place(root: &Path, state: RootState) -> Result<(), Failure> 
     match state {
         RootState::Made => Ok(()),
         RootState::New => {
+            if let Some(state) = state_directory_around(root) {
+                let state = Quoted(state.as_os_str().as_bytes());
+                let message = format!(
+                    "no workspace may be in {state}, the state of a workspace or a repository; nothing was changed"
+                );
+                return Err(Failure::Usage { message });
+            }
             let mut named = home::operators_own_real().iter();
             if let Some(home) = named.find(|own| root.starts_with(own)) {
                 let (home, root) = (home.to_owned(), root.to_owned());
@@ -95,14 +103,41 @@ pub(crate) fn check_place(root: &Path, state: RootState) -> Result<(), Failure> 
     }
 }
 
+/// The state directory of a workspace or a repository at or above a directory.
+fn state_directory_around(directory: &Path) -> Option<&Path> {
+    let is_state = |directory: &&Path| {
+        let name = directory.file_name().unwrap_or_default();
+        home::PROJECTS.iter().any(|state| name.eq_ignore_ascii_case(state))
+    };
+    directory.ancestors().find(is_state)
+}
+
 /// Rejects a new workspace in a place whose files programs run or obey by themselves.
 fn check_new(root: &Path) -> Result<(), Failure> {
-    let Some(why) = private_place::acted_on(root) else { return Ok(()) };
+    let Some(why) = private_place::acted_on(root).or_else(|| leaves_rules_behind(root)) else {
+        return Ok(());
+    };
     let in_force = crate::policy::in_force(root)?;
     match in_force.roots.iter().any(|listed| Path::new(listed) == root) {
         true => Ok(()),
         false => Err(Failure::RootNotAllowed { root: root.to_owned(), why }),
     }
+}
+
+/// Why a root in a workspace or a repository would leave built-in rules behind, where it would.
+fn leaves_rules_behind(root: &Path) -> Option<&'static str> {
+    let is_root = |directory: &&Path| home::PROJECTS.iter().any(|state| has(directory, state));
+    let around = root.ancestors().skip(1).filter(is_root).last()?;
+    let below = root.strip_prefix(around).ok()?;
+    refuses_root(&names(around), &names(below)).then_some(
+        "a change there is denied or needs approval in the workspace or repository around it",
+    )
+}
+
+/// The names of a path, without its root.
+fn names(path: &Path) -> Vec<&[u8]> {
+    let normal = path.components().filter(|it| matches!(it, Component::Normal(_)));
+    normal.map(|name| name.as_os_str().as_bytes()).collect()
 }
 
 /// Whether `root` has a state directory, sound or not.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use actum::{Commands, Door, PolicyInForce, Request, Work};
+use actum::{Commands, EntryPoint, PolicyInForce, Request, Work};
 use actum_record::ledger::{NameError, RequestKey};
 use actum_workspace::{LaterEdits, Limits};
 
@@ -155,7 +155,7 @@ impl RunArguments {
             limits: asked.limits,
             label: asked.label,
             actor: actor::of(self.agent.clone()),
-            door: Door::CommandLine,
+            door: EntryPoint::CommandLine,
             key,
             declared: None,
             plan: None,

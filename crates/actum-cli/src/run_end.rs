@@ -1,4 +1,4 @@
-//! The end of a run that was asked for: committed, or only looked at.
+//! Result of a requested run, or of its dry run.
 
 use std::io::{self, Write};
 
@@ -24,7 +24,7 @@ use crate::signals::{self, Held};
 use crate::style::{self, Painted};
 use crate::verb::diff::FileDiffs;
 
-/// What kind of run ends.
+/// Kind of run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Title {
     /// A change that was described.
@@ -55,9 +55,9 @@ impl Title {
 /// What a run did or would do.
 #[derive(Debug, Serialize)]
 pub(crate) struct RunEnd {
-    /// Until it is shown: who asks the program to end still hears what was done.
+    /// Blocks termination signals until the result is printed.
     #[serde(skip)]
-    _held: Option<Held>,
+    signal_guard: Option<Held>,
     #[serde(skip)]
     title: Title,
     status: Status,
@@ -96,7 +96,7 @@ pub(crate) struct RunEnd {
     recovery: Option<RecoveryNote>,
 }
 
-/// What the gates say that a person has to agree to.
+/// Ground of the first gate that needs approval.
 fn held(gates: &[GateRecord]) -> Option<String> {
     let asks = |gate: &&GateRecord| gate.verdict == Verdict::NeedsApproval.as_str();
     gates.iter().find(asks).map(|gate| gate.ground.clone())
@@ -153,11 +153,11 @@ impl RunEnd {
         diff: Option<Audience>,
     ) -> Result<Self, Error> {
         let work = request.work.clone();
-        let mut making = Making { work: &work, diff, end: None };
+        let mut making = RunEndObserver { work: &work, diff, end: None };
         let done = match engine.run_with(request, &mut making) {
             Ok(done) => done,
-            Err(Stop::NothingToChange(end)) => return Ok(*end),
-            Err(Stop::Error(error)) => return Err(error),
+            Err(RunEndStop::NothingToChange(end)) => return Ok(*end),
+            Err(RunEndStop::Error(error)) => return Err(error),
         };
         let Some(end) = making.end else { return Ok(Self::answered(&work, &done)) };
         let receipt = Some(ReceiptRef::of(&done.receipt));
@@ -183,7 +183,7 @@ impl RunEnd {
             found_line: hunk.found,
         });
         Ok(Self {
-            _held: None,
+            signal_guard: None,
             title,
             status: Status::Succeeded,
             dry_run: false,
@@ -195,7 +195,7 @@ impl RunEnd {
             broken_links: ShownPath::all(transaction.broken_links()),
             kept_edits: ShownPath::all(transaction.kept_edits()),
             as_before: ShownPath::all(transaction.as_before()),
-            changes: ChangeList::of(&transaction.changes()),
+            changes: ChangeList::of(&*transaction.changes()),
             diff,
             tier: None,
             needs_approval: None,
@@ -208,7 +208,7 @@ impl RunEnd {
     fn answered(work: &Work, done: &Done) -> Self {
         let undoes = done.receipt.statement.predicate.undoes;
         Self {
-            _held: None,
+            signal_guard: None,
             title: Title::of(work, undoes),
             status: Status::Succeeded,
             dry_run: false,
@@ -276,44 +276,44 @@ impl RunEnd {
     }
 }
 
-/// The observer of a run that is shown.
-struct Making<'w> {
+/// Observer that keeps the staged change for display, and blocks signals while it is published.
+struct RunEndObserver<'w> {
     work: &'w Work,
     diff: Option<Audience>,
     /// What the run would do, once that is computed.
     end: Option<RunEnd>,
 }
 
-/// Why no run was made.
-enum Stop {
+/// Reason why `run_with` stopped.
+enum RunEndStop {
     NothingToChange(Box<RunEnd>),
     Error(Error),
 }
 
-impl From<Error> for Stop {
+impl From<Error> for RunEndStop {
     fn from(error: Error) -> Self {
         Self::Error(error)
     }
 }
 
-impl Observer<LinuxDisk> for Making<'_> {
-    type Stop = Stop;
+impl Observer<LinuxDisk> for RunEndObserver<'_> {
+    type Stop = RunEndStop;
 
-    fn staged(&mut self, staged: &mut Staged<'_, LinuxDisk>) -> Result<(), Stop> {
+    fn staged(&mut self, staged: &mut Staged<'_, LinuxDisk>) -> Result<(), RunEndStop> {
         let title = Title::of(self.work, staged.undoes());
         let end = RunEnd::of(staged.transaction(), title, self.diff)?;
         if end.changes.is_empty() {
-            return Err(Stop::NothingToChange(Box::new(end)));
+            return Err(RunEndStop::NothingToChange(Box::new(end)));
         }
         self.end = Some(end);
         Ok(())
     }
 
-    /// A signal that arrives from now on is answered when the run has ended and was shown: what is half done would
-    /// otherwise wait for a recovery.
-    fn verified(&mut self, _: &mut Verified<'_, LinuxDisk>) -> Result<(), Stop> {
+    /// Blocks termination signals until the run has ended and was printed. A kill during publishing would leave a
+    /// recovery to do.
+    fn verified(&mut self, _: &mut Verified<'_, LinuxDisk>) -> Result<(), RunEndStop> {
         if let Some(end) = &mut self.end {
-            end._held = Some(signals::hold());
+            end.signal_guard = Some(signals::hold());
         }
         Ok(())
     }

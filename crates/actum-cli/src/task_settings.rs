@@ -20,6 +20,9 @@ pub(crate) struct ShownSettings {
     settings: Vec<Setting>,
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<ShownCommit>,
+    /// Description of the plan, which goes into the message of the commit; none where only its request is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit_body: Option<String>,
 }
 
 /// Commit as it would be made now; branch and author are those of the repository and not part of an approval.
@@ -31,9 +34,11 @@ enum ShownCommit {
 }
 
 impl ShownSettings {
-    /// Lists the changed settings of `config` for a task of `actor` in the workspace at `root`.
+    /// Lists the changed settings of `config` for a task of `actor` in the workspace at `root`. `description` is that of its
+    /// plan, where the plan is at hand.
     pub(crate) fn new(
         config: &SystemConfig,
+        description: Option<&str>,
         (root, actor): (&Path, &Actor),
         now: Timestamp,
     ) -> Self {
@@ -41,18 +46,19 @@ impl ShownSettings {
             Ok(planned) => ShownCommit::Planned(planned),
             Err(problem) => ShownCommit::Impossible { problem },
         });
-        Self { settings: config.changed_settings(), commit }
+        let commit_body = description.filter(|_| config.commit).map(str::to_owned);
+        Self { settings: config.changed_settings(), commit, commit_body }
     }
 
     /// Lists those of a request, whose digest covers the config; none where the request is no task.
     pub(crate) fn of_request(request: &Request, root: &Path) -> Self {
         let Some(task) = &request.task else { return Self::default() };
         match SystemConfig::read(task.config.as_bytes()) {
-            Ok(config) => Self::new(&config, (root, &request.actor), records::now()),
+            Ok(config) => Self::new(&config, None, (root, &request.actor), records::now()),
             // A config that cannot be read is not carried out either.
             Err(error) => {
                 let setting = Setting { name: "unread".to_owned(), value: error.to_string() };
-                Self { settings: vec![setting], commit: None }
+                Self { settings: vec![setting], commit: None, commit_body: None }
             }
         }
     }
@@ -67,22 +73,24 @@ impl ShownSettings {
             writeln!(out, "config   {name}: {}", Harmless(value.as_bytes()))?;
         }
         match &self.commit {
-            None => Ok(()),
+            None => return Ok(()),
             Some(ShownCommit::Planned(PlannedCommit { branch, author })) => {
                 let (branch, author) =
                     (InBackticks(branch.as_bytes()), InBackticks(author.as_bytes()));
                 writeln!(
                     out,
                     "commit   to branch `{branch}` as `{author}`, as the repository is now"
-                )
+                )?;
             }
             Some(ShownCommit::Impossible { problem }) => {
                 writeln!(
                     out,
                     "commit   not as the repository is now: {}",
                     Harmless(problem.as_bytes())
-                )
+                )?;
             }
         }
+        let body = self.commit_body.as_deref().unwrap_or_default();
+        body.lines().try_for_each(|line| writeln!(out, "message  {}", Harmless(line.as_bytes())))
     }
 }

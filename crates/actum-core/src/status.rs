@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How a run ended. Every door maps its own words onto these five.
+/// How a run ended. Every entry point maps its own statuses onto these five.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {

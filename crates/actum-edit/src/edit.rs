@@ -91,6 +91,23 @@ pub enum EditError {
     Yaml(#[from] YamlError),
 }
 
+impl EditError {
+    /// The message without any content of the file or the edit.
+    pub fn without_content(&self) -> String {
+        let what = match self {
+            Self::TooMuch { .. } => return self.to_string(),
+            Self::Replace(_) => "the text to replace does not match the file",
+            Self::Chunk(_) => "the lines of the chunks do not match the file",
+            Self::Binary(_) => "the binary patch does not match the file",
+            Self::Json(_) => "the JSON Patch does not match the file",
+            Self::Lines(_) => "the line numbers do not match the file",
+            Self::JsonValue(_) => "the JSON edit does not match the file",
+            Self::Yaml(_) => "the YAML edit does not match the file",
+        };
+        what.to_owned()
+    }
+}
+
 impl Edit {
     /// The splices that make the edit in `content`, ascending.
     ///

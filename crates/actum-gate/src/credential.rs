@@ -13,6 +13,7 @@ mod checksum;
 mod effort;
 mod encoded;
 mod password_file;
+mod place;
 mod placeholder;
 mod private_key;
 mod published;
@@ -33,6 +34,7 @@ use actum_core::Digest;
 use memchr::memchr_iter;
 use serde::{Deserialize, Serialize};
 
+pub use place::{HOME_PLACES, is_usual_place, is_withheld};
 use view::View;
 
 /// How many findings one scan tells; those that come first in the content are told.
@@ -77,15 +79,32 @@ const KEY_FILE: &str = "key-file";
 /// The rule of the lines of a `.pgpass` file, which is known by its name.
 const PGPASS: &str = "pgpass-password";
 
-/// What in the new content of a file looks like a credential: as in [`scan`], and what its last name
-/// says. A file that was not there before and is a key store by name and content is one finding.
-pub fn scan_file(name: &[u8], before: Option<&[u8]>, after: &[u8]) -> Vec<Finding> {
-    let mut findings = scan(before, after);
+/// A file before a change: its last name, and its content.
+#[derive(Debug, Clone, Copy)]
+pub struct FileBefore<'a> {
+    /// Its last name.
+    pub name: &'a [u8],
+    /// Its content.
+    pub content: &'a [u8],
+}
+
+/// Whether a name alone makes contents credentials, so that a file that only moves is scanned.
+pub fn depends_on_name(name: &[u8]) -> bool {
+    password_file::is_pgpass(name) || password_file::may_be_key_file(name)
+}
+
+/// Scans the new content of a file: as [`scan`], and by what its last name says. A file that is a key store by name and
+/// content, and was none before, is one finding.
+pub fn scan_file(name: &[u8], before: Option<FileBefore<'_>>, after: &[u8]) -> Vec<Finding> {
+    let mut findings = scan(before.map(|before| before.content), after);
     let mut add = |line, rule: &str, digest| {
         findings.push(Finding { line, rule: rule.to_owned(), digest });
     };
     if password_file::is_pgpass(name) {
-        let known: BTreeSet<_> = password_file::pgpass(before.unwrap_or_default())
+        let before = before.filter(|before| password_file::is_pgpass(before.name));
+        let known: BTreeSet<_> = before
+            .into_iter()
+            .flat_map(|before| password_file::pgpass(before.content))
             .map(|secret| secret.digest())
             .collect();
         for secret in password_file::pgpass(after) {
@@ -95,7 +114,9 @@ pub fn scan_file(name: &[u8], before: Option<&[u8]>, after: &[u8]) -> Vec<Findin
             }
         }
     }
-    if before.is_none() && password_file::is_key_file(name, after) {
+    let was_key_file =
+        |before: FileBefore<'_>| password_file::is_key_file(before.name, before.content);
+    if !before.is_some_and(was_key_file) && password_file::is_key_file(name, after) {
         add(1, KEY_FILE, Digest::tagged(DIGEST_TAG, &[after]));
     }
     findings.sort_unstable();

@@ -14,7 +14,7 @@ pub(crate) mod tier;
 use crate::decision::{Bundle, PROTECTED, Verdict};
 use crate::policy::Policy;
 
-pub use output::{OutputContent, refuses_output, refuses_result};
+pub use output::{OutputContent, refuses_output, refuses_result, refuses_root};
 pub(crate) use protected::groups_covering;
 pub(crate) use spelling::{Above, Guard, GuardKind, Spellings};
 

@@ -38,7 +38,7 @@ pub use decision::{
 };
 pub use document::{DocumentError, DocumentProblem};
 pub use forgotten::{ForgottenProblem, verify_forgotten};
-pub use gate::{OutputContent, refuses_output, refuses_result};
+pub use gate::{OutputContent, refuses_output, refuses_result, refuses_root};
 pub use merkle::{ProofError, check_consistency, check_inclusion};
 pub use policy::{Policy, PolicyFile, PolicyFileError, Profile};
 pub use receipt::{ReceiptProblem, SignedIntent, VerifiedReceipt, signed_intent, verify_receipt};

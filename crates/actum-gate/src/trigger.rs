@@ -3,7 +3,9 @@
 //! A name alone says too little here: `head/index.js` is a page header, `HEAD` with a reference in it is
 //! a git repository.
 
-use actum_core::RelPath;
+use std::collections::BTreeSet;
+
+use actum_core::{RelPath, canonical};
 use actum_record::keyring::{KEYRING_FILE, KEYS_DIRECTORY, Keyring};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -80,14 +82,27 @@ const LIFECYCLE: [&str; 12] = [
 
 /// Other members of a `package.json` that start programs, at a commit or an installation, as JSON Pointers (RFC 6901): those
 /// of husky 4, yorkie, lint-staged and simple-git-hooks, and the dependencies whose scripts pnpm and Bun run.
-const MEMBERS: [&str; 6] = [
+const MEMBERS: [&str; 15] = [
+    "/allowScripts",
+    "/config/ghooks",
     "/gitHooks",
     "/husky/hooks",
     "/lint-staged",
+    "/nano-staged",
+    "/pnpm/allowBuilds",
+    "/pnpm/dangerouslyAllowAllBuilds",
+    "/pnpm/neverBuiltDependencies",
     "/pnpm/onlyBuiltDependencies",
+    "/pnpm/onlyBuiltDependenciesFile",
+    "/pre-commit",
+    "/pre-push",
     "/simple-git-hooks",
     "/trustedDependencies",
 ];
+
+/// Members with dependencies. Yarn builds one of the protocol `exec:` by a script of the project.
+const DEPENDENCIES: [&str; 5] =
+    ["dependencies", "devDependencies", "optionalDependencies", "overrides", "resolutions"];
 
 /// The member that names the package manager, which Corepack loads from a URL.
 const MANAGER: &str = "/packageManager";
@@ -179,10 +194,12 @@ impl Trigger {
         }
     }
 
-    /// Whether a file at a path can mark a home of ledgers and keys, so that its content is looked at.
-    pub fn may_mark_home(path: &RelPath) -> bool {
-        let directory = path.parent();
-        let directory = directory.as_ref().map_or(&b""[..], RelPath::name);
+    /// Whether a file at a path below `root` can mark a home of ledgers and keys, so that its content is looked at. The
+    /// root itself may be a directory of keys.
+    pub fn may_mark_home(root: &str, path: &RelPath) -> bool {
+        let parent = path.parent();
+        let root_name = || root.rsplit('/').find(|name| !name.is_empty()).unwrap_or_default();
+        let directory = parent.as_ref().map_or_else(|| root_name().as_bytes(), RelPath::name);
         plain(path.name()) == KEYRING_FILE.as_bytes()
             && plain(directory) == KEYS_DIRECTORY.as_bytes()
     }
@@ -250,22 +267,59 @@ fn has_program_section(content: &[u8]) -> bool {
 }
 
 fn adds_lifecycle_script(before: Option<&[u8]>, after: &[u8]) -> bool {
-    let Ok(after) = package(after) else { return may_name_lifecycle_script(after) };
-    let before = before.and_then(|before| package(before).ok()).unwrap_or_default();
+    let Some(after) = package(after) else { return may_name_lifecycle_script(after) };
+    let before = before.and_then(package).unwrap_or_default();
     let is_lifecycle = |name: &str| LIFECYCLE.iter().any(|known| known.eq_ignore_ascii_case(name));
     let scripts = after.get("scripts").and_then(Value::as_object).into_iter().flatten();
     let script_before = |name: &str| before.get("scripts")?.as_object()?.get(name);
     let mut scripts = scripts.filter(|(name, _)| is_lifecycle(name));
-    let is_loaded = |manager: &Value| manager.as_str().is_some_and(|it| it.contains("://"));
+    // A version has no colon, and a URL has one in every spelling (WHATWG URL).
+    let is_loaded = |manager: &Value| manager.as_str().is_some_and(|it| it.contains(':'));
     let differs = |member: &str| after.pointer(member) != before.pointer(member);
     scripts.any(|(name, script)| script_before(name) != Some(script))
         || MEMBERS.iter().any(|member| after.pointer(member).is_some() && differs(member))
         || after.pointer(MANAGER).is_some_and(is_loaded) && differs(MANAGER)
+        || !executed(&after).is_subset(&executed(&before))
+        || !built(&after).is_subset(&built(&before))
 }
 
-/// A `package.json`. npm skips a byte order mark, too.
-fn package(content: &[u8]) -> serde_json::Result<Value> {
-    serde_json::from_slice(content.strip_prefix("\u{feff}".as_bytes()).unwrap_or(content))
+/// Whether a dependency has the protocol `exec:`, also inside another one, where the colon is encoded.
+fn is_executed(dependency: &str) -> bool {
+    let dependency = dependency.to_ascii_lowercase();
+    dependency.contains("exec:") || dependency.contains("exec%3a")
+}
+
+/// Dependencies that Yarn builds by a script, as they are written.
+fn executed(package: &Value) -> BTreeSet<&str> {
+    fn collect<'v>(value: &'v Value, found: &mut BTreeSet<&'v str>) {
+        match value {
+            Value::String(text) if is_executed(text) => {
+                found.insert(text);
+            }
+            Value::Object(members) => members.values().for_each(|value| collect(value, found)),
+            Value::Array(values) => values.iter().for_each(|value| collect(value, found)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    let mut found = BTreeSet::new();
+    for value in DEPENDENCIES.iter().filter_map(|name| package.get(name)) {
+        collect(value, &mut found);
+    }
+    found
+}
+
+/// Dependencies whose scripts Yarn runs, which it does not by default.
+fn built(package: &Value) -> BTreeSet<&str> {
+    let members = package.get("dependenciesMeta").and_then(Value::as_object);
+    let is_built = |meta: &Value| meta.get("built").is_some_and(|it| *it != Value::Bool(false));
+    let members = members.into_iter().flatten().filter(|(_, meta)| is_built(meta));
+    members.map(|(name, _)| name.as_str()).collect()
+}
+
+/// A `package.json`; none where a name occurs twice in an object, since readers differ in which of the values counts. npm
+/// skips a byte order mark, too.
+fn package(content: &[u8]) -> Option<Value> {
+    canonical::read(content.strip_prefix("\u{feff}".as_bytes()).unwrap_or(content)).ok()
 }
 
 /// Whether the bytes of a `package.json` that no strict reader takes can name a lifecycle script. An installer may read

@@ -94,7 +94,7 @@ pub struct RunResult {
     pub attempt: u32,
     /// Who asked for it.
     pub actor: Actor,
-    /// By which door.
+    /// Entry point that received the request.
     pub door: String,
     /// What it was for, in the words of who asked.
     pub label: String,

@@ -77,6 +77,37 @@ impl From<ErrorKind> for Error {
     }
 }
 
+impl Error {
+    /// The message without any content of a file, for records that outlive the workspace.
+    pub fn without_content(&self) -> String {
+        format!("{}; {}", self.kind.without_content(), self.state)
+    }
+}
+
+impl ErrorKind {
+    /// The message without any content of a file.
+    pub fn without_content(&self) -> String {
+        match self {
+            Self::Hunk { path, source, .. } => {
+                format!("cannot patch `{path}`: {}", source.without_content())
+            }
+            Self::Edit { path, source, .. } => {
+                format!("cannot edit `{path}`: {}", source.without_content())
+            }
+            kind => kind.to_string(),
+        }
+    }
+}
+
+/// Whether a message may quote the content of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quoting {
+    /// It may.
+    Allowed,
+    /// It may not: the file may hold credentials.
+    Withheld,
+}
+
 /// Which thing a path turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotAFile {
@@ -218,11 +249,11 @@ pub enum ErrorKind {
     #[error("over the budget: {status}")]
     Budget { status: BudgetStatus },
     /// The hunks do not apply; with what in the file is nearest to the one that does not.
-    #[error("cannot patch `{path}`: {source}{}", near_text(near.as_ref()))]
-    Hunk { path: RelPath, source: HunkError, near: Option<Near> },
+    #[error("cannot patch `{path}`: {}", hunk_text(source, near.as_ref(), *quoting))]
+    Hunk { path: RelPath, source: HunkError, near: Option<Near>, quoting: Quoting },
     /// An edit has no place in the file, or more than one, or was made for another content.
-    #[error("cannot edit `{path}`: {source}")]
-    Edit { path: RelPath, source: EditError },
+    #[error("cannot edit `{path}`: {}", edit_text(source, *quoting))]
+    Edit { path: RelPath, source: EditError, quoting: Quoting },
     /// The file is too large to be edited in memory, or would become so.
     #[error(
         "cannot edit `{path}`: it has {bytes} bytes, or would have, and files are edited in memory \
@@ -377,9 +408,24 @@ fn found_text(found: Option<&Digest>) -> String {
     found.map_or_else(|| "no file".to_owned(), ToString::to_string)
 }
 
-fn near_text(near: Option<&Near>) -> String {
-    near.map_or_else(String::new, |near| format!("; {near}"))
+fn hunk_text(source: &HunkError, near: Option<&Near>, quoting: Quoting) -> String {
+    match quoting {
+        Quoting::Allowed => {
+            let near = near.map_or_else(String::new, |near| format!("; {near}"));
+            format!("{source}{near}")
+        }
+        Quoting::Withheld => format!("{}; {WITHHELD}", source.without_content()),
+    }
 }
+
+fn edit_text(source: &EditError, quoting: Quoting) -> String {
+    match quoting {
+        Quoting::Allowed => source.to_string(),
+        Quoting::Withheld => format!("{}; {WITHHELD}", source.without_content()),
+    }
+}
+
+const WITHHELD: &str = "its content is not shown, since the file may hold credentials";
 
 /// How many conflicts a message names.
 const CONFLICTS_SHOWN_MAX: usize = 5;

@@ -49,7 +49,8 @@ mod workspace;
 pub use change::{Change, ChangeKind, Extent, Lines, Modes};
 pub use disk::LinuxDisk;
 pub use error::{
-    Attempt, Difference, Error, ErrorKind, NeededFor, NotAFile, PathConflict, Result, State,
+    Attempt, Difference, Error, ErrorKind, NeededFor, NotAFile, PathConflict, Quoting, Result,
+    State,
 };
 pub use history::RunRef;
 pub use history::drift::Drift;
@@ -70,5 +71,6 @@ pub use transaction::new_content::{
 pub use transaction::stage::INLINE_TOTAL_MAX;
 pub use witness::{RootWithin, notes_at, unusable_witness};
 pub use workspace::{
-    ChangeSetId, ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits, RunOptions, Workspace,
+    ChangeSetId, ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits, RunOptions, Withholds,
+    Workspace,
 };

@@ -14,6 +14,7 @@ pub(crate) mod node;
 pub(crate) mod observe;
 pub(crate) mod stage;
 mod steps;
+mod trial;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -29,9 +30,11 @@ use crate::error::{Doing, Error, ErrorKind, NeededFor, Result};
 use crate::home::Lock;
 use crate::journal::record::{Attributes, RunKind};
 use crate::recovery::Recovery;
+use crate::transaction::changes::Outcome;
 use crate::transaction::content::{Sink, Store};
 use crate::transaction::inherit::Inherited;
 use crate::transaction::node::{Bytes, Content, New, Nodes, Post, PostFile, Pre, Source};
+use crate::transaction::trial::Trials;
 use crate::tree::{Parents, Tree};
 use crate::workspace::{ExistingFiles, Limits, Workspace};
 
@@ -60,6 +63,10 @@ pub struct Transaction<'w, D: Disk> {
     pub(crate) images: BTreeMap<Digest, Vec<u8>>,
     /// Umask that gives new files their mode.
     pub(crate) umask: u32,
+    /// What the steps so far would change, where it was asked for since the last of them.
+    outcome: Option<Outcome>,
+    /// What takes back the steps that are tried together.
+    trials: Trials<D::Handle>,
     /// Whether it takes back a change, and not what took one back.
     pub(crate) takes_back: bool,
     staged: u32,
@@ -99,6 +106,8 @@ impl<'w, D: Disk> Transaction<'w, D> {
             kept_edits: Vec::new(),
             images: BTreeMap::new(),
             as_before: Vec::new(),
+            outcome: None,
+            trials: Trials::default(),
             takes_back: false,
             staged: 0,
             parents: Parents::default(),
@@ -341,31 +350,12 @@ impl<'w, D: Disk> Transaction<'w, D> {
     /// Gives up the change; what was staged is removed.
     pub fn abort(self) {}
 
-    /// Gives up all steps so far and begins anew, under the same lock and name. What was staged is removed, and each
-    /// file is looked at again.
-    pub fn start_over(&mut self) {
-        // Their handles may be all that the process can have.
-        self.nodes.clear();
-        self.parents.borrow_mut().clear();
-        if self.sweep {
-            self.workspace.sweep_run(self.run);
-        }
-        self.sweep = false;
-        self.broken_links.clear();
-        self.moved_hunks.clear();
-        self.kept_edits.clear();
-        self.as_before.clear();
-        self.takes_back = false;
-        self.looked_at.clear();
-        self.names.clear();
-        self.inherited.borrow_mut().clear();
-    }
-
     pub(crate) fn set(&mut self, path: &RelPath, post: Post<D::Handle>) -> Result<()> {
         if let Some(names) = path.parent().and_then(|parent| self.names.get_mut(&parent)) {
             note_name(names, path, &post);
         }
-        self.node(path)?.post = post;
+        let before = std::mem::replace(&mut self.node(path)?.post, post);
+        self.changed(path, before);
         Ok(())
     }
 

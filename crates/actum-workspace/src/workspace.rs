@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use actum_core::{Budget, RelPath, RunId, Scope};
 use actum_edit::{ChangeSet, Operation};
@@ -138,8 +139,13 @@ pub struct Workspace<D: Disk = LinuxDisk> {
     pub(crate) poisoned: bool,
     /// Places that no change leads into.
     pub(crate) private: Vec<RelPath>,
+    /// Whether no message quotes a file with a path and a content.
+    pub(crate) withholds: Withholds,
     limits: Limits,
 }
+
+/// Rule by which messages quote no content of a file: of its path and its content.
+pub type Withholds = Arc<dyn Fn(&RelPath, &[u8]) -> bool + Send + Sync>;
 
 impl Workspace<LinuxDisk> {
     /// Opens the workspace at `root`, making its state directory when there is none, and recovers
@@ -191,6 +197,7 @@ impl<D: Disk> Workspace<D> {
             has_coarse_timestamps: false,
             poisoned: false,
             private: Vec::new(),
+            withholds: Arc::new(|_, _| false),
             limits: Limits::default(),
         };
         match workspace.home.lock(&workspace.disk, false, "opening") {
@@ -211,6 +218,11 @@ impl<D: Disk> Workspace<D> {
     /// Sets places that no change leads into, and that no message quotes.
     pub fn set_private(&mut self, places: Vec<RelPath>) {
         self.private = places;
+    }
+
+    /// Sets the rule by which messages quote no content of a file. Without it any content may be quoted.
+    pub fn set_withholds(&mut self, withholds: Withholds) {
+        self.withholds = withholds;
     }
 
     /// What was recovered since the workspace was opened, if anything was.

@@ -16,10 +16,10 @@ use actum_gate::verify_receipt;
 use actum_record::ledger::{Actor, TenantId};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    story(&PathBuf::from(std::env::args_os().nth(1).ok_or("name a directory")?))
+    run_example(&PathBuf::from(std::env::args_os().nth(1).ok_or("name a directory")?))
 }
 
-pub(crate) fn story(directory: &Path) -> Result<(), Box<dyn Error>> {
+pub(crate) fn run_example(directory: &Path) -> Result<(), Box<dyn Error>> {
     let project = directory.join("project");
     std::fs::create_dir_all(&project)?;
 

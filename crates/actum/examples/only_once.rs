@@ -17,10 +17,10 @@ use actum_record::ledger::TenantId;
 use actum_workspace::disk::Disk;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    story(&PathBuf::from(std::env::args_os().nth(1).ok_or("name a directory")?))
+    run_example(&PathBuf::from(std::env::args_os().nth(1).ok_or("name a directory")?))
 }
 
-pub(crate) fn story(directory: &Path) -> Result<(), Box<dyn Error>> {
+pub(crate) fn run_example(directory: &Path) -> Result<(), Box<dyn Error>> {
     let project = directory.join("project");
     std::fs::create_dir_all(&project)?;
     let records = Records::open(&directory.join("records"), &TenantId::default(), clock())?;
@@ -32,7 +32,7 @@ pub(crate) fn story(directory: &Path) -> Result<(), Box<dyn Error>> {
             content: b"once\n".to_vec(),
             mode: None,
         };
-        // A caller that does not know whether its request was heard asks again with the same key.
+        // A caller that got no answer repeats the request with the same key.
         let request = Request::apply(vec![operation]).keyed("ticket-17".parse()?);
 
         let done = engine.run_with(request, &mut Printer)?;
@@ -51,7 +51,7 @@ impl<D: Disk> Observer<D> for Printer {
     type Stop = actum::Error;
 
     fn staged(&mut self, staged: &mut Staged<'_, D>) -> Result<(), actum::Error> {
-        for change in staged.transaction().changes() {
+        for change in staged.transaction().changes().iter() {
             println!("would change {}", change.path);
         }
         Ok(())

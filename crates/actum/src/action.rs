@@ -1,9 +1,9 @@
-//! The door of actions: a plan envelope goes in, what it asks for is carried out as a transaction, and a result
-//! envelope comes out (AA-1, AA-2, AA-6).
+//! Entry point of actions: takes a plan envelope, carries it out as a transaction, and returns a result envelope
+//! (AA-1, AA-2, AA-6).
 //!
-//! [`Engine::act`] tells the story: policy and scope first, then the work where nobody sees it, then the checks; what
-//! they find good is kept, all else is dropped; and how it ended is in the ledger before anybody is told. That it begins
-//! is there before anything of it happens, so that of one that is cut off the end is recorded by whoever comes next.
+//! [`Engine::act`] runs the sequence: check policy and scope, run in a staged view, run the checks, publish or drop the
+//! change, record the result. The ledger records the start before any effect, so that the next process can record the
+//! end of an interrupted action.
 
 mod begin;
 mod built_in;

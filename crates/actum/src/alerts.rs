@@ -14,7 +14,7 @@ use crate::engine::ENGINE;
 use crate::error::Result;
 use crate::queue::QueueError;
 use crate::records::Records;
-use crate::request::Door;
+use crate::request::EntryPoint;
 
 /// How many entries about alerts are looked for at once.
 const PAGE: u64 = 1000;
@@ -166,7 +166,7 @@ impl Records {
             workspace,
             root,
             actor,
-            door: Door::CommandLine.as_str().to_owned(),
+            door: EntryPoint::CommandLine.as_str().to_owned(),
             label: name.to_owned(),
             code: None,
             name: name.to_owned(),

@@ -31,7 +31,7 @@ use actum_workspace::{LinuxDisk, Recovery, RunOptions, STATE_DIRECTORY, Workspac
 
 use crate::command::Runner;
 use crate::engine::binding::BoundWorkspace;
-use crate::engine::observer::{Nobody, Observer};
+use crate::engine::observer::{NoObserver, Observer};
 use crate::engine::place::Place;
 use crate::engine::resume::{Resumed, settle_open_runs};
 use crate::engine::settle::Done;
@@ -41,12 +41,12 @@ use crate::plugin::PluginCode;
 use crate::policies::{PolicyFiles, PolicyInForce};
 use crate::records::Records;
 use crate::request::Request;
-use crate::root::check_ledger;
+use crate::root::{check_ledger, withholds};
 
-/// The program, as it is recorded.
+/// Program name and version in records.
 pub(crate) const ENGINE: &str = concat!("actum ", env!("CARGO_PKG_VERSION"));
 
-/// Keeps something away for as long as what it gives is there.
+/// Returns a guard that is held while a change is published and recorded.
 pub(crate) type Hold = Rc<dyn Fn() -> Box<dyn Any>>;
 
 /// Where the policy is from.
@@ -83,7 +83,7 @@ impl Rules {
         }
     }
 
-    /// That the operator lets the code of packages run, where that is so. A policy that is fixed says nothing of it.
+    /// Permission to run plugin code, if the operator granted it. A fixed policy grants none.
     pub(crate) fn plugin_code(&self) -> Result<Option<PluginCode>> {
         match self {
             Self::Fixed(..) => Ok(None),
@@ -164,7 +164,8 @@ impl<D: Disk> Staged<'_, D> {
 
 impl<D: Disk> Engine<D> {
     /// The engine of an open workspace.
-    pub fn new(workspace: Workspace<D>, root: &Path, records: Records) -> Self {
+    pub fn new(mut workspace: Workspace<D>, root: &Path, records: Records) -> Self {
+        workspace.set_withholds(withholds(root));
         let (place, root) = (Place::of(root), Quoted(root.as_os_str().as_bytes()).to_string());
         let rules = Rules::Fixed(Policy::default(), Cedar::default());
         Self {
@@ -218,11 +219,11 @@ impl<D: Disk> Engine<D> {
     /// # Errors
     /// [`Error`], which says the state of the workspace.
     pub fn run(&mut self, request: Request) -> Result<Done> {
-        self.run_with(request, &mut Nobody)
+        self.run_with(request, &mut NoObserver)
     }
 
-    /// The same with an observer, who sees each step and may stop the request before the change is published. An
-    /// observer sees nothing of a request that was carried out before.
+    /// Carries out a request like [`run`](Self::run), and calls `observer` after each step. The observer is not called
+    /// for a request that was carried out before.
     ///
     /// # Errors
     /// As [`run`](Self::run), and those of the observer.
@@ -258,8 +259,8 @@ impl<D: Disk> Engine<D> {
         Ok(workspace)
     }
 
-    /// Waits until the ledger has done what nobody waits for. Gives why its checkpoint that was due could
-    /// not be signed, where that is so: the runs are recorded all the same.
+    /// Waits for the background work of the ledger. Returns the error if a due checkpoint could not be signed; the runs
+    /// are recorded nevertheless.
     pub fn finish(&self) -> Option<LedgerError> {
         self.records.ledger.finish()
     }
@@ -284,7 +285,7 @@ impl<D: Disk> Engine<D> {
         &self.workspace
     }
 
-    /// The workspace, for what is no change of its files.
+    /// Mutable access to the workspace, for operations that change none of its files.
     pub fn workspace_mut(&mut self) -> &mut Workspace<D> {
         &mut self.workspace
     }

@@ -21,14 +21,14 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`Engine::run`] tells the story; a caller that wants to look at what is staged, or to stop the
-//! request there, gives an [`Observer`] to [`Engine::run_with`]. The order is a matter of types: each
-//! step consumes the proof of the one before.
+//! [`Engine::run`] runs the pipeline. [`Engine::run_with`] takes an [`Observer`] that can inspect the
+//! staged change or stop the request. Types keep the order: each step consumes the proof of the one
+//! before.
 
+mod action;
 mod alerts;
 mod catalog;
 mod command;
-mod door;
 mod engine;
 mod error;
 mod feedback;
@@ -45,6 +45,7 @@ mod root;
 mod schema;
 pub mod task;
 
+pub use action::{Acted, Proposal};
 pub use actum_access::Cedar;
 pub use alerts::{Alert, AlertMessage, NewAlert};
 pub use catalog::{
@@ -55,7 +56,6 @@ pub use command::{
     Accepted, Caches, Captured, CommandError, Runner, StagedView, Trial, Tried, Unkept, WhyUnkept,
     permitted_line,
 };
-pub use door::{Acted, Proposal};
 pub use engine::Engine;
 pub use engine::binding::{Adoption, Binding, BoundWorkspace, OwnLedger};
 pub use engine::clear::{Cleared, Judgement};
@@ -79,6 +79,6 @@ pub use queue::{
 pub use real_path::real as real_path;
 pub use recorded::{RecordedRun, facts_for_undo};
 pub use records::{Clock, Records};
-pub use request::{Commands, Door, Phase, Request, RequestedAction, WayBack, Which, Work};
+pub use request::{Commands, EntryPoint, Phase, Request, RequestedAction, WayBack, Which, Work};
 pub use root::{OwnRoot, Root, RootState, check_ledger};
 pub use schema::{Schema, SchemaProblem};

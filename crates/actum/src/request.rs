@@ -2,7 +2,7 @@
 
 mod action;
 mod document;
-mod door;
+mod entry_point;
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::task::TaskDocuments;
 pub use action::{Phase, RequestedAction};
-pub use door::Door;
+pub use entry_point::EntryPoint;
 
 /// The number of a user who is not known (`overflowuid`, proc_sys_kernel(5)).
 const NOBODY: u32 = 65_534;
@@ -34,8 +34,8 @@ pub struct Request {
     pub label: Option<String>,
     /// Who asks; where nobody is named, a user `unknown` with the number 65534.
     pub actor: Actor,
-    /// By which door it came in.
-    pub door: Door,
+    /// Entry point that received it.
+    pub door: EntryPoint,
     /// The key under which it is asked for, so that asking again does not do it again. Without one
     /// every request is a new one.
     pub key: Option<RequestKey>,
@@ -142,7 +142,7 @@ impl Request {
             limits: Limits::default(),
             label: None,
             actor: Actor { user: "unknown".to_owned(), uid: NOBODY, agent: None },
-            door: Door::Library,
+            door: EntryPoint::Library,
             key: None,
             declared: None,
             plan: None,
@@ -192,7 +192,7 @@ impl Request {
         Ok(Digest::tagged("actum/checked-plan/v1", &[work.as_bytes(), &checks]))
     }
 
-    /// The profile that is in force for all that comes in by its door, besides what is in force for everybody (D-5).
+    /// Profile that its entry point adds to the policy (D-5).
     pub(crate) fn profile(&self) -> Option<Profile> {
         self.door.profile()
     }

@@ -5,9 +5,11 @@
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use actum_core::RelPath;
-use actum_workspace::{SetAside, Workspace};
+use actum_gate::credential::is_withheld;
+use actum_workspace::{SetAside, Withholds, Workspace};
 
 use crate::engine::Engine;
 use crate::engine::binding::{BoundWorkspace, OwnLedger, Standing, check_around, elsewhere};
@@ -85,9 +87,10 @@ impl Root {
         Ok(Workspace::open_existing(&self.path)?)
     }
 
-    /// Closes the private places of a workspace to changes.
+    /// Closes the private places of a workspace to changes, and withholds credentials from its messages.
     fn closed(&self, mut workspace: Workspace) -> Workspace {
         workspace.set_private(self.private.clone());
+        workspace.set_withholds(withholds(&self.path));
         workspace
     }
 
@@ -103,6 +106,12 @@ impl Root {
         check_ledger(&self.path, BoundWorkspace::This, ledger)?;
         Ok(OwnRoot(self))
     }
+}
+
+/// Rule by which messages quote no content of files that may hold credentials, in the workspace at `root` (EX-20).
+pub(crate) fn withholds(root: &Path) -> Withholds {
+    let root = root.as_os_str().as_bytes().to_owned();
+    Arc::new(move |path, content| is_withheld(&root, path, content))
 }
 
 impl RootState {

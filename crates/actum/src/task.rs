@@ -1,4 +1,4 @@
-//! The door of task plans (EX): the actions of an approved plan become one change, which goes through the pipeline like
+//! Entry point of task plans (EX): the actions of an approved plan become one change, which goes through the pipeline like
 //! any other.
 
 mod alert;
@@ -18,7 +18,7 @@ mod rehearsal;
 mod repeated;
 mod rollback;
 mod run;
-mod told;
+mod status_writer;
 mod unfinished;
 
 pub use git::PlannedCommit;
@@ -30,5 +30,5 @@ pub use rehearsal::{ActionChange, ActionEnd, Rehearsal, Rehearsed, Script, Verdi
 pub use repeated::TaskDocuments;
 pub use rollback::{RollbackRefused, RolledBack, rollback};
 pub use run::{APPROVAL_FILE, Outcome, TaskEnd, label, limits, request, run, submit};
-pub use told::Progress;
+pub use status_writer::ProgressObserver;
 pub use unfinished::{FinishedTask, finish};

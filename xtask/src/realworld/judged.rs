@@ -2,7 +2,7 @@
 
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RelPath};
-use actum_gate::credential::scan_file;
+use actum_gate::credential::{FileBefore, scan_file};
 use actum_gate::decision::{Found, TriggerFound};
 use actum_gate::{Bundle, Case, NoAccess, Policy, Trigger, Verdict, decide};
 use actum_record::receipt::{EffectKind, GateRecord, PathEffect};
@@ -93,15 +93,13 @@ impl Touched<'_> {
 
     fn trigger(&self) -> Option<Trigger> {
         let (path, after) = (&self.path.0, self.after?);
-        let is_rewritten = self.rewritten().is_some();
-        let is_named_anew = self.from.as_ref().is_some_and(|from| from.0.name() != path.name());
-        if !is_rewritten && !is_named_anew {
+        if self.rewritten().is_none() && self.from.is_none() {
             return None;
         }
-        if Trigger::may_mark_home(path) {
+        if Trigger::may_mark_home("", path) {
             return Trigger::of_mark(Some(after));
         }
-        let before = self.before.filter(|_| is_rewritten);
+        let before = self.before.filter(|_| self.from.is_none());
         Trigger::may_be(path.name()).then(|| Trigger::of(path.name(), before, after)).flatten()
     }
 }
@@ -113,7 +111,9 @@ pub(crate) fn case(touched: &[Touched<'_>]) -> Case {
         let path = || file.path.clone();
         triggers.extend(file.trigger().map(|trigger| TriggerFound { path: path(), trigger }));
         let Some(after) = file.rewritten() else { continue };
-        let findings = scan_file(file.path.0.name(), file.before, after);
+        let name = file.from.as_ref().unwrap_or(&file.path).0.name();
+        let before = file.before.map(|content| FileBefore { name, content });
+        let findings = scan_file(file.path.0.name(), before, after);
         found.extend(findings.into_iter().map(|finding| Found { path: path(), finding }));
     }
     let effects = touched.iter().map(Touched::path_effect).collect();

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use actum::task::{self, Outcome, Progress, TaskInput};
+use actum::task::{self, Outcome, ProgressObserver, TaskInput};
 use actum::{Clock, Engine, Records};
 use actum_core::{Digest, Timestamp};
 use actum_record::ledger::Actor;
@@ -68,8 +68,8 @@ impl Tried {
 /// Nobody looks on.
 struct Nobody;
 
-impl Progress for Nobody {
-    fn tell(&mut self, _: &TaskStatus) {}
+impl ProgressObserver for Nobody {
+    fn report(&mut self, _: &TaskStatus) {}
 }
 
 /// Numbers that are the same for the same seed (SplitMix64).

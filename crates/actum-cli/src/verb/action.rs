@@ -1,4 +1,4 @@
-//! `actum action`: the door of the action API.
+//! `actum action`: entry point of the action API.
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};

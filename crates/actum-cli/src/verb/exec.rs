@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use actum::{Accepted, Caches, Door, Engine, PolicyInForce, Request, Runner, Trial, Tried};
+use actum::{Accepted, Caches, Engine, EntryPoint, PolicyInForce, Request, Runner, Trial, Tried};
 use actum_core::path::Harmless;
 use actum_core::{Budget, PathRule, RiskTier, Scope};
 use actum_gate::CommandLine;
@@ -317,7 +317,7 @@ impl Arguments {
             },
             label: Some(label),
             actor: actor::of(self.agent.clone()),
-            door: Door::Exec,
+            door: EntryPoint::Exec,
             // A person looks at what is of this tier.
             declared: (self.ending() == Ending::Review).then_some(RiskTier::R3),
             wait: self.wait,

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 
-use actum::task::{self, FinishedTask, Outcome, Progress, TaskEnd};
+use actum::task::{self, FinishedTask, Outcome, ProgressObserver, TaskEnd};
 use actum_task::report::{Phase, ReportStatus, StatusUpdate, TaskStatus};
 
 use super::Session;
@@ -96,7 +96,7 @@ pub(super) fn tell_finished(screen: &Screen, finished: &[FinishedTask]) {
     }
 }
 
-/// The code to end with, in the words that all doors share (D-1).
+/// Exit code, by the statuses that all entry points share (D-1).
 fn exit(ended: &TaskEnd) -> Exit {
     match &ended.outcome {
         Outcome::Rejected(_) => ended.cause.as_ref().map_or(Exit::Refused, Exit::of),
@@ -125,8 +125,8 @@ struct Lines<'w> {
     unshown: Option<Failure>,
 }
 
-impl Progress for Lines<'_> {
-    fn tell(&mut self, status: &TaskStatus) {
+impl ProgressObserver for Lines<'_> {
+    fn report(&mut self, status: &TaskStatus) {
         let is_wanted = self.status.is_some() || self.screen.form == Form::Json;
         let line = is_wanted.then(|| status.write()).transpose().unwrap_or_else(|error| {
             self.screen.note(format_args!("a status line is missing: {error}"));

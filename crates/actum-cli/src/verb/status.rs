@@ -44,7 +44,7 @@ struct Shown {
     interrupted: bool,
     recovery_due: bool,
     blocked: Vec<Blocked>,
-    /// Files of other programs that recoveries moved to `.actum/lost`, by name.
+    /// Entries of `.actum/lost` that recoveries displaced and attributed to no run, by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     saved: Vec<String>,
     /// Paths that are not as the newest run that changed them left them.
@@ -210,8 +210,7 @@ impl Document for Shown {
             let title = if index == 0 { "saved" } else { "" };
             writeln!(
                 out,
-                "{title:10}  .actum/lost/{name} is a file of another program that a recovery moved there: put it \
-                 where it belongs, or remove it"
+                "{title:10}  .actum/lost/{name} was moved there by a recovery: move it back, or delete it"
             )?;
         }
         if !self.plans.is_empty() {

@@ -50,7 +50,7 @@ struct Verified {
     tenant: TenantId,
     workspace: WorkspaceId,
     status: Status,
-    /// Who asked for it, and by which door.
+    /// Requester, and the entry point that received the request.
     actor: Actor,
     door: String,
     label: String,

@@ -1,4 +1,4 @@
-//! Actions and the packages that bring more of them.
+//! Actions and plugin packages.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,

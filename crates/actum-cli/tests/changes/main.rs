@@ -1,4 +1,4 @@
-//! Changes by `apply`, `exec` and `undo`: what they take, do and tell.
+//! Inputs, effects and messages of `apply`, `exec` and `undo`.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,

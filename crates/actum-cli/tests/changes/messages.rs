@@ -355,7 +355,7 @@ fn the_status_names_what_a_recovery_saved() {
     assert!(!plain.stdout.contains("saved"), "{}", plain.stdout);
     fs::write(lost.join("c63d68hhs2pf.0.gone"), "mine\n").unwrap();
     let told = actum(&root, &["status"]);
-    let line = "saved       .actum/lost/c63d68hhs2pf.0.gone is a file of another program";
+    let line = "saved       .actum/lost/c63d68hhs2pf.0.gone was moved there by a recovery";
     assert!(told.stdout.contains(line), "{}", told.stdout);
     let json = actum(&root, &["status", "--json"]).stdout;
     assert!(json.contains("\"saved\":[\"c63d68hhs2pf.0.gone\"]"), "{json}");

@@ -1,4 +1,4 @@
-//! What a person reads: pages, terminal and completions.
+//! Documentation pages, terminal output and completions.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use actum::EntryPoint;
 use actum_gate::Policy;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -53,6 +54,16 @@ fn the_programs_that_actum_starts_are_those_that_the_security_page_lists() {
     let listed: BTreeSet<String> =
         listed.lines().filter_map(|row| Some(row.split('`').nth(1)?.to_owned())).collect();
     assert_eq!(found, listed);
+}
+
+/// D-5: rules of access policies can name every entry point.
+#[test]
+fn the_policy_page_lists_every_entry_point() {
+    let page = fs::read_to_string(Path::new(ROOT).join("docs/policy.md")).unwrap();
+    let row = page.lines().find(|line| line.starts_with("| `context` |")).unwrap();
+    let names = EntryPoint::ALL.iter().map(|it| format!("`\"{}\"`", it.as_str()));
+    let listed = format!("`door`, the entry point ({})", names.collect::<Vec<_>>().join(", "));
+    assert!(row.contains(&listed), "{listed}");
 }
 
 /// AA-10, issue 22 (claims): the time limit of a command at a terminal is the largest one that can be set.

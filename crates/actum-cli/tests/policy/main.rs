@@ -1,4 +1,4 @@
-//! Who decides: policies, the queue, keys, and what surrounds a workspace.
+//! Policies, queue, keys, and workspaces inside workspaces.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,
@@ -10,6 +10,7 @@
     reason = "a test may fail loudly"
 )]
 
+mod agent_alone;
 mod keys;
 mod passphrases;
 mod policies;

@@ -38,10 +38,14 @@ fn a_root_that_is_chosen_deeper_leaves_no_rule_behind() {
         assert_eq!(actum(&at, &["init"]).code, 0);
         apply(place, &at, name, "text\n")
     };
+    // Where every file is protected or risky no workspace is made at all.
+    fs::create_dir_all(root.join(".husky/.git")).unwrap();
+    let refused = actum(&root.join(".husky"), &["init"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("in the workspace or repository around it"), "{refused:?}");
     for (at, name, code, told) in [
         (".github", "workflows/ci.yml", 6, ".github/workflows/ci.yml`: it is run by continuous"),
         (".claude", "settings.json", 1, ".claude/settings.json` is protected by"),
-        (".husky", "pre-commit", 1, ".husky/pre-commit` is protected by"),
         (
             "vendor",
             "zlib.c",

@@ -224,6 +224,37 @@ fn a_task_whose_second_action_fails_is_rolled_back() {
     assert!(refused.stderr.contains("was taken back before"), "{refused:?}");
 }
 
+/// EX-20: the change log shows no lines of a file that fewer users may read, or of a usual place of credentials.
+#[test]
+fn the_change_log_shows_no_lines_of_private_files() {
+    let (_directory, root) = workspace();
+    for (path, mode) in [("private.txt", 0o600), (".netrc", 0o644), ("plain.txt", 0o644)] {
+        fs::write(root.join(path), "one\nhunter2\n").unwrap();
+        fs::set_permissions(root.join(path), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let ended = run(
+        &root,
+        &plan(json!([
+            replace("a1", "private.txt", "one"),
+            replace("a2", ".netrc", "one"),
+            replace("a3", "plain.txt", "one"),
+        ])),
+    );
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let log = document(&root, "change_log.json");
+    let shows = |at: usize| log["changes"][at].to_string().contains("hunter2");
+    assert_eq!([shows(0), shows(1), shows(2)], [false, false, true], "{log:#}");
+    let hunk = json!({ "old_start": 2, "old_lines": 1, "new_start": 2, "new_lines": 1, "lines": "-XX\n+YY\n" });
+    let operation = json!({ "type": "hunks", "hunks": [hunk] });
+    let (_directory, root) = workspace();
+    fs::write(root.join("private.txt"), "one\nhunter2\n").unwrap();
+    fs::set_permissions(root.join("private.txt"), fs::Permissions::from_mode(0o600)).unwrap();
+    let failed = run(&root, &plan(json!([action("a1", "FILE_MODIFY", "private.txt", operation)])));
+    assert_ne!(failed.code, 0, "{failed:?}");
+    let reported = document(&root, "error_report.json").to_string();
+    assert!(reported.contains("private.txt") && !reported.contains("hunter2"), "{reported}");
+}
+
 /// EX-18, EX-19: what becomes of a plan one of whose actions fails, by its constraints.
 #[test]
 fn the_constraints_of_a_plan_say_what_becomes_of_the_rest() {

@@ -110,6 +110,25 @@ pub enum HunkError {
 }
 
 impl HunkError {
+    /// The message without any content of the file or the hunk.
+    pub fn without_content(&self) -> String {
+        match self {
+            Self::Mismatch { hunk, line, .. } => {
+                format!("hunk {hunk} does not match at line {line}")
+            }
+            // These hold numbers alone.
+            Self::Malformed { .. }
+            | Self::Empty { .. }
+            | Self::WrongCount { .. }
+            | Self::OutOfOrder { .. }
+            | Self::PastEnd { .. }
+            | Self::NotAtEnd { .. }
+            | Self::Ambiguous { .. }
+            | Self::TooMuchToSearch { .. }
+            | Self::GluedLines { .. } => self.to_string(),
+        }
+    }
+
     /// The number of the hunk whose lines are not where it says; `None` where something else is
     /// wrong.
     pub fn misplaced(&self) -> Option<usize> {

@@ -67,6 +67,13 @@ pub(super) fn is_pgpass(name: &[u8]) -> bool {
     matches!(name, b".pgpass" | b"pgpass.conf")
 }
 
+/// Whether a file of this name holds private keys with some contents.
+pub(super) fn may_be_key_file(name: &[u8]) -> bool {
+    let name = name.to_ascii_lowercase();
+    KEY_FILES.iter().any(|known| *known == name)
+        || KEY_STORES.iter().any(|(ending, _)| name.ends_with(ending.as_bytes()))
+}
+
 /// Whether a new file of this name with this content holds private keys.
 pub(super) fn is_key_file(name: &[u8], content: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();

@@ -14,7 +14,7 @@ use super::checksum::{with_bech32, with_crc32};
 use super::effort::spent_by;
 use super::rule::rules;
 use super::search::literals;
-use super::{DIGEST_TAG, FINDINGS_MAX, Finding, scan, scan_file, spans};
+use super::{DIGEST_TAG, FINDINGS_MAX, FileBefore, Finding, scan, scan_file, spans};
 
 const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const HEX: &str = "0123456789abcdef";
@@ -196,6 +196,7 @@ fn zero_width_characters_split_no_credential() {
 #[test]
 fn new_files_are_known_by_their_names() {
     let rules = |name: &str, before: Option<&[u8]>, content: &[u8]| -> Vec<String> {
+        let before = before.map(|content| FileBefore { name: name.as_bytes(), content });
         let findings = scan_file(name.as_bytes(), before, content);
         findings.into_iter().map(|finding| finding.rule).collect()
     };
@@ -207,6 +208,12 @@ fn new_files_are_known_by_their_names() {
     assert_eq!(rules("shop.jks", None, b"a text of that name"), [""; 0]);
     assert_eq!(rules("id_rsa.pub", None, b"anything"), [""; 0]);
     assert_eq!(rules("id_rsa", Some(b"it was there"), b"anything"), [""; 0]);
+    assert_eq!(rules("shop.jks", Some(b"xx"), b"\xfe\xed\xfe\xed\0"), ["key-file"]);
+    let moved = |name: &str, content: &[u8]| {
+        let before = FileBefore { name: b"n", content };
+        scan_file(name.as_bytes(), Some(before), content).len()
+    };
+    assert_eq!((moved("id_ed25519", b"a key"), moved("n2", b"a key")), (1, 0));
     let entry = format!("db.shop.io:5432:*:app:{}\n", word(16));
     assert_eq!(rules(".pgpass", None, entry.as_bytes()), ["pgpass-password"]);
     assert_eq!(rules(".pgpass", Some(entry.as_bytes()), entry.as_bytes()), [""; 0]);

@@ -46,7 +46,7 @@ pub struct Case {
     pub confined: Vec<CommandLine>,
     /// The tier that it was declared as, which can only raise it.
     pub declared: Option<RiskTier>,
-    /// By which door it came in.
+    /// Entry point that received the request.
     pub door: String,
     /// The roots of the workspaces and repositories around this one, outermost first. Rules that the operator wrote
     /// count from each of them as well.
@@ -265,6 +265,13 @@ impl Bundle {
         own.starts_with(&root).then_some(root.len())
     }
 
+    /// A path of the change as it is seen from this root and from each around it.
+    pub(crate) fn seen_from_each_root(&self, path: &RelPath) -> impl Iterator<Item = RelPath> {
+        let around = self.case.enclosing.iter().filter_map(|root| self.depth_of(root));
+        let seen = around.filter_map(move |depth| self.seen_from(depth, path).ok());
+        std::iter::once(path.clone()).chain(seen)
+    }
+
     /// A path of the change as it is seen from the root that so many names lead to.
     ///
     /// # Errors
@@ -314,7 +321,7 @@ impl Bundle {
         &self.case.actor
     }
 
-    /// By which door it came in.
+    /// Entry point that received the request.
     pub fn door(&self) -> &str {
         &self.case.door
     }

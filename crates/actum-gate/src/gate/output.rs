@@ -33,7 +33,7 @@ fn trigger(names: &[&[u8]], content: OutputContent<'_>) -> Option<Trigger> {
     };
     let (last, above) = names.split_last()?;
     let nearest = [above.last().copied().unwrap_or_default(), last].join(&b'/');
-    if RelPath::new(nearest).is_ok_and(|path| Trigger::may_mark_home(&path)) {
+    if RelPath::new(nearest).is_ok_and(|path| Trigger::may_mark_home("", &path)) {
         return Trigger::of_mark(bytes);
     }
     match bytes {
@@ -56,6 +56,16 @@ pub fn refuses_output(names: &[&[u8]]) -> Option<String> {
     let path = Spellings::below(&above, &last);
     let (guard, why) = guards().covering(&path).next()?;
     Some(format!("it is protected by `{}`: {why}", guard.rule()))
+}
+
+/// Whether a workspace at `root` would leave built-in rules behind: the names from the workspace or repository around it,
+/// to whose root the names `around` lead. A file in it is denied or needs approval there, and rules about files do not look
+/// at the names above a root.
+pub fn refuses_root(around: &[&[u8]], root: &[&[u8]]) -> bool {
+    let above = Above::new(around.to_vec(), Vec::new());
+    let file = [root, &[b"file".as_slice()]].concat().join(&b'/');
+    let Ok(file) = RelPath::new(file) else { return true };
+    guards().covering(&Spellings::below(&above, &file)).next().is_some()
 }
 
 fn guards() -> &'static Guards<&'static str> {
@@ -103,6 +113,29 @@ mod tests {
             assert!(refused(path), "{path}");
         }
         for path in ["/w/receipt.json", "/w/README.md", "/w/agent/ledger.jsonl", "/receipt"] {
+            assert!(!refused(path), "{path}");
+        }
+    }
+
+    /// D-5: a root in a directory that a rule about files or directories matches would leave the rule behind.
+    #[test]
+    fn no_root_is_chosen_in_a_directory_of_protected_or_risky_files() {
+        let refused = |path: &str| {
+            let names: Vec<&[u8]> = path.split('/').map(str::as_bytes).collect();
+            refuses_root(&[b"home", b"src", b"jenkinsfile-runner"], &names)
+        };
+        for path in [
+            ".lefthook/pre-commit",
+            ".clinerules",
+            "secrets.d",
+            ".husky",
+            ".claude/rules",
+            ".claude/rules/.claude/worktrees/x",
+            "sub/.github/workflows",
+        ] {
+            assert!(refused(path), "{path}");
+        }
+        for path in ["agent", "packages/a", ".claude/worktrees/x", ".github", "vendor/lib"] {
             assert!(!refused(path), "{path}");
         }
     }

@@ -52,7 +52,7 @@ fn computed(bundle: &Bundle, policy: &Policy) -> Ground {
     }
     // Of grounds that are alike the first counts, so that their order is part of the rules.
     let raised =
-        size(change).into_iter().chain(raised(bundle, policy)).chain(blocked_reports(change));
+        size(change).into_iter().chain(raised(bundle, policy)).chain(blocked_reports(bundle));
     raised.fold(ordinary(bundle), |first, next| if next.0 > first.0 { next } else { first })
 }
 
@@ -79,11 +79,14 @@ fn size(change: &[PathEffect]) -> Option<Ground> {
     (files > CHANGED_FILES_MAX).then(|| (RiskTier::R3, format!("it changes {files} files")))
 }
 
-/// A new file in the place of a directory that holds the reports of tasks.
-fn blocked_reports(change: &[PathEffect]) -> Option<Ground> {
+/// A new file in the place of a directory that holds the reports of tasks, of this workspace or one around it.
+fn blocked_reports(bundle: &Bundle) -> Option<Ground> {
     let is_parent = |path: &RelPath| {
-        let folded = folded(path.as_bytes());
-        REPORT_PARENTS.iter().any(|parent| parent.as_bytes() == &*folded)
+        let mut seen = bundle.seen_from_each_root(path);
+        seen.any(|path| {
+            let folded = folded(path.as_bytes());
+            REPORT_PARENTS.iter().any(|parent| parent.as_bytes() == &*folded)
+        })
     };
     let is_new_file = |effect: EffectKind| match effect {
         EffectKind::Created | EffectKind::Renamed => true,
@@ -94,7 +97,7 @@ fn blocked_reports(change: &[PathEffect]) -> Option<Ground> {
         | EffectKind::DirectoryCreated
         | EffectKind::DirectoryRemoved => false,
     };
-    let mut new = change.iter().filter(|it| is_new_file(it.effect));
+    let mut new = bundle.change().iter().filter(|it| is_new_file(it.effect));
     let PathEffect { path, .. } = new.find(|it| is_parent(&it.path.0))?;
     let why =
         "where task plans need a directory for their reports, so every `actum run` here would fail";

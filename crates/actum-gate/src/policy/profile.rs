@@ -118,6 +118,8 @@ pub static PROTECTED_GROUPS: [ProtectedGroup; 6] = [
                 "**/.cursor",
                 "**/.kiro",
                 "**/.opencode/plugin*",
+                "**/.opencode/tool*",
+                "**/.gemini/extensions",
                 "**/.qwen",
                 "**/.zed",
                 "**/.githooks",

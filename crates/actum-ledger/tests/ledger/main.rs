@@ -1,4 +1,4 @@
-//! The ledger from the outside: what it keeps, who may write, and what is found out.
+//! Public API of the ledger: storage, access and tamper detection.
 #![allow(
     clippy::disallowed_methods,
     clippy::panic,

@@ -40,7 +40,7 @@ pub struct ActionStarted {
     pub plan: Digest,
     /// Who asked for it.
     pub actor: Actor,
-    /// By which door.
+    /// Entry point that received the request.
     pub door: String,
     /// What a person agreed to, where that was needed for it to begin.
     pub agreed: Option<Agreed>,
@@ -88,7 +88,7 @@ pub struct ActionEnded {
     pub plan: Digest,
     /// Who asked for it.
     pub actor: Actor,
-    /// By which door.
+    /// Entry point that received the request.
     pub door: String,
     /// How it ended.
     pub status: Status,

@@ -22,7 +22,7 @@ pub struct AlertRaised {
     pub root: Option<String>,
     /// Who asked for it; none where its process ended before it could be recorded.
     pub actor: Option<Actor>,
-    /// By which door.
+    /// Entry point that received the request.
     pub door: String,
     /// What it was for, in the words of who asked.
     pub label: String,

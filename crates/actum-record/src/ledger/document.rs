@@ -95,7 +95,7 @@ pub struct EffectStarted {
     pub attempt: u32,
     /// Who asked for it.
     pub actor: Actor,
-    /// By which door.
+    /// Entry point that received the request.
     pub door: String,
     /// What it is for, in the words of who asked.
     pub label: String,

@@ -25,7 +25,7 @@ pub struct JudgedPlan {
     pub request: Option<RequestKey>,
     /// Who asked for it.
     pub actor: Actor,
-    /// By which door.
+    /// Entry point that received the request.
     pub door: String,
     /// What it is for, in the words of who asked.
     pub label: String,

@@ -119,7 +119,7 @@ pub struct StatusEnvelope {
     pub time: Timestamp,
     /// How it ended, in the words of the reports.
     pub status: EnvelopeStatus,
-    /// The same in the words that all doors share (D-1).
+    /// Status that all entry points share (D-1).
     pub outcome: Status,
     /// The execution report, or the error report of a task that was refused.
     pub report_id: PlainId,
@@ -217,7 +217,7 @@ impl StatusEnvelope {
     }
 }
 
-/// The words of reports in those that all doors share (D-1).
+/// Statuses of reports, by those that all entry points share (D-1).
 pub fn outcome(status: ReportStatus, rollback_performed: bool) -> Status {
     match status {
         ReportStatus::Success => Status::Succeeded,

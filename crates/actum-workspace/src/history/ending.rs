@@ -15,7 +15,8 @@ pub enum Ending {
     /// It was never announced in the journal, without which nothing is touched: another run has its
     /// place there, or none yet.
     NeverBegan,
-    /// What the journal had in its place is not known any more: it was set aside, or forgotten.
+    /// What the journal had in its place is not known any more: it was set aside or forgotten, or its record in the
+    /// history is damaged.
     Unknown,
 }
 
@@ -40,7 +41,7 @@ impl<D: Disk> Transaction<'_, D> {
     /// so every run that began has ended. No clock is asked.
     ///
     /// # Errors
-    /// `DamagedHistory`, `Io`.
+    /// `Io`.
     pub fn ending_of(&self, run: RunId, place: u64) -> Result<Ending> {
         let runs = self.workspace.runs()?;
         match runs.read(run) {
@@ -54,6 +55,7 @@ impl<D: Disk> Transaction<'_, D> {
                 let never_began = taken || is_at_hand(self.place());
                 Ok(if never_began { Ending::NeverBegan } else { Ending::Unknown })
             }
+            Err(Error { kind: ErrorKind::DamagedHistory { .. }, .. }) => Ok(Ending::Unknown),
             Err(error) => Err(error),
         }
     }

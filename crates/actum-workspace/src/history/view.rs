@@ -209,7 +209,7 @@ impl<D: Disk> View<D> {
             },
             recovery_due,
             blocked: self.blocked.clone(),
-            saved: lost::saved(&self.disk, &self.home.lost)?,
+            saved: lost::list_saved(&self.disk, &self.home.lost)?,
             runs: self.all_runs()?.refs().len(),
         })
     }

@@ -10,6 +10,7 @@ use crate::error::{Doing, ErrorKind, Result, State};
 use crate::history::images::Images;
 use crate::home::Home;
 use crate::journal::record::{Entry, Image, Intent, Side, stage_name};
+use crate::recovery::set_aside::IMAGES;
 use crate::run::publish::{exchanged_name, gone_name};
 use crate::transaction::node::{Bytes, Source};
 use crate::tree::{digest_of, read_whole};
@@ -64,9 +65,10 @@ impl<D: Disk> Lost<'_, D> {
         let doing = || format!("save what run {} could not put back", intent.run);
         let run = intent.run.to_string();
         let mode = FileMode::PRIVATE_DIRECTORY;
-        existing(self.disk.make_directory(&self.home.lost, run.as_bytes(), mode)).doing(doing)?;
+        accept_existing(self.disk.make_directory(&self.home.lost, run.as_bytes(), mode))
+            .doing(doing)?;
         let lost = self.disk.open_directory(&self.home.lost, run.as_bytes()).doing(doing)?;
-        let mut listing = self.listed(&lost)?;
+        let mut listing = self.read_listing(&lost)?;
         let mut directories = Vec::new();
         for &index in entries {
             let Some(entry) = intent.entries.get(index) else { continue };
@@ -84,20 +86,25 @@ impl<D: Disk> Lost<'_, D> {
                 };
                 listing.insert(format!("{}\t{word}\t{state}\n", entry.path));
             }
-            for Displaced { name, saved, kind } in self.displaced(&lost, intent, index)? {
+            for Displaced { name, saved, kind } in self.find_displaced(&lost, intent, index)? {
                 listing.insert(format!("{}\tmeanwhile\t{saved}\n", entry.path));
                 match kind {
                     Kind::Directory => directories.push((name, saved)),
                     Kind::File | Kind::Symlink | Kind::Special => {
-                        existing(self.disk.link(&self.home.stage, &name, &lost, saved.as_bytes()))
-                            .doing(doing)?;
+                        accept_existing(self.disk.link(
+                            &self.home.stage,
+                            &name,
+                            &lost,
+                            saved.as_bytes(),
+                        ))
+                        .doing(doing)?;
                     }
                 }
             }
             self.blocked.insert(entry.path.clone(), intent.run);
         }
         let listing: String = listing.into_iter().collect();
-        replace(self.disk, &lost, LISTING_NEW, LISTING, listing.as_bytes())?;
+        replace(self.disk, &lost, (LISTING_NEW, LISTING), listing.as_bytes()).doing(doing)?;
         write_blocked(self.disk, &self.home.state, self.blocked)?;
         self.disk.sync_all(&self.home.state, Barrier::Lost).doing(doing)?;
         if directories.is_empty() {
@@ -112,7 +119,7 @@ impl<D: Disk> Lost<'_, D> {
     }
 
     /// The lines that a recovery of this run wrote before it was killed.
-    fn listed(&self, lost: &D::Handle) -> Result<BTreeSet<String>> {
+    fn read_listing(&self, lost: &D::Handle) -> Result<BTreeSet<String>> {
         let doing = || "read the list of saved files".to_owned();
         let file = match self.disk.open_file(lost, LISTING) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
@@ -158,7 +165,12 @@ impl<D: Disk> Lost<'_, D> {
     /// Finds what was displaced at the path of an entry and is neither of its images, which is
     /// another program's work. A file gets a second name, because a recovery after a kill looks at
     /// the first once more; a directory can have only one.
-    fn displaced(&self, lost: &D::Handle, intent: &Intent, index: usize) -> Result<Vec<Displaced>> {
+    fn find_displaced(
+        &self,
+        lost: &D::Handle,
+        intent: &Intent,
+        index: usize,
+    ) -> Result<Vec<Displaced>> {
         let doing = || "save a displaced file".to_owned();
         let mut displaced = Vec::new();
         let Some(entry) = intent.entries.get(index) else { return Ok(displaced) };
@@ -178,7 +190,7 @@ impl<D: Disk> Lost<'_, D> {
                 Kind::Symlink | Kind::Special => false,
             };
             if !is_ours {
-                let saved = self.free_name(lost, format!("{index}.{word}"), &found)?;
+                let saved = self.find_free_name(lost, format!("{index}.{word}"), &found)?;
                 displaced.push(Displaced { name, saved, kind: found.kind });
             }
         }
@@ -187,7 +199,7 @@ impl<D: Disk> Lost<'_, D> {
 
     /// A name in the lost directory that is free, or is that of `found` already. A killed recovery may have
     /// saved something else under `name`.
-    fn free_name(&self, lost: &D::Handle, name: String, found: &Stat) -> Result<String> {
+    fn find_free_name(&self, lost: &D::Handle, name: String, found: &Stat) -> Result<String> {
         let doing = || "save a displaced file".to_owned();
         let mut free = name.clone();
         for number in 2.. {
@@ -243,7 +255,7 @@ struct Displaced {
 }
 
 /// Takes a name that exists for one that was made: by a recovery that was killed.
-fn existing(made: io::Result<()>) -> io::Result<()> {
+fn accept_existing(made: io::Result<()>) -> io::Result<()> {
     match made {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         made => made,
@@ -260,32 +272,37 @@ fn write_blocked<D: Disk>(
         let hex: String = path.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
         text.push_str(&format!("{run} {hex} {}\n", Quoted(path.as_bytes())));
     }
-    replace(disk, state, BLOCKED_NEW, BLOCKED, text.as_bytes())
+    let replaced = replace(disk, state, (BLOCKED_NEW, BLOCKED), text.as_bytes());
+    replaced.doing(|| "write the list of blocked paths".to_owned())
 }
 
 /// Writes a small file of our own so that it is the old or the new one, never between.
 fn replace<D: Disk>(
     disk: &D,
     directory: &D::Handle,
-    temporary: &[u8],
-    name: &[u8],
+    (temporary, name): (&[u8], &[u8]),
     bytes: &[u8],
-) -> Result<()> {
-    let doing = || "write the list of blocked paths".to_owned();
-    if disk.stat_at(directory, temporary).doing(doing)?.is_some() {
-        disk.unlink(directory, temporary).doing(doing)?;
+) -> io::Result<()> {
+    if disk.stat_at(directory, temporary)?.is_some() {
+        disk.unlink(directory, temporary)?;
     }
-    let file = disk.create(directory, temporary, FileMode::PRIVATE).doing(doing)?;
-    disk.write_at(&file, bytes, 0).doing(doing)?;
-    disk.sync(&file, Barrier::Lost).doing(doing)?;
-    disk.rename(directory, temporary, directory, name, Rename::Replace).doing(doing)
+    let file = disk.create(directory, temporary, FileMode::PRIVATE)?;
+    disk.write_at(&file, bytes, 0)?;
+    disk.sync(&file, Barrier::Lost)?;
+    disk.rename(directory, temporary, directory, name, Rename::Replace)
 }
 
-/// Names of the displaced files in the lost directory, ordered. The directory of a run has no dot in its name; the other
-/// names are those of journals that were set aside.
-pub(crate) fn saved<D: Disk>(disk: &D, lost: &D::Handle) -> Result<Vec<Vec<u8>>> {
+/// Lists the entries of the lost directory that a recovery displaced and attributed to no run, and the directories with
+/// the images of journals that were set aside, sorted. The directory of a run has no dot in its name.
+///
+/// # Errors
+/// `Io` if the directory cannot be listed.
+pub(crate) fn list_saved<D: Disk>(disk: &D, lost: &D::Handle) -> Result<Vec<Vec<u8>>> {
     let mut names = disk.list(lost).doing(|| "list the saved files".to_owned())?;
-    names.retain(|name| name.contains(&b'.') && !name.starts_with(b"journal."));
+    names.retain(|name| {
+        let is_journal = name.starts_with(b"journal.") && !name.ends_with(IMAGES.as_bytes());
+        name.contains(&b'.') && !is_journal
+    });
     names.sort();
     Ok(names)
 }

@@ -67,7 +67,7 @@ impl<D: Disk> Workspace<D> {
     fn set_aside_with_images(disk: &D, home: &Home<D::Handle>) -> Result<SetAside> {
         let mut aside = SetAside::default();
         let name = format!("journal.{}", disk.now().0);
-        // The images come first: cut off here, the command finds the damaged journal again.
+        // The images come first: interrupted here, the command finds the damaged journal again.
         if let Some(journal) = home.damaged_journal(disk)?
             && let Some(intent) = salvage::unfinished(disk, &journal)?
         {
@@ -77,8 +77,8 @@ impl<D: Disk> Workspace<D> {
             aside.unfinished = Some(intent.run);
         }
         let runs = history::list(disk, &home.history)?;
-        if keep_images(disk, home, &format!("{name}.images"), &runs)? {
-            aside.images = Some(format!("{STATE_DIRECTORY}/lost/{name}.images"));
+        if keep_images(disk, home, &format!("{name}{IMAGES}"), &runs)? {
+            aside.images = Some(format!("{STATE_DIRECTORY}/lost/{name}{IMAGES}"));
         }
         let newest = runs.last().map_or(0, |run| run.sequence);
         if home.set_aside_journal(disk, &name, newest)? {
@@ -87,6 +87,9 @@ impl<D: Disk> Workspace<D> {
         Ok(aside)
     }
 }
+
+/// End of the name of the directory with the images of a journal that was set aside.
+pub(crate) const IMAGES: &str = ".images";
 
 /// Moves to the directory `name` in `lost` all that is staged or displaced, and the kept images of
 /// runs that are not in the history: without their journal they would pass for left-overs. Gives
@@ -98,7 +101,9 @@ fn keep_images<D: Disk>(
     runs: &[history::RunRef],
 ) -> Result<bool> {
     let doing = || "keep the files that only the damaged journal names".to_owned();
-    let known: BTreeSet<_> = runs.iter().map(|run| format!("{}.", run.run).into_bytes()).collect();
+    let is_readable = |run: &&history::RunRef| history::read(disk, &home.history, run).is_ok();
+    let known: BTreeSet<_> =
+        runs.iter().filter(is_readable).map(|run| format!("{}.", run.run).into_bytes()).collect();
     let mut found: Vec<(&D::Handle, Vec<u8>)> = Vec::new();
     for file in disk.list(&home.stage).doing(doing)? {
         found.push((&home.stage, file));

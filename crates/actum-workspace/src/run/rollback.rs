@@ -10,11 +10,11 @@ use std::io;
 
 use actum_core::Digest;
 
-use crate::disk::{Barrier, Disk, Kind, Rename, Stat};
+use crate::disk::{Barrier, Disk, Kind, Rename, Stat, Xattr};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::history::images::Images;
 use crate::home::Home;
-use crate::journal::record::{Attributes, Entry, FileImage, Image, Intent, Side, stage_name};
+use crate::journal::record::{Attributes, Body, Entry, FileImage, Image, Intent, Side, stage_name};
 use crate::run::publish::{Step, exchanged_name, gone_name, set_in_place, steps};
 use crate::transaction::content::set_attributes;
 use crate::tree::{Parent, Tree, digest_of};
@@ -63,7 +63,7 @@ pub(crate) fn roll_back<D: Disk>(
             Step::Place => back.take_away(),
             Step::SetAttributes => back.restore_attributes(),
         };
-        match verdict.and_then(|verdict| back.or_foreign_exchanged(verdict)) {
+        match verdict.and_then(|verdict| back.check_exchanged(verdict)) {
             Ok(Verdict::Before) => {}
             Ok(Verdict::Foreign) => left.foreign.push(index),
             Err(error) => match error.refusal() {
@@ -109,14 +109,29 @@ impl<D: Disk> RollBack<'_, D> {
         }
     }
 
-    /// Whether what is at the path is the new file of this run, as the run left it.
+    /// Whether what is at the path is the new file of this run, as the run left it. A moved file goes back to its old path
+    /// with what a user edited in it.
     fn is_ours(&self, parent: &D::Handle, there: &Stat, post: &FileImage) -> Result<bool> {
+        if there.kind != Kind::File || there.inode != post.inode {
+            return Ok(false);
+        }
+        if matches!(post.body, Body::Moved(_)) {
+            return Ok(true);
+        }
         let attributes = &post.attributes;
-        Ok(there.kind == Kind::File
-            && there.inode == post.inode
-            && (there.mode, there.user, there.group)
-                == (attributes.mode, attributes.user, attributes.group)
+        Ok((there.mode, there.user, there.group)
+            == (attributes.mode, attributes.user, attributes.group)
+            && self.has_attributes(parent, &attributes.xattrs)?
             && self.holds(parent, self.name(), post)?)
+    }
+
+    /// Whether the file at the path has these extended attributes and no others. Labels of a security module are the
+    /// module's own (xattr(7)).
+    fn has_attributes(&self, parent: &D::Handle, wanted: &[Xattr]) -> Result<bool> {
+        let file = self.tree.disk.open_file(parent, self.name()).doing(|| self.doing())?;
+        let present = self.tree.disk.xattrs(&file).doing(|| self.doing())?;
+        let is_shown = |(name, _): &&Xattr| !name.starts_with(b"security.");
+        Ok(present.iter().filter(is_shown).eq(wanted.iter().filter(is_shown)))
     }
 
     fn at_stage(&self, name: &[u8]) -> Result<Option<Stat>> {
@@ -134,11 +149,12 @@ impl<D: Disk> RollBack<'_, D> {
     }
 
     /// Whether a staged name refers to the new file of this entry. The inode number alone does not
-    /// tell: it is given to another file as soon as someone has removed ours.
+    /// tell: it is given to another file as soon as someone has removed ours. A moved file keeps its number, since it has
+    /// a second name here, and a user may have edited it.
     fn is_new(&self, staged: &[u8], post: &FileImage) -> Result<bool> {
         match self.at_stage(staged)? {
             Some(found) if found.inode == post.inode && found.kind == Kind::File => {
-                self.holds(self.stage, staged, post)
+                Ok(matches!(post.body, Body::Moved(_)) || self.holds(self.stage, staged, post)?)
             }
             Some(_) | None => Ok(false),
         }
@@ -154,7 +170,7 @@ impl<D: Disk> RollBack<'_, D> {
     }
 
     /// The verdict; `Foreign` where a killed rollback had exchanged work of another program and not given it back.
-    fn or_foreign_exchanged(&self, verdict: Verdict) -> Result<Verdict> {
+    fn check_exchanged(&self, verdict: Verdict) -> Result<Verdict> {
         let is_foreign = self.is_foreign(&exchanged_name(self.intent.run, self.index))?;
         Ok(if is_foreign { Verdict::Foreign } else { verdict })
     }
@@ -180,7 +196,7 @@ impl<D: Disk> RollBack<'_, D> {
             let is_as_before = self.is_before(&parent, pre)? && !self.is_foreign(&staged)?;
             return Ok(if is_as_before { Verdict::Before } else { Verdict::Foreign });
         }
-        if self.at_stage(&staged)?.is_none() {
+        if self.at_stage(&staged)?.is_none() || self.is_where_it_was_moved(&staged)? {
             return self.bring_back(&parent);
         }
         let exchange = || disk.rename(self.stage, &staged, &parent, self.name(), Rename::Exchange);
@@ -360,7 +376,27 @@ impl<D: Disk> RollBack<'_, D> {
                 None => self.bring_back(&parent),
             };
         }
+        if self.is_where_it_was_moved(&gone)? {
+            return self.bring_back(&parent);
+        }
         self.place(&gone, &parent)
+    }
+
+    /// Whether the file of this path, which has the staged name `displaced`, still has the name that the run gave it by a move,
+    /// wherever that is now. A second name at the old path would change with it.
+    fn is_where_it_was_moved(&self, displaced: &[u8]) -> Result<bool> {
+        let is_moved_here = |entry: &Entry| {
+            let body = entry.post.file().map(|post| &post.body);
+            matches!(body, Some(Body::Moved(from)) if usize::try_from(*from) == Ok(self.index))
+        };
+        let Some(moved) = self.intent.entries.iter().position(is_moved_here) else {
+            return Ok(false);
+        };
+        let Some(displaced) = self.at_stage(displaced)? else { return Ok(false) };
+        // The name that it gets there is at hand until the move is published, and again once it is taken back.
+        let other = self.at_stage(&stage_name(self.intent.run, moved))?;
+        let is_at_hand = other.is_some_and(|other| other.inode == displaced.inode);
+        Ok(!is_at_hand && displaced.links > 1)
     }
 
     fn restore_attributes(&self) -> Result<Verdict> {

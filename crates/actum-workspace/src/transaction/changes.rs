@@ -15,10 +15,30 @@ use crate::transaction::node::{
     Bytes, Content, Counted, New, Node, Nodes, Post, PostFile, Pre, PreFile,
 };
 
+/// What the steps of a transaction would change, ordered by path. It holds until the next step.
+#[derive(Clone)]
+pub(crate) struct Outcome {
+    changes: Rc<[Change]>,
+    effects: Rc<[PathEffect]>,
+}
+
 impl<D: Disk> Transaction<'_, D> {
     /// What the steps so far would change, ordered by path.
-    pub fn changes(&mut self) -> Vec<Change> {
-        self.count_once();
+    pub fn changes(&mut self) -> Rc<[Change]> {
+        self.outcome().changes
+    }
+
+    /// The same for a record that outlives the workspace, with what each file holds before and
+    /// after.
+    pub fn effects(&mut self) -> Rc<[PathEffect]> {
+        self.outcome().effects
+    }
+
+    /// Computes it where a step was done since it was computed last.
+    fn outcome(&mut self) -> Outcome {
+        if let Some(outcome) = &self.outcome {
+            return outcome.clone();
+        }
         let renames = renames(&self.nodes);
         let changes = self.nodes.iter().flat_map(|(path, node)| {
             let before = renames.before(path);
@@ -27,14 +47,7 @@ impl<D: Disk> Transaction<'_, D> {
             let extent = self.extent(path, before, node);
             Change::all(path, renames.from(path), sides, extent)
         });
-        changes.collect()
-    }
-
-    /// The same for a record that outlives the workspace, with what each file holds before and
-    /// after.
-    pub fn effects(&mut self) -> Vec<PathEffect> {
-        let changes = self.changes();
-        let renames = renames(&self.nodes);
+        let changes: Rc<[Change]> = changes.collect();
         let effects = changes.iter().map(|change| {
             if !change.kind.is_of_file() {
                 return change.effect(None, None);
@@ -46,7 +59,8 @@ impl<D: Disk> Transaction<'_, D> {
             let after = after.map(|file| facts(file.digest, file.size, &file.attributes));
             change.effect(before, after)
         });
-        effects.collect()
+        let effects = effects.collect();
+        self.outcome.insert(Outcome { changes, effects }).clone()
     }
 
     /// Paths that every user may write afterwards and could not before, ordered.
@@ -65,30 +79,6 @@ impl<D: Disk> Transaction<'_, D> {
         self.nodes.get(path)?.post.mode()
     }
 
-    /// Counts the lines of files that were written whole or by several steps by comparing the first
-    /// content with the last: two edits of one line are one changed line. Of files too large for
-    /// memory the sum counts.
-    fn count_once(&mut self) {
-        let uncounted = self.nodes.iter().filter_map(|(path, node)| {
-            let new = node.post.file()?;
-            let Content::New(New { origin, counted, .. }) = &new.content else { return None };
-            let old = self.nodes.get(origin.as_ref()?)?.pre.file()?;
-            match counted {
-                Counted::Once(_) => None,
-                Counted::Not | Counted::Sum(_) => {
-                    Some((path.clone(), self.differing_lines(old, path, new)?))
-                }
-            }
-        });
-        for (path, lines) in uncounted.collect::<Vec<_>>() {
-            if let Some(Node { post: Post::File(file), .. }) = self.nodes.get_mut(&path)
-                && let Content::New(new) = &mut file.content
-            {
-                new.counted = Counted::Once(lines);
-            }
-        }
-    }
-
     /// By how much the file at `path` differs from the one that was at `before`.
     fn extent(&self, path: &RelPath, before: Option<&RelPath>, node: &Node<D::Handle>) -> Extent {
         let old = before.and_then(|before| self.nodes.get(before)?.pre.file());
@@ -103,16 +93,21 @@ impl<D: Disk> Transaction<'_, D> {
             return Extent::Bytes { before: before.unwrap_or(0), after: after.unwrap_or(0) };
         };
         let differing = match (old, new) {
-            (Some(old), Some(file)) => match &file.content {
-                Content::New(New {
-                    origin,
-                    counted: Counted::Once(lines) | Counted::Sum(lines),
-                    ..
-                }) if before == origin.as_ref() => Some(*lines),
-                Content::New(_) | Content::Moved(_) | Content::Untouched => {
-                    self.differing_lines(old, path, file)
+            (Some(old), Some(file)) => {
+                let counted = match &file.content {
+                    Content::New(New { origin, counted, .. }) if before == origin.as_ref() => {
+                        *counted
+                    }
+                    Content::New(_) | Content::Moved(_) | Content::Untouched => Counted::Not,
+                };
+                let differing = || self.differing_lines(old, path, file);
+                match counted {
+                    Counted::Once(lines) => Some(lines),
+                    // Two edits of one line are one changed line.
+                    Counted::Sum(lines) => differing().or(Some(lines)),
+                    Counted::Not => differing(),
                 }
-            },
+            }
             (None, _) | (_, None) => None,
         };
         Extent::Lines(differing.unwrap_or(Lines { added, removed }))

@@ -2,6 +2,7 @@
 //! files, unless an image is too large for the journal.
 
 use std::collections::{BTreeSet, HashMap, hash_map};
+use std::rc::Rc;
 
 use actum_core::scope::ScopeError;
 use actum_core::{Budget, PathCost, RelPath, RunId};
@@ -22,7 +23,7 @@ pub struct Committed {
     /// Its name.
     pub run: RunId,
     /// What it changed, ordered by path.
-    pub changes: Vec<Change>,
+    pub changes: Rc<[Change]>,
     /// Paths whose file was parted from its other names (hard links).
     pub broken_links: Vec<RelPath>,
 }
@@ -34,7 +35,7 @@ pub struct Prepared<'w, D: Disk> {
     transaction: Transaction<'w, D>,
     intent: Intent,
     displaced: Vec<Displaced>,
-    changes: Vec<Change>,
+    changes: Rc<[Change]>,
     broken_links: Vec<RelPath>,
 }
 
@@ -81,10 +82,11 @@ impl<'w, D: Disk> Transaction<'w, D> {
         if self.limits.budget == Budget::unlimited() {
             return Ok(());
         }
-        let files = self.changes().into_iter().filter(|change| change.kind.is_of_file());
+        let changes = self.changes();
+        let files = changes.iter().filter(|change| change.kind.is_of_file());
         let costs = files.map(|change| {
             let Lines { added, removed } = change.extent.lines();
-            PathCost { path: change.path, added, removed }
+            PathCost { path: change.path.clone(), added, removed }
         });
         let checked = self.limits.budget.check(costs.collect());
         checked.map(drop).map_err(|status| ErrorKind::Budget { status }.into())
@@ -95,8 +97,9 @@ impl<'w, D: Disk> Transaction<'w, D> {
         if self.limits.scope.allow.is_none() {
             return Ok(());
         }
+        let changes = self.changes();
         let (files, directories): (Vec<_>, Vec<_>) =
-            self.changes().into_iter().partition(|change| change.kind.is_of_file());
+            changes.iter().partition(|change| change.kind.is_of_file());
         let touched: BTreeSet<&RelPath> = files
             .iter()
             .flat_map(|change| match &change.kind {
@@ -111,7 +114,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
             })
             .flatten()
             .collect();
-        for Change { path, .. } in &directories {
+        for Change { path, .. } in directories {
             let has_file_below = || touched.iter().any(|file| file.starts_with(path));
             match self.limits.scope.check(path) {
                 Err(source @ ScopeError::NotAllowed { .. }) if !has_file_below() => {

@@ -11,7 +11,7 @@ use actum_edit::{Edit, HunkError, LineHunk, Splice};
 
 use crate::change::Lines;
 use crate::disk::Disk;
-use crate::error::{Doing, Error, ErrorKind, NeededFor, Result};
+use crate::error::{Doing, Error, ErrorKind, NeededFor, Quoting, Result};
 use crate::transaction::content::{Sink, Written};
 use crate::transaction::cost::cost_of;
 use crate::transaction::node::{Bytes, Content, Counted, New, Post, PostFile};
@@ -33,8 +33,9 @@ impl<D: Disk> Transaction<'_, D> {
     ) -> Result<()> {
         let makes_a_file =
             matches!(hunks, [LineHunk { old_start: 0, old_lines: 0, at_end: true, .. }]);
-        let refused = |source, near| ErrorKind::Hunk { path: path.clone(), source, near };
-        Patcher::new(hunks).map_err(|source| refused(source, None))?;
+        let refused =
+            |source, near, quoting| ErrorKind::Hunk { path: path.clone(), source, near, quoting };
+        Patcher::new(hunks).map_err(|source| refused(source, None, Quoting::Allowed))?;
         self.in_scope(path)?;
         if makes_a_file && matches!(self.node(path)?.post, Post::Absent) {
             if let Some(expected) = expected {
@@ -47,7 +48,8 @@ impl<D: Disk> Transaction<'_, D> {
                 }
                 .into());
             }
-            let (content, _) = patched(hunks, b"").map_err(|source| refused(source, None))?;
+            let (content, _) =
+                patched(hunks, b"").map_err(|source| refused(source, None, Quoting::Allowed))?;
             return self.create(path, &content, None);
         }
         let file = self.expected_file(path, expected)?;
@@ -72,7 +74,7 @@ impl<D: Disk> Transaction<'_, D> {
                     return self.patch_placed(path, file, &placed);
                 }
                 let near = self.near(path, &file, hunks, &source)?;
-                Err(refused(source, near).into())
+                Err(refused(source, near, self.quoting(path, &file)).into())
             }
             Err(other) => Err(other),
         }
@@ -87,7 +89,8 @@ impl<D: Disk> Transaction<'_, D> {
     ) -> Result<Option<Placed>> {
         let content = self.whole(path, file)?;
         let (hunks, moved) = LineHunk::relocated(hunks, &content).map_err(|source| {
-            Error::from(ErrorKind::Hunk { path: path.clone(), source, near: None })
+            let quoting = self.quoting_of(path, &content);
+            Error::from(ErrorKind::Hunk { path: path.clone(), source, near: None, quoting })
         })?;
         Ok((!moved.is_empty()).then_some(Placed { hunks, moved }))
     }
@@ -114,14 +117,16 @@ impl<D: Disk> Transaction<'_, D> {
         let file = self.expected_file(path, expected)?;
         self.add_work(path, edit.searches(), file.size)?;
         let content = self.whole(path, &file)?;
-        let splices = edit
-            .splices(&content)
-            .map_err(|source| ErrorKind::Edit { path: path.clone(), source })?;
+        let splices = edit.splices(&content).map_err(|source| {
+            let quoting = self.quoting_of(path, &content);
+            ErrorKind::Edit { path: path.clone(), source, quoting }
+        })?;
         self.splice(path, file, &content, splices)
     }
 
     fn add_work(&mut self, path: &RelPath, edits: u64, file_bytes: u64) -> Result<()> {
-        let refused = |source| ErrorKind::Edit { path: path.clone(), source };
+        let quoting = Quoting::Allowed;
+        let refused = |source| ErrorKind::Edit { path: path.clone(), source, quoting };
         Ok(self.edit_work.add(edits, file_bytes).map_err(refused)?)
     }
 
@@ -161,8 +166,11 @@ impl<D: Disk> Transaction<'_, D> {
         hunks: &[LineHunk],
     ) -> Result<(Written<D::Handle>, Vec<Splice>)> {
         let name = self.stage_name();
-        let refused =
-            |source| Error::from(ErrorKind::Hunk { path: path.clone(), source, near: None });
+        // The caller decides what may be quoted.
+        let quoting = Quoting::Withheld;
+        let refused = |source| {
+            Error::from(ErrorKind::Hunk { path: path.clone(), source, near: None, quoting })
+        };
         let mut patcher = Patcher::new(hunks).map_err(refused)?;
         let mut sink = self.sink(name);
         let mut write = |bytes: &[u8]| sink.write(bytes);
@@ -195,6 +203,21 @@ impl<D: Disk> Transaction<'_, D> {
 
     fn sink(&self, name: Vec<u8>) -> Sink<'_, D> {
         Sink::new(&self.workspace.disk, &self.workspace.home.stage, name)
+    }
+
+    /// Whether a message may quote the content of a file; not where that is too large to be looked through.
+    fn quoting(&self, path: &RelPath, file: &PostFile<D::Handle>) -> Quoting {
+        match self.whole(path, file) {
+            Ok(content) => self.quoting_of(path, &content),
+            Err(_) => Quoting::Withheld,
+        }
+    }
+
+    fn quoting_of(&self, path: &RelPath, content: &[u8]) -> Quoting {
+        match (self.workspace.withholds)(path, content) {
+            true => Quoting::Withheld,
+            false => Quoting::Allowed,
+        }
     }
 
     /// All bytes of a file, to search in.

@@ -50,12 +50,11 @@ impl<D: Disk> Transaction<'_, D> {
         })
     }
 
-    /// The files that would get new bytes or another last name, ordered by path.
+    /// The files that would get new bytes or another path, ordered by path.
     pub fn arriving(&self) -> impl Iterator<Item = &RelPath> {
         self.nodes.iter().filter_map(|(path, node)| {
             let is_placed = match &node.post.file()?.content {
-                Content::New(_) => true,
-                Content::Moved(from) => from.name() != path.name(),
+                Content::New(_) | Content::Moved(_) => true,
                 Content::Untouched => false,
             };
             is_placed.then_some(path)
@@ -89,24 +88,34 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(NewContent::Whole(Rc::new(whole)))
     }
 
-    /// What one of them held before, there or where it comes from; nothing where it is made, or where
+    /// The file that one of them was before, there or where it comes from, with its content; none where it is made, or where
     /// that is over 16 MiB.
     ///
     /// # Errors
     /// `Io`.
-    pub fn replaced_content(&self, path: &RelPath) -> Result<Option<Vec<u8>>> {
-        let Some(Content::New(New { origin: Some(origin), .. })) =
-            self.nodes.get(path).and_then(|node| node.post.file()).map(|file| &file.content)
-        else {
-            return Ok(None);
-        };
-        let old = self.nodes.get(origin).map(|node| node.pre.unchanged());
+    pub fn replaced(&self, path: &RelPath) -> Result<Option<(RelPath, Vec<u8>)>> {
+        let file = self.nodes.get(path).and_then(|node| node.post.file());
+        let Some(origin) = file.and_then(|file| file.content.origin(path)) else { return Ok(None) };
+        Ok(self.content_before(origin)?.map(|content| (origin.clone(), content)))
+    }
+
+    /// What the file at this very path holds before; nothing where none is there, or where that is over 16 MiB. A file that
+    /// moves to the path, edited or not, has nothing to do with it.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn content_before(&self, path: &RelPath) -> Result<Option<Vec<u8>>> {
+        let old = self.nodes.get(path).map(|node| node.pre.unchanged());
         let Some(old) = old.as_ref().and_then(|old| old.file()) else { return Ok(None) };
-        if old.size > CONTENT_BYTES_MAX {
+        self.all_of(path, old)
+    }
+
+    fn all_of(&self, path: &RelPath, file: &PostFile<D::Handle>) -> Result<Option<Vec<u8>>> {
+        if file.size > CONTENT_BYTES_MAX {
             return Ok(None);
         }
         let mut bytes = Vec::new();
-        self.each_piece(origin, old, |piece| {
+        self.each_piece(path, file, |piece| {
             bytes.extend_from_slice(piece);
             Ok(())
         })?;

@@ -88,9 +88,10 @@ pub(crate) struct New<H> {
 pub(crate) enum Counted {
     /// Not yet: the bytes were written whole.
     Not,
-    /// By the one edit that led to them, or by comparing.
+    /// By the one edit that led to them.
     Once(Lines),
-    /// As the sum of several edits, which may have changed one line twice.
+    /// As the sum of several edits, which may have changed one line twice. It counts where the file is too large to be
+    /// compared.
     Sum(Lines),
 }
 

@@ -179,6 +179,43 @@ fn a_journal_that_is_set_aside_keeps_the_images_that_only_it_names() {
     open(&disk).unwrap().resolve(&path("m/large")).unwrap();
 }
 
+/// FO-2: the command that sets a journal aside is killed before each of its calls.
+#[test]
+fn the_images_of_a_journal_that_a_killed_command_set_aside_are_reported() {
+    let disk = three_directories();
+    let whole = disk.clone_deep();
+    apply(&whole, &change()).unwrap();
+    let trace = whole.trace();
+    disk.kill_at(trace.iter().rposition(|call| call.starts_with("rename")).unwrap());
+    apply(&disk, &change()).unwrap_err();
+    disk.revive();
+    disk.overwrite(".actum/journal", [0x55; 100], 100);
+    disk.overwrite(".actum/journal", [0x55; 100], 4196);
+    let root = Path::new("/");
+    let whole = disk.clone_deep();
+    let first = whole.calls();
+    Workspace::set_aside_journal_on(whole.clone(), root).unwrap();
+    let mut moved = 0;
+    for killed in 0..whole.calls() - first {
+        let disk = disk.clone_deep();
+        disk.kill_at(killed);
+        drop(Workspace::set_aside_journal_on(disk.clone(), root));
+        disk.revive();
+        disk.clear_faults();
+        // It may have been done but for the last step.
+        drop(Workspace::set_aside_journal_on(disk.clone(), root));
+        let saved = View::open_on(disk.clone(), root).unwrap().status().unwrap().saved;
+        for path in disk.snapshot().into_keys() {
+            let Some(name) = path.strip_prefix(".actum/lost/journal.") else { continue };
+            let Some((directory, _)) = name.split_once('/') else { continue };
+            let directory = format!("journal.{directory}").into_bytes();
+            assert!(saved.contains(&directory), "killed before call {killed}: {path}");
+            moved += 1;
+        }
+    }
+    assert!(moved > 1, "{moved}");
+}
+
 /// FO-9, issue 22 (claims)
 #[test]
 fn a_collection_that_fails_half_way_says_how_many_runs_it_removed() {

@@ -13,6 +13,7 @@ mod changes;
 mod concurrent_edits;
 mod cost;
 mod crash_states;
+mod edits_of_moved_files;
 mod explore;
 mod faults;
 mod full_disk;

@@ -82,6 +82,11 @@ fn the_ending_of_a_run_is_told_or_is_said_to_be_unknown() {
     assert_eq!(ending(&mut workspace, never, at), Ending::NeverBegan, "another run is there");
     workspace.gc(&GcOptions::default()).unwrap();
     assert!(is_told(ending(&mut workspace, run, at)), "the history tells it");
+    let record = fs::read_dir(root.join(".actum/history")).unwrap().next().unwrap().unwrap().path();
+    let sound = fs::read(&record).unwrap();
+    fs::write(&record, "").unwrap();
+    assert_eq!(ending(&mut workspace, run, at), Ending::Unknown, "its record is damaged");
+    fs::write(&record, sound).unwrap();
     workspace.apply_operations(&create("b"), RunOptions::default()).unwrap();
     workspace.gc(&GcOptions { runs_max: 0, ..GcOptions::default() }).unwrap();
     assert_eq!(ending(&mut workspace, run, at), Ending::Unknown, "it was forgotten");

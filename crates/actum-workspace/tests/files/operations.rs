@@ -2,6 +2,7 @@
 //! byte.
 
 use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::PathBuf;
 
 use crate::there_and_back::there_and_back;
 use actum_core::{Digest, FileMode, RelPath};
@@ -277,7 +278,7 @@ fn steps_see_the_steps_before_them() {
     transaction.delete(&path("gone"), None, EmptyParents::Keep).unwrap();
     assert_eq!(dir.get("a").unwrap(), b"a\n", "nothing is visible before the commit");
     let kinds: Vec<_> =
-        transaction.changes().into_iter().map(|c| (c.path.to_string(), c.kind)).collect();
+        transaction.changes().iter().map(|c| (c.path.to_string(), c.kind.clone())).collect();
     let done = transaction.commit().unwrap();
     assert_eq!(
         kinds,
@@ -494,34 +495,73 @@ fn a_conflict_names_a_later_change_but_neither_an_undo_nor_what_a_hand_did() {
 
 /// EX-12
 #[test]
-fn a_transaction_that_starts_over_has_nothing_of_its_steps_left() {
+fn of_steps_that_fail_together_nothing_is_left_and_the_others_are_committed() {
     let dir = TestDir::new();
     dir.put("a.txt", "one\n");
+    dir.put("linked.txt", "linked\n");
+    std::fs::hard_link(dir.path().join("linked.txt"), dir.path().join("other.txt")).unwrap();
     // Larger than what is held in memory, so that it is staged.
     let large = vec![b'x'; 8 << 20];
     let mut workspace = Workspace::open(dir.path()).unwrap();
     let mut transaction = workspace.begin(RunOptions::default()).unwrap();
-    for step in [
-        create("new/large.bin", &large),
-        rename("a.txt", "b.txt"),
-        write("b.txt", "two\n"),
-        delete("b.txt"),
-    ] {
-        transaction.operate(&step).unwrap();
-    }
-    assert_eq!(transaction.read(&path("new/large.bin")).unwrap(), large);
-    assert!(transaction.changes().len() > 1);
-    transaction.start_over();
-    assert_eq!(transaction.changes(), []);
+    transaction.operate(&create("first.bin", &large)).unwrap();
+    transaction.operate(&write("a.txt", "two\n")).unwrap();
+    let before = transaction.effects();
     let staged = || std::fs::read_dir(dir.path().join(".actum/stage")).unwrap().count();
-    assert_eq!(staged(), 0);
-    // What others did meanwhile is seen.
-    dir.put("a.txt", "three\n");
-    assert_eq!(transaction.read(&path("a.txt")).unwrap(), b"three\n");
-    let missing = transaction.read(&path("b.txt")).unwrap_err().kind;
+    let failed = transaction.attempt(|transaction| {
+        for step in [
+            create("new/deep/large.bin", &large),
+            rename("first.bin", "new/first.bin"),
+            rename("a.txt", "new/a.txt"),
+            write("new/a.txt", "three\n"),
+            delete("new/a.txt"),
+            write("linked.txt", "edited\n"),
+        ] {
+            transaction.operate(&step)?;
+        }
+        assert_eq!(transaction.broken_links(), [path("linked.txt")]);
+        assert_eq!(staged(), 2);
+        transaction.operate(&delete("missing.txt"))
+    });
+    assert!(matches!(failed.unwrap_err().kind, ErrorKind::Missing { .. }));
+    assert_eq!(transaction.effects(), before);
+    assert_eq!((staged(), transaction.broken_links()), (1, &[][..]));
+    // What others did meanwhile to a file that only the failed steps looked at is seen.
+    dir.put("other.txt", "three\n");
+    assert_eq!(transaction.read(&path("linked.txt")).unwrap(), b"three\n");
+    let missing = transaction.read(&path("new/a.txt")).unwrap_err().kind;
     assert!(matches!(missing, ErrorKind::Missing { .. }), "{missing:?}");
-    transaction.operate(&create("new/large.bin", &large[1..])).unwrap();
+    transaction.attempt(|transaction| transaction.operate(&create("new/b.txt", "b\n"))).unwrap();
     transaction.commit().unwrap();
-    assert_eq!(std::fs::read(dir.path().join("new/large.bin")).unwrap(), large[1..]);
-    assert_eq!(std::fs::read(dir.path().join("a.txt")).unwrap(), b"three\n");
+    let names: Vec<_> = dir.tree().into_keys().collect();
+    assert_eq!(
+        names,
+        ["a.txt", "first.bin", "linked.txt", "new", "new/b.txt", "other.txt"].map(PathBuf::from)
+    );
+    assert_eq!(std::fs::read(dir.path().join("first.bin")).unwrap(), large);
+    assert_eq!(std::fs::read(dir.path().join("a.txt")).unwrap(), b"two\n");
+}
+
+/// EX-12
+#[test]
+fn steps_that_succeed_within_steps_that_fail_are_taken_back_too() {
+    let dir = TestDir::new();
+    dir.put("d/only.txt", "one\n");
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let mut transaction = workspace.begin(RunOptions::default()).unwrap();
+    let failed: Result<(), &str> = transaction.attempt(|transaction| {
+        // The directory goes with its last file.
+        let deleted = transaction.attempt(|transaction| transaction.operate(&delete("d/only.txt")));
+        deleted.map_err(|_| "not deleted")?;
+        let refused =
+            transaction.attempt(|transaction| transaction.operate(&delete("missing.txt")));
+        assert!(refused.is_err());
+        assert_eq!(transaction.changes().len(), 2, "{:?}", transaction.changes());
+        Err("given up")
+    });
+    assert_eq!(failed, Err("given up"));
+    assert_eq!(*transaction.changes(), []);
+    transaction.operate(&rename("d/only.txt", "d/moved.txt")).unwrap();
+    transaction.commit().unwrap();
+    assert_eq!(std::fs::read(dir.path().join("d/moved.txt")).unwrap(), b"one\n");
 }

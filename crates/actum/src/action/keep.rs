@@ -1,4 +1,4 @@
-//! Keep: a change goes through the gates and its checks, is repaired at most once, and is made or dropped (AA-6).
+//! Keep: publishes or drops the change of an action, after at most one repair (AA-6).
 
 use actum_gate::CommandLine;
 use actum_record::command::CommandRecord;
@@ -19,8 +19,8 @@ use crate::engine::{Engine, Hold};
 use crate::plugin::Steps;
 use crate::request::{Commands, Request, Work};
 
-/// An action as the observer of its run.
-struct Keeping<'k, 's> {
+/// Observer of an action's run.
+struct ActionObserver<'k, 's> {
     places: Places,
     steps: Option<&'k Steps<'s>>,
     /// Whether steps or checks run on the staged change.
@@ -29,23 +29,23 @@ struct Keeping<'k, 's> {
     story: &'k mut Story,
 }
 
-/// Why no run was made.
-enum Stop {
+/// Reason why `run_with` stopped.
+enum ActionStop {
     Halt(Halt),
-    /// Everything is as asked already, and the checks agree.
+    /// Nothing to change, and the checks passed.
     NothingToPublish,
 }
 
-impl<E: Into<Halt>> From<E> for Stop {
+impl<E: Into<Halt>> From<E> for ActionStop {
     fn from(error: E) -> Self {
         Self::Halt(error.into())
     }
 }
 
-impl<D: Disk> Observer<D> for Keeping<'_, '_> {
-    type Stop = Stop;
+impl<D: Disk> Observer<D> for ActionObserver<'_, '_> {
+    type Stop = ActionStop;
 
-    fn staged(&mut self, staged: &mut Staged<'_, D>) -> Result<(), Stop> {
+    fn staged(&mut self, staged: &mut Staged<'_, D>) -> Result<(), ActionStop> {
         let Self { places, steps, runs_something, hold, story } = self;
         story.is_begun = true;
         let change = staged.begun.transaction.effects();
@@ -65,13 +65,13 @@ impl<D: Disk> Observer<D> for Keeping<'_, '_> {
             story.begin(staged, agreed)?;
         }
         story.changed(&change);
-        // It counts as done only where the checks pass, too.
+        // An empty change succeeds only if the checks pass.
         let checked = staged.check(&change)?;
         story.checked(Ok(&checked.told));
-        Err(Stop::NothingToPublish)
+        Err(ActionStop::NothingToPublish)
     }
 
-    fn cleared(&mut self, cleared: &mut Cleared<'_, D>) -> Result<(), Stop> {
+    fn cleared(&mut self, cleared: &mut Cleared<'_, D>) -> Result<(), ActionStop> {
         let staged = &mut cleared.staged;
         let check = match &staged.request.work {
             Work::Apply(operations) => {
@@ -84,7 +84,7 @@ impl<D: Disk> Observer<D> for Keeping<'_, '_> {
         refusal.map_or(Ok(()), |refusal| Err(refusal.into()))
     }
 
-    fn verified(&mut self, verified: &mut Verified<'_, D>) -> Result<(), Stop> {
+    fn verified(&mut self, verified: &mut Verified<'_, D>) -> Result<(), ActionStop> {
         self.story.checked(Ok(&verified.told));
         if verified.cleared.staged.begun.runner.is_some_and(Runner::is_stopped) {
             return Err(Halt::interrupted().into());
@@ -95,7 +95,7 @@ impl<D: Disk> Observer<D> for Keeping<'_, '_> {
 }
 
 impl<D: Disk> Engine<D> {
-    /// Makes the change of a request.
+    /// Carries out the request of an action, with one repair.
     pub(super) fn keep(
         &mut self,
         request: Request,
@@ -117,7 +117,7 @@ impl<D: Disk> Engine<D> {
         Ok(())
     }
 
-    /// One try to make it.
+    /// Makes one attempt.
     fn make(
         &mut self,
         request: Request,
@@ -127,12 +127,17 @@ impl<D: Disk> Engine<D> {
         let places = Places::of(&story.plan.scope)?;
         let runs_something = steps.is_some() || !request.commands.checks.is_empty();
         self.let_go(story)?;
-        let mut keeping =
-            Keeping { places, steps, runs_something, hold: self.hold.clone(), story: &mut *story };
+        let mut keeping = ActionObserver {
+            places,
+            steps,
+            runs_something,
+            hold: self.hold.clone(),
+            story: &mut *story,
+        };
         match self.run_with(request, &mut keeping) {
             Ok(done) => story.made(&done),
-            Err(Stop::NothingToPublish) => {}
-            Err(Stop::Halt(halt)) => {
+            Err(ActionStop::NothingToPublish) => {}
+            Err(ActionStop::Halt(halt)) => {
                 if let Halt::Unverified(error) = &halt {
                     story.checked(Err(error));
                 }
@@ -142,8 +147,8 @@ impl<D: Disk> Engine<D> {
         Ok(())
     }
 
-    /// Lets go what was held, so that whoever waits for the workspace can be ended. Once something of the action has run,
-    /// it is not let go any more: then its result says that it was to stop.
+    /// Releases the signal guard, so that a wait for the workspace can be interrupted. Keeps it once part of the action
+    /// has run; the result then reports the interruption.
     pub(super) fn let_go(&self, story: &mut Story) -> Result<(), Halt> {
         match &self.runner {
             Some(runner) if runner.is_stopped() => Err(Halt::interrupted()),
@@ -180,7 +185,7 @@ impl<D: Disk> Engine<D> {
         let operations = operations.iter().cloned().chain(more).collect();
         let sandbox = captured.commands.sandbox.or(request.commands.sandbox.clone());
         let commands = Commands { made, sandbox, repair: None, ..request.commands.clone() };
-        // To what comes of it nobody has agreed yet.
+        // The repaired change has no approval yet.
         Ok(Some(Request { work: Work::Apply(operations), commands, plan: None, ..request }))
     }
 }

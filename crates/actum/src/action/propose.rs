@@ -21,7 +21,7 @@ use crate::engine::Engine;
 use crate::error::Error;
 use crate::plugin::Package;
 use crate::reason::Reason;
-use crate::request::{Commands, Door, Phase, Request, RequestedAction, Work};
+use crate::request::{Commands, EntryPoint, Phase, Request, RequestedAction, Work};
 use crate::schema::Schema;
 
 /// What a proposal leads to.
@@ -120,7 +120,7 @@ impl<D: Disk> Engine<D> {
             },
             label: Some(label(plan)),
             actor: proposal.actor.clone(),
-            door: Door::Action,
+            door: EntryPoint::Action,
             key: proposal.key.clone(),
             declared: Some(story.tier),
             plan: None,

@@ -1,16 +1,17 @@
-//! What is told of an action while it goes through: in the end it is its result, and its entry in the ledger.
+//! Record of an action while it runs; its result envelope and its ledger entry are made from it.
 
 use std::any::Any;
 
 use actum_action::limits::{CHECKS_MAX, RESULT_BYTES_MAX};
 use actum_action::{Check, PlanEnvelope, ResultEnvelope, VerificationResult};
 use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
+use actum_gate::credential::spans;
 use actum_ledger::{Doing, UnderWay};
-use actum_record::ledger::Attempt;
 use actum_record::ledger::{
-    ActionCheck, ActionEnded, ActionStarted, Actor, Agreed, TenantId, WorkspaceId,
+    ActionCheck, ActionEnded, ActionStarted, Actor, Agreed, Attempt, TenantId, WorkspaceId,
 };
 use actum_record::receipt::{EffectKind, PathEffect};
+use actum_task::report::CleanText;
 use actum_workspace::State;
 use actum_workspace::disk::Disk;
 use serde_json::{Map, Value, json};
@@ -21,7 +22,7 @@ use crate::engine::stage::{PartOf, Staged};
 use crate::error::Error;
 use crate::feedback;
 use crate::reason::Reason;
-use crate::request::Door;
+use crate::request::EntryPoint;
 
 /// The most paths that a result lists.
 const PATHS_MAX: usize = 1000;
@@ -146,7 +147,7 @@ impl Story {
             reason: self.plan.reason.clone(),
             plan: self.digest,
             actor: staged.request.actor.clone(),
-            door: Door::Action.as_str().to_owned(),
+            door: EntryPoint::Action.as_str().to_owned(),
             agreed,
             engine: crate::engine::ENGINE.to_owned(),
         })
@@ -280,10 +281,10 @@ impl Story {
             reason: self.plan.reason.clone(),
             plan: self.digest,
             actor: actor.clone(),
-            door: Door::Action.as_str().to_owned(),
+            door: EntryPoint::Action.as_str().to_owned(),
             status: ending.status,
             ground: ending.reason.map(str::to_owned),
-            message: ending.message.clone(),
+            message: self.recorded_message(ending),
             checks: checks.collect(),
             repair: self.repair,
             rollback: self.rollback(ending.status),
@@ -293,6 +294,17 @@ impl Story {
             duration_ms: duration_ms(self.began, now),
             engine: crate::engine::ENGINE.to_owned(),
         }
+    }
+
+    /// Message for the ledger, from which nothing can be removed later: without content of files, and without
+    /// credentials (EX-20).
+    fn recorded_message(&self, ending: &Ending) -> Option<String> {
+        let message = ending.message.as_deref()?;
+        let recorded = match self.error.as_deref() {
+            Some(Error::Workspace(error)) => CleanText::new(&error.without_content(), &spans),
+            Some(_) | None => CleanText::new(message, &spans),
+        };
+        Some(recorded.to_string())
     }
 
     /// The run that changed files, or may have, and has no receipt yet.

@@ -189,7 +189,7 @@ fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Resu
     // An actor gets back its own contents, whatever they are.
     let Scanned { found, triggers, unscanned } = match restores && is_free {
         true => Scanned::default(),
-        false => Scanned::of(transaction)?,
+        false => Scanned::of(transaction, &place.root)?,
     };
     let mut linked: Vec<_> = transaction.broken_links().iter().cloned().map(PathName).collect();
     linked.sort();
@@ -216,7 +216,7 @@ fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Resu
         restores,
         scope: limits.scope.clone(),
         budget: limits.budget,
-        change: transaction.effects(),
+        change: transaction.effects().to_vec(),
         linked,
         opened: transaction.opened_to_all().into_iter().map(PathName).collect(),
         commands,

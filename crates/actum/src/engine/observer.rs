@@ -1,4 +1,4 @@
-//! Observer: a caller looks at each step of a run, and may stop the request there.
+//! Observer of a run: called after each step, and able to stop the request.
 
 use actum_workspace::disk::Disk;
 
@@ -7,48 +7,48 @@ use crate::engine::stage::Staged;
 use crate::engine::verify::Verified;
 use crate::error::Error;
 
-/// What a caller does between the steps of [`Engine::run_with`](crate::Engine::run_with). A stop before the change is
-/// published leaves no trace of it.
+/// Callbacks between the steps of [`Engine::run_with`](crate::Engine::run_with). An error of `staged`, `cleared` or
+/// `verified` ends the request before anything is published or recorded of its change.
 pub trait Observer<D: Disk> {
-    /// Why a request ended without its change: an error of the engine, or what the caller stopped it for.
+    /// Error of `run_with`: an engine error, or the observer's own reason to stop.
     type Stop: From<Error>;
 
-    /// The change is computed, and nothing has judged it.
+    /// Called after the change is computed, before the gates.
     ///
     /// # Errors
-    /// Stops the request.
+    /// Any error ends the request; entries that the observer appended to the ledger stay.
     fn staged(&mut self, _staged: &mut Staged<'_, D>) -> Result<(), Self::Stop> {
         Ok(())
     }
 
-    /// The gates let the change pass, and its checks have not run.
+    /// Called after the gates allowed the change, before its checks.
     ///
     /// # Errors
-    /// Stops the request.
+    /// As of [`staged`](Self::staged).
     fn cleared(&mut self, _cleared: &mut Cleared<'_, D>) -> Result<(), Self::Stop> {
         Ok(())
     }
 
-    /// The checks passed; the change is published next.
+    /// Called after the checks passed; the change is published next.
     ///
     /// # Errors
-    /// Stops the request.
+    /// As of [`staged`](Self::staged).
     fn verified(&mut self, _verified: &mut Verified<'_, D>) -> Result<(), Self::Stop> {
         Ok(())
     }
 
-    /// Called while the ledger waits for its disk, before the change is announced: for what has to be durable first.
+    /// Called while the ledger syncs the intent. Makes durable here what must exist before the change.
     ///
     /// # Errors
-    /// Nothing is announced or touched, and the run is recorded as rejected.
+    /// Any error ends the run before it is published; the ledger records it as rejected.
     fn checkpoint(&mut self) -> actum_workspace::Result<()> {
         Ok(())
     }
 }
 
-/// The observer of [`Engine::run`](crate::Engine::run), which does nothing.
-pub(crate) struct Nobody;
+/// Observer that does nothing.
+pub(crate) struct NoObserver;
 
-impl<D: Disk> Observer<D> for Nobody {
+impl<D: Disk> Observer<D> for NoObserver {
     type Stop = Error;
 }

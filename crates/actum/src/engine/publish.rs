@@ -42,8 +42,7 @@ impl<'e, D: Disk> Verified<'e, D> {
     /// before all of that is done.
     ///
     /// # Errors
-    /// `Ledger`, `Record`: nothing was changed. That the change itself fails is no error here, but
-    /// an end to be recorded.
+    /// `Ledger`, `Record`: nothing was changed. A failed change is no error here; `settle` records it.
     pub(crate) fn publish(
         self,
         checkpoint: impl FnOnce() -> actum_workspace::Result<()>,

@@ -1,8 +1,11 @@
 //! Scan: new content is looked through for what looks like a credential.
 
+use std::collections::BTreeSet;
+
+use actum_core::RelPath;
 use actum_core::path_name::PathName;
 use actum_gate::Trigger;
-use actum_gate::credential::{FINDINGS_MAX, Finding, scan, scan_file};
+use actum_gate::credential::{FINDINGS_MAX, FileBefore, Finding, depends_on_name, scan, scan_file};
 use actum_gate::decision::{Found, TriggerFound};
 use actum_workspace::disk::Disk;
 use actum_workspace::{NewContent, Part, Transaction};
@@ -23,11 +26,11 @@ pub(crate) struct Scanned {
 const FOUND_MAX: usize = 1000;
 
 impl Scanned {
-    /// Looks through all that a change would put into files. What was there before is read only where
-    /// something was found.
-    pub(crate) fn of<D: Disk>(transaction: &Transaction<'_, D>) -> Result<Self> {
-        let mut scanned = Self { triggers: triggers(transaction)?, ..Self::default() };
-        for path in transaction.rewritten() {
+    /// Looks through all that a change would put into files of the workspace at `root`. What was there before is read
+    /// only where something was found.
+    pub(crate) fn of<D: Disk>(transaction: &Transaction<'_, D>, root: &str) -> Result<Self> {
+        let mut scanned = Self { triggers: triggers(transaction, root)?, ..Self::default() };
+        for path in scanned_paths(transaction) {
             let name = PathName(path.clone());
             let last = path.name();
             // What would be found behind so much is not known.
@@ -40,9 +43,13 @@ impl Scanned {
                 NewContent::Whole(content) => {
                     let before = match scan_file(last, None, &content).is_empty() {
                         true => None,
-                        false => transaction.replaced_content(path)?,
+                        false => transaction.replaced(path)?,
                     };
-                    Some(scan_file(last, before.as_deref(), &content))
+                    let before = before.as_ref().map(|(origin, content)| {
+                        let name = origin.name();
+                        FileBefore { name, content }
+                    });
+                    Some(scan_file(last, before, &content))
                 }
                 NewContent::Parts(parts) => {
                     // Lines are counted from the beginning of a file, which was not read.
@@ -63,12 +70,22 @@ impl Scanned {
     }
 }
 
+/// The files whose content is scanned: those that get new bytes, and those that move to a name that says something.
+fn scanned_paths<'t, D: Disk>(
+    transaction: &'t Transaction<'_, D>,
+) -> impl Iterator<Item = &'t RelPath> {
+    let rewritten: BTreeSet<&RelPath> = transaction.rewritten().collect();
+    let is_scanned =
+        move |path: &&RelPath| rewritten.contains(path) || depends_on_name(path.name());
+    transaction.arriving().filter(is_scanned)
+}
+
 /// Looks for files that other programs act on by themselves; only those are read whose names let them be.
-fn triggers<D: Disk>(transaction: &Transaction<'_, D>) -> Result<Vec<TriggerFound>> {
+fn triggers<D: Disk>(transaction: &Transaction<'_, D>, root: &str) -> Result<Vec<TriggerFound>> {
     let mut found = Vec::new();
     for path in transaction.arriving() {
         let name = path.name();
-        if Trigger::may_mark_home(path) {
+        if Trigger::may_mark_home(root, path) {
             let trigger = match transaction.new_content(path)? {
                 NewContent::Whole(content) => Trigger::of_mark(Some(&content)),
                 NewContent::Parts(_) | NewContent::TooLarge => Trigger::of_mark(None),
@@ -82,7 +99,7 @@ fn triggers<D: Disk>(transaction: &Transaction<'_, D>) -> Result<Vec<TriggerFoun
         }
         let trigger = match transaction.new_content(path)? {
             NewContent::Whole(content) => {
-                let before = transaction.replaced_content(path)?;
+                let before = transaction.content_before(path)?;
                 Trigger::of(name, before.as_deref(), &content)
             }
             NewContent::Parts(_) | NewContent::TooLarge => {

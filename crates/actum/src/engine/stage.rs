@@ -68,16 +68,16 @@ pub(crate) struct Begun<'e, D: Disk> {
     /// Where the change is computed.
     pub(crate) transaction: Transaction<'e, D>,
     pub(crate) records: &'e Records,
-    /// The root, for the reader of a record.
+    /// Root path as written in records.
     pub(crate) root: &'e str,
-    /// The same, as the gates are told.
+    /// Root path and enclosing workspaces, for the gates.
     pub(crate) place: &'e Place,
     pub(crate) policy: Policy,
     pub(crate) cedar: Cedar,
-    /// What will sign the receipt.
+    /// Key that signs the receipt.
     pub(crate) signer: SigningKey,
     pub(crate) workspace: WorkspaceId,
-    /// What runs checks.
+    /// Runner of checks; without one a request with checks is rejected.
     pub(crate) runner: Option<&'e Runner>,
 }
 

@@ -16,9 +16,9 @@ pub struct Verified<'e, D: Disk> {
     pub(crate) cleared: Cleared<'e, D>,
     /// What was run for it.
     pub(crate) commands: CommandsRun,
-    /// The checks, as an action tells them.
+    /// Check results for the action's envelope.
     pub(crate) told: Vec<Check>,
-    /// The files that take a task back without actum, where it has any.
+    /// Digests of the task's rollback files; none of other requests.
     pub(crate) rollback_files: Option<RollbackFiles>,
 }
 
@@ -28,7 +28,7 @@ impl<'e, D: Disk> Cleared<'e, D> {
     /// published.
     ///
     /// # Errors
-    /// `Unverified` where one does not find it good; `Command` where one could not be run.
+    /// `Unverified` if a check fails; `Command` if one cannot be run.
     pub(crate) fn verify(mut self) -> Result<Verified<'e, D>> {
         let commands = &self.staged.request.commands;
         let (made, sandbox) = (commands.made.clone(), commands.sandbox.clone());

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::task::TaskDocuments;
 
-use super::{Commands, Door, Request, RequestedAction, Work};
+use super::{Commands, EntryPoint, Request, RequestedAction, Work};
 
 /// A request as it is written.
 #[derive(Serialize, Deserialize)]
@@ -26,7 +26,7 @@ struct Document<'r> {
     #[serde(deserialize_with = "Option::deserialize")]
     label: Option<Cow<'r, str>>,
     actor: Cow<'r, Actor>,
-    door: Door,
+    door: EntryPoint,
     #[serde(deserialize_with = "Option::deserialize")]
     key: Option<Cow<'r, RequestKey>>,
     #[serde(deserialize_with = "Option::deserialize")]

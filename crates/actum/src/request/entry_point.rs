@@ -1,83 +1,81 @@
-//! Doors: the ways in which requests come in, and what differs between them.
+//! Entry points of requests, and what differs between them.
 
 use actum_core::path::Quoted;
 use actum_gate::Profile;
 use serde::{Deserialize, Serialize};
 
-/// A way in which requests come in.
+/// Entry point that received a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "&'static str")]
-pub enum Door {
+pub enum EntryPoint {
     /// A program that calls this crate.
     Library,
-    /// A change set, an undo or a redo that a user types.
+    /// `actum apply`, `undo` and `redo`.
     CommandLine,
-    /// What a command changed.
+    /// `actum exec`.
     Exec,
-    /// An action of the action API.
+    /// The action API.
     Action,
-    /// A task plan, or the rollback of one.
+    /// `actum run` of a task plan, and `actum rollback` of one.
     TaskPlan,
 }
 
-/// What differs between doors.
-struct Differences {
-    /// The name in records and policies. It never changes.
-    name: &'static str,
-    /// The profile that is in force besides those of the policy (D-5).
-    profile: Option<Profile>,
-    /// Whether an approval alone carries a queued request out. Where not, the same command has to be given again,
-    /// since it writes the reports.
-    is_carried_out_by_approval: bool,
-}
+impl EntryPoint {
+    /// Every entry point.
+    pub const ALL: &[Self] =
+        &[Self::Library, Self::CommandLine, Self::Exec, Self::Action, Self::TaskPlan];
 
-impl Door {
-    fn differences(self) -> Differences {
-        let (name, profile, is_carried_out_by_approval) = match self {
-            Self::Library => ("library", None, true),
-            Self::CommandLine => ("command line", None, true),
-            Self::Exec => ("exec", None, true),
-            Self::Action => ("action", None, true),
-            Self::TaskPlan => ("task plan", Some(Profile::AgentExecutor), false),
-        };
-        Differences { name, profile, is_carried_out_by_approval }
-    }
-
-    /// Its name, as records and access policies have it.
+    /// Name in records and access policies. It never changes.
     pub fn as_str(self) -> &'static str {
-        self.differences().name
+        match self {
+            Self::Library => "library",
+            Self::CommandLine => "command line",
+            Self::Exec => "exec",
+            Self::Action => "action",
+            Self::TaskPlan => "task plan",
+        }
     }
 
-    /// The door of this name; none for that of another version.
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::Library, Self::CommandLine, Self::Exec, Self::Action, Self::TaskPlan]
-            .into_iter()
-            .find(|door| door.as_str() == name)
+    /// Finds the entry point with a name; none for that of another version.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|entry_point| entry_point.as_str() == name)
     }
 
-    /// The profile that is in force for its requests, besides what is in force for everybody (D-5).
+    /// Profile that is in force besides those of the policy (D-5).
     pub(crate) fn profile(self) -> Option<Profile> {
-        self.differences().profile
+        match self {
+            Self::TaskPlan => Some(Profile::AgentExecutor),
+            Self::Library | Self::CommandLine | Self::Exec | Self::Action => None,
+        }
     }
 
-    /// Whether an approval alone carries out a request that waited. Where not, the same command has to be given
-    /// again, since it writes the reports.
+    /// Whether `actum approve` carries out a queued request. A task plan needs its own command again, which writes
+    /// the reports.
     pub fn is_carried_out_by_approval(self) -> bool {
-        self.differences().is_carried_out_by_approval
+        match self {
+            Self::Library | Self::CommandLine | Self::Exec | Self::Action => true,
+            Self::TaskPlan => false,
+        }
     }
 }
 
-impl From<Door> for &'static str {
-    fn from(door: Door) -> Self {
-        door.as_str()
+impl From<EntryPoint> for &'static str {
+    fn from(entry_point: EntryPoint) -> Self {
+        entry_point.as_str()
     }
 }
 
-impl TryFrom<String> for Door {
+impl TryFrom<String> for EntryPoint {
     type Error = String;
 
+    /// # Errors
+    /// The name is that of no entry point of this version.
     fn try_from(name: String) -> Result<Self, String> {
-        Self::named(&name).ok_or_else(|| format!("`{}` is no door", Quoted(name.as_bytes())))
+        Self::from_name(&name).ok_or_else(|| {
+            let names: Vec<_> = Self::ALL.iter().map(|it| format!("`{}`", it.as_str())).collect();
+            let name = Quoted(name.as_bytes());
+            format!("unknown entry point `{name}`; there are {}", names.join(", "))
+        })
     }
 }
 
@@ -87,14 +85,18 @@ mod tests {
 
     /// D-5
     #[test]
-    fn a_door_is_found_and_written_by_its_name() {
-        for name in ["library", "command line", "exec", "action", "task plan"] {
-            let door = Door::named(name).unwrap();
-            assert_eq!(door.as_str(), name);
-            assert_eq!(serde_json::to_value(door).unwrap(), name);
-            assert_eq!(serde_json::from_value::<Door>(name.into()).unwrap(), door);
+    fn an_entry_point_is_read_and_written_by_its_name() {
+        let names = ["library", "command line", "exec", "action", "task plan"];
+        assert_eq!(EntryPoint::ALL.len(), names.len());
+        for name in names {
+            let entry_point = EntryPoint::from_name(name).unwrap();
+            assert_eq!(serde_json::to_value(entry_point).unwrap(), name);
+            assert_eq!(serde_json::from_value::<EntryPoint>(name.into()).unwrap(), entry_point);
         }
-        let error = serde_json::from_str::<Door>("\"cli\"").unwrap_err();
-        assert_eq!(error.to_string(), "`cli` is no door");
+        let error = serde_json::from_str::<EntryPoint>("\"cli\"").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "unknown entry point `cli`; there are `library`, `command line`, `exec`, `action`, `task plan`"
+        );
     }
 }

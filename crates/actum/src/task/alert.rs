@@ -17,7 +17,7 @@ use crate::alerts::Alert;
 use crate::engine::{ENGINE, place::Place};
 use crate::error::Result;
 use crate::records::Records;
-use crate::request::Door;
+use crate::request::EntryPoint;
 
 /// What raises alerts about the tasks of a workspace.
 pub(super) struct Alerts {
@@ -91,7 +91,7 @@ impl Alerts {
             workspace: Some(self.workspace),
             root: Some(Place::of(&self.root).root),
             actor: self.actor.clone(),
-            door: Door::TaskPlan.as_str().to_owned(),
+            door: EntryPoint::TaskPlan.as_str().to_owned(),
             label,
             code: Some(code),
             name,

@@ -20,6 +20,7 @@ use actum_task::report::FileChange;
 use serde::Serialize;
 
 use super::checkpoint;
+use super::documents::clean;
 use super::git_code::code_of;
 use super::input::Task;
 use super::outputs::Outputs;
@@ -139,7 +140,7 @@ impl Committing {
             task: Some(task.id.as_str()),
             plan: Some(task.plan_id.as_str()),
             subject: &subject(task),
-            body: task.plan.description.as_deref().unwrap_or_default(),
+            body: clean(task.plan.description.as_deref().unwrap_or_default()).as_str(),
         });
         let done = author(&repository, actor, now).and_then(|author| {
             let committed = repository.commit(&checked, &changes, &message, &author);

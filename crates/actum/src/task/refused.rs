@@ -14,7 +14,7 @@ use super::run::{label, limits};
 use crate::error::Result;
 use crate::policies::PolicyInForce;
 use crate::records::Records;
-use crate::request::{Door, limits_digest};
+use crate::request::{EntryPoint, limits_digest};
 
 /// What is judged of a target before anybody knows what would become of it.
 pub(super) fn effect(path: &RelPath) -> PathEffect {
@@ -51,7 +51,7 @@ pub(super) fn record(
         limits: limits_digest(&limits(&task.plan)),
         time: records.clock.now(),
         actor: actor.clone(),
-        door: Door::TaskPlan.as_str().to_owned(),
+        door: EntryPoint::TaskPlan.as_str().to_owned(),
         tenant: records.tenant.clone(),
         root: place.root.clone(),
         enclosing: place.enclosing.clone(),
@@ -74,7 +74,7 @@ pub(super) fn record(
             undoes: None,
             request: None,
             actor: actor.clone(),
-            door: Door::TaskPlan.as_str().to_owned(),
+            door: EntryPoint::TaskPlan.as_str().to_owned(),
             label: label(&task.id),
             bound: bundle.bound()?,
             decision: decision.record(&bytes)?,

@@ -1,9 +1,8 @@
 //! Rehearsal: the actions of a plan, one after the other, on a staged change that nobody sees (EX-3, EX-8, EX-12).
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
-use actum_core::{FileState, RelPath, Timestamp};
+use actum_core::{FileMode, FileState, RelPath, Timestamp};
 use actum_edit::Operation;
 use actum_gate::credential;
 use actum_task::report::{ChangeWord, DiffSummary};
@@ -143,14 +142,8 @@ impl Rehearsal {
             ends: Vec::new(),
             stopped_by: None,
             broken_off: None,
-            told: BTreeSet::new(),
         };
-        let (mut operations, mut lost) = (Vec::new(), Vec::new());
-        // Nothing takes a step back in a transaction: where something fails once it is staged, all is done again without.
-        while let Played::Lost(action, problem) = stage.play(transaction, &mut operations, &lost) {
-            lost.push((action, problem));
-            transaction.start_over();
-        }
+        let mut operations = stage.carry_out(transaction);
         let Stage { ends: actions, broken_off, .. } = stage;
         remove_emptied(transaction, &mut operations);
         let broken_rules = plan.instructions.validation_rules.iter().filter_map(|rule| {
@@ -207,51 +200,27 @@ struct Stage<'p> {
     /// The action after which no other is tried.
     stopped_by: Option<usize>,
     broken_off: Option<ErrorCode>,
-    /// The actions whose end was told: a play that begins anew does not tell it again.
-    told: BTreeSet<usize>,
-}
-
-/// How far a try came.
-enum Played {
-    /// Each action has an end.
-    Through,
-    /// This one failed after it had changed something.
-    Lost(usize, ActionProblem),
 }
 
 impl Stage<'_> {
-    fn play<D: Disk>(
-        &mut self,
-        transaction: &mut Transaction<'_, D>,
-        operations: &mut Vec<Operation>,
-        lost: &[(usize, ActionProblem)],
-    ) -> Played {
-        (self.ends, self.stopped_by) = (Vec::new(), None);
-        operations.clear();
-        let Script { plan, graph, config } = self.script;
+    /// Does the actions in their order; gives what those that succeeded did.
+    fn carry_out<D: Disk>(&mut self, transaction: &mut Transaction<'_, D>) -> Vec<Operation> {
+        let Script { plan, graph, .. } = self.script;
+        let mut operations = Vec::new();
         for &index in graph.order() {
             let Some(action) = plan.actions.get(index) else { continue };
-            let known = lost.iter().find(|(lost, _)| *lost == index).map(|(_, problem)| problem);
             let started = self.watch.now();
             self.break_off(started);
-            let end = match (self.reason_to_skip(index), known) {
-                (Some(reason), _) => ActionEnd::Skipped { reason },
-                (None, Some(problem)) => ActionEnd::Failed(problem.clone()),
-                (None, None) => {
-                    if !self.told.contains(&index) {
-                        self.watch.began(index);
-                    }
-                    let tried = attempt(transaction, action, config.limits.file_bytes_max);
-                    let limit = config.timeout(action);
-                    let is_late = self.watch.now() > later(started, limit);
-                    match tried {
-                        Ok(_) if is_late => return Played::Lost(index, too_late(limit)),
+            let end = match self.reason_to_skip(index) {
+                Some(reason) => ActionEnd::Skipped { reason },
+                None => {
+                    self.watch.began(index);
+                    match self.carry_out_one(transaction, action, started) {
                         Ok((operation, output, did)) => {
                             operations.push(operation);
                             ActionEnd::Completed { output, did: Box::new(did) }
                         }
-                        Err(Undone::Clean(problem)) => ActionEnd::Failed(problem),
-                        Err(Undone::Staged(problem)) => return Played::Lost(index, problem),
+                        Err(problem) => ActionEnd::Failed(problem),
                     }
                 }
             };
@@ -265,12 +234,27 @@ impl Stage<'_> {
             }
             let completed = self.watch.now();
             let rehearsed = Rehearsed { action: index, started, completed, end };
-            if self.told.insert(index) {
-                self.watch.ended(&rehearsed);
-            }
+            self.watch.ended(&rehearsed);
             self.ends.push(rehearsed);
         }
-        Played::Through
+        operations
+    }
+
+    /// Does one action, within its time; of one that fails nothing is left.
+    fn carry_out_one<D: Disk>(
+        &self,
+        transaction: &mut Transaction<'_, D>,
+        action: &Action,
+        started: Timestamp,
+    ) -> std::result::Result<(Operation, String, ActionChange), ActionProblem> {
+        let limit = self.script.config.timeout(action);
+        transaction.attempt(|transaction| {
+            let done = stage(transaction, action, self.script.config.limits.file_bytes_max)?;
+            match self.watch.now() > later(started, limit) {
+                true => Err(too_late(limit)),
+                false => Ok(done),
+            }
+        })
     }
 
     /// Looks whether the rest is not to be tried.
@@ -320,44 +304,29 @@ fn too_late(limit: Duration) -> ActionProblem {
     ActionProblem::new(ErrorCode::ActionTimeout, message)
 }
 
-/// An action that came to nothing.
-enum Undone {
-    /// Nothing of it is staged.
-    Clean(ActionProblem),
-    /// It is staged, and has to go.
-    Staged(ActionProblem),
-}
-
-/// Does one action, with its conditions and those on content.
-fn attempt<D: Disk>(
+/// Stages one action, and checks its conditions and those on content.
+fn stage<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     action: &Action,
     file_bytes_max: u64,
-) -> std::result::Result<(Operation, String, ActionChange), Undone> {
-    let clean = Undone::Clean;
-    let before = File::at(transaction, &action.target, file_bytes_max).map_err(clean)?;
-    let operation = operation::of(action).map_err(clean)?;
+) -> std::result::Result<(Operation, String, ActionChange), ActionProblem> {
+    let before = File::at(transaction, &action.target, file_bytes_max)?;
+    let operation = operation::of(action)?;
     for condition in &action.preconditions {
         must_hold(transaction, condition)
-            .map_err(|what| clean(ActionProblem::new(ErrorCode::PreconditionFailed, what)))?;
+            .map_err(|what| ActionProblem::new(ErrorCode::PreconditionFailed, what))?;
     }
-    must_be_there_so_often(transaction, action).map_err(clean)?;
+    must_be_there_so_often(transaction, action)?;
     for path in action.written() {
-        transaction.may_change(path).map_err(|error| clean(error.into()))?;
+        transaction.may_change(path)?;
     }
-    transaction.operate(&operation).map_err(|error| {
-        // What is made or moved may be so in part then: the directories that lead there, say.
-        let is_clean = match &action.work {
-            Work::Create { .. } => matches!(error.kind, ErrorKind::Exists { .. }),
-            Work::Rename { .. } => matches!(error.kind, ErrorKind::Missing { .. }),
-            Work::Modify(_)
-            | Work::Delete
-            | Work::UpdateSchema(_)
-            | Work::ExecuteSql(_)
-            | Work::RunPipeline(_) => true,
-        };
-        let undone = if is_clean { clean } else { Undone::Staged };
-        undone(error.into())
+    let state = before.as_ref().map(|file| &file.state);
+    let is_shown = may_be_reported(&action.target, transaction.umask(), state.into_iter());
+    transaction.operate(&operation).map_err(|error| match is_shown {
+        true => ActionProblem::from(error),
+        false => {
+            ActionProblem::new(ActionProblem::code_of(&error.kind), error.kind.without_content())
+        }
     })?;
     let word = word(&action.work);
     let new_path = match &action.work {
@@ -370,24 +339,41 @@ fn attempt<D: Disk>(
         | Work::RunPipeline(_) => None,
     };
     let left = new_path.as_ref().unwrap_or(&action.target);
-    let after = File::at(transaction, left, file_bytes_max).map_err(Undone::Staged)?;
+    let after = File::at(transaction, left, file_bytes_max)?;
     let old = before.as_ref().map(|file| &*file.content);
     let new = after.as_ref().map(|file| &*file.content);
-    let checked = content::check(action, old, new).map_err(Undone::Staged)?;
+    let checked = content::check(action, old, new)?;
     for condition in &action.postconditions {
-        must_hold(transaction, condition).map_err(|what| {
-            Undone::Staged(ActionProblem::new(ErrorCode::PostconditionFailed, what))
-        })?;
+        must_hold(transaction, condition)
+            .map_err(|what| ActionProblem::new(ErrorCode::PostconditionFailed, what))?;
     }
+    let states = [&before, &after].into_iter().flatten().map(|file| &file.state);
+    let is_shown = may_be_reported(&action.target, transaction.umask(), states);
+    let everything = |content: &[u8]| vec![0..content.len()];
     let did = ActionChange {
         word,
         path: action.target.clone(),
-        diff: DiffSummary::of(old, new, &credential::spans),
+        diff: match is_shown {
+            true => DiffSummary::of(old, new, &credential::spans),
+            false => DiffSummary::of(old, new, &everything),
+        },
         new_path,
         before: before.map(|file| file.state),
         after: after.map(|file| file.state),
     };
     Ok((operation, output(action) + &checked.note(), did))
+}
+
+/// Whether the change log, which every user may read that the umask lets, may show lines of a file: not those of a usual
+/// place of credentials, and not those of a file that fewer users may read (EX-20).
+fn may_be_reported<'s>(
+    path: &RelPath,
+    umask: u32,
+    mut states: impl Iterator<Item = &'s FileState>,
+) -> bool {
+    let readers = FileMode::REGULAR.bits() & !umask & 0o444;
+    !credential::is_usual_place(path.as_bytes())
+        && states.all(|state| readers & !state.mode.bits() == 0)
 }
 
 /// A file while a plan is rehearsed.

@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::reason;
 use crate::recorded::RecordedRun;
 use crate::records::Records;
-use crate::request::Door;
+use crate::request::EntryPoint;
 
 /// Where a task stands among earlier requests with its id.
 pub(super) enum Standing {
@@ -177,7 +177,7 @@ impl Task {
         let Some(recorded) = records.recorded(reverting)? else { return Ok(false) };
         let RecordedRun { started, intent, receipt: ended } = recorded;
         let is_rollback = intent.workspace == result.workspace
-            && intent.door == Door::TaskPlan.as_str()
+            && intent.door == EntryPoint::TaskPlan.as_str()
             && intent.label == rollback_label(self.id.as_str())
             && started > receipt.index
             && ended.is_some_and(|(ended, _)| ended.status() == Status::Succeeded);

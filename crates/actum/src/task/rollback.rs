@@ -30,7 +30,7 @@ use crate::engine::settle::Receipt;
 use crate::error::{Error, Result};
 use crate::recorded::RecordedRun;
 use crate::records::Records;
-use crate::request::{Door, Request, Which};
+use crate::request::{EntryPoint, Request, Which};
 
 /// A task that was taken back.
 #[derive(Debug)]
@@ -287,7 +287,7 @@ fn reverted(
 ) -> Result<Done> {
     let request = Request {
         actor: actor.clone(),
-        door: Door::TaskPlan,
+        door: EntryPoint::TaskPlan,
         ..Request::apply(reverting.operations.clone())
     }
     .labelled(rollback_label(report.task()));
@@ -326,7 +326,7 @@ fn undone(
     let report = &directory.name;
     let request = |images| {
         let request = Request { actor: actor.clone(), images, ..Request::undo(Which::Run(run)) };
-        Request { door: Door::TaskPlan, ..request }.labelled(rollback_label(report.task()))
+        Request { door: EntryPoint::TaskPlan, ..request }.labelled(rollback_label(report.task()))
     };
     let done = match engine.run(request(BTreeMap::new())) {
         // A script that was cut off leaves files that were renamed in neither place, and in the backups.
@@ -389,7 +389,7 @@ impl Records {
         report: &ReportName,
     ) -> Result<(Vec<PathEffect>, Option<RollbackFiles>)> {
         let of_task = self.recorded(run)?.filter(|RecordedRun { intent, .. }| {
-            intent.door == Door::TaskPlan.as_str()
+            intent.door == EntryPoint::TaskPlan.as_str()
                 && intent.label == format!("task {}", report.task())
         });
         let Some(recorded) = of_task else {

@@ -6,6 +6,7 @@ mod make;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::rc::Rc;
 
 use actum_core::plain_id::PlainId;
 use actum_core::{PathRule, RelPath, RunId, Scope, Timestamp};
@@ -31,13 +32,13 @@ use super::problem::{ActionProblem, TaskProblem};
 use super::refused;
 use super::rehearsal::{ActionEnd, Rehearsal, Rehearsed, Script, Verdict, Watch};
 use super::repeated::{Standing, Stored, TaskDocuments, request_key};
-use super::told::{Progress, Told};
+use super::status_writer::{ProgressObserver, StatusWriter};
 use super::unfinished::{FinishedTask, Notes, Reported, Turn, take_turn};
 use crate::engine::Engine;
 use crate::engine::settle::Receipt;
 use crate::error::{Error, Result};
 use crate::reason;
-use crate::request::{Door, Request};
+use crate::request::{EntryPoint, Request};
 
 /// The file beside plan and config that holds a signed approval.
 pub const APPROVAL_FILE: &str = "task_approval.json";
@@ -89,7 +90,7 @@ pub fn run(
     engine: &mut Engine,
     root: &Path,
     (input, actor): (std::result::Result<TaskInput, Unread>, Actor),
-    progress: &mut dyn Progress,
+    progress: &mut dyn ProgressObserver,
 ) -> Result<TaskEnd> {
     // The ledger is being opened meanwhile, for which the turn waits.
     let read = input.and_then(Task::read);
@@ -104,7 +105,7 @@ pub fn run(
     let mut desk = Desk {
         outputs: Outputs::of(root)?,
         alerts: Alerts::of(&records, (workspace, root), Some(actor.clone())),
-        told: Told::new(progress, records.clock.clone(), id),
+        status: StatusWriter::new(progress, records.clock.clone(), id),
         ids: Ids::new()?,
         started,
         report_id: new_id()?,
@@ -154,7 +155,7 @@ pub fn request(
     let (key, task_of) = (request_key(task), Some(documents));
     Request {
         actor,
-        door: Door::TaskPlan,
+        door: EntryPoint::TaskPlan,
         declared,
         key,
         task: task_of,
@@ -182,7 +183,7 @@ struct Place<'t> {
 pub(super) struct Acted {
     actions: Vec<Rehearsed>,
     operations: Vec<Operation>,
-    pub(super) effects: Vec<PathEffect>,
+    pub(super) effects: Rc<[PathEffect]>,
     pub(super) problems: Vec<TaskProblem>,
     /// When the targets were changed last, before.
     modified: BTreeMap<RelPath, Timestamp>,
@@ -192,7 +193,7 @@ pub(super) struct Acted {
 struct Desk<'o> {
     outputs: Outputs,
     alerts: Alerts,
-    told: Told<'o>,
+    status: StatusWriter<'o>,
     ids: Ids,
     started: Timestamp,
     report_id: PlainId,
@@ -215,7 +216,7 @@ impl Desk<'_> {
         (root, workspace): (&Path, WorkspaceId),
         (read, actor): (std::result::Result<Task, Unread>, Actor),
     ) -> Result<TaskEnd> {
-        self.told.phase(Phase::Received);
+        self.status.phase(Phase::Received);
         let task = match read {
             Ok(task) => task,
             Err(unread) => {
@@ -224,8 +225,8 @@ impl Desk<'_> {
                 return Ok(self.reject(None, unread, None));
             }
         };
-        self.told.of(&task);
-        self.told.phase(Phase::Validating);
+        self.status.set_task(&task);
+        self.status.phase(Phase::Validating);
         if let Err(problem) = task.check_workspace(workspace) {
             return Ok(self.reject(Some(&task), task.refusal(vec![problem]), None));
         }
@@ -260,7 +261,7 @@ impl Desk<'_> {
             }
             return Ok(self.reject(Some(&task), task.refusal(refused), None));
         }
-        self.told.phase(Phase::Archiving);
+        self.status.phase(Phase::Archiving);
         Ok(match self.prepare(&task, (root, actor), (attempt, consent)) {
             Err(error) => {
                 let problem = TaskProblem::of_error(&error);
@@ -282,7 +283,7 @@ impl Desk<'_> {
     ) -> Result<(Place<'t>, Notes)> {
         let archived_to = self.outputs.archive(self.started)?;
         if let Some(to) = &archived_to {
-            self.told.note(Phase::Archiving, &format!("The plan before went to `{to}`"));
+            self.status.note(Phase::Archiving, &format!("The plan before went to `{to}`"));
         }
         let mut files: Vec<(&str, &[u8])> =
             vec![(PLAN_FILE, &task.input.plan), (CONFIG_FILE, &task.input.config)];
@@ -290,7 +291,7 @@ impl Desk<'_> {
         self.outputs.activate(&files)?;
         let name = self.outputs.report_name(self.started, &task.id)?;
         let ids = (&self.report_id, &task.id, &task.plan_id);
-        let actions = self.told.actions().to_vec();
+        let actions = self.status.actions().to_vec();
         let notes = Notes::new(&name, ids, self.started, archived_to.as_deref(), actions);
         notes.keep(&self.mark)?;
         let directory = self.outputs.report(name)?;
@@ -303,7 +304,7 @@ impl Desk<'_> {
 
     fn carry_out(&mut self, engine: &mut Engine, place: Place<'_>, notes: Notes) -> TaskEnd {
         let task = place.task;
-        self.told.phase(Phase::Executing);
+        self.status.phase(Phase::Executing);
         let mut begun = match engine.begin(options(&task.plan, &task.id)) {
             Ok(begun) => begun.under_umask(place.consent.umask()),
             Err(error) => {
@@ -321,7 +322,7 @@ impl Desk<'_> {
             Verdict::Keep => None,
             Verdict::TakeBack | Verdict::Cancel => {
                 drop(begun);
-                self.told.phase(Phase::RollingBack);
+                self.status.phase(Phase::RollingBack);
                 let kept = self.keep_checkpoint(&place, &rehearsed.effects, &manifest_id, None);
                 // Nothing became visible, so that nobody needs it.
                 rehearsed.problems.extend(kept.err().map(|problem| *problem));
@@ -334,7 +335,7 @@ impl Desk<'_> {
     /// Does the actions where nobody sees them.
     fn rehearse(&mut self, transaction: &mut Transaction<'_, LinuxDisk>, task: &Task) -> Acted {
         let constraints = task.plan.constraints(task.config.constraints);
-        let rehearsal = Rehearsal::on(transaction, task.script(), &mut self.told);
+        let rehearsal = Rehearsal::on(transaction, task.script(), &mut self.status);
         let verdict = rehearsal.verdict(constraints);
         let Rehearsal { actions, operations, broken_rules, broken_off } = rehearsal;
         let effects = transaction.effects();

@@ -1,4 +1,4 @@
-//! What the protocol layer is told while a task is carried out (EX-24).
+//! Status updates to the protocol layer while a task runs (EX-24).
 
 use actum_core::Timestamp;
 use actum_core::plain_id::PlainId;
@@ -13,20 +13,20 @@ use super::input::Task;
 use super::rehearsal::{ActionEnd, Rehearsed, Watch};
 use crate::records::Clock;
 
-/// Who looks on while a task is carried out.
-pub trait Progress {
-    /// The task has come this far. The last line is the final envelope.
-    fn tell(&mut self, status: &TaskStatus);
+/// Progress observer of a task.
+pub trait ProgressObserver {
+    /// Takes a status update; the last one is the final envelope.
+    fn report(&mut self, status: &TaskStatus);
 
-    /// Whether somebody wants it to end: then everything is taken back, until it becomes visible (EX-22).
+    /// Whether to cancel the task. It is rolled back, unless it is published already (EX-22).
     fn is_cancelled(&self) -> bool {
         false
     }
 }
 
-/// The lines of one task, in their order.
-pub(super) struct Told<'o> {
-    pub(super) progress: &'o mut dyn Progress,
+/// Writer of the status updates of one task, numbered in their order.
+pub(super) struct StatusWriter<'o> {
+    pub(super) progress: &'o mut dyn ProgressObserver,
     clock: Clock,
     sequence: u32,
     task: PlainId,
@@ -36,13 +36,13 @@ pub(super) struct Told<'o> {
     done: u32,
 }
 
-impl<'o> Told<'o> {
-    pub(super) fn new(progress: &'o mut dyn Progress, clock: Clock, task: PlainId) -> Self {
+impl<'o> StatusWriter<'o> {
+    pub(super) fn new(progress: &'o mut dyn ProgressObserver, clock: Clock, task: PlainId) -> Self {
         Self { progress, clock, sequence: 0, task, plan: None, actions: Vec::new(), done: 0 }
     }
 
-    /// What is known of the task from now on.
-    pub(super) fn of(&mut self, task: &Task) {
+    /// Sets the task that later updates report.
+    pub(super) fn set_task(&mut self, task: &Task) {
         self.task = task.id.clone();
         self.plan = Some(task.plan_id.clone());
         self.actions = task.plan.actions.iter().map(|action| clean(action.id.as_str())).collect();
@@ -83,7 +83,7 @@ impl<'o> Told<'o> {
             message: message.map(clean),
         };
         self.sequence += 1;
-        self.progress.tell(&TaskStatus::Update(update));
+        self.progress.report(&TaskStatus::Update(update));
     }
 
     /// The last line.
@@ -100,7 +100,7 @@ impl<'o> Told<'o> {
             }
             EndLine::Rejected(report) => StatusEnvelope::of_rejection(line, report),
         };
-        self.progress.tell(&TaskStatus::Final(Box::new(envelope)));
+        self.progress.report(&TaskStatus::Final(Box::new(envelope)));
     }
 }
 
@@ -110,7 +110,7 @@ pub(super) enum EndLine<'r> {
     Rejected(&'r ErrorReport),
 }
 
-impl Watch for Told<'_> {
+impl Watch for StatusWriter<'_> {
     fn now(&self) -> Timestamp {
         self.clock.now()
     }

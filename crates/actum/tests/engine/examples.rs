@@ -7,11 +7,11 @@ mod only_once;
 
 #[test]
 fn a_change_and_its_undo_leave_nothing_behind() {
-    apply_and_undo::story(tempfile::tempdir().unwrap().path()).unwrap();
+    apply_and_undo::run_example(tempfile::tempdir().unwrap().path()).unwrap();
 }
 
 /// AEC-7
 #[test]
 fn a_request_that_is_made_twice_is_carried_out_once() {
-    only_once::story(tempfile::tempdir().unwrap().path()).unwrap();
+    only_once::run_example(tempfile::tempdir().unwrap().path()).unwrap();
 }

@@ -1,4 +1,4 @@
-//! What a program that calls this crate can rely on.
+//! Public API of the engine.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,

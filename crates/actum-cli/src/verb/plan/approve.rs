@@ -275,7 +275,7 @@ fn sign(
         task: subject.task.clone(),
         plan: subject.plan,
         config: subject.config,
-        change: staged.effects.clone(),
+        change: staged.effects.to_vec(),
         umask: staged.umask,
         reason: arguments.reason.clone(),
         by: approver.by.clone(),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
+use std::rc::Rc;
 
 use actum::task::{self, ActionEnd, ActionProblem, Rehearsal, Rehearsed, Script, Verdict, Watch};
 use actum::{Error, Judgement, PolicyInForce, Preview};
@@ -77,7 +78,7 @@ pub(super) struct Previewed {
 /// Staged change, as a signed approval names it.
 pub(super) struct StagedChange {
     /// Each path before and after.
-    pub(super) effects: Vec<PathEffect>,
+    pub(super) effects: Rc<[PathEffect]>,
     /// Umask that gave new files their modes.
     pub(super) umask: u32,
 }
@@ -157,7 +158,8 @@ impl Previewed {
         let id = plan.id.as_str().parse().map_err(|error: PlainIdError| Failure::Usage {
             message: format!("{error}; nothing was changed"),
         })?;
-        let settings = ShownSettings::new(config, (root, &actor), records::now());
+        let settings =
+            ShownSettings::new(config, plan.description.as_deref(), (root, &actor), records::now());
         let request = task::request((plan, &id), task.documents.clone(), operations, actor);
         let mut preview = Preview { transaction, undoes: None, undone: None };
         let judged = preview.judged(&request, in_force, &home::tenant()?, records::now());

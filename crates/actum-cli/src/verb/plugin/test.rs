@@ -96,7 +96,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         output: executed.output,
         checks,
         rollback: Restored { paths: files, before: digest_before, restored: digest_restored },
-        changes: ChangeList::of(&transaction.changes()),
+        changes: ChangeList::of(&*transaction.changes()),
         diff: FileDiffs::of(transaction.diff()?, session.screen.audience()),
     };
     transaction.abort();

@@ -195,6 +195,7 @@ fn explain(
     let change = vec![change];
     let triggers = TriggerFound::by_name(&change);
     let case = Case { change, triggers, ..policy::asked(&in_force, agent)? };
+    let root = case.root.clone();
     let decision = decide(&Bundle::new(digest, case), &in_force.policy, &in_force.cedar);
     let denies =
         |gate: &GateRecord| gate.gate == PROTECTED && gate.verdict == Verdict::Deny.as_str();
@@ -209,7 +210,7 @@ fn explain(
         gates: decision.gates,
     })?;
     session.screen.advise(hint.as_slice());
-    for trigger in by_content(path, effect) {
+    for trigger in by_content(&root, path, effect) {
         session.screen.note(format_args!(
             "the content of the file decides too, and is not known here: where it {}, the change {}",
             trigger.effect(),
@@ -220,11 +221,11 @@ fn explain(
 }
 
 /// Programs that act on a file at a path for some contents of it.
-fn by_content(path: &RelPath, effect: EffectKind) -> Vec<Trigger> {
+fn by_content(root: &str, path: &RelPath, effect: EffectKind) -> Vec<Trigger> {
     if !matches!(effect, EffectKind::Created | EffectKind::Modified | EffectKind::Renamed) {
         return Vec::new();
     }
-    let mark = Trigger::may_mark_home(path).then_some(Trigger::LedgerHome);
+    let mark = Trigger::may_mark_home(root, path).then_some(Trigger::LedgerHome);
     mark.into_iter().chain(Trigger::by_content(path.name())).collect()
 }
 

@@ -19,7 +19,7 @@ use crate::task::input::{Task, Unread};
 use crate::task::outputs::{Ended, OutputError, ReportDirectory};
 use crate::task::problem::TaskProblem;
 use crate::task::rehearsal::{Verdict, Watch};
-use crate::task::told::EndLine;
+use crate::task::status_writer::EndLine;
 use crate::task::unfinished::Notes;
 
 pub(super) struct Documents {
@@ -57,7 +57,7 @@ impl Desk<'_> {
         made: Option<Made>,
         manifest_id: PlainId,
     ) -> TaskEnd {
-        self.told.phase(Phase::Reporting);
+        self.status.phase(Phase::Reporting);
         let mut end = End::of(&rehearsed, None);
         let (mut receipt, mut cause, mut commit) = (None, None, Ok(None));
         match made {
@@ -110,7 +110,7 @@ impl Desk<'_> {
         };
         let ids = (&place.task.id, Some(&place.task.plan_id));
         let unwritten = self.write_end(directory, ids, ended);
-        self.told.end(EndLine::Executed(&report, error.as_ref()), Some(&directory.name));
+        self.status.end(EndLine::Executed(&report, error.as_ref()), Some(&directory.name));
         TaskEnd {
             task: place.task.id.clone(),
             directory: Some(directory.name.clone()),
@@ -132,11 +132,11 @@ impl Desk<'_> {
     pub(super) fn repeat(&mut self, task: &Task, stored: Stored) -> TaskEnd {
         let Stored { receipt, directory, report, log, error } = stored;
         let run = receipt.statement.predicate.run;
-        self.told.note(
+        self.status.note(
             Phase::Reporting,
             &format!("The run {run} carried the task out before; nothing was changed"),
         );
-        self.told.end(EndLine::Executed(&report, error.as_ref()), Some(&directory.name));
+        self.status.end(EndLine::Executed(&report, error.as_ref()), Some(&directory.name));
         TaskEnd {
             task: task.id.clone(),
             directory: Some(directory.name),
@@ -192,7 +192,7 @@ impl Desk<'_> {
         manifest_id: &PlainId,
     ) -> Documents {
         let task = place.task;
-        let now = self.told.now().max(self.started);
+        let now = self.status.now().max(self.started);
         let outcomes = rehearsed.actions.iter().map(|action| task.outcome(action)).collect();
         let facts = RunFacts {
             report_id: self.report_id.clone(),
@@ -266,7 +266,7 @@ impl Desk<'_> {
         let notes = self.notes(&name, (task, refusal.plan_id.as_ref()));
         // The report is written all the same: it is missing only where this process is killed as well.
         if let Err(error) = notes.ending(refused(report)).keep(&self.mark) {
-            self.told.note(Phase::Reporting, &format!("the report could not be noted: {error}"));
+            self.status.note(Phase::Reporting, &format!("the report could not be noted: {error}"));
         }
         Ok(self.outputs.report(name)?)
     }
@@ -302,7 +302,7 @@ impl Desk<'_> {
             plan_id: refusal.plan_id.clone(),
             status: ErrorStatus::Rejected,
             run: None,
-            time: self.told.now().max(self.started),
+            time: self.status.now().max(self.started),
             task,
             named: &refusal.named,
         };
@@ -317,7 +317,7 @@ impl Desk<'_> {
         (alert, cause): (Result<Option<u64>>, Option<Error>),
     ) -> TaskEnd {
         let name = directory.map(|directory| &directory.name);
-        self.told.end(EndLine::Rejected(&report), name);
+        self.status.end(EndLine::Rejected(&report), name);
         TaskEnd {
             task: refusal.task(),
             directory: name.cloned(),

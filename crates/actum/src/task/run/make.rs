@@ -1,4 +1,4 @@
-//! What was rehearsed becomes visible: through the gates, with a checkpoint that is durable before (EX-7).
+//! Publishes a rehearsed task through the pipeline, after its rollback files are durable (EX-7).
 
 use actum_core::plain_id::PlainId;
 use actum_core::{Digest, RunId, ShellWord};
@@ -27,13 +27,13 @@ use crate::task::unfinished::{Notes, Prepared};
 
 /// How the change was made.
 pub(super) enum Made {
-    /// It is visible and recorded.
+    /// Published and recorded.
     Done(Box<Receipt>, After),
     /// Everything is as asked already.
     Nothing,
-    /// Nothing of it is.
+    /// Not published; the workspace is unchanged.
     Not(TaskProblem, Option<Error>),
-    /// A person must look.
+    /// Neither published nor rolled back: it needs attention.
     Open(RunId, TaskProblem, Error),
 }
 
@@ -51,53 +51,53 @@ impl Default for After {
     }
 }
 
-/// The task as the observer of its run.
-struct Making<'m, 'o> {
+/// Observer of a task's run.
+struct TaskObserver<'m, 'o> {
     desk: &'m mut Desk<'o>,
     place: &'m Place<'m>,
     rehearsed: &'m Acted,
     manifest_id: &'m PlainId,
     run: RunId,
     notes: Notes,
-    /// What takes the task back without actum, once it is kept.
+    /// Digests of the rollback files, once they are written.
     files: Option<RollbackFiles>,
 }
 
-/// Why nothing was made of a task.
-enum Stop {
+/// Reason why `run_with` stopped.
+enum TaskStop {
     Problem(Box<TaskProblem>),
     Error(Error),
 }
 
-impl From<Error> for Stop {
+impl From<Error> for TaskStop {
     fn from(error: Error) -> Self {
         Self::Error(error)
     }
 }
 
-impl Observer<LinuxDisk> for Making<'_, '_> {
-    type Stop = Stop;
+impl Observer<LinuxDisk> for TaskObserver<'_, '_> {
+    type Stop = TaskStop;
 
-    /// Keeps what takes the change back, and what the reports will say, before the checks run.
-    fn cleared(&mut self, _: &mut Cleared<'_, LinuxDisk>) -> Result<(), Stop> {
+    /// Writes the rollback files and the prepared reports before the checks run.
+    fn cleared(&mut self, _: &mut Cleared<'_, LinuxDisk>) -> Result<(), TaskStop> {
         let Self { desk, place, rehearsed, manifest_id, run, notes, files } = self;
-        desk.told.phase(Phase::Checkpoint);
+        desk.status.phase(Phase::Checkpoint);
         let kept = desk
             .keep_checkpoint(place, &rehearsed.effects, manifest_id, Some(*run))
-            .map_err(Stop::Problem)?;
+            .map_err(TaskStop::Problem)?;
         let end = End::of(rehearsed, Some(*run));
         let Documents { report, log, error } = desk.documents(place, rehearsed, end, manifest_id);
         let outcomes = Some(report.outcomes_digest().map_err(Error::from)?);
         *files = Some(RollbackFiles { outcomes, ..kept });
         notes.prepare(Prepared { run: *run, report, log, error }).keep(&desk.mark)?;
-        desk.told.phase(Phase::Verifying);
+        desk.status.phase(Phase::Verifying);
         Ok(())
     }
 
-    fn verified(&mut self, verified: &mut Verified<'_, LinuxDisk>) -> Result<(), Stop> {
-        if self.desk.told.is_cancelled() {
+    fn verified(&mut self, verified: &mut Verified<'_, LinuxDisk>) -> Result<(), TaskStop> {
+        if self.desk.status.is_cancelled() {
             let code = ErrorCode::Cancelled;
-            return Err(Stop::Problem(Box::new(TaskProblem::new(code, code.about()))));
+            return Err(TaskStop::Problem(Box::new(TaskProblem::new(code, code.about()))));
         }
         verified.rollback_files = self.files.take();
         Ok(())
@@ -113,7 +113,7 @@ impl Observer<LinuxDisk> for Making<'_, '_> {
 }
 
 impl Desk<'_> {
-    /// Makes what was rehearsed visible.
+    /// Publishes the rehearsed change.
     pub(super) fn make(
         &mut self,
         begun: Begun<'_, LinuxDisk>,
@@ -136,7 +136,7 @@ impl Desk<'_> {
         };
         let committing = Committing::of(task, place.root, rehearsed);
         let mut making =
-            Making { desk: self, place, rehearsed, manifest_id, run, notes, files: None };
+            TaskObserver { desk: self, place, rehearsed, manifest_id, run, notes, files: None };
         match staged.carry_out(&mut making) {
             Ok(done) => {
                 let constraints = task.plan.constraints(task.config.constraints);
@@ -147,13 +147,13 @@ impl Desk<'_> {
                 let committed = committing.commit(
                     (task, done.receipt.statement.predicate.run),
                     (&rehearsed.effects, &self.outputs),
-                    (&place.actor, self.told.now()),
+                    (&place.actor, self.status.now()),
                 );
                 Made::Done(Box::new(done.receipt), After { changed, committed })
             }
-            Err(Stop::Problem(problem)) => Made::Not(*problem, None),
-            Err(Stop::Error(Error::NothingToChange)) => Made::Nothing,
-            Err(Stop::Error(error)) => match error.workspace() {
+            Err(TaskStop::Problem(problem)) => Made::Not(*problem, None),
+            Err(TaskStop::Error(Error::NothingToChange)) => Made::Nothing,
+            Err(TaskStop::Error(error)) => match error.workspace() {
                 State::Unchanged | State::Forgotten { .. } | State::Restored => not(error),
                 State::Published | State::NeedsAttention => {
                     Made::Open(run, TaskProblem::of_open_run(&error), error)

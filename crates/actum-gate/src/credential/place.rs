@@ -1,0 +1,107 @@
+//! Usual places of credentials, known by their names.
+
+use actum_core::RelPath;
+
+use super::spans;
+
+/// Where programs keep the credentials of a user, below the home directory.
+pub const HOME_PLACES: [&str; 35] = [
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".netrc",
+    ".pgpass",
+    ".my.cnf",
+    ".git-credentials",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".password-store",
+    ".terraform.d",
+    ".vault-token",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".m2/settings.xml",
+    ".gradle/gradle.properties",
+    ".local/share/keyrings",
+    ".config",
+    ".mozilla",
+    ".claude",
+    ".claude.json",
+    ".codex",
+    ".gemini",
+    ".qwen",
+    ".cursor",
+    ".copilot",
+    ".continue",
+    ".aider.conf.yml",
+    ".local/share/opencode",
+    ".local/share/crush",
+];
+
+/// Beginnings of the names of files that hold credentials, wherever they are.
+const FILE_NAMES: [&str; 6] =
+    [".env", "credentials", "secrets.", "id_rsa", "id_ecdsa", "id_ed25519"];
+
+/// Ends of the names of files that hold private keys.
+const FILE_ENDS: [&str; 6] = [".pem", ".key", ".p12", ".pfx", ".ppk", ".kdbx"];
+
+/// Whether a path, relative or absolute, is one at which credentials usually are. Its names count below any directory.
+pub fn is_usual_place(path: &[u8]) -> bool {
+    let names: Vec<&[u8]> = path.split(|&byte| byte == b'/').collect();
+    let is_within = |place: &&str| {
+        let place: Vec<&[u8]> = place.split('/').map(str::as_bytes).collect();
+        names.windows(place.len()).any(|window| window == place)
+    };
+    let last = names.last().copied().unwrap_or_default().to_ascii_lowercase();
+    HOME_PLACES.iter().any(|place| is_within(&place))
+        || FILE_NAMES.iter().any(|name| last.starts_with(name.as_bytes()))
+        || FILE_ENDS.iter().any(|end| last.ends_with(end.as_bytes()))
+}
+
+/// Directories of credentials, in which a workspace can lie.
+const DIRECTORIES: [&str; 9] = [
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".password-store",
+    ".terraform.d",
+    ".mozilla",
+];
+
+/// Whether a message quotes nothing of a file with this content, in the workspace at `root`: it is in a usual place of
+/// credentials, or the scan finds one in it.
+pub fn is_withheld(root: &[u8], path: &RelPath, content: &[u8]) -> bool {
+    let is_directory = |name: &[u8]| DIRECTORIES.iter().any(|known| known.as_bytes() == name);
+    root.split(|&byte| byte == b'/').any(is_directory)
+        || is_usual_place(path.as_bytes())
+        || !spans(content).is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// EX-20
+    #[test]
+    fn nothing_is_quoted_of_a_file_in_a_usual_place_or_with_a_credential() {
+        let withheld = |path: &str, content: &str| {
+            is_withheld(b"/home/u/.config/p", &RelPath::new(path).unwrap(), content.as_bytes())
+        };
+        for path in [".env", "a/.env.local", ".ENV", "tls/server.pem", "x/.aws/config", ".npmrc"] {
+            assert!(withheld(path, "plain\n"), "{path}");
+        }
+        for path in ["env", "src/keys.rs", "monkey", "a/config", "cargo/credential"] {
+            assert!(!withheld(path, "plain\n"), "{path}");
+        }
+        assert!(is_withheld(b"/home/u/.aws", &RelPath::new("config").unwrap(), b"plain\n"));
+        assert!(withheld("conf.py", "one\naws = \"AKIAQ3EGRZV7M5PLXW2T\"\n"));
+    }
+}
