@@ -87,15 +87,13 @@ impl Error {
 impl ErrorKind {
     /// The message without any content of a file.
     pub fn without_content(&self) -> String {
-        match self {
-            Self::Hunk { path, source, .. } => {
-                format!("cannot patch `{path}`: {}", source.without_content())
-            }
-            Self::Edit { path, source, .. } => {
-                format!("cannot edit `{path}`: {}", source.without_content())
-            }
-            kind => kind.to_string(),
+        if let Self::Hunk { path, source, .. } = self {
+            return format!("cannot patch `{path}`: {}", source.without_content());
         }
+        if let Self::Edit { path, source, .. } = self {
+            return format!("cannot edit `{path}`: {}", source.without_content());
+        }
+        self.to_string()
     }
 }
 

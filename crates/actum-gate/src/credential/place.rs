@@ -58,7 +58,7 @@ pub fn is_usual_place(path: &[u8]) -> bool {
         names.windows(place.len()).any(|window| window == place)
     };
     let last = names.last().copied().unwrap_or_default().to_ascii_lowercase();
-    HOME_PLACES.iter().any(|place| is_within(&place))
+    HOME_PLACES.iter().any(is_within)
         || FILE_NAMES.iter().any(|name| last.starts_with(name.as_bytes()))
         || FILE_ENDS.iter().any(|end| last.ends_with(end.as_bytes()))
 }

@@ -349,7 +349,7 @@ fn stage<D: Disk>(
     }
     let states = [&before, &after].into_iter().flatten().map(|file| &file.state);
     let is_shown = may_be_reported(&action.target, transaction.umask(), states);
-    let everything = |content: &[u8]| vec![0..content.len()];
+    let everything = |content: &[u8]| std::iter::once(0..content.len()).collect();
     let did = ActionChange {
         word,
         path: action.target.clone(),
