@@ -223,7 +223,7 @@ mod tests {
             (Verdict::Allow, &[]),
             (Verdict::NeedsApproval, &["tier: **/.github/workflows"]),
             (Verdict::NeedsApproval, &["tier: lifecycle script in package.json"]),
-            (Verdict::Allow, &[]),
+            (Verdict::NeedsApproval, &["tier: lifecycle script in package.json"]),
             (Verdict::Deny, &["credentials: aws-access-key-id"]),
             (Verdict::Deny, &["protected: **/.env", "protected: **/.env*"]),
             (Verdict::Allow, &[]),
@@ -238,7 +238,7 @@ mod tests {
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
         let total = report.lines().map(words).find(|line| line.starts_with("whole histories"));
         let expected =
-            "whole histories (1), interactive 7 2 28.6 % (8.2 to 64.1) 2 28.6 % (8.2 to 64.1)";
+            "whole histories (1), interactive 7 3 42.9 % (15.8 to 75.0) 2 28.6 % (8.2 to 64.1)";
         assert_eq!(total.as_deref(), Some(expected), "{report}");
     }
 }

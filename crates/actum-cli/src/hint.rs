@@ -298,6 +298,9 @@ fn of_catalog(error: &CatalogError) -> Vec<String> {
         CatalogError::State { action, .. } => {
             return vec![format!("`actum catalog show {action}` tells where it stands")];
         }
+        CatalogError::ChangedSinceShown => {
+            "look at the catalog again (`actum catalog list`), and find out who changed it"
+        }
         CatalogError::OtherPackage { .. } => "look at the package, and register it anew",
         CatalogError::IsCore { .. } | CatalogError::OtherName { .. } => {
             "give the package a name of its own, in `action.json` and as its directory"

@@ -16,6 +16,8 @@ pub const BODY_BYTES_MAX: usize = 256 << 20;
 pub const LOG_BYTES_MAX: u64 = 8 << 30;
 /// The most entries that are appended all or none.
 pub const REQUEST_ENTRIES_MAX: usize = 256;
+/// When so many entries came since the last checkpoint, the next one is signed.
+pub(crate) const CHECKPOINT_ENTRIES: u64 = 64;
 
 /// Something to append.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -25,7 +25,7 @@ use actum_record::note::Note;
 use crate::error::LedgerError;
 use crate::sqlite::link::Link;
 use crate::sqlite::{check_schema, open_for_reading};
-use crate::store::{Log, SignedCheckpoint};
+use crate::store::{CHECKPOINT_ENTRIES, Log, SignedCheckpoint};
 use crate::view::LedgerView;
 use chunk::{Chunk, chunks};
 use documents::{Documents, Rows};
@@ -169,6 +169,7 @@ pub fn verify(
             checked.take(&mut fold, signed, size, root.ok(), checks);
         }
     }
+    checked.check_end(&mut fold, size);
     let (count, covered) = (checked.count, checked.covered);
     signatures::check(&view.link, &mut fold, (covered, size), checks, progress)?;
     Ok(fold.finish(origin, root, documents, (count, covered)))
@@ -264,7 +265,23 @@ pub(crate) struct Checkpoints<'a> {
     pub(crate) covered: u64,
 }
 
+/// The most entries that a writer is expected to leave without a checkpoint: those after which one is due, and those of one
+/// transaction.
+const UNSIGNED_ENTRIES_MAX: u64 = CHECKPOINT_ENTRIES + 1024;
+
 impl Checkpoints<'_> {
+    /// Checks that no more of the `size` entries are behind the newest checkpoint than the writer leaves there.
+    pub(crate) fn check_end(&self, fold: &mut Fold, size: u64) {
+        let unsigned = size.saturating_sub(self.covered);
+        if unsigned > UNSIGNED_ENTRIES_MAX {
+            let message = format!(
+                "no checkpoint covers the last {unsigned} entries, and one is due after {CHECKPOINT_ENTRIES}: \
+                 checkpoints were removed, or could not be signed"
+            );
+            fold.tell(Subject::Log, message);
+        }
+    }
+
     /// Looks at the next one. `root` is the one of the log at its size, where that is known.
     pub(crate) fn take(
         &mut self,
@@ -302,5 +319,22 @@ impl Checkpoints<'_> {
             Ok(()) => self.covered = self.covered.max(signed.size),
             Err(message) => fold.tell(subject, message),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// AEC-11: whoever removes checkpoints makes the stretch behind the newest one longer than a writer leaves it.
+    #[test]
+    fn entries_without_a_checkpoint_that_is_due_are_a_finding() {
+        let is_sound = |covered: u64, size: u64| {
+            let mut fold = Fold::default();
+            Checkpoints { origin: None, count: 0, covered }.check_end(&mut fold, size);
+            fold.finish(None, Digest::from_bytes([0; 32]), 0, (0, covered)).is_sound()
+        };
+        assert!(is_sound(0, 40) && is_sound(0, UNSIGNED_ENTRIES_MAX) && is_sound(5_000, 5_063));
+        assert!(!is_sound(0, UNSIGNED_ENTRIES_MAX + 1) && !is_sound(64, 5_000));
     }
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod lost;
 pub(crate) mod rebuild;
+mod second_name;
 pub(crate) mod set_aside;
 
 use actum_core::{RelPath, RunId};

@@ -326,9 +326,14 @@ impl QueuedPlan {
     /// What would change, as it was judged.
     ///
     /// # Errors
-    /// [`LedgerError`]; `Damaged` where it is missing or not what it was.
+    /// [`LedgerError`]; `Damaged` where it is missing, not what it was, or of another change than the plan.
     pub fn bundle(&self, log: &dyn Log) -> Result<Bundle, LedgerError> {
-        bundle_of(log, self.row.queued, self.queued.plan.decision.bundle)
+        let index = self.row.queued;
+        let bundle = bundle_of(log, index, self.queued.plan.decision.bundle)?;
+        match bundle.bound().is_ok_and(|bound| bound == self.queued.plan.bound) {
+            true => Ok(bundle),
+            false => Err(LedgerError::entry(index, &"its bundle is of another change")),
+        }
     }
 
     /// The request, as it was queued.

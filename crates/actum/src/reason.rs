@@ -378,6 +378,7 @@ fn of_catalog(error: &CatalogError) -> Reason {
         | CatalogError::Snapshot { .. } => Reason::CatalogUnproven,
         CatalogError::Unknown { .. } => Reason::UnknownAction,
         CatalogError::State { .. }
+        | CatalogError::ChangedSinceShown
         | CatalogError::OtherPackage { .. }
         | CatalogError::IsCore { .. }
         | CatalogError::OtherName { .. }

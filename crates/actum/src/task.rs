@@ -2,6 +2,7 @@
 //! any other.
 
 mod alert;
+mod approval;
 mod checkpoint;
 mod consent;
 mod content;
@@ -21,6 +22,7 @@ mod run;
 mod status_writer;
 mod unfinished;
 
+pub use approval::{ApprovalError, ApprovedPlan, ShownChange, SignedApproval, approve_change};
 pub use git::PlannedCommit;
 pub use input::{Task, TaskInput, Unread};
 pub use outputs::{ACTIVE_DIRECTORY, OutputError, read_document};
@@ -29,6 +31,6 @@ pub use protected::{Violation, linked, violations};
 pub use rehearsal::{ActionChange, ActionEnd, Rehearsal, Rehearsed, Script, Verdict, Watch};
 pub use repeated::TaskDocuments;
 pub use rollback::{RollbackRefused, RolledBack, rollback};
-pub use run::{APPROVAL_FILE, Outcome, TaskEnd, label, limits, request, run, submit};
+pub use run::{APPROVAL_FILE, Outcome, TaskEnd, label, limits, request, run};
 pub use status_writer::ProgressObserver;
 pub use unfinished::{FinishedTask, finish};

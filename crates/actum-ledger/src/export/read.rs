@@ -107,6 +107,7 @@ pub fn verify(
     {
         fold.tell(Subject::Log, format!("compared with the checkpoint that was kept: {message}"));
     }
+    log.checkpoints.check_end(&mut fold, log.frontier.size());
     let Progress { checkpoints: Checkpoints { count, covered, .. }, frontier, documents, .. } = log;
     let root = frontier.root();
     let entries = frontier.size();

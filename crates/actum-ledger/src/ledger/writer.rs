@@ -8,12 +8,10 @@ use actum_record::note::{Note, NoteKey};
 
 use super::{CheckpointKey, Opener};
 use crate::error::LedgerError;
-use crate::store::{Appended, Request, SignedCheckpoint, Store};
+use crate::store::{Appended, CHECKPOINT_ENTRIES, Request, SignedCheckpoint, Store};
 
 /// The most requests in one transaction.
 const BATCH_MAX: usize = 256;
-/// When so many entries came since the last checkpoint, the next one is signed.
-const CHECKPOINT_ENTRIES: u64 = 64;
 
 type Answer<T> = Sender<Result<T, LedgerError>>;
 type Question = Box<dyn FnOnce(Result<&mut (dyn Store + 'static), LedgerError>) + Send>;

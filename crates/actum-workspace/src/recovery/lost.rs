@@ -10,10 +10,11 @@ use crate::error::{Doing, ErrorKind, Result, State};
 use crate::history::images::Images;
 use crate::home::Home;
 use crate::journal::record::{Entry, Image, Intent, Side, stage_name};
+use crate::recovery::second_name::is_second_name;
 use crate::recovery::set_aside::IMAGES;
 use crate::run::publish::{exchanged_name, gone_name};
 use crate::transaction::node::{Bytes, Source};
-use crate::tree::{digest_of, read_whole};
+use crate::tree::{Tree, digest_of, read_whole};
 use crate::workspace::Workspace;
 
 const LISTING: &[u8] = b"paths";
@@ -175,6 +176,7 @@ impl<D: Disk> Lost<'_, D> {
         let mut displaced = Vec::new();
         let Some(entry) = intent.entries.get(index) else { return Ok(displaced) };
         let staged = stage_name(intent.run, index);
+        let tree = Tree::new(self.disk, &self.home.root);
         for (name, word) in [
             (staged.clone(), "displaced"),
             (gone_name(intent.run, index), "removed"),
@@ -186,7 +188,9 @@ impl<D: Disk> Lost<'_, D> {
             let is_ours = match found.kind {
                 // Only this name is that of a directory that the run made.
                 Kind::Directory => name == staged && entry.post.is_directory(),
-                Kind::File => self.is_known(&name, entry)?,
+                Kind::File => {
+                    self.is_known(&name, entry)? || is_second_name(&tree, intent, index, &found)?
+                }
                 Kind::Symlink | Kind::Special => false,
             };
             if !is_ours {
@@ -238,6 +242,9 @@ impl<D: Disk> Lost<'_, D> {
             let stat = self.disk.stat_at(&self.home.stage, &name).doing(doing)?;
             if stat.is_some_and(|stat| stat.inode == pre.inode) {
                 let file = self.disk.open_file(&self.home.stage, &name).doing(doing)?;
+                if digest_of(self.disk, &file).doing(doing)? != pre.digest {
+                    continue; // another program wrote to it
+                }
                 return Ok(Some(Bytes::File(std::rc::Rc::new(file), Source::Unnamed)));
             }
         }

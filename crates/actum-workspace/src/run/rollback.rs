@@ -409,10 +409,17 @@ impl<D: Disk> RollBack<'_, D> {
         let there = self.tree.disk.stat_at(&parent, self.name()).doing(|| self.doing())?;
         match there {
             Some(there) if there.inode == pre.inode => {
-                if [pre.attributes.mode, post.attributes.mode].contains(&there.mode) {
-                    set_in_place(self.tree, self.entry, &self.entry.pre)?;
+                let known = [&pre.attributes, &post.attributes];
+                if !known.iter().any(|attributes| attributes.mode == there.mode) {
+                    return Ok(Verdict::Before); // another program's mode stays
                 }
-                Ok(Verdict::Before)
+                for attributes in known {
+                    if self.has_attributes(&parent, &attributes.xattrs)? {
+                        set_in_place(self.tree, self.entry, &self.entry.pre)?;
+                        return Ok(Verdict::Before);
+                    }
+                }
+                Ok(Verdict::Foreign)
             }
             // Replaced by someone: nothing of ours is left there.
             Some(_) | None => Ok(Verdict::Before),

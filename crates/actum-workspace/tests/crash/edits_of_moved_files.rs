@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use actum_core::FileMode;
 use actum_edit::Operation;
 use actum_testkit::{Node, SimDisk};
 
-use crate::changes::{apply, open, patch, rename};
+use crate::changes::{apply, open, patch, path, rename};
 
 const MINE: &[u8] = b"mine\n";
 
@@ -74,6 +75,11 @@ fn check_one_name_is_left(first: usize, calls: usize) -> usize {
                 let there = ["m1", "m2", "m3"].iter().filter_map(|path| disk.stat_of(path));
                 let files: BTreeSet<u64> = there.clone().map(|stat| stat.inode).collect();
                 assert_eq!(files.len(), there.count(), "{what}: two names of one file");
+                let own = |path: &&str| {
+                    disk.stat_of(path).is_some_and(|stat| files.contains(&stat.inode))
+                };
+                let second = saved.iter().map(String::as_str).find(|path| own(path));
+                assert_eq!(second, None, "{what}: a second name of a file in the tree");
                 // After a restart the old content comes back beside the edit.
                 let is_moved_back = files.len() == 2 || epoch == "another" && files.len() == 3;
                 assert!(is_moved_back, "{what}: {:?}", disk.snapshot_without(".actum").keys());
@@ -123,18 +129,26 @@ fn a_file_whose_new_directory_is_renamed_after_a_killed_run_gets_no_second_name(
 /// FO-2: an attribute that another program sets on a published file is that program's work.
 #[test]
 fn an_attribute_that_is_set_on_a_published_file_is_not_rolled_back() {
+    let mode = actum_edit::ModeChange::Exact(FileMode::new(0o600));
+    let chmod = Operation::Chmod { path: path("m1"), mode };
+    for change in [patch("m1", 1, "one", "ONE"), chmod] {
+        check_attribute_is_kept(&[change]);
+    }
+}
+
+fn check_attribute_is_kept(change: &[Operation]) {
     let whole = chain();
     let first = whole.calls();
-    let change = [patch("m1", 1, "one", "ONE")];
-    apply(&whole, &change).unwrap();
+    apply(&whole, change).unwrap();
+    let after = whole.stat_of("m1").map(|stat| (stat.mode, whole.get("m1")));
     let mut kept = 0;
     for killed in 0..whole.calls() - first {
         let disk = chain();
         disk.kill_at(killed);
-        drop(apply(&disk, &change));
+        drop(apply(&disk, change));
         disk.revive();
         disk.clear_faults();
-        if disk.get("m1").as_deref() != Some(b"ONE\n") {
+        if disk.stat_of("m1").map(|stat| (stat.mode, disk.get("m1"))) != after {
             continue;
         }
         disk.set_xattr_at("m1", "user.note", "mine");

@@ -178,21 +178,25 @@ impl Records {
         Ok(asked.wait()??)
     }
 
-    /// Takes a step of an action's life. The whole catalog after it is recorded, signed by the approval key.
+    /// Takes a step of an action's life. The whole catalog after it is recorded, signed by the approval key: `shown`, the one
+    /// that the approver saw, and no other.
     ///
     /// # Errors
-    /// `Catalog` where the action cannot take it, or the key does not count; `Ledger`, also where somebody else
-    /// changed the catalog meanwhile.
+    /// `Catalog` where the action cannot take it, the catalog after it is not the one that was shown, or the key does not
+    /// count; `Ledger`, also where another process changed the catalog meanwhile.
     pub fn change_catalog(
         &self,
-        action: &ActionName,
-        step: &Step,
+        (action, step): (&ActionName, &Step),
+        shown: &Catalog,
         reason: Option<String>,
         approver: &Approver<'_>,
     ) -> Result<Registered> {
         let standing = self.catalog()?;
         let (catalog, registered) = standing.after(action, step)?;
         let snapshot = catalog.snapshot().map_err(CatalogError::from)?;
+        if shown.snapshot().map_err(CatalogError::from)? != snapshot {
+            return Err(CatalogError::ChangedSinceShown.into());
+        }
         let changed = CatalogChanged {
             format: CatalogChanged::FORMAT.to_owned(),
             time: self.clock.now(),

@@ -46,6 +46,9 @@ pub enum CatalogError {
         /// What is wrong with it.
         message: String,
     },
+    /// The catalog is another one than when it was shown.
+    #[error("the catalog of actions changed after it was shown; nothing was changed")]
+    ChangedSinceShown,
     /// There is no such action.
     #[error("there is no action `{action}` in the catalog; nothing was changed")]
     Unknown {

@@ -30,7 +30,7 @@ use super::input::{Here, Task, TaskInput, Unread};
 use super::outputs::{OutputError, Outputs, ReportDirectory};
 use super::problem::{ActionProblem, TaskProblem};
 use super::refused;
-use super::rehearsal::{ActionEnd, Rehearsal, Rehearsed, Script, Verdict, Watch};
+use super::rehearsal::{ActionEnd, Rehearsal, Rehearsed, Verdict};
 use super::repeated::{Standing, Stored, TaskDocuments, request_key};
 use super::status_writer::{ProgressObserver, StatusWriter};
 use super::unfinished::{FinishedTask, Notes, Reported, Turn, take_turn};
@@ -123,24 +123,7 @@ pub fn run(
     })
 }
 
-/// Asks the gates about a task with these documents, and does not carry it out: what waits for a person waits in the queue then, exactly as
-/// the task would change things now.
-///
-/// # Errors
-/// As [`Staged::clear`](crate::Staged::clear): `Queued` where a person has to agree, `NothingToChange`.
-pub fn submit(
-    engine: &mut Engine,
-    (script, documents): (Script<'_>, TaskDocuments),
-    (task, actor): (&PlainId, Actor),
-    watch: &mut dyn Watch,
-) -> Result<()> {
-    let plan = script.plan;
-    let mut begun = engine.begin(options(plan, task))?;
-    let operations = Rehearsal::on(&mut begun.transaction, script, watch).operations;
-    begun.done(request((plan, task), documents, operations, actor), 1)?.clear().map(drop)
-}
-
-fn options(plan: &TaskPlan, task: &PlainId) -> RunOptions {
+pub(super) fn options(plan: &TaskPlan, task: &PlainId) -> RunOptions {
     RunOptions { limits: limits(plan), label: label(task), wait: true }
 }
 

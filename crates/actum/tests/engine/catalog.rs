@@ -31,7 +31,24 @@ fn step_by(
 ) -> actum::Result<Registered> {
     let by = Actor { user: "grace".to_owned(), uid: 1001, agent: None };
     let approver = Approver { by, signer, isolation: Isolation::SameUser };
-    grounds.records().change_catalog(&name(action), step, Some("looked at".to_owned()), &approver)
+    let (records, action) = (grounds.records(), name(action));
+    let (shown, _) = records.catalog()?.after(&action, step)?;
+    records.change_catalog((&action, step), &shown, Some("looked at".to_owned()), &approver)
+}
+
+/// AA-10: the approval key signs the catalog that was shown, and no other.
+#[test]
+fn a_catalog_that_changed_after_it_was_shown_is_not_signed() {
+    let grounds = Grounds::new();
+    let records = grounds.records();
+    let (action, step) = (name("run_command"), Step::Retire);
+    let (shown, _) = records.catalog().unwrap().after(&action, &step).unwrap();
+    self::step(&grounds, "diagnose_error", &Step::Retire).unwrap();
+    let signer = key(&grounds, KeyRole::Approval);
+    let by = Actor { user: "grace".to_owned(), uid: 1001, agent: None };
+    let approver = Approver { by, signer: &signer, isolation: Isolation::SameUser };
+    let changed = records.change_catalog((&action, &step), &shown, None, &approver);
+    assert!(matches!(refusal(changed), CatalogError::ChangedSinceShown));
 }
 
 fn step(grounds: &Grounds, action: &str, step: &Step) -> actum::Result<Registered> {

@@ -111,12 +111,14 @@ fn change(asked: &Asked<'_>, session: &Session) -> Result<Exit, Failure> {
             "{}. With your signature the catalog is in force again as it was before that",
             Harmless(problem.as_bytes())
         ));
+        session.screen.tell_text(&Listed::all(&after)?)?;
     }
     session.screen.tell_text(&Listed::one(&after, &registered)?)?;
     let question = format!("{verb} the action `{name}`?");
     let key = ApprovalKey::ask(session, &question, *passphrase_file)?;
     let records = records::open()?;
-    let registered = records.change_catalog(name, step, reason.cloned(), &key.approver())?;
+    let registered =
+        records.change_catalog((name, step), &after, reason.cloned(), &key.approver())?;
     let Standing { catalog, .. } = records.catalog()?;
     // All of it was shown before the question.
     session.screen.show(&Listed::line(&catalog, &registered)?)?;

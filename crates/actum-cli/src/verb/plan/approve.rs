@@ -5,24 +5,22 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use actum::task::{self, APPROVAL_FILE, Script, TaskDocuments};
-use actum::{APPROVED_MICROS, Engine, Error, Records, Reply};
+use actum::task::{
+    self, APPROVAL_FILE, ApprovalError, ApprovedPlan, Script, SignedApproval, TaskDocuments, Watch,
+};
 use actum_core::path::Quoted;
 use actum_core::plain_id::PlainId;
-use actum_core::{Digest, RunId, ShellWord, Timestamp, canonical};
+use actum_core::{ShellWord, Timestamp};
 use actum_record::dsse::Envelope;
-use actum_record::ledger::{Actor, Answer, WorkspaceId};
 use actum_record::signer::KeyRole;
 use actum_task::limits::APPROVAL_BYTES_MAX;
 use actum_task::report::CONFIG_FILE;
-use actum_task::verify_task_approval;
-use actum_task::{ErrorCode, TaskApproval, TaskEnvelope, TaskId};
+use actum_task::{ErrorCode, TaskEnvelope, TaskId};
 use serde::Serialize;
-use serde_json::json;
 
 use super::found::Problems;
 use super::lint::Linted;
-use super::preview::{Nobody, Previewed, StagedChange};
+use super::preview::{Nobody, Previewed};
 use super::{Documents, Session, Task};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -30,7 +28,7 @@ use crate::output::Document;
 use crate::output_file::{Existing, OutputFile};
 use crate::plans::ApprovalKey;
 use crate::run_arguments::label;
-use crate::{actor, home, input, policy, records, root, timestamp};
+use crate::{actor, input, policy, records, root, timestamp};
 
 /// Approve a task plan: write the envelope with which `actum run` carries it out
 ///
@@ -144,7 +142,7 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     }
     // What cannot be written is refused before anybody agrees.
     files.may_be_written(is_signed)?;
-    let subject = Subject {
+    let approved = ApprovedPlan {
         task: id.as_str().parse().map_err(usage)?,
         workspace,
         plan: task.documents.plan,
@@ -156,25 +154,25 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
         let question = format!("Approve task {id}?");
         let key = ApprovalKey::ask(session, &question, arguments.passphrase_file.as_deref())?;
         config.make(session)?;
-        signed = Some(sign(arguments, &records, (&subject, &previewed.staged), &key)?);
-        // What nobody agreed to does not wait in the queue.
-        if previewed.asks
-            && let Some(plan) = queued(&mut engine, &task, (&id, actor))?
-        {
-            answer(&records, plan, (arguments, &previewed), &key)?;
+        let (approver, reason) = (key.approver(), arguments.reason.clone());
+        signed = Some(
+            approved
+                .sign(&records, &previewed.change, reason.clone(), &approver)
+                .map_err(unapproved)?,
+        );
+        // What was not approved does not wait in the queue.
+        if previewed.asks {
+            let script = Script { plan: &task.plan, graph: &task.graph, config: &task.config };
+            let shown = (&previewed.change, &mut Nobody as &mut dyn Watch);
+            let documents = (script, task.documents.clone());
+            task::approve_change(&mut engine, documents, (&id, actor), shown, (&approver, reason))
+                .map_err(unapproved)?;
         }
     }
     drop(engine);
-    let mut envelope = json!({
-        "config": { "file": files.config, "sha256": subject.config.to_string() },
-        "format": TaskEnvelope::FORMAT,
-        "plan": { "file": files.plan, "sha256": subject.plan.to_string() },
-        "protocol_validation": true,
-        "status": "APPROVED",
-        "task_id": id.as_str(),
-        "workspace": subject.workspace.to_string(),
-    });
-    let approval = match &signed {
+    let text =
+        approved.envelope((&files.plan, &files.config), signed.is_some()).map_err(unapproved)?;
+    let approval = match signed {
         None => {
             if previewed.has_settings() {
                 session.screen.tell_text(&previewed)?;
@@ -184,18 +182,12 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
             session.screen.note(unsigned);
             None
         }
-        Some((bytes, expires)) => {
-            OutputFile::write(&files.approval, Existing::Replace, bytes)?;
-            if let Some(envelope) = envelope.as_object_mut() {
-                envelope.insert("approval".to_owned(), json!(APPROVAL_FILE));
-            }
-            Some((APPROVAL_FILE.to_owned(), *expires))
+        Some(SignedApproval { bytes, expires }) => {
+            OutputFile::write(&files.approval, Existing::Replace, &bytes)?;
+            Some((APPROVAL_FILE.to_owned(), expires))
         }
     };
-    let text = format!("{envelope:#}\n");
-    // What is written is what `actum run` takes.
-    TaskEnvelope::read(text.as_bytes()).map_err(usage)?;
-    OutputFile::write(&files.envelope, Existing::Replace, text.as_bytes())?;
+    OutputFile::write(&files.envelope, Existing::Replace, &text)?;
     let shown = match arguments.plan.parent() {
         Some(above) => above.join(&arguments.output),
         None => PathBuf::from(&arguments.output),
@@ -209,89 +201,6 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
         run: shown,
     })?;
     Ok(Exit::Success)
-}
-
-/// What is approved.
-struct Subject {
-    task: TaskId,
-    workspace: WorkspaceId,
-    plan: Digest,
-    config: Digest,
-}
-
-/// Has the change of the task wait in the queue, where a gate asks for a person.
-fn queued(
-    engine: &mut Engine,
-    task: &Task,
-    asked: (&PlainId, Actor),
-) -> Result<Option<RunId>, Failure> {
-    let script = Script { plan: &task.plan, graph: &task.graph, config: &task.config };
-    match task::submit(engine, (script, task.documents.clone()), asked, &mut Nobody) {
-        Ok(()) | Err(Error::NothingToChange) => Ok(None),
-        Err(Error::Queued { plan, .. }) => Ok(Some(plan)),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Lets it go from there: exactly what was shown.
-fn answer(
-    records: &Records,
-    plan: RunId,
-    (arguments, shown): (&Arguments, &Previewed),
-    key: &ApprovalKey,
-) -> Result<(), Failure> {
-    let queued = records.plan(plan)?;
-    let is_shown = Some(queued.queued.plan.bound.change) == shown.change;
-    let reply = match is_shown {
-        true => Reply { answer: Answer::Approved, reason: arguments.reason.clone() },
-        false => {
-            let reason = Some("a file changed after it was shown".to_owned());
-            Reply { answer: Answer::Denied, reason }
-        }
-    };
-    records.answer(&queued, reply, &key.approver())?;
-    match is_shown {
-        true => Ok(()),
-        false => Err(usage("a file changed after the change was shown; look at it again")),
-    }
-}
-
-/// Signs the approval; gives it, and until when it counts.
-fn sign(
-    arguments: &Arguments,
-    records: &Records,
-    (subject, staged): (&Subject, &StagedChange),
-    key: &ApprovalKey,
-) -> Result<(Vec<u8>, Timestamp), Failure> {
-    let approver = key.approver();
-    let now = records::now();
-    let expires = Timestamp::from_micros(now.micros().saturating_add(APPROVED_MICROS));
-    let approval = TaskApproval {
-        format: TaskApproval::FORMAT.to_owned(),
-        time: now,
-        expires,
-        tenant: home::tenant()?,
-        workspace: subject.workspace,
-        task: subject.task.clone(),
-        plan: subject.plan,
-        config: subject.config,
-        change: staged.effects.to_vec(),
-        umask: staged.umask,
-        reason: arguments.reason.clone(),
-        by: approver.by.clone(),
-        isolation: approver.isolation,
-    };
-    let payload = canonical::to_vec(&approval).map_err(Error::from)?;
-    let envelope = Envelope::sign(TaskApproval::PAYLOAD_TYPE, payload, approver.signer);
-    let signed = envelope.map_err(Error::from)?.to_vec().map_err(Error::from)?;
-    verify_task_approval(&signed, records.keyring()).map_err(usage)?;
-    if signed.len() > APPROVAL_BYTES_MAX {
-        let most = APPROVAL_BYTES_MAX >> 20;
-        return Err(usage(format_args!(
-            "its change has so many and so long paths that the approval would be longer than {most} MiB"
-        )));
-    }
-    Ok((signed, expires))
 }
 
 impl Arguments {
@@ -368,6 +277,15 @@ impl ConfigFile {
 fn refused(session: &Session, problems: Problems) -> Result<Exit, Failure> {
     session.screen.show(&Linted::unread(problems))?;
     Ok(Exit::Refused)
+}
+
+fn unapproved(error: ApprovalError) -> Failure {
+    match error {
+        ApprovalError::Engine(error) => error.into(),
+        error @ (ApprovalError::TooLong
+        | ApprovalError::ChangedSinceShown
+        | ApprovalError::Unsound(_)) => usage(error),
+    }
 }
 
 fn usage(why: impl std::fmt::Display) -> Failure {

@@ -3,17 +3,18 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
-use std::rc::Rc;
 
-use actum::task::{self, ActionEnd, ActionProblem, Rehearsal, Rehearsed, Script, Verdict, Watch};
+use actum::task::{
+    self, ActionEnd, ActionProblem, Rehearsal, Rehearsed, Script, ShownChange, Verdict, Watch,
+};
 use actum::{Error, Judgement, PolicyInForce, Preview};
 use actum_core::path::Harmless;
 use actum_core::plain_id::PlainIdError;
-use actum_core::{Digest, RiskTier, Timestamp};
+use actum_core::{RiskTier, Timestamp};
 use actum_gate::Verdict as Answer;
 use actum_gate::credential::spans;
 use actum_record::ledger::Actor;
-use actum_record::receipt::{GateRecord, PathEffect};
+use actum_record::receipt::GateRecord;
 use actum_task::report::CleanText;
 use actum_task::{Action, ErrorCode, TaskPlan};
 use actum_workspace::{RunOptions, Workspace};
@@ -56,12 +57,9 @@ pub(super) struct Previewed {
     /// Whether some of it would be done all the same.
     #[serde(skip)]
     is_partial: bool,
-    /// The digest of what would change.
+    /// Change of which the diff is shown.
     #[serde(skip)]
-    pub(super) change: Option<Digest>,
-    /// Staged change, of which the diff is shown.
-    #[serde(skip)]
-    pub(super) staged: StagedChange,
+    pub(super) change: ShownChange,
     /// Whether a gate asks for a person.
     #[serde(skip)]
     pub(super) asks: bool,
@@ -73,14 +71,6 @@ pub(super) struct Previewed {
     #[serde(flatten)]
     settings: ShownSettings,
     diff: FileDiffs,
-}
-
-/// Staged change, as a signed approval names it.
-pub(super) struct StagedChange {
-    /// Each path before and after.
-    pub(super) effects: Rc<[PathEffect]>,
-    /// Umask that gave new files their modes.
-    pub(super) umask: u32,
 }
 
 #[derive(Serialize)]
@@ -163,7 +153,7 @@ impl Previewed {
         let request = task::request((plan, &id), task.documents.clone(), operations, actor);
         let mut preview = Preview { transaction, undoes: None, undone: None };
         let judged = preview.judged(&request, in_force, &home::tenant()?, records::now());
-        let (tier, gates, answer, change) = match judged {
+        let (tier, gates, answer, digest) = match judged {
             Ok(Judgement { bundle, decision, .. }) => {
                 let bound = bundle.bound().map_err(Error::from)?;
                 (decision.tier, decision.gates, Some(decision.verdict), Some(bound.change))
@@ -182,8 +172,7 @@ impl Previewed {
             plan: plan.id.to_string(),
             sound: is_kept && actions.iter().all(is_done),
             is_partial: is_kept && actions.iter().any(is_done),
-            change,
-            staged: StagedChange { effects, umask },
+            change: ShownChange { effects, umask, digest },
             asks: answer == Some(Answer::NeedsApproval),
             actions,
             broken_rules: broken_rules.map(Failed::from).collect(),

@@ -8,7 +8,9 @@ use actum_core::RelPath;
 use super::Rebuilder;
 use crate::disk::{Disk, Kind, Rename, Stat};
 use crate::error::{Doing, Result, State};
-use crate::journal::record::{Entry, Image, stage_name};
+use crate::journal::record::{Image, stage_name};
+use crate::journal::runs::LoggedRun;
+use crate::recovery::second_name::is_second_name;
 use crate::run::publish::{exchanged_name, gone_name};
 use crate::transaction::node::Bytes;
 use crate::tree::digest_of;
@@ -51,12 +53,15 @@ impl<D: Disk> Rebuilder<'_, D> {
             let stem = displaced_stem(&name);
             let Some(stat) = disk.stat_at(stage, &name).doing(doing)? else { continue };
             match (entries.get(stem.unwrap_or(&name)), stem) {
-                (Some((entry, _)), Some(_)) | (Some((entry, true)), None) => {
-                    self.save_unknown(&entry.path, &name, &stat)?;
+                (Some((run, index)), stem) if stem.is_some() || run.end.is_none() => {
+                    let Some(entry) = run.intent.entries.get(*index) else { continue };
+                    if stem.is_some() || !is_second_name(&self.tree, &run.intent, *index, &stat)? {
+                        self.save_unknown(&entry.path, &name, &stat)?;
+                    }
                 }
                 // Of a run that the journal does not know.
                 (None, Some(_)) => self.save(&name)?,
-                (Some((_, false)) | None, None) => {}
+                (Some(_) | None, None) | (Some(_), Some(_)) => {}
             }
         }
         Ok(())
@@ -74,13 +79,14 @@ impl<D: Disk> Rebuilder<'_, D> {
         Ok(())
     }
 
-    /// The entry of each name that a run or its rollback may have in the stage directory, and whether the run is unfinished.
-    fn staged_entries(&self) -> HashMap<Vec<u8>, (&Entry, bool)> {
+    /// Finds the entry of each name that a run or its rollback may have in the stage directory: the run, and the index of the
+    /// entry in it.
+    fn staged_entries(&self) -> HashMap<Vec<u8>, (&LoggedRun, usize)> {
         let mut entries = HashMap::new();
         for run in self.runs {
-            for (index, entry) in run.intent.entries.iter().enumerate() {
+            for index in 0..run.intent.entries.len() {
                 for name in [stage_name, gone_name, exchanged_name] {
-                    entries.insert(name(run.intent.run, index), (entry, run.end.is_none()));
+                    entries.insert(name(run.intent.run, index), (run, index));
                 }
             }
         }
