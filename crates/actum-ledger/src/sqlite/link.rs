@@ -49,6 +49,11 @@ impl Link {
         Ok(Self { connection, path: path.to_owned() })
     }
 
+    /// Counts the rows of entries. As many as [`size`](Log::size) says are there, unless some are missing.
+    pub(crate) fn count_entries(&self) -> Result<u64, LedgerError> {
+        Ok(self.one("SELECT count(*) FROM entry", (), |row| row.get(0))?.unwrap_or(0))
+    }
+
     fn one<T>(
         &self,
         sql: &str,

@@ -77,7 +77,7 @@ pub(super) fn is_there(path: &Path) -> Result<bool, LedgerError> {
         }
         Ok(found) => {
             must_be_own(path, &found)?;
-            for beside in ["-wal", "-shm"] {
+            for beside in ["-journal", "-wal", "-shm"] {
                 let beside = self::beside(path, beside);
                 match fs::symlink_metadata(&beside) {
                     Ok(found) if found.is_file() => must_be_own(&beside, &found)?,

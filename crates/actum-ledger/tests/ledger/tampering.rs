@@ -196,6 +196,7 @@ fn rows_that_were_removed_added_or_exchanged_are_found() {
         "DELETE FROM entry",
         "UPDATE entry SET seq = -1 WHERE seq = 2",
         "UPDATE entry SET seq = 100 WHERE seq = 8",
+        "UPDATE entry SET seq = 1152921504606846976 WHERE seq = 8",
         "UPDATE entry SET seq = -1 WHERE seq = 2; UPDATE entry SET seq = 2 WHERE seq = 4; \
          UPDATE entry SET seq = 4 WHERE seq = -1",
         "INSERT INTO entry SELECT -5, kind, time, run, workspace, request, attempt, status, nodes, \

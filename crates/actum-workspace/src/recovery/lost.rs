@@ -314,6 +314,9 @@ pub(crate) fn list_saved<D: Disk>(disk: &D, lost: &D::Handle) -> Result<Vec<Vec<
     Ok(names)
 }
 
+/// The largest list of blocked paths, in bytes: some hundred thousand paths.
+const BLOCKED_BYTES_MAX: u64 = 256 << 20;
+
 /// The paths that wait for a person.
 pub(crate) fn read_blocked<D: Disk>(
     disk: &D,
@@ -326,6 +329,10 @@ pub(crate) fn read_blocked<D: Disk>(
         Err(error) => return Err(error).doing(doing),
     };
     let size = disk.stat(&file).doing(doing)?.size;
+    if size > BLOCKED_BYTES_MAX {
+        let what = "its list of blocked paths is too long to be one".to_owned();
+        return Err(ErrorKind::State { what }.into());
+    }
     let bytes = read_whole(disk, &file, size).doing(doing)?;
     let text = String::from_utf8_lossy(&bytes);
     let line = |line: &str| {
