@@ -196,7 +196,7 @@ impl<D: Disk> RollBack<'_, D> {
             let is_as_before = self.is_before(&parent, pre)? && !self.is_foreign(&staged)?;
             return Ok(if is_as_before { Verdict::Before } else { Verdict::Foreign });
         }
-        if self.at_stage(&staged)?.is_none() || self.is_where_it_was_moved(&staged)? {
+        if self.at_stage(&staged)?.is_none() {
             return self.bring_back(&parent);
         }
         let exchange = || disk.rename(self.stage, &staged, &parent, self.name(), Rename::Exchange);
@@ -383,7 +383,8 @@ impl<D: Disk> RollBack<'_, D> {
     }
 
     /// Whether the file of this path, which has the staged name `displaced`, still has the name that the run gave it by a move,
-    /// wherever that is now. A second name at the old path would change with it.
+    /// wherever that is now. A second name at the old path would change with it. To be asked once the moves were taken back:
+    /// they are before the files that were moved away.
     fn is_where_it_was_moved(&self, displaced: &[u8]) -> Result<bool> {
         let is_moved_here = |entry: &Entry| {
             let body = entry.post.file().map(|post| &post.body);
@@ -392,7 +393,10 @@ impl<D: Disk> RollBack<'_, D> {
         let Some(moved) = self.intent.entries.iter().position(is_moved_here) else {
             return Ok(false);
         };
-        let Some(displaced) = self.at_stage(displaced)? else { return Ok(false) };
+        let Some(pre) = self.entry.pre.file() else { return Ok(false) };
+        // Another program's work is not the file that was moved.
+        let is_it = |found: &Stat| found.kind == Kind::File && found.inode == pre.inode;
+        let Some(displaced) = self.at_stage(displaced)?.filter(is_it) else { return Ok(false) };
         // The name that it gets there is at hand until the move is published, and again once it is taken back.
         let other = self.at_stage(&stage_name(self.intent.run, moved))?;
         let is_at_hand = other.is_some_and(|other| other.inode == displaced.inode);

@@ -102,6 +102,8 @@ impl<D: Disk> Transaction<'_, D> {
                 }
             }
         }
+        // What new entries of a directory inherit is asked again, since the directory may be gone.
+        self.inherited.borrow_mut().clear();
         self.broken_links.truncate(savepoint.broken_links);
         self.moved_hunks.truncate(savepoint.moved_hunks);
         if self.staged > savepoint.staged {
