@@ -1,6 +1,7 @@
 //! What the journal and the history say: the runs, and how each ended.
 
 use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use actum_core::{Digest, FileMode, RelPath, RunId};
@@ -269,6 +270,15 @@ impl Intent {
             | Body::Back
             | Body::Untouched
             | Body::Unrecorded => None,
+        });
+        moved.collect()
+    }
+
+    /// The moves: the entry from which a file was moved, and the one to which.
+    pub(crate) fn moves(&self) -> HashMap<usize, usize> {
+        let moved = self.entries.iter().enumerate().filter_map(|(to, entry)| {
+            let Body::Moved(from) = entry.post.file()?.body else { return None };
+            Some((usize::try_from(from).ok()?, to))
         });
         moved.collect()
     }

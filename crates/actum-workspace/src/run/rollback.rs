@@ -6,6 +6,7 @@
 //! again. The staged name of an entry tells whether it was published: before, it refers to the
 //! new inode; after, to the displaced one or to nothing.
 
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 
 use actum_core::Digest;
@@ -52,9 +53,14 @@ pub(crate) fn roll_back<D: Disk>(
 ) -> Result<LeftEntries> {
     let mut left = LeftEntries::default();
     let mut failure = None;
-    for (step, index) in steps(&intent.entries).into_iter().rev() {
+    let mut taken_back = BTreeSet::new();
+    let moves = intent.moves();
+    for (step, index) in reversed(intent, &moves) {
         let Some(entry) = intent.entries.get(index) else { continue };
-        let back = RollBack { tree, home, stage: &home.stage, intent, entry, index };
+        let moved_to = moves.get(&index).copied().filter(|to| taken_back.contains(to));
+        taken_back.insert(index);
+        let stage = &home.stage;
+        let back = RollBack { tree, home, stage, intent, entry, index, moved_to };
         let verdict = match step {
             Step::Remove => back.put_back(),
             Step::RemoveDirectory => back.put_directory_back(),
@@ -75,6 +81,29 @@ pub(crate) fn roll_back<D: Disk>(
     failure.map_or(Ok(left), Err)
 }
 
+/// The steps in the order in which they are taken back: a move before what it moved away, but where moves are a cycle.
+fn reversed(intent: &Intent, moves: &HashMap<usize, usize>) -> Vec<(Step, usize)> {
+    let steps = steps(&intent.entries);
+    let replaced: BTreeSet<usize> =
+        steps.iter().filter(|(step, _)| *step == Step::Replace).map(|(_, index)| *index).collect();
+    let mut ordered = Vec::with_capacity(steps.len());
+    let mut taken = BTreeSet::new();
+    for (step, index) in steps.into_iter().rev() {
+        if step != Step::Replace {
+            ordered.push((step, index));
+            continue;
+        }
+        let mut chain = Vec::new();
+        let mut next = Some(index);
+        while let Some(at) = next.filter(|at| replaced.contains(at) && taken.insert(*at)) {
+            chain.push((step, at));
+            next = moves.get(&at).copied();
+        }
+        ordered.extend(chain.into_iter().rev());
+    }
+    ordered
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     /// The path is as before, as far as this run is concerned.
@@ -90,6 +119,8 @@ struct RollBack<'a, D: Disk> {
     intent: &'a Intent,
     entry: &'a Entry,
     index: usize,
+    /// Entry to whose path the run moved its file, if that move was taken back before.
+    moved_to: Option<usize>,
 }
 
 impl<D: Disk> RollBack<'_, D> {
@@ -110,13 +141,13 @@ impl<D: Disk> RollBack<'_, D> {
     }
 
     /// Whether what is at the path is the new file of this run, as the run left it. A moved file goes back to its old path
-    /// with what a user edited in it.
+    /// with what a user edited in it, if its old path gets it.
     fn is_ours(&self, parent: &D::Handle, there: &Stat, post: &FileImage) -> Result<bool> {
         if there.kind != Kind::File || there.inode != post.inode {
             return Ok(false);
         }
-        if matches!(post.body, Body::Moved(_)) {
-            return Ok(true);
+        if let Body::Moved(from) = post.body {
+            return self.source_gets(from, post.inode);
         }
         let attributes = &post.attributes;
         Ok((there.mode, there.user, there.group)
@@ -130,7 +161,8 @@ impl<D: Disk> RollBack<'_, D> {
     fn has_attributes(&self, parent: &D::Handle, wanted: &[Xattr]) -> Result<bool> {
         let file = self.tree.disk.open_file(parent, self.name()).doing(|| self.doing())?;
         let present = self.tree.disk.xattrs(&file).doing(|| self.doing())?;
-        let is_shown = |(name, _): &&Xattr| !name.starts_with(b"security.");
+        let is_shown =
+            |(name, _): &&Xattr| !name.starts_with(b"security.") || name == b"security.capability";
         Ok(present.iter().filter(is_shown).eq(wanted.iter().filter(is_shown)))
     }
 
@@ -149,12 +181,20 @@ impl<D: Disk> RollBack<'_, D> {
     }
 
     /// Whether a staged name refers to the new file of this entry. The inode number alone does not
-    /// tell: it is given to another file as soon as someone has removed ours. A moved file keeps its number, since it has
-    /// a second name here, and a user may have edited it.
+    /// tell: it is given to another file as soon as someone has removed ours. A moved file keeps its number as long as its
+    /// old path has it, or will get it; a user may have edited it.
     fn is_new(&self, staged: &[u8], post: &FileImage) -> Result<bool> {
         match self.at_stage(staged)? {
             Some(found) if found.inode == post.inode && found.kind == Kind::File => {
-                Ok(matches!(post.body, Body::Moved(_)) || self.holds(self.stage, staged, post)?)
+                match post.body {
+                    Body::Moved(from) => self.source_gets(from, post.inode),
+                    Body::Inline(_)
+                    | Body::Kept
+                    | Body::Taken(..)
+                    | Body::Back
+                    | Body::Untouched
+                    | Body::Unrecorded => self.holds(self.stage, staged, post),
+                }
             }
             Some(_) | None => Ok(false),
         }
@@ -196,7 +236,7 @@ impl<D: Disk> RollBack<'_, D> {
             let is_as_before = self.is_before(&parent, pre)? && !self.is_foreign(&staged)?;
             return Ok(if is_as_before { Verdict::Before } else { Verdict::Foreign });
         }
-        if self.at_stage(&staged)?.is_none() {
+        if self.at_stage(&staged)?.is_none() || self.is_where_it_was_moved(&staged)? {
             return self.bring_back(&parent);
         }
         let exchange = || disk.rename(self.stage, &staged, &parent, self.name(), Rename::Exchange);
@@ -377,22 +417,19 @@ impl<D: Disk> RollBack<'_, D> {
             };
         }
         if self.is_where_it_was_moved(&gone)? {
-            return self.bring_back(&parent);
+            return match self.entry.pre.file() {
+                Some(pre) if self.is_before(&parent, pre)? => Ok(Verdict::Before),
+                Some(_) | None => self.bring_back(&parent),
+            };
         }
         self.place(&gone, &parent)
     }
 
     /// Whether the file of this path, which has the staged name `displaced`, still has the name that the run gave it by a move,
-    /// wherever that is now. A second name at the old path would change with it. To be asked once the moves were taken back:
-    /// they are before the files that were moved away.
+    /// wherever that is now. A second name at the old path would change with it. Of the first in a cycle of moves it is not
+    /// known, since its move is taken back later.
     fn is_where_it_was_moved(&self, displaced: &[u8]) -> Result<bool> {
-        let is_moved_here = |entry: &Entry| {
-            let body = entry.post.file().map(|post| &post.body);
-            matches!(body, Some(Body::Moved(from)) if usize::try_from(*from) == Ok(self.index))
-        };
-        let Some(moved) = self.intent.entries.iter().position(is_moved_here) else {
-            return Ok(false);
-        };
+        let Some(moved) = self.moved_to else { return Ok(false) };
         let Some(pre) = self.entry.pre.file() else { return Ok(false) };
         // Another program's work is not the file that was moved.
         let is_it = |found: &Stat| found.kind == Kind::File && found.inode == pre.inode;
@@ -401,6 +438,25 @@ impl<D: Disk> RollBack<'_, D> {
         let other = self.at_stage(&stage_name(self.intent.run, moved))?;
         let is_at_hand = other.is_some_and(|other| other.inode == displaced.inode);
         Ok(!is_at_hand && displaced.links > 1)
+    }
+
+    /// Whether the path from which a file was moved has that file, or has it waiting in the stage directory. Else the name
+    /// that the move gave it is its only one, and stays.
+    fn source_gets(&self, from: u32, inode: u64) -> Result<bool> {
+        let Some(index) = usize::try_from(from).ok() else { return Ok(false) };
+        let Some(source) = self.intent.entries.get(index) else { return Ok(false) };
+        for name in [gone_name(self.intent.run, index), stage_name(self.intent.run, index)] {
+            if self.at_stage(&name)?.is_some_and(|found| found.inode == inode) {
+                return Ok(true);
+            }
+        }
+        let parent = match self.tree.parent(&source.path) {
+            Err(error) if error.is_in_the_way() => return Ok(false),
+            parent => parent?,
+        };
+        let Some(parent) = parent else { return Ok(false) };
+        let there = self.tree.disk.stat_at(&parent, source.path.name()).doing(|| self.doing())?;
+        Ok(there.is_some_and(|there| there.inode == inode))
     }
 
     fn restore_attributes(&self) -> Result<Verdict> {
@@ -414,8 +470,11 @@ impl<D: Disk> RollBack<'_, D> {
         match there {
             Some(there) if there.inode == pre.inode => {
                 let known = [&pre.attributes, &post.attributes];
-                if !known.iter().any(|attributes| attributes.mode == there.mode) {
-                    return Ok(Verdict::Before); // another program's mode stays
+                let is_known = |it: &&Attributes| {
+                    (it.mode, it.user, it.group) == (there.mode, there.user, there.group)
+                };
+                if !known.iter().any(is_known) {
+                    return Ok(Verdict::Before); // another program's mode and owner stay
                 }
                 for attributes in known {
                     if self.has_attributes(&parent, &attributes.xattrs)? {

@@ -245,3 +245,95 @@ fn check_attribute_is_kept(change: &[Operation]) {
     }
     assert!(kept > 1, "{kept}");
 }
+
+/// Whether a file with this content is in the tree, or in what a recovery saved, also once what is staged was swept.
+fn is_kept(disk: &SimDisk, content: &[u8]) -> bool {
+    disk.advance(120_000);
+    drop(apply(disk, &[create("later", "1\n")]));
+    let holds = |node: &Node| matches!(node, Node::File { bytes, .. } if bytes == content);
+    let snapshot = disk.snapshot();
+    snapshot.iter().any(|(path, node)| holds(node) && !path.starts_with(".actum/stage/"))
+}
+
+/// Recovers after a kill before each call and after what a user did meanwhile; `is_meant` says of which states.
+fn after_each_kill(
+    names: &[&str],
+    change: &[Operation],
+    is_meant: fn(&SimDisk) -> bool,
+    user: fn(&SimDisk),
+    check: fn(&SimDisk, usize),
+) {
+    let whole = files(names);
+    let first = whole.calls();
+    apply(&whole, change).unwrap();
+    let mut tried = 0;
+    for killed in 0..whole.calls() - first {
+        let disk = files(names);
+        disk.kill_at(killed);
+        let is_done = apply(&disk, change).is_ok();
+        disk.revive();
+        disk.clear_faults();
+        if is_done || !is_meant(&disk) {
+            continue;
+        }
+        user(&disk);
+        drop(open(&disk).unwrap());
+        check(&disk, killed);
+        tried += 1;
+    }
+    assert!(tried > 0, "{change:?}");
+}
+
+/// FO-2, FO-6: the moved file is edited, and its old path is another program's.
+#[test]
+fn an_edit_of_a_moved_file_is_kept_where_its_old_path_is_taken() {
+    after_each_kill(
+        &["m1"],
+        &[rename("m1", "m2")],
+        |disk| disk.get("m2").is_some() && disk.get("m1").is_none(),
+        |disk| {
+            disk.put("m2", MINE);
+            disk.put("m1", "another\n");
+        },
+        |disk, killed| {
+            for content in [MINE, b"another\n"] {
+                assert!(is_kept(disk, content), "killed before call {killed}");
+            }
+        },
+    );
+}
+
+/// FO-2, FO-6: of a chain that is half published one file has two names, and the user removes the old one.
+#[test]
+fn a_file_whose_old_name_is_removed_in_the_middle_of_a_chain_is_kept() {
+    let change = [delete("m1"), rename("m2", "m1"), rename("m3", "m2")];
+    after_each_kill(
+        &FILES,
+        &change,
+        |disk| {
+            let inode = |path: &str| disk.stat_of(path).map(|stat| stat.inode);
+            inode("m1").is_some() && inode("m1") == inode("m2")
+        },
+        |disk| disk.remove("m2"),
+        |disk, killed| assert!(is_kept(disk, b"m2\n"), "killed before call {killed}"),
+    );
+}
+
+/// FO-2: a moved file that the user moved on does not come back under a second name.
+#[test]
+fn a_moved_file_that_is_moved_on_gets_no_second_name() {
+    let change = [delete("m1"), rename("m2", "m1"), rename("m3", "m2")];
+    after_each_kill(
+        &FILES,
+        &change,
+        |disk| disk.get("m1").as_deref() == Some(b"m2\n"),
+        |disk| disk.rename_path("m1", "mine"),
+        |disk, killed| {
+            let there = ["m1", "m2", "m3", "mine"].iter().filter_map(|path| disk.stat_of(path));
+            let inodes: BTreeSet<u64> = there.clone().map(|stat| stat.inode).collect();
+            let is_half =
+                disk.stat_of("m2").map(|it| it.inode) == disk.stat_of("mine").map(|it| it.inode);
+            assert!(is_half || inodes.len() == there.count(), "killed before call {killed}");
+        },
+    );
+}
