@@ -35,15 +35,16 @@ pub(crate) fn sections(changes: &[PathChange]) -> Vec<Section<'_>> {
     let by_path: BTreeMap<_, _> = changes.iter().map(|change| (&change.path, change)).collect();
     let gone: BTreeSet<_> = changes.iter().filter_map(|it| it.renamed_from.as_ref()).collect();
     let sections = changes.iter().map(|change| {
-        let before = match change.renamed_from.as_ref().and_then(|from| by_path.get(from)) {
+        let from = change.renamed_from.as_ref().and_then(|from| by_path.get(from));
+        let before = match from {
             Some(from) => side(&from.path, &from.before),
             None if gone.contains(&change.path) => Ok(None),
             None => side(&change.path, &change.before),
         };
         let after = side(&change.path, &change.after);
-        let sides = before.and_then(|before| Ok((before, after?)));
-        let sides = sides.map_err(|why| {
-            format!("{why}; before: {}, after: {}", facts(&change.before), facts(&change.after))
+        let sides = before.and_then(|before| Ok((before, after?))).map_err(|why| {
+            let before = from.map_or(&change.before, |from| &from.before);
+            format!("{why}; before: {}, after: {}", facts(before), facts(&change.after))
         });
         Section { change, sides }
     });
@@ -174,7 +175,7 @@ fn side<'a>(path: &'a RelPath, state: &'a State) -> Result<Option<Side<'a>>, Str
     }
 }
 
-/// Facts that tell apart two states whose contents are not shown.
+/// Facts that distinguish states whose contents are not shown.
 fn facts(state: &State) -> String {
     match state {
         State::Absent => "no file".to_owned(),

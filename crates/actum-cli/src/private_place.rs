@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use actum::real_path;
-use actum_gate::credential::{HOME_PLACES, is_usual_place};
+use actum_gate::credential::{home_places, is_usual_place};
 
 use crate::home;
 
@@ -67,7 +67,7 @@ const NODE_MODULES: &str = "node_modules";
 /// Places of credentials in this user's home directory that exist, without links: in the home directory that the
 /// system knows, and in the one that the environment names.
 pub(crate) fn credentials() -> Vec<PathBuf> {
-    let places = homes().iter().flat_map(|home| HOME_PLACES.map(|name| home.join(name)));
+    let places = homes().iter().flat_map(|home| home_places().map(|name| home.join(name)));
     let mut places: Vec<PathBuf> = places.filter_map(real).collect();
     places.sort();
     places.dedup();
@@ -100,7 +100,7 @@ pub(crate) fn home_at_or_in(directory: &Path) -> Option<&'static Path> {
 
 /// Places of credentials in a home directory. `.config` does not count: people keep it as a repository.
 fn credentials_of(home: &Path) -> impl Iterator<Item = PathBuf> + use<'_> {
-    HOME_PLACES.iter().filter(|name| **name != ".config").map(|name| home.join(name))
+    home_places().filter(|name| *name != ".config").map(|name| home.join(name))
 }
 
 /// The path without links of something that exists.

@@ -34,7 +34,7 @@ use actum_core::Digest;
 use memchr::memchr_iter;
 use serde::{Deserialize, Serialize};
 
-pub use place::{HOME_PLACES, is_usual_place, is_withheld};
+pub use place::{home_places, is_usual_place, is_withheld};
 use view::View;
 
 /// How many findings one scan tells; those that come first in the content are told.

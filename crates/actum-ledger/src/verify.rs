@@ -341,7 +341,7 @@ impl Checkpoints<'_> {
 mod tests {
     use super::*;
 
-    /// AEC-11: whoever removes checkpoints makes the stretch behind the newest one longer than a writer leaves it.
+    /// AEC-11: removed checkpoints leave a longer unsigned stretch than a writer does.
     #[test]
     fn entries_without_a_checkpoint_that_is_due_are_a_finding() {
         let is_sound = |covered: u64, size: u64| {

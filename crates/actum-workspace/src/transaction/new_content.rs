@@ -42,14 +42,6 @@ pub const PARTS_MAX: usize = 256;
 pub const AROUND_BYTES: u64 = 16 << 10;
 
 impl<D: Disk> Transaction<'_, D> {
-    /// The files that would get new bytes, ordered by path; not those that only move.
-    pub fn rewritten(&self) -> impl Iterator<Item = &RelPath> {
-        self.nodes.iter().filter_map(|(path, node)| {
-            let file = node.post.file()?;
-            matches!(file.content, Content::New(_)).then_some(path)
-        })
-    }
-
     /// The files that would get new bytes or another path, ordered by path.
     pub fn arriving(&self) -> impl Iterator<Item = &RelPath> {
         self.nodes.iter().filter_map(|(path, node)| {
@@ -59,6 +51,12 @@ impl<D: Disk> Transaction<'_, D> {
             };
             is_placed.then_some(path)
         })
+    }
+
+    /// Whether a file only gets another path, and no new bytes.
+    pub fn only_moves(&self, path: &RelPath) -> bool {
+        let file = self.nodes.get(path).and_then(|node| node.post.file());
+        file.is_some_and(|file| matches!(file.content, Content::Moved(_)))
     }
 
     /// What would be in one of them, or in one that moves.

@@ -39,7 +39,7 @@ impl<D: Disk> Transaction<'_, D> {
             let pre = self.look(path)?;
             let post = pre.unchanged();
             self.nodes.insert(path.clone(), Node { pre, post });
-            self.looked(path);
+            self.record_lookup(path);
         }
         // INVARIANT: inserted just above when it was not there.
         self.nodes.get_mut(path).ok_or_else(|| ErrorKind::missing(path).into())

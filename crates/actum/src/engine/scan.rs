@@ -1,7 +1,5 @@
 //! Scan: new content is looked through for what looks like a credential.
 
-use std::collections::BTreeSet;
-
 use actum_core::RelPath;
 use actum_core::path_name::PathName;
 use actum_gate::Trigger;
@@ -30,7 +28,10 @@ impl Scanned {
     /// only where something was found.
     pub(crate) fn of<D: Disk>(transaction: &Transaction<'_, D>, root: &str) -> Result<Self> {
         let mut scanned = Self { triggers: triggers(transaction, root)?, ..Self::default() };
-        for path in scanned_paths(transaction) {
+        // A file that only moves brings nothing new, unless its name makes it a credential.
+        let is_scanned =
+            |path: &&RelPath| !transaction.only_moves(path) || depends_on_name(path.name());
+        for path in transaction.arriving().filter(is_scanned) {
             let name = PathName(path.clone());
             let last = path.name();
             // What would be found behind so much is not known.
@@ -68,16 +69,6 @@ impl Scanned {
         }
         Ok(scanned)
     }
-}
-
-/// The files whose content is scanned: those that get new bytes, and those that move to a name that says something.
-fn scanned_paths<'t, D: Disk>(
-    transaction: &'t Transaction<'_, D>,
-) -> impl Iterator<Item = &'t RelPath> {
-    let rewritten: BTreeSet<&RelPath> = transaction.rewritten().collect();
-    let is_scanned =
-        move |path: &&RelPath| rewritten.contains(path) || depends_on_name(path.name());
-    transaction.arriving().filter(is_scanned)
 }
 
 /// Looks for files that other programs act on by themselves; only those are read whose names let them be.

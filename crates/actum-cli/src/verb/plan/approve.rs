@@ -160,7 +160,7 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
                 .sign(&records, &previewed.change, reason.clone(), &approver)
                 .map_err(unapproved)?,
         );
-        // What was not approved does not wait in the queue.
+        // The change is queued only for a plan that was approved.
         if previewed.asks {
             let script = Script { plan: &task.plan, graph: &task.graph, config: &task.config };
             let shown = (&previewed.change, &mut Nobody as &mut dyn Watch);

@@ -1,4 +1,4 @@
-//! Savepoints: steps that are tried together, of which nothing is left where one of them fails.
+//! Savepoints: steps that are rolled back together if one of them fails.
 
 use actum_core::RelPath;
 
@@ -6,22 +6,22 @@ use crate::disk::Disk;
 use crate::transaction::Transaction;
 use crate::transaction::node::Post;
 
-/// What takes back the steps that are tried now, the latest last; empty where none are.
-pub(crate) struct Trials<H> {
-    /// How many trials are nested in each other.
+/// Undo log of the open savepoints, the latest step last; empty if none is open.
+pub(crate) struct UndoLog<H> {
+    /// Nesting of the open savepoints.
     depth: usize,
     reversals: Vec<Reversal<H>>,
 }
 
-/// What takes back one step at one path.
+/// Reversal of one step at one path.
 enum Reversal<H> {
-    /// The path was not looked at before. It is forgotten, so that it is looked at again.
+    /// Forgets a path that was read first in this step, so that it is read again.
     Forget(RelPath),
-    /// This was to be at the path.
+    /// Restores the former target state of a path.
     Restore(RelPath, Post<H>),
 }
 
-/// A state of a transaction.
+/// State of a transaction to which it is rolled back.
 struct Savepoint {
     reversals: usize,
     staged: u32,
@@ -29,14 +29,14 @@ struct Savepoint {
     moved_hunks: usize,
 }
 
-impl<H> Default for Trials<H> {
+impl<H> Default for UndoLog<H> {
     fn default() -> Self {
         Self { depth: 0, reversals: Vec::new() }
     }
 }
 
-impl<H> Trials<H> {
-    fn note(&mut self, reversal: impl FnOnce() -> Reversal<H>) {
+impl<H> UndoLog<H> {
+    fn push(&mut self, reversal: impl FnOnce() -> Reversal<H>) {
         if self.depth > 0 {
             self.reversals.push(reversal());
         }
@@ -44,9 +44,8 @@ impl<H> Trials<H> {
 }
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Tries `steps`. Where they fail, nothing of them is left: the transaction is as before, and can be used further,
-    /// also after an error of a step that is otherwise the end of it. Files that only they looked at are looked at again
-    /// by the next step that needs them.
+    /// Carries out `steps`, and rolls them back if they fail. The transaction stays usable, also after an error of a step that
+    /// otherwise ends it. Files that only these steps read are read again by the next step that needs them.
     ///
     /// # Errors
     /// Those of `steps`.
@@ -55,37 +54,37 @@ impl<D: Disk> Transaction<'_, D> {
         steps: impl FnOnce(&mut Self) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
         let savepoint = Savepoint {
-            reversals: self.trials.reversals.len(),
+            reversals: self.undo_log.reversals.len(),
             staged: self.staged,
             broken_links: self.broken_links.len(),
             moved_hunks: self.moved_hunks.len(),
         };
-        self.trials.depth += 1;
+        self.undo_log.depth += 1;
         let result = steps(self);
-        self.trials.depth -= 1;
+        self.undo_log.depth -= 1;
         if result.is_err() {
             self.roll_back(&savepoint);
         }
-        if self.trials.depth == 0 {
-            self.trials.reversals.clear();
+        if self.undo_log.depth == 0 {
+            self.undo_log.reversals.clear();
         }
         result
     }
 
-    /// Notes that a path is looked at for the first time.
-    pub(crate) fn looked(&mut self, path: &RelPath) {
-        self.trials.note(|| Reversal::Forget(path.clone()));
+    /// Records that a path is read for the first time.
+    pub(crate) fn record_lookup(&mut self, path: &RelPath) {
+        self.undo_log.push(|| Reversal::Forget(path.clone()));
     }
 
-    /// Notes what was to be at a path before a step.
-    pub(crate) fn changed(&mut self, path: &RelPath, before: Post<D::Handle>) {
+    /// Records the target state of a path before a step.
+    pub(crate) fn record_change(&mut self, path: &RelPath, before: Post<D::Handle>) {
         self.outcome = None;
-        self.trials.note(|| Reversal::Restore(path.clone(), before));
+        self.undo_log.push(|| Reversal::Restore(path.clone(), before));
     }
 
     fn roll_back(&mut self, savepoint: &Savepoint) {
         self.outcome = None;
-        for reversal in self.trials.reversals.drain(savepoint.reversals..).rev() {
+        for reversal in self.undo_log.reversals.drain(savepoint.reversals..).rev() {
             let (Reversal::Forget(path) | Reversal::Restore(path, _)) = &reversal;
             // It is listed again when it is asked about.
             if let Some(parent) = path.parent() {
