@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 
 use actum_core::path::is_ignorable;
-use icu_casemap::CaseMapper;
-use icu_normalizer::ComposingNormalizer;
+use unicase::UniCase;
+use unicode_normalization::UnicodeNormalization;
 
 /// The form in which names are compared: without case, with one form for what looks alike (NFKC), and
 /// without what is not seen (Unicode, `NFKC_Casefold`). Bytes that are no UTF-8 stay as they are.
@@ -27,12 +27,11 @@ pub(crate) fn folded(name: &[u8]) -> Cow<'_, [u8]> {
 }
 
 fn folded_text(text: &str) -> String {
-    let normal = ComposingNormalizer::new_nfkc();
-    let case = CaseMapper::new();
-    let once = case.fold_string(&normal.normalize(text)).into_owned();
+    let without_case = |text: String| UniCase::unicode(text).to_folded_case();
+    let once = without_case(text.nfkc().collect());
     let seen: String = once.chars().filter(|character| !is_ignorable(*character)).collect();
     // What is left may fold and compose once more.
-    normal.normalize(&case.fold_string(&seen)).into_owned()
+    without_case(seen).nfkc().collect()
 }
 
 /// The same name as Windows opens it: without a stream, and without dots and spaces at its end.
