@@ -88,6 +88,12 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
                 way.as_str()
             )];
         }
+        actum::Error::RecoveredFirst { way, .. } => {
+            return vec![format!(
+                "`actum {}` again goes on with the run before it; `actum log` lists the runs",
+                way.as_str()
+            )];
+        }
         actum::Error::WorkspaceIsACopy { .. } => {
             "look at the files; if the request should be done here, ask under another key"
         }

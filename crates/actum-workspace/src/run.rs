@@ -1,5 +1,6 @@
 //! One run from INTENT to its end.
 
+mod moved;
 pub(crate) mod publish;
 pub(crate) mod rollback;
 

@@ -4,6 +4,7 @@
 mod cache;
 mod capture;
 mod check;
+mod exec;
 mod staged_view;
 mod trial;
 
@@ -30,6 +31,7 @@ pub use cache::Caches;
 pub(crate) use capture::digest;
 pub use capture::{Captured, Unkept, WhyUnkept};
 pub(crate) use check::{Checked, as_check};
+pub use exec::{Attempt, Ending, Exec};
 pub use staged_view::StagedView;
 pub use trial::{Trial, Tried, permitted_line};
 

@@ -106,6 +106,8 @@ pub struct Engine<D: Disk = LinuxDisk> {
     /// The same, as the gates are told.
     place: Place,
     resumed: Vec<Resumed>,
+    /// Recovered run that a request was answered with.
+    told_recovered: Option<RunId>,
     /// Actions of earlier processes whose end was recorded.
     cut_off: Vec<RunId>,
 }
@@ -177,6 +179,7 @@ impl<D: Disk> Engine<D> {
             root,
             place,
             resumed: Vec::new(),
+            told_recovered: None,
             cut_off: Vec::new(),
         }
     }

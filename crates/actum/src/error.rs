@@ -163,6 +163,16 @@ pub enum Error {
         /// Who asked for it.
         by: Actor,
     },
+    /// Recovery rolled back a run that was cut off, which is most likely what an undo or redo without a run was meant for.
+    #[error(
+        "run {run} had begun and not ended; it was rolled back just now, and nothing else was changed"
+    )]
+    RecoveredFirst {
+        /// Inversion that was asked for.
+        way: WayBack,
+        /// That run.
+        run: RunId,
+    },
     /// The operator's retention keeps runs that were to be removed from the history.
     #[error(
         "the retention of the operator keeps {runs} of the runs that would be forgotten (the newest {} and those of \
@@ -377,6 +387,7 @@ impl Error {
             | Self::OutcomeUnknown { .. }
             | Self::WorkspaceIsACopy { .. }
             | Self::OnlyOthersRuns { .. }
+            | Self::RecoveredFirst { .. }
             | Self::Retained { .. }
             | Self::Forgotten(_)
             | Self::NoAction

@@ -53,8 +53,8 @@ pub use catalog::{
     Step, lint_manifest,
 };
 pub use command::{
-    Accepted, Caches, Captured, CommandError, Runner, StagedView, Trial, Tried, Unkept, WhyUnkept,
-    permitted_line,
+    Accepted, Attempt, Caches, Captured, CommandError, Ending, Exec, Runner, StagedView, Trial,
+    Tried, Unkept, WhyUnkept, permitted_line,
 };
 pub use engine::Engine;
 pub use engine::binding::{Adoption, Binding, BoundWorkspace, OwnLedger};

@@ -273,6 +273,8 @@ pub fn of_engine(error: &crate::Error) -> Reason {
         Error::OutcomeUnknown { .. } => Reason::OutcomeUnknown,
         Error::OnlyOthersRuns { way: WayBack::Undo, .. } => Reason::NoRunToUndo,
         Error::OnlyOthersRuns { way: WayBack::Redo, .. } => Reason::NothingToRedo,
+        Error::RecoveredFirst { way: WayBack::Undo, .. } => Reason::NoRunToUndo,
+        Error::RecoveredFirst { way: WayBack::Redo, .. } => Reason::NothingToRedo,
         Error::WorkspaceIsACopy { .. } => Reason::WorkspaceIsACopy,
         Error::Retained { .. } => Reason::RetentionHolds,
         Error::Forgotten(_) => Reason::KeyUnusable,

@@ -94,6 +94,14 @@ impl Root {
         workspace
     }
 
+    /// Checks that the ledger of `records` may change the workspace; makes nothing.
+    ///
+    /// # Errors
+    /// `BoundElsewhere`; `Workspace` where the notes about ledgers cannot be read; `Ledger`.
+    pub fn check_own(&self, records: &Records) -> Result<()> {
+        check_ledger(&self.path, BoundWorkspace::This, || records.own_ledger().map(Some))
+    }
+
     /// Checks that the ledger in use may change the workspace; makes nothing. `ledger` gives the one in use,
     /// if it exists; it is called only where a ledger recorded the workspace or one around it.
     ///

@@ -9,9 +9,12 @@ use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use actum::{Accepted, Caches, Engine, EntryPoint, PolicyInForce, Request, Runner, Trial, Tried};
+use actum::{
+    Attempt, Ending, Engine, Exec, OwnRoot, PolicyInForce, Records, Request, Root, Runner, Trial,
+    Tried,
+};
 use actum_core::path::Harmless;
-use actum_core::{Budget, PathRule, RiskTier, Scope};
+use actum_core::{Budget, PathRule, Scope};
 use actum_gate::CommandLine;
 use actum_sandbox::{Enforcement, Output, Resource, SandboxPolicy, Stdin};
 use actum_workspace::{Limits, Workspace};
@@ -103,19 +106,16 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }))
 }
 
-/// What is to come of what the command changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
-    Keep,
-    Review,
-    Drop,
+/// Workspace of the ledger in use, not open yet.
+enum Checked {
+    /// Only looked at.
+    Looked(OwnRoot),
+    Opened(Root, Box<Records>),
 }
 
 /// What is open of the workspace while the command runs. Nobody is locked out by it, and what an earlier run left
 /// half done is put right before the command sees it.
 enum Place {
-    /// There is none yet.
-    Nothing,
     Looked(Box<Workspace>),
     Opened(Box<Engine>),
 }
@@ -123,11 +123,11 @@ enum Place {
 /// Runs the command, and sees to what it changed.
 fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failure> {
     arguments.must_name_a_program()?;
+    let exec = arguments.exec();
     let root = root::existing_or_new(&session.start);
     let is_made = root::is_made(root);
-    if is_made {
-        records::own_root(root)?; // before the command starts
-    }
+    // Before the command starts.
+    let checked = is_made.then(|| Checked::of(exec.ending, root)).transpose()?;
     let files = policy::files()?;
     let in_force: PolicyInForce = files.read(root)?;
     if let Some(told) = policy::set_aside(&in_force) {
@@ -137,44 +137,31 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
     if !is_made {
         records::own_root(root)?; // where no command starts is said first
     }
-    // A check that cannot run would make the command's work worth nothing.
-    for check in &arguments.verify {
-        runner.program(check).map_err(actum::Error::from)?;
-    }
-    let place = match is_made {
-        true => opened(arguments.ending(), root)?,
-        false => Place::Nothing,
+    exec.find_checks(&runner)?;
+    let place = checked.map(Checked::open).transpose()?;
+    let tried = tried(arguments, &exec, session, (&runner, &in_force))?;
+    let end = match exec.attempt(&tried, &runner) {
+        Ok(Attempt::Failed { dropped }) => {
+            let outcome = Outcome::Dropped { dropped_changes: dropped };
+            return Ok(Executed::of(&tried, &runner, outcome));
+        }
+        Ok(Attempt::Unchanged) => Ok(None),
+        Ok(Attempt::Changed(request)) => {
+            let place = place.map_or_else(|| made(exec.ending, root, session), Ok);
+            let diff = arguments.diff.then(|| session.screen.audience());
+            place.and_then(|place| match place {
+                Place::Looked(mut workspace) => {
+                    let in_force = (&in_force, &home::tenant()?);
+                    Ok(Some(RunEnd::look(&mut workspace, &request, in_force, diff)?))
+                }
+                Place::Opened(engine) => {
+                    let engine = engine.under_files(files, root).running(runner.clone());
+                    make(engine, *request, diff, session).map(Some)
+                }
+            })
+        }
+        Err(error) => Err(error.into()),
     };
-    let tried = tried(arguments, session, &runner, &in_force)?;
-    let accepted: Accepted = arguments.accept.iter().copied().map(i32::from).collect();
-    if !tried.succeeded(&accepted) {
-        // Of what is dropped anyway nobody has to know that it could not be looked at.
-        let dropped_changes = tried.changed_paths().map_or(0, |paths| paths as u64);
-        return Ok(Executed::of(&tried, &runner, Outcome::Dropped { dropped_changes }));
-    }
-    let end = tried.captured().map_err(Failure::from).and_then(|captured| {
-        if captured.is_empty() {
-            return Ok(None);
-        }
-        let request = tried.request(captured, arguments.verify.clone(), &runner)?;
-        let request = arguments.request(request, &tried);
-        let place = match place {
-            Place::Nothing => made(arguments.ending(), root, session)?,
-            place @ (Place::Looked(_) | Place::Opened(_)) => place,
-        };
-        let diff = arguments.diff.then(|| session.screen.audience());
-        match place {
-            Place::Nothing => Ok(None),
-            Place::Looked(mut workspace) => {
-                let in_force = (&in_force, &home::tenant()?);
-                Ok(Some(RunEnd::look(&mut workspace, &request, in_force, diff)?))
-            }
-            Place::Opened(engine) => {
-                let engine = engine.under_files(files, root).running(runner.clone());
-                make(engine, request, diff, session).map(Some)
-            }
-        }
-    });
     if let (Some(command), Err(failure)) = (&in_force.notify, &end) {
         notify::tell(&session.screen, command, failure);
     }
@@ -187,26 +174,37 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
     Ok(Executed::of(&tried, &runner, outcome))
 }
 
-/// Opens the workspace that is there.
-fn opened(ending: Ending, root: &Path) -> Result<Place, Failure> {
-    Ok(match ending {
-        Ending::Drop => Place::Looked(Box::new(records::own_root(root)?.open_existing()?)),
-        Ending::Keep | Ending::Review => {
-            let (checked, records) = records::open_for(root)?;
-            Place::Opened(Box::new(checked.existing_engine(records)?))
-        }
-    })
+impl Checked {
+    /// Checks that the ledger in use may change the workspace at `root`.
+    fn of(ending: Ending, root: &Path) -> Result<Self, Failure> {
+        Ok(match ending {
+            Ending::Drop => Self::Looked(records::own_root(root)?),
+            Ending::Keep | Ending::Review => {
+                let (checked, records) = records::open_for(root)?;
+                checked.check_own(&records)?;
+                Self::Opened(checked, Box::new(records))
+            }
+        })
+    }
+
+    fn open(self) -> Result<Place, Failure> {
+        Ok(match self {
+            Self::Looked(root) => Place::Looked(Box::new(root.open_existing()?)),
+            Self::Opened(root, records) => Place::Opened(Box::new(root.existing_engine(*records)?)),
+        })
+    }
+
+    fn open_or_make(self) -> Result<Place, Failure> {
+        Ok(match self {
+            Self::Looked(root) => Place::Looked(Box::new(root.open()?)),
+            Self::Opened(root, records) => Place::Opened(Box::new(root.engine(*records)?)),
+        })
+    }
 }
 
-/// Makes one where there is none.
+/// Makes a workspace where there is none.
 fn made(ending: Ending, root: &Path, session: &Session) -> Result<Place, Failure> {
-    let place = match ending {
-        Ending::Drop => Place::Looked(Box::new(records::own_root(root)?.open()?)),
-        Ending::Keep | Ending::Review => {
-            let (checked, records) = records::open_for(root)?;
-            Place::Opened(Box::new(checked.engine(records)?))
-        }
-    };
+    let place = Checked::of(ending, root)?.open_or_make()?;
     session.note_made(root);
     Ok(place)
 }
@@ -214,11 +212,11 @@ fn made(ending: Ending, root: &Path, session: &Session) -> Result<Place, Failure
 /// Runs the command to its end.
 fn tried(
     arguments: &Arguments,
+    exec: &Exec,
     session: &Session,
-    runner: &Runner,
-    in_force: &PolicyInForce,
+    (runner, in_force): (&Runner, &PolicyInForce),
 ) -> Result<Tried, Failure> {
-    let (stdin, caches) = (stdin(&session.screen), arguments.ending().caches());
+    let stdin = stdin(&session.screen);
     // A signal that ends us meanwhile finds the terminal as it was.
     let _kept = match stdin {
         Stdin::Terminal => signals::keep_terminal().ok(),
@@ -229,7 +227,7 @@ fn tried(
         Stdin::Terminal => &arguments.patient(runner),
         Stdin::Empty | Stdin::Bytes(_) | Stdin::Inherited => runner,
     };
-    let trial = Trial::start(runner, &in_force.policy, &arguments.command, stdin, caches)?;
+    let trial: Trial<'_> = exec.start(runner, &in_force.policy, stdin)?;
     Ok(match session.screen.form {
         Form::Json => {
             let _working = Working::begin("running the command");
@@ -237,16 +235,6 @@ fn tried(
         }
         Form::Text => trial.wait(pass_on)?,
     })
-}
-
-impl Ending {
-    /// What is kept of what the command does in caches.
-    fn caches(self) -> Caches {
-        match self {
-            Self::Keep | Self::Review => Caches::Passed,
-            Self::Drop => Caches::Forgotten,
-        }
-    }
 }
 
 /// Makes the change, and tells what was recovered before it.
@@ -305,37 +293,23 @@ impl Arguments {
         }
     }
 
-    /// What is asked for, with what was said on the command line.
-    fn request(&self, request: Request, tried: &Tried) -> Request {
+    /// The command with what was said of it.
+    fn exec(&self) -> Exec {
         let allow = (!self.scope.is_empty()).then(|| self.scope.clone());
-        let label = self.message.clone().unwrap_or_else(|| format!("exec {}", shown(tried)));
-        Request {
+        Exec {
+            command: self.command.clone(),
+            accepted: self.accept.iter().copied().map(i32::from).collect(),
+            ending: self.ending(),
+            checks: self.verify.clone(),
             limits: Limits {
                 scope: Scope { allow, deny: self.deny.clone() },
                 budget: Budget { max_files: self.max_files, max_loc: self.max_loc },
                 ..Limits::default()
             },
-            label: Some(label),
+            label: self.message.clone(),
             actor: actor::of(self.agent.clone()),
-            door: EntryPoint::Exec,
-            // A person looks at what is of this tier.
-            declared: (self.ending() == Ending::Review).then_some(RiskTier::R3),
             wait: self.wait,
-            ..request
         }
-    }
-}
-
-/// The most characters of a command in the log.
-const LABEL_CHARS_MAX: usize = 200;
-
-/// The command, as the log shows it.
-fn shown(tried: &Tried) -> String {
-    let words = tried.record.argv.iter().map(|word| Harmless(word.as_bytes()).to_string());
-    let line = words.collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(LABEL_CHARS_MAX) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-        None => line,
     }
 }
 

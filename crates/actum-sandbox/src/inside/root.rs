@@ -1,9 +1,10 @@
 //! The root that a command of tier N sees: a file system in memory that holds what was declared, at
 //! its own paths, and nothing else.
 
+use std::collections::BTreeSet;
 use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2, statat, symlinkat,
@@ -45,6 +46,13 @@ const DEVICE_LINKS: [(&str, &str); 4] = [
     ("/proc/self/fd/2", "dev/stderr"),
 ];
 
+/// The new root while it is filled.
+struct NewRoot {
+    root: OwnedFd,
+    /// Directories that are made already, by their paths from the root.
+    directories: BTreeSet<PathBuf>,
+}
+
 /// Something to be put at a path of the new root.
 struct Placed<'a> {
     path: &'a Path,
@@ -58,7 +66,7 @@ struct Placed<'a> {
 enum What {
     Directory(OwnedFd),
     File(OwnedFd),
-    Link(std::path::PathBuf),
+    Link(PathBuf),
 }
 
 /// Makes the root and moves into it, in a mount namespace of our own, with its capabilities. Gives the
@@ -93,56 +101,141 @@ pub(super) fn enter(policy: &SandboxPolicy) -> Result<Option<OwnedFd>> {
         }
         _ => None,
     };
-    let captures = fill(&root, trees, laid, policy.scratch)?;
+    let mut new = NewRoot { root, directories: BTreeSet::new() };
+    let captures = new.fill(trees, laid, policy.scratch)?;
     for path in policy.hidden() {
-        hide(&root, &path)?;
+        hide(&new.root, &path)?;
     }
-    finish(&root)?;
+    new.finish()?;
     Ok(captures)
 }
 
-/// Puts everything at its path, outer directories first.
-fn fill(
-    root: &OwnedFd,
-    trees: Vec<(&Path, What)>,
-    laid: Option<(&Path, Laid)>,
-    scratch: Option<u64>,
-) -> Result<Option<OwnedFd>> {
-    let mut all = trees;
-    let base = laid.as_ref().map(|(base, _)| *base);
-    let captures = match laid {
-        Some((base, Laid { tree, captures })) => {
-            all.push((base, What::Directory(tree)));
-            Some(captures)
+impl NewRoot {
+    /// Puts everything at its path, outer directories first.
+    fn fill(
+        &mut self,
+        trees: Vec<(&Path, What)>,
+        laid: Option<(&Path, Laid)>,
+        scratch: Option<u64>,
+    ) -> Result<Option<OwnedFd>> {
+        let mut all = trees;
+        let base = laid.as_ref().map(|(base, _)| *base);
+        let captures = match laid {
+            Some((base, Laid { tree, captures })) => {
+                all.push((base, What::Directory(tree)));
+                Some(captures)
+            }
+            None => None,
+        };
+        if let Some(size) = scratch {
+            let tree = view::memory(size, "1777")?;
+            all.push((Path::new(SCRATCH), What::Directory(tree)));
         }
-        None => None,
-    };
-    if let Some(size) = scratch {
-        let tree = view::memory(size, "1777")?;
-        all.push((Path::new(SCRATCH), What::Directory(tree)));
-    }
-    all.sort_by_key(|(path, _)| path.components().count());
-    let paths: Vec<&Path> = all.iter().map(|(path, _)| *path).collect();
-    for (path, what) in all {
-        // Of the scratch directory nothing belongs to the host.
-        let holds = |tree: &&Path| *tree != path && path.starts_with(tree) && **tree != *SCRATCH;
-        let is_nested = paths.iter().any(holds);
-        let in_view = base.is_some_and(|base| path.starts_with(base));
-        place(root, Placed { path, what, is_nested, in_view })?;
-    }
-    // A declared `/dev` is the host's, in which nothing is made.
-    if paths.iter().any(|tree| Path::new("/dev").starts_with(tree)) {
-        return Ok(captures);
-    }
-    make_directories(root, Path::new("dev"))?;
-    let shared = scratch.map(|_| (SCRATCH, "dev/shm"));
-    for (target, name) in DEVICE_LINKS.into_iter().chain(shared) {
-        match symlinkat(target, root, name) {
-            Ok(()) | Err(Errno::EXIST) => {} // the policy has put something there
-            Err(error) => return Err(error).trying(|| format!("make `/{name}`")),
+        all.sort_by_key(|(path, _)| path.components().count());
+        let paths: Vec<&Path> = all.iter().map(|(path, _)| *path).collect();
+        for (path, what) in all {
+            // Of the scratch directory nothing belongs to the host.
+            let holds =
+                |tree: &&Path| *tree != path && path.starts_with(tree) && **tree != *SCRATCH;
+            let is_nested = paths.iter().any(holds);
+            let in_view = base.is_some_and(|base| path.starts_with(base));
+            self.place(Placed { path, what, is_nested, in_view })?;
         }
+        // A declared `/dev` is the host's, in which nothing is made.
+        if paths.iter().any(|tree| Path::new("/dev").starts_with(tree)) {
+            return Ok(captures);
+        }
+        self.make_directories(Path::new("dev"))?;
+        let shared = scratch.map(|_| (SCRATCH, "dev/shm"));
+        for (target, name) in DEVICE_LINKS.into_iter().chain(shared) {
+            match symlinkat(target, &self.root, name) {
+                Ok(()) | Err(Errno::EXIST) => {} // the policy has put something there
+                Err(error) => return Err(error).trying(|| format!("make `/{name}`")),
+            }
+        }
+        Ok(captures)
     }
-    Ok(captures)
+
+    /// Mounts a fresh /proc, and makes this the root.
+    fn finish(mut self) -> Result<()> {
+        self.make_directories(Path::new("proc"))?;
+        fchdir(&self.root).trying(|| "enter the root of its own".to_owned())?;
+        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+        mount("proc", "proc", "proc", flags, None).trying(|| super::MOUNTS_PROC.to_owned())?;
+        pivot_root(".", ".").trying(|| "make it the root".to_owned())?;
+        unmount(".", UnmountFlags::DETACH).trying(|| "leave the root of the host".to_owned())?;
+        chdir("/").trying(|| "enter the root of its own".to_owned())
+    }
+
+    /// Puts one thing at its path .
+    fn place(&mut self, placed: Placed<'_>) -> Result<()> {
+        let Placed { path, what, is_nested, in_view } = placed;
+        let doing = || format!("mount `{}` in the root of its own", path.display());
+        let inside = path.strip_prefix("/").unwrap_or(path);
+        let parent = inside.parent().unwrap_or(Path::new(""));
+        let tree = match what {
+            What::Directory(tree) => {
+                if !is_nested {
+                    self.make_directories(inside)?;
+                }
+                tree
+            }
+            What::File(tree) => {
+                if !is_nested {
+                    self.make_directories(parent)?;
+                    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+                    match openat(&self.root, inside, flags, Mode::from_raw_mode(0o644)) {
+                        Ok(_) | Err(Errno::EXIST) => {} // a device that all have
+                        Err(error) => return Err(error).trying(doing),
+                    }
+                }
+                tree
+            }
+            What::Link(_) if is_nested => return Ok(()), // it is there, as part of what holds it
+            What::Link(target) => {
+                self.make_directories(parent)?;
+                return symlinkat(target, &self.root, inside).trying(doing);
+            }
+        };
+        // Where it goes must be what was opened before: what lies in a directory of the host may have been
+        // put in the place of another meanwhile.
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let resolve =
+            ResolveFlags::IN_ROOT | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let target = openat2(&self.root, inside, flags, Mode::empty(), resolve).trying(doing)?;
+        if is_nested && !in_view {
+            let [ours, theirs] = [&tree, &target].map(|fd| statat(fd, "", AtFlags::EMPTY_PATH));
+            let (ours, theirs) = (ours.trying(doing)?, theirs.trying(doing)?);
+            if (ours.st_dev, ours.st_ino) != (theirs.st_dev, theirs.st_ino) {
+                let why = "it was replaced while the sandbox was made".to_owned();
+                return Err(Missing::of_host(doing(), why));
+            }
+        }
+        let flags =
+            MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+        move_mount(tree.as_fd(), "", &target, "", flags).trying(doing)
+    }
+
+    /// Makes the directories that lead to `path`, as far as they are not there.
+    fn make_directories(&mut self, path: &Path) -> Result<()> {
+        let mut made = PathBuf::new();
+        for component in path.components() {
+            let Component::Normal(name) = component else { continue };
+            made.push(name);
+            if self.directories.contains(&made) {
+                continue;
+            }
+            match mkdirat(&self.root, &made, Mode::from_raw_mode(0o755)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(error) => {
+                    return Err(error)
+                        .trying(|| format!("make `/{}` in the root of its own", made.display()));
+                }
+            }
+            self.directories.insert(made.clone());
+        }
+        Ok(())
+    }
 }
 
 /// Covers what is at a path below `root`: a directory with an empty one, a file with one that cannot be opened. What is
@@ -172,17 +265,6 @@ fn hide(root: &OwnedFd, path: &Path) -> Result<()> {
     sys::set_mount_flags(&cover, NO_SET_ID | NO_DEVICES | READ_ONLY).trying(doing)?;
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
     move_mount(cover.as_fd(), "", &target, "", flags).trying(doing)
-}
-
-/// Mounts a fresh /proc, and makes this the root.
-fn finish(root: &OwnedFd) -> Result<()> {
-    make_directories(root, Path::new("proc"))?;
-    fchdir(root).trying(|| "enter the root of its own".to_owned())?;
-    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    mount("proc", "proc", "proc", flags, None).trying(|| super::MOUNTS_PROC.to_owned())?;
-    pivot_root(".", ".").trying(|| "make it the root".to_owned())?;
-    unmount(".", UnmountFlags::DETACH).trying(|| "leave the root of the host".to_owned())?;
-    chdir("/").trying(|| "enter the root of its own".to_owned())
 }
 
 /// Takes from the command, and from root in it, what of /proc changes the kernel (proc_sys(5)).
@@ -229,68 +311,4 @@ fn tree(path: &Path, wanted: Use) -> Result<Option<What>> {
             "it is a symbolic link; give the path behind it".to_owned(),
         )),
     }
-}
-
-/// Puts one thing at its path below `root`.
-fn place(root: &OwnedFd, placed: Placed<'_>) -> Result<()> {
-    let Placed { path, what, is_nested, in_view } = placed;
-    let doing = || format!("mount `{}` in the root of its own", path.display());
-    let inside = path.strip_prefix("/").unwrap_or(path);
-    let parent = inside.parent().unwrap_or(Path::new(""));
-    let tree = match what {
-        What::Directory(tree) => {
-            if !is_nested {
-                make_directories(root, inside)?;
-            }
-            tree
-        }
-        What::File(tree) => {
-            if !is_nested {
-                make_directories(root, parent)?;
-                let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-                match openat(root, inside, flags, Mode::from_raw_mode(0o644)) {
-                    Ok(_) | Err(Errno::EXIST) => {} // a device that all have
-                    Err(error) => return Err(error).trying(doing),
-                }
-            }
-            tree
-        }
-        What::Link(_) if is_nested => return Ok(()), // it is there, as part of what holds it
-        What::Link(target) => {
-            make_directories(root, parent)?;
-            return symlinkat(target, root, inside).trying(doing);
-        }
-    };
-    // Where it goes must be what was opened before: what lies in a directory of the host may have been
-    // put in the place of another meanwhile.
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    let target = openat2(root, inside, flags, Mode::empty(), resolve).trying(doing)?;
-    if is_nested && !in_view {
-        let [ours, theirs] = [&tree, &target].map(|fd| statat(fd, "", AtFlags::EMPTY_PATH));
-        let (ours, theirs) = (ours.trying(doing)?, theirs.trying(doing)?);
-        if (ours.st_dev, ours.st_ino) != (theirs.st_dev, theirs.st_ino) {
-            let why = "it was replaced while the sandbox was made".to_owned();
-            return Err(Missing::of_host(doing(), why));
-        }
-    }
-    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    move_mount(tree.as_fd(), "", &target, "", flags).trying(doing)
-}
-
-/// Makes the directories that lead to `path`, as far as they are not there.
-fn make_directories(root: &OwnedFd, path: &Path) -> Result<()> {
-    let mut made = std::path::PathBuf::new();
-    for component in path.components() {
-        let Component::Normal(name) = component else { continue };
-        made.push(name);
-        match mkdirat(root, &made, Mode::from_raw_mode(0o755)) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(error) => {
-                return Err(error)
-                    .trying(|| format!("make `/{}` in the root of its own", made.display()));
-            }
-        }
-    }
-    Ok(())
 }

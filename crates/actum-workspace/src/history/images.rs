@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use actum_core::Digest;
+use actum_core::{Digest, Hasher};
 use actum_edit::splice::Splicer;
 
 use crate::disk::Disk;
@@ -125,19 +125,23 @@ impl<D: Disk> Images<'_, D> {
         }
     }
 
-    /// Writes bytes into a new file.
+    /// Writes bytes into a new file. Returns whether what was written has this digest: a kept image may be a file that a
+    /// program has open, and writes to between two reads.
     pub(crate) fn write_to(
         &self,
         file: &D::Handle,
         bytes: &Bytes<D::Handle>,
-    ) -> std::io::Result<()> {
+        digest: Digest,
+    ) -> std::io::Result<bool> {
         let (mut offset, mut failed) = (0u64, None);
+        let mut hasher = Hasher::new();
         self.each_piece(bytes, |piece| {
             if failed.is_none() {
                 failed = self.disk.write_at(file, piece, offset).err();
             }
+            hasher.update(piece);
             offset = offset.saturating_add(u64::try_from(piece.len()).unwrap_or(u64::MAX));
         })?;
-        failed.map_or(Ok(()), Err)
+        failed.map_or(Ok(hasher.finish() == digest), Err)
     }
 }

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use actum_core::{FileMode, RelPath, RunId, path::Quoted};
+use actum_core::{Digest, FileMode, RelPath, RunId, path::Quoted};
 
 use crate::disk::{Barrier, Disk, Kind, Rename, Stat};
 use crate::error::{Doing, ErrorKind, Result, State};
 use crate::history::images::Images;
 use crate::home::Home;
-use crate::journal::record::{Entry, Image, Intent, Side, stage_name};
-use crate::recovery::second_name::is_second_name;
+use crate::journal::record::{Entry, FileImage, Image, Intent, Side, stage_name};
+use crate::recovery::second_name::Moves;
 use crate::recovery::set_aside::IMAGES;
 use crate::run::publish::{exchanged_name, gone_name};
 use crate::transaction::node::{Bytes, Source};
@@ -59,7 +59,7 @@ impl<D: Disk> Workspace<D> {
 
 impl<D: Disk> Lost<'_, D> {
     /// Saves the images of the paths that a run could not put back under `.actum/lost/RUN/` and
-    /// blocks the paths; all of it is durable before the run is ended. A directory is moved there
+    /// blocks the paths; all of it is durable before the run is ended. What can have no second name is moved there
     /// only once it is listed and its path blocked: the next recovery would not find it in the
     /// stage directory.
     pub(crate) fn set_aside(&mut self, intent: &Intent, entries: &[usize]) -> Result<()> {
@@ -70,7 +70,8 @@ impl<D: Disk> Lost<'_, D> {
             .doing(doing)?;
         let lost = self.disk.open_directory(&self.home.lost, run.as_bytes()).doing(doing)?;
         let mut listing = self.read_listing(&lost)?;
-        let mut directories = Vec::new();
+        let mut moved = Vec::new();
+        let moves = Moves::of(intent);
         for &index in entries {
             let Some(entry) = intent.entries.get(index) else { continue };
             for (side, image, word) in
@@ -80,25 +81,31 @@ impl<D: Disk> Lost<'_, D> {
                 let state = match image {
                     Image::Absent => "nothing".to_owned(),
                     Image::Directory(_) => "a directory".to_owned(),
-                    Image::File(_) => match self.save(&lost, &name, intent, index, side)? {
-                        true => name,
-                        false => "not recorded".to_owned(),
-                    },
+                    Image::File(image) => {
+                        match self.save((&lost, &name), image, (intent, index, side))? {
+                            true => name,
+                            false => "not recorded".to_owned(),
+                        }
+                    }
                 };
                 listing.insert(format!("{}\t{word}\t{state}\n", entry.path));
             }
-            for Displaced { name, saved, kind } in self.find_displaced(&lost, intent, index)? {
+            for Displaced { name, saved, kind } in
+                self.find_displaced(&lost, (intent, &moves), index)?
+            {
                 listing.insert(format!("{}\tmeanwhile\t{saved}\n", entry.path));
                 match kind {
-                    Kind::Directory => directories.push((name, saved)),
+                    Kind::Directory => moved.push((name, saved)),
                     Kind::File | Kind::Symlink | Kind::Special => {
-                        accept_existing(self.disk.link(
-                            &self.home.stage,
-                            &name,
-                            &lost,
-                            saved.as_bytes(),
-                        ))
-                        .doing(doing)?;
+                        let linked =
+                            self.disk.link(&self.home.stage, &name, &lost, saved.as_bytes());
+                        match accept_existing(linked) {
+                            // A file of another user, to which links are protected (proc_sys_fs(5)).
+                            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                                moved.push((name, saved));
+                            }
+                            linked => linked.doing(doing)?,
+                        }
                     }
                 }
             }
@@ -108,10 +115,10 @@ impl<D: Disk> Lost<'_, D> {
         replace(self.disk, &lost, (LISTING_NEW, LISTING), listing.as_bytes()).doing(doing)?;
         write_blocked(self.disk, &self.home.state, self.blocked)?;
         self.disk.sync_all(&self.home.state, Barrier::Lost).doing(doing)?;
-        if directories.is_empty() {
+        if moved.is_empty() {
             return Ok(());
         }
-        for (name, saved) in directories {
+        for (name, saved) in moved {
             self.disk
                 .rename(&self.home.stage, &name, &lost, saved.as_bytes(), Rename::NoReplace)
                 .doing(doing)?;
@@ -131,21 +138,24 @@ impl<D: Disk> Lost<'_, D> {
         Ok(String::from_utf8_lossy(&bytes).split_inclusive('\n').map(str::to_owned).collect())
     }
 
-    /// Saves one image: its recorded bytes, or else a copy of the displaced file.
+    /// Saves one image: its recorded bytes, or else a copy of the displaced file. Returns whether either could be read.
     fn save(
         &self,
-        lost: &D::Handle,
-        name: &str,
-        intent: &Intent,
-        index: usize,
-        side: Side,
+        (lost, name): (&D::Handle, &str),
+        image: &FileImage,
+        (intent, index, side): (&Intent, usize, Side),
     ) -> Result<bool> {
         let doing = || format!("save what run {} could not put back", intent.run);
         if self.disk.stat_at(lost, name.as_bytes()).doing(doing)?.is_some() {
             return Ok(true); // by an earlier try
         }
         let images = Images { disk: self.disk, home: self.home };
-        let bytes = match images.bytes(intent, index, side, None)? {
+        let recorded = match images.bytes(intent, index, side, None) {
+            // A displaced file may be readable, and is saved itself.
+            Err(error) if error.refusal().is_some() => None,
+            recorded => recorded?,
+        };
+        let bytes = match recorded {
             Some(bytes) => Some(bytes),
             None => self.displaced_bytes(intent, index, side)?,
         };
@@ -155,7 +165,10 @@ impl<D: Disk> Lost<'_, D> {
             self.disk.unlink(lost, temporary.as_bytes()).doing(doing)?;
         }
         let file = self.disk.create(lost, temporary.as_bytes(), FileMode::PRIVATE).doing(doing)?;
-        images.write_to(&file, &bytes).doing(doing)?;
+        if !images.write_to(&file, &bytes, image.digest).doing(doing)? {
+            self.disk.unlink(lost, temporary.as_bytes()).doing(doing)?;
+            return Ok(false);
+        }
         self.disk.sync(&file, Barrier::Lost).doing(doing)?;
         self.disk
             .rename(lost, temporary.as_bytes(), lost, name.as_bytes(), Rename::NoReplace)
@@ -164,12 +177,12 @@ impl<D: Disk> Lost<'_, D> {
     }
 
     /// Finds what was displaced at the path of an entry and is neither of its images, which is
-    /// another program's work. A file gets a second name, because a recovery after a kill looks at
-    /// the first once more; a directory can have only one.
+    /// another program's work, or a moved file that got no path. A file gets a second name, because a recovery after a kill looks at
+    /// the first once more; a directory can have only one, and so can a file of another user.
     fn find_displaced(
         &self,
         lost: &D::Handle,
-        intent: &Intent,
+        (intent, moves): (&Intent, &Moves<'_>),
         index: usize,
     ) -> Result<Vec<Displaced>> {
         let doing = || "save a displaced file".to_owned();
@@ -189,7 +202,9 @@ impl<D: Disk> Lost<'_, D> {
                 // Only this name is that of a directory that the run made.
                 Kind::Directory => name == staged && entry.post.is_directory(),
                 Kind::File => {
-                    self.is_known(&name, entry)? || is_second_name(&tree, intent, index, &found)?
+                    // A program that has a moved file open goes on writing to it, so a copy of it is not enough.
+                    !moves.moved(index, &found) && self.is_known(&name, entry)?
+                        || moves.is_second_name(&tree, index, &found)?
                 }
                 Kind::Symlink | Kind::Special => false,
             };
@@ -217,12 +232,21 @@ impl<D: Disk> Lost<'_, D> {
 
     /// Whether a staged file has the content of one of the images of an entry; `false` if it cannot be read.
     fn is_known(&self, name: &[u8], entry: &Entry) -> Result<bool> {
+        Ok(self.read(name)?.is_some_and(|(_, digest)| entry.has_image_of(&digest)))
+    }
+
+    /// Opens a staged file and computes its digest. `None` if it cannot be read: its owner closed it, or the disk is broken.
+    fn read(&self, name: &[u8]) -> Result<Option<(D::Handle, Digest)>> {
         let doing = || "save a displaced file".to_owned();
-        let file = match self.disk.open_file(&self.home.stage, name) {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(false),
-            file => file.doing(doing)?,
-        };
-        Ok(entry.has_image_of(&digest_of(self.disk, &file).doing(doing)?))
+        let opened = self.disk.open_file(&self.home.stage, name).doing(doing);
+        let read = opened.and_then(|file| {
+            let digest = digest_of(self.disk, &file).doing(doing)?;
+            Ok((file, digest))
+        });
+        match read {
+            Err(error) if error.refusal().is_some() => Ok(None),
+            read => read.map(Some),
+        }
     }
 
     fn displaced_bytes(
@@ -241,8 +265,8 @@ impl<D: Disk> Lost<'_, D> {
         for name in [stage_name(intent.run, index), gone_name(intent.run, index)] {
             let stat = self.disk.stat_at(&self.home.stage, &name).doing(doing)?;
             if stat.is_some_and(|stat| stat.inode == pre.inode) {
-                let file = self.disk.open_file(&self.home.stage, &name).doing(doing)?;
-                if digest_of(self.disk, &file).doing(doing)? != pre.digest {
+                let Some((file, digest)) = self.read(&name)? else { continue };
+                if digest != pre.digest {
                     continue; // another program wrote to it
                 }
                 return Ok(Some(Bytes::File(std::rc::Rc::new(file), Source::Unnamed)));

@@ -1,44 +1,68 @@
 //! Second names: a run that moves a file gives it another name in the stage directory.
 
+use std::collections::HashMap;
+
 use crate::disk::{Disk, Stat};
 use crate::error::{Doing, Result};
 use crate::journal::record::{Body, Entry, Intent};
 use crate::tree::Tree;
 
-/// Whether a staged file of an entry is the one at a path of its move, so that the staged name is only its second one:
-/// nothing was displaced, and a saved copy would change with the file.
-///
-/// # Errors
-/// `Io`.
-pub(crate) fn is_second_name<D: Disk>(
-    tree: &Tree<'_, D>,
-    intent: &Intent,
-    index: usize,
-    stat: &Stat,
-) -> Result<bool> {
-    let source = |entry: &Entry| {
-        let Body::Moved(from) = &entry.post.file()?.body else { return None };
-        usize::try_from(*from).ok()
-    };
-    let of = intent.entries.get(index).and_then(source);
-    let is_of_move = |(at, entry): &(usize, &Entry)| {
-        *at == index || Some(*at) == of || source(entry) == Some(index)
-    };
-    let moved = intent.entries.iter().enumerate().filter(is_of_move);
-    if moved.clone().count() < 2 || stat.links < 2 {
-        return Ok(false);
+/// The moves of a run.
+pub(crate) struct Moves<'i> {
+    intent: &'i Intent,
+    /// The entry from which a file was moved, and the one to which.
+    to: HashMap<usize, usize>,
+}
+
+impl<'i> Moves<'i> {
+    pub(crate) fn of(intent: &'i Intent) -> Self {
+        Self { intent, to: intent.moves() }
     }
-    for (_, entry) in moved {
-        let parent = match tree.parent(&entry.path) {
-            Err(error) if error.is_in_the_way() => continue,
-            parent => parent?,
+
+    /// Whether the run moved this file away from the path of an entry.
+    pub(crate) fn moved(&self, index: usize, stat: &Stat) -> bool {
+        let pre = self.intent.entries.get(index).and_then(|entry| entry.pre.file());
+        self.to.contains_key(&index) && pre.is_some_and(|pre| pre.inode == stat.inode)
+    }
+
+    /// Whether a staged file of an entry is the one at a path of its move, so that the staged name is only its second one:
+    /// nothing was displaced, and a saved copy would change with the file.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(crate) fn is_second_name<D: Disk>(
+        &self,
+        tree: &Tree<'_, D>,
+        index: usize,
+        stat: &Stat,
+    ) -> Result<bool> {
+        let entries = &self.intent.entries;
+        let source = |entry: &Entry| {
+            let Body::Moved(from) = &entry.post.file()?.body else { return None };
+            usize::try_from(*from).ok()
         };
-        let Some(parent) = parent else { continue };
-        let there = tree.disk.stat_at(&parent, entry.path.name());
-        let there = there.doing(|| "look for displaced files".to_owned())?;
-        if there.is_some_and(|there| there.inode == stat.inode) {
-            return Ok(true);
+        let own = entries.get(index);
+        let others = [own.and_then(source), self.to.get(&index).copied()];
+        let others = others.into_iter().flatten().filter_map(|index| entries.get(index));
+        if others.clone().next().is_none() || stat.links < 2 {
+            return Ok(false);
         }
+        for entry in own.into_iter().chain(others) {
+            let parent = match tree.parent(&entry.path) {
+                // What cannot be seen is not known to be the file.
+                Err(error) if error.is_in_the_way() || error.refusal().is_some() => continue,
+                parent => parent?,
+            };
+            let Some(parent) = parent else { continue };
+            let there = tree.disk.stat_at(&parent, entry.path.name());
+            let there = match there.doing(|| "look for displaced files".to_owned()) {
+                Err(error) if error.refusal().is_some() => continue,
+                there => there?,
+            };
+            if there.is_some_and(|there| there.inode == stat.inode) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
-    Ok(false)
 }

@@ -218,7 +218,7 @@ impl Displaced {
         parent: &D::Handle,
         path: &RelPath,
     ) -> Result<()> {
-        let (Some(stat), Some(changed)) = (self.stat, self.changed) else { return Ok(()) };
+        let Some(stat) = self.stat else { return Ok(()) };
         // Where nothing is, what follows fails and says so.
         if let Some(now) =
             disk.stat_at(parent, path.name()).doing(|| format!("look at `{path}`"))?
@@ -226,7 +226,7 @@ impl Displaced {
             if now.inode != stat.inode {
                 return Err(replaced(path));
             }
-            if now.changed != changed {
+            if self.changed.is_some_and(|changed| now.changed != changed) {
                 self.doubt = Doubt::All;
             }
         }

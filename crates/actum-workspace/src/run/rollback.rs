@@ -6,6 +6,7 @@
 //! again. The staged name of an entry tells whether it was published: before, it refers to the
 //! new inode; after, to the displaced one or to nothing.
 
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 
@@ -16,7 +17,8 @@ use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::history::images::Images;
 use crate::home::Home;
 use crate::journal::record::{Attributes, Body, Entry, FileImage, Image, Intent, Side, stage_name};
-use crate::run::publish::{Step, exchanged_name, gone_name, set_in_place, steps};
+use crate::run::moved::reversed;
+use crate::run::publish::{Step, exchanged_name, gone_name, set_in_place};
 use crate::transaction::content::set_attributes;
 use crate::tree::{Parent, Tree, digest_of};
 
@@ -55,12 +57,16 @@ pub(crate) fn roll_back<D: Disk>(
     let mut failure = None;
     let mut taken_back = BTreeSet::new();
     let moves = intent.moves();
+    let gives_way = RefCell::default();
+    let mut kept = BTreeSet::new();
     for (step, index) in reversed(intent, &moves) {
-        let Some(entry) = intent.entries.get(index) else { continue };
+        let Some(entry) = intent.entries.get(index).filter(|_| !kept.contains(&index)) else {
+            continue;
+        };
         let moved_to = moves.get(&index).copied().filter(|to| taken_back.contains(to));
         taken_back.insert(index);
-        let stage = &home.stage;
-        let back = RollBack { tree, home, stage, intent, entry, index, moved_to };
+        let (stage, gives_way) = (&home.stage, &gives_way);
+        let back = RollBack { tree, home, stage, intent, entry, index, moved_to, gives_way };
         let verdict = match step {
             Step::Remove => back.put_back(),
             Step::RemoveDirectory => back.put_directory_back(),
@@ -70,70 +76,65 @@ pub(crate) fn roll_back<D: Disk>(
             Step::SetAttributes => back.restore_attributes(),
         };
         match verdict.and_then(|verdict| back.check_exchanged(verdict)) {
-            Ok(Verdict::Before) => {}
+            Ok(Verdict::Before) => continue,
             Ok(Verdict::Foreign) => left.foreign.push(index),
             Err(error) => match error.refusal() {
                 Some(reason) => left.refused.push((index, reason)),
-                None => failure = failure.or(Some(error)),
+                None => {
+                    failure = failure.or(Some(error));
+                    continue;
+                }
+            },
+        }
+        match back
+            .give_back_moved()
+            .and_then(|given_back| Ok((given_back, back.keep_cycle(&moves)?)))
+        {
+            Ok((given_back, cycle)) => {
+                left.foreign.extend(given_back.into_iter().chain(cycle.iter().copied()));
+                kept.extend(cycle);
+            }
+            Err(error) => match (error.refusal(), back.moved_to) {
+                (Some(reason), Some(to)) => left.refused.push((to, reason)),
+                _ => failure = failure.or(Some(error)),
             },
         }
     }
     failure.map_or(Ok(left), Err)
 }
 
-/// The steps in the order in which they are taken back: a move before what it moved away, but where moves are a cycle.
-fn reversed(intent: &Intent, moves: &HashMap<usize, usize>) -> Vec<(Step, usize)> {
-    let steps = steps(&intent.entries);
-    let replaced: BTreeSet<usize> =
-        steps.iter().filter(|(step, _)| *step == Step::Replace).map(|(_, index)| *index).collect();
-    let mut ordered = Vec::with_capacity(steps.len());
-    let mut taken = BTreeSet::new();
-    for (step, index) in steps.into_iter().rev() {
-        if step != Step::Replace {
-            ordered.push((step, index));
-            continue;
-        }
-        let mut chain = Vec::new();
-        let mut next = Some(index);
-        while let Some(at) = next.filter(|at| replaced.contains(at) && taken.insert(*at)) {
-            chain.push((step, at));
-            next = moves.get(&at).copied();
-        }
-        ordered.extend(chain.into_iter().rev());
-    }
-    ordered
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+pub(super) enum Verdict {
     /// The path is as before, as far as this run is concerned.
     Before,
     /// Someone else's bytes are there.
     Foreign,
 }
 
-struct RollBack<'a, D: Disk> {
-    tree: &'a Tree<'a, D>,
-    home: &'a Home<D::Handle>,
-    stage: &'a D::Handle,
-    intent: &'a Intent,
-    entry: &'a Entry,
-    index: usize,
+pub(super) struct RollBack<'a, D: Disk> {
+    pub(super) tree: &'a Tree<'a, D>,
+    pub(super) home: &'a Home<D::Handle>,
+    pub(super) stage: &'a D::Handle,
+    pub(super) intent: &'a Intent,
+    pub(super) entry: &'a Entry,
+    pub(super) index: usize,
     /// Entry to whose path the run moved its file, if that move was taken back before.
-    moved_to: Option<usize>,
+    pub(super) moved_to: Option<usize>,
+    /// Whether the moved file at the path of an entry goes back to where it was moved from, where that was looked at.
+    pub(super) gives_way: &'a RefCell<HashMap<usize, bool>>,
 }
 
 impl<D: Disk> RollBack<'_, D> {
-    fn doing(&self) -> String {
+    pub(super) fn doing(&self) -> String {
         format!("put `{}` back", self.entry.path)
     }
 
-    fn name(&self) -> &[u8] {
+    pub(super) fn name(&self) -> &[u8] {
         self.entry.path.name()
     }
 
     /// The directory of the path; `None` where someone put something else in its place.
-    fn parent(&self) -> Result<Option<Parent<'_, D::Handle>>> {
+    pub(super) fn parent(&self) -> Result<Option<Parent<'_, D::Handle>>> {
         match self.tree.parent(&self.entry.path) {
             Err(error) if error.is_in_the_way() => Ok(None),
             parent => parent,
@@ -142,7 +143,12 @@ impl<D: Disk> RollBack<'_, D> {
 
     /// Whether what is at the path is the new file of this run, as the run left it. A moved file goes back to its old path
     /// with what a user edited in it, if its old path gets it.
-    fn is_ours(&self, parent: &D::Handle, there: &Stat, post: &FileImage) -> Result<bool> {
+    pub(super) fn is_ours(
+        &self,
+        parent: &D::Handle,
+        there: &Stat,
+        post: &FileImage,
+    ) -> Result<bool> {
         if there.kind != Kind::File || there.inode != post.inode {
             return Ok(false);
         }
@@ -166,12 +172,17 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(present.iter().filter(is_shown).eq(wanted.iter().filter(is_shown)))
     }
 
-    fn at_stage(&self, name: &[u8]) -> Result<Option<Stat>> {
+    pub(super) fn at_stage(&self, name: &[u8]) -> Result<Option<Stat>> {
         self.tree.disk.stat_at(self.stage, name).doing(|| self.doing())
     }
 
     /// Whether a file still holds the bytes of `image`.
-    fn holds(&self, directory: &D::Handle, name: &[u8], image: &FileImage) -> Result<bool> {
+    pub(super) fn holds(
+        &self,
+        directory: &D::Handle,
+        name: &[u8],
+        image: &FileImage,
+    ) -> Result<bool> {
         Ok(self.digest(directory, name)? == image.digest)
     }
 
@@ -220,7 +231,7 @@ impl<D: Disk> RollBack<'_, D> {
         let (Some(pre), Some(post)) = (self.entry.pre.file(), self.entry.post.file()) else {
             return Ok(Verdict::Before);
         };
-        if self.is_new(&staged, post)? {
+        if self.is_new(&staged, post)? || self.is_extra_name(&staged, post)? {
             return Ok(Verdict::Before); // never published, or taken back already
         }
         let Some(parent) = self.parent()? else {
@@ -281,7 +292,9 @@ impl<D: Disk> RollBack<'_, D> {
             disk.unlink(self.stage, left).doing(|| self.doing())?;
         }
         let file = disk.create(self.stage, &built, pre.attributes.mode).doing(|| self.doing())?;
-        images.write_to(&file, &bytes).doing(|| self.doing())?;
+        if !images.write_to(&file, &bytes, pre.digest).doing(|| self.doing())? {
+            return Ok(Verdict::Foreign);
+        }
         set_attributes(disk, &file, &pre.attributes)
             .map_err(|error| self.attribute_error(error))?;
         disk.sync(&file, Barrier::Rebuilt).doing(|| self.doing())?;
@@ -307,10 +320,10 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(found.kind == Kind::File && self.entry.has_image_of(&self.digest(self.stage, name)?))
     }
 
-    fn take_away(&self) -> Result<Verdict> {
+    pub(super) fn take_away(&self) -> Result<Verdict> {
         let staged = stage_name(self.intent.run, self.index);
         let Some(post) = self.entry.post.file() else { return Ok(Verdict::Before) };
-        if self.is_new(&staged, post)? {
+        if self.is_new(&staged, post)? || self.is_extra_name(&staged, post)? {
             return Ok(Verdict::Before); // never published, or taken back already
         }
         let is_staged = self.at_stage(&staged)?.is_some();
@@ -340,7 +353,7 @@ impl<D: Disk> RollBack<'_, D> {
     }
 
     /// Moves a staged file to the path, where nothing else is.
-    fn place(&self, staged: &[u8], parent: &D::Handle) -> Result<Verdict> {
+    pub(super) fn place(&self, staged: &[u8], parent: &D::Handle) -> Result<Verdict> {
         match self.tree.disk.rename(self.stage, staged, parent, self.name(), Rename::NoReplace) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Verdict::Foreign),
             renamed => renamed.doing(|| self.doing()).map(|()| Verdict::Before),
@@ -423,40 +436,6 @@ impl<D: Disk> RollBack<'_, D> {
             };
         }
         self.place(&gone, &parent)
-    }
-
-    /// Whether the file of this path, which has the staged name `displaced`, still has the name that the run gave it by a move,
-    /// wherever that is now. A second name at the old path would change with it. Of the first in a cycle of moves it is not
-    /// known, since its move is taken back later.
-    fn is_where_it_was_moved(&self, displaced: &[u8]) -> Result<bool> {
-        let Some(moved) = self.moved_to else { return Ok(false) };
-        let Some(pre) = self.entry.pre.file() else { return Ok(false) };
-        // Another program's work is not the file that was moved.
-        let is_it = |found: &Stat| found.kind == Kind::File && found.inode == pre.inode;
-        let Some(displaced) = self.at_stage(displaced)?.filter(is_it) else { return Ok(false) };
-        // The name that it gets there is at hand until the move is published, and again once it is taken back.
-        let other = self.at_stage(&stage_name(self.intent.run, moved))?;
-        let is_at_hand = other.is_some_and(|other| other.inode == displaced.inode);
-        Ok(!is_at_hand && displaced.links > 1)
-    }
-
-    /// Whether the path from which a file was moved has that file, or has it waiting in the stage directory. Else the name
-    /// that the move gave it is its only one, and stays.
-    fn source_gets(&self, from: u32, inode: u64) -> Result<bool> {
-        let Some(index) = usize::try_from(from).ok() else { return Ok(false) };
-        let Some(source) = self.intent.entries.get(index) else { return Ok(false) };
-        for name in [gone_name(self.intent.run, index), stage_name(self.intent.run, index)] {
-            if self.at_stage(&name)?.is_some_and(|found| found.inode == inode) {
-                return Ok(true);
-            }
-        }
-        let parent = match self.tree.parent(&source.path) {
-            Err(error) if error.is_in_the_way() => return Ok(false),
-            parent => parent?,
-        };
-        let Some(parent) = parent else { return Ok(false) };
-        let there = self.tree.disk.stat_at(&parent, source.path.name()).doing(|| self.doing())?;
-        Ok(there.is_some_and(|there| there.inode == inode))
     }
 
     fn restore_attributes(&self) -> Result<Verdict> {

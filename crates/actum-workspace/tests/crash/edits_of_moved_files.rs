@@ -12,12 +12,12 @@ use actum_workspace::View;
 
 use crate::changes::{apply, create, delete, open, patch, path, rename};
 
-const MINE: &[u8] = b"mine\n";
+pub(crate) const MINE: &[u8] = b"mine\n";
 
-const FILES: [&str; 3] = ["m1", "m2", "m3"];
+pub(crate) const FILES: [&str; 3] = ["m1", "m2", "m3"];
 
 /// A workspace with these files.
-fn files(names: &[&str]) -> SimDisk {
+pub(crate) fn files(names: &[&str]) -> SimDisk {
     let disk = SimDisk::new();
     for name in names {
         disk.put(name, format!("{name}\n"));
@@ -27,12 +27,12 @@ fn files(names: &[&str]) -> SimDisk {
     disk
 }
 
-fn chain() -> SimDisk {
+pub(crate) fn chain() -> SimDisk {
     files(&["m1", "m2"])
 }
 
 /// The paths that hold the edit: in the tree, and in what a recovery saved.
-fn edited(disk: &SimDisk) -> (Vec<String>, Vec<String>) {
+pub(crate) fn edited(disk: &SimDisk) -> (Vec<String>, Vec<String>) {
     let is_edited = |node: &Node| matches!(node, Node::File { bytes, .. } if *bytes == MINE);
     let snapshot = disk.snapshot().into_iter().filter(|(_, node)| is_edited(node));
     let paths = snapshot.map(|(path, _)| path).filter(|path| !path.starts_with(".actum/stage/"));
@@ -247,7 +247,7 @@ fn check_attribute_is_kept(change: &[Operation]) {
 }
 
 /// Whether a file with this content is in the tree, or in what a recovery saved, also once what is staged was swept.
-fn is_kept(disk: &SimDisk, content: &[u8]) -> bool {
+pub(crate) fn is_kept(disk: &SimDisk, content: &[u8]) -> bool {
     disk.advance(120_000);
     drop(apply(disk, &[create("later", "1\n")]));
     let holds = |node: &Node| matches!(node, Node::File { bytes, .. } if bytes == content);
@@ -256,7 +256,7 @@ fn is_kept(disk: &SimDisk, content: &[u8]) -> bool {
 }
 
 /// Recovers after a kill before each call and after what a user did meanwhile; `is_meant` says of which states.
-fn after_each_kill(
+pub(crate) fn after_each_kill(
     names: &[&str],
     change: &[Operation],
     is_meant: fn(&SimDisk) -> bool,

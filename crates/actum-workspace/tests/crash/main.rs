@@ -21,4 +21,5 @@ mod interrupted;
 mod kept_images;
 mod later_edits;
 mod model;
+mod moved_files;
 mod stamps;

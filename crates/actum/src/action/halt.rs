@@ -121,6 +121,7 @@ fn status(error: &Error) -> Option<Status> {
         Error::RequestKeyTaken { .. }
         | Error::WorkspaceIsACopy { .. }
         | Error::OnlyOthersRuns { .. }
+        | Error::RecoveredFirst { .. }
         | Error::Retained { .. }
         | Error::Forgotten(_)
         | Error::NoAction

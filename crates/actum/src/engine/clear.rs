@@ -3,8 +3,8 @@
 use actum_access::Cedar;
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RunId, Timestamp};
-use actum_gate::Policy;
 use actum_gate::decision::{Bundle, Case, Decision, Undone, Verdict, WorkKind, decide};
+use actum_gate::{Approved, Policy};
 use actum_record::ledger::{Agreed, Approval, TenantId};
 use actum_record::receipt::{DecisionRecord, GateRecord, PathEffect};
 use actum_workspace::Transaction;
@@ -58,6 +58,7 @@ impl<'e, D: Disk> Staged<'e, D> {
             &self.begun.records.own_ledger()?,
             &self.begun.policy,
         )?;
+        let approved = self.read_approval()?;
         let undone = self.undone.clone().filter(|_| self.begun.transaction.restores());
         let asked = Asked {
             request: &self.request,
@@ -67,6 +68,7 @@ impl<'e, D: Disk> Staged<'e, D> {
             time: self.begun.records.clock.now(),
             tenant: &self.begun.records.tenant,
             place: self.begun.place.clone(),
+            approved,
         };
         let judged = Judgement::of(
             &mut self.begun.transaction,
@@ -115,7 +117,7 @@ impl<D: Disk> Preview<'_, D> {
     ) -> Result<Judgement> {
         let (plan, undoes) = (request.digest()?, self.undoes);
         let (undone, place) = (self.undone.clone(), in_force.place());
-        let asked = Asked { request, plan, undoes, undone, time, tenant, place };
+        let asked = Asked { request, plan, undoes, undone, time, tenant, place, approved: None };
         let guarded = request.profile().map(|profile| in_force.policy.clone().guarding(profile));
         let policy = guarded.as_ref().unwrap_or(&in_force.policy);
         Judgement::of(&mut self.transaction, asked, policy, &in_force.cedar)
@@ -131,6 +133,8 @@ pub(crate) struct Asked<'r> {
     time: Timestamp,
     tenant: &'r TenantId,
     place: Place,
+    /// Approval of the plan that the request carries out.
+    approved: Option<Approved>,
 }
 
 /// A decision, and what it was made from.
@@ -183,7 +187,7 @@ impl Judgement {
 
 /// What the gates judge.
 fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Result<Case> {
-    let Asked { request, plan, undoes, undone, time, tenant, place } = asked;
+    let Asked { request, plan, undoes, undone, time, tenant, place, approved } = asked;
     let restores = transaction.restores();
     let is_free = undone.as_ref().is_some_and(|undone| undone.is_free_for(&request.actor));
     // An actor gets back its own contents, whatever they are.
@@ -223,6 +227,6 @@ fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Resu
         found,
         triggers,
         unscanned,
-        approved: None,
+        approved,
     })
 }

@@ -1,8 +1,8 @@
 //! Hold: what the gates refuse is recorded; what waits for a person is queued, or let go where one agreed.
 
 use actum_core::{Digest, RunId, Timestamp, canonical};
-use actum_gate::Verdict;
 use actum_gate::decision::{APPROVAL, COMMANDS, decide};
+use actum_gate::{Approved, Verdict};
 use actum_ledger::{NewEntry, Store};
 use actum_record::ledger::{Answer, EntryKind, JudgedPlan, PlanQueued, PlanRefused, WorkspaceId};
 use actum_workspace::disk::Disk;
@@ -16,10 +16,24 @@ use crate::queue::{
 use crate::records::Records;
 
 impl<D: Disk> Staged<'_, D> {
+    /// Approval of the plan in the queue that the request carries out. The plan is read and verified once.
+    ///
+    /// # Errors
+    /// `Queue` where there is no such plan in this workspace, or it may not be carried out; `Ledger`.
+    pub(crate) fn read_approval(&mut self) -> Result<Option<Approved>> {
+        let Some(plan) = self.request.plan else { return Ok(None) };
+        let queued = match self.queued.take() {
+            Some(queued) => queued,
+            None => Box::new(approved_plan(self.begun.records, plan, self.begun.workspace)?),
+        };
+        let approved = queued.approved(self.begun.records.clock.now());
+        self.queued = Some(queued);
+        Ok(approved)
+    }
+
     /// Where the request is a plan of the queue, it must do what was approved, whatever the gates say now.
     pub(crate) fn must_be_as_approved(&self, judged: &Judgement) -> Result<()> {
-        let Some(plan) = self.request.plan else { return Ok(()) };
-        let queued = approved_plan(self.begun.records, plan, self.begun.workspace)?;
+        let Some(queued) = &self.queued else { return Ok(()) };
         let actor = &self.request.actor;
         if queued.is_same(judged, actor)? {
             return Ok(());
@@ -28,7 +42,7 @@ impl<D: Disk> Staged<'_, D> {
             let queued = queued.clone();
             move |store: &mut dyn Store| queued.bundle(store)
         });
-        let moved = queued.moved(&asked.wait()?, judged, actor)?;
+        let (plan, moved) = (queued.id(), queued.moved(&asked.wait()?, judged, actor)?);
         Err(QueueError::Stale { plan, moved }.into())
     }
 

@@ -49,7 +49,8 @@ impl<'e, D: Disk> Verified<'e, D> {
     ) -> Result<Published<'e, D>> {
         let Self { cleared, commands, rollback_files, told: _ } = self;
         let Cleared { staged, bundle, policy: policy_bytes, paths, decision, approval } = cleared;
-        let Staged { begun, request, plan, attempt, undoes, undone: _, part_of } = staged;
+        let Staged { begun, request, plan, attempt, undoes, undone: _, part_of, queued: _ } =
+            staged;
         let Begun { transaction, records, root, signer, workspace, .. } = begun;
         let (action, begins) = match part_of {
             Some(PartOf { action, begins }) => (Some(action), begins),

@@ -21,6 +21,7 @@ use crate::engine::resume::settle_open_runs;
 use crate::engine::settle::{Done, Receipt};
 use crate::error::{Error, Result};
 use crate::forget;
+use crate::queue::QueuedPlan;
 use crate::recorded::RecordedRun;
 use crate::records::Records;
 use crate::request::{Request, WayBack, Which, Work};
@@ -51,6 +52,8 @@ pub struct Staged<'e, D: Disk> {
     pub(crate) undone: Option<Undone>,
     /// The action that it is a part of.
     pub(crate) part_of: Option<PartOf>,
+    /// Plan in the queue that the request carries out, once it was read.
+    pub(crate) queued: Option<Box<QueuedPlan>>,
 }
 
 /// The action that a change is a part of.
@@ -89,12 +92,25 @@ impl<D: Disk> Engine<D> {
     /// `Key`, `Policy`, `Ledger`; `Workspace` where it cannot be locked or recovered.
     pub(crate) fn begin(&mut self, options: RunOptions) -> Result<Begun<'_, D>> {
         let signer = self.records.signer()?;
-        self.begin_with(options, signer)
+        self.begin_with(options, signer, None)
     }
 
-    fn begin_with(&mut self, options: RunOptions, signer: SigningKey) -> Result<Begun<'_, D>> {
+    /// Locks the workspace, for an inversion of the newest run if there is a `way`. That is refused once where recovery
+    /// rolled back a run that was cut off: its caller may not know that this was done already.
+    fn begin_with(
+        &mut self,
+        options: RunOptions,
+        signer: SigningKey,
+        way: Option<WayBack>,
+    ) -> Result<Begun<'_, D>> {
         let Self { workspace, records, rules, runner, root, place, resumed, cut_off, .. } = self;
         let transaction = workspace.begin(options)?;
+        let recovered = transaction.recovery().and_then(|recovery| recovery.unfinished);
+        if let (Some(way), Some(run)) = (way, recovered)
+            && self.told_recovered.replace(run) != Some(run)
+        {
+            return Err(Error::RecoveredFirst { way, run });
+        }
         let (policy, cedar) = rules.read(&records.ledger)?;
         let id = transaction.workspace_id()?;
         resumed.extend(settle_open_runs(&transaction, records, &signer, (id, root, place))?);
@@ -107,10 +123,15 @@ impl<D: Disk> Engine<D> {
     /// Computes what an admitted request would change, in a workspace that is locked for it.
     ///
     /// # Errors
-    /// `Workspace` about any step; `Policy`, `Ledger`, `RequestKeyTaken`, `OutcomeUnknown`.
+    /// `Workspace` about any step; `Policy`, `Ledger`, `RequestKeyTaken`, `OutcomeUnknown`, `RecoveredFirst`.
     pub(crate) fn stage(&mut self, admitted: Admitted) -> Result<Stage<'_, D>> {
         let Admitted { request, plan, signer } = admitted;
-        let begun = self.begin_with(options(&request), signer)?;
+        let way = match request.work {
+            Work::Undo(Which::Newest) => Some(WayBack::Undo),
+            Work::Redo(Which::Newest) => Some(WayBack::Redo),
+            Work::Apply(_) | Work::Undo(Which::Run(_)) | Work::Redo(Which::Run(_)) => None,
+        };
+        let begun = self.begin_with(options(&request), signer, way)?;
         let attempt = match &request.key {
             None => 1,
             Some(key) => {
@@ -130,17 +151,16 @@ impl<D: Disk> Engine<D> {
                 }
             }
         };
-        if let Some(plan) = request.plan {
-            // Else what is done already would be told as a change that does not fit.
-            approved_plan(begun.records, plan, begun.workspace)?;
-        }
+        // Before the change is computed: else what is done already would be told as a change that does not fit.
+        let queued = request.plan.map(|plan| approved_plan(begun.records, plan, begun.workspace));
+        let queued = queued.transpose()?.map(Box::new);
         let Begun { transaction, .. } = begun;
         let records = begun.records;
         let computed = compute(transaction, &request, &mut |run| records.undone(run))?;
         let Computed { transaction, undoes, undone } = computed;
         let begun = Begun { transaction, ..begun };
         let staged = begun.staged((request, plan), attempt);
-        Ok(Stage::Staged(Box::new(Staged { undoes, undone, ..staged })))
+        Ok(Stage::Staged(Box::new(Staged { undoes, undone, queued, ..staged })))
     }
 }
 
@@ -167,7 +187,8 @@ impl<'e, D: Disk> Begun<'e, D> {
             None => self.policy,
         };
         let begun = Self { policy, ..self };
-        Staged { begun, request, plan, attempt, undoes: None, undone: None, part_of: None }
+        let (undoes, undone, part_of, queued) = (None, None, None, None);
+        Staged { begun, request, plan, attempt, undoes, undone, part_of, queued }
     }
 }
 

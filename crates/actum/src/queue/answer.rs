@@ -50,14 +50,8 @@ impl Records {
     ///
     /// # Errors
     /// `Queue` where the plan cannot be answered so, or the key does not count; `Sign`, `Ledger`, `Record`.
-    pub fn answer(
-        &self,
-        shown: &QueuedPlan,
-        reply: Reply,
-        approver: &Approver<'_>,
-    ) -> Result<QueuedPlan> {
-        self.answer_all(std::slice::from_ref(shown), &reply, approver)?;
-        self.plan(shown.id())
+    pub fn answer(&self, shown: &QueuedPlan, reply: Reply, approver: &Approver<'_>) -> Result<()> {
+        self.answer_all(std::slice::from_ref(shown), &reply, approver)
     }
 
     /// The same answer to several plans, each signed by itself. Where one of them cannot be answered so, none is.

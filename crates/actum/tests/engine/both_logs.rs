@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::grounds::{Fault, Grounds, SharedStore, disk, engine, mixture, run};
-use actum::{Error, Request};
+use crate::grounds::{Fault, Grounds, SharedStore, create, disk, engine, mixture, run};
+use actum::{Error, Request, Which};
 use actum_core::Status;
 use actum_record::ledger::EntryKind;
 use actum_testkit::{Node, SimDisk};
+use actum_workspace::State;
 
 type Tree = BTreeMap<String, Node>;
 
@@ -73,6 +74,40 @@ fn a_run_cut_off_at_any_call_is_told_alike_by_both_logs_and_has_one_effect_at_mo
         }
     }
     assert!(effects > 0 && effects < calls && states > 500, "{effects} of {calls}, {states}");
+}
+
+/// FO-2: who undoes a run that was cut off does not undo the one before it.
+#[test]
+fn an_undo_that_recovers_a_run_undoes_no_other_before_it_is_asked_again() {
+    let grounds = Grounds::new();
+    let base = disk(&grounds);
+    run(&base, grounds.records(), Request::apply(vec![create("first")])).unwrap();
+    let before = tree(&base);
+    let whole = base.clone_deep();
+    let first = whole.calls();
+    run(&whole, grounds.records_of(&grounds.store.fork()), request()).unwrap();
+    let mut recovered = 0;
+    for at in 0..whole.calls() - first {
+        let (disk, store) = (base.clone_deep(), grounds.store.fork());
+        disk.kill_at(at);
+        if run(&disk, grounds.records_of(&store), request()).is_ok() {
+            continue;
+        }
+        disk.revive();
+        disk.clear_faults();
+        let mut engine = engine(&disk, grounds.records_of(&store)).unwrap();
+        let is_recovered = engine.recovery().is_some_and(|it| it.unfinished.is_some());
+        if is_recovered {
+            recovered += 1;
+            let error = engine.run(Request::undo(Which::Newest)).unwrap_err();
+            assert!(matches!(error, Error::RecoveredFirst { .. }), "{at}: {error}");
+            assert_eq!(error.workspace(), State::Unchanged);
+            assert_eq!(tree(&disk), before, "{at}");
+            engine.run(Request::undo(Which::Newest)).unwrap();
+            assert_eq!(disk.get("first"), None, "{at}");
+        }
+    }
+    assert!(recovered > 5, "{recovered}");
 }
 
 /// FO-2, AEC-8

@@ -95,7 +95,9 @@ fn approved(grounds: &Grounds) -> QueuedPlan {
     let by = Actor { user: "grace".to_owned(), uid: 1001, agent: None };
     let approver = Approver { by, signer: &signer, isolation: Isolation::SameUser };
     let reply = Reply { answer: Answer::Approved, reason: None };
-    grounds.records().answer(&grounds.records().plan(plan).unwrap(), reply, &approver).unwrap()
+    let records = grounds.records();
+    records.answer(&records.plan(plan).unwrap(), reply, &approver).unwrap();
+    records.plan(plan).unwrap()
 }
 
 /// AA-5: an approval counts once, also for an action that then comes to nothing.

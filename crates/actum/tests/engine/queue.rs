@@ -39,7 +39,8 @@ fn answer_in(
     let approver = Approver { by, signer: &signer, isolation: Isolation::SameUser };
     let reason = Some("looked at".to_owned());
     let records = grounds.records_of(store);
-    records.answer(&records.plan(plan)?, Reply { answer, reason }, &approver)
+    records.answer(&records.plan(plan)?, Reply { answer, reason }, &approver)?;
+    records.plan(plan)
 }
 
 fn answer(grounds: &Grounds, plan: RunId, answer: Answer) -> actum::Result<QueuedPlan> {

@@ -10,7 +10,7 @@ use super::unrecorded::DISPLACED;
 use crate::disk::{Barrier, Disk, Rename, Stat};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::history::images::Images;
-use crate::journal::record::{Attributes, FileImage, Image, stage_name};
+use crate::journal::record::{FileImage, Image, stage_name};
 use crate::run::publish::set_in_place;
 use crate::run::rollback::make_directory;
 use crate::transaction::content::set_attributes;
@@ -102,7 +102,9 @@ impl<D: Disk> Rebuilder<'_, D> {
                 let Some(bytes) = self.bytes(&record.known, record.wanted)? else {
                     return Ok(Installed::NoBytes);
                 };
-                self.build(&name, &bytes, &file.attributes, path)?;
+                if !self.build(&name, &bytes, file, path)? {
+                    return Ok(Installed::NoBytes);
+                }
             }
         }
         // Another program may have saved the file after it was judged.
@@ -155,23 +157,27 @@ impl<D: Disk> Rebuilder<'_, D> {
         self.tree.parent(path)
     }
 
+    /// Writes the image in the stage directory. Returns whether it could be read whole.
     fn build(
         &self,
         name: &[u8],
         bytes: &Bytes<D::Handle>,
-        attributes: &Attributes,
+        FileImage { attributes, digest, .. }: &FileImage,
         path: &RelPath,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let doing = || format!("put `{path}` right");
         let workspace = self.workspace;
         let images = Images { disk: &workspace.disk, home: &workspace.home };
         let file =
             workspace.disk.create(&workspace.home.stage, name, attributes.mode).doing(doing)?;
-        images.write_to(&file, bytes).doing(doing)?;
+        if !images.write_to(&file, bytes, *digest).doing(doing)? {
+            return Ok(false);
+        }
         set_attributes(&workspace.disk, &file, attributes).map_err(|(what, source)| {
             Error::from(ErrorKind::Attributes { path: path.clone(), what, source })
         })?;
-        workspace.disk.sync(&file, Barrier::Rebuilt).doing(doing)
+        workspace.disk.sync(&file, Barrier::Rebuilt).doing(doing)?;
+        Ok(true)
     }
 
     /// Sets the attributes of a file whose bytes are as wanted.

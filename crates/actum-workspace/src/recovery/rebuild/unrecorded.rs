@@ -10,7 +10,7 @@ use crate::disk::{Disk, Kind, Rename, Stat};
 use crate::error::{Doing, Result, State};
 use crate::journal::record::{Image, stage_name};
 use crate::journal::runs::LoggedRun;
-use crate::recovery::second_name::is_second_name;
+use crate::recovery::second_name::Moves;
 use crate::run::publish::{exchanged_name, gone_name};
 use crate::transaction::node::Bytes;
 use crate::tree::digest_of;
@@ -49,13 +49,16 @@ impl<D: Disk> Rebuilder<'_, D> {
             return Ok(());
         }
         let entries = self.staged_entries();
+        let mut moves = HashMap::new();
         for name in names {
             let stem = displaced_stem(&name);
             let Some(stat) = disk.stat_at(stage, &name).doing(doing)? else { continue };
             match (entries.get(stem.unwrap_or(&name)), stem) {
                 (Some((run, index)), stem) if stem.is_some() || run.end.is_none() => {
                     let Some(entry) = run.intent.entries.get(*index) else { continue };
-                    if stem.is_some() || !is_second_name(&self.tree, &run.intent, *index, &stat)? {
+                    let moves =
+                        moves.entry(run.intent.run).or_insert_with(|| Moves::of(&run.intent));
+                    if stem.is_some() || !moves.is_second_name(&self.tree, *index, &stat)? {
                         self.save_unknown(&entry.path, &name, &stat)?;
                     }
                 }

@@ -1,0 +1,342 @@
+//! A file that a run moved goes back by its inode, or keeps a name, whatever other programs and users do (FO-2, FO-6).
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use actum_edit::Operation;
+use actum_testkit::{Errno, SimDisk};
+use actum_workspace::State;
+
+use crate::changes::{apply, create, delete, open, rename};
+use crate::edits_of_moved_files::{FILES, MINE, after_each_kill, chain, edited, files, is_kept};
+
+/// Lets another program make a file at the path `taken` once a run moved away what was there, before each call of the run and
+/// of the recovery after a kill before each call; the files `kept` still have a name then, so a program that has one open
+/// writes to it.
+fn check_open_files_keep_a_name(
+    names: &[&str],
+    change: &[Operation],
+    taken: &'static str,
+    kept: &[&str],
+) {
+    let whole = files(names);
+    let first = whole.calls();
+    apply(&whole, change).unwrap();
+    let calls = whole.calls() - first;
+    let recovery = {
+        let disk = files(names);
+        disk.kill_at(calls - 1);
+        drop(apply(&disk, change));
+        disk.revive();
+        disk.clear_faults();
+        let before = disk.calls();
+        drop(open(&disk).unwrap());
+        disk.calls() - before
+    };
+    let mut tried = 0;
+    for killed in 1..calls + 1 {
+        for at in (0..killed + recovery).rev() {
+            let disk = files(names);
+            let inodes: Vec<u64> =
+                kept.iter().map(|path| disk.stat_of(path).unwrap().inode).collect();
+            let was_taken = Rc::new(Cell::new(false));
+            let is_taken = Rc::clone(&was_taken);
+            disk.before_call(at, move |disk| {
+                if disk.get(taken).is_none() {
+                    disk.put(taken, MINE);
+                    is_taken.set(true);
+                }
+            });
+            disk.kill_at(killed);
+            drop(apply(&disk, change));
+            disk.revive();
+            drop(open(&disk)); // what another program does in the middle is left
+            disk.revive();
+            disk.clear_faults();
+            drop(open(&disk).unwrap());
+            if !was_taken.get() {
+                continue;
+            }
+            tried += 1;
+            let what = format!("{taken} made before call {at}, killed before call {killed}");
+            assert!(is_kept(&disk, MINE), "{what}");
+            let there: BTreeSet<u64> =
+                FILES.iter().filter_map(|path| disk.stat_of(path)).map(|stat| stat.inode).collect();
+            for (path, inode) in kept.iter().zip(inodes) {
+                assert!(there.contains(&inode), "{what}: {path} has no name any more");
+            }
+        }
+    }
+    assert!(tried > 50, "{tried}: {change:?}");
+}
+
+/// FO-2, FO-6: a log that is rotated by a run, and of which its program makes a new one meanwhile.
+#[test]
+fn a_moved_file_whose_old_path_is_taken_keeps_a_name() {
+    check_open_files_keep_a_name(&["m1"], &[rename("m1", "m2")], "m1", &["m1"]);
+    let chain = [rename("m2", "m1"), rename("m3", "m2")];
+    check_open_files_keep_a_name(&["m2", "m3"], &chain, "m3", &["m2"]);
+}
+
+/// FO-2, FO-6: a file to which this user may make no link (proc_sys_fs(5), protected_hardlinks) is saved all the same.
+#[test]
+fn a_displaced_file_that_can_get_no_second_name_is_saved() {
+    let change = [delete("m1")];
+    let whole = chain();
+    let first = whole.calls();
+    apply(&whole, &change).unwrap();
+    let mut refused = 0;
+    for at in 0..whole.calls() - first {
+        let disk = chain();
+        disk.before_call(at, |disk| {
+            if disk.get("m1").is_some() {
+                disk.replace("m1", MINE);
+            }
+        });
+        disk.kill_at(at + 2);
+        drop(apply(&disk, &change));
+        disk.revive();
+        disk.clear_faults();
+        if disk.get("m1").is_some() {
+            continue;
+        }
+        disk.put("m1", "another\n");
+        let probe = disk.clone_deep();
+        let before = probe.calls();
+        drop(open(&probe).unwrap());
+        let links = probe.trace().split_off(before);
+        let Some(link) = links.iter().position(|call| call.starts_with("link")) else { continue };
+        disk.fail_at(link, Errno::PERM);
+        drop(open(&disk).unwrap());
+        refused += 1;
+        assert!(is_kept(&disk, MINE) && is_kept(&disk, b"another\n"), "before call {at}");
+    }
+    assert!(refused > 0);
+}
+
+/// FO-2: what the user did with a file that the run had not moved yet is what is there afterwards.
+#[test]
+fn a_file_that_is_saved_moved_or_removed_before_its_move_gets_no_name_at_the_new_path() {
+    let acts: [fn(&SimDisk); 3] = [
+        |disk| disk.replace("m1", MINE),
+        |disk| disk.rename_path("m1", "mine"),
+        |disk| disk.remove("m1"),
+    ];
+    for act in acts {
+        after_each_kill(
+            &["m1"],
+            &[rename("m1", "m2")],
+            |disk| disk.get("m1").is_some(),
+            act,
+            |disk, killed| assert_eq!(disk.get("m2"), None, "killed before call {killed}"),
+        );
+    }
+}
+
+/// FO-2, FO-6: a save by a new file, long before the file that it replaces would be moved, rolls the run back.
+#[test]
+fn a_file_that_is_saved_while_its_rename_is_prepared_is_as_it_was_saved() {
+    let whole = chain();
+    let first = whole.calls();
+    apply(&whole, &[rename("m1", "m3")]).unwrap();
+    let calls = whole.trace().split_off(first);
+    let moved = calls.iter().position(|call| call.contains(".gone")).unwrap();
+    // One call before the move looks at the file for the last time.
+    for at in 0..moved - 1 {
+        let disk = chain();
+        disk.before_call(at, |disk| disk.replace("m1", MINE));
+        let Err(error) = apply(&disk, &[rename("m1", "m3")]) else { continue };
+        assert!(
+            matches!(error.state, State::Unchanged | State::Restored),
+            "before call {at}: {error}"
+        );
+        assert_eq!(edited(&disk), (vec!["m1".to_owned()], Vec::new()), "before call {at}");
+        assert_eq!(disk.get("m3"), None, "before call {at}");
+    }
+}
+
+/// FO-2, FO-6: the directory of the old path is renamed, so the moved file stays where it is.
+#[test]
+fn an_edited_file_whose_old_directory_was_renamed_stays_at_its_new_path() {
+    let names = ["sub/m1", "sub/other"];
+    let change = [rename("sub/m1", "m2")];
+    after_each_kill(
+        &names,
+        &change,
+        |disk| disk.get("m2").is_some(),
+        |disk| {
+            disk.put("m2", MINE);
+            disk.rename_path("sub", "sub2");
+        },
+        |disk, killed| {
+            assert_eq!(disk.get("m2").as_deref(), Some(MINE), "killed before call {killed}");
+        },
+    );
+}
+
+/// FO-2, FO-6: a directory that the run emptied and removed is made again for it.
+#[test]
+fn an_edited_file_goes_back_into_the_directory_that_the_run_removed() {
+    let (names, change) = (["sub/m1"], [rename("sub/m1", "m2")]);
+    let whole = files(&names);
+    let first = whole.calls();
+    apply(&whole, &change).unwrap();
+    let mut back = 0;
+    for killed in 0..whole.calls() - first {
+        let disk = files(&names);
+        disk.kill_at(killed);
+        drop(apply(&disk, &change));
+        disk.revive();
+        disk.clear_faults();
+        if disk.get("m2").is_none() {
+            continue;
+        }
+        disk.put("m2", MINE);
+        drop(open(&disk).unwrap());
+        // The run is rolled back, or was committed.
+        let edited = edited(&disk);
+        back += usize::from(edited == (vec!["sub/m1".to_owned()], Vec::new()));
+        assert_eq!(edited.0.len(), 1, "killed before call {killed}");
+    }
+    assert!(back > 1, "{back}");
+}
+
+/// FO-2: what recovery reads again is compared again, where a program writes to the file meanwhile.
+#[test]
+fn a_large_file_that_is_written_while_it_is_copied_back_is_not_taken_for_the_old_one() {
+    let large = vec![b'x'; (1 << 20) + 1];
+    let changed = vec![b'y'; large.len()];
+    let killed_at = |at: usize| {
+        let disk = SimDisk::new();
+        disk.put("m1", &large);
+        drop(open(&disk).unwrap());
+        disk.settle();
+        disk.kill_at(at);
+        drop(apply(&disk, &[rename("m1", "m2")]));
+        disk.revive();
+        disk.clear_faults();
+        disk
+    };
+    let published = (0..).find(|at| killed_at(*at).get("m2").is_some()).unwrap();
+    let killed = || {
+        let disk = killed_at(published);
+        disk.rename_path("m2", "mine");
+        disk
+    };
+    let whole = killed();
+    let before = whole.calls();
+    drop(open(&whole).unwrap());
+    assert_eq!(whole.get("m1"), Some(large.clone()));
+    for at in 0..whole.calls() - before {
+        let disk = killed();
+        let bytes = changed.clone();
+        disk.before_call(at, move |disk| disk.put("mine", &bytes));
+        drop(open(&disk).unwrap());
+        let m1 = disk.get("m1");
+        assert!(m1.as_ref().is_none_or(|it| *it == large), "written before call {at}");
+    }
+}
+
+/// Whether a file has a name in the tree, or in what a recovery saved, also once what is staged was swept.
+fn has_name(disk: &SimDisk, inode: u64) -> bool {
+    disk.advance(120_000);
+    drop(apply(disk, &[create("later", "1\n")]));
+    let paths = disk.snapshot().into_keys();
+    let mut names = paths
+        .filter(|path| !path.starts_with(".actum/stage/") && !path.starts_with(".actum/keep/"));
+    names.any(|path| disk.stat_of(&path).is_some_and(|stat| stat.inode == inode))
+}
+
+/// Lets a user act after a run was killed once it had published `published`, and each call of the recovery fail once; the
+/// file `moved` has a name then, and is told where it is not back.
+fn check_moved_file_has_a_name(
+    names: &[&str],
+    change: &[Operation],
+    (moved, published): (&str, &str),
+    user: fn(&SimDisk),
+) {
+    let killed = |at: usize| {
+        let disk = files(names);
+        disk.kill_at(at);
+        drop(apply(&disk, change));
+        disk.revive();
+        disk.clear_faults();
+        disk
+    };
+    let whole = files(names);
+    apply(&whole, change).unwrap();
+    let made = whole.get(published);
+    let at = (0..).find(|at| killed(*at).get(published) == made).unwrap();
+    let inode = files(names).stat_of(moved).unwrap().inode;
+    let prepared = || {
+        let disk = killed(at);
+        user(&disk);
+        disk
+    };
+    let whole = prepared();
+    let before = whole.calls();
+    drop(open(&whole).unwrap());
+    let calls = whole.calls() - before;
+    assert!(has_name(&whole, inode), "{change:?}");
+    for (at, errno) in (0..calls).flat_map(|at| [(at, Errno::ACCESS), (at, Errno::IO)]) {
+        let disk = prepared();
+        disk.fail_at(at, errno);
+        drop(open(&disk));
+        disk.clear_faults();
+        let Ok(workspace) = open(&disk) else { continue };
+        let is_told = !workspace.blocked().is_empty();
+        drop(workspace);
+        assert!(has_name(&disk, inode), "{errno:?} at {at}: {change:?}");
+        let is_back = disk.stat_of(moved).is_some_and(|stat| stat.inode == inode);
+        assert!(is_back || is_told, "{errno:?} at {at}: {change:?}");
+        let there = FILES.iter().filter_map(|path| disk.stat_of(path));
+        let inodes: BTreeSet<u64> = there.clone().map(|stat| stat.inode).collect();
+        assert_eq!(
+            inodes.len(),
+            there.count(),
+            "two names of one file, {errno:?} at {at}: {change:?}"
+        );
+    }
+}
+
+/// FO-2, FO-6: its old directory cannot take it, is gone, or the run made a directory at its path that somebody uses.
+#[test]
+fn a_moved_file_that_cannot_go_back_keeps_a_name_and_is_told() {
+    let nothing = |_: &SimDisk| {};
+    let sub = ["sub/m1", "sub/other"];
+    check_moved_file_has_a_name(&sub, &[rename("sub/m1", "m2")], ("sub/m1", "m2"), nothing);
+    let into = [rename("m1", "m1/b")];
+    check_moved_file_has_a_name(&["m1"], &into, ("m1", "m1/b"), |disk| disk.put("m1/mine", MINE));
+    let out = [rename("sub/m1", "m2")];
+    check_moved_file_has_a_name(&["sub/m1"], &out, ("sub/m1", "m2"), |disk| disk.put("sub", MINE));
+    let onto = [delete("m2"), rename("sub/m1", "m2")];
+    let names = ["m2", "sub/m1", "sub/other"];
+    check_moved_file_has_a_name(&names, &onto, ("sub/m1", "m2"), |disk| disk.put("sub/m1", MINE));
+    let chain = [rename("m2", "m1"), rename("m3", "m2")];
+    check_moved_file_has_a_name(&["m2", "m3"], &chain, ("m3", "m1"), nothing);
+    check_moved_file_has_a_name(&["m2", "m3"], &chain, ("m2", "m1"), nothing);
+    let swap = [rename("m1", "t"), rename("m2", "m1"), rename("t", "m2")];
+    check_moved_file_has_a_name(&["m1", "m2"], &swap, ("m1", "m2"), nothing);
+    check_moved_file_has_a_name(&["m1", "m2"], &swap, ("m2", "m2"), nothing);
+}
+
+/// FO-2, FO-6: the file that took the place of the one that the user moved on is another program's to write to.
+#[test]
+fn a_chain_of_which_the_user_moved_the_first_keeps_the_file_of_the_second() {
+    let change = [rename("m2", "m1"), rename("m3", "m2")];
+    after_each_kill(
+        &["m2", "m3"],
+        &change,
+        |disk| disk.get("m1").as_deref() == Some(b"m2\n"),
+        |disk| disk.rename_path("m1", "mine"),
+        |disk, killed| {
+            let original = files(&["m2", "m3"]).stat_of("m3").unwrap().inode;
+            let there = ["m2", "m3"].iter().filter_map(|path| disk.stat_of(path));
+            assert!(
+                there.into_iter().any(|stat| stat.inode == original),
+                "killed before call {killed}"
+            );
+        },
+    );
+}

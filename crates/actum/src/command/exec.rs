@@ -1,0 +1,130 @@
+//! Exec: one command runs on a view of the workspace, and what it changed becomes one request (AA-6).
+
+use std::ffi::OsString;
+
+use actum_core::RiskTier;
+use actum_core::path::Harmless;
+use actum_gate::{CommandLine, Policy};
+use actum_record::ledger::Actor;
+use actum_sandbox::Stdin;
+use actum_workspace::Limits;
+
+use super::{Accepted, Caches, Runner, Trial, Tried};
+use crate::error::Result;
+use crate::request::{EntryPoint, Request};
+
+/// The most characters of a command in a label.
+const LABEL_CHARS_MAX: usize = 200;
+
+/// A command, and what is to come of what it changes.
+#[derive(Debug, Clone)]
+pub struct Exec {
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// Exit codes that count as success, as 0 does.
+    pub accepted: Accepted,
+    /// What is to come of the change.
+    pub ending: Ending,
+    /// Commands that must succeed on the workspace with the change before it is kept.
+    pub checks: Vec<CommandLine>,
+    /// Limits of the change.
+    pub limits: Limits,
+    /// Label of the run in the log; `None` for the command.
+    pub label: Option<String>,
+    /// Who asks for it.
+    pub actor: Actor,
+    /// Whether to wait for another process that holds the workspace.
+    pub wait: bool,
+}
+
+/// What is to come of the change of a command that succeeded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// The gates decide.
+    Keep,
+    /// It waits for a person.
+    Review,
+    /// It is judged and shown, and not kept.
+    Drop,
+}
+
+/// What came of a command.
+#[derive(Debug)]
+pub enum Attempt {
+    /// It failed, and so many changed paths are dropped.
+    Failed {
+        /// Changed paths; 0 where they cannot be counted.
+        dropped: u64,
+    },
+    /// It changed nothing.
+    Unchanged,
+    /// Request to make the change.
+    Changed(Box<Request>),
+}
+
+impl Exec {
+    /// Checks that the programs of the checks can be run: one that cannot would make the work of the command worthless.
+    ///
+    /// # Errors
+    /// `Command`.
+    pub fn find_checks(&self, runner: &Runner) -> Result<()> {
+        for check in &self.checks {
+            runner.program(check)?;
+        }
+        Ok(())
+    }
+
+    /// Starts the command.
+    ///
+    /// # Errors
+    /// As [`Trial::start`].
+    pub fn start<'r>(
+        &self,
+        runner: &'r Runner,
+        policy: &Policy,
+        stdin: Stdin,
+    ) -> Result<Trial<'r>> {
+        let caches = match self.ending {
+            Ending::Keep | Ending::Review => Caches::Passed,
+            Ending::Drop => Caches::Forgotten,
+        };
+        Trial::start(runner, policy, &self.command, stdin, caches)
+    }
+
+    /// Turns what the command changed into a request. Its checks are confined as by `runner`.
+    ///
+    /// # Errors
+    /// `Command` where the change cannot be read, or cannot be kept.
+    pub fn attempt(&self, tried: &Tried, runner: &Runner) -> Result<Attempt> {
+        if !tried.succeeded(&self.accepted) {
+            // Of what is dropped anyway nobody has to know that it could not be looked at.
+            let dropped = tried.changed_paths().map_or(0, |paths| paths as u64);
+            return Ok(Attempt::Failed { dropped });
+        }
+        let captured = tried.captured()?;
+        if captured.is_empty() {
+            return Ok(Attempt::Unchanged);
+        }
+        let request = tried.request(captured, self.checks.clone(), runner)?;
+        Ok(Attempt::Changed(Box::new(Request {
+            limits: self.limits.clone(),
+            label: Some(self.label.clone().unwrap_or_else(|| label(tried))),
+            actor: self.actor.clone(),
+            door: EntryPoint::Exec,
+            // A person looks at what is of this tier.
+            declared: (self.ending == Ending::Review).then_some(RiskTier::R3),
+            wait: self.wait,
+            ..request
+        })))
+    }
+}
+
+/// Label of a run by its command.
+fn label(tried: &Tried) -> String {
+    let words = tried.record.argv.iter().map(|word| Harmless(word.as_bytes()).to_string());
+    let line = words.collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LABEL_CHARS_MAX) {
+        Some((end, _)) => format!("exec {}…", line.get(..end).unwrap_or_default()),
+        None => format!("exec {line}"),
+    }
+}
