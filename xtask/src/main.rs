@@ -1,20 +1,18 @@
 //! `cargo xtask`: the project's own tools, one file for each subcommand.
+//!
+//! It builds in seconds. What works with the engine itself is in the package `actum-measure`, which is built when it is
+//! asked for.
 
-mod bench;
-mod crash;
 mod fuzz;
-mod packages;
-mod realworld;
-mod schemas;
-mod share;
+mod measure;
 mod test;
 mod tidy;
 
-use std::error::Error;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use clap::Parser;
+use measure::Arguments;
+use xtask::{Outcome, cargo, packages, root};
 
 /// The project's own tools
 #[derive(Parser)]
@@ -26,71 +24,41 @@ struct CommandLine {
 
 #[derive(clap::Subcommand)]
 enum Work {
-    Bench(bench::Options),
-    /// What `bench ledger` starts to watch it from outside
-    #[command(hide = true)]
-    BenchAppender(bench::Appender),
-    /// What `bench` starts to watch it from outside
-    #[command(hide = true)]
-    BenchChild(bench::Child),
-    /// What `bench sandbox` starts to measure as another user
-    #[command(hide = true)]
-    BenchStarter(bench::Starter),
-    Crash(crash::Options),
-    /// What `crash` starts to take its power
-    #[command(hide = true)]
-    CrashWorker(crash::Job),
+    /// Speed, beside what a user would take instead
+    #[command(disable_help_flag = true)]
+    Bench(Arguments),
+    /// Power cuts on real file systems
+    #[command(disable_help_flag = true)]
+    Crash(Arguments),
     Fuzz(fuzz::Options),
-    Realworld(realworld::Options),
-    Schemas(schemas::Options),
-    Share(share::Options),
+    /// What was really published, applied and undone
+    #[command(disable_help_flag = true)]
+    Realworld(Arguments),
+    /// The published JSON Schemas, written anew or compared
+    #[command(disable_help_flag = true)]
+    Schemas(Arguments),
+    /// How many commits of a history would ask for approval
+    #[command(disable_help_flag = true)]
+    Share(Arguments),
     /// All tests: format, lints, tidy, doc-tests, tests
     Test,
     /// House rules: crate arrows, files, fences, conformance table
     Tidy,
 }
 
-/// An error is work that could not be done; a subcommand that did its work and found something says
-/// so itself.
-type Outcome = Result<ExitCode, Box<dyn Error>>;
-
 fn main() -> ExitCode {
-    // `bench sandbox` starts commands confined, by way of this program.
-    actum_sandbox::inside::enter();
     let root = root();
     let outcome = match CommandLine::parse().work {
-        Work::Bench(options) => bench::run(&root, &options),
-        Work::BenchAppender(appender) => bench::ledger::syncs::run(&appender),
-        Work::BenchChild(child) => bench::in_child::run(&child),
-        Work::BenchStarter(starter) => bench::sandbox::start::run(&starter),
-        Work::Crash(options) => crash::run(&options),
-        Work::CrashWorker(job) => crash::worker::run(&job).map(|()| ExitCode::SUCCESS),
+        Work::Bench(arguments) => measure::run(&root, "bench", &arguments),
+        Work::Crash(arguments) => measure::run(&root, "crash", &arguments),
         Work::Fuzz(options) => fuzz::run(&root, &options),
-        Work::Realworld(options) => realworld::run(&root, &options),
-        Work::Schemas(options) => schemas::run(&root, &options),
-        Work::Share(options) => share::run(&root, &options),
+        Work::Realworld(arguments) => measure::run(&root, "realworld", &arguments),
+        Work::Schemas(arguments) => measure::run(&root, "schemas", &arguments),
+        Work::Share(arguments) => measure::run(&root, "share", &arguments),
         Work::Test => test::run(&root),
         Work::Tidy => tidy::run(&root),
     };
-    outcome.unwrap_or_else(|error| {
-        eprintln!("xtask: {error}");
-        ExitCode::FAILURE
-    })
-}
-
-/// The root of the repository.
-fn root() -> PathBuf {
-    let mut root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    root.pop();
-    root
-}
-
-/// The cargo that runs us, standing in `directory`.
-fn cargo(directory: &Path) -> Command {
-    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(program);
-    command.current_dir(directory);
-    command
+    xtask::run("xtask", outcome)
 }
 
 #[cfg(test)]
@@ -102,5 +70,13 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn what_measures_gets_its_arguments_as_they_are() {
+        let typed = ["xtask", "bench", "--quick", "--help", "ledger"];
+        let parsed = CommandLine::try_parse_from(typed).map(|parsed| parsed.work);
+        let Ok(Work::Bench(arguments)) = parsed else { panic!() };
+        assert_eq!(arguments.as_typed, ["--quick", "--help", "ledger"]);
     }
 }

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 /// What is needed and is not part of the Rust toolchain.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Package {
+pub struct Package {
     /// Its Debian package.
     name: &'static str,
     /// What it brings.
@@ -77,7 +77,7 @@ const PACKAGES: &[Package] = &[
 
 /// Why a program is still missing.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum PackageError {
+pub enum PackageError {
     /// Only root may install, or this is not a Debian.
     #[error(
         "missing: {list}. Install with `apt-get install {names}` (as root this command does it \
@@ -98,7 +98,7 @@ pub(crate) enum PackageError {
 
 /// Makes sure that every program of `subcommand` is there; as root on Debian it installs what is
 /// missing, and says so.
-pub(crate) fn require(subcommand: &str) -> Result<(), PackageError> {
+pub fn require(subcommand: &str) -> Result<(), PackageError> {
     let directories = search_path(std::env::var_os("PATH").as_deref());
     let missing = missing(subcommand, &directories);
     if missing.is_empty() {
@@ -184,7 +184,7 @@ fn has_program(directories: &[PathBuf], program: &str) -> bool {
     })
 }
 
-pub(crate) fn is_root() -> bool {
+pub fn is_root() -> bool {
     // The kernel shows a process under its effective user.
     std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }

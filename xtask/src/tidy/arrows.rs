@@ -90,7 +90,7 @@ const ARROWS: &[Arrows] = &[
         to_in_tests: &[],
     },
     Arrows {
-        from: "xtask",
+        from: "actum-measure",
         to: &[
             "actum",
             "actum-access",
@@ -104,9 +104,11 @@ const ARROWS: &[Arrows] = &[
             "actum-task",
             "actum-testkit",
             "actum-workspace",
+            "xtask",
         ],
         to_in_tests: &[],
     },
+    Arrows { from: "xtask", to: &[], to_in_tests: &[] },
 ];
 
 /// The part of `cargo metadata` that is looked at.

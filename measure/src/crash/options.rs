@@ -68,7 +68,7 @@ mod tests {
     fn a_worker_gets_its_job_whole() {
         for (writer, shaker) in Writer::value_variants().iter().zip(Shaker::value_variants()) {
             let job = Job { writer: *writer, shaker: *shaker, seed: u64::MAX, root: "/a b".into() };
-            let mut arguments = vec!["xtask".to_owned()];
+            let mut arguments = vec!["actum-measure".to_owned()];
             arguments.extend(job.arguments());
             arguments.push("/a b".to_owned());
             let parsed = CommandLine::try_parse_from(arguments).map(|parsed| parsed.work);

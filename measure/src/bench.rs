@@ -64,7 +64,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
 fn in_release(root: &Path) -> Outcome {
     eprintln!("building with optimisation");
     let status = cargo(root)
-        .args(["run", "--quiet", "--release", "--package", "xtask", "--"])
+        .args(["run", "--quiet", "--release", "--package", "actum-measure", "--"])
         .args(std::env::args_os().skip(1))
         .status()
         .map_err(|error| format!("starting cargo: {error}; nothing was measured"))?;

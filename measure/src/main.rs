@@ -1,0 +1,71 @@
+//! What `cargo xtask` measures and tries out with the engine itself, one file for each subcommand.
+
+mod bench;
+mod crash;
+mod realworld;
+mod schemas;
+mod share;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use xtask::{Outcome, cargo, packages, root};
+
+/// What works with the engine itself
+#[derive(Parser)]
+#[command(name = "actum-measure", bin_name = "cargo xtask")]
+struct CommandLine {
+    #[command(subcommand)]
+    work: Work,
+}
+
+#[derive(clap::Subcommand)]
+enum Work {
+    Bench(bench::Options),
+    /// What `bench ledger` starts to watch it from outside
+    #[command(hide = true)]
+    BenchAppender(bench::Appender),
+    /// What `bench` starts to watch it from outside
+    #[command(hide = true)]
+    BenchChild(bench::Child),
+    /// What `bench sandbox` starts to measure as another user
+    #[command(hide = true)]
+    BenchStarter(bench::Starter),
+    Crash(crash::Options),
+    /// What `crash` starts to take its power
+    #[command(hide = true)]
+    CrashWorker(crash::Job),
+    Realworld(realworld::Options),
+    Schemas(schemas::Options),
+    Share(share::Options),
+}
+
+fn main() -> ExitCode {
+    // `bench sandbox` starts commands confined, by way of this program.
+    actum_sandbox::inside::enter();
+    let root = root();
+    let outcome = match CommandLine::parse().work {
+        Work::Bench(options) => bench::run(&root, &options),
+        Work::BenchAppender(appender) => bench::ledger::syncs::run(&appender),
+        Work::BenchChild(child) => bench::in_child::run(&child),
+        Work::BenchStarter(starter) => bench::sandbox::start::run(&starter),
+        Work::Crash(options) => crash::run(&options),
+        Work::CrashWorker(job) => crash::worker::run(&job).map(|()| ExitCode::SUCCESS),
+        Work::Realworld(options) => realworld::run(&root, &options),
+        Work::Schemas(options) => schemas::run(&root, &options),
+        Work::Share(options) => share::run(&root, &options),
+    };
+    xtask::run("xtask", outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        CommandLine::command().debug_assert();
+    }
+}

@@ -1,0 +1,34 @@
+//! What the project's own tools share: where the repository is, cargo, and the packages that they need.
+
+pub mod packages;
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// How a subcommand ended. An error is work that could not be done; a subcommand that did its work and found something says
+/// so itself.
+pub type Outcome = Result<ExitCode, Box<dyn Error>>;
+
+/// The root of the repository.
+pub fn root() -> PathBuf {
+    let mut root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    root.pop();
+    root
+}
+
+/// The cargo that runs us, in `directory`.
+pub fn cargo(directory: &Path) -> Command {
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(program);
+    command.current_dir(directory);
+    command
+}
+
+/// Runs the command line of a tool, and tells an error under its name.
+pub fn run(tool: &str, outcome: Outcome) -> ExitCode {
+    outcome.unwrap_or_else(|error| {
+        eprintln!("{tool}: {error}");
+        ExitCode::FAILURE
+    })
+}
