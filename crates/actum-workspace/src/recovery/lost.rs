@@ -1,6 +1,6 @@
 //! Sets aside what recovery could not put back, and blocks its paths until a person has looked.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 
 use actum_core::{Digest, FileMode, RelPath, RunId, path::Quoted};
@@ -21,6 +21,10 @@ const LISTING: &[u8] = b"paths";
 const LISTING_NEW: &[u8] = b"paths.new";
 const BLOCKED: &[u8] = b"blocked";
 const BLOCKED_NEW: &[u8] = b"blocked.new";
+
+/// Endings of the names that displaced files of an entry get in the lost directory: by an exchange, by a removal, and by a
+/// rollback that was killed.
+pub(crate) const DISPLACED_WORDS: [&str; 3] = ["displaced", "removed", "exchanged"];
 
 /// Context in which recovery moves files to the lost directory.
 pub(crate) struct Lost<'a, D: Disk> {
@@ -59,9 +63,8 @@ impl<D: Disk> Workspace<D> {
 
 impl<D: Disk> Lost<'_, D> {
     /// Saves the images of the paths that a run could not put back under `.actum/lost/RUN/` and
-    /// blocks the paths; all of it is durable before the run is ended. What can have no second name is moved there
-    /// only once it is listed and its path blocked: the next recovery would not find it in the
-    /// stage directory.
+    /// blocks the paths; all of it is durable before the run is ended. A displaced file or directory comes there only
+    /// once it is listed and its path blocked: a recovery that is killed leaves nothing there that is not told.
     pub(crate) fn set_aside(&mut self, intent: &Intent, entries: &[usize]) -> Result<()> {
         let doing = || format!("save what run {} could not put back", intent.run);
         let run = intent.run.to_string();
@@ -70,8 +73,12 @@ impl<D: Disk> Lost<'_, D> {
             .doing(doing)?;
         let lost = self.disk.open_directory(&self.home.lost, run.as_bytes()).doing(doing)?;
         let mut listing = self.read_listing(&lost)?;
-        let mut moved = Vec::new();
+        let mut found = Vec::new();
         let moves = Moves::of(intent);
+        let own_names = match moves.is_empty() {
+            true => HashMap::new(),
+            false => self.count_own_names(&lost)?,
+        };
         for &index in entries {
             let Some(entry) = intent.entries.get(index) else { continue };
             for (side, image, word) in
@@ -90,24 +97,9 @@ impl<D: Disk> Lost<'_, D> {
                 };
                 listing.insert(format!("{}\t{word}\t{state}\n", entry.path));
             }
-            for Displaced { name, saved, kind } in
-                self.find_displaced(&lost, (intent, &moves), index)?
-            {
-                listing.insert(format!("{}\tmeanwhile\t{saved}\n", entry.path));
-                match kind {
-                    Kind::Directory => moved.push((name, saved)),
-                    Kind::File | Kind::Symlink | Kind::Special => {
-                        let linked =
-                            self.disk.link(&self.home.stage, &name, &lost, saved.as_bytes());
-                        match accept_existing(linked) {
-                            // A file of another user, to which links are protected (proc_sys_fs(5)).
-                            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                                moved.push((name, saved));
-                            }
-                            linked => linked.doing(doing)?,
-                        }
-                    }
-                }
+            for displaced in self.find_displaced(&lost, (intent, &moves, &own_names), index)? {
+                listing.insert(format!("{}\tmeanwhile\t{}\n", entry.path, displaced.saved));
+                found.push(displaced);
             }
             self.blocked.insert(entry.path.clone(), intent.run);
         }
@@ -115,15 +107,46 @@ impl<D: Disk> Lost<'_, D> {
         replace(self.disk, &lost, (LISTING_NEW, LISTING), listing.as_bytes()).doing(doing)?;
         write_blocked(self.disk, &self.home.state, self.blocked)?;
         self.disk.sync_all(&self.home.state, Barrier::Lost).doing(doing)?;
-        if moved.is_empty() {
+        if found.is_empty() {
             return Ok(());
         }
-        for (name, saved) in moved {
-            self.disk
-                .rename(&self.home.stage, &name, &lost, saved.as_bytes(), Rename::NoReplace)
-                .doing(doing)?;
+        for displaced in found {
+            self.save_displaced(&lost, displaced).doing(doing)?;
         }
         self.disk.sync_all(&self.home.state, Barrier::Lost).doing(doing)
+    }
+
+    /// Gives a displaced file a second name in the lost directory, or moves there what can have none.
+    fn save_displaced(&self, lost: &D::Handle, displaced: Displaced) -> io::Result<()> {
+        let Displaced { name, saved, kind } = displaced;
+        let (stage, saved) = (&self.home.stage, saved.as_bytes());
+        let linked = match kind {
+            Kind::Directory => None,
+            Kind::File | Kind::Symlink | Kind::Special => {
+                Some(accept_existing(self.disk.link(stage, &name, lost, saved)))
+            }
+        };
+        match linked {
+            // A file of another user, to which links are protected (proc_sys_fs(5)).
+            Some(Err(error)) if error.kind() == io::ErrorKind::PermissionDenied => {}
+            Some(linked) => return linked,
+            None => {}
+        }
+        self.disk.rename(stage, &name, lost, saved, Rename::NoReplace)
+    }
+
+    /// Counts the names that each file has in our own directories, by its inode.
+    fn count_own_names(&self, lost: &D::Handle) -> Result<HashMap<u64, u64>> {
+        let doing = || "count the names of saved files".to_owned();
+        let mut names = HashMap::new();
+        for directory in [&self.home.stage, &self.home.keep, lost] {
+            for name in self.disk.list(directory).doing(doing)? {
+                if let Some(found) = self.disk.stat_at(directory, &name).doing(doing)? {
+                    *names.entry(found.inode).or_default() += 1;
+                }
+            }
+        }
+        Ok(names)
     }
 
     /// The lines that a recovery of this run wrote before it was killed.
@@ -182,7 +205,7 @@ impl<D: Disk> Lost<'_, D> {
     fn find_displaced(
         &self,
         lost: &D::Handle,
-        (intent, moves): (&Intent, &Moves<'_>),
+        (intent, moves, own_names): (&Intent, &Moves<'_>, &HashMap<u64, u64>),
         index: usize,
     ) -> Result<Vec<Displaced>> {
         let doing = || "save a displaced file".to_owned();
@@ -190,11 +213,9 @@ impl<D: Disk> Lost<'_, D> {
         let Some(entry) = intent.entries.get(index) else { return Ok(displaced) };
         let staged = stage_name(intent.run, index);
         let tree = Tree::new(self.disk, &self.home.root);
-        for (name, word) in [
-            (staged.clone(), "displaced"),
-            (gone_name(intent.run, index), "removed"),
-            (exchanged_name(intent.run, index), "exchanged"),
-        ] {
+        let names =
+            [staged.clone(), gone_name(intent.run, index), exchanged_name(intent.run, index)];
+        for (name, word) in names.into_iter().zip(DISPLACED_WORDS) {
             let Some(found) = self.disk.stat_at(&self.home.stage, &name).doing(doing)? else {
                 continue;
             };
@@ -203,8 +224,13 @@ impl<D: Disk> Lost<'_, D> {
                 Kind::Directory => name == staged && entry.post.is_directory(),
                 Kind::File => {
                     // A program that has a moved file open goes on writing to it, so a copy of it is not enough.
-                    !moves.moved(index, &found) && self.is_known(&name, entry)?
-                        || moves.is_second_name(&tree, index, &found)?
+                    match moves.moved(index, &found) {
+                        true => found.links > own_names.get(&found.inode).copied().unwrap_or(0),
+                        false => {
+                            self.is_known(&name, entry)?
+                                || moves.is_second_name(&tree, index, &found)?
+                        }
+                    }
                 }
                 Kind::Symlink | Kind::Special => false,
             };

@@ -19,6 +19,11 @@ impl<'i> Moves<'i> {
         Self { intent, to: intent.moves() }
     }
 
+    /// Whether the run moves no file.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.to.is_empty()
+    }
+
     /// Whether the run moved this file away from the path of an entry.
     pub(crate) fn moved(&self, index: usize, stat: &Stat) -> bool {
         let pre = self.intent.entries.get(index).and_then(|entry| entry.pre.file());

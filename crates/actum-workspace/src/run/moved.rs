@@ -4,10 +4,12 @@
 //! Else it stays where it is: a program that has it open goes on writing to it.
 
 use std::collections::{BTreeSet, HashMap};
+use std::io;
 
 use crate::disk::{Disk, Kind, Rename, Stat};
 use crate::error::{Doing, Result};
-use crate::journal::record::{Body, FileImage, Image, Intent, stage_name};
+use crate::journal::record::{Body, FileImage, Image, Intent, Side, keep_name, stage_name};
+use crate::recovery::lost::DISPLACED_WORDS;
 use crate::run::publish::{Step, exchanged_name, gone_name, steps};
 use crate::run::rollback::RollBack;
 
@@ -60,7 +62,28 @@ impl<D: Disk> RollBack<'_, D> {
                 return Ok(false);
             }
         }
-        Ok(displaced.links > 1)
+        Ok(displaced.links > 1 + self.count_kept_names(displaced.inode)?)
+    }
+
+    /// Counts the names that a file of the path has beside the history and in the lost directory.
+    fn count_kept_names(&self, inode: u64) -> Result<u64> {
+        let (disk, home) = (self.tree.disk, self.home);
+        let mut names = 0;
+        let kept = keep_name(self.intent.run, self.index, Side::Pre);
+        let mut count = |directory: &D::Handle, name: &[u8]| -> Result<()> {
+            let found = disk.stat_at(directory, name).doing(|| self.doing())?;
+            names += u64::from(found.is_some_and(|found| found.inode == inode));
+            Ok(())
+        };
+        count(&home.keep, &kept)?;
+        let lost = match disk.open_directory(&home.lost, self.intent.run.to_string().as_bytes()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(names),
+            lost => lost.doing(|| self.doing())?,
+        };
+        for word in DISPLACED_WORDS {
+            count(&lost, format!("{}.{word}", self.index).as_bytes())?;
+        }
+        Ok(names)
     }
 
     /// Whether the path from which a file was moved has that file, or gets it from the stage directory since nothing of
@@ -162,7 +185,15 @@ impl<D: Disk> RollBack<'_, D> {
         let destination = RollBack { entry, index, moved_to: None, ..*self };
         let staged = stage_name(self.intent.run, index);
         let is_it = |found: Option<Stat>| found.is_some_and(|found| found.inode == pre.inode);
-        let is_taken = matches!(entry.pre, Image::Absent) && is_it(self.at_stage(&staged)?);
+        // It was never moved, or is back, unless the run displaced it.
+        let names =
+            [gone_name(self.intent.run, self.index), stage_name(self.intent.run, self.index)];
+        let mut is_displaced = false;
+        for name in names {
+            is_displaced = is_displaced || is_it(self.at_stage(&name)?);
+        }
+        let is_placed = matches!(entry.pre, Image::Absent);
+        let is_taken = is_placed && is_displaced && is_it(self.at_stage(&staged)?);
         if !is_taken {
             return Ok(None);
         }
@@ -185,31 +216,76 @@ impl<D: Disk> RollBack<'_, D> {
     }
 
     /// Keeps a cycle of moves of which this one cannot be taken back as the run made it: with the others taken back one file
-    /// would have two paths, and another none. Returns the others.
-    pub(super) fn keep_cycle(&self, moves: &HashMap<usize, usize>) -> Result<Vec<usize>> {
-        let is_at = |name: &[u8], image: Option<&FileImage>| -> Result<bool> {
-            let found = self.at_stage(name)?;
-            Ok(found.is_some_and(|found| image.is_some_and(|image| image.inode == found.inode)))
-        };
+    /// would have two paths, and another none. Returns the others, and why one stays as it is, if the operating system refused.
+    pub(super) fn keep_cycle(
+        &self,
+        moves: &HashMap<usize, usize>,
+    ) -> Result<Vec<(usize, Option<String>)>> {
         let others = self.others_in_cycle(moves);
-        let is_published = is_at(&stage_name(self.intent.run, self.index), self.entry.pre.file())?;
-        if !is_published {
+        let is_published = self.is_staged(self.index, self.entry.pre.file())?;
+        if others.is_empty() || !is_published || !self.stays_moved()? {
             return Ok(Vec::new());
         }
-        for &index in &others {
+        let mut kept = Vec::with_capacity(others.len());
+        for index in others {
             let Some(entry) = self.intent.entries.get(index) else { continue };
-            let staged = stage_name(self.intent.run, index);
-            if !is_at(&staged, entry.post.file())? {
-                continue; // it is as the run made it
-            }
-            let other = RollBack { entry, index, moved_to: None, ..*self };
-            if let Some(parent) = other.parent()? {
-                let (disk, name) = (self.tree.disk, other.name());
-                disk.rename(self.stage, &staged, &parent, name, Rename::Exchange)
-                    .doing(|| other.doing())?;
-            }
+            let refusal = match (RollBack { entry, index, moved_to: None, ..*self }).keep() {
+                Err(error) => Some(error.refusal().ok_or(error)?),
+                Ok(()) => None,
+            };
+            kept.push((index, refusal));
         }
-        Ok(others)
+        Ok(kept)
+    }
+
+    /// Looks at what is at the path.
+    fn look(&self) -> Result<Option<Stat>> {
+        let Some(parent) = self.parent()? else { return Ok(None) };
+        self.tree.disk.stat_at(&parent, self.name()).doing(|| self.doing())
+    }
+
+    /// Whether the file that the run put at the path is still there, as far as the operating system shows it.
+    fn stays_moved(&self) -> Result<bool> {
+        let post = self.entry.post.file().map(|post| post.inode);
+        match self.look() {
+            Err(error) if error.refusal().is_some() => Ok(true),
+            there => Ok(there?.is_some_and(|there| Some(there.inode) == post)),
+        }
+    }
+
+    /// Puts the moved file at its new path again, if the file from before is there.
+    fn keep(&self) -> Result<()> {
+        let (disk, staged) = (self.tree.disk, stage_name(self.intent.run, self.index));
+        if !self.is_staged(self.index, self.entry.post.file())? {
+            return Ok(()); // it is as the run made it
+        }
+        let Some(parent) = self.parent()? else { return Ok(()) };
+        let there = disk.stat_at(&parent, self.name()).doing(|| self.doing())?;
+        let pre = self.entry.pre.file().map(|pre| pre.inode);
+        if there.is_none() || there.map(|there| there.inode) != pre {
+            return Ok(()); // what another program did stays
+        }
+        let exchange = || {
+            let exchanged =
+                disk.rename(self.stage, &staged, &parent, self.name(), Rename::Exchange);
+            match exchanged {
+                // Another program was faster.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                exchanged => exchanged.doing(|| self.doing()),
+            }
+        };
+        exchange()?;
+        let is_it = self.is_staged(self.index, self.entry.pre.file())?;
+        if !is_it && !self.is_staged(self.index, self.entry.post.file())? {
+            exchange()?; // another program was faster: its file stays
+        }
+        Ok(())
+    }
+
+    /// Whether the staged name of an entry refers to this file.
+    fn is_staged(&self, index: usize, image: Option<&FileImage>) -> Result<bool> {
+        let found = self.at_stage(&stage_name(self.intent.run, index))?;
+        Ok(found.is_some_and(|found| image.is_some_and(|image| image.inode == found.inode)))
     }
 
     /// The other entries of the cycle of moves that this one is in.

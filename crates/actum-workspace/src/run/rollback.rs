@@ -86,18 +86,24 @@ pub(crate) fn roll_back<D: Disk>(
                 }
             },
         }
-        match back
-            .give_back_moved()
-            .and_then(|given_back| Ok((given_back, back.keep_cycle(&moves)?)))
-        {
-            Ok((given_back, cycle)) => {
-                left.foreign.extend(given_back.into_iter().chain(cycle.iter().copied()));
-                kept.extend(cycle);
-            }
+        match back.give_back_moved() {
+            Ok(given_back) => left.foreign.extend(given_back),
             Err(error) => match (error.refusal(), back.moved_to) {
                 (Some(reason), Some(to)) => left.refused.push((to, reason)),
                 _ => failure = failure.or(Some(error)),
             },
+        }
+        match back.keep_cycle(&moves) {
+            Ok(cycle) => {
+                for (index, refusal) in cycle {
+                    kept.insert(index);
+                    match refusal {
+                        Some(reason) => left.refused.push((index, reason)),
+                        None => left.foreign.push(index),
+                    }
+                }
+            }
+            Err(error) => failure = failure.or(Some(error)),
         }
     }
     failure.map_or(Ok(left), Err)

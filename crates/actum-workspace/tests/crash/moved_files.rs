@@ -156,6 +156,27 @@ fn a_file_that_is_saved_while_its_rename_is_prepared_is_as_it_was_saved() {
     }
 }
 
+/// FO-2: neither does one whose directory is renamed or replaced before its move.
+#[test]
+fn a_file_whose_directory_is_renamed_before_its_move_gets_no_name_at_the_new_path() {
+    let acts: [fn(&SimDisk); 2] = [
+        |disk| disk.rename_path("sub", "sub2"),
+        |disk| {
+            disk.rename_path("sub", "sub2");
+            disk.put("sub", MINE);
+        },
+    ];
+    for act in acts {
+        after_each_kill(
+            &["sub/m1", "sub/other"],
+            &[rename("sub/m1", "m2")],
+            |disk| disk.get("sub/m1").is_some(),
+            act,
+            |disk, killed| assert_eq!(disk.get("m2"), None, "killed before call {killed}"),
+        );
+    }
+}
+
 /// FO-2, FO-6: the directory of the old path is renamed, so the moved file stays where it is.
 #[test]
 fn an_edited_file_whose_old_directory_was_renamed_stays_at_its_new_path() {
@@ -339,4 +360,97 @@ fn a_chain_of_which_the_user_moved_the_first_keeps_the_file_of_the_second() {
             );
         },
     );
+}
+
+/// FO-2, FO-6: of a large file another name is kept beside the history; it goes back all the same by its inode.
+#[test]
+fn a_large_file_goes_back_by_its_inode() {
+    let large = vec![b'x'; (1 << 20) + 1];
+    let prepared = || {
+        let disk = SimDisk::new();
+        disk.put("m1", &large);
+        drop(open(&disk).unwrap());
+        disk.settle();
+        disk
+    };
+    let inode = prepared().stat_of("m1").unwrap().inode;
+    let mut moved = 0;
+    for killed in 0.. {
+        let disk = prepared();
+        disk.kill_at(killed);
+        let is_done = apply(&disk, &[rename("m1", "m2")]).is_ok();
+        if is_done {
+            break;
+        }
+        disk.revive();
+        disk.clear_faults();
+        moved += usize::from(disk.get("m2").is_some());
+        drop(open(&disk).unwrap());
+        let there = ["m1", "m2"].iter().filter_map(|path| disk.stat_of(path));
+        let inodes: Vec<u64> = there.map(|stat| stat.inode).collect();
+        assert_eq!(inodes, [inode], "killed before call {killed}");
+    }
+    assert!(moved > 1, "{moved}");
+}
+
+/// What another program does, and what is there after it.
+type Act = (fn(&SimDisk), &'static [&'static [u8]]);
+
+/// FO-2, FO-6: one half of a swap cannot be taken back, while another program removes, saves or moves the other.
+#[test]
+fn a_swap_that_is_refused_half_way_keeps_what_another_program_did() {
+    let swap = [rename("m1", "t"), rename("m2", "m1"), rename("t", "m2")];
+    let whole = files(&["m1", "m2"]);
+    apply(&whole, &swap).unwrap();
+    let made = whole.get("m1");
+    let killed = |at: usize| {
+        let disk = files(&["m1", "m2"]);
+        disk.kill_at(at);
+        drop(apply(&disk, &swap));
+        disk.revive();
+        disk.clear_faults();
+        disk
+    };
+    let published = (0..).find(|at| killed(*at).get("m2") == Some(b"m1\n".to_vec())).unwrap();
+    assert_eq!(killed(published).get("m1"), made);
+    let acts: [Act; 3] = [
+        (|disk| disk.remove("m1"), &[]),
+        (|disk| disk.replace("m1", MINE), &[MINE]),
+        (|disk| disk.rename_path("m1", "mine"), &[b"m1\n", b"m2\n"]),
+    ];
+    let calls = {
+        let disk = killed(published);
+        let before = disk.calls();
+        drop(open(&disk).unwrap());
+        disk.calls() - before
+    };
+    for ((act, there), at) in acts.into_iter().flat_map(|act| (0..calls).map(move |at| (act, at))) {
+        for refused in (at + 1..calls).step_by(2) {
+            let disk = killed(published);
+            let was_there = Rc::new(Cell::new(false));
+            let is_there = Rc::clone(&was_there);
+            disk.before_call(at, move |disk| {
+                if disk.get("m1").is_some() {
+                    act(disk);
+                    is_there.set(true);
+                }
+            });
+            disk.fail_at(refused, Errno::ACCESS);
+            let first = open(&disk).map(drop);
+            disk.clear_faults();
+            let what = format!("act before call {at}, refused at {refused}");
+            if first.is_err() {
+                open(&disk).map(drop).unwrap_or_else(|error| panic!("{what}: {error}"));
+            }
+            let paths = ["m1", "m2", "mine"].iter().filter_map(|path| disk.stat_of(path));
+            let inodes: BTreeSet<u64> = paths.clone().map(|stat| stat.inode).collect();
+            let is_told = !open(&disk).unwrap().blocked().is_empty();
+            assert!(inodes.len() == paths.count() || is_told, "{what}: two names of one file");
+            if was_there.get() {
+                for content in there {
+                    assert!(is_kept(&disk, content), "{what}: {content:?} is lost");
+                }
+            }
+        }
+    }
 }
