@@ -200,8 +200,8 @@ impl<D: Disk> Lost<'_, D> {
     }
 
     /// Finds what was displaced at the path of an entry and is neither of its images, which is
-    /// another program's work, or a moved file that got no path. A file gets a second name, because a recovery after a kill looks at
-    /// the first once more; a directory can have only one, and so can a file of another user.
+    /// another program's work, or a moved file that got no path. A file gets a second name, because a recovery after a
+    /// kill looks at the first once more; a directory can have only one, and so can a file of another user.
     fn find_displaced(
         &self,
         lost: &D::Handle,

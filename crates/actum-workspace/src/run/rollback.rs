@@ -326,7 +326,7 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(found.kind == Kind::File && self.entry.has_image_of(&self.digest(self.stage, name)?))
     }
 
-    pub(super) fn take_away(&self) -> Result<Verdict> {
+    fn take_away(&self) -> Result<Verdict> {
         let staged = stage_name(self.intent.run, self.index);
         let Some(post) = self.entry.post.file() else { return Ok(Verdict::Before) };
         if self.is_new(&staged, post)? || self.is_extra_name(&staged, post)? {
