@@ -46,6 +46,49 @@ pub enum Format {
     CodexPatch,
 }
 
+impl Format {
+    /// All of them, in the order in which they are listed.
+    pub const ALL: [Self; 6] = [
+        Self::ChangeSet,
+        Self::Edits,
+        Self::Files,
+        Self::JsonPatch,
+        Self::GitDiff,
+        Self::CodexPatch,
+    ];
+
+    /// Its name, as a caller gives it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ChangeSet => "change-set",
+            Self::Edits => "edits",
+            Self::Files => "files",
+            Self::JsonPatch => "json-patch",
+            Self::GitDiff => "git-diff",
+            Self::CodexPatch => "codex-patch",
+        }
+    }
+
+    /// The format of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.name() == name)
+    }
+
+    /// What a text in it is, in a line of help.
+    pub fn summary(self) -> &'static str {
+        match self {
+            Self::ChangeSet => "Hunks of several files, as a JSON object with `patches`",
+            Self::Edits => "Texts that are replaced by others, in JSON",
+            Self::Files => "Whole files, in JSON",
+            Self::JsonPatch => "A JSON Patch (RFC 6902), or several",
+            Self::GitDiff => "A unified diff, as git or diff writes it",
+            Self::CodexPatch => {
+                "A patch from `*** Begin Patch` to `*** End Patch`, as Codex writes it"
+            }
+        }
+    }
+}
+
 /// Where the line counts of a hunk in a diff come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum HunkCounts {

@@ -8,7 +8,7 @@ use actum_core::path::Quoted;
 use actum_core::{Budget, PathRule, RelPath, Scope};
 use actum_edit::format::{Format, HunkCounts, Reading, RootPrefix};
 use actum_workspace::{ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits};
-use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::Session;
 use crate::exit::Exit;
@@ -54,40 +54,17 @@ pub(crate) struct Arguments {
     #[arg(long)]
     recount: bool,
     /// What the input is written in; recognised by itself where it is not given
-    #[arg(long, value_enum)]
-    format: Option<InputFormat>,
+    #[arg(long, value_parser = format())]
+    format: Option<Format>,
     /// The file a bare JSON Patch changes
     #[arg(long, value_name = "FILE", value_parser = relative_path())]
     target: Option<RelPath>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum InputFormat {
-    /// Hunks of several files, as a JSON object with `patches`
-    ChangeSet,
-    /// Texts that are replaced by others, in JSON
-    Edits,
-    /// Whole files, in JSON
-    Files,
-    /// A JSON Patch (RFC 6902), or several
-    JsonPatch,
-    /// A unified diff, as git or diff writes it
-    GitDiff,
-    /// A patch from `*** Begin Patch` to `*** End Patch`, as Codex writes it
-    CodexPatch,
-}
-
-impl From<InputFormat> for Format {
-    fn from(format: InputFormat) -> Self {
-        match format {
-            InputFormat::ChangeSet => Self::ChangeSet,
-            InputFormat::Edits => Self::Edits,
-            InputFormat::Files => Self::Files,
-            InputFormat::JsonPatch => Self::JsonPatch,
-            InputFormat::GitDiff => Self::GitDiff,
-            InputFormat::CodexPatch => Self::CodexPatch,
-        }
-    }
+fn format() -> impl TypedValueParser<Value = Format> {
+    let described = |format: Format| PossibleValue::new(format.name()).help(format.summary());
+    PossibleValuesParser::new(Format::ALL.map(described))
+        .try_map(|name| Format::named(&name).ok_or("there is no such format"))
 }
 
 pub(crate) fn rule() -> impl TypedValueParser<Value = PathRule> {
@@ -102,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let input = Input::read(&arguments.file, &session.start)?;
     let root = root::existing_or_new(&session.start);
     let reading = Reading {
-        format: arguments.format.map(Format::from),
+        format: arguments.format,
         target: arguments.target.clone(),
         counts: if arguments.recount { HunkCounts::Counted } else { HunkCounts::Stated },
         root: RootPrefix::new(root.as_os_str().as_bytes()),

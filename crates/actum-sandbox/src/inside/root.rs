@@ -167,7 +167,7 @@ impl NewRoot {
         chdir("/").trying(|| "enter the root of its own".to_owned())
     }
 
-    /// Puts one thing at its path .
+    /// Puts one thing at its path.
     fn place(&mut self, placed: Placed<'_>) -> Result<()> {
         let Placed { path, what, is_nested, in_view } = placed;
         let doing = || format!("mount `{}` in the root of its own", path.display());

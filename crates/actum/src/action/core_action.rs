@@ -287,10 +287,9 @@ fn change_set(
 ) -> Result<Vec<Operation>, Halt> {
     let format = match format {
         None => None,
-        Some(name) => Some(format_of(name).ok_or_else(|| {
-            let names: Vec<_> = FORMATS.iter().map(|(name, _)| *name).collect();
+        Some(name) => Some(Format::named(name).ok_or_else(|| {
             let given = Harmless(name.as_bytes());
-            let names = names.join("`, `");
+            let names = Format::ALL.map(Format::name).join("`, `");
             Halt::input(format!("`input.format` is `{given}`, and none of `{names}`"))
         })?),
     };
@@ -299,20 +298,6 @@ fn change_set(
         let reason = reason::of_input(&error.problem);
         Halt::rejected(reason, format!("`input.document` cannot be used: {error}"))
     })
-}
-
-/// The formats of changes by name, as on the command line.
-const FORMATS: [(&str, Format); 6] = [
-    ("change-set", Format::ChangeSet),
-    ("edits", Format::Edits),
-    ("files", Format::Files),
-    ("json-patch", Format::JsonPatch),
-    ("git-diff", Format::GitDiff),
-    ("codex-patch", Format::CodexPatch),
-];
-
-fn format_of(name: &str) -> Option<Format> {
-    FORMATS.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
 }
 
 impl FileModify {

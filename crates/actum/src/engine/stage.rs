@@ -105,16 +105,16 @@ impl<D: Disk> Engine<D> {
     ) -> Result<Begun<'_, D>> {
         let Self { workspace, records, rules, runner, root, place, resumed, cut_off, .. } = self;
         let transaction = workspace.begin(options)?;
+        let (policy, cedar) = rules.read(&records.ledger)?;
+        let id = transaction.workspace_id()?;
+        resumed.extend(settle_open_runs(&transaction, records, &signer, (id, root, place))?);
+        cut_off.extend(records.settle_left_actions(id)?);
         let recovered = transaction.recovery().and_then(|recovery| recovery.unfinished);
         if let (Some(way), Some(run)) = (way, recovered)
             && self.told_recovered.replace(run) != Some(run)
         {
             return Err(Error::RecoveredFirst { way, run });
         }
-        let (policy, cedar) = rules.read(&records.ledger)?;
-        let id = transaction.workspace_id()?;
-        resumed.extend(settle_open_runs(&transaction, records, &signer, (id, root, place))?);
-        cut_off.extend(records.settle_left_actions(id)?);
         let runner = runner.as_ref();
         let workspace = id;
         Ok(Begun { transaction, records, root, place, policy, cedar, signer, workspace, runner })
