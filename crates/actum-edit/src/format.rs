@@ -74,7 +74,7 @@ impl Format {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 
-    /// What a text in it is, in a line of help.
+    /// One-line description, for help.
     pub fn summary(self) -> &'static str {
         match self {
             Self::ChangeSet => "Hunks of several files, as a JSON object with `patches`",

@@ -202,7 +202,7 @@ impl Checked {
     }
 }
 
-/// Makes a workspace where there is none.
+/// Makes the workspace, which is missing.
 fn made(ending: Ending, root: &Path, session: &Session) -> Result<Place, Failure> {
     let place = Checked::of(ending, root)?.open_or_make()?;
     session.note_made(root);
@@ -293,7 +293,7 @@ impl Arguments {
         }
     }
 
-    /// The command with what was said of it.
+    /// Builds the exec of these arguments.
     fn exec(&self) -> Exec {
         let allow = (!self.scope.is_empty()).then(|| self.scope.clone());
         Exec {

@@ -24,7 +24,7 @@ impl<'i> Moves<'i> {
         self.to.is_empty()
     }
 
-    /// Whether the run moved this file away from the path of an entry.
+    /// Whether the file is the one that the run moved away from the path of an entry.
     pub(crate) fn moved(&self, index: usize, stat: &Stat) -> bool {
         let pre = self.intent.entries.get(index).and_then(|entry| entry.pre.file());
         self.to.contains_key(&index) && pre.is_some_and(|pre| pre.inode == stat.inode)
@@ -54,7 +54,7 @@ impl<'i> Moves<'i> {
         }
         for entry in own.into_iter().chain(others) {
             let parent = match tree.parent(&entry.path) {
-                // What cannot be seen is not known to be the file.
+                // A path that cannot be read is not taken for the file.
                 Err(error) if error.is_in_the_way() || error.refusal().is_some() => continue,
                 parent => parent?,
             };

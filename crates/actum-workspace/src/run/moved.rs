@@ -36,12 +36,12 @@ pub(super) fn reversed(intent: &Intent, moves: &HashMap<usize, usize>) -> Vec<(S
     ordered
 }
 
-/// What is at the path from which a file was moved.
+/// State of the path from which a file was moved.
 enum Source {
-    /// Whether the path gets the file.
+    /// Whether a rollback puts the file back there.
     Gets(bool),
-    /// The path gets it if the file of this entry, which is there, goes back to where it was moved from: an entry, and the
-    /// inode of the file.
+    /// A rollback does so if it moves the file of this entry, which is there, back to its source: an entry, and the inode
+    /// of the file.
     GetsAfter(usize, (u32, u64)),
 }
 
@@ -157,6 +157,16 @@ impl<D: Disk> RollBack<'_, D> {
         entry.is_some_and(|entry| entry.pre.is_directory() && !entry.post.is_directory())
     }
 
+    /// Whether the run displaced this file from the path of an entry, and it is in the stage directory still.
+    fn is_displaced(&self, index: usize, inode: u64) -> Result<bool> {
+        for name in [gone_name(self.intent.run, index), stage_name(self.intent.run, index)] {
+            if self.at_stage(&name)?.is_some_and(|found| found.inode == inode) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Whether a staged name is one more name of a file that the run did not move yet, or that is back: a user who
     /// replaced, moved or removed that file since meant it so. A user's edit of which it is the last name is none.
     pub(super) fn is_extra_name(&self, staged: &[u8], post: &FileImage) -> Result<bool> {
@@ -166,12 +176,8 @@ impl<D: Disk> RollBack<'_, D> {
         if found.kind != Kind::File || found.inode != post.inode {
             return Ok(false);
         }
-        for name in [gone_name(self.intent.run, index), stage_name(self.intent.run, index)] {
-            if self.at_stage(&name)?.is_some_and(|source| source.inode == post.inode) {
-                return Ok(false);
-            }
-        }
-        Ok(found.links > 1 || self.holds(self.stage, staged, post)?)
+        let is_undisplaced = !self.is_displaced(index, post.inode)?;
+        Ok(is_undisplaced && (found.links > 1 || self.holds(self.stage, staged, post)?))
     }
 
     /// Gives a moved file back to the path to which the run moved it, where its old path does not get it: another program was
@@ -185,13 +191,8 @@ impl<D: Disk> RollBack<'_, D> {
         let destination = RollBack { entry, index, moved_to: None, ..*self };
         let staged = stage_name(self.intent.run, index);
         let is_it = |found: Option<Stat>| found.is_some_and(|found| found.inode == pre.inode);
-        // It was never moved, or is back, unless the run displaced it.
-        let names =
-            [gone_name(self.intent.run, self.index), stage_name(self.intent.run, self.index)];
-        let mut is_displaced = false;
-        for name in names {
-            is_displaced = is_displaced || is_it(self.at_stage(&name)?);
-        }
+        // The run never moved the file, or it is back, unless it is displaced.
+        let is_displaced = self.is_displaced(self.index, pre.inode)?;
         let is_placed = matches!(entry.pre, Image::Absent);
         let is_taken = is_placed && is_displaced && is_it(self.at_stage(&staged)?);
         if !is_taken {
