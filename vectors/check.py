@@ -389,7 +389,7 @@ is_result = fields(
         bundle=digest,
         digest=digest,
         tier=one_of("R0", "R1", "R2", "R3", "R4"),
-        gates=each(fields(gate=text, verdict=text, ground=text)),
+        gates=each(fields(gate=text, verdict=text, ground=lambda value: text(value) or isinstance(value, dict))),
     ),
     approval=optional(is_approval),
     lease=optional(text),
@@ -764,12 +764,43 @@ def within(limit, files, loc):
 
 
 VERDICTS = ("allow", "needs_approval", "deny")
+# Version of the rules.
+SEMANTICS = 7
+# Kinds of grounds that each gate has for each verdict.
+GROUNDS = {
+    "protected": {
+        "allow": ("not_protected", "excepted"),
+        "needs_approval": ("emoji_characters",),
+        "deny": ("protected", "shared_permissions", "hidden_characters", "new_state"),
+    },
+    "scope": {
+        "allow": ("in_scope", "restores"),
+        "deny": ("scope_denied", "scope_not_allowed", "scope_unknown"),
+    },
+    "budget": {"allow": ("budget",), "deny": ("budget",)},
+    "commands": {
+        "allow": ("no_command", "command_rule", "confined"),
+        "needs_approval": ("command_rule",),
+        "deny": ("command_rule", "no_command_rule", "too_many_commands"),
+    },
+    "credentials": {
+        "allow": ("no_credential", "allowed_credentials"),
+        "deny": ("credential", "unscanned"),
+    },
+    "tier": {"allow": ("tier",), "needs_approval": ("tier",)},
+    "access": {"allow": ("no_access_policies", "restores")},
+    "approval": {
+        "allow": ("no_approval_needed", "approved"),
+        "needs_approval": ("not_approved",),
+        "deny": ("approval_rejected",),
+    },
+}
 DECISIONS = {"allow": "allow", "ask": "needs_approval", "deny": "deny"}
 COMMANDS_MAX = 1000
 
 
 def decide(bundle, policy, rules):
-    """What the gates say, what comes of it, and the tier; their words are in the digest."""
+    """Verdicts of the gates, of all of them together, and the tier."""
     case = bundle["case"]
     effects = case["change"]
     files = [one for one in effects if one["effect"] not in DIRECTORIES]
@@ -940,12 +971,41 @@ def tier_of(case, policy, rules, files, paths, place, rules_of):
     return max([*found, case["declared"] or "R0"])
 
 
+def is_ground_of(one, case, tier):
+    """Whether the recorded ground of a gate can be one of its verdict, and names what is in the case."""
+    gate, verdict, ground = one["gate"], one["verdict"], one["ground"]
+    kind = ground["kind"] if isinstance(ground, dict) else None
+    if kind not in GROUNDS[gate].get(verdict, ()):
+        return False
+    files = [effect for effect in case["change"] if effect["effect"] not in DIRECTORIES]
+    paths = [path for effect in case["change"] for path in (effect["path"], effect["from"])]
+    if gate == "tier":
+        reason = ground["reason"]
+        return ground["tier"] == tier and ("path" not in reason or reason["path"] in paths)
+    if gate == "budget":
+        loc = sum(effect["added"] + effect["removed"] for effect in files)
+        return (ground["files"], ground["loc"]) == (len(files), loc)
+    if gate == "protected":
+        return "path" not in ground or ground["path"] in paths
+    if kind == "credential":
+        found = [(found["path"], found["finding"]["digest"]) for found in case["found"]]
+        return (ground["path"], ground["digest"]) in found
+    if kind in ("command_rule", "no_command_rule", "confined"):
+        argv = ground["command"]["argv"]
+        length = len(argv) + ground["command"].get("omitted", 0)
+        lines = case["confined"] if kind == "confined" else case["commands"] + case["confined"]
+        return any(line[:len(argv)] == argv and len(line) == length for line in lines)
+    if gate == "approval" and case["approved"] is not None:
+        return ground["plan"] == case["approved"]["approval"]["plan"]
+    return True
+
+
 def judge_decision(given, _):
     data, record, policy = given["bundle"].encode(), given["record"], given["policy"].encode()
     need(sha256(data).hex() == record["bundle"], "REPLAY_REF_HASH_MISMATCH")
     unsupported, mismatch = "REPLAY_ENGINE_UNSUPPORTED", "REPLAY_DECISION_MISMATCH"
     bundle = signed_json(data, unsupported)
-    need(record["semantics"] == bundle["semantics"] == 6, unsupported)
+    need(record["semantics"] == bundle["semantics"] == SEMANTICS, unsupported)
     names = {"format", "semantics", "policy", "case"}
     need(bundle["format"] == "actum.bundle/6" and set(bundle) == names, unsupported)
     need(canonical(bundle).encode() == data, unsupported)
@@ -955,8 +1015,10 @@ def judge_decision(given, _):
     said, verdict, tier = decide(bundle, policy, BUILT_IN)
     need([[one["gate"], one["verdict"]] for one in record["gates"]] == said, mismatch)
     need(record["tier"] == tier, mismatch)
-    decision = {"semantics": 6, "verdict": verdict, "tier": tier, "gates": record["gates"]}
-    bound = tagged("actum/decision/v6", sha256(data), canonical(decision).encode())
+    for one in record["gates"]:
+        need(is_ground_of(one, bundle["case"], tier), mismatch)
+    decision = {"semantics": SEMANTICS, "verdict": verdict, "tier": tier, "gates": record["gates"]}
+    bound = tagged(f"actum/decision/v{SEMANTICS}", sha256(data), canonical(decision).encode())
     need(bound.hex() == record["digest"], mismatch)
     return {"verdict": verdict, "tier": tier}
 

@@ -1,6 +1,8 @@
 //! What the policies say of a request, and which of them.
 
-/// How many grounds an answer tells.
+use actum_gate::ground::AccessGround;
+
+/// How many grounds an answer has.
 pub const GROUNDS_MAX: usize = 100;
 
 /// Whether something may be done.
@@ -23,20 +25,18 @@ pub enum Access {
 pub struct AccessAnswer {
     /// Whether it may be done.
     pub access: Access,
-    /// The policies that decided it, by their names and reasons; sorted, and at least one. No more
-    /// than [`GROUNDS_MAX`], and one that says how many more there are.
-    pub grounds: Vec<String>,
+    /// Policies that decided it, or why they could not: sorted, at least one, at most [`GROUNDS_MAX`].
+    pub grounds: Vec<AccessGround>,
+    /// Further grounds.
+    pub more: usize,
 }
 
 impl AccessAnswer {
-    pub(crate) fn new(access: Access, mut grounds: Vec<String>) -> Self {
+    pub(crate) fn new(access: Access, mut grounds: Vec<AccessGround>) -> Self {
         grounds.sort();
         grounds.dedup();
         let more = grounds.len().saturating_sub(GROUNDS_MAX);
         grounds.truncate(GROUNDS_MAX);
-        if more > 0 {
-            grounds.push(format!("and {more} more"));
-        }
-        Self { access, grounds }
+        Self { access, grounds, more }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use actum_core::RiskTier;
 use actum_core::path::PathError;
+use actum_gate::ground::AccessUnknownKind;
 use actum_gate::{AccessJudge, AccessSaid, AccessText, AccessUnknown, Bundle, Verdict, WorkKind};
 use actum_record::receipt::{EffectKind, PathEffect};
 
@@ -14,7 +15,7 @@ use crate::problem::AccessFileError;
 use crate::request::{AccessAction, AccessRequest, ChangeKind};
 
 /// How many policies one ground names.
-const TOLD_MAX: usize = 3;
+const NAMED_MAX: usize = 3;
 
 /// How many people can agree to a change: it goes with the first who does.
 const PEOPLE_MAX: u32 = 1;
@@ -60,32 +61,24 @@ impl AccessJudge for Cedar {
         tier: RiskTier,
     ) -> Result<AccessSaid, AccessUnknown> {
         let policies = self.read(policies);
-        let policies = policies.map_err(|error| AccessUnknown { message: error.to_string() })?;
+        let policies = policies.map_err(|error| AccessUnknown {
+            kind: AccessUnknownKind::Unreadable,
+            message: error.to_string(),
+        })?;
         let request = AccessRequest::of(bundle, tier).map_err(|error| AccessUnknown {
+            kind: AccessUnknownKind::PathTooLong,
             message: format!("a path cannot be seen from a root around the workspace: {error}"),
         })?;
-        let AccessAnswer { access, grounds } = policies.answer(&request);
-        let ground = told(&grounds);
-        let (verdict, ground) = match access {
-            Access::Allowed => (Verdict::Allow, ground),
-            Access::NeedsApproval { approvals: ..=PEOPLE_MAX } => (Verdict::NeedsApproval, ground),
-            Access::NeedsApproval { approvals } => (
-                Verdict::Deny,
-                format!("{approvals} people would have to agree, and only one can; {ground}"),
-            ),
-            Access::Denied => (Verdict::Deny, ground),
+        let AccessAnswer { access, mut grounds, more } = policies.answer(&request);
+        let more = more + grounds.len().saturating_sub(NAMED_MAX);
+        grounds.truncate(NAMED_MAX);
+        let (verdict, approvals) = match access {
+            Access::Allowed => (Verdict::Allow, None),
+            Access::NeedsApproval { approvals: ..=PEOPLE_MAX } => (Verdict::NeedsApproval, None),
+            Access::NeedsApproval { approvals } => (Verdict::Deny, Some(approvals)),
+            Access::Denied => (Verdict::Deny, None),
         };
-        Ok(AccessSaid { verdict, ground })
-    }
-}
-
-/// The first grounds, and how many more there are.
-fn told(grounds: &[String]) -> String {
-    let (first, more) = grounds.split_at(grounds.len().min(TOLD_MAX));
-    let first = first.join("; ");
-    match more.len() {
-        0 => first,
-        more => format!("{first}; and {more} more"),
+        Ok(AccessSaid { verdict, approvals, grounds, more })
     }
 }
 

@@ -1,18 +1,16 @@
 //! The answer, with three values out of evaluations that have two.
 
+use actum_gate::ground::{AccessGround, AccessPolicyName, EvaluationProblem, RequestProblem};
 use cedar_policy::{
     AuthorizationError, Decision, Effect, EvaluationError, PolicyId, PolicySet, Request,
 };
 
 use crate::answer::{Access, AccessAnswer};
 use crate::policies::AccessPolicies;
-use crate::request::{AccessRequest, Asked, RequestProblem};
+use crate::request::{AccessRequest, Asked};
 
 /// How many people may have to agree.
 const APPROVALS_MAX: u32 = 4;
-
-/// The ground of a denial that no policy gave.
-const NOTHING: &str = "no policy permits it";
 
 /// What policies say together: a `forbid` that holds wins, and without any there must be a `permit`.
 enum Said {
@@ -46,7 +44,7 @@ impl Said {
 enum Failed {
     Request(RequestProblem),
     /// Policies whose evaluation failed, and how.
-    Policies(Vec<String>),
+    Policies(Vec<AccessGround>),
 }
 
 impl From<RequestProblem> for Failed {
@@ -63,7 +61,7 @@ impl AccessPolicies {
     pub fn answer(&self, request: &AccessRequest) -> AccessAnswer {
         let grounds = match self.try_answer(request) {
             Ok(answer) => return answer,
-            Err(Failed::Request(problem)) => vec![problem.to_string()],
+            Err(Failed::Request(problem)) => vec![AccessGround::NotAsked { problem }],
             Err(Failed::Policies(grounds)) => grounds,
         };
         AccessAnswer::new(Access::Denied, grounds)
@@ -71,7 +69,7 @@ impl AccessPolicies {
 
     fn try_answer(&self, request: &AccessRequest) -> Result<AccessAnswer, Failed> {
         let Some(policies) = self.about(request.action) else {
-            return Ok(AccessAnswer::new(Access::Denied, vec![NOTHING.to_owned()]));
+            return Ok(AccessAnswer::new(Access::Denied, vec![AccessGround::NotPermitted]));
         };
         let asked = Asked::new(request, &self.types)?;
         let actual = asked.with_approvals(request.approvals, &self.types)?;
@@ -84,10 +82,10 @@ impl AccessPolicies {
         };
         let mut grounds = match settled.and(&varying) {
             Said::Permitted(by) => {
-                return Ok(AccessAnswer::new(Access::Allowed, self.told(&by, "")));
+                return Ok(AccessAnswer::new(Access::Allowed, self.grounds(&by, None)));
             }
-            Said::Forbidden(by) => self.told(&by, ""),
-            Said::Nothing => vec![NOTHING.to_owned()],
+            Said::Forbidden(by) => self.grounds(&by, None),
+            Said::Nothing => vec![AccessGround::NotPermitted],
         };
         // What is settled stays as it is, so only the others are asked again.
         let can_change = !matches!(settled, Said::Forbidden(_));
@@ -96,9 +94,7 @@ impl AccessPolicies {
             let more = asked.with_approvals(approvals, &self.types)?;
             let varying = self.evaluate(&policies.varying, &asked, &more);
             if let Said::Permitted(by) = settled.and(&varying.map_err(Failed::Policies)?) {
-                let people = if approvals == 1 { "person" } else { "people" };
-                let condition = format!("once {approvals} {people} agreed, ");
-                grounds.extend(self.told(&by, &condition));
+                grounds.extend(self.grounds(&by, Some(approvals)));
                 return Ok(AccessAnswer::new(Access::NeedsApproval { approvals }, grounds));
             }
         }
@@ -111,13 +107,16 @@ impl AccessPolicies {
         policies: &PolicySet,
         asked: &Asked,
         request: &Request,
-    ) -> Result<Said, Vec<String>> {
+    ) -> Result<Said, Vec<AccessGround>> {
         let response = self.authorizer.is_authorized(request, policies, &asked.entities);
         let failed = response.diagnostics().errors().map(|error| {
             let AuthorizationError::PolicyEvaluationError(error) = error;
-            format!("{} cannot be evaluated: {}", self.name(error.policy_id()), why(error.inner()))
+            AccessGround::NotEvaluated {
+                policy: self.name(error.policy_id()),
+                problem: problem(error.inner()),
+            }
         });
-        let failed: Vec<String> = failed.collect();
+        let failed: Vec<AccessGround> = failed.collect();
         if !failed.is_empty() {
             return Err(failed);
         }
@@ -129,37 +128,32 @@ impl AccessPolicies {
         })
     }
 
-    /// Each policy with what it does and why.
-    fn told(&self, policies: &[PolicyId], condition: &str) -> Vec<String> {
-        let told = policies.iter().map(|id| {
+    /// Grounds from these policies, which need so many approvals.
+    fn grounds(&self, policies: &[PolicyId], approvals: Option<u32>) -> Vec<AccessGround> {
+        let grounds = policies.iter().map(|id| {
             let named = self.named.get(id);
-            let does = match named.map(|named| named.effect) {
-                Some(Effect::Permit) => "permitted by",
-                Some(Effect::Forbid) | None => "forbidden by",
-            };
-            let reason = named.and_then(|named| named.reason.as_ref());
-            let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-            format!("{condition}{does} {}{reason}", self.name(id))
+            let (policy, reason) = (self.name(id), named.and_then(|named| named.reason.clone()));
+            match named.map(|named| named.effect) {
+                Some(Effect::Permit) => AccessGround::Permitted { approvals, policy, reason },
+                Some(Effect::Forbid) | None => AccessGround::Forbidden { policy, reason },
+            }
         });
-        told.collect()
+        grounds.collect()
     }
 
-    fn name(&self, id: &PolicyId) -> String {
-        self.named.get(id).map_or_else(|| id.to_string(), ToString::to_string)
+    fn name(&self, id: &PolicyId) -> AccessPolicyName {
+        let unnamed = || AccessPolicyName { id: Some(id.to_string()), position: None, file: None };
+        self.named.get(id).map_or_else(unnamed, AccessPolicyName::from)
     }
 }
 
-/// Why a policy cannot be evaluated, in words that no other version of Cedar changes.
-fn why(error: &EvaluationError) -> &'static str {
+/// Why a policy cannot be evaluated; no version of Cedar changes it by other words.
+fn problem(error: &EvaluationError) -> EvaluationProblem {
     match error {
-        EvaluationError::IntegerOverflow(_) => "a number in it becomes too large",
-        EvaluationError::EntityDoesNotExist(_) => {
-            "it speaks of an attribute of somebody else, or of another workspace"
-        }
-        EvaluationError::FailedExtensionFunctionExecution(_) => {
-            "a function in it is given what it does not take"
-        }
-        EvaluationError::RecursionLimit(_) => "it is too deep",
+        EvaluationError::IntegerOverflow(_) => EvaluationProblem::Overflow,
+        EvaluationError::EntityDoesNotExist(_) => EvaluationProblem::OtherEntity,
+        EvaluationError::FailedExtensionFunctionExecution(_) => EvaluationProblem::Function,
+        EvaluationError::RecursionLimit(_) => EvaluationProblem::TooDeep,
         // What was validated has no other errors.
         EvaluationError::EntityAttrDoesNotExist(_)
         | EvaluationError::RecordAttrDoesNotExist(_)
@@ -167,6 +161,6 @@ fn why(error: &EvaluationError) -> &'static str {
         | EvaluationError::TypeError(_)
         | EvaluationError::WrongNumArguments(_)
         | EvaluationError::UnlinkedSlot(_)
-        | EvaluationError::NonValue(_) => "a value in it is not of its kind",
+        | EvaluationError::NonValue(_) => EvaluationProblem::Type,
     }
 }

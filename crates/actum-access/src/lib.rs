@@ -26,4 +26,4 @@ pub use cedar::Cedar;
 pub use depth::{POLICY_NESTING_MAX, POLICY_OPERATORS_MAX};
 pub use policies::{ANNOTATION_BYTES_MAX, AccessPolicies, POLICIES_MAX, POLICY_BYTES_MAX};
 pub use problem::{AccessError, AccessFileError, PolicyProblem, Problems};
-pub use request::{AccessAction, AccessRequest, ChangeKind, REQUEST_PATHS_MAX, RequestProblem};
+pub use request::{AccessAction, AccessRequest, ChangeKind, REQUEST_PATHS_MAX};

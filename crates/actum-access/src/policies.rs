@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use actum_gate::AccessText;
+use actum_gate::ground::AccessPolicyName;
 
 use cedar_policy::{
     ActionConstraint, Authorizer, Effect, Policy, PolicyId, PolicySet, ValidationMode, Validator,
@@ -62,14 +63,16 @@ pub(crate) struct Named {
     pub(crate) effect: Effect,
 }
 
+impl From<&Named> for AccessPolicyName {
+    fn from(Named { file, position, id, .. }: &Named) -> Self {
+        let position = position.filter(|_| id.is_none());
+        Self { position, id: id.clone(), file: file.as_ref().map(|file| file.to_string()) }
+    }
+}
+
 impl fmt::Display for Named {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.id, self.position) {
-            (Some(id), _) => write!(f, "`{id}`")?,
-            (None, Some(position)) => write!(f, "policy {position}")?,
-            (None, None) => f.write_str("a policy of actum")?,
-        }
-        self.file.as_ref().map_or(Ok(()), |file| write!(f, " of `{file}`"))
+        AccessPolicyName::from(self).fmt(f)
     }
 }
 

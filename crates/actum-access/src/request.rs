@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use actum_core::RelPath;
+use actum_gate::ground::{Counted, RequestProblem};
 use cedar_policy::{Context, Entities, Entity, EntityId, EntityUid, Request, RestrictedExpression};
 
 use crate::names::Types;
@@ -82,47 +83,6 @@ pub enum ChangeKind {
     Undo,
 }
 
-/// Why a request cannot be told to the policies; it is denied then.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RequestProblem {
-    /// There is no such tier.
-    #[error("the policies cannot be asked: there is no risk tier {tier}")]
-    Tier {
-        /// The tier.
-        tier: u8,
-    },
-    /// More than [`REQUEST_PATHS_MAX`].
-    #[error(
-        "the policies cannot be asked about more than {REQUEST_PATHS_MAX} paths, and here are {count}"
-    )]
-    Paths {
-        /// How many.
-        count: usize,
-    },
-    /// More than a policy can count to.
-    #[error("the policies cannot be asked: {count} {what} are more than a policy can count to")]
-    Count {
-        /// Of what.
-        what: &'static str,
-        /// How many.
-        count: u64,
-    },
-    /// What is told does not agree with the schema, which would be a defect of actum.
-    #[error(
-        "the policies cannot be asked: what is told of the change does not agree with their schema"
-    )]
-    Schema {
-        /// What Cedar says.
-        message: String,
-    },
-}
-
-impl RequestProblem {
-    fn of(error: impl std::fmt::Display) -> Self {
-        Self::Schema { message: error.to_string() }
-    }
-}
-
 /// A request as Cedar takes it, but for the approvals.
 pub(crate) struct Asked {
     principal: EntityUid,
@@ -136,10 +96,10 @@ impl Asked {
     pub(crate) fn new(request: &AccessRequest, types: &Types) -> Result<Self, RequestProblem> {
         let AccessRequest { tier, files, lines, deletes, paths, .. } = request;
         if *tier > TIER_MAX {
-            return Err(RequestProblem::Tier { tier: *tier });
+            return Err(RequestProblem::Tier(*tier));
         }
         if paths.len() > REQUEST_PATHS_MAX {
-            return Err(RequestProblem::Paths { count: paths.len() });
+            return Err(RequestProblem::Paths { count: paths.len(), max: REQUEST_PATHS_MAX });
         }
         let (principal, user) = user(request, types)?;
         let (resource, workspaces) = workspaces(request, types)?;
@@ -152,9 +112,9 @@ impl Asked {
         let context = [
             ("tier", RestrictedExpression::new_long(i64::from(*tier))),
             ("door", string(&request.door)),
-            ("files", count("files", *files)?),
-            ("lines", count("lines", *lines)?),
-            ("deletes", count("deletes", *deletes)?),
+            ("files", count(Counted::Files, *files)?),
+            ("lines", count(Counted::Lines, *lines)?),
+            ("deletes", count(Counted::Deletes, *deletes)?),
             ("paths", set(paths.iter().map(RelPath::as_bytes))),
             ("directories", set(directories(paths))),
             ("undo", RestrictedExpression::new_bool(undo)),
@@ -163,7 +123,7 @@ impl Asked {
             principal,
             action: types.action(request.action),
             resource,
-            entities: entities.map_err(RequestProblem::of)?,
+            entities: entities.map_err(undescribed)?,
             context: context.map(|(name, value)| (name.to_owned(), value)).into(),
         })
     }
@@ -176,11 +136,10 @@ impl Asked {
     ) -> Result<Request, RequestProblem> {
         let approvals = RestrictedExpression::new_long(i64::from(approvals));
         let context = self.context.iter().cloned().chain([("approvals".to_owned(), approvals)]);
-        let context = Context::from_pairs(context).map_err(RequestProblem::of)?;
+        let context = Context::from_pairs(context).map_err(undescribed)?;
         let (principal, action, resource) =
             (self.principal.clone(), self.action.clone(), self.resource.clone());
-        Request::new(principal, action, resource, context, Some(&types.schema))
-            .map_err(RequestProblem::of)
+        Request::new(principal, action, resource, context, Some(&types.schema)).map_err(undescribed)
     }
 }
 
@@ -202,7 +161,7 @@ fn workspaces(
     };
     let new = |root: &String, around: HashSet<EntityUid>| {
         let attributes = HashMap::from([("tenant".to_owned(), string(&request.tenant))]);
-        Entity::new(id(root), attributes, around).map_err(RequestProblem::of)
+        Entity::new(id(root), attributes, around).map_err(undescribed)
     };
     let around = request.enclosing.iter().filter(|root| **root != request.workspace);
     let ids: HashSet<EntityUid> = around.clone().map(id).collect();
@@ -215,14 +174,14 @@ fn entity(
     id: EntityUid,
     attributes: HashMap<String, RestrictedExpression>,
 ) -> Result<Entity, RequestProblem> {
-    Entity::new(id, attributes, HashSet::new()).map_err(RequestProblem::of)
+    Entity::new(id, attributes, HashSet::new()).map_err(undescribed)
 }
 
 fn string(text: &str) -> RestrictedExpression {
     RestrictedExpression::new_string(text.to_owned())
 }
 
-fn count(what: &'static str, count: u64) -> Result<RestrictedExpression, RequestProblem> {
+fn count(what: Counted, count: u64) -> Result<RestrictedExpression, RequestProblem> {
     let number = i64::try_from(count).map_err(|_| RequestProblem::Count { what, count })?;
     Ok(RestrictedExpression::new_long(number))
 }
@@ -254,4 +213,9 @@ fn path_text(path: &[u8]) -> String {
             "/hex/".chars().chain(digits).collect()
         }
     }
+}
+
+/// A request that Cedar does not take: it does not match the schema, which would be a defect of actum.
+fn undescribed<E>(_: E) -> RequestProblem {
+    RequestProblem::Schema
 }

@@ -12,12 +12,12 @@ use actum_core::path::Quoted;
 use actum_core::place::Place;
 use actum_core::{BudgetStatus, RiskTier, RunId, Status, Timestamp};
 use actum_edit::format::{INPUT_BYTES_MAX, ParseError};
-use actum_record::receipt::GateRecord;
 use actum_sandbox::NoProgram;
 use actum_workspace::{Error, ErrorKind, PathConflict, State};
 use serde::{Serialize, Serializer};
 
 use crate::exit::Exit;
+use crate::gate_view::{GateView, views};
 use crate::hint;
 use crate::ledger_failure::LedgerFailure;
 use crate::output::Document;
@@ -420,12 +420,12 @@ impl Failure {
         Some(conflicts.iter().map(one).collect())
     }
 
-    fn gates(&self) -> &[GateRecord] {
-        let Self::Engine { source } = self.bare() else { return &[] };
+    fn gates(&self) -> Vec<GateView> {
+        let Self::Engine { source } = self.bare() else { return Vec::new() };
         if let actum::Error::Denied { gates } | actum::Error::Queued { gates, .. } = &**source {
-            gates
+            views(gates)
         } else {
-            &[]
+            Vec::new()
         }
     }
 
@@ -508,7 +508,7 @@ impl BudgetFacts {
 }
 
 #[derive(Serialize)]
-struct Facts<'f> {
+struct Facts {
     status: Status,
     reason: Reason,
     message: String,
@@ -528,8 +528,8 @@ struct Facts<'f> {
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     queued: Option<QueuedFacts>,
     /// What the gates said that refuse the change.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    gates: &'f [GateRecord],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    gates: Vec<GateView>,
     /// What else of the change is refused.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     also: Vec<Refusal>,

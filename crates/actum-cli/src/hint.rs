@@ -18,8 +18,8 @@ use actum_edit::HunkError;
 use actum_edit::change_set::ChangeSetError;
 use actum_edit::format::git_diff::DiffProblem;
 use actum_edit::format::{DocumentProblem, Problem};
+use actum_gate::{GateDecision, Ground};
 use actum_ledger::{KeyError, LedgerError, Refusal};
-use actum_record::receipt::GateRecord;
 use actum_sandbox::{NoProgram, SandboxPolicy, SpawnError};
 use actum_workspace::{Attempt, Difference, ErrorKind, NotAFile};
 
@@ -233,8 +233,8 @@ fn of_program(name: &str) -> String {
 }
 
 /// What the reader can do where a gate refuses.
-fn of_gate(GateRecord { gate, ground, .. }: &GateRecord) -> String {
-    match gate.as_str() {
+fn of_gate(GateDecision { gate, ground, .. }: &GateDecision) -> String {
+    match *gate {
         "credentials" => format!(
             "take it out, and let what needs it read it from where secrets are kept; where everybody may know it, \
              add the digest that is named to `allow` under `[credentials]` in {}, after `version = 1`",
@@ -245,7 +245,7 @@ fn of_gate(GateRecord { gate, ground, .. }: &GateRecord) -> String {
              this path, and how"
                 .to_owned()
         }
-        "scope" if ground.contains(" is denied by the rule ") => {
+        "scope" if matches!(ground.first, Ground::ScopeDenied { .. }) => {
             "the rule denies it on purpose; `actum policy check` shows what is in force, and where it is \
              from"
                 .to_owned()

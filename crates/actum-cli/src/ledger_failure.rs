@@ -214,7 +214,7 @@ mod tests {
         for file in ["bundle", "checkpoint", "envelope", "lib", "merkle", "receipt", "rotation"]
             .iter()
             .map(|name| format!("{sources}/{name}.rs"))
-            .chain([format!("{sources}/decision/replay.rs")])
+            .chain([format!("{sources}/decide/replay.rs")])
         {
             let text = std::fs::read_to_string(file).unwrap();
             for name in text.split("=> \"").skip(1).filter_map(|rest| rest.split('"').next()) {

@@ -10,6 +10,7 @@ mod command_line;
 mod diff_text;
 mod exit;
 mod failure;
+mod gate_view;
 mod guard;
 mod hint;
 mod home;

@@ -321,8 +321,8 @@ fn check_rules(root: &Path, path: &Path, effect: EffectKind) -> Result<(), Failu
         return Ok(());
     }
     let mut gates = decision.gates.into_iter();
-    let ground = gates.find(|gate| gate.verdict == decision.verdict.as_str());
-    let ground = ground.map(|gate| gate.ground).unwrap_or_default();
+    let ground = gates.find(|gate| gate.verdict == decision.verdict);
+    let ground = ground.map(|gate| gate.ground.to_string()).unwrap_or_default();
     Err(refused(path, OutputRefused::NotAllowed { root: root.to_owned(), ground }))
 }
 

@@ -9,9 +9,10 @@ use actum_ledger::{LedgerError, Log};
 use actum_record::command::{CommandRecord, CommandsRun, SandboxRecord};
 use actum_record::keyring::Keyring;
 use actum_record::ledger::{Actor, Approval, RequestKey};
-use actum_record::receipt::GateRecord;
 use actum_record::signer::KeyId;
 use serde::Serialize;
+
+use crate::gate_view::{GateView, views};
 
 /// What the ledger knows of a run.
 #[derive(Debug, Clone, Serialize)]
@@ -26,8 +27,8 @@ pub(crate) struct Record {
     /// Who agreed to it, where that was needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) approval: Option<Approval>,
-    /// What the gates said.
-    pub(crate) gates: Vec<GateRecord>,
+    /// Decisions of the gates.
+    pub(crate) gates: Vec<GateView>,
     /// What was run for it.
     #[serde(skip_serializing_if = "CommandsRun::is_empty")]
     pub(crate) commands: CommandsRun,
@@ -35,18 +36,6 @@ pub(crate) struct Record {
     pub(crate) intent: u64,
     /// The receipt; none while how it ended is not recorded.
     pub(crate) receipt: Option<SignedBy>,
-}
-
-/// What one gate said, on a line.
-pub(crate) struct GateLine<'g>(pub(crate) &'g GateRecord);
-
-impl std::fmt::Display for GateLine<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let GateRecord { gate, verdict, ground } = self.0;
-        // What a ground takes over from outside is escaped in it already, but who wrote it is not known.
-        let [gate, verdict, ground] = [gate, verdict, ground].map(|text| Harmless(text.as_bytes()));
-        write!(f, "{gate}: {}, {ground}", verdict.to_string().replace('_', " "))
-    }
 }
 
 /// Tells what was run for a run, with words before it of so many characters.
@@ -111,7 +100,7 @@ impl Record {
             request: intent.request,
             attempt: intent.attempt,
             approval: intent.approval,
-            gates: intent.decision.gates,
+            gates: views(&intent.decision.gates),
             commands: intent.commands,
             intent: started,
             receipt: receipt.map(|(receipt, key)| SignedBy { index: receipt.index, key }),

@@ -7,15 +7,14 @@ use actum::{
 };
 use actum_core::path::{Harmless, Quoted};
 use actum_core::{Digest, RiskTier, RunId, Status};
-use actum_gate::Verdict;
 use actum_record::ledger::{Approval, TenantId};
-use actum_record::receipt::GateRecord;
 use actum_workspace::{LinuxDisk, Recovery, Transaction, Workspace};
 use serde::Serialize;
 
 use crate::change_list::ChangeList;
 use crate::diff_text::Audience;
 use crate::failure::Failure;
+use crate::gate_view::why_approval;
 use crate::output::{Document, Screen};
 use crate::records;
 use crate::recovery_note::RecoveryNote;
@@ -96,12 +95,6 @@ pub(crate) struct RunEnd {
     recovery: Option<RecoveryNote>,
 }
 
-/// Ground of the first gate that needs approval.
-fn held(gates: &[GateRecord]) -> Option<String> {
-    let asks = |gate: &&GateRecord| gate.verdict == Verdict::NeedsApproval.as_str();
-    gates.iter().find(asks).map(|gate| gate.ground.clone())
-}
-
 /// Where a receipt is.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct ReceiptRef {
@@ -142,7 +135,7 @@ impl RunEnd {
             return Ok(Self { dry_run: true, ..end });
         }
         let decision = preview.judge(request, in_force, tenant, records::now())?;
-        let (tier, needs_approval) = (Some(decision.tier), held(&decision.gates));
+        let (tier, needs_approval) = (Some(decision.tier), why_approval(&decision.gates));
         Ok(Self { dry_run: true, tier, needs_approval, ..end })
     }
 

@@ -8,6 +8,7 @@ use actum_core::RiskTier;
 use serde::{Deserialize, Serialize};
 
 use crate::decision::{Bundle, Verdict};
+use crate::ground::{AccessGround, AccessUnknownKind};
 
 /// One file of access policies, as it was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,31 +20,35 @@ pub struct AccessText {
     pub text: String,
 }
 
-/// What access policies say of a change, and which of them.
+/// Answer of access policies to a change, and which of them gave it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessSaid {
-    /// Whether it may be made.
+    /// Whether the change may be made.
     pub verdict: Verdict,
-    /// The policies that decided it, and why they are there.
-    pub ground: String,
+    /// Approvals that a permit needs, where one person's is not enough.
+    pub approvals: Option<u32>,
+    /// First grounds: policies that decided, or why they could not.
+    pub grounds: Vec<AccessGround>,
+    /// Further grounds.
+    pub more: usize,
 }
 
-/// Why nobody can tell here what access policies say. It is no answer of theirs.
+/// Why access policies cannot be asked here. It is no answer of theirs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct AccessUnknown {
-    /// What is not known.
+    /// What a decision records.
+    pub kind: AccessUnknownKind,
+    /// The same in words.
     pub message: String,
 }
 
-/// Who can tell what access policies say. The words of the ground are part of a decision, so they depend
-/// on the arguments alone.
+/// Judge of access policies. The answer is part of a decision, so it depends on the arguments alone.
 pub trait AccessJudge {
-    /// What these policies say of the change in `bundle`, which is of this tier, where nobody has
-    /// agreed to it.
+    /// Judges the change in `bundle`, which is of this tier, by these policies, as if nobody had approved it.
     ///
     /// # Errors
-    /// [`AccessUnknown`] where these policies cannot be read here.
+    /// [`AccessUnknown`] where these policies cannot be asked here.
     fn judge(
         &self,
         policies: &[AccessText],
@@ -65,6 +70,6 @@ impl AccessJudge for NoAccess {
         _: RiskTier,
     ) -> Result<AccessSaid, AccessUnknown> {
         let message = "this program does not know Cedar, in which access policies are written";
-        Err(AccessUnknown { message: message.to_owned() })
+        Err(AccessUnknown { kind: AccessUnknownKind::NoCedar, message: message.to_owned() })
     }
 }

@@ -5,7 +5,7 @@
 //! that allows compares the program as it is written; one that asks or denies also means it under
 //! another path or case.
 
-mod line;
+mod excerpt;
 mod loaded;
 mod narrowed;
 mod rule;
@@ -16,11 +16,13 @@ use std::cmp::Reverse;
 use actum_core::path::Cut;
 use serde::{Deserialize, Serialize};
 
-use crate::decision::Verdict;
+use crate::source::Source;
+use crate::verdict::Verdict;
 
-pub use line::{
+pub use crate::command_line::{
     ARGUMENT_BYTES_MAX, COMMAND_ARGUMENTS_MAX, COMMAND_BYTES_MAX, CommandLine, CommandLineError,
 };
+pub use excerpt::{CommandExcerpt, Nearest, Parting, RuleExcerpt};
 pub(crate) use loaded::LoadedRule;
 pub use narrowed::NarrowedRules;
 pub use rule::{CommandRule, Extent, RuleArgument, RuleDecision};
@@ -56,10 +58,12 @@ pub struct CommandRules(
 pub struct CommandJudgement {
     /// The strictest of what the rules say.
     pub verdict: Verdict,
-    /// The rule that says so or, where none speaks of the command, what would allow it.
-    pub ground: String,
-    /// The same rule; `None` where none speaks of the command.
+    /// Rule that decided; `None` where none matches the command.
     pub rule: Option<CommandRule>,
+    /// Policy that has the rule.
+    pub policy: Option<Source>,
+    /// Rule that comes nearest where none matches.
+    pub nearest: Option<Nearest>,
 }
 
 /// Why rules about commands cannot be used.
@@ -230,16 +234,21 @@ impl CommandRules {
         NarrowedRules::of([self]).narrowed_by(narrowing)
     }
 
-    /// Rules that allow nothing of what they show: others of these rules ask about each of their
-    /// examples, or deny it. Nobody can have meant that.
-    pub fn idle(&self) -> impl Iterator<Item = (&CommandRule, CommandJudgement)> {
+    /// Rules that allow nothing of what they show, with the first example and its judgement: others of these rules ask
+    /// about each example, or deny it. Nobody can have meant that.
+    pub fn idle(&self) -> impl Iterator<Item = (&CommandRule, CommandLine, CommandJudgement)> {
         let allowing = self.rules().filter(|rule| rule.decision == RuleDecision::Allow);
         allowing.filter_map(|rule| {
-            let judged = |example: &String| Some(self.judge(&CommandLine::parse(example).ok()?));
+            let judged = |example: &String| {
+                let line = CommandLine::parse(example).ok()?;
+                let judgement = self.judge(&line);
+                Some((line, judgement))
+            };
             let mut judged = rule.matches.iter().filter_map(judged);
-            let first = judged.next()?;
+            let (line, first) = judged.next()?;
             let is_held_back = |it: &CommandJudgement| it.verdict > Verdict::Allow;
-            (is_held_back(&first) && judged.all(|it| is_held_back(&it))).then_some((rule, first))
+            let is_idle = is_held_back(&first) && judged.all(|(_, it)| is_held_back(&it));
+            is_idle.then_some((rule, line, first))
         })
     }
 }
@@ -268,14 +277,8 @@ impl CommandJudgement {
 
 impl CommandRule {
     fn judgement(&self) -> CommandJudgement {
-        let says = match self.decision {
-            RuleDecision::Allow => "allows it",
-            RuleDecision::Ask => "asks for a person's agreement",
-            RuleDecision::Deny => "denies it",
-        };
-        let reason = self.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        let ground = format!("the rule `{self}` {says}{reason}");
-        CommandJudgement { verdict: self.decision.verdict(), ground, rule: Some(self.clone()) }
+        let (verdict, rule) = (self.decision.verdict(), Some(self.clone()));
+        CommandJudgement { verdict, rule, policy: None, nearest: None }
     }
 }
 

@@ -8,20 +8,34 @@ mod credentials;
 mod output;
 mod protected;
 pub(crate) mod scope;
-mod spelling;
 pub(crate) mod tier;
 
 use crate::decision::{Bundle, PROTECTED, Verdict};
+use crate::ground::{Ground, Grounds};
 use crate::policy::Policy;
 
 pub use output::{OutputContent, refuses_output, refuses_result, refuses_root};
-pub(crate) use protected::groups_covering;
-pub(crate) use spelling::{Above, Guard, GuardKind, Spellings};
 
-/// What one gate says, and why.
+/// Verdict of one gate, and its ground.
 pub(crate) struct Said {
     pub(crate) verdict: Verdict,
-    pub(crate) ground: String,
+    pub(crate) ground: Grounds,
+}
+
+impl Said {
+    fn allow(ground: Ground) -> Self {
+        Self { verdict: Verdict::Allow, ground: ground.into() }
+    }
+
+    fn deny(ground: Ground) -> Self {
+        Self { verdict: Verdict::Deny, ground: ground.into() }
+    }
+
+    /// Sets how many more grounds there are like the first.
+    fn with_more(mut self, more: usize) -> Self {
+        self.ground.more = more;
+        self
+    }
 }
 
 /// A gate.
@@ -35,11 +49,3 @@ pub(crate) const GATES: [(&str, Gate); 5] = [
     ("commands", commands::judge),
     ("credentials", credentials::judge),
 ];
-
-/// A ground, and how many more there are like it.
-fn with_more(first: String, more: usize) -> String {
-    match more {
-        0 => first,
-        more => format!("{first}; so it is with {more} more"),
-    }
-}

@@ -9,20 +9,27 @@ pub mod bundle;
 pub mod catalog;
 pub mod checkpoint;
 pub mod command;
+mod command_line;
 pub mod credential;
+mod decide;
 pub mod decision;
 pub mod document;
 pub mod envelope;
 mod fold;
 mod forgotten;
 mod gate;
+pub mod ground;
 pub mod merkle;
 pub mod policy;
 pub mod receipt;
 pub mod rotation;
+mod sentence;
 pub mod signature;
+mod source;
+mod spelling;
 mod trigger;
 mod unread;
+mod verdict;
 
 pub use access::{AccessJudge, AccessSaid, AccessText, AccessUnknown, NoAccess};
 pub use answer::{AnswerProblem, VerifiedAnswer, verify_answer};
@@ -32,20 +39,21 @@ pub use checkpoint::{CheckpointProblem, VerifiedCheckpoint, verify_checkpoint};
 pub use command::{
     CommandJudgement, CommandLine, CommandLineError, CommandRule, CommandRules, suggest,
 };
-pub use decision::{
-    Approved, Bundle, Case, DECISION_SEMANTICS, Decision, ReplayProblem, Verdict, WorkKind, decide,
-    replay,
-};
+pub use decide::{ReplayProblem, decide, replay};
+pub use decision::{Approved, Bundle, Case, DECISION_SEMANTICS, Decision, GateDecision, WorkKind};
 pub use document::{DocumentError, DocumentProblem};
 pub use forgotten::{ForgottenProblem, verify_forgotten};
 pub use gate::{OutputContent, refuses_output, refuses_result, refuses_root};
+pub use ground::{Ground, Grounds};
 pub use merkle::{ProofError, check_consistency, check_inclusion};
 pub use policy::{Policy, PolicyFile, PolicyFileError, Profile};
 pub use receipt::{ReceiptProblem, SignedIntent, VerifiedReceipt, signed_intent, verify_receipt};
 pub use rotation::{RotationProblem, VerifiedRotation, verify_rotation};
+pub use sentence::sentence;
 pub use signature::{SignatureError, verify};
 pub use trigger::{GIT_HOOKS, Trigger};
 pub use unread::{Unread, unread};
+pub use verdict::Verdict;
 
 use actum_record::keyring::KeyProblem;
 

@@ -30,7 +30,9 @@ use serde_json::Value;
 use crate::access::AccessText;
 use crate::decision::Bundle;
 use crate::document::{self, DocumentError};
-use crate::gate::{Above, Guard, GuardKind};
+use crate::spelling::{Above, Guard, GuardKind};
+
+pub use crate::source::Source;
 
 pub use command::LayerCommands;
 pub use exception::NoException;
@@ -38,6 +40,7 @@ pub use expectation::{ExpectedCase, PolicyTest, PolicyTestError, expected_word};
 pub use file::{POLICY_BYTES_MAX, PolicyFile, PolicyFileError};
 pub use mistake::{Mistake, MistakeProblem};
 pub use plugins::PluginAllowance;
+pub(crate) use profile::groups_covering;
 pub use profile::{Exceptions, PROTECTED_GROUPS, Profile, ProtectedGroup};
 pub use sandbox::SandboxAllowance;
 pub use suggest::Addition;
@@ -59,20 +62,6 @@ pub struct Policy {
     credentials: BTreeSet<Digest>,
     /// Files of access policies, by name; nothing where there are none.
     access: Option<Vec<AccessText>>,
-}
-
-/// Where a layer is from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Source {
-    /// The file of the machine's administrator, which only tightens.
-    System,
-    /// The operator's own file.
-    Operator,
-    /// The file in the workspace.
-    Workspace,
-    /// A file in a directory that the workspace lies in.
-    Enclosing,
 }
 
 /// What one file says.
@@ -115,18 +104,6 @@ pub enum Ignored {
     Credentials(usize),
     /// Rules that allow commands.
     Commands(usize),
-}
-
-impl Source {
-    /// The policy, in words.
-    pub fn policy(self) -> &'static str {
-        match self {
-            Self::Operator => "the operator's policy",
-            Self::Workspace => "this workspace's policy",
-            Self::System => "the policy of this machine",
-            Self::Enclosing => "the policy of an enclosing directory",
-        }
-    }
 }
 
 impl Layer {

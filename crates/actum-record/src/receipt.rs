@@ -204,7 +204,7 @@ pub struct DecisionRecord {
     pub gates: Vec<GateRecord>,
 }
 
-/// What one gate said.
+/// Decision of one gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateRecord {
     /// Its name.
@@ -212,8 +212,14 @@ pub struct GateRecord {
     /// `allow`, `needs_approval` or `deny`.
     pub verdict: String,
     /// Why.
-    pub ground: String,
+    pub ground: RecordedGround,
 }
+
+/// Ground of a gate: an object whose fields [`DecisionRecord::semantics`] defines, and a sentence in versions before 7.
+/// `actum_gate` reads it and words it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RecordedGround(pub serde_json::Value);
 
 /// How to take a run back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

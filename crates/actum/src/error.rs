@@ -8,11 +8,10 @@ use actum_core::canonical::CanonicalError;
 use actum_core::path::{Harmless, InBackticks, Quoted};
 use actum_core::path_name::PathName;
 use actum_core::{RiskTier, RunId, Status, Timestamp};
-use actum_gate::{CommandLine, ForgottenProblem};
+use actum_gate::{CommandLine, ForgottenProblem, GateDecision};
 use actum_ledger::{HomeError, KeyError, LedgerError};
 use actum_record::command::CommandRecord;
 use actum_record::ledger::{Actor, RequestKey, Retention};
-use actum_record::receipt::GateRecord;
 use actum_record::signer::SignError;
 use actum_workspace::State;
 
@@ -204,7 +203,7 @@ pub enum Error {
     #[error("{}; nothing was changed", of_gates(.gates))]
     Denied {
         /// What each of them said, in their order.
-        gates: Vec<GateRecord>,
+        gates: Vec<GateDecision>,
     },
     /// A person has to agree: it waits in the queue.
     #[error(
@@ -217,7 +216,7 @@ pub enum Error {
         /// Its risk tier.
         tier: RiskTier,
         /// The gates that ask for a person.
-        gates: Vec<GateRecord>,
+        gates: Vec<GateDecision>,
         /// Until when it waits.
         expires: Timestamp,
         /// Whether exactly this waited before, so that nothing new was queued.
@@ -349,16 +348,16 @@ fn ended(status: Status, run: Option<RunId>) -> String {
 }
 
 /// What the gates said that refuse a change.
-fn of_gates(gates: &[GateRecord]) -> String {
-    let told = gates.iter().map(|GateRecord { gate, ground, .. }| {
-        format!("the gate `{gate}`: {}", Harmless(ground.as_bytes()))
+fn of_gates(gates: &[GateDecision]) -> String {
+    let told = gates.iter().map(|GateDecision { gate, ground, .. }| {
+        format!("the gate `{gate}`: {}", Harmless(ground.to_string().as_bytes()))
     });
     format!("the change is refused by {}", told.collect::<Vec<_>>().join("; and by "))
 }
 
 /// Why a person has to agree.
-fn grounds(gates: &[GateRecord]) -> String {
-    let told = gates.iter().map(|gate| Harmless(gate.ground.as_bytes()).to_string());
+fn grounds(gates: &[GateDecision]) -> String {
+    let told = gates.iter().map(|gate| Harmless(gate.ground.to_string().as_bytes()).to_string());
     told.collect::<Vec<_>>().join("; ")
 }
 

@@ -14,7 +14,7 @@ use actum_core::canonical::{CanonicalError, plainly};
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RunId, Timestamp};
 use actum_gate::answer::AnswerProblem;
-use actum_gate::decision::{APPROVAL, Bundle};
+use actum_gate::decision::{APPROVAL, Bundle, GateDecision};
 use actum_gate::{Approved, VerifiedAnswer, verify_answer};
 use actum_ledger::{LedgerError, LedgerHome, Log, PlanRow};
 use actum_record::keyring::Keyring;
@@ -285,7 +285,7 @@ impl QueuedPlan {
         let JudgedPlan { bound, actor: asked, decision, .. } = &self.queued.plan;
         // What one agent may do after a look is not what another may.
         let is_bound = *bound == judged.bundle.bound()? && asked == actor;
-        Ok(is_bound && is_said_alike(&decision.gates, judged))
+        Ok(is_bound && is_decided_alike(&decision.gates, judged)?)
     }
 
     /// What is other than when it was queued, where `was` was judged then; nothing where [`Request::plan`] may be
@@ -356,10 +356,11 @@ impl QueuedPlan {
     }
 }
 
-/// Whether the gates say the same as when a person looked, each word of it; that of approval aside.
-fn is_said_alike(then: &[GateRecord], judged: &Judgement) -> bool {
-    let is_asked = |gate: &&GateRecord| gate.gate != APPROVAL;
-    then.iter().filter(is_asked).eq(judged.decision.gates.iter().filter(is_asked))
+/// Whether the gates decide as when the plan was queued, for the same grounds; the gate `approval` aside.
+fn is_decided_alike(then: &[GateRecord], judged: &Judgement) -> Result<bool, CanonicalError> {
+    let now = judged.decision.gates.iter().filter(|gate| gate.gate != APPROVAL);
+    let now: Vec<_> = now.map(GateDecision::record).collect::<Result<_, _>>()?;
+    Ok(then.iter().filter(|gate| gate.gate != APPROVAL).eq(&now))
 }
 
 /// The last plan of a workspace that `plan`, which is about these files, comes in the place of: one that was not

@@ -2,10 +2,11 @@
 
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RelPath};
+use actum_gate::GateDecision;
 use actum_gate::credential::{FileBefore, scan_file};
 use actum_gate::decision::{Found, TriggerFound};
 use actum_gate::{Bundle, Case, NoAccess, Policy, Trigger, Verdict, decide};
-use actum_record::receipt::{EffectKind, GateRecord, PathEffect};
+use actum_record::receipt::{EffectKind, PathEffect};
 
 use super::Failure;
 use super::change::{Change, Kind};
@@ -36,7 +37,7 @@ impl Judged {
         let decision = decide(&bundle, &policy, &NoAccess);
         // What the gate of approval adds is what the verdict says.
         let is_held =
-            |gate: &&GateRecord| gate.verdict != Verdict::Allow.as_str() && gate.gate != "approval";
+            |gate: &&GateDecision| gate.verdict != Verdict::Allow && gate.gate != "approval";
         let grounds = decision.gates.iter().filter(is_held);
         let grounds = grounds.map(|gate| format!("{}: {}", gate.gate, gate.ground)).collect();
         Ok(Self { verdict: decision.verdict, grounds, scanned, found })

@@ -4,6 +4,7 @@ use actum_access::{
     ANNOTATION_BYTES_MAX, Access, AccessPolicies, POLICIES_MAX, POLICY_BYTES_MAX,
     POLICY_NESTING_MAX,
 };
+use actum_gate::ground::AccessGround;
 
 use crate::{policies, request};
 
@@ -192,6 +193,6 @@ fn without_policies_nothing_is_permitted() {
     for text in ["", "// Nothing.\n"] {
         let answer = policies(text).answer(&request());
         assert_eq!(answer.access, Access::Denied);
-        assert_eq!(answer.grounds, ["no policy permits it"]);
+        assert_eq!(answer.grounds, [AccessGround::NotPermitted]);
     }
 }

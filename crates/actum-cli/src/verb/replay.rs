@@ -6,16 +6,16 @@ use actum::{Cedar, RecordedRun};
 use actum_core::{Digest, RiskTier, RunId};
 use actum_gate::{ReplayProblem, replay};
 use actum_ledger::{Log, RunRow};
-use actum_record::receipt::{DecisionRecord, GateRecord};
+use actum_record::receipt::DecisionRecord;
 use serde::Serialize;
 
 use super::Session;
 use super::ledger::Opened;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::gate_view::{GateView, views};
 use crate::ledger_failure::LedgerFailure;
 use crate::output::Document;
-use crate::record::GateLine;
 use crate::run_prefix::RunPrefix;
 use crate::trusted::Trusted;
 
@@ -43,7 +43,7 @@ struct Replayed {
     policy: Digest,
     /// The risk tier of the change.
     tier: RiskTier,
-    gates: Vec<GateRecord>,
+    gates: Vec<GateView>,
     /// Whether the receipt, where there is one, says the same.
     receipt: Option<u64>,
 }
@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         digest,
         policy,
         tier,
-        gates,
+        gates: views(&gates),
         receipt,
     })?;
     Ok(Exit::Success)
@@ -117,7 +117,7 @@ impl Document for Replayed {
         let Self { run, semantics, bundle, digest, policy, tier, gates, receipt } = self;
         writeln!(out, "the same  decision of run {run}, by version {semantics} of the rules")?;
         for gate in gates {
-            writeln!(out, "gate      {}", GateLine(gate))?;
+            writeln!(out, "gate      {}", gate)?;
         }
         writeln!(
             out,

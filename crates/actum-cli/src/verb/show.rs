@@ -14,7 +14,7 @@ use crate::change_list::{ChangeLine, ChangeList, count, octal};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Document, Kind};
-use crate::record::{GateLine, Record, SignedBy, Told, write_commands};
+use crate::record::{Record, SignedBy, Told, write_commands};
 use crate::records::{self, Seen};
 use crate::run_prefix::{RunPrefix, newest};
 use crate::shown_path;
@@ -205,7 +205,7 @@ fn write_record(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     }
     write_commands(out, 11, &record.commands)?;
     for gate in &record.gates {
-        writeln!(out, "gate       {}", GateLine(gate))?;
+        writeln!(out, "gate       {}", gate)?;
     }
     match &record.receipt {
         None => writeln!(out, "receipt    none yet; the next run here records how this one ended"),

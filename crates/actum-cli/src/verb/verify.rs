@@ -13,7 +13,7 @@ use actum_gate::{
 };
 use actum_record::command::CommandsRun;
 use actum_record::ledger::{Actor, TenantId, WorkspaceId};
-use actum_record::receipt::{EffectKind, GateRecord, PathEffect, RunResult};
+use actum_record::receipt::{EffectKind, PathEffect, RunResult};
 use actum_record::signer::KeyId;
 use serde::Serialize;
 
@@ -21,11 +21,12 @@ use super::Session;
 use crate::change_list::{count, lines};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::gate_view::{GateView, views};
 use crate::input;
 use crate::ledger_failure::LedgerFailure;
 use crate::output::Document;
 use crate::own_format;
-use crate::record::{GateLine, write_commands};
+use crate::record::write_commands;
 use crate::snippet::Quote;
 use crate::trusted::Trusted;
 
@@ -56,7 +57,7 @@ struct Verified {
     label: String,
     ended: Timestamp,
     /// What the gates said.
-    gates: Vec<GateRecord>,
+    gates: Vec<GateView>,
     /// What was run for it.
     #[serde(skip_serializing_if = "CommandsRun::is_empty")]
     commands: CommandsRun,
@@ -141,7 +142,7 @@ impl Verified {
             door,
             label,
             ended,
-            gates: decision.gates,
+            gates: views(&decision.gates),
             commands,
             paths,
             key,
@@ -192,7 +193,7 @@ impl Document for Verified {
         }
         write_commands(out, 10, &self.commands)?;
         for gate in &self.gates {
-            writeln!(out, "gate      {}", GateLine(gate))?;
+            writeln!(out, "gate      {}", gate)?;
         }
         writeln!(out, "in        workspace {workspace}, tenant {tenant}")?;
         writeln!(out, "signed    by the result key {key}")?;

@@ -13,6 +13,7 @@
 mod binding;
 mod confined;
 mod documents;
+mod earlier_versions;
 mod exec;
 mod exec_caches;
 mod exec_real_commands;

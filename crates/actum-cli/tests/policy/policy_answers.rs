@@ -90,7 +90,17 @@ fn a_test_of_a_policy_is_a_document_too() {
             "verdict": "needs_approval",
             "tier": "R3",
             "gate": "tier",
-            "ground": "R3: `db/1`: a migration cannot be run back (this workspace's policy)"
+            "ground": {
+                "kind": "tier",
+                "tier": "R3",
+                "reason": {
+                    "kind": "policy",
+                    "path": "db/1",
+                    "why": "a migration cannot be run back",
+                    "policy": "workspace"
+                }
+            },
+            "message": "`db/1`: a migration cannot be run back (this workspace's policy)"
         }
     }]);
     assert_eq!(document["cases"], expected);
@@ -335,7 +345,7 @@ fn access_policies_are_told_and_asked_and_their_decisions_are_made_again() {
         let explained = run(&[&["--json", "policy", "explain", "a.txt"], arguments].concat());
         let gates = json_of(&explained)["gates"].clone();
         let gate = gates.as_array().unwrap().iter().find(|gate| gate["gate"] == "access").unwrap();
-        (gate["verdict"].clone(), gate["ground"].clone())
+        (gate["verdict"].clone(), gate["message"].clone())
     };
     assert_eq!(access_of(&[]), (json!("allow"), json!("permitted by policy 1 of `team.cedar`")));
     let denied = (json!("deny"), json!("forbidden by `no-robots` of `team.cedar`"));

@@ -35,13 +35,14 @@ fn a_command_is_explained_by_the_rule_that_decides() {
     assert_eq!(
         explain(&root, "cargo test 'a b'").stdout,
         "[\"cargo\", \"test\", \"a b\"]: allowed\n\
-         gate  commands: allow, the rule `[\"cargo\", \"test\", …]` allows it (this workspace's policy)\n"
+         gate  commands: allow, the command `[\"cargo\", \"test\", \"a b\"]`: the rule `[\"cargo\", \"test\", …]` \
+         allows it (this workspace's policy)\n"
     );
     assert_eq!(
         explain(&root, "cargo test --release").stdout,
         "[\"cargo\", \"test\", \"--release\"]: needs approval\n\
-         gate  commands: needs approval, the rule `[\"cargo\", \"test\", \"--release\", …]` asks for a \
-         person's agreement: it takes an hour (this workspace's policy)\n"
+         gate  commands: needs approval, the command `[\"cargo\", \"test\", \"--release\"]`: the rule \
+         `[\"cargo\", \"test\", \"--release\", …]` asks for a person's agreement: it takes an hour (this workspace's policy)\n"
     );
     let denied = explain(&root, "cargo build");
     assert_eq!(denied.code, 0, "{denied:?}");
@@ -51,7 +52,8 @@ fn a_command_is_explained_by_the_rule_that_decides() {
     assert!(denied.stdout.starts_with(told), "{}", denied.stdout);
     let json = actum(&root, &["policy", "explain", "--json", "--command", "cargo test --release"]);
     let mut json: Value = serde_json::from_str(&json.stdout).unwrap();
-    assert!(json["ground"].take().is_string());
+    assert_eq!(json["ground"].take()["kind"], "command_rule");
+    assert!(json["message"].take().is_string());
     assert_eq!(
         json,
         json!({
@@ -63,7 +65,9 @@ fn a_command_is_explained_by_the_rule_that_decides() {
                 "decision": "ask",
                 "reason": "it takes an hour",
             },
+            "gate": "commands",
             "ground": null,
+            "message": null,
         })
     );
 }
@@ -116,7 +120,7 @@ fn a_rule_that_allows_none_of_its_examples_is_warned_about() {
     let warned = actum(&root, &["policy", "check"]);
     assert_eq!(warned.code, 4, "{warned:?}");
     let told = "warning    this workspace's policy: `[\"cargo\", \"test\", …]` under `[[command]]` allows \
-                none of its examples: the rule `[\"/usr/bin/cargo\", …]` denies it\n";
+                none of its examples: the command `[\"cargo\", \"test\"]`: the rule `[\"/usr/bin/cargo\", …]` denies it\n";
     assert!(warned.stdout.ends_with(told), "{}", warned.stdout);
 }
 

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::line::{CommandLine, check_argument, shown_argument};
+use super::excerpt::Parting;
 use super::rule::{CommandRule, Fit, RuleDecision};
 use super::runner::{barred_behind, is_barred};
 use super::{ALTERNATIVES_MAX, CommandRuleProblem, EXAMPLES_MAX};
+use crate::command_line::{CommandLine, check_argument};
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct LoadedRule {
@@ -16,13 +17,13 @@ pub(crate) struct LoadedRule {
     barred: Vec<String>,
 }
 
-/// How near a rule comes to a command of which it does not speak.
+/// How near a rule comes to a command that it does not match.
 pub(super) struct Nearness<'a> {
     pub(super) rule: &'a CommandRule,
     /// How many arguments are the same; after that, whether more of it is.
     pub(super) rank: (usize, bool),
     /// Where they part.
-    pub(super) parting: String,
+    pub(super) parting: Parting,
 }
 
 impl LoadedRule {
@@ -78,7 +79,7 @@ impl LoadedRule {
     /// Whether the rule speaks of the command, its program as it is written.
     pub(super) fn covers(&self, line: &CommandLine) -> bool {
         match self.rule.fit(line) {
-            Fit::Covered { rest } => self.barred_in(rest).is_none(),
+            Fit::Covered { rest } => !rest.iter().any(|it| is_barred(it, &self.barred)),
             Fit::Parted { .. } => false,
         }
     }
@@ -88,27 +89,20 @@ impl LoadedRule {
         self.rule.decision > RuleDecision::Allow && self.rule.means(line)
     }
 
-    fn barred_in<'a>(&self, rest: &'a [String]) -> Option<&'a String> {
-        rest.iter().find(|argument| is_barred(argument, &self.barred))
-    }
-
     /// `None` where not even the program is the same, or where the rule would deny it.
     pub(super) fn nearness(&self, line: &CommandLine) -> Option<Nearness<'_>> {
         let rule = &self.rule;
         let argv = line.argv();
         let (after, parting) = match rule.fit(line) {
             Fit::Covered { rest } => {
-                let option = shown_argument(self.barred_in(rest)?);
-                (rule.argv.len(), format!("does not reach over {option}, which can name a program"))
+                let option = rest.iter().position(|it| is_barred(it, &self.barred))?;
+                (rule.argv.len(), Parting::BarredOption(rule.argv.len() + option))
             }
             Fit::Parted { after } => {
-                let found = argv.get(after).map(|argument| shown_argument(argument));
-                let parting = match (rule.argv.get(after), found) {
-                    (Some(place), Some(found)) => {
-                        format!("has {place} where the command has {found}")
-                    }
-                    (Some(place), None) => format!("has {place} where the command ends"),
-                    (None, Some(found)) => format!("ends where the command has {found}"),
+                let parting = match (rule.argv.get(after), argv.get(after)) {
+                    (Some(_), Some(_)) => Parting::OtherArgument(after),
+                    (Some(_), None) => Parting::CommandEnds(after),
+                    (None, Some(_)) => Parting::RuleEnds(after),
                     (None, None) => return None,
                 };
                 (after, parting)

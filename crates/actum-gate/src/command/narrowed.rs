@@ -2,10 +2,10 @@
 
 use std::cmp::Reverse;
 
-use super::line::shown;
+use super::excerpt::Nearest;
 use super::loaded::LoadedRule;
 use super::{CommandJudgement, CommandLine, CommandRules};
-use crate::decision::Verdict;
+use crate::verdict::Verdict;
 
 /// Rules, and others that can only narrow them.
 #[derive(Debug, Clone)]
@@ -36,8 +36,8 @@ impl<'a> NarrowedRules<'a> {
         match covering.min_by_key(|loaded| Reverse(loaded.rule().decision)) {
             Some(covering) => covering.rule().judgement().and(restraint),
             None => restraint.filter(|it| it.verdict == Verdict::Deny).unwrap_or_else(|| {
-                let ground = self.missing(line);
-                CommandJudgement { verdict: Verdict::Deny, ground, rule: None }
+                let nearest = self.nearest(line);
+                CommandJudgement { verdict: Verdict::Deny, rule: None, policy: None, nearest }
             }),
         }
     }
@@ -53,22 +53,11 @@ impl<'a> NarrowedRules<'a> {
         self.rules.iter().flat_map(|rules| &rules.0)
     }
 
-    /// Why nothing speaks of a command, and what would.
-    fn missing(&self, line: &CommandLine) -> String {
+    /// Rule that comes nearest to a command that none allows.
+    fn nearest(&self, line: &CommandLine) -> Option<Nearest> {
         let nearest = self.loaded().filter_map(|loaded| loaded.nearness(line));
         // The last of the greatest would depend on nothing either; the first is easier to read.
         let nearest = nearest.reduce(|best, next| if next.rank > best.rank { next } else { best });
-        let nearest = nearest.map_or_else(
-            || "no rule names its program".to_owned(),
-            |nearest| format!("the nearest rule, `{}`, {}", nearest.rule, nearest.parting),
-        );
-        let allowing = match shown(line.argv()) {
-            Ok(argv) => format!(
-                "a `[[command]]` with `argv = {argv}`, `exact = true`, `decision = \"allow\"` and \
-                 the command as its example in `match` would allow exactly this"
-            ),
-            Err(_) => "the command is too long to be shown as a rule".to_owned(),
-        };
-        format!("no rule allows the command `{line}`: {nearest}; {allowing}")
+        nearest.map(|it| Nearest { rule: it.rule.into(), parting: it.parting })
     }
 }

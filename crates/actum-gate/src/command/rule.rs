@@ -5,8 +5,8 @@ use std::fmt;
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::line::{CommandLine, array, escaped, shown, shown_argument};
-use crate::decision::Verdict;
+use crate::command_line::{CommandLine, array, escaped, shown, shown_argument};
+use crate::verdict::Verdict;
 
 /// What may be done with the commands that begin so, or are so.
 ///
@@ -81,7 +81,7 @@ impl RuleDecision {
 }
 
 impl Extent {
-    fn is_prefix(&self) -> bool {
+    pub(super) fn is_prefix(&self) -> bool {
         *self == Self::Prefix
     }
 }

@@ -12,18 +12,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::DECISION_SEMANTICS;
-use crate::command::CommandLine;
+use crate::command_line::CommandLine;
 use crate::credential::Finding;
 use crate::document::{self, DocumentError};
-use crate::gate::{Above, Guard};
+use crate::spelling::{Above, Guard};
 use crate::trigger::Trigger;
 
 /// The number of a user who is not known (`overflowuid`, proc_sys_kernel(5)).
 const NOBODY: u32 = 65_534;
-
-/// Where coding agents keep the work trees of projects, below a directory of their own configuration. No tool reads
-/// configuration from inside of them.
-pub const WORK_TREES: [&str; 3] = [".claude/worktrees", ".codex/worktrees", ".cursor/worktrees"];
 
 /// What is judged: a change, and what was asked for with it. The fields stand in the order of their names, as
 /// canonical JSON has them.
@@ -303,12 +299,10 @@ impl Bundle {
         &self.case.enclosing
     }
 
-    /// A path that a rule speaks of, with the root before it where the rule speaks of it because of that.
-    pub(crate) fn shown(&self, path: &RelPath, guard: &Guard) -> String {
-        match guard.covers_within(names(&self.case.root).len(), path) {
-            true => format!("`{path}`"),
-            false => format!("`{}/{path}`", self.case.root.trim_end_matches('/')),
-        }
+    /// Root of the workspace, where a rule matches a path only with the names above the workspace.
+    pub(crate) fn root_shown(&self, path: &RelPath, guard: &Guard) -> Option<String> {
+        let is_within = guard.covers_within(names(&self.case.root).len(), path);
+        (!is_within).then(|| self.case.root.clone())
     }
 
     /// What it does to files: all of it but directories that come and go.

@@ -4,7 +4,8 @@ use actum_core::RiskTier;
 
 use super::Said;
 use crate::access::{AccessJudge, AccessSaid, AccessUnknown};
-use crate::decision::{Bundle, Verdict};
+use crate::decision::Bundle;
+use crate::ground::{Ground, Grounds};
 use crate::policy::Policy;
 
 /// They are asked as if nobody had agreed: an approval answers what any gate asks. They do not stand in the
@@ -15,13 +16,13 @@ pub(crate) fn judge(
     tier: RiskTier,
     access: &dyn AccessJudge,
 ) -> Result<Said, AccessUnknown> {
-    let allow = |ground: &str| Ok(Said { verdict: Verdict::Allow, ground: ground.to_owned() });
     let Some(texts) = policy.access() else {
-        return allow("no access policies are in force");
+        return Ok(Said::allow(Ground::NoAccessPolicies));
     };
     if bundle.restores() {
-        return allow("it brings back what was there");
+        return Ok(Said::allow(Ground::Restores));
     }
-    let AccessSaid { verdict, ground } = access.judge(texts, bundle, tier)?;
-    Ok(Said { verdict, ground })
+    let AccessSaid { verdict, approvals, grounds, more } = access.judge(texts, bundle, tier)?;
+    let first = Ground::Access { approvals, grounds };
+    Ok(Said { verdict, ground: Grounds { first, more } })
 }

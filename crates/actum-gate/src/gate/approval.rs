@@ -2,48 +2,44 @@
 
 use super::Said;
 use crate::decision::{Approved, Bundle, Verdict};
+use crate::ground::{ApprovalMismatch, Ground};
 
 /// What it says where the strictest of the gates before it said `strictest`. An approval that is bound to
 /// something else is none, and a sign that somebody tries: it denies.
 pub(crate) fn judge(bundle: &Bundle, strictest: Verdict) -> Said {
     let Some(approved) = bundle.approved() else {
         return match strictest {
-            Verdict::NeedsApproval => Said {
-                verdict: Verdict::NeedsApproval,
-                ground: "a person has to agree, and nobody has yet".to_owned(),
-            },
-            Verdict::Allow | Verdict::Deny => {
-                Said { verdict: Verdict::Allow, ground: "no gate asks for a person".to_owned() }
+            Verdict::NeedsApproval => {
+                Said { verdict: Verdict::NeedsApproval, ground: Ground::NotApproved.into() }
             }
+            Verdict::Allow | Verdict::Deny => Said::allow(Ground::NoApprovalNeeded),
         };
     };
     let Approved { approval, .. } = approved;
-    match wrong(bundle, approved) {
-        None => Said {
-            verdict: Verdict::Allow,
-            ground: format!(
-                "`{}` agreed to plan {}, signed by the key {}",
-                approval.by.user, approval.plan, approval.key
-            ),
-        },
-        Some(what) => Said {
-            verdict: Verdict::Deny,
-            ground: format!("the approval of plan {} {what}", approval.plan),
-        },
+    match mismatch(bundle, approved) {
+        None => Said::allow(Ground::Approved {
+            user: approval.by.user.clone(),
+            plan: approval.plan,
+            key: approval.key.clone(),
+        }),
+        Some(problem) => Said::deny(Ground::ApprovalRejected { plan: approval.plan, problem }),
     }
 }
 
 /// Why an approval does not count.
-fn wrong(bundle: &Bundle, Approved { bound, expires, .. }: &Approved) -> Option<&'static str> {
+fn mismatch(
+    bundle: &Bundle,
+    Approved { bound, expires, .. }: &Approved,
+) -> Option<ApprovalMismatch> {
     // What has no digest was approved by nobody.
-    let Ok(now) = bundle.bound() else { return Some("is for another change") };
+    let Ok(now) = bundle.bound() else { return Some(ApprovalMismatch::Change) };
     [
-        (bound.plan != now.plan, "is for another plan"),
-        (bound.limits != now.limits, "is for other limits"),
-        (bound.policy != now.policy, "was given under another policy"),
-        (bound.change != now.change, "is for another change"),
-        (*expires < bundle.time(), "has expired"),
+        (bound.plan != now.plan, ApprovalMismatch::Plan),
+        (bound.limits != now.limits, ApprovalMismatch::Limits),
+        (bound.policy != now.policy, ApprovalMismatch::Policy),
+        (bound.change != now.change, ApprovalMismatch::Change),
+        (*expires < bundle.time(), ApprovalMismatch::Expired),
     ]
     .into_iter()
-    .find_map(|(is_wrong, what)| is_wrong.then_some(what))
+    .find_map(|(is_mismatch, problem)| is_mismatch.then_some(problem))
 }

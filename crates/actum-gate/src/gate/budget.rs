@@ -3,8 +3,9 @@
 use actum_core::{Budget, BudgetStatus, PathCost};
 
 use super::Said;
-use crate::decision::{Bundle, Verdict};
-use crate::policy::Policy;
+use crate::decision::Bundle;
+use crate::ground::Ground;
+use crate::policy::{Policy, Source};
 
 /// A renamed file counts once, a directory not at all. Who asks may set a budget, and so may each policy.
 pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
@@ -21,14 +22,11 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
         budget.check(costs.clone()).err().map(|status| (status, source))
     });
     match exceeded {
-        Some((status, source)) => {
-            let whose = source.map_or(String::new(), |it| format!("; so says {}", it.policy()));
-            Said { verdict: Verdict::Deny, ground: told(&status) + &whose }
-        }
+        Some((status, policy)) => Said::deny(ground(&status, policy)),
         None => {
             let strictest = layers.iter().map(|layer| layer.budget).fold(bundle.budget(), within);
             let (Ok(status) | Err(status)) = strictest.check(costs);
-            Said { verdict: Verdict::Allow, ground: told(&status) }
+            Said::allow(ground(&status, None))
         }
     }
 }
@@ -42,9 +40,7 @@ fn within(one: Budget, other: Budget) -> Budget {
     }
 }
 
-/// The words of this version of the rules; those of the status may change.
-fn told(status: &BudgetStatus) -> String {
-    let limit = |max: Option<u64>| max.map_or("no limit".to_owned(), |max| format!("limit {max}"));
-    let (files, loc) = (limit(status.budget.max_files), limit(status.budget.max_loc));
-    format!("files: {} ({files}); changed lines: {} ({loc})", status.files, status.loc)
+fn ground(status: &BudgetStatus, policy: Option<Source>) -> Ground {
+    let BudgetStatus { budget: Budget { max_files, max_loc }, files, loc, .. } = *status;
+    Ground::Budget { files, loc, files_max: max_files, loc_max: max_loc, policy }
 }

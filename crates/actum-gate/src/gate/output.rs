@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 
 use actum_core::RelPath;
 
-use super::spelling::{Above, Guards, Spellings};
 use crate::policy::{BUILT_IN, PROTECTED_GROUPS, Profile};
+use crate::spelling::{Above, Guards, Spellings};
 use crate::trigger::Trigger;
 
 /// Content of a result file, as far as it is known before it is written.

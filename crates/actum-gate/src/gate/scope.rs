@@ -2,47 +2,40 @@
 
 use std::collections::BTreeSet;
 
+use actum_core::path_name::PathName;
 use actum_core::scope::ScopeError;
-use actum_core::{PathRule, RelPath, Scope};
+use actum_core::{RelPath, Scope};
 
-use super::{Said, with_more};
-use crate::decision::{Bundle, Verdict};
-use crate::policy::Policy;
+use super::Said;
+use crate::decision::Bundle;
+use crate::ground::Ground;
+use crate::policy::{Policy, Source};
 
 /// How many rules a ground names.
-const RULES_TOLD_MAX: usize = 10;
+const RULES_NAMED_MAX: usize = 10;
 
 /// The caller may set a scope, and so may each policy; a path must be in all of them. A scope counts from the root
 /// that it was written for. An undo that restores is not held by the policies, which may be narrower by now.
 pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
     let above = bundle.above();
     let own = above.names.len();
-    if let Some(ground) = outside(bundle, bundle.scope(), own) {
-        return Said { verdict: Verdict::Deny, ground };
+    if let Some(refused) = outside(bundle, bundle.scope(), own, None) {
+        return refused;
     }
     if bundle.restores() {
-        return Said {
-            verdict: Verdict::Allow,
-            ground: "it brings back what was there".to_owned(),
-        };
+        return Said::allow(Ground::Restores);
     }
-    for layer in policy.layers() {
-        let mut outside = layer
-            .roots(bundle, &above)
-            .into_iter()
-            .filter_map(|root| outside(bundle, &layer.scope, root));
-        if let Some(ground) = outside.next() {
-            let ground = format!("{ground}; so says {}", layer.source.policy());
-            return Said { verdict: Verdict::Deny, ground };
-        }
-    }
-    Said { verdict: Verdict::Allow, ground: "every path is in scope".to_owned() }
+    let refused = policy.layers().iter().find_map(|layer| {
+        let mut roots = layer.roots(bundle, &above).into_iter();
+        roots.find_map(|root| outside(bundle, &layer.scope, root, Some(layer.source)))
+    });
+    refused.unwrap_or_else(|| Said::allow(Ground::InScope))
 }
 
-/// The part of a change that lies outside a scope of the root that `depth` names lead to. A renamed file is judged at
-/// both its paths. A directory comes and goes with the files below it, and for their sake it need not be in an
+/// Denies the part of a change that lies outside a scope of the root that `depth` names lead to. A renamed file is judged
+/// at both its paths. A directory comes and goes with the files below it, and for their sake it need not be in an
 /// allowed place itself.
-fn outside(bundle: &Bundle, scope: &Scope, depth: usize) -> Option<String> {
+fn outside(bundle: &Bundle, scope: &Scope, depth: usize, policy: Option<Source>) -> Option<Said> {
     if *scope == Scope::everything() {
         return None;
     }
@@ -52,7 +45,8 @@ fn outside(bundle: &Bundle, scope: &Scope, depth: usize) -> Option<String> {
             match bundle.seen_from(depth, path) {
                 Ok(path) => paths.push((path, effect.effect.is_of_file())),
                 Err(_) => {
-                    return Some(format!("the path `{path}` cannot be compared with its places"));
+                    let path = PathName(path.clone());
+                    return Some(Said::deny(Ground::ScopeUnknown { path, policy }));
                 }
             }
         }
@@ -69,23 +63,18 @@ fn outside(bundle: &Bundle, scope: &Scope, depth: usize) -> Option<String> {
         Err(error) => Some(error),
     });
     let first = refused.next()?;
-    Some(with_more(told(&first), refused.count()))
+    Some(Said::deny(ground(first, policy)).with_more(refused.count()))
 }
 
-/// The words of this version of the rules; those of the error may change.
-fn told(error: &ScopeError) -> String {
+fn ground(error: ScopeError, policy: Option<Source>) -> Ground {
     match error {
         ScopeError::Denied { path, rule } => {
-            format!("the path `{path}` is denied by the rule `{rule}`")
+            Ground::ScopeDenied { path: PathName(path), rule, policy }
         }
-        ScopeError::NotAllowed { path, rules } if rules.is_empty() => {
-            format!("the path `{path}` is not allowed, as no path is")
-        }
-        ScopeError::NotAllowed { path, rules } => {
-            let told = rules.iter().take(RULES_TOLD_MAX).map(|rule: &PathRule| format!("`{rule}`"));
-            let more = if rules.len() > RULES_TOLD_MAX { ", …" } else { "" };
-            let told = told.collect::<Vec<_>>().join(", ");
-            format!("the path `{path}` is in none of the allowed places {told}{more}")
+        ScopeError::NotAllowed { path, mut rules } => {
+            let rules_omitted = rules.len().saturating_sub(RULES_NAMED_MAX);
+            rules.truncate(RULES_NAMED_MAX);
+            Ground::ScopeNotAllowed { path: PathName(path), rules, rules_omitted, policy }
         }
     }
 }

@@ -4,15 +4,16 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use actum_core::path::Quoted;
+use actum_core::path_name::PathName;
 use actum_core::{PathRule, RelPath, RiskTier};
 use actum_record::receipt::{EffectKind, PathEffect};
 
-use super::spelling::{Guard, Guards, Spellings};
-use super::{Said, with_more};
-use crate::decision::{Bundle, Verdict};
+use super::Said;
+use crate::decision::{Bundle, TriggerFound, Verdict};
 use crate::fold::folded;
+use crate::ground::{Ground, TierReason};
 use crate::policy::{BUILT_IN, BuiltIn, Layer, Policy, TierRule};
+use crate::spelling::{Guard, Guards, Spellings};
 use crate::trigger::Trigger;
 
 /// More deleted files than that are no ordinary work.
@@ -26,29 +27,29 @@ const OWN_AREAS: [&str; 2] = ["agent/agent_outputs/", "agent/temp/"];
 /// Directories in the root of a workspace that hold the reports of tasks. `actum run` fails while one of them is a file.
 const REPORT_PARENTS: [&str; 3] = ["agent", "agent/agent_outputs", "agent/agent_outputs/plans"];
 
-/// A tier, and why it is that.
-type Ground = (RiskTier, String);
+/// A tier, why it is that, and how many more paths raise it alike.
+type Raised = (RiskTier, TierReason, usize);
 
 /// The tier of the change, and what the gate says of it.
 pub(crate) fn judge(bundle: &Bundle, policy: &Policy) -> (RiskTier, Said) {
-    let (computed, why) = computed(bundle, policy);
-    let (tier, why) = match bundle.declared() {
-        Some(declared) if declared > computed => (declared, "it was declared so".to_owned()),
-        Some(_) | None => (computed, why),
+    let computed = computed(bundle, policy);
+    let (tier, reason, more) = match bundle.declared() {
+        Some(declared) if declared > computed.0 => (declared, TierReason::Declared, 0),
+        Some(_) | None => computed,
     };
     let verdict = if tier.needs_approval() { Verdict::NeedsApproval } else { Verdict::Allow };
-    (tier, Said { verdict, ground: format!("{tier}: {why}") })
+    (tier, Said { verdict, ground: Ground::Tier { tier, reason }.into() }.with_more(more))
 }
 
 /// To bring back what was there asks nobody: it is what makes everything else safe. To do again what was
 /// taken back is a change like any other.
-fn computed(bundle: &Bundle, policy: &Policy) -> Ground {
+fn computed(bundle: &Bundle, policy: &Policy) -> Raised {
     let change = bundle.change();
     if change.is_empty() {
-        return (RiskTier::R0, "nothing changes".to_owned());
+        return (RiskTier::R0, TierReason::NoChange, 0);
     }
     if bundle.restores() {
-        return (RiskTier::R2, "it brings back what was there before a run".to_owned());
+        return (RiskTier::R2, TierReason::Restores, 0);
     }
     // Of grounds that are alike the first counts, so that their order is part of the rules.
     let raised =
@@ -56,31 +57,31 @@ fn computed(bundle: &Bundle, policy: &Policy) -> Ground {
     raised.fold(ordinary(bundle), |first, next| if next.0 > first.0 { next } else { first })
 }
 
-fn ordinary(bundle: &Bundle) -> Ground {
+fn ordinary(bundle: &Bundle) -> Raised {
     static OWN: OnceLock<Vec<PathRule>> = OnceLock::new();
     // They are sound: a test reads them.
     let own =
         OWN.get_or_init(|| OWN_AREAS.iter().filter_map(|it| PathRule::new(it).ok()).collect());
     match bundle.paths().all(|path| own.iter().any(|rule| rule.covers(path))) {
-        true => (RiskTier::R1, "all of it lies where agents keep their own work".to_owned()),
-        false => (RiskTier::R2, "all of it can be taken back".to_owned()),
+        true => (RiskTier::R1, TierReason::OwnArea, 0),
+        false => (RiskTier::R2, TierReason::Reversible, 0),
     }
 }
 
-fn size(change: &[PathEffect]) -> Option<Ground> {
+fn size(change: &[PathEffect]) -> Option<Raised> {
     let count = |is_counted: fn(EffectKind) -> bool| {
         change.iter().filter(|effect| is_counted(effect.effect)).count()
     };
     let deleted = count(|effect| effect == EffectKind::Deleted);
     let files = count(EffectKind::is_of_file);
     if deleted > DELETED_FILES_MAX {
-        return Some((RiskTier::R3, format!("it deletes {deleted} files")));
+        return Some((RiskTier::R3, TierReason::ManyDeleted { files: deleted }, 0));
     }
-    (files > CHANGED_FILES_MAX).then(|| (RiskTier::R3, format!("it changes {files} files")))
+    (files > CHANGED_FILES_MAX).then_some((RiskTier::R3, TierReason::ManyChanged { files }, 0))
 }
 
 /// A new file in the place of a directory that holds the reports of tasks, of this workspace or one around it.
-fn blocked_reports(bundle: &Bundle) -> Option<Ground> {
+fn blocked_reports(bundle: &Bundle) -> Option<Raised> {
     let is_parent = |path: &RelPath| {
         let mut seen = bundle.seen_from_each_root(path);
         seen.any(|path| {
@@ -99,13 +100,11 @@ fn blocked_reports(bundle: &Bundle) -> Option<Ground> {
     };
     let mut new = bundle.change().iter().filter(|it| is_new_file(it.effect));
     let PathEffect { path, .. } = new.find(|it| is_parent(&it.path.0))?;
-    let why =
-        "where task plans need a directory for their reports, so every `actum run` here would fail";
-    Some((RiskTier::R3, format!("`{path}` is a file {why}")))
+    Some((RiskTier::R3, TierReason::BlockedReports { path: path.clone() }, 0))
 }
 
 /// What the rules say, those that are built in first.
-fn raised(bundle: &Bundle, policy: &Policy) -> Vec<Ground> {
+fn raised(bundle: &Bundle, policy: &Policy) -> Vec<Raised> {
     static GUARDS: OnceLock<Guards<usize>> = OnceLock::new();
     let built_in =
         GUARDS.get_or_init(|| {
@@ -132,37 +131,36 @@ fn raised(bundle: &Bundle, policy: &Policy) -> Vec<Ground> {
         .collect();
     let of_all = spoken_of(built_in, &touched, |_, effect| effect.is_of_file());
     let of_all = of_all.into_iter().filter_map(|(of, (path, guard, more))| {
-        let BuiltIn { tier, why, .. } = BUILT_IN.get(of)?;
-        Some((*tier, with_more(format!("{}: {why}", bundle.shown(path, guard)), more)))
+        let BuiltIn { tier, id, .. } = BUILT_IN.get(of)?;
+        let root = bundle.root_shown(path, guard);
+        let (path, rule) = (PathName(path.clone()), (*id).to_owned());
+        Some((*tier, TierReason::BuiltIn { path, root, rule }, more))
     });
     let speaks = |of: usize, effect| {
         let effects = own.get(of).map(|(rule, _)| &rule.effects);
         effects.is_some_and(|effects| effects.is_empty() || effects.contains(&effect))
     };
-    let of_policy = spoken_of(&guards, &touched, speaks).into_iter().filter_map(|(of, told)| {
+    let of_policy = spoken_of(&guards, &touched, speaks).into_iter().filter_map(|(of, found)| {
         let (TierRule { tier, why, .. }, layer) = own.get(of)?;
-        let (policy, (path, guard, more)) = (layer.source.policy(), told);
-        let path = bundle.shown(path, guard);
-        Some((*tier, with_more(format!("{path}: {why} ({policy})"), more)))
+        let (path, guard, more) = found;
+        let root = bundle.root_shown(path, guard);
+        let (path, why, policy) = (PathName(path.clone()), why.clone(), layer.source);
+        Some((*tier, TierReason::Policy { path, root, why, policy }, more))
     });
-    let linked = bundle.linked().first().map(|path| {
-        let first =
-            format!("`{path}` has another name elsewhere, and undo does not tie them again");
-        (RiskTier::R3, with_more(first, bundle.linked().len() - 1))
+    let r3 = |reason, more: &[PathName]| (RiskTier::R3, reason, more.len());
+    let linked = bundle.linked().split_first();
+    let linked = linked.map(|(path, more)| r3(TierReason::HardLinked { path: path.clone() }, more));
+    let opened = bundle.opened().split_first();
+    let opened =
+        opened.map(|(path, more)| r3(TierReason::WorldWritable { path: path.clone() }, more));
+    let triggers = bundle.triggers().iter().map(|TriggerFound { path, trigger }| {
+        r3(TierReason::Trigger { path: path.clone(), trigger: *trigger }, &[])
     });
-    let opened = bundle.opened().first().map(|path| {
-        let first = format!("every user may write `{path}` afterwards");
-        (RiskTier::R3, with_more(first, bundle.opened().len() - 1))
-    });
-    let triggers = bundle
-        .triggers()
-        .iter()
-        .map(|it| (RiskTier::R3, format!("`{}` {}", it.path, it.trigger.effect())));
     let mut hooks = bundle.change().iter().filter(|it| it.effect.is_of_file());
     let hook = hooks.find_map(|it| it.paths().find(|path| Trigger::is_hook(path.name())));
     let hook = hook.map(|path| {
-        let path = Quoted(path.as_bytes());
-        (RiskTier::R3, format!("`{path}` {}", Trigger::GitHook.effect()))
+        let path = PathName(path.clone());
+        r3(TierReason::Trigger { path, trigger: Trigger::GitHook }, &[])
     });
     of_all.chain(of_policy).chain(linked).chain(opened).chain(triggers).chain(hook).collect()
 }

@@ -55,16 +55,14 @@ impl Policy {
         narrowing.fold(rules, NarrowedRules::narrowed_by)
     }
 
-    /// The same with the file that the rule is from.
+    /// Adds the policy that has the rule.
     fn named(&self, mut judgement: CommandJudgement) -> CommandJudgement {
-        let layers = self.layers();
         if let Some(rule) = &judgement.rule {
             let has = |rules: &CommandRules| rules.rules().any(|it| it == rule);
-            let layer = layers
-                .iter()
-                .find(|layer| has(&layer.commands.rules) || has(&layer.commands.narrowing));
-            let whose = layer.map(|layer| format!(" ({})", layer.source.policy()));
-            judgement.ground += &whose.unwrap_or_default();
+            let mut layers = self.layers().iter();
+            let layer =
+                layers.find(|layer| has(&layer.commands.rules) || has(&layer.commands.narrowing));
+            judgement.policy = layer.map(|layer| layer.source);
         }
         judgement
     }

@@ -2,10 +2,11 @@
 
 use actum_core::{PathRule, RelPath};
 
+use super::profile::groups_covering;
 use super::profile::{Exceptions, Profile};
 use super::written::Value;
 use super::{Mistake, Policy};
-use crate::gate::{Guard, Spellings, groups_covering};
+use crate::spelling::{Guard, Spellings};
 
 /// Why the operator's policy cannot except a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -3,16 +3,14 @@
 use std::collections::BTreeSet;
 
 use actum_core::path_name::PathName;
-use actum_core::{Digest, RelPath, RiskTier};
-use actum_record::receipt::{EffectKind, GateRecord, PathEffect};
+use actum_core::{RelPath, RiskTier};
+use actum_record::receipt::{EffectKind, PathEffect};
 
-use super::Policy;
 use super::file::POLICY_BYTES_MAX;
 use super::mistake::{Mistake, listed};
 use super::written::{Secret, Table, Text, Value};
-use crate::access::AccessJudge;
 use crate::command::CommandLine;
-use crate::decision::{Bundle, Case, Decision, TriggerFound, Verdict, decide};
+use crate::decision::{Case, Decision, GateDecision, TriggerFound, Verdict};
 
 /// The most cases of one file.
 const CASES_MAX: usize = 10_000;
@@ -112,27 +110,19 @@ impl PolicyTest {
 }
 
 impl ExpectedCase {
-    /// What the gates say of it under the policy of that digest, asked for as in `asked`, of which the
-    /// change does not count, and the agent where the case names one.
-    pub fn decide(
-        &self,
-        asked: &Case,
-        policy: &Policy,
-        digest: Digest,
-        access: &dyn AccessJudge,
-    ) -> Decision {
+    /// The case, asked for as in `asked`, of which the change does not count, and the agent where this names one.
+    pub fn case(&self, asked: &Case) -> Case {
         let (declared, change) = (self.declared, self.change.clone());
         let commands = self.command.iter().cloned().collect();
         let mut actor = asked.actor.clone();
         actor.agent = self.agent.clone().or(actor.agent);
         let triggers = TriggerFound::by_name(&change);
-        let case = Case { actor, declared, change, commands, triggers, ..asked.clone() };
-        decide(&Bundle::new(digest, case), policy, access)
+        Case { actor, declared, change, commands, triggers, ..asked.clone() }
     }
 
     /// Whether they say what was expected.
     pub fn holds(&self, decision: &Decision) -> bool {
-        let first = decision.first_refusal().map(|gate| gate.gate.as_str());
+        let first = decision.first_refusal().map(|gate| gate.gate);
         self.verdict == decision.verdict
             && self.tier.is_none_or(|tier| tier == decision.tier)
             && self.gate.is_none_or(|gate| first == Some(gate))
@@ -140,7 +130,7 @@ impl ExpectedCase {
 
     /// The gate whose ground tells why it is as it is: the first that refuses or, where none does, the one
     /// that was expected to, else that of the command or, without one, of the tier.
-    pub fn telling<'d>(&self, decision: &'d Decision) -> Option<&'d GateRecord> {
+    pub fn telling<'d>(&self, decision: &'d Decision) -> Option<&'d GateDecision> {
         decision.first_refusal().or_else(|| {
             let of_kind = if self.command.is_some() { "commands" } else { "tier" };
             let expected = self.gate.unwrap_or(of_kind);

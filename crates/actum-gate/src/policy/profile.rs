@@ -1,10 +1,12 @@
 //! Groups of paths that are protected, and the profiles that they belong to (D-5).
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
 use super::tier_rule::BuiltInPaths;
+use crate::spelling::{Guard, Guards, Spellings};
 
 /// Which groups are protected in a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
@@ -31,6 +33,8 @@ pub enum Exceptions {
 /// Paths that are protected for one reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProtectedGroup {
+    /// Permanent id, which decisions record.
+    pub id: &'static str,
     /// Its name.
     pub name: &'static str,
     /// Where it is protected.
@@ -46,6 +50,7 @@ const EVERYWHERE: &[Profile] = &[Profile::Critical, Profile::Interactive, Profil
 /// All groups.
 pub static PROTECTED_GROUPS: [ProtectedGroup; 6] = [
     ProtectedGroup {
+        id: "state",
         name: "the state of git and actum, and their policy",
         profiles: EVERYWHERE,
         exceptions: Exceptions::Never,
@@ -57,6 +62,7 @@ pub static PROTECTED_GROUPS: [ProtectedGroup; 6] = [
         },
     },
     ProtectedGroup {
+        id: "secrets",
         name: "secrets",
         profiles: EVERYWHERE,
         exceptions: Exceptions::Interactive,
@@ -81,6 +87,7 @@ pub static PROTECTED_GROUPS: [ProtectedGroup; 6] = [
         },
     },
     ProtectedGroup {
+        id: "task-reports",
         name: "reports of task plans, what takes them back, and active plans",
         profiles: EVERYWHERE,
         exceptions: Exceptions::Never,
@@ -104,6 +111,7 @@ pub static PROTECTED_GROUPS: [ProtectedGroup; 6] = [
         },
     },
     ProtectedGroup {
+        id: "agent-configuration",
         name: "configuration that gives agents and hooks their orders",
         profiles: &[Profile::Interactive],
         exceptions: Exceptions::Interactive,
@@ -161,6 +169,7 @@ pub static PROTECTED_GROUPS: [ProtectedGroup; 6] = [
         },
     },
     ProtectedGroup {
+        id: "build",
         name: "what builds and packages the project",
         profiles: &[Profile::AgentExecutor],
         exceptions: Exceptions::Never,
@@ -172,6 +181,7 @@ pub static PROTECTED_GROUPS: [ProtectedGroup; 6] = [
         },
     },
     ProtectedGroup {
+        id: "agent-documents",
         name: "the documents that the agents work by",
         profiles: &[Profile::AgentExecutor],
         exceptions: Exceptions::Never,
@@ -191,6 +201,21 @@ pub static PROTECTED_GROUPS: [ProtectedGroup; 6] = [
         },
     },
 ];
+
+/// Built-in rules of all groups that match a path, in their order.
+pub(crate) fn groups_covering<'p>(
+    path: &'p Spellings<'p>,
+) -> impl Iterator<Item = &'static (Guard, &'static ProtectedGroup)> + 'p {
+    guards().covering(path)
+}
+
+fn guards() -> &'static Guards<&'static ProtectedGroup> {
+    static GUARDS: OnceLock<Guards<&ProtectedGroup>> = OnceLock::new();
+    let rules = |group: &'static ProtectedGroup| {
+        group.paths.rules().map(move |(rule, kind)| (rule, kind, group))
+    };
+    GUARDS.get_or_init(|| Guards::built_in(PROTECTED_GROUPS.iter().flat_map(rules)))
+}
 
 impl Profile {
     /// All of them.

@@ -5,7 +5,7 @@ use actum_core::{PathRule, RelPath, RiskTier};
 use actum_record::receipt::EffectKind;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::GuardKind;
+use crate::spelling::GuardKind;
 
 /// A rule of a policy. It can only raise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +45,8 @@ pub struct BuiltInPaths {
 /// A rule that holds everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuiltIn {
+    /// Permanent id, which decisions record.
+    pub id: &'static str,
     /// What a change is at least.
     pub tier: RiskTier,
     /// The paths.
@@ -116,13 +118,13 @@ pub(crate) fn check_examples(
     matches: &[impl AsRef<str>],
     not_matches: &[impl AsRef<str>],
 ) -> Result<(), ExampleError> {
-    let guards: Vec<_> = rules.iter().map(crate::gate::Guard::new).collect();
+    let guards: Vec<_> = rules.iter().map(crate::spelling::Guard::new).collect();
     let speaks = |example: &str| {
         let path = RelPath::new(example).map_err(|error| ExampleError::NoPath {
             example: example.to_owned(),
             message: error.problem.to_string(),
         })?;
-        let path = crate::gate::Spellings::of(&path);
+        let path = crate::spelling::Spellings::of(&path);
         Ok(guards.iter().any(|guard| guard.covers(&path)))
     };
     for example in matches.iter().map(AsRef::as_ref) {
@@ -141,6 +143,7 @@ pub(crate) fn check_examples(
 /// What everybody's changes are judged by.
 pub static BUILT_IN: [BuiltIn; 7] = [
     BuiltIn {
+        id: "ci",
         tier: RiskTier::R3,
         paths: BuiltInPaths {
             directories: &[
@@ -203,6 +206,7 @@ pub static BUILT_IN: [BuiltIn; 7] = [
         why: "it is run by continuous integration, with the secrets of the project",
     },
     BuiltIn {
+        id: "production",
         tier: RiskTier::R3,
         paths: BuiltInPaths {
             directories: &["**/.kamal", "**/.ebextensions", "**/.platform/hooks"],
@@ -253,6 +257,7 @@ pub static BUILT_IN: [BuiltIn; 7] = [
         why: "it says what runs in production",
     },
     BuiltIn {
+        id: "hooks",
         tier: RiskTier::R3,
         paths: BuiltInPaths {
             directories: &["**/.devcontainer", "**/.idx", "**/.venv/bin", "**/venv/bin"],
@@ -305,6 +310,7 @@ pub static BUILT_IN: [BuiltIn; 7] = [
         why: "it is run by a hook or on opening the project, unasked",
     },
     BuiltIn {
+        id: "system-units",
         tier: RiskTier::R3,
         paths: BuiltInPaths {
             directories: &["**/cron.d", "**/*.service.d", "**/*.timer.d", "**/*.socket.d"],
@@ -315,6 +321,7 @@ pub static BUILT_IN: [BuiltIn; 7] = [
         why: "it is started by the system, at a time of its own",
     },
     BuiltIn {
+        id: "agent-orders",
         tier: RiskTier::R3,
         paths: BuiltInPaths {
             directories: &[
@@ -400,6 +407,7 @@ pub static BUILT_IN: [BuiltIn; 7] = [
         why: "it gives orders to coding agents or editors that open the project",
     },
     BuiltIn {
+        id: "build-tools",
         tier: RiskTier::R3,
         paths: BuiltInPaths {
             directories: &["**/.mise", "**/.config/mise", "**/mise/conf.d", "**/.yarn/plugins"],
@@ -459,6 +467,7 @@ pub static BUILT_IN: [BuiltIn; 7] = [
         why: "a build tool runs or loads what it names, unasked",
     },
     BuiltIn {
+        id: "login",
         tier: RiskTier::R3,
         paths: BuiltInPaths {
             directories: &[

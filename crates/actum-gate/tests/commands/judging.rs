@@ -1,13 +1,15 @@
 //! What the rules say of a command, and why.
 
+use actum_gate::Ground;
 use actum_gate::command::{CommandRules, suggest};
 use actum_gate::{CommandLine, Verdict};
 
 use crate::{line, policy, rules};
 
 fn said(rules: &CommandRules, text: &str) -> (Verdict, String) {
-    let judgement = rules.judge(&line(text));
-    (judgement.verdict, judgement.ground)
+    let line = line(text);
+    let judgement = rules.judge(&line);
+    (judgement.verdict, Ground::of_command(&line, &judgement).to_string())
 }
 
 const POLICY: &str = r#"
@@ -56,7 +58,8 @@ fn the_strictest_of_the_rules_that_speak_of_a_command_decides() {
             r#"the rule `["rm", …]` denies it: files are deleted by a change"#,
         ),
     ] {
-        assert_eq!(said(&rules, text), (verdict, ground.to_owned()), "{text}");
+        let ground = format!("the command `{}`: {ground}", line(text));
+        assert_eq!(said(&rules, text), (verdict, ground), "{text}");
     }
 }
 
@@ -96,7 +99,7 @@ fn what_no_rule_allows_is_denied_and_told_what_would_allow_it() {
     }
     let long = CommandLine::new(vec!["a".repeat(2000)]).unwrap();
     assert_eq!(
-        rules.judge(&long).ground,
+        Ground::of_command(&long, &rules.judge(&long)).to_string(),
         "no rule allows the command `[…]`: no rule names its program; the command is too long to \
          be shown as a rule"
     );
@@ -178,8 +181,8 @@ fn rules_that_narrow_only_narrow() {
     assert_eq!(verdict("cargo check -q"), Verdict::NeedsApproval);
     assert_eq!(verdict("cargo publish"), Verdict::Deny);
     assert_eq!(
-        narrowed.judge(&line("make test")).ground,
-        "the rule `[\"make\", …]` denies it: use cargo"
+        Ground::of_command(&line("make test"), &narrowed.judge(&line("make test"))).to_string(),
+        "the command `[\"make\", \"test\"]`: the rule `[\"make\", …]` denies it: use cargo"
     );
     let nothing = CommandRules::new(Vec::new()).unwrap();
     assert_eq!(operator.narrowed_by(&nothing).judge(&line("make test")).verdict, Verdict::Allow);

@@ -5,6 +5,7 @@ use std::cell::Cell;
 
 use actum_core::{Budget, Digest, RiskTier, Scope};
 use actum_gate::decision::Undone;
+use actum_gate::ground::{AccessGround, AccessPolicyName};
 use actum_gate::{
     AccessJudge, AccessSaid, AccessText, AccessUnknown, Bundle, Case, Decision, NoAccess, Policy,
     ReplayProblem, Verdict, WorkKind, decide, replay,
@@ -31,8 +32,13 @@ impl AccessJudge for Says {
     ) -> Result<AccessSaid, AccessUnknown> {
         self.1.set(self.1.get() + 1);
         let (user, files) = (&bundle.actor().user, bundle.files().count());
-        let ground = format!("{}: {user}, {tier}, {files} files", policies[0].name);
-        Ok(AccessSaid { verdict: self.0, ground })
+        let policy = AccessPolicyName {
+            id: Some(format!("{user}, {tier}, {files} files")),
+            position: None,
+            file: Some(policies[0].name.clone()),
+        };
+        let grounds = vec![AccessGround::Forbidden { policy, reason: None }];
+        Ok(AccessSaid { verdict: self.0, approvals: None, grounds, more: 0 })
     }
 }
 
@@ -59,9 +65,9 @@ fn bundle(case: Case, policy: &Policy) -> Bundle {
     Bundle::new(Digest::of(&policy.to_vec().unwrap()), case)
 }
 
-fn said(decision: &Decision) -> (&str, &str) {
+fn said(decision: &Decision) -> (&'static str, String) {
     let gate = decision.gates.iter().find(|gate| gate.gate == "access").unwrap();
-    (&gate.verdict, &gate.ground)
+    (gate.verdict.as_str(), gate.ground.to_string())
 }
 
 /// AEC-6, AEC-10: what access policies say is one gate's word, before that of approval.
@@ -71,8 +77,11 @@ fn what_access_policies_say_counts_like_any_gate() {
     for verdict in [Verdict::Allow, Verdict::NeedsApproval, Verdict::Deny] {
         let decision = decide(&bundle(asked(), &policy), &policy, &Says::new(verdict));
         assert_eq!(decision.verdict, verdict);
-        assert_eq!(said(&decision), (verdict.as_str(), "all.cedar: ada, R2, 4 files"));
-        let gates: Vec<_> = decision.gates.iter().map(|gate| gate.gate.as_str()).collect();
+        assert_eq!(
+            said(&decision),
+            (verdict.as_str(), "forbidden by `ada, R2, 4 files` of `all.cedar`".to_owned())
+        );
+        let gates: Vec<_> = decision.gates.iter().map(|gate| gate.gate).collect();
         assert_eq!(
             gates,
             [
@@ -111,12 +120,12 @@ fn nobody_is_asked_without_policies_nor_about_what_brings_back_what_was_there() 
     let judge = Says::new(Verdict::Deny);
     for policy in [Policy::default(), Policy::default().with_access(Vec::new())] {
         let decision = decide(&bundle(asked(), &policy), &policy, &judge);
-        assert_eq!(said(&decision), ("allow", "no access policies are in force"));
+        assert_eq!(said(&decision), ("allow", "no access policies are in force".to_owned()));
         assert_eq!(policy, Policy::default());
     }
     let policy = with_texts();
     let decision = decide(&bundle(restoring(), &policy), &policy, &judge);
-    assert_eq!(said(&decision), ("allow", "it brings back what was there"));
+    assert_eq!(said(&decision), ("allow", "it brings back what was there".to_owned()));
     assert_eq!(judge.1.get(), 0);
     // A redo, and an undo that keeps later edits, are changes like any other.
     let redo = Case { restores: false, work: WorkKind::Redo, ..restoring() };

@@ -5,7 +5,7 @@ use actum_gate::{
     Approved, Bundle, Case, Decision, NoAccess, Policy, Verdict, decide, verify_answer,
 };
 use actum_record::ledger::{Answer, PlanAnswered};
-use actum_record::receipt::{EffectKind, GateRecord, PathEffect};
+use actum_record::receipt::{EffectKind, GateRecord, PathEffect, RecordedGround};
 use actum_record::signer::KeyRole;
 
 use crate::material::{
@@ -41,8 +41,8 @@ fn judged(case: &Case) -> Decision {
     decide(&bundle(case.clone()), &policy(), &NoAccess)
 }
 
-fn ground(decision: &Decision) -> &str {
-    &decision.gates.last().unwrap().ground
+fn ground(decision: &Decision) -> String {
+    decision.gates.last().unwrap().ground.to_string()
 }
 
 const CI: &str = ".github/workflows/ci.yml";
@@ -59,11 +59,14 @@ fn what_asks_for_a_person_goes_with_an_approval_of_exactly_this_and_not_without(
     assert!(ground(&agreed).starts_with("`grace` agreed to plan r0000000000n"), "{agreed:?}");
     // The tier is what it was: what was agreed to is told beside what asked for it.
     assert_eq!(agreed.tier, waiting.tier);
-    assert_eq!(agreed.gates.iter().find(|it| it.gate == "tier").unwrap().verdict, "needs_approval");
+    assert_eq!(
+        agreed.gates.iter().find(|it| it.gate == "tier").unwrap().verdict,
+        Verdict::NeedsApproval
+    );
     let ordinary = judged(&asks("src/lib.rs"));
     assert_eq!(
         (ordinary.verdict, ground(&ordinary)),
-        (Verdict::Allow, "no gate asks for a person")
+        (Verdict::Allow, "no gate asks for a person".to_owned())
     );
 }
 
@@ -158,7 +161,7 @@ fn gates_together_say_the_strictest_that_one_says_or_what_a_person_answered() {
         let gate = |(gate, verdict): &(&str, &str)| GateRecord {
             gate: (*gate).to_owned(),
             verdict: (*verdict).to_owned(),
-            ground: String::new(),
+            ground: RecordedGround(serde_json::json!({})),
         };
         Verdict::together(&verdicts.iter().map(gate).collect::<Vec<_>>())
     };

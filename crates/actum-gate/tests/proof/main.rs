@@ -18,6 +18,7 @@ mod commands;
 mod decisions;
 mod differential;
 mod golden;
+mod grounds;
 mod hostile;
 mod material;
 mod merkle;

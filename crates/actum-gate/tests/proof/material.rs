@@ -14,8 +14,8 @@ use actum_record::ledger::{
 use actum_record::merkle::{self, Frontier, Node, leaf_hash};
 use actum_record::note::{Note, NoteKey};
 use actum_record::receipt::{
-    DecisionRecord, EffectKind, EntryRef, GateRecord, PAYLOAD_TYPE, PathEffect, Rollback,
-    RunResult, SettledBy, Statement, change_digest,
+    DecisionRecord, EffectKind, EntryRef, GateRecord, PAYLOAD_TYPE, PathEffect, RecordedGround,
+    Rollback, RunResult, SettledBy, Statement, change_digest,
 };
 use actum_record::signer::{KeyId, KeyRole, PublicKey, SignError, Signature, Signer};
 use ed25519_dalek::{Signer as _, SigningKey};
@@ -191,7 +191,7 @@ pub fn short_result() -> RunResult {
     let gate = |name: &str| GateRecord {
         gate: name.to_owned(),
         verdict: "allow".to_owned(),
-        ground: String::new(),
+        ground: RecordedGround(serde_json::json!({ "kind": "in_scope" })),
     };
     let decision = DecisionRecord { gates: vec![gate("scope")], ..decision() };
     RunResult { change, paths: Vec::new(), decision, request: None, ..run_result() }

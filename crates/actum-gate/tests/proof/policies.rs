@@ -32,7 +32,7 @@ fn modified(policy: &Policy, name: &str) -> Decision {
 
 fn said(decision: &Decision, gate: &str) -> (String, String) {
     let gate = decision.gates.iter().find(|record| record.gate == gate).unwrap();
-    (gate.verdict.clone(), gate.ground.clone())
+    (gate.verdict.as_str().to_owned(), gate.ground.to_string())
 }
 
 /// D-5, EX-4: each spelling that some file system takes for the name.

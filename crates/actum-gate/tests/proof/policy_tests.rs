@@ -1,6 +1,7 @@
 //! What an operator expects of a policy, checked.
 
 use actum_core::{Digest, RiskTier};
+use actum_gate::ground::AccessGround;
 use actum_gate::policy::{Policy, PolicyFile, PolicyTest, PolicyTestError};
 use actum_gate::{
     AccessJudge, AccessSaid, AccessText, AccessUnknown, Bundle, Case, NoAccess, Verdict,
@@ -104,9 +105,10 @@ fn a_case_can_be_asked_for_by_an_agent() {
             bundle: &Bundle,
             _: RiskTier,
         ) -> Result<AccessSaid, AccessUnknown> {
-            let agent = bundle.actor().agent.clone();
-            let verdict = if agent.is_some() { Verdict::Deny } else { Verdict::Allow };
-            Ok(AccessSaid { verdict, ground: agent.unwrap_or_default() })
+            let verdict =
+                if bundle.actor().agent.is_some() { Verdict::Deny } else { Verdict::Allow };
+            let grounds = vec![AccessGround::NotPermitted];
+            Ok(AccessSaid { verdict, approvals: None, grounds, more: 0 })
         }
     }
     let text = "[[case]]\nname = 'n'\nchange = ['modified a']\nexpect = 'allow'\n\
@@ -130,15 +132,13 @@ fn a_case_tells_the_gate_that_refuses_or_should_have() {
     let told = test.cases().iter().map(|case| {
         let decision = case.decide(&nobody(), &Policy::default(), Digest::of(b""), &NoAccess);
         let gate = case.telling(&decision).unwrap();
-        (case.line, decision.verdict, decision.tier, gate.gate.clone())
+        (case.line, decision.verdict, decision.tier, gate.gate)
     });
     let expected = [
         (1, Verdict::Deny, RiskTier::R2, "protected"),
         (5, Verdict::Allow, RiskTier::R2, "scope"),
         (10, Verdict::Allow, RiskTier::R2, "tier"),
     ];
-    let expected =
-        expected.map(|(line, verdict, tier, gate)| (line, verdict, tier, gate.to_owned()));
     assert_eq!(told.collect::<Vec<_>>(), expected);
 }
 

@@ -13,7 +13,8 @@ use actum_record::ledger::{
 };
 use actum_record::merkle::leaf_hash;
 use actum_record::receipt::{
-    DecisionRecord, EntryRef, GateRecord, PAYLOAD_TYPE, RunResult, SettledBy, Statement,
+    DecisionRecord, EntryRef, GateRecord, PAYLOAD_TYPE, RecordedGround, RunResult, SettledBy,
+    Statement,
 };
 use actum_record::signer::{KeyId, KeyRole, PublicKey};
 
@@ -249,7 +250,7 @@ impl SampleRun {
         let allow = |gate: &str| GateRecord {
             gate: gate.to_owned(),
             verdict: "allow".to_owned(),
-            ground: "within limits".to_owned(),
+            ground: RecordedGround(serde_json::json!({ "kind": "in_scope" })),
         };
         DecisionRecord {
             semantics: 1,

@@ -4,9 +4,9 @@ use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use actum_gate::{CommandLine, Policy, Verdict};
+use actum_gate::decision::{COMMANDS, GateDecision};
+use actum_gate::{CommandLine, Ground, Policy, Verdict};
 use actum_record::command::{CommandEnd, CommandRecord, SandboxRecord};
-use actum_record::receipt::GateRecord;
 use actum_sandbox::{Outcome, Output, Stdin};
 
 use super::cache::{Caches, passed, possible};
@@ -113,9 +113,8 @@ pub fn permitted_line(policy: &Policy, words: &[impl AsRef<OsStr>]) -> Result<Co
     let line = line.map_err(CommandError::from)?;
     match policy.restrain_command(&line) {
         Some(judged) if judged.verdict == Verdict::Deny => {
-            let (gate, verdict) = ("commands".to_owned(), judged.verdict.as_str().to_owned());
-            let ground = format!("the command `{line}`: {}", judged.ground);
-            Err(Error::Denied { gates: vec![GateRecord { gate, verdict, ground }] })
+            let (verdict, ground) = (judged.verdict, Ground::of_command(&line, &judged).into());
+            Err(Error::Denied { gates: vec![GateDecision { gate: COMMANDS, verdict, ground }] })
         }
         Some(_) | None => Ok(line),
     }

@@ -3,10 +3,10 @@
 use actum_access::Cedar;
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RunId, Timestamp};
-use actum_gate::decision::{Bundle, Case, Decision, Undone, Verdict, WorkKind, decide};
-use actum_gate::{Approved, Policy};
+use actum_gate::decision::{Bundle, Case, Decision, GateDecision, Undone, Verdict, WorkKind};
+use actum_gate::{Approved, Policy, decide};
 use actum_record::ledger::{Agreed, Approval, TenantId};
-use actum_record::receipt::{DecisionRecord, GateRecord, PathEffect};
+use actum_record::receipt::{DecisionRecord, PathEffect};
 use actum_workspace::Transaction;
 use actum_workspace::disk::Disk;
 
@@ -179,8 +179,8 @@ impl Judgement {
     }
 
     /// The gates that said so.
-    pub(crate) fn said(&self, verdict: Verdict) -> Vec<GateRecord> {
-        let said = |gate: &&GateRecord| gate.verdict == verdict.as_str();
+    pub(crate) fn said(&self, verdict: Verdict) -> Vec<GateDecision> {
+        let said = |gate: &&GateDecision| gate.verdict == verdict;
         self.decision.gates.iter().filter(said).cloned().collect()
     }
 }

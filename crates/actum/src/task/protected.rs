@@ -1,7 +1,8 @@
 //! Targets that no plan may touch: where one is among them, the whole plan is refused (EX-4, D-5).
 
 use actum_core::{Digest, PathRule, RelPath};
-use actum_gate::decision::{Bundle, Case, PROTECTED, decide};
+use actum_gate::decide;
+use actum_gate::decision::{Bundle, Case, PROTECTED};
 use actum_gate::policy::Profile;
 use actum_gate::{Policy, Verdict};
 use actum_task::ErrorCode;
@@ -39,9 +40,8 @@ pub fn violations<'p>(
     let denied = |case: &Case, policy: &Policy| -> Result<Option<String>> {
         let bundle = Bundle::new(Digest::of(&policy.to_vec()?), case.clone());
         let gates = decide(&bundle, policy, cedar).gates.into_iter();
-        let mut denied =
-            gates.filter(|said| said.gate == PROTECTED && said.verdict == Verdict::Deny.as_str());
-        Ok(denied.next().map(|said| said.ground))
+        let mut denied = gates.filter(|it| it.gate == PROTECTED && it.verdict == Verdict::Deny);
+        Ok(denied.next().map(|it| it.ground.to_string()))
     };
     let mut violations = Vec::new();
     for (action, path) in targets {

@@ -399,7 +399,7 @@ impl TaskProblem {
             };
         }
         if let Error::Queued { plan, tier, gates, .. } = error {
-            let why: Vec<_> = gates.iter().map(|gate| gate.ground.as_str()).collect();
+            let why: Vec<_> = gates.iter().map(|gate| gate.ground.to_string()).collect();
             let message = format!(
                 "approval required ({tier}), and there is no approval of exactly this change that was not \
                  used; it waits as plan {plan}, and `actum plan approve` asks for an approval: {}",

@@ -12,10 +12,9 @@ use actum::{
     Approver, Cedar, Clock, Done, Engine, Error, PolicyFiles, PolicyInForce, Records, Reply,
     Request, Which,
 };
-use actum_gate::{AccessText, NoAccess, Policy, replay};
+use actum_gate::{AccessText, GateDecision, NoAccess, Policy, replay, sentence};
 use actum_ledger::Log;
 use actum_record::ledger::{Actor, Answer, EntryKind, Isolation};
-use actum_record::receipt::GateRecord;
 use actum_record::signer::KeyRole;
 use actum_testkit::SimDisk;
 use actum_workspace::State;
@@ -37,7 +36,7 @@ fn run(disk: &SimDisk, records: Records, policy: &Policy, request: Request) -> a
     engine(disk, records)?.under(policy.clone()).run(request)
 }
 
-fn refused(result: actum::Result<Done>) -> Vec<GateRecord> {
+fn refused(result: actum::Result<Done>) -> Vec<GateDecision> {
     let error = result.unwrap_err();
     if let Error::Denied { gates } = error { gates } else { panic!("{error}") }
 }
@@ -51,7 +50,7 @@ fn a_change_that_no_policy_permits_is_denied() {
     let request = || Request::apply(vec![patch("a", "one", "ONE")]);
     let gates = refused(run(&disk, grounds.records(), &policy(&[("bob.cedar", bob)]), request()));
     assert_eq!((gates.len(), &*gates[0].gate), (1, "access"));
-    assert_eq!(gates[0].ground, "no policy permits it");
+    assert_eq!(gates[0].ground.to_string(), "no policy permits it");
     assert_eq!(disk.get("a").unwrap(), b"one\ntwo\n");
     assert_eq!(grounds.store.count(EntryKind::PlanRefused), 1);
     // For bob it goes, and his agent with it.
@@ -74,7 +73,7 @@ fn a_change_that_access_policies_want_a_person_for_is_queued() {
     assert_eq!((gates.len(), &*gates[0].gate), (1, "access"));
     let ground = "no policy permits it; once 1 person agreed, permitted by `a-person-looks` of \
                   `ask.cedar`";
-    assert_eq!(gates[0].ground, ground);
+    assert_eq!(gates[0].ground.to_string(), ground);
     assert_eq!(disk.get("a").unwrap(), b"one\ntwo\n");
     // Once a person agreed it goes, and what the policies said is recorded beside that.
     let signer = grounds.keys().signer(KeyRole::Approval, grounds.now()).unwrap();
@@ -98,9 +97,9 @@ fn a_change_of_a_high_tier_is_queued_whatever_is_permitted() {
     let policy = policy(&[("all.cedar", ALL)]);
     let error = run(&disk, grounds.records(), &policy, request).unwrap_err();
     let Error::Queued { gates, .. } = error else { panic!("{error}") };
-    let names: Vec<_> = gates.iter().map(|gate| gate.gate.as_str()).collect();
+    let names: Vec<_> = gates.iter().map(|gate| gate.gate).collect();
     assert_eq!(names, ["tier", "access"]);
-    assert!(gates[1].ground.starts_with("forbidden by `actum.tier`: "), "{gates:?}");
+    assert!(gates[1].ground.to_string().starts_with("forbidden by `actum.tier`: "), "{gates:?}");
 }
 
 /// AEC-11
@@ -112,7 +111,10 @@ fn a_decision_under_access_policies_is_confirmed_by_cedar_alone() {
     let done = run(&disk, grounds.records(), &policy(&[("all.cedar", ALL)]), request).unwrap();
     let result = &done.receipt.statement.predicate;
     let gate = result.decision.gates.iter().find(|gate| gate.gate == "access").unwrap();
-    assert_eq!((&*gate.verdict, &*gate.ground), ("allow", "permitted by policy 1 of `all.cedar`"));
+    assert_eq!(
+        (&*gate.verdict, &*sentence(gate)),
+        ("allow", "permitted by policy 1 of `all.cedar`")
+    );
     let bundle = grounds.store.blob(&result.decision.bundle).unwrap().unwrap();
     let policy = grounds.store.blob(&result.policy).unwrap().unwrap();
     replay(&bundle, &policy, &result.decision, &Cedar::default()).unwrap();

@@ -14,7 +14,6 @@ use actum_core::{RiskTier, Timestamp};
 use actum_gate::Verdict as Answer;
 use actum_gate::credential::spans;
 use actum_record::ledger::Actor;
-use actum_record::receipt::GateRecord;
 use actum_task::report::CleanText;
 use actum_task::{Action, ErrorCode, TaskPlan};
 use actum_workspace::{RunOptions, Workspace};
@@ -24,8 +23,8 @@ use super::{Documents, Problems, Session, Task, lint};
 use crate::diff_text::Audience;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::gate_view::{GateView, views};
 use crate::output::{Document, Kind};
-use crate::record::GateLine;
 use crate::task_settings::ShownSettings;
 use crate::verb::diff::FileDiffs;
 use crate::{actor, home, policy, records, recovery_note, root};
@@ -67,7 +66,7 @@ pub(super) struct Previewed {
     /// Rules of the plan that would not hold.
     broken_rules: Vec<Failed>,
     tier: RiskTier,
-    gates: Vec<GateRecord>,
+    gates: Vec<GateView>,
     #[serde(flatten)]
     settings: ShownSettings,
     diff: FileDiffs,
@@ -177,7 +176,7 @@ impl Previewed {
             actions,
             broken_rules: broken_rules.map(Failed::from).collect(),
             tier,
-            gates,
+            gates: views(&gates),
             settings,
             diff,
         })
@@ -247,7 +246,7 @@ impl Document for Previewed {
             writeln!(out, "rule     {told} ({error_code})")?;
         }
         self.settings.write(out)?;
-        self.gates.iter().try_for_each(|gate| writeln!(out, "gate     {}", GateLine(gate)))?;
+        self.gates.iter().try_for_each(|gate| writeln!(out, "gate     {}", gate))?;
         let end = match (self.sound, self.is_partial) {
             (true, _) => "all of it would be done",
             (false, true) => "not all of it would be done",

@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use actum::{PolicyInForce, ReadAccess, ReadPolicy};
 use actum_core::path::{Harmless, Quoted};
 use actum_core::{Budget, Digest, Scope};
+use actum_gate::Ground;
 use actum_gate::policy::{Layer, Source, TierRule, Trust};
 use actum_gate::policy::{PluginAllowance, SandboxAllowance, TaskEnvelopes};
 use actum_gate::{CommandRule, Policy};
@@ -173,10 +174,10 @@ fn warnings_of(layer: &Layer) -> Vec<String> {
             warnings.push(format!("`budget.{name}` is 0: nothing can be changed"));
         }
     }
-    for (rule, held_back) in commands.rules.idle() {
+    for (rule, example, judgement) in commands.rules.idle() {
         warnings.push(format!(
             "`{rule}` under `[[command]]` allows none of its examples: {}",
-            held_back.ground
+            Ground::of_command(&example, &judgement)
         ));
     }
     warnings.iter().map(|warning| format!("{}: {warning}", source.policy())).collect()

@@ -11,18 +11,19 @@ use actum::PolicyInForce;
 use actum_core::path::PathError;
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RelPath, RiskTier, RunId};
+use actum_gate::GateDecision;
 use actum_gate::decision::{PROTECTED, TriggerFound};
 use actum_gate::{Bundle, Case, CommandLine, Policy, Trigger, Verdict, decide};
 use actum_ledger::Log;
-use actum_record::receipt::{EffectKind, GateRecord, PathEffect};
+use actum_record::receipt::{EffectKind, PathEffect};
 use actum_workspace::View;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::gate_view::{GateView, views};
 use crate::output::Document;
-use crate::record::GateLine;
 use crate::run_arguments::label;
 use crate::run_prefix::RunPrefix;
 use crate::shown_path::ShownPath;
@@ -105,7 +106,7 @@ struct Explained {
     from: Option<ShownPath>,
     verdict: Verdict,
     tier: RiskTier,
-    gates: Vec<GateRecord>,
+    gates: Vec<GateView>,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -197,8 +198,7 @@ fn explain(
     let case = Case { change, triggers, ..policy::asked(&in_force, agent)? };
     let root = case.root.clone();
     let decision = decide(&Bundle::new(digest, case), &in_force.policy, &in_force.cedar);
-    let denies =
-        |gate: &GateRecord| gate.gate == PROTECTED && gate.verdict == Verdict::Deny.as_str();
+    let denies = |gate: &GateDecision| gate.gate == PROTECTED && gate.verdict == Verdict::Deny;
     let hint =
         decision.gates.iter().any(denies).then(|| ways_past_protection(path, &in_force.policy));
     session.screen.show(&Explained {
@@ -207,7 +207,7 @@ fn explain(
         from: from.cloned().map(ShownPath),
         verdict: decision.verdict,
         tier: decision.tier,
-        gates: decision.gates,
+        gates: views(&decision.gates),
     })?;
     session.screen.advise(hint.as_slice());
     for trigger in by_content(&root, path, effect) {
@@ -283,6 +283,6 @@ impl Document for Explained {
         let Self { path, effect, from, verdict, tier, gates } = self;
         let from = from.as_ref().map(|from| format!("{from} -> ")).unwrap_or_default();
         writeln!(out, "{from}{path} {}: {}, {tier}", effect.as_str(), told(*verdict))?;
-        gates.iter().try_for_each(|gate| writeln!(out, "gate  {}", GateLine(gate)))
+        gates.iter().try_for_each(|gate| writeln!(out, "gate  {}", gate))
     }
 }

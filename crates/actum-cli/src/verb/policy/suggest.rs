@@ -15,9 +15,9 @@ use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::gate_view::GateView;
 use crate::output::Document;
 use crate::plans::Queue;
-use crate::record::GateLine;
 use crate::verb::Session;
 use crate::{policy, root};
 
@@ -124,7 +124,7 @@ impl Suggested {
             let decision = decide(bundle, &wider, cedar);
             match decision.first_refusal() {
                 Some(gate) if decision.verdict == Verdict::Deny => {
-                    let told = GateLine(gate).to_string();
+                    let told = GateView::from(gate).to_string();
                     if !still.contains(&told) {
                         still.push(told);
                     }

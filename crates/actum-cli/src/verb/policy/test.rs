@@ -8,7 +8,7 @@ use actum_core::path::{Harmless, Quoted};
 use actum_core::place::Place;
 use actum_core::{Digest, RiskTier};
 use actum_gate::policy::{ExpectedCase, Mistake, PolicyTest, PolicyTestError, expected_word};
-use actum_gate::{Decision, Verdict};
+use actum_gate::{Decision, Grounds, Verdict};
 use serde::Serialize;
 
 use crate::exit::Exit;
@@ -78,9 +78,11 @@ struct Found {
     verdict: Verdict,
     tier: RiskTier,
     /// The first that refuses.
-    gate: Option<String>,
+    gate: Option<&'static str>,
     /// Of the gate that refuses or, where none does, of the one that should have.
-    ground: String,
+    ground: Option<Grounds>,
+    /// The same as a sentence; its wording is not fixed.
+    message: String,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -127,15 +129,16 @@ fn read(file: &std::path::Path, session: &Session) -> Result<PolicyTest, Failure
 impl TestedCase {
     fn of(case: &ExpectedCase, decision: &Decision) -> Self {
         let holds = case.holds(decision);
-        let ground = case.telling(decision).map(|gate| gate.ground.clone()).unwrap_or_default();
-        let gate = decision.first_refusal().map(|gate| gate.gate.clone());
+        let ground = case.telling(decision).map(|gate| gate.ground.clone());
+        let message = ground.as_ref().map(Grounds::without_tier).unwrap_or_default();
+        let gate = decision.first_refusal().map(|gate| gate.gate);
         let Decision { verdict, tier, .. } = *decision;
         Self {
             line: case.line,
             name: case.name.clone(),
             holds,
             expected: Expected { verdict: case.verdict, tier: case.tier, gate: case.gate },
-            found: Found { verdict, tier, gate, ground },
+            found: Found { verdict, tier, gate, ground, message },
         }
     }
 }
@@ -173,7 +176,7 @@ impl std::fmt::Display for Expected {
 
 impl std::fmt::Display for Found {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write_verdict(f, self.verdict, Some(self.tier), self.gate.as_deref())
+        write_verdict(f, self.verdict, Some(self.tier), self.gate)
     }
 }
 
@@ -199,11 +202,8 @@ impl Document for Tested {
         for TestedCase { line, name, expected, found, .. } in
             self.cases.iter().filter(|case| !case.holds)
         {
-            // The gate of the tier begins with the tier, which is told already.
-            let tier = format!("{}: ", found.tier);
-            let ground = found.ground.strip_prefix(&tier).unwrap_or(&found.ground);
-            let (name, ground) = (Quoted(name.as_bytes()), Harmless(ground.as_bytes()));
-            writeln!(out, "line {line}, `{name}`: expected {expected}; it is {found}: {ground}")?;
+            let (name, message) = (Quoted(name.as_bytes()), Harmless(found.message.as_bytes()));
+            writeln!(out, "line {line}, `{name}`: expected {expected}; it is {found}: {message}")?;
         }
         writeln!(out, "{} of {} cases hold", self.held, self.cases.len())
     }

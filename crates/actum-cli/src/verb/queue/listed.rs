@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use actum::{PlanState, QueuedPlan};
 use actum_core::path::{Harmless, InBackticks, Quoted};
 use actum_core::{RiskTier, RunId, Timestamp};
-use actum_gate::Verdict;
+use actum_gate::{Verdict, sentence};
 use actum_record::ledger::{Actor, PlanAnswered};
 use serde::Serialize;
 
@@ -49,7 +49,7 @@ impl Line {
             plan: plan.id(),
             state: state.as_str(),
             tier: judged.decision.tier,
-            why: why.map(|gate| gate.ground.clone()).unwrap_or_default(),
+            why: why.map(sentence).unwrap_or_default(),
             label: judged.label.clone(),
             actor: judged.actor.clone(),
             root: judged.root.clone(),

@@ -10,7 +10,7 @@ use actum_core::{Digest, FileMode, FileState, Timestamp};
 use actum_gate::Verdict;
 use actum_gate::decision::{APPROVAL, Bundle};
 use actum_record::ledger::PlanAnswered;
-use actum_record::receipt::{GateRecord, PathEffect};
+use actum_record::receipt::PathEffect;
 use actum_workspace::path_change::PathChange;
 use actum_workspace::{ErrorKind, Workspace};
 use serde::Serialize;
@@ -19,9 +19,9 @@ use super::asked::Asked;
 use super::listed::Line;
 use crate::diff_text::Audience;
 use crate::failure::Failure;
+use crate::gate_view::{GateView, views};
 use crate::output::{Document, Kind};
 use crate::plans::{self, Queue};
-use crate::record::GateLine;
 use crate::timestamp;
 use crate::verb::Session;
 use crate::verb::diff::FileDiffs;
@@ -35,7 +35,7 @@ pub(crate) struct Shown {
     /// What was asked for, as the digest that an approval is bound to.
     digest: Digest,
     door: String,
-    gates: Vec<GateRecord>,
+    gates: Vec<GateView>,
     /// What a person said.
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<PlanAnswered>,
@@ -99,7 +99,7 @@ impl Shown {
             line,
             digest: judged.bound.plan,
             door: judged.door.clone(),
-            gates: judged.decision.gates.clone(),
+            gates: views(&judged.decision.gates),
             answer: plan.answer.as_ref().map(|answer| answer.verified.answered.clone()),
             changes,
             earlier,
@@ -202,7 +202,7 @@ impl Document for Shown {
         // The first is told above, and what that of approval says the state does.
         let gates = self.gates.iter().filter(|it| it.verdict == asks && it.gate != APPROVAL);
         for gate in gates.skip(1) {
-            writeln!(out, "gate     {}", GateLine(gate))?;
+            writeln!(out, "gate     {}", gate)?;
         }
         if let Some(PlanAnswered { answer, by, reason, time, .. }) = &self.answer {
             let (by, time) = (Quoted(by.user.as_bytes()), timestamp::second(*time));

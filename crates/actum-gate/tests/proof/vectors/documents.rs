@@ -565,7 +565,7 @@ fn mismatches() -> Vec<Vector> {
         change(&mut record);
         input(&text, &record)
     };
-    let later = text.replace("\"semantics\":6", "\"semantics\":7");
+    let later = text.replace("\"semantics\":7", "\"semantics\":8");
     let format = text.replace("actum.bundle/6", "actum.bundle/7");
     let more = text.replacen("{\"case\"", "{\"access\":{},\"case\"", 1);
     let mismatch = "REPLAY_DECISION_MISMATCH";
@@ -576,7 +576,11 @@ fn mismatches() -> Vec<Vector> {
             "REPLAY_REF_HASH_MISMATCH",
             input(&text.replace("\"max_files\":15", "\"max_files\":16"), &record),
         ),
-        refused("another ground", mismatch, altered(&|r| r.gates[0].ground.push('.'))),
+        refused(
+            "another ground",
+            mismatch,
+            altered(&|r| r.gates[0].ground.0["kind"] = "excepted".into()),
+        ),
         refused("another verdict", mismatch, altered(&|r| r.gates[2].verdict = "deny".to_owned())),
         refused("a gate is missing", mismatch, altered(&|r| drop(r.gates.pop()))),
         refused("another tier", mismatch, altered(&|r| r.tier = RiskTier::R1)),

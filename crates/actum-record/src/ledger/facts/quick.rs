@@ -371,7 +371,7 @@ impl<'b> Cursor<'b> {
         self.pass(br#"{"gate":"#)?;
         self.text()?;
         self.pass(br#","ground":"#)?;
-        self.text()?;
+        self.value(DEPTH_MAX)?;
         self.pass(br#","verdict":"#)?;
         self.text()?;
         self.pass(b"}")

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::ledger::{Actor, Approval, Bound, Isolation, JudgedPlan, TenantId};
 use crate::receipt::{
-    DecisionRecord, EffectKind, GateRecord, PathEffect, Rollback, RollbackFiles, RunResult,
-    SettledBy, Statement,
+    DecisionRecord, EffectKind, GateRecord, PathEffect, RecordedGround, Rollback, RollbackFiles,
+    RunResult, SettledBy, Statement,
 };
 use crate::signer::{KeyId, KeyRole, PublicKey};
 
@@ -33,7 +33,13 @@ fn decision(number: u64) -> DecisionRecord {
     let gate = |gate: &str| GateRecord {
         gate: gate.to_owned(),
         verdict: "allow".to_owned(),
-        ground: "within\nlimits".to_owned(),
+        ground: RecordedGround(match gate {
+            // Before version 7 of the rules a sentence was recorded.
+            "budget" => "within\nlimits".into(),
+            _ => json!({
+                "kind": "scope_not_allowed", "more": 2, "path": { "hex": "ff" }, "rules": ["a\nb"]
+            }),
+        }),
     };
     DecisionRecord {
         semantics: 1,

@@ -7,15 +7,14 @@ use actum_core::path::Harmless;
 use actum_core::{Digest, RiskTier, RunId};
 use actum_gate::{Bundle, Decision, ReplayProblem, Verdict, decide};
 use actum_ledger::Log;
-use actum_record::receipt::GateRecord;
 use serde::Serialize;
 
 use super::{in_force, told};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::gate_view::{GateView, views};
 use crate::ledger_failure::LedgerFailure;
 use crate::output::Document;
-use crate::record::GateLine;
 use crate::verb::Session;
 use crate::verb::ledger::Opened;
 use crate::verb::replay::{Kept, failed};
@@ -41,7 +40,7 @@ struct ExplainedRun {
 struct Said {
     verdict: Verdict,
     tier: RiskTier,
-    gates: Vec<GateRecord>,
+    gates: Vec<GateView>,
 }
 
 pub(super) fn explain(run: RunId, session: &Session) -> Result<Exit, Failure> {
@@ -58,8 +57,8 @@ pub(super) fn explain(run: RunId, session: &Session) -> Result<Exit, Failure> {
         Err(problem) => return Err(failed(run, problem)),
     };
     let intent = kept.recorded.intent;
-    let (tier, gates) = (intent.decision.tier, intent.decision.gates);
-    let then = Said { verdict: Verdict::together(&gates), tier, gates };
+    let (tier, gates) = (intent.decision.tier, &intent.decision.gates);
+    let then = Said { verdict: Verdict::together(gates), tier, gates: views(gates) };
     session.screen.show(&ExplainedRun {
         run,
         then,
@@ -78,7 +77,7 @@ impl Said {
         let bundle = bundle.map_err(|error| failed(run, unsupported(error.to_string())))?;
         let Decision { verdict, tier, gates, .. } =
             decide(&bundle, &in_force.policy, &in_force.cedar);
-        Ok(Self { verdict, tier, gates })
+        Ok(Self { verdict, tier, gates: views(&gates) })
     }
 }
 
@@ -91,7 +90,7 @@ impl Document for ExplainedRun {
         let Self { run, then, policy, policy_now, now, now_problem } = self;
         writeln!(out, "run {run}: {}, {}", told(then.verdict), then.tier)?;
         for gate in &then.gates {
-            writeln!(out, "gate    {}", GateLine(gate))?;
+            writeln!(out, "gate    {}", gate)?;
         }
         if policy == policy_now {
             return writeln!(out, "policy  {policy}, in force then and now");
@@ -107,17 +106,20 @@ impl Document for ExplainedRun {
         writeln!(out, "now     {policy_now}: {}, {}", told(now.verdict), now.tier)?;
         // Those that say the same as then are not told twice.
         let others = now.gates.iter().filter(|gate| !then.gates.contains(gate));
-        others.into_iter().try_for_each(|gate| writeln!(out, "gate    {}", GateLine(gate)))
+        others.into_iter().try_for_each(|gate| writeln!(out, "gate    {}", gate))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use actum_record::receipt::{GateRecord, RecordedGround};
+
     use super::*;
 
-    fn gate(gate: &str, verdict: &str) -> GateRecord {
-        let ground = "a ground".to_owned();
-        GateRecord { gate: gate.to_owned(), verdict: verdict.to_owned(), ground }
+    fn gate(gate: &str, verdict: &str) -> GateView {
+        let ground = "a ground";
+        let ground = RecordedGround(ground.into());
+        (&GateRecord { gate: gate.to_owned(), verdict: verdict.to_owned(), ground }).into()
     }
 
     /// AEC-11: a decision of other rules is told as it is recorded.

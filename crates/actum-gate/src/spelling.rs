@@ -6,8 +6,11 @@ use std::collections::BTreeMap;
 use actum_core::path_rule::NameEnd;
 use actum_core::{PathRule, RelPath};
 
-use crate::decision::WORK_TREES;
 use crate::fold::{as_windows_opens, folded};
+
+/// Where coding agents keep the work trees of projects, below a directory of their own configuration. No tool reads
+/// configuration from inside of them.
+pub const WORK_TREES: [&str; 3] = [".claude/worktrees", ".codex/worktrees", ".cursor/worktrees"];
 
 /// The directories around a workspace, as far as protection looks at their names.
 #[derive(Debug, Default)]

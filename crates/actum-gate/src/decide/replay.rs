@@ -3,9 +3,9 @@
 use actum_core::Digest;
 use actum_record::receipt::DecisionRecord;
 
-use super::bundle::Bundle;
-use super::{DECISION_SEMANTICS, decided};
+use super::decided;
 use crate::access::AccessJudge;
+use crate::decision::{Bundle, DECISION_SEMANTICS};
 use crate::policy::Policy;
 
 /// Why a decision could not be confirmed. The set is closed; whatever it is, nothing may be built

@@ -174,7 +174,7 @@ impl CommandLine {
 }
 
 /// Whether a program can be given this as the argument of that number.
-pub(super) fn check_argument(number: usize, argument: &str) -> Result<(), CommandLineError> {
+pub(crate) fn check_argument(number: usize, argument: &str) -> Result<(), CommandLineError> {
     let bytes = argument.len();
     if number == 0 && argument.is_empty() {
         Err(CommandLineError::NoProgram)
@@ -220,12 +220,12 @@ impl fmt::Display for CommandLine {
 }
 
 /// The arguments as an array in TOML and JSON; `Err` with its beginning where it is too long.
-pub(super) fn shown(argv: &[String]) -> Result<String, String> {
+pub(crate) fn shown(argv: &[String]) -> Result<String, String> {
     array(argv.iter().map(|argument| escaped(argument)), "]")
 }
 
 /// An array of these items, up to its `end`; `Err` with its beginning where it is too long.
-pub(super) fn array(items: impl Iterator<Item = String>, end: &str) -> Result<String, String> {
+pub(crate) fn array(items: impl Iterator<Item = String>, end: &str) -> Result<String, String> {
     let mut text = "[".to_owned();
     for (number, item) in items.enumerate() {
         let comma = if number == 0 { "" } else { ", " };
@@ -237,14 +237,28 @@ pub(super) fn array(items: impl Iterator<Item = String>, end: &str) -> Result<St
     Ok(text + end)
 }
 
+/// How many of these items an array shows, from the first on.
+pub(crate) fn shown_count(items: impl Iterator<Item = String>) -> usize {
+    let mut bytes = 1;
+    let mut shown = 0;
+    for item in items {
+        if bytes + item.len() > SHOWN_BYTES_MAX {
+            break;
+        }
+        bytes += item.len() + if shown == 0 { 0 } else { 2 };
+        shown += 1;
+    }
+    shown
+}
+
 /// An argument as TOML and JSON both read it, cut where it is long.
-pub(super) fn shown_argument(argument: &str) -> String {
+pub(crate) fn shown_argument(argument: &str) -> String {
     let escaped = escaped(argument);
     if escaped.len() > SHOWN_BYTES_MAX { "…".to_owned() } else { escaped }
 }
 
 /// A string as TOML and JSON both read it.
-pub(super) fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 2);
     escaped.push('"');
     for char in text.chars() {

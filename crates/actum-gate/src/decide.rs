@@ -1,0 +1,66 @@
+//! Decides: asks all gates about a bundle under a policy, once or again from what was kept.
+
+mod replay;
+
+use actum_core::Digest;
+
+use crate::access::{AccessJudge, AccessUnknown};
+use crate::decision::{Bundle, Case, DECISION_SEMANTICS, Decision, GateDecision};
+use crate::gate::{self, Said};
+use crate::ground::Ground;
+use crate::policy::{ExpectedCase, Policy};
+use crate::verdict::{APPROVAL, Verdict};
+
+pub use replay::{ReplayProblem, replay};
+
+/// Decides whether a change may be made visible (AEC-11). Where the strictest gate asks for a person, an
+/// approval answers it; what a gate denies no approval allows. Where access policies have a say and `access`
+/// cannot tell what they say, it is denied.
+pub fn decide(bundle: &Bundle, policy: &Policy, access: &dyn AccessJudge) -> Decision {
+    decided(bundle, policy, access).0
+}
+
+/// The same, and why access policies could not be asked, where they could not: such a decision is not the one
+/// that they lead to.
+fn decided(
+    bundle: &Bundle,
+    policy: &Policy,
+    access: &dyn AccessJudge,
+) -> (Decision, Option<AccessUnknown>) {
+    let (tier, of_tier) = gate::tier::judge(bundle, policy);
+    let (of_access, unknown) = match gate::access::judge(bundle, policy, tier, access) {
+        Ok(said) => (said, None),
+        Err(unknown) => {
+            let ground = Ground::AccessUnknown { problem: unknown.kind }.into();
+            (Said { verdict: Verdict::Deny, ground }, Some(unknown))
+        }
+    };
+    let said = gate::GATES.iter().map(|(name, judge)| (*name, judge(bundle, policy)));
+    let said = said.chain([("tier", of_tier), ("access", of_access)]);
+    let mut gates: Vec<GateDecision> = said.map(GateDecision::new).collect();
+    let strictest = gates.iter().map(|gate| gate.verdict).max().unwrap_or(Verdict::Deny);
+    let of_approval = gate::approval::judge(bundle, strictest);
+    let verdict = strictest.answered(of_approval.verdict);
+    gates.push(GateDecision::new((APPROVAL, of_approval)));
+    (Decision { semantics: DECISION_SEMANTICS, verdict, tier, gates }, unknown)
+}
+
+impl ExpectedCase {
+    /// What the gates say of it under the policy of that digest, asked for as in `asked`, of which the
+    /// change does not count, and the agent where the case names one.
+    pub fn decide(
+        &self,
+        asked: &Case,
+        policy: &Policy,
+        digest: Digest,
+        access: &dyn AccessJudge,
+    ) -> Decision {
+        decide(&Bundle::new(digest, self.case(asked)), policy, access)
+    }
+}
+
+impl GateDecision {
+    fn new((gate, Said { verdict, ground }): (&'static str, Said)) -> Self {
+        Self { gate, verdict, ground }
+    }
+}

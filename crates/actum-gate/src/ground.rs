@@ -1,0 +1,380 @@
+//! Grounds of gates as data: decided, recorded and hashed as fields. Sentences are made from them in `sentence.rs`,
+//! so that wording can change without another version of the rules.
+
+mod access;
+
+use actum_core::canonical::{self, CanonicalError};
+use actum_core::path_name::PathName;
+use actum_core::{Digest, PathRule, RiskTier, RunId};
+use actum_record::receipt::RecordedGround;
+use actum_record::signer::KeyId;
+use serde::{Deserialize, Serialize};
+
+use crate::command::{CommandExcerpt, CommandJudgement, Nearest, RuleDecision, RuleExcerpt};
+use crate::command_line::CommandLine;
+use crate::source::Source;
+use crate::trigger::Trigger;
+
+pub use access::{
+    AccessGround, AccessPolicyName, AccessUnknownKind, Counted, EvaluationProblem, RequestProblem,
+};
+
+/// Ground of one gate, and how many more there are like it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grounds {
+    /// First one found.
+    #[serde(flatten)]
+    pub first: Ground,
+    /// Further paths or commands that the same holds for.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more: usize,
+}
+
+/// Why a gate allows, denies or asks. In JSON an object whose `kind` is the variant in snake case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Ground {
+    /// An undo restores what was there before a run, so the gate does not judge it.
+    Restores,
+
+    /// Protected: no path is.
+    NotProtected,
+    /// Protected: the operator's policy excepts a path, and no other path is protected.
+    Excepted {
+        /// Excepted path.
+        path: PathName,
+    },
+    /// Protected: a rule protects a path.
+    Protected {
+        /// Path in the workspace.
+        path: PathName,
+        /// Root of the workspace, where the rule matches only with the names above the workspace.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        root: Option<String>,
+        /// Pattern that matches.
+        rule: PathRule,
+        /// Whose rule it is.
+        by: Protector,
+    },
+    /// Protected: permission bits would change for all names of a hard-linked file.
+    SharedPermissions {
+        /// One of its names.
+        path: PathName,
+    },
+    /// Protected: a new name has characters that are not shown.
+    HiddenCharacters {
+        /// New name.
+        path: PathName,
+    },
+    /// Protected: a new name has characters that are not shown and belong to an emoji.
+    EmojiCharacters {
+        /// New name.
+        path: PathName,
+    },
+    /// Protected: a file would make its directory something that no change may make.
+    NewState {
+        /// Path of the file.
+        path: PathName,
+        /// What its directory would become.
+        trigger: Trigger,
+    },
+
+    /// Scope: every path is in all scopes.
+    InScope,
+    /// Scope: a rule denies a path.
+    ScopeDenied {
+        /// Path as seen from the root of the scope.
+        path: PathName,
+        /// Rule that denies it.
+        rule: PathRule,
+        /// Policy that has the scope; absent for the scope of the request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        policy: Option<Source>,
+    },
+    /// Scope: no rule allows a path.
+    ScopeNotAllowed {
+        /// Path as seen from the root of the scope.
+        path: PathName,
+        /// First rules that allow something.
+        rules: Vec<PathRule>,
+        /// Further rules.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        rules_omitted: usize,
+        /// As in [`ScopeDenied`](Self::ScopeDenied).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        policy: Option<Source>,
+    },
+    /// Scope: a path is too long to be seen from the root of the scope.
+    ScopeUnknown {
+        /// Path in the workspace.
+        path: PathName,
+        /// As in [`ScopeDenied`](Self::ScopeDenied).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        policy: Option<Source>,
+    },
+
+    /// Budget: size of the change, and the limits that it was compared with.
+    Budget {
+        /// Changed files.
+        files: u64,
+        /// Added and removed lines.
+        loc: u64,
+        /// Most files; no limit if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        files_max: Option<u64>,
+        /// Most lines; no limit if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        loc_max: Option<u64>,
+        /// Policy whose limit is exceeded; absent where none is, or where it is the request's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        policy: Option<Source>,
+    },
+
+    /// Commands: no command would be run.
+    NoCommand,
+    /// Commands: more of them than one change may come with.
+    TooManyCommands {
+        /// How many.
+        count: usize,
+        /// How many are allowed.
+        max: usize,
+    },
+    /// Commands: a rule decides about a command.
+    CommandRule {
+        /// Command.
+        command: CommandExcerpt,
+        /// Rule.
+        rule: RuleExcerpt,
+        /// Its decision.
+        decision: RuleDecision,
+        /// Reason that its author gave.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        /// Policy that has the rule.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        policy: Option<Source>,
+    },
+    /// Commands: no rule allows a command.
+    NoCommandRule {
+        /// Command.
+        command: CommandExcerpt,
+        /// Rule that comes nearest; absent where none names the program.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        nearest: Option<Nearest>,
+    },
+    /// Commands: a command was confined, and no rule restrains it.
+    Confined {
+        /// Command.
+        command: CommandExcerpt,
+    },
+
+    /// Credentials: nothing new looks like one.
+    NoCredential,
+    /// Credentials: all that look like one are allowed by the policy.
+    AllowedCredentials {
+        /// How many.
+        count: usize,
+    },
+    /// Credentials: new content looks like one.
+    Credential {
+        /// File.
+        path: PathName,
+        /// Line, counted from 1; absent where only a part of the file was read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        line: Option<u64>,
+        /// Id of the rule that matches.
+        rule: String,
+        /// Digest of the secret.
+        digest: Digest,
+    },
+    /// Credentials: new content could not be scanned to its end.
+    Unscanned {
+        /// File.
+        path: PathName,
+    },
+
+    /// Tier: risk tier of the change.
+    Tier {
+        /// Tier.
+        tier: RiskTier,
+        /// Why it is that tier.
+        reason: TierReason,
+    },
+
+    /// Access: no access policies are in force.
+    NoAccessPolicies,
+    /// Access: answer of the access policies.
+    Access {
+        /// Approvals that a permit needs, where one person's is not enough.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approvals: Option<u32>,
+        /// First grounds of the answer.
+        grounds: Vec<AccessGround>,
+    },
+    /// Access: there are access policies, and they cannot be asked.
+    AccessUnknown {
+        /// Why not.
+        problem: AccessUnknownKind,
+    },
+
+    /// Approval: needed, and nobody has given it.
+    NotApproved,
+    /// Approval: not needed.
+    NoApprovalNeeded,
+    /// Approval: given for exactly this change.
+    Approved {
+        /// Approver.
+        user: String,
+        /// Plan.
+        plan: RunId,
+        /// Key that signed it.
+        key: KeyId,
+    },
+    /// Approval: given, and it does not count.
+    ApprovalRejected {
+        /// Plan.
+        plan: RunId,
+        /// Why it does not count.
+        problem: ApprovalMismatch,
+    },
+}
+
+/// Owner of a rule that protects a path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Protector {
+    /// Built-in group of that id.
+    Group(String),
+    /// Policy.
+    Policy(Source),
+}
+
+/// Why a change is of its risk tier. In JSON as [`Ground`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum TierReason {
+    /// Nothing changes.
+    NoChange,
+    /// It restores what was there before a run.
+    Restores,
+    /// It was declared as that tier.
+    Declared,
+    /// All of it is in the areas where agents keep their own work.
+    OwnArea,
+    /// All of it can be undone.
+    Reversible,
+    /// It deletes many files.
+    ManyDeleted {
+        /// How many.
+        files: usize,
+    },
+    /// It changes many files.
+    ManyChanged {
+        /// How many.
+        files: usize,
+    },
+    /// A new file takes the path of a directory that task plans need for their reports.
+    BlockedReports {
+        /// Path of the file.
+        path: PathName,
+    },
+    /// A built-in rule matches.
+    BuiltIn {
+        /// Path in the workspace.
+        path: PathName,
+        /// As in [`Ground::Protected`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        root: Option<String>,
+        /// Id of the rule.
+        rule: String,
+    },
+    /// A rule of a policy matches.
+    Policy {
+        /// Path in the workspace.
+        path: PathName,
+        /// As in [`Ground::Protected`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        root: Option<String>,
+        /// Reason that its author gave.
+        why: String,
+        /// Policy.
+        policy: Source,
+    },
+    /// A file has other names, which undo does not link again.
+    HardLinked {
+        /// One of its names.
+        path: PathName,
+    },
+    /// Every user may write the path afterwards.
+    WorldWritable {
+        /// Path.
+        path: PathName,
+    },
+    /// Another program acts on a file by itself.
+    Trigger {
+        /// Path of the file.
+        path: PathName,
+        /// Program, and what it does.
+        trigger: Trigger,
+    },
+}
+
+/// Why an approval does not count for a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalMismatch {
+    /// It is for another plan.
+    Plan,
+    /// It is for other limits.
+    Limits,
+    /// It was given under another policy.
+    Policy,
+    /// It is for another change.
+    Change,
+    /// It has expired.
+    Expired,
+}
+
+impl Grounds {
+    /// The grounds as a receipt records them.
+    ///
+    /// # Errors
+    /// [`CanonicalError`], which no ground of a gate leads to.
+    pub fn record(&self) -> Result<RecordedGround, CanonicalError> {
+        canonical::read(&canonical::to_vec(self)?).map(RecordedGround)
+    }
+
+    /// Reads recorded grounds; `None` for a sentence of rules before version 7, and for a kind of a later version.
+    pub fn read(RecordedGround(recorded): &RecordedGround) -> Option<Self> {
+        Self::deserialize(recorded).ok()
+    }
+}
+
+impl Ground {
+    /// Ground of a judgement of a command.
+    pub fn of_command(line: &CommandLine, judgement: &CommandJudgement) -> Self {
+        let command = line.into();
+        let CommandJudgement { rule, policy, nearest, .. } = judgement;
+        match rule {
+            Some(rule) => Self::CommandRule {
+                command,
+                rule: rule.into(),
+                decision: rule.decision,
+                reason: rule.reason.clone(),
+                policy: *policy,
+            },
+            None => Self::NoCommandRule { command, nearest: nearest.clone() },
+        }
+    }
+}
+
+impl From<Ground> for Grounds {
+    fn from(first: Ground) -> Self {
+        Self { first, more: 0 }
+    }
+}
+
+/// Serde asks this whether a count is left out.
+pub(crate) fn is_zero(count: &usize) -> bool {
+    *count == 0
+}

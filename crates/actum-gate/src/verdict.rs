@@ -1,0 +1,56 @@
+//! Verdicts of gates, and of all of them together.
+
+use actum_record::receipt::GateRecord;
+use serde::{Deserialize, Serialize};
+
+/// Name of the last gate, which answers the others.
+pub const APPROVAL: &str = "approval";
+
+/// What a gate says, and all of them together: the strictest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It may be done.
+    Allow,
+    /// It may be done if a person agrees.
+    NeedsApproval,
+    /// It may not be done.
+    Deny,
+}
+
+impl Verdict {
+    /// All of them, the strictest last.
+    pub const ALL: [Self; 3] = [Self::Allow, Self::NeedsApproval, Self::Deny];
+
+    /// What comes of the strictest of the gates where that of approval says `answer`: it answers what asks for a
+    /// person, and lifts nothing that is denied.
+    #[must_use]
+    pub fn answered(self, answer: Self) -> Self {
+        match self {
+            Self::NeedsApproval => answer,
+            Self::Allow | Self::Deny => self.max(answer),
+        }
+    }
+
+    /// What gates said together, as it was recorded. A word that is not known allows nothing.
+    pub fn together(gates: &[GateRecord]) -> Self {
+        let verdict = |gate: &GateRecord| {
+            Self::ALL.into_iter().find(|it| it.as_str() == gate.verdict).unwrap_or(Self::Deny)
+        };
+        let (last, others) = match gates.split_last() {
+            Some((last, others)) if last.gate == APPROVAL => (Some(last), others),
+            Some(_) | None => (None, gates),
+        };
+        let strictest = others.iter().map(verdict).max().unwrap_or(Self::Deny);
+        last.map_or(strictest, |approval| strictest.answered(verdict(approval)))
+    }
+
+    /// The word for it in documents.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::NeedsApproval => "needs_approval",
+            Self::Deny => "deny",
+        }
+    }
+}
