@@ -49,7 +49,7 @@ fn a_change_that_no_policy_permits_is_denied() {
     let bob = "permit (principal == User::\"bob\", action, resource);";
     let request = || Request::apply(vec![patch("a", "one", "ONE")]);
     let gates = refused(run(&disk, grounds.records(), &policy(&[("bob.cedar", bob)]), request()));
-    assert_eq!((gates.len(), &*gates[0].gate), (1, "access"));
+    assert_eq!((gates.len(), gates[0].gate), (1, "access"));
     assert_eq!(gates[0].ground.to_string(), "no policy permits it");
     assert_eq!(disk.get("a").unwrap(), b"one\ntwo\n");
     assert_eq!(grounds.store.count(EntryKind::PlanRefused), 1);
@@ -70,7 +70,7 @@ fn a_change_that_access_policies_want_a_person_for_is_queued() {
     let error = run(&disk, grounds.records(), &policy, request.clone()).unwrap_err();
     assert_eq!(error.workspace(), State::Unchanged);
     let Error::Queued { plan, gates, waited: false, .. } = error else { panic!("{error}") };
-    assert_eq!((gates.len(), &*gates[0].gate), (1, "access"));
+    assert_eq!((gates.len(), gates[0].gate), (1, "access"));
     let ground = "no policy permits it; once 1 person agreed, permitted by `a-person-looks` of \
                   `ask.cedar`";
     assert_eq!(gates[0].ground.to_string(), ground);

@@ -71,7 +71,7 @@ fn what_asks_for_a_person_waits_and_changes_nothing() {
     let error = run(&disk, grounds.records(), asks()).unwrap_err();
     assert_eq!(error.workspace(), State::Unchanged);
     let Error::Queued { plan, tier, gates, waited, .. } = error else { panic!("{error}") };
-    assert_eq!((tier, waited, gates.len(), &*gates[0].gate), (RiskTier::R3, false, 1, "tier"));
+    assert_eq!((tier, waited, gates.len(), gates[0].gate), (RiskTier::R3, false, 1, "tier"));
     assert_eq!(disk.snapshot_without(".actum"), before);
     assert_eq!(grounds.store.count(EntryKind::EffectStarted), 0);
     let kept = grounds.records().plan(plan).unwrap();
