@@ -1,8 +1,9 @@
 //! Why something could not be appended or read.
 
+use std::error::Error;
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use actum_core::{Digest, RunId};
@@ -13,6 +14,9 @@ use crate::keys::KeyError;
 use crate::store::{BODY_BYTES_MAX, REQUEST_ENTRIES_MAX};
 
 /// Why a ledger could not be used. It can be told to everyone who waited.
+///
+/// Its variants are the kinds of failure that every store has, so that a caller needs no knowledge of the database; only
+/// [`File`](Self::File), [`NoFile`](Self::NoFile) and [`Gone`](Self::Gone) are about stores in files.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LedgerError {
     /// What was to be appended does not belong there.
@@ -40,23 +44,22 @@ pub enum LedgerError {
         /// What is there.
         found: &'static str,
     },
-    /// A file that no ledger is in.
-    #[error("`{}` is no ledger: {message}; nothing was changed", path.display())]
+    /// A database that no ledger is in.
+    #[error("`{store}` is no ledger: {message}; nothing was changed")]
     NoLedger {
         /// Which.
-        path: PathBuf,
+        store: StoreName,
         /// How that is known.
         message: String,
     },
     /// A later version of this program made it.
     #[error(
-        "the ledger `{}` has the schema {found}, and this program knows schemas up to {known}: use \
-         the program that made it; nothing was changed",
-        path.display()
+        "the ledger `{store}` has the schema {found}, and this program knows schemas up to {known}: use \
+         the program that made it; nothing was changed"
     )]
     NewerSchema {
         /// Which.
-        path: PathBuf,
+        store: StoreName,
         /// Its schema.
         found: u32,
         /// The newest that is known.
@@ -64,13 +67,12 @@ pub enum LedgerError {
     },
     /// Another program keeps it locked.
     #[error(
-        "the ledger `{}` is locked by another program, for more than {seconds} s; nothing was \
-         appended",
-        path.display()
+        "the ledger `{store}` is locked by another program, for more than {seconds} s; nothing was \
+         appended"
     )]
     Locked {
         /// Which.
-        path: PathBuf,
+        store: StoreName,
         /// How long it was waited for.
         seconds: u64,
     },
@@ -85,38 +87,37 @@ pub enum LedgerError {
         path: PathBuf,
     },
     /// The file system is full.
-    #[error("there is no space left for the ledger `{}`; nothing was appended", path.display())]
+    #[error("there is no space left for the ledger `{store}`; nothing was appended")]
     Full {
         /// Which.
-        path: PathBuf,
+        store: StoreName,
     },
     /// It may be read and not written.
-    #[error("the ledger `{}` cannot be written; nothing was appended", path.display())]
+    #[error("the ledger `{store}` cannot be written; nothing was appended")]
     ReadOnly {
         /// Which.
-        path: PathBuf,
+        store: StoreName,
     },
     /// The system failed while the append was made durable.
     #[error(
-        "cannot tell whether the entries are in the ledger `{}`: {source}; look for them before \
-         anything is tried again",
-        path.display()
+        "cannot tell whether the entries are in the ledger `{store}`: {source}; look for them before \
+         anything is tried again"
     )]
     OutcomeUnknown {
         /// Which.
-        path: PathBuf,
+        store: StoreName,
         /// What went wrong.
-        source: Arc<rusqlite::Error>,
+        source: StoreFault,
     },
-    /// SQLite could not do it.
-    #[error("cannot {action} the ledger `{}`: {source}; nothing was appended", path.display())]
+    /// The database could not do it, for a reason that no other variant names.
+    #[error("cannot {action} the ledger `{store}`: {source}; nothing was appended")]
     Database {
         /// What was attempted.
         action: &'static str,
         /// On what.
-        path: PathBuf,
-        /// What SQLite said.
-        source: Arc<rusqlite::Error>,
+        store: StoreName,
+        /// What the database said.
+        source: StoreFault,
     },
     /// What is kept contradicts itself.
     #[error("the ledger is damaged: {message}; nothing was appended")]
@@ -164,6 +165,31 @@ pub enum LedgerError {
     /// The writer is gone.
     #[error("the writer of the ledger has ended; whether the last request was heard is not known")]
     Stopped,
+}
+
+/// Name of a store in messages: the path of a database file, or the address of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreName(Arc<str>);
+
+/// Error of the library that a store is built on. Callers print it and decide nothing by it.
+pub type StoreFault = Arc<dyn Error + Send + Sync>;
+
+impl From<&str> for StoreName {
+    fn from(name: &str) -> Self {
+        Self(name.into())
+    }
+}
+
+impl From<&Path> for StoreName {
+    fn from(path: &Path) -> Self {
+        Self(path.to_string_lossy().into())
+    }
+}
+
+impl fmt::Display for StoreName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 /// Why an entry does not belong where it was to be appended.

@@ -19,7 +19,7 @@ mod store;
 pub mod verify;
 mod view;
 
-pub use error::{LedgerError, Refusal};
+pub use error::{LedgerError, Refusal, StoreFault, StoreName};
 pub use home::{Doing, HomeError, LedgerHome, TaskTurn, TrustedPolicy, UnderWay};
 pub use keys::{
     Admission, KeyError, Keys, Passphrase, Passphrases, Protection, Rotated, SigningKey,

@@ -129,7 +129,7 @@ fn connect(path: &Path) -> Result<Link, LedgerError> {
     };
     let mode = set_up().map_err(|error| fault("open", path, error))?;
     if mode != "wal" {
-        return Err(LedgerError::ReadOnly { path: path.to_owned() });
+        return Err(LedgerError::ReadOnly { store: path.into() });
     }
     Ok(link)
 }

@@ -117,8 +117,8 @@ fn reconnect(link: &mut Link) -> Result<(), LedgerError> {
     });
     let (busy, pages, taken) = taken.map_err(|error| fault("sync", &link.path, error))?;
     if busy != 0 || pages != taken {
-        let (path, seconds) = (link.path.clone(), super::LOCKED_SECONDS_MAX);
-        return Err(LedgerError::Locked { path, seconds });
+        let (store, seconds) = (link.path.as_path().into(), super::LOCKED_SECONDS_MAX);
+        return Err(LedgerError::Locked { store, seconds });
     }
     *link = fresh;
     Ok(())

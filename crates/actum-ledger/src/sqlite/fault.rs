@@ -10,22 +10,22 @@ use crate::sqlite::LOCKED_SECONDS_MAX;
 
 /// The error of something that changed nothing.
 pub(crate) fn fault(action: &'static str, path: &Path, error: Error) -> LedgerError {
-    let path = path.to_owned();
+    let store = path.into();
     let message = || error.to_string();
     if let Error::FromSqlConversionFailure(_, _, source) = &error {
         return LedgerError::Damaged { message: source.to_string() };
     }
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            LedgerError::Locked { path, seconds: LOCKED_SECONDS_MAX }
+            LedgerError::Locked { store, seconds: LOCKED_SECONDS_MAX }
         }
-        Some(ErrorCode::DiskFull) => LedgerError::Full { path },
-        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => LedgerError::ReadOnly { path },
+        Some(ErrorCode::DiskFull) => LedgerError::Full { store },
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => LedgerError::ReadOnly { store },
         Some(ErrorCode::NotADatabase) => {
-            LedgerError::NoLedger { path, message: "it is no database".to_owned() }
+            LedgerError::NoLedger { store, message: "it is no database".to_owned() }
         }
         Some(ErrorCode::DatabaseCorrupt) => LedgerError::Damaged { message: message() },
-        _ => LedgerError::Database { action, path, source: Arc::new(error) },
+        _ => LedgerError::Database { action, store, source: Arc::new(error) },
     }
 }
 
@@ -34,6 +34,6 @@ pub(crate) fn fault(action: &'static str, path: &Path, error: Error) -> LedgerEr
 pub(crate) fn commit_fault(path: &Path, error: Error) -> LedgerError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy) => fault("append to", path, error),
-        _ => LedgerError::OutcomeUnknown { path: path.to_owned(), source: Arc::new(error) },
+        _ => LedgerError::OutcomeUnknown { store: path.into(), source: Arc::new(error) },
     }
 }

@@ -73,7 +73,7 @@ pub(super) fn is_there(path: &Path) -> Result<bool, LedgerError> {
         // SQLite would take an empty file for a new database, and forget its log.
         Ok(found) if found.len() == 0 => {
             let message = "it is empty, which no ledger ever is".to_owned();
-            Err(LedgerError::NoLedger { path: path.to_owned(), message })
+            Err(LedgerError::NoLedger { store: path.into(), message })
         }
         Ok(found) => {
             must_be_own(path, &found)?;
@@ -103,7 +103,7 @@ pub(super) fn is_there(path: &Path) -> Result<bool, LedgerError> {
             }
             let message = "it is gone, and its log `ledger.db-wal` is still there, with what was \
                            appended last; put it back beside that, or take that away too for a new one";
-            Err(LedgerError::NoLedger { path: path.to_owned(), message: message.to_owned() })
+            Err(LedgerError::NoLedger { store: path.into(), message: message.to_owned() })
         }
         Err(error) => Err(failed("look at", path, error)),
     }
@@ -263,7 +263,7 @@ fn fill(
 
 fn failed(action: &'static str, path: &Path, error: io::Error) -> LedgerError {
     if error.kind() == io::ErrorKind::StorageFull {
-        return LedgerError::Full { path: path.to_owned() };
+        return LedgerError::Full { store: path.into() };
     }
     LedgerError::File { action, path: path.to_owned(), source: Arc::new(error) }
 }

@@ -108,15 +108,15 @@ pub(super) fn check(
     let found = Identity::read(connection).map_err(|error| fault("read", path, error))?;
     if found.application != APPLICATION || found.version == 0 {
         let message = "it is a database of something else".to_owned();
-        return Err(LedgerError::NoLedger { path: path.to_owned(), message });
+        return Err(LedgerError::NoLedger { store: path.into(), message });
     }
     let too_new = match purpose {
         Purpose::Write => found.version > VERSION,
         Purpose::Read => found.version > VERSION && found.read_from > VERSION,
     };
     if too_new {
-        let path = path.to_owned();
-        return Err(LedgerError::NewerSchema { path, found: found.version, known: VERSION });
+        let store = path.into();
+        return Err(LedgerError::NewerSchema { store, found: found.version, known: VERSION });
     }
     Ok(())
 }

@@ -48,7 +48,10 @@ impl Turnstile {
     /// Waits for the turn.
     pub(super) fn enter(&mut self) -> Result<Inside<'_>, LedgerError> {
         let Self { queue, door, database, patience } = self;
-        let late = || LedgerError::Locked { path: database.clone(), seconds: patience.as_secs() };
+        let late = || LedgerError::Locked {
+            store: database.as_path().into(),
+            seconds: patience.as_secs(),
+        };
         if !queue.take(*patience)? {
             return Err(late());
         }

@@ -232,10 +232,10 @@ impl Store for SharedStore {
         inside.appends += 1;
         let fault = inside.fault.filter(|(at, _)| *at == number).map(|(_, fault)| fault);
         if inside.is_full_from.is_some_and(|from| from <= number) {
-            return Err(LedgerError::Full { path: "a test".into() });
+            return Err(LedgerError::Full { store: "a test".into() });
         }
         if fault == Some(Fault::Full) {
-            return Err(LedgerError::Full { path: "a test".into() });
+            return Err(LedgerError::Full { store: "a test".into() });
         }
         let appended = inside.store.append(requests);
         if fault == Some(Fault::Unknown) {
