@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use actum::{CommandError, ForgottenRun};
 use actum_action::PlanError;
@@ -29,10 +29,10 @@ use crate::run_prefix::RunPrefix;
 use crate::shown_path::ShownPath;
 use crate::snippet::{Quote, Snippet};
 use crate::status_lines::StatusTargetError;
-use crate::verb;
 use crate::verb::plugin::PluginFailure;
 use crate::verb::policy::PolicyTestFailure;
 use crate::verb::sandbox::SandboxFailure;
+use crate::verb::{self, Session};
 use actum::reason::{self, Reason};
 
 /// Why a command failed. Each message says the state of the workspace.
@@ -143,9 +143,9 @@ fn list(runs: &[RunId]) -> String {
 
 /// The failure about a run whose id begins so, where the ledger records that it was forgotten. A ledger that cannot be
 /// read adds nothing to the failure at hand.
-fn forgotten(prefix: &str) -> Option<Failure> {
+fn forgotten(prefix: &str, session: &Session) -> Option<Failure> {
     let prefix: RunPrefix = prefix.parse().ok()?;
-    let ForgottenRun { run, time } = verb::ledger::forgotten(&prefix).ok()??;
+    let ForgottenRun { run, time } = verb::ledger::forgotten(&prefix, session).ok()??;
     Some(Failure::ForgottenRun { run, time })
 }
 
@@ -164,22 +164,22 @@ impl Failure {
         if let Self::BesideCaches { source, .. } = self { source.bare() } else { self }
     }
 
-    /// Adds what is known from outside the workspace: the one above `start` that discovery did not use, the path that a
-    /// path relative to `start` means, and that a run was forgotten.
-    pub(crate) fn explained(self, start: &Path) -> Self {
+    /// Adds what is known from outside the workspace: the one above the start of the command that discovery did not use, the
+    /// path that a path relative to that start means, and that a run was forgotten.
+    pub(crate) fn explained(self, session: &Session) -> Self {
         if let Self::NoSuchRun { prefix } = &self {
-            return forgotten(prefix).unwrap_or(self);
+            return forgotten(prefix, session).unwrap_or(self);
         }
         let Self::Workspace(error) = self else { return self };
         if let ErrorKind::UnknownRun { run } = &error.kind {
-            return forgotten(&run.to_string()).unwrap_or(Self::Workspace(error));
+            return forgotten(&run.to_string(), session).unwrap_or(Self::Workspace(error));
         }
         let hint = if let ErrorKind::Missing { path, .. }
         | ErrorKind::Expected { path, found: None, .. } = &error.kind
         {
-            root::meant(start, path).map(|meant| format!("did you mean `{meant}`?"))
+            root::meant(&session.start, path).map(|meant| format!("did you mean `{meant}`?"))
         } else if reason::of(&error.kind) == Reason::NotAWorkspace {
-            root::above(start).map(|above| above.to_string())
+            root::above(&session.start).map(|above| above.to_string())
         } else {
             None
         };

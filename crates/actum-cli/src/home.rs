@@ -22,14 +22,10 @@ pub(crate) const PROJECTS: [&str; 2] = [".actum", ".git"];
 /// Configuration directory of the machine's administrator.
 pub(crate) const SYSTEM_CONFIGURATION: &str = "/etc/actum";
 
-/// The tenant that was typed. One process has one command line.
-static TYPED: OnceLock<TenantId> = OnceLock::new();
-
-/// Takes in the tenant of the command line.
-pub(crate) fn choose(tenant: Option<&TenantId>) {
-    if let Some(tenant) = tenant {
-        drop(TYPED.set(tenant.clone())); // it is done once
-    }
+/// Tenant in use: that of the command line, else that of the environment.
+#[derive(Debug, Clone)]
+pub(crate) struct Tenant {
+    typed: Option<TenantId>,
 }
 
 /// The directory of ledgers and keys: `ACTUM_HOME`, else where this user's programs keep their data
@@ -286,17 +282,29 @@ pub(crate) fn cache_directory() -> Option<PathBuf> {
     std::fs::create_dir_all(&ours).ok().map(|()| ours)
 }
 
-/// Whose ledger it is: `--tenant`, else `ACTUM_TENANT`, else `default`.
-pub(crate) fn tenant() -> Result<TenantId, Failure> {
-    if let Some(tenant) = TYPED.get() {
-        return Ok(tenant.clone());
+impl Tenant {
+    /// Takes the tenant of the command line, if one was typed.
+    pub(crate) fn new(typed: Option<TenantId>) -> Self {
+        Self { typed }
     }
-    match variable("ACTUM_TENANT") {
-        None => Ok(TenantId::default()),
-        Some(name) => name.to_string_lossy().parse().map_err(|error| {
-            let message = format!("`ACTUM_TENANT`: {error}; nothing was changed");
-            Failure::Usage { message }
-        }),
+
+    /// Name of the tenant: `--tenant`, else `ACTUM_TENANT`, else `default`.
+    ///
+    /// The environment is read only by commands that use a ledger, so a malformed variable fails no other.
+    ///
+    /// # Errors
+    /// `Usage` where `ACTUM_TENANT` is no name of a tenant.
+    pub(crate) fn id(&self) -> Result<TenantId, Failure> {
+        if let Some(typed) = &self.typed {
+            return Ok(typed.clone());
+        }
+        match variable("ACTUM_TENANT") {
+            None => Ok(TenantId::default()),
+            Some(name) => name.to_string_lossy().parse().map_err(|error| {
+                let message = format!("`ACTUM_TENANT`: {error}; nothing was changed");
+                Failure::Usage { message }
+            }),
+        }
     }
 }
 

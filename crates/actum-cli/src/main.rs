@@ -61,6 +61,7 @@ use nix::sys::stat::{Mode, umask};
 use crate::command_line::CommandLine;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::home::Tenant;
 use crate::output::{Form, Screen};
 use crate::verb::Session;
 
@@ -93,13 +94,10 @@ fn leave_no_core() {
 
 fn run(command_line: &CommandLine) -> Exit {
     let screen = command_line.screen();
-    home::choose(command_line.tenant.as_ref());
+    let tenant = Tenant::new(command_line.tenant.clone());
     let ended = root::start(command_line.directory.as_deref()).and_then(|start| {
-        let session = Session { start, screen };
-        command_line
-            .verb
-            .run_and_remind(&session)
-            .map_err(|failure| failure.explained(&session.start))
+        let session = Session { start, screen, tenant };
+        command_line.verb.run_and_remind(&session).map_err(|failure| failure.explained(&session))
     });
     ended.unwrap_or_else(|failure| screen.failure(&failure))
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::home::Tenant;
 use crate::plans::Queue;
 use crate::{policy, records};
 
@@ -21,10 +22,10 @@ pub(crate) struct Obstacle {
 impl Obstacle {
     /// Finds those that a command would meet in the workspace at `root`; makes nothing. `ledger` is the one in use,
     /// where it could be opened.
-    pub(crate) fn find_all(root: &Path, ledger: Option<&Queue>) -> Vec<Self> {
+    pub(crate) fn find_all(root: &Path, ledger: Option<&Queue>, tenant: &Tenant) -> Vec<Self> {
         let own_root = match ledger {
             Some(ledger) => records::own_root_in(root, ledger),
-            None => records::own_root(root),
+            None => records::own_root(root, tenant),
         };
         let failures = [own_root.err(), policy::in_force(root).err()];
         let mut found: Vec<Self> = Vec::new();

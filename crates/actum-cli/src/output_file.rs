@@ -22,6 +22,7 @@ use rustix::io::Errno;
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::home::Tenant;
 use crate::output::Document;
 use crate::own_format::WholeResult;
 use crate::private_place::{self, ActedPlace, Holds};
@@ -129,8 +130,13 @@ impl OutputFile {
     ///
     /// # Errors
     /// `OUTPUT_REFUSED` where no result file may be written, `RESULT_UNWRITTEN` where the system refuses.
-    pub(crate) fn write(path: &Path, existing: Existing, bytes: &[u8]) -> Result<(), Failure> {
-        let mut file = Self::create(path, existing, OutputContent::Whole(bytes))?;
+    pub(crate) fn write(
+        path: &Path,
+        existing: Existing,
+        bytes: &[u8],
+        tenant: &Tenant,
+    ) -> Result<(), Failure> {
+        let mut file = Self::create(path, existing, OutputContent::Whole(bytes), tenant)?;
         file.write_all(bytes).map_err(|source| unwritten(&file.path, source))?;
         file.finish()
     }
@@ -139,25 +145,30 @@ impl OutputFile {
     ///
     /// # Errors
     /// As [`Self::write`].
-    pub(crate) fn stream(path: &Path, existing: Existing) -> Result<Self, Failure> {
-        Self::create(path, existing, OutputContent::Streamed)
+    pub(crate) fn stream(
+        path: &Path,
+        existing: Existing,
+        tenant: &Tenant,
+    ) -> Result<Self, Failure> {
+        Self::create(path, existing, OutputContent::Streamed, tenant)
     }
 
     fn create(
         path: &Path,
         existing: Existing,
         content: OutputContent<'_>,
+        tenant: &Tenant,
     ) -> Result<Self, Failure> {
         let path = lexical(path);
         let Some(name) = path.file_name().map(OsStr::to_owned) else {
             return Err(refused(&path, OutputRefused::NoName));
         };
         check_names(&path, Some(content))?;
-        check_place(&path, &path)?;
-        let directory = open_parent(&path)?;
+        check_place(&path, &path, tenant)?;
+        let directory = open_parent(&path, tenant)?;
         let found = found(&path, &directory, &name)?;
         let effect = if found.is_some() { EffectKind::Modified } else { EffectKind::Created };
-        check_policy(&path, effect)?;
+        check_policy(&path, effect, tenant)?;
         let replaces = match (found, existing) {
             (None, _) => None,
             (Some(FileType::RegularFile), Existing::Replace) => {
@@ -192,23 +203,23 @@ impl OutputFile {
     }
 
     /// Creates the directories that lead to the file at `path`, as far as they are missing; the same rules hold.
-    pub(crate) fn create_directories(path: &Path) -> Result<(), Failure> {
-        Self::check(path)?;
-        walk(&lexical(path), Missing::Create).map(drop)
+    pub(crate) fn create_directories(path: &Path, tenant: &Tenant) -> Result<(), Failure> {
+        Self::check(path, tenant)?;
+        walk(&lexical(path), Missing::Create, tenant).map(drop)
     }
 
     /// Checks that a new directory may be made at `path`, which is absolute, as for a result file; makes nothing.
-    pub(crate) fn check(path: &Path) -> Result<(), Failure> {
+    pub(crate) fn check(path: &Path, tenant: &Tenant) -> Result<(), Failure> {
         let path = lexical(path);
         check_names(&path, None)?;
-        check_place(&path, &path)?;
-        check_policy(&path, EffectKind::Created)
+        check_place(&path, &path, tenant)?;
+        check_policy(&path, EffectKind::Created, tenant)
     }
 
     /// Checks that a file whose content is not known yet may be written at `path`, which is absolute; writes nothing.
-    pub(crate) fn check_file(path: &Path) -> Result<(), Failure> {
+    pub(crate) fn check_file(path: &Path, tenant: &Tenant) -> Result<(), Failure> {
         check_names(&lexical(path), Some(OutputContent::Streamed))?;
-        Self::check(path)
+        Self::check(path, tenant)
     }
 
     /// Ends it, under its name.
@@ -274,13 +285,13 @@ fn check_names(path: &Path, content: Option<OutputContent<'_>>) -> Result<(), Fa
 
 /// Refuses a path in a place on whose files programs act, unless it lies in a workspace there, which the operator
 /// allowed. `real` is the path by which the place is known.
-fn check_place(path: &Path, real: &Path) -> Result<(), Failure> {
+fn check_place(path: &Path, real: &Path, tenant: &Tenant) -> Result<(), Failure> {
     for ActedPlace { place, what, holds } in private_place::closed_to_results(real) {
         if let (Holds::Other, Some(root)) = (holds, workspace(path))
             && root.starts_with(&place)
             && RootState::of(root) == RootState::Made
         {
-            records::check_own(root)?;
+            records::check_own(root, tenant)?;
         } else {
             return Err(refused(path, OutputRefused::Acted { place, what }));
         }
@@ -296,27 +307,32 @@ fn workspace(path: &Path) -> Option<&Path> {
 
 /// Refuses a path in a workspace of another ledger, and one to which the gates would not let a change do the same: of
 /// each workspace around it, also where discovery would stop before, and of each repository around it there.
-fn check_policy(path: &Path, effect: EffectKind) -> Result<(), Failure> {
+fn check_policy(path: &Path, effect: EffectKind, tenant: &Tenant) -> Result<(), Failure> {
     let nearest = workspace(path);
     let is_root =
         |above: &&Path| nearest == Some(*above) || RootState::of(above) == RootState::Made;
     let roots: Vec<&Path> = path.ancestors().skip(1).filter(is_root).collect();
     let Some(outermost) = roots.last() else { return Ok(()) };
-    roots.iter().try_for_each(|root| records::check_own(root))?;
+    roots.iter().try_for_each(|root| records::check_own(root, tenant))?;
     let within = path.ancestors().skip(1).take_while(|above| above != outermost);
     let is_repository = |above: &&Path| above.join(".git").symlink_metadata().is_ok();
     let repositories = within.filter(is_repository).filter(|above| !roots.contains(above));
     let mut judged = repositories.chain(roots.iter().copied());
-    judged.try_for_each(|root| check_rules(root, path, effect))
+    judged.try_for_each(|root| check_rules(root, path, effect, tenant))
 }
 
 /// Refuses a path to which the rules that hold below `root` would not let a change do the same.
-fn check_rules(root: &Path, path: &Path, effect: EffectKind) -> Result<(), Failure> {
+fn check_rules(
+    root: &Path,
+    path: &Path,
+    effect: EffectKind,
+    tenant: &Tenant,
+) -> Result<(), Failure> {
     let below = path.strip_prefix(root).map(|below| RelPath::new(below.as_os_str().as_bytes()));
     // A path with a name that no change may have was refused by its names.
     let Ok(Ok(below)) = below else { return Ok(()) };
     let in_force = policy::in_force(root)?;
-    let decision = policy::decide_effect(&in_force, below, effect)?;
+    let decision = policy::decide_effect(&in_force, below, effect, tenant)?;
     if decision.verdict == Verdict::Allow {
         return Ok(());
     }
@@ -334,12 +350,12 @@ fn result(path: &Path, directory: &OwnedFd, name: &OsStr) -> Result<Option<Whole
     WholeResult::read(&mut File::from(opened)).map_err(|source| unwritten(path, source))
 }
 
-fn open_parent(path: &Path) -> Result<OwnedFd, Failure> {
-    walk(path, Missing::Fail)
+fn open_parent(path: &Path, tenant: &Tenant) -> Result<OwnedFd, Failure> {
+    walk(path, Missing::Fail, tenant)
 }
 
 /// Opens the directory of `path`, name by name and through no symbolic link.
-fn walk(path: &Path, missing: Missing) -> Result<OwnedFd, Failure> {
+fn walk(path: &Path, missing: Missing, tenant: &Tenant) -> Result<OwnedFd, Failure> {
     let failed = |error: Errno| unwritten(path, error.into());
     let stat = |directory: &OwnedFd| rustix::fs::fstat(directory).map_err(failed);
     let own = identified(home::operators_own());
@@ -377,7 +393,7 @@ fn walk(path: &Path, missing: Missing) -> Result<OwnedFd, Failure> {
         }
         let rest = path.strip_prefix(&seen).unwrap_or(Path::new(""));
         for (place, _) in places.iter().filter(|(_, it)| *it == here) {
-            check_place(path, &place.join(rest))?;
+            check_place(path, &place.join(rest), tenant)?;
         }
     }
     Ok(directory)
@@ -460,7 +476,7 @@ pub(crate) fn write(
     what: &'static str,
     bytes: &[u8],
 ) -> Result<(), Failure> {
-    OutputFile::write(&session.start.join(file), existing, bytes)?;
+    OutputFile::write(&session.start.join(file), existing, bytes, &session.tenant)?;
     let name = file.as_os_str().as_bytes();
     let (file, shown_file) = (shown_path::text(name), Quoted(name).to_string());
     session.screen.show(&Written { what, file, bytes: bytes.len(), shown_file })

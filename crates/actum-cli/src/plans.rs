@@ -13,6 +13,7 @@ use actum_record::signer::{KeyId, KeyRole, Signer};
 use actum_workspace::View;
 
 use crate::failure::Failure;
+use crate::home::Tenant;
 use crate::passphrase::PassphraseFailure;
 use crate::plan_failure::PlanFailure;
 use crate::run_prefix::RunPrefix;
@@ -29,12 +30,12 @@ pub(crate) struct Queue {
 
 impl Queue {
     /// What there is; nothing is made.
-    pub(crate) fn open() -> Result<Option<Self>, Failure> {
+    pub(crate) fn open(tenant: &Tenant) -> Result<Option<Self>, Failure> {
         let place = home::path()?;
         let Some(home) = LedgerHome::open_existing(&place).map_err(actum::Error::from)? else {
             return Ok(None);
         };
-        let view = LedgerView::open(&home, &home::tenant()?).map_err(actum::Error::from)?;
+        let view = LedgerView::open(&home, &tenant.id()?).map_err(actum::Error::from)?;
         let Some(view) = view else { return Ok(None) };
         let keyring = Trusted::in_home(&home)?.keyring;
         Ok(Some(Self { home, view, keyring }))
@@ -95,15 +96,15 @@ const NEWEST_MAX: u64 = 1000;
 /// The one plan that is meant, where there may be no ledger yet.
 pub(crate) fn find(prefix: &RunPrefix, session: &Session) -> Result<(Queue, QueuedPlan), Failure> {
     let none = || PlanFailure::None { prefix: prefix.to_string() };
-    let queue = Queue::open()?.ok_or_else(none)?;
+    let queue = Queue::open(&session.tenant)?.ok_or_else(none)?;
     let plan = queue.find(prefix, &session.start)?;
     Ok((queue, plan))
 }
 
 /// A plan that is known, as it is now.
-pub(crate) fn answered(id: RunId) -> Result<(Queue, QueuedPlan), Failure> {
+pub(crate) fn answered(id: RunId, tenant: &Tenant) -> Result<(Queue, QueuedPlan), Failure> {
     let none = || PlanFailure::None { prefix: id.to_string() };
-    let queue = Queue::open()?.ok_or_else(none)?;
+    let queue = Queue::open(tenant)?.ok_or_else(none)?;
     let plan = queue.plan(id)?.ok_or_else(none)?;
     Ok((queue, plan))
 }
@@ -138,7 +139,7 @@ impl ApprovalKey {
         question: &str,
         file: Option<&Path>,
     ) -> Result<Self, Failure> {
-        check_alert_can_be_raised()?;
+        check_alert_can_be_raised(&session.tenant)?;
         let role = KeyRole::Approval;
         let keys = || -> Result<Keys, Failure> {
             let home = new_home::open()?;
@@ -176,8 +177,8 @@ impl ApprovalKey {
 }
 
 /// Checks that an alert about a wrong passphrase could be raised. Without that no passphrase is tried.
-pub(crate) fn check_alert_can_be_raised() -> Result<(), Failure> {
-    records::open().map(drop)
+pub(crate) fn check_alert_can_be_raised(tenant: &Tenant) -> Result<(), Failure> {
+    records::open(tenant).map(drop)
 }
 
 /// Raises an alert about a wrong passphrase from a file or standard input, unless one is waiting. Otherwise each guess of

@@ -11,6 +11,7 @@ use actum_gate::{Bundle, Case, Decision, decide};
 use actum_record::receipt::{EffectKind, PathEffect};
 
 use crate::failure::Failure;
+use crate::home::Tenant;
 use crate::{actor, home, records};
 
 /// Policy of the machine's administrator, which always tightens. No variable and no option leads elsewhere.
@@ -72,12 +73,16 @@ pub(crate) fn set_aside(in_force: &PolicyInForce) -> Option<String> {
 }
 
 /// Who asks for a change that the gates are only asked about, and where; the change is not in it.
-pub(crate) fn asked(in_force: &PolicyInForce, agent: Option<String>) -> Result<Case, Failure> {
+pub(crate) fn asked(
+    in_force: &PolicyInForce,
+    agent: Option<String>,
+    tenant: &Tenant,
+) -> Result<Case, Failure> {
     let Place { root, enclosing, .. } = in_force.place();
     Ok(Case {
         actor: actor::of(agent),
         door: EntryPoint::CommandLine.as_str().to_owned(),
-        tenant: home::tenant()?,
+        tenant: tenant.id()?,
         root,
         enclosing,
         ..Case::of(Vec::new())
@@ -89,6 +94,7 @@ pub(crate) fn decide_effect(
     in_force: &PolicyInForce,
     path: RelPath,
     effect: EffectKind,
+    tenant: &Tenant,
 ) -> Result<Decision, Failure> {
     let change = PathEffect {
         path: PathName(path),
@@ -100,7 +106,7 @@ pub(crate) fn decide_effect(
         removed: 0,
     };
     let digest = Digest::of(&in_force.policy.to_vec().map_err(actum::Error::from)?);
-    let case = Case { change: vec![change], ..asked(in_force, None)? };
+    let case = Case { change: vec![change], ..asked(in_force, None, tenant)? };
     Ok(decide(&Bundle::new(digest, case), &in_force.policy, &in_force.cedar))
 }
 

@@ -13,11 +13,13 @@ use actum_core::{RunId, Timestamp};
 use actum_gate::decision::Undone;
 use actum_ledger::{Keys, LedgerHome, LedgerView, Log, Protection};
 use actum_record::keyring::Keyring;
+use actum_record::ledger::TenantId;
 use actum_record::signer::KeyRole;
 use actum_workspace::{RunRef, View, Workspace};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::home::Tenant;
 use crate::output::Screen;
 use crate::plans::Queue;
 use crate::record::Told;
@@ -27,14 +29,14 @@ use crate::{home, new_home, private_place, root, signals};
 
 /// Opens the ledger. Its thread is begun while signals wait, and so they never end it in the middle
 /// of a run: they are answered by the thread that reads the command line.
-pub(crate) fn open() -> Result<Records, Failure> {
-    opened(&home::path()?)
+pub(crate) fn open(tenant: &Tenant) -> Result<Records, Failure> {
+    opened(&home::path()?, tenant)
 }
 
 /// Opens the ledger for runs in the workspace at `root`, after the checks of where a workspace may be.
-pub(crate) fn open_for(root: &Path) -> Result<(Root, Records), Failure> {
+pub(crate) fn open_for(root: &Path, tenant: &Tenant) -> Result<(Root, Records), Failure> {
     let root = checked(root)?; // before anything is made in the home
-    Ok((root, opened(&home::path()?)?))
+    Ok((root, opened(&home::path()?, tenant)?))
 }
 
 /// Checks where a workspace would be opened or made.
@@ -42,8 +44,8 @@ fn checked(root: &Path) -> Result<Root, Failure> {
     Root::check(root, &home::path()?, &private_place::closed_to_changes(), root::check_place)
 }
 
-fn opened(path: &Path) -> Result<Records, Failure> {
-    let tenant = home::tenant()?;
+fn opened(path: &Path, tenant: &Tenant) -> Result<Records, Failure> {
+    let tenant = tenant.id()?;
     new_home::check(path)?;
     let _held = signals::hold();
     let records = Records::open(path, &tenant, clock())?;
@@ -77,7 +79,7 @@ fn in_every_ledger(
     session: &Session,
     each: impl Fn(&Records) -> actum::Result<()>,
 ) -> Result<Exit, Failure> {
-    let (path, used) = (home::path()?, home::tenant()?);
+    let (path, used) = (home::path()?, session.tenant.id()?);
     let home = LedgerHome::open(&path).map_err(actum::Error::from)?;
     let mut tenants = home.tenants().map_err(actum::Error::from)?;
     tenants.retain(|tenant| *tenant != used);
@@ -97,8 +99,8 @@ fn in_every_ledger(
 }
 
 /// Checks that the ledger in use may change the workspace at `root`, made already or not; makes nothing.
-pub(crate) fn own_root(root: &Path) -> Result<OwnRoot, Failure> {
-    checked(root)?.own(ledger_in_use)
+pub(crate) fn own_root(root: &Path, tenant: &Tenant) -> Result<OwnRoot, Failure> {
+    checked(root)?.own(|| ledger_in_use(tenant))
 }
 
 /// As [`own_root`], with a ledger that is open.
@@ -108,14 +110,14 @@ pub(crate) fn own_root_in(root: &Path, ledger: &Queue) -> Result<OwnRoot, Failur
 
 /// Checks that a file may be written into the workspace at `root` beside its runs: as [`own_root`], wherever the
 /// workspace is.
-pub(crate) fn check_own(root: &Path) -> Result<(), Failure> {
-    actum::check_ledger(root, BoundWorkspace::At(root.to_owned()), ledger_in_use)
+pub(crate) fn check_own(root: &Path, tenant: &Tenant) -> Result<(), Failure> {
+    actum::check_ledger(root, BoundWorkspace::At(root.to_owned()), || ledger_in_use(tenant))
 }
 
 /// The ledger in use, if it exists; makes nothing. The environment that names it names the operator's policy too.
-fn ledger_in_use() -> Result<Option<OwnLedger>, Failure> {
+fn ledger_in_use(tenant: &Tenant) -> Result<Option<OwnLedger>, Failure> {
     let Some(home) = existing_home()? else { return Ok(None) };
-    let view = view_in(&home)?;
+    let view = view_in(&home, &tenant.id()?)?;
     view.map_or(Ok(None), |view| own_ledger(&home, &view))
 }
 
@@ -144,12 +146,12 @@ pub(crate) enum Seen {
 
 impl Seen {
     /// Looks at the ledger; tells on standard error where it cannot be read.
-    pub(crate) fn look(screen: &Screen) -> Self {
-        match opened_view().and_then(with_keys) {
+    pub(crate) fn look(session: &Session) -> Self {
+        match opened_view(&session.tenant).and_then(with_keys) {
             Ok(Some((view, keyring))) => Self::Ledger(view, keyring),
             Ok(None) => Self::Nothing,
             Err(failure) => {
-                screen.note(format_args!("what the ledger knows is not shown: {failure}"));
+                session.screen.note(format_args!("what the ledger knows is not shown: {failure}"));
                 Self::Unreadable
             }
         }
@@ -181,8 +183,8 @@ fn with_keys(view: Option<LedgerView>) -> Result<Option<(LedgerView, Keyring)>, 
     Ok(Some((view, Trusted::own()?.keyring)))
 }
 
-fn opened_view() -> Result<Option<LedgerView>, Failure> {
-    existing_home()?.map_or(Ok(None), |home| view_in(&home))
+fn opened_view(tenant: &Tenant) -> Result<Option<LedgerView>, Failure> {
+    existing_home()?.map_or(Ok(None), |home| view_in(&home, &tenant.id()?))
 }
 
 /// Opens the home of ledgers and keys, if it exists; makes nothing.
@@ -190,9 +192,9 @@ fn existing_home() -> Result<Option<LedgerHome>, Failure> {
     Ok(LedgerHome::open_existing(&home::path()?).map_err(actum::Error::from)?)
 }
 
-/// Opens the ledger of the tenant in use.
-fn view_in(home: &LedgerHome) -> Result<Option<LedgerView>, Failure> {
-    Ok(LedgerView::open(home, &home::tenant()?).map_err(actum::Error::from)?)
+/// Opens the ledger of a tenant.
+fn view_in(home: &LedgerHome, tenant: &TenantId) -> Result<Option<LedgerView>, Failure> {
+    Ok(LedgerView::open(home, tenant).map_err(actum::Error::from)?)
 }
 
 /// Opens the keys of an installation.
@@ -207,8 +209,9 @@ fn existing_keys() -> Result<Option<Keys>, Failure> {
 
 /// Finds facts about runs that would be taken back. Where the record of one cannot be read, its undo is judged as a new
 /// change.
-pub(crate) fn undone() -> impl Fn(RunId) -> Option<Undone> {
-    let opened = LazyCell::new(|| Some((opened_view().ok()??, Trusted::own().ok()?.keyring)));
+pub(crate) fn undone(tenant: &TenantId) -> impl Fn(RunId) -> Option<Undone> {
+    let view = || view_in(&existing_home().ok()??, tenant).ok()?;
+    let opened = LazyCell::new(move || Some((view()?, Trusted::own().ok()?.keyring)));
     move |run| {
         let (view, keyring) = opened.as_ref()?;
         let row = view.run(run).ok()??;
@@ -292,8 +295,8 @@ impl Differences {
 }
 
 /// The runs of a workspace whose end is not recorded yet.
-pub(crate) fn open_runs(workspace: &View) -> Result<Vec<RunId>, Failure> {
-    let (Some(id), Some(ledger)) = (workspace.workspace_id()?, opened_view()?) else {
+pub(crate) fn open_runs(workspace: &View, tenant: &Tenant) -> Result<Vec<RunId>, Failure> {
+    let (Some(id), Some(ledger)) = (workspace.workspace_id()?, opened_view(tenant)?) else {
         return Ok(Vec::new());
     };
     let open = ledger.open_runs(id).map_err(actum::Error::from)?;
@@ -318,7 +321,7 @@ pub(crate) enum Examination {
 }
 
 /// Looks whether the next run in the workspace at `root` could be recorded and signed.
-pub(crate) fn examine(root: &Path) -> Result<Examination, Failure> {
+pub(crate) fn examine(root: &Path, tenant: &Tenant) -> Result<Examination, Failure> {
     let workspace = match crate::root::is_made(root) {
         true => Some(View::open(root)?),
         false => None,
@@ -333,12 +336,12 @@ pub(crate) fn examine(root: &Path) -> Result<Examination, Failure> {
     for role in [KeyRole::Result, KeyRole::Checkpoint] {
         keys.signer(role, now()).map_err(actum::Error::from)?;
     }
-    let Some(view) = view_in(&home)? else { return nothing() };
+    let Some(view) = view_in(&home, &tenant.id()?)? else { return nothing() };
     if let Some(workspace) = &workspace {
         let origin = view.origin().map_err(actum::Error::from)?;
         match Witness::of(workspace, &origin)? {
             // A run may have ended since the ledger was opened, so it is looked at as it is now.
-            Some(witness) => match opened_view()? {
+            Some(witness) => match opened_view(tenant)? {
                 Some(view) => witness.must_be_in(&view).map_err(actum::Error::from)?,
                 None => return nothing(),
             },
@@ -348,12 +351,13 @@ pub(crate) fn examine(root: &Path) -> Result<Examination, Failure> {
                 }
             }
         }
-        let unrecorded = unrecorded(workspace, opened_view()?.as_ref(), UNRECORDED_MAX)?.len();
+        let unrecorded =
+            unrecorded(workspace, opened_view(tenant)?.as_ref(), UNRECORDED_MAX)?.len();
         if unrecorded > 0 {
             let runs = u64::try_from(unrecorded).unwrap_or(u64::MAX);
             return Ok(Examination::Unrecorded { runs });
         }
-        let open = open_runs(workspace)?.len();
+        let open = open_runs(workspace, tenant)?.len();
         if open > 0 {
             return Ok(Examination::Open { runs: u64::try_from(open).unwrap_or(u64::MAX) });
         }

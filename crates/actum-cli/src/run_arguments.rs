@@ -15,7 +15,7 @@ use crate::progress::Working;
 use crate::records;
 use crate::run_end::RunEnd;
 use crate::verb::Session;
-use crate::{home, policy, recovery_note, root};
+use crate::{policy, recovery_note, root};
 
 /// How a run is made.
 #[derive(clap::Args)]
@@ -86,7 +86,7 @@ impl RunArguments {
         let files = policy::files()?;
         if self.dry_run {
             let in_force: PolicyInForce = files.read(root)?;
-            let own_root = records::own_root(root)?;
+            let own_root = records::own_root(root, &session.tenant)?;
             let mut workspace = match if_missing {
                 IfMissing::Make => own_root.open()?,
                 IfMissing::Refuse => own_root.open_existing()?,
@@ -94,7 +94,12 @@ impl RunArguments {
             let working = Working::begin("computing the change");
             let end = work().and_then(|work| {
                 let request = self.request(work, asked, key);
-                Ok(RunEnd::look(&mut workspace, &request, (&in_force, &home::tenant()?), diff)?)
+                Ok(RunEnd::look(
+                    &mut workspace,
+                    &request,
+                    (&in_force, &session.tenant.id()?),
+                    diff,
+                )?)
             });
             drop(working);
             recovery_note::tell(&session.screen, workspace.recovery());
@@ -104,10 +109,10 @@ impl RunArguments {
         if !root::is_made(root) {
             files.read(root)?; // refused before anything is made
             if if_missing == IfMissing::Refuse {
-                records::own_root(root)?.open_existing()?; // and before anything is made elsewhere
+                records::own_root(root, &session.tenant)?.open_existing()?; // and before anything is made elsewhere
             }
         }
-        let (checked, records) = records::open_for(root)?;
+        let (checked, records) = records::open_for(root, &session.tenant)?;
         let engine = match if_missing {
             IfMissing::Make => checked.engine(records)?,
             IfMissing::Refuse => checked.existing_engine(records)?,

@@ -128,7 +128,8 @@ impl RunEnd {
         (in_force, tenant): (&PolicyInForce, &TenantId),
         diff: Option<Audience>,
     ) -> Result<Self, Error> {
-        let mut preview: Preview<'_, _> = actum::preview(workspace, request, records::undone())?;
+        let mut preview: Preview<'_, _> =
+            actum::preview(workspace, request, records::undone(tenant))?;
         let title = Title::of(&request.work, preview.undoes);
         let end = Self::of(&mut preview.transaction, title, diff)?;
         if end.changes.is_empty() {

@@ -44,13 +44,15 @@ use actum_core::path::Quoted;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::home::Tenant;
 use crate::output::Screen;
 use crate::{root, waiting};
 
-/// Where a command was started, and where its words go.
+/// Where a command was started, where its words go, and whose ledger it uses.
 pub(crate) struct Session {
     pub(crate) start: PathBuf,
     pub(crate) screen: Screen,
+    pub(crate) tenant: Tenant,
 }
 
 impl Session {

@@ -102,7 +102,7 @@ impl RunArguments {
             wait: self.wait,
         };
         if !root::is_made(root) {
-            drop(records::own_root(root)?.open()?);
+            drop(records::own_root(root, &session.tenant)?.open()?);
             session.note_made(root);
         }
         act(session, root, |engine| engine.act(&proposal))
@@ -126,7 +126,7 @@ fn act(
     let files = policy::files()?;
     // Where it cannot be used, the result says so: nothing is done.
     let in_force: Option<PolicyInForce> = files.read(root).ok();
-    let (checked, records) = records::open_for(root)?;
+    let (checked, records) = records::open_for(root, &session.tenant)?;
     let mut engine =
         checked.engine(records)?.under_files(files, root).holding(|| Box::new(signals::hold()));
     // Where nobody can look for signals, one ends the program as a kill does.

@@ -88,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let is_new = !root::is_made(root);
     if is_new {
         // Its own errors come before those of the records.
-        drop(records::own_root(root)?.open()?);
+        drop(records::own_root(root, &session.tenant)?.open()?);
     }
     if let Some(repository) = root::repository(&session.start)
         && repository.starts_with(root)

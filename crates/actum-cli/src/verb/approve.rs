@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let files = policy::files()?;
     // Who reads a ledger keeps the same process from writing it.
     drop(queue);
-    let (checked, records) = records::open_for(&root)?;
+    let (checked, records) = records::open_for(&root, &session.tenant)?;
     if !is_approved {
         session.screen.tell_text(&shown)?;
         let file = arguments.passphrase_file.as_deref();
@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     if later {
         drop(records);
-        let (queue, plan) = plans::answered(id)?;
+        let (queue, plan) = plans::answered(id, &session.tenant)?;
         let audience = session.screen.audience_of_decisions();
         session.screen.show(&Shown::of(&queue, &plan, session, audience)?)?;
         if let Some(command) = by_task {
@@ -116,7 +116,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 
 /// Tells that an approval counts still, where nothing came of it.
 fn tell_what_stays(id: RunId, session: &Session) -> Result<(), Failure> {
-    let (_, plan) = plans::answered(id)?;
+    let (_, plan) = plans::answered(id, &session.tenant)?;
     if plan.state(records::now()) == PlanState::Approved {
         session.screen.note(format_args!(
             "plan {id} stays approved for a day: the same request applies it; `actum revoke {id}` withdraws the \

@@ -54,7 +54,7 @@ enum State {
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let root = session.root();
-    let (checked, records) = records::open_for(root)?;
+    let (checked, records) = records::open_for(root, &session.tenant)?;
     let by = actor::of(None);
     let proof = match arguments.cancel {
         true => None,

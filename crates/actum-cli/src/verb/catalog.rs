@@ -58,12 +58,12 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 }
 
 fn list(session: &Session) -> Result<Exit, Failure> {
-    session.screen.show(&Listed::all(&in_force()?)?)?;
+    session.screen.show(&Listed::all(&in_force(session)?)?)?;
     Ok(Exit::Success)
 }
 
 fn show(arguments: &ShowArguments, session: &Session) -> Result<Exit, Failure> {
-    let catalog = in_force()?;
+    let catalog = in_force(session)?;
     let unknown = || actum::CatalogError::Unknown { action: arguments.name.clone() };
     let registered = catalog.find(&arguments.name).ok_or_else(unknown);
     let registered = registered.map_err(actum::Error::from)?;
@@ -72,14 +72,14 @@ fn show(arguments: &ShowArguments, session: &Session) -> Result<Exit, Failure> {
 }
 
 /// The catalog that is in force; where nothing is recorded yet that of the core actions.
-fn in_force() -> Result<Catalog, Failure> {
-    let catalog = standing()?.map_or_else(Catalog::core, Standing::in_force);
+fn in_force(session: &Session) -> Result<Catalog, Failure> {
+    let catalog = standing(session)?.map_or_else(Catalog::core, Standing::in_force);
     Ok(catalog.map_err(actum::Error::from)?)
 }
 
 /// Where it stands; nothing is made.
-fn standing() -> Result<Option<Standing>, Failure> {
-    let Some(Opened { log, .. }) = Opened::if_there()? else { return Ok(None) };
+fn standing(session: &Session) -> Result<Option<Standing>, Failure> {
+    let Some(Opened { log, .. }) = Opened::if_there(&session.tenant)? else { return Ok(None) };
     let changes = log.newest_of_kind(EntryKind::CatalogChanged, None, 1);
     // Where nobody changed it no key is needed.
     let keyring = match changes.map_err(actum::Error::from)?.is_empty() {

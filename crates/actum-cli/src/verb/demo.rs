@@ -56,7 +56,7 @@ struct Check {
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let project = Project::make()?;
+    let project = Project::make(&session.tenant)?;
     let mut story = Story::default();
     story.tell(&project)?;
     if arguments.keep {

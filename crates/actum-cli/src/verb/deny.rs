@@ -72,7 +72,7 @@ fn deny_all(arguments: &Arguments, reply: &Reply, session: &Session) -> Result<E
         false => None,
     };
     let now = records::now();
-    let mut plans = queue::open_plans(Queue::open()?.as_ref())?;
+    let mut plans = queue::open_plans(Queue::open(&session.tenant)?.as_ref())?;
     plans.retain(|plan| {
         let is_meant = match &arguments.agent {
             Some(agent) => plan.queued.plan.actor.agent.as_ref() == Some(agent),
@@ -84,7 +84,7 @@ fn deny_all(arguments: &Arguments, reply: &Reply, session: &Session) -> Result<E
         let question =
             format!("Deny {}?", count(u64::try_from(plans.len()).unwrap_or(u64::MAX), "plan"));
         let key = ApprovalKey::ask(session, &question, arguments.passphrase_file.as_deref())?;
-        records::open()?.answer_all(&plans, reply, &key.approver())?;
+        records::open(&session.tenant)?.answer_all(&plans, reply, &key.approver())?;
     }
     session.screen.show(&Denied { plans: plans.iter().map(QueuedPlan::id).collect() })?;
     Ok(Exit::Success)
@@ -131,10 +131,10 @@ fn answer(
     plan.must_take(reply.answer, records::now()).map_err(actum::Error::from)?;
     drop(queue);
     let key = ApprovalKey::ask(session, &format!("{verb} plan {id}?"), file)?;
-    let records = records::open()?;
+    let records = records::open(&session.tenant)?;
     records.answer(&plan, reply, &key.approver())?;
     drop(records);
-    let (queue, plan) = plans::answered(id)?;
+    let (queue, plan) = plans::answered(id, &session.tenant)?;
     let audience = session.screen.audience_of_decisions();
     session.screen.show(&Shown::of(&queue, &plan, session, audience)?)?;
     Ok(Exit::Success)

@@ -14,6 +14,7 @@ use super::ledger::entries_of;
 use crate::change_list::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::home::Tenant;
 use crate::output::Document;
 use crate::records::{self, ApprovalState, Examination};
 use crate::style::{self, Painted};
@@ -50,7 +51,7 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
             detail: "none here; `actum init` makes one".to_owned(),
         }]
     };
-    findings.push(record(session.root()));
+    findings.push(record(session.root(), &session.tenant));
     findings.push(operator());
     findings.extend(policies(session.root()));
     findings.push(sandbox(&HostReport::probe(&Helper::this_program())));
@@ -64,8 +65,8 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
 }
 
 /// Whether what is done here can be recorded and signed.
-fn record(root: &Path) -> Finding {
-    let (verdict, detail) = match records::examine(root) {
+fn record(root: &Path, tenant: &Tenant) -> Finding {
+    let (verdict, detail) = match records::examine(root, tenant) {
         Ok(Examination::None) => {
             (Verdict::Good, "none yet; the first run makes it, with its keys".to_owned())
         }

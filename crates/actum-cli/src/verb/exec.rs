@@ -24,11 +24,12 @@ use super::apply::rule;
 use super::sandbox::Confinement;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::home::Tenant;
 use crate::output::{Form, Screen};
 use crate::progress::Working;
 use crate::run_arguments::label;
 use crate::run_end::RunEnd;
-use crate::{actor, home, notify, policy, records, recovery_note, root, signals};
+use crate::{actor, notify, policy, records, recovery_note, root, signals};
 
 use report::{Executed, Outcome};
 pub(crate) use runner::of as runner;
@@ -127,7 +128,7 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
     let root = root::existing_or_new(&session.start);
     let is_made = root::is_made(root);
     // Before the command starts.
-    let checked = is_made.then(|| Checked::of(exec.ending, root)).transpose()?;
+    let checked = is_made.then(|| Checked::of(exec.ending, root, &session.tenant)).transpose()?;
     let files = policy::files()?;
     let in_force: PolicyInForce = files.read(root)?;
     if let Some(told) = policy::set_aside(&in_force) {
@@ -135,7 +136,7 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
     }
     let runner = runner(&arguments.confinement, &in_force, root, &session.start, &session.screen)?;
     if !is_made {
-        records::own_root(root)?; // where no command starts is said first
+        records::own_root(root, &session.tenant)?; // where no command starts is said first
     }
     exec.find_checks(&runner)?;
     let place = checked.map(Checked::open).transpose()?;
@@ -151,7 +152,7 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
             let diff = arguments.diff.then(|| session.screen.audience());
             place.and_then(|place| match place {
                 Place::Looked(mut workspace) => {
-                    let in_force = (&in_force, &home::tenant()?);
+                    let in_force = (&in_force, &session.tenant.id()?);
                     Ok(Some(RunEnd::look(&mut workspace, &request, in_force, diff)?))
                 }
                 Place::Opened(engine) => {
@@ -176,11 +177,11 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
 
 impl Checked {
     /// Checks that the ledger in use may change the workspace at `root`.
-    fn of(ending: Ending, root: &Path) -> Result<Self, Failure> {
+    fn of(ending: Ending, root: &Path, tenant: &Tenant) -> Result<Self, Failure> {
         Ok(match ending {
-            Ending::Drop => Self::Looked(records::own_root(root)?),
+            Ending::Drop => Self::Looked(records::own_root(root, tenant)?),
             Ending::Keep | Ending::Review => {
-                let (checked, records) = records::open_for(root)?;
+                let (checked, records) = records::open_for(root, tenant)?;
                 checked.check_own(&records)?;
                 Self::Opened(checked, Box::new(records))
             }
@@ -204,7 +205,7 @@ impl Checked {
 
 /// Makes the workspace, which is missing.
 fn made(ending: Ending, root: &Path, session: &Session) -> Result<Place, Failure> {
-    let place = Checked::of(ending, root)?.open_or_make()?;
+    let place = Checked::of(ending, root, &session.tenant)?.open_or_make()?;
     session.note_made(root);
     Ok(place)
 }

@@ -102,7 +102,7 @@ struct Line {
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let Arguments { action, status, limit } = arguments;
     let wanted = Wanted { action: action.clone(), status: status.map(Status::from) };
-    let found = match Opened::if_there()? {
+    let found = match Opened::if_there(&session.tenant)? {
         Some(Opened { log, .. }) => Feedback::newest(&log, &wanted, *limit),
         None => Ok(Vec::new()),
     };

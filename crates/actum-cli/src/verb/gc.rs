@@ -61,12 +61,12 @@ struct Collected {
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let mut workspace = records::own_root(session.root())?.open_existing()?;
+    let mut workspace = records::own_root(session.root(), &session.tenant)?.open_existing()?;
     let view = View::open(session.root())?;
     let protected = arguments.protect.iter().map(|prefix| prefix.resolve(&view));
     let mut protected = protected.collect::<Result<BTreeSet<_>, Failure>>()?;
     // How these ended is known nowhere else until their receipts are written.
-    protected.extend(records::open_runs(&view)?);
+    protected.extend(records::open_runs(&view, &session.tenant)?);
     let GcOptions { runs_max, bytes_max, .. } = GcOptions::default();
     let options = GcOptions {
         runs_max: arguments.max_runs.unwrap_or(runs_max),
@@ -127,7 +127,9 @@ fn collected(
         workspace.gc(&GcOptions { only: Some(BTreeSet::new()), ..options.clone() })?
     } else {
         let asked = (retention, retained, actor::of(None));
-        records::open_for(root)?.1.forget(workspace, root, &foreseen, options, asked)?
+        records::open_for(root, &session.tenant)?
+            .1
+            .forget(workspace, root, &foreseen, options, asked)?
     };
     Ok(GcReport { retained_runs: foreseen.retained_runs, ..report })
 }

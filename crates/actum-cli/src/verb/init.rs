@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let named = named.transpose()?;
     let root = named.as_deref().unwrap_or_else(|| root::wanted(&session.start));
     let created = !root::is_made(root);
-    let (checked, records) = records::open_for(root)?;
+    let (checked, records) = records::open_for(root, &session.tenant)?;
     let mut engine = checked.engine(records)?;
     let bound = engine.resume();
     recovery_note::tell(&session.screen, engine.recovery());

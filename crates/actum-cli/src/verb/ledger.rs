@@ -18,6 +18,7 @@ use super::Session;
 use super::key::existing;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::home::Tenant;
 use crate::ledger_failure::LedgerFailure;
 use crate::run_prefix::{RunPrefix, newest};
 use crate::{home, records};
@@ -55,8 +56,11 @@ pub(super) struct Opened {
 }
 
 /// Newest run whose id begins so and that a collection forgot, as the ledger of this user and tenant records it.
-pub(crate) fn forgotten(prefix: &RunPrefix) -> Result<Option<ForgottenRun>, Failure> {
-    let Some(opened) = Opened::if_there()? else { return Ok(None) };
+pub(crate) fn forgotten(
+    prefix: &RunPrefix,
+    session: &Session,
+) -> Result<Option<ForgottenRun>, Failure> {
+    let Some(opened) = Opened::if_there(&session.tenant)? else { return Ok(None) };
     let (_, keys) = existing()?;
     let found = forgotten_run(&opened.log, keys.keyring(), |_, run| prefix.begins(run));
     Ok(found.map_err(actum::Error::from)?)
@@ -64,14 +68,15 @@ pub(crate) fn forgotten(prefix: &RunPrefix) -> Result<Option<ForgottenRun>, Fail
 
 impl Opened {
     /// That of this user and tenant, which must be there.
-    pub(super) fn existing() -> Result<Self, Failure> {
-        let (home, tenant) = (home::path()?, home::tenant()?);
-        Self::if_there()?.ok_or_else(|| LedgerFailure::NoLedger { tenant, home }.into())
+    pub(super) fn existing(tenant: &Tenant) -> Result<Self, Failure> {
+        let (home, id) = (home::path()?, tenant.id()?);
+        let none = || LedgerFailure::NoLedger { tenant: id, home };
+        Ok(Self::if_there(tenant)?.ok_or_else(none)?)
     }
 
     /// The same where it is there.
-    pub(super) fn if_there() -> Result<Option<Self>, Failure> {
-        let tenant = home::tenant()?;
+    pub(super) fn if_there(tenant: &Tenant) -> Result<Option<Self>, Failure> {
+        let tenant = tenant.id()?;
         let home = LedgerHome::open_existing(&home::path()?).map_err(actum::Error::from)?;
         let log = home.map(|home| LedgerView::open(&home, &tenant)).transpose();
         Ok(log.map_err(actum::Error::from)?.flatten().map(|log| Self { tenant, log }))
@@ -104,10 +109,13 @@ impl Opened {
             return Ok((self, checkpoint));
         }
         // In one process SQLite does not let anyone write while someone has it open for reading only.
-        drop(self.log);
-        let made = records::open()?.ledger().checkpoint().wait().map_err(actum::Error::from)?;
+        let Self { tenant, log } = self;
+        drop(log);
+        let tenant = Tenant::new(Some(tenant));
+        let made =
+            records::open(&tenant)?.ledger().checkpoint().wait().map_err(actum::Error::from)?;
         let checkpoint = made.ok_or(LedgerFailure::NoEntry { index: 0, size: 0 })?;
-        Ok((Self::existing()?, checkpoint))
+        Ok((Self::existing(&tenant)?, checkpoint))
     }
 }
 

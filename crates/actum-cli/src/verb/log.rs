@@ -70,7 +70,7 @@ struct Facts {
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let view = View::open(session.root())?;
-    let seen = Seen::look(&session.screen);
+    let seen = Seen::look(session);
     let log = log(&view, &seen, arguments.number)?;
     session.screen.show(&log)?;
     let older = log.total.saturating_sub(log.runs.len());

@@ -11,6 +11,7 @@ use super::Session;
 use crate::command_line::CommandLine;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::home::Tenant;
 use crate::output::Document;
 use crate::output_file::{Existing, OutputFile};
 use crate::own_format;
@@ -42,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             let directory = session.start.join(directory);
             let mut command = CommandLine::described().disable_help_subcommand(true);
             command.build();
-            write_pages(command, &directory, Existing::forced(arguments.force))?;
+            write_pages(command, &directory, Existing::forced(arguments.force), &session.tenant)?;
             let verbs = CommandLine::described();
             let verbs = verbs.get_subcommands().map(|verb| format!("actum-{}.1", verb.get_name()));
             Pages::Written { pages: std::iter::once("actum.1".to_owned()).chain(verbs).collect() }
@@ -53,13 +54,18 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 }
 
 /// Writes the page of a command, and those of all commands below it.
-fn write_pages(command: Command, directory: &Path, existing: Existing) -> Result<(), Failure> {
+fn write_pages(
+    command: Command,
+    directory: &Path,
+    existing: Existing,
+    tenant: &Tenant,
+) -> Result<(), Failure> {
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
-        write_pages(below.clone(), directory, existing)?;
+        write_pages(below.clone(), directory, existing, tenant)?;
     }
     let man = Man::new(command);
     let path = directory.join(man.get_filename());
-    OutputFile::write(&path, existing, &rendered(&man))
+    OutputFile::write(&path, existing, &rendered(&man), tenant)
 }
 
 fn page() -> String {

@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             alerts::see(&arguments.seen, arguments.passphrase_file.as_deref(), session)?;
         }
         None => {
-            let queue = Queue::open()?;
+            let queue = Queue::open(&session.tenant)?;
             let (plans, alerts) = (waiting(queue.as_ref())?, alerts::waiting(queue.as_ref())?);
             session.screen.show(&Listed { plans, alerts })?;
         }

@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let opened = Opened::existing()?;
+    let opened = Opened::existing(&session.tenant)?;
     let row = opened.run(arguments.run.as_ref(), session)?;
     let index = row.done.ok_or(LedgerFailure::NoReceipt { run: row.run })?;
     let damaged = |error: &dyn fmt::Display| actum::Error::from(LedgerError::entry(index, error));

@@ -43,7 +43,7 @@ struct Recovered {
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let root = session.root();
-    let own_root = records::own_root(root);
+    let own_root = records::own_root(root, &session.tenant);
     let (set_aside, mut workspace) = match (own_root, arguments.set_aside_journal) {
         (Ok(own_root), false) => (None, own_root.open_existing()?),
         (Ok(own_root), true) => (Some(own_root.set_aside_journal()?), own_root.open_existing()?),
@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         recovery: RecoveryNote::of(workspace.recovery()),
         blocked: Blocked::all(workspace.blocked()),
     };
-    let resumed = records::open_for(root).and_then(|(checked, records)| {
+    let resumed = records::open_for(root, &session.tenant).and_then(|(checked, records)| {
         let mut engine = checked.existing_engine(records)?;
         let finished = task::finish(&mut engine, root)?;
         Ok((engine, finished))

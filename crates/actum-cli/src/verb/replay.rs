@@ -86,7 +86,7 @@ pub(super) fn failed(run: RunId, source: ReplayProblem) -> Failure {
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let opened = Opened::existing()?;
+    let opened = Opened::existing(&session.tenant)?;
     let row = opened.run(arguments.run.as_ref(), session)?;
     let run = row.run;
     let kept = Kept::of(&opened, row)?;

@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         let path = RelPath::new(path.as_encoded_bytes());
         paths.insert(path.map_err(|source| Error::from(ErrorKind::Path { source }))?);
     }
-    let mut workspace = records::own_root(session.root())?.open_existing()?;
+    let mut workspace = records::own_root(session.root(), &session.tenant)?.open_existing()?;
     recovery_note::tell(&session.screen, workspace.recovery());
     // All or nothing here too: look at every path before the first is resolved.
     if let Some(path) = paths.iter().find(|path| !workspace.blocked().contains_key(*path)) {
@@ -82,7 +82,7 @@ fn tell_operator(
     );
     let id = workspace.id().map_err(actum::Error::from)?;
     let root = shown_path::text(session.root().as_os_str().as_bytes());
-    records::open()?.alert(NewAlert {
+    records::open(&session.tenant)?.alert(NewAlert {
         name: Reason::PathBlocked.name(),
         message,
         actor: Some(actor::of(None)),

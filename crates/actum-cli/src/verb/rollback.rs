@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let root = session.root();
     let files = policy::files()?;
     files.read(root)?;
-    let (checked, records) = records::open_for(root)?;
+    let (checked, records) = records::open_for(root, &session.tenant)?;
     let mut engine = checked.existing_engine(records)?.under_files(files, root);
     let held = signals::hold();
     let actor = actor::of(arguments.agent.clone());

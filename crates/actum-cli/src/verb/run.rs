@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     // Refused before anything is made.
     let in_force = files.read(root)?;
     let input = arguments.read(&session.start)?;
-    let (checked, records) = records::open_for(root)?;
+    let (checked, records) = records::open_for(root, &session.tenant)?;
     let mut engine = checked.engine(records)?.under_files(files, root);
     let held = signals::hold();
     let waiting = signals::waiting().ok();

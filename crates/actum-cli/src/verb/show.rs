@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         true => None,
         false => Some(FileDiffs::of(view.diff(run)?, session.screen.audience_of_decisions())),
     };
-    let seen = Seen::look(&session.screen);
+    let seen = Seen::look(session);
     let (told, unread) = (seen.told(run)?, matches!(seen, Seen::Unreadable));
     let shown = Shown { diff, told, unread, ..Shown::of(report) };
     session.screen.show(&shown)?;

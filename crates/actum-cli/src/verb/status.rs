@@ -97,11 +97,11 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     // While a run is under way, what it touches is neither as before nor as after.
     let drift = if unfinished.is_some() { Vec::new() } else { view.drift(arguments.runs)? };
     let bytes = root.as_os_str().as_bytes();
-    let ledger = Queue::open();
+    let ledger = Queue::open(&session.tenant);
     let recorded = Recorded::find(&view, &ledger, arguments.runs, session);
     let Recorded { plans, alerts, differences } = recorded;
     let Differences { unrecorded, missing } = differences;
-    let unusable = Obstacle::find_all(root, ledger.ok().flatten().as_ref());
+    let unusable = Obstacle::find_all(root, ledger.ok().flatten().as_ref(), &session.tenant);
     let shown = Shown {
         root: shown_path::text(bytes),
         shown_root: Quoted(bytes).to_string(),

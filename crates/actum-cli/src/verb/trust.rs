@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let own = files.into_iter().find(|file| file.source == Source::Workspace);
     let digest = own.ok_or(Failure::NoPolicy { path })?.digest;
     let counts = ignored.iter().map(ToString::to_string).collect();
-    let keyring = records::open()?.keyring().clone();
+    let keyring = records::open(&session.tenant)?.keyring().clone();
     let from = prove(arguments, session, &shown, &keyring)?;
     let home = LedgerHome::open(&place).map_err(actum::Error::from)?;
     if let Some(from) = from {

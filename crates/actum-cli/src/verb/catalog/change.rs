@@ -65,20 +65,20 @@ pub(super) fn activate(arguments: &ActivateArguments, session: &Session) -> Resu
     let ActivateArguments { name, package, reason, passphrase_file } = arguments;
     let step = match package {
         None => Step::Activate { package: None },
-        Some(directory) => of_package(name, &session.start.join(directory))?,
+        Some(directory) => of_package(name, &session.start.join(directory), session)?,
     };
     let (verb, reason, passphrase_file) = ("Activate", reason.as_ref(), passphrase_file.as_deref());
     change(&Asked { name, step, verb, reason, passphrase_file }, session)
 }
 
 /// What makes exactly this package the action. What is registered already is not registered again.
-fn of_package(name: &ActionName, directory: &Path) -> Result<Step, Failure> {
+fn of_package(name: &ActionName, directory: &Path, session: &Session) -> Result<Step, Failure> {
     let package = Package::read(directory).map_err(|problem| {
         let directory = directory.to_owned();
         PluginFailure::from(PluginError::Package { directory, problem: Box::new(problem) })
     })?;
     let digest = package.digest;
-    let catalog = super::in_force()?;
+    let catalog = super::in_force(session)?;
     let is_registered =
         catalog.find(name).is_some_and(|known| known.origin.digest() == Some(digest));
     let manifest = package.manifest;
@@ -98,7 +98,7 @@ pub(super) fn retire(arguments: &RetireArguments, session: &Session) -> Result<E
 fn change(asked: &Asked<'_>, session: &Session) -> Result<Exit, Failure> {
     let Asked { name, step, verb, reason, passphrase_file } = asked;
     // What cannot be is said before anybody is asked, and before anything is made.
-    let standing = super::standing()?;
+    let standing = super::standing(session)?;
     let after = match &standing {
         Some(standing) => standing.after(name, step),
         None => Catalog::core().and_then(|catalog| catalog.after(name, step)),
@@ -116,7 +116,7 @@ fn change(asked: &Asked<'_>, session: &Session) -> Result<Exit, Failure> {
     session.screen.tell_text(&Listed::one(&after, &registered)?)?;
     let question = format!("{verb} the action `{name}`?");
     let key = ApprovalKey::ask(session, &question, *passphrase_file)?;
-    let records = records::open()?;
+    let records = records::open(&session.tenant)?;
     let registered =
         records.change_catalog((name, step), &after, reason.cloned(), &key.approver())?;
     let Standing { catalog, .. } = records.catalog()?;

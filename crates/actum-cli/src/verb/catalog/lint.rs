@@ -44,7 +44,7 @@ struct Found {
 pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let (actions, lints) = match &arguments.package {
         None => {
-            let catalog = super::in_force()?;
+            let catalog = super::in_force(session)?;
             (catalog.actions().count(), catalog.lint())
         }
         Some(package) => (1, package_lints(&package.join(MANIFEST_FILE), session)?),

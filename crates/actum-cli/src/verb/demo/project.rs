@@ -11,6 +11,7 @@ use actum_workspace::STATE_DIRECTORY;
 use tempfile::TempDir;
 
 use crate::failure::Failure;
+use crate::home::Tenant;
 use crate::new_home;
 use crate::output_file::OutputFile;
 
@@ -99,11 +100,11 @@ struct Fresh {
 
 impl Project {
     /// Makes the directory and its files, where a home of ledgers and keys and result files may be.
-    pub(super) fn make() -> Result<Self, Failure> {
+    pub(super) fn make(tenant: &Tenant) -> Result<Self, Failure> {
         // The caller chooses `TMPDIR`.
         let place = actum::real_path(&std::env::temp_dir());
         new_home::check(&place.join(NAME))?;
-        OutputFile::check(&place.join(NAME))?;
+        OutputFile::check(&place.join(NAME), tenant)?;
         let directory = tempfile::Builder::new().prefix(NAME).tempdir_in(place);
         let directory = directory.map_err(failed("make a directory"))?;
         // A workspace is opened through no link, and the temporary directory may be one.

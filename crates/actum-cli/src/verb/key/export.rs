@@ -14,9 +14,9 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::ledger_failure::LedgerFailure;
 use crate::output::Document;
+use crate::output_file;
 use crate::output_file::Target;
 use crate::verb::Session;
-use crate::{home, output_file};
 
 /// Write the public keys, for whoever verifies receipts
 ///
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             Exported { id, role, form: KeyForm::Pem(public_pem(&public)) }
         }
         (None, true) => {
-            let tenant = home::tenant()?;
+            let tenant = session.tenant.id()?;
             let log = LedgerView::open(&ledger_home, &tenant).map_err(actum::Error::from)?;
             let home = || ledger_home.path().to_owned();
             let log = log.ok_or_else(|| LedgerFailure::NoLedger { tenant, home: home() })?;

@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let home = LedgerHome::open(home.path()).map_err(actum::Error::from)?;
     current(&keys, arguments.role.into())?;
     if arguments.old_passphrase_file.is_some() {
-        plans::check_alert_can_be_raised()?;
+        plans::check_alert_can_be_raised(&session.tenant)?;
     }
     let old = arguments.old_passphrase(&keys, session)?;
     let new = arguments.protect.passphrase(arguments.role, session)?;

@@ -35,7 +35,7 @@ struct Signed {
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let opened = Opened::existing()?;
+    let opened = Opened::existing(&session.tenant)?;
     let size = opened.log.size().map_err(actum::Error::from)?;
     let (_, signed) = opened.checkpoint(size)?;
     match arguments.target.file() {

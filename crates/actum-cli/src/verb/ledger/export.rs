@@ -39,14 +39,14 @@ struct Written {
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let opened = Opened::existing()?;
+    let opened = Opened::existing(&session.tenant)?;
     let size = opened.log.size().map_err(actum::Error::from)?;
     let Opened { log, .. } = match opened.checkpoint(size) {
         Ok((opened, _)) => opened,
         Err(failure) => {
             let screen = &session.screen;
             screen.note(format_args!("no signed checkpoint covers the newest entries: {failure}"));
-            Opened::existing()?
+            Opened::existing(&session.tenant)?
         }
     };
     let Some((file, existing)) = arguments.target.file() else {
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     };
     let path = session.start.join(file);
     let unwritten = |source| Failure::PageUnwritten { path: path.clone(), source };
-    let mut out = BufWriter::new(OutputFile::stream(&path, existing)?);
+    let mut out = BufWriter::new(OutputFile::stream(&path, existing, &session.tenant)?);
     let exported = export(&log, &mut out).map_err(|error| failed(error, Some(&path)))?;
     out.into_inner().map_err(|error| unwritten(error.into_error()))?.finish()?;
     let Exported { entries, documents, checkpoints } = exported;

@@ -43,7 +43,7 @@ struct Proven {
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let opened = Opened::existing()?;
+    let opened = Opened::existing(&session.tenant)?;
     let index = match arguments.entry {
         Some(index) => index,
         None => {

@@ -71,7 +71,7 @@ struct Shown {
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let Opened { tenant, log } = Opened::existing()?;
+    let Opened { tenant, log } = Opened::existing(&session.tenant)?;
     let size = log.size().map_err(actum::Error::from)?;
     match arguments.entry {
         None => {

@@ -118,7 +118,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     // That there is nothing to verify comes before what it would be verified with.
     let subject = match &arguments.export {
         Some(file) => What::Export(file),
-        None => What::Own(Opened::existing()?.log),
+        None => What::Own(Opened::existing(&session.tenant)?.log),
     };
     let keyring = Trusted::read(arguments.keyring.as_deref(), &session.start)?;
     let mut progress = Progress::new("entries");

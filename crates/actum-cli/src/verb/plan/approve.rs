@@ -24,6 +24,7 @@ use super::preview::{Nobody, Previewed};
 use super::{Documents, Session, Task};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::home::Tenant;
 use crate::output::Document;
 use crate::output_file::{Existing, OutputFile};
 use crate::plans::ApprovalKey;
@@ -123,13 +124,14 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let root = root::existing_or_new(&session.start);
     let id = arguments.task.clone().map_or_else(|| task.plan.id.as_str().to_owned(), String::from);
     let id: PlainId = id.parse().map_err(usage)?;
-    let (checked, records) = records::open_for(root)?;
+    let (checked, records) = records::open_for(root, &session.tenant)?;
     let mut engine = checked.engine(records.clone())?.under_files(policy::files()?, root);
     let workspace = engine.resume()?;
     let in_force = policy::in_force(root)?;
     let actor = actor::of(arguments.agent.clone());
     let asked = (actor.clone(), session.screen.audience_of_decisions());
-    let previewed = Previewed::of((engine.workspace_mut(), root), &task, &in_force, asked)?;
+    let previewed =
+        Previewed::of((engine.workspace_mut(), root), &task, &in_force, asked, &session.tenant)?;
     let has_key = records.keyring().current(KeyRole::Approval, records::now()).is_some();
     let must_be_signed = !in_force.task_envelopes.is_any();
     let is_signed =
@@ -141,7 +143,7 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
         return Ok(Exit::Refused);
     }
     // What cannot be written is refused before anybody agrees.
-    files.may_be_written(is_signed)?;
+    files.may_be_written(is_signed, &session.tenant)?;
     let approved = ApprovedPlan {
         task: id.as_str().parse().map_err(usage)?,
         workspace,
@@ -183,11 +185,11 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
             None
         }
         Some(SignedApproval { bytes, expires }) => {
-            OutputFile::write(&files.approval, Existing::Replace, &bytes)?;
+            OutputFile::write(&files.approval, Existing::Replace, &bytes, &session.tenant)?;
             Some((APPROVAL_FILE.to_owned(), expires))
         }
     };
-    OutputFile::write(&files.envelope, Existing::Replace, &text)?;
+    OutputFile::write(&files.envelope, Existing::Replace, &text, &session.tenant)?;
     let shown = match arguments.plan.parent() {
         Some(above) => above.join(&arguments.output),
         None => PathBuf::from(&arguments.output),
@@ -268,7 +270,7 @@ impl ConfigFile {
     /// Makes the file where it is missing, once nothing else can reject the plan.
     fn make(&self, session: &Session) -> Result<(), Failure> {
         let Self::Missing(path) = self else { return Ok(()) };
-        OutputFile::write(path, Existing::Refuse, CONFIG_TEXT.as_bytes())?;
+        OutputFile::write(path, Existing::Refuse, CONFIG_TEXT.as_bytes(), &session.tenant)?;
         session.screen.note(format_args!("created an empty {CONFIG_FILE}"));
         Ok(())
     }
@@ -327,11 +329,11 @@ impl Files {
         Ok(Self { plan: plan_name, config, envelope: plan.with_file_name(envelope), approval })
     }
 
-    fn may_be_written(&self, is_signed: bool) -> Result<(), Failure> {
-        OutputFile::check_file(&self.envelope)?;
+    fn may_be_written(&self, is_signed: bool, tenant: &Tenant) -> Result<(), Failure> {
+        OutputFile::check_file(&self.envelope, tenant)?;
         must_give_way(&self.envelope, |there| TaskEnvelope::read(there).is_ok())?;
         if is_signed {
-            OutputFile::check_file(&self.approval)?;
+            OutputFile::check_file(&self.approval, tenant)?;
         }
         match is_signed {
             true => must_give_way(&self.approval, |there| Envelope::read(there).is_ok()),

@@ -41,7 +41,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let path = session.start.join(&arguments.file);
     let id = format!("plan-{}", compact(&timestamp::second(records::now())));
     let text = TEMPLATE.replace(TEMPLATE_ID, &id);
-    OutputFile::write(&path, Existing::Refuse, text.as_bytes())?;
+    OutputFile::write(&path, Existing::Refuse, text.as_bytes(), &session.tenant)?;
     let bytes = arguments.file.as_os_str().as_bytes();
     session.screen.show(&Made { file: shown_path::text(bytes), given: arguments.file.clone() })?;
     Ok(Exit::Success)

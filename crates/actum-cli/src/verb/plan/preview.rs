@@ -24,10 +24,11 @@ use crate::diff_text::Audience;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::gate_view::{GateView, views};
+use crate::home::Tenant;
 use crate::output::{Document, Kind};
 use crate::task_settings::ShownSettings;
 use crate::verb::diff::FileDiffs;
-use crate::{actor, home, policy, records, recovery_note, root};
+use crate::{actor, policy, records, recovery_note, root};
 
 /// Show what a task plan would do, and what every gate says of it; nothing is changed
 ///
@@ -110,12 +111,12 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let root = root::existing_or_new(&session.start);
     let in_force = policy::in_force(root)?;
     let is_new = !root::is_made(root);
-    let mut workspace = records::own_root(root)?.open()?;
+    let mut workspace = records::own_root(root, &session.tenant)?.open()?;
     if is_new {
         session.note_made(root);
     }
     let asked = (actor::of(None), session.screen.audience_of_decisions());
-    let previewed = Previewed::of((&mut workspace, root), &task, &in_force, asked);
+    let previewed = Previewed::of((&mut workspace, root), &task, &in_force, asked, &session.tenant);
     recovery_note::tell(&session.screen, workspace.recovery());
     let previewed = previewed?;
     session.screen.show(&previewed)?;
@@ -128,6 +129,7 @@ impl Previewed {
         task: &Task,
         in_force: &PolicyInForce,
         (actor, audience): (Actor, Audience),
+        tenant: &Tenant,
     ) -> Result<Self, Failure> {
         let Task { plan, config, graph, .. } = task;
         let constraints = plan.constraints(config.constraints);
@@ -151,7 +153,7 @@ impl Previewed {
             ShownSettings::new(config, plan.description.as_deref(), (root, &actor), records::now());
         let request = task::request((plan, &id), task.documents.clone(), operations, actor);
         let mut preview = Preview { transaction, undoes: None, undone: None };
-        let judged = preview.judged(&request, in_force, &home::tenant()?, records::now());
+        let judged = preview.judged(&request, in_force, &tenant.id()?, records::now());
         let (tier, gates, answer, digest) = match judged {
             Ok(Judgement { bundle, decision, .. }) => {
                 let bound = bundle.bound().map_err(Error::from)?;

@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::PluginFailure;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::home::Tenant;
 use crate::output::Document;
 use crate::output_file::{Existing, OutputFile};
 use crate::shown_path;
@@ -58,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     if place.symlink_metadata().is_ok() {
         return Err(PluginFailure::Exists(directory).into());
     }
-    write(&place, name.as_str())?;
+    write(&place, name.as_str(), &session.tenant)?;
     let bytes = directory.as_os_str().as_bytes();
     session.screen.show(&Made {
         name: name.to_string(),
@@ -69,11 +70,11 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-fn write(place: &Path, name: &str) -> Result<(), Failure> {
+fn write(place: &Path, name: &str, tenant: &Tenant) -> Result<(), Failure> {
     for (file, text) in FILES {
         let path = place.join(file);
-        OutputFile::create_directories(&path)?;
-        OutputFile::write(&path, Existing::Refuse, text.replace(NAME, name).as_bytes())?;
+        OutputFile::create_directories(&path, tenant)?;
+        OutputFile::write(&path, Existing::Refuse, text.replace(NAME, name).as_bytes(), tenant)?;
     }
     Ok(())
 }

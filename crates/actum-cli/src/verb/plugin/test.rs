@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let package = lint::package(&arguments.package, session)?;
     let given = read_input(arguments.input.as_deref(), &session.start)?;
     let runner = runner(&arguments.confinement, &in_force, root, &session.start, &session.screen)?;
-    let mut workspace = records::own_root(root)?.open_existing()?;
+    let mut workspace = records::own_root(root, &session.tenant)?.open_existing()?;
     let steps = Steps::prepare(&package, &runner, allowed)?;
     // Where it may write is a matter of plans; here nothing is kept anyway.
     let scope = PlanScope::default();

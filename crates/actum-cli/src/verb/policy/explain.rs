@@ -142,7 +142,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 fn known(prefix: &RunPrefix, session: &Session) -> Result<Option<RunId>, Failure> {
     let whole = prefix.whole();
     if let Some(run) = whole
-        && let Some(opened) = Opened::if_there()?
+        && let Some(opened) = Opened::if_there(&session.tenant)?
         && opened.log.run(run).map_err(actum::Error::from)?.is_some()
     {
         return Ok(Some(run));
@@ -195,7 +195,7 @@ fn explain(
     };
     let change = vec![change];
     let triggers = TriggerFound::by_name(&change);
-    let case = Case { change, triggers, ..policy::asked(&in_force, agent)? };
+    let case = Case { change, triggers, ..policy::asked(&in_force, agent, &session.tenant)? };
     let root = case.root.clone();
     let decision = decide(&Bundle::new(digest, case), &in_force.policy, &in_force.cedar);
     let denies = |gate: &GateDecision| gate.gate == PROTECTED && gate.verdict == Verdict::Deny;

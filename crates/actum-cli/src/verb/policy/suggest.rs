@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         true => View::open(root)?.workspace_id()?,
         false => None,
     };
-    let refused = match (Queue::open()?, workspace) {
+    let refused = match (Queue::open(&session.tenant)?, workspace) {
         (Some(queue), Some(workspace)) => {
             refused(&queue.view, workspace, arguments.entries).map_err(actum::Error::from)?
         }

@@ -91,7 +91,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let test = read(&file, session)?;
     let in_force = policy::in_force(root)?;
     let digest = Digest::of(&in_force.policy.to_vec().map_err(actum::Error::from)?);
-    let asked = policy::asked(&in_force, None)?;
+    let asked = policy::asked(&in_force, None, &session.tenant)?;
     let tested = |case: &ExpectedCase| {
         let decision = case.decide(&asked, &in_force.policy, digest, &in_force.cedar);
         TestedCase::of(case, &decision)

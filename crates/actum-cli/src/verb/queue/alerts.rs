@@ -223,7 +223,7 @@ pub(super) fn see(
     passphrase_file: Option<&Path>,
     session: &Session,
 ) -> Result<(), Failure> {
-    let queue = Queue::open()?;
+    let queue = Queue::open(&session.tenant)?;
     let open = open(queue.as_ref())?;
     let numbers: BTreeSet<u64> = looked.iter().flat_map(|looked| looked.entries(&open)).collect();
     // More may be raised meanwhile, and only what is shown is marked.
@@ -243,7 +243,7 @@ pub(super) fn see(
              keeps who did and when",
         );
     }
-    let (records, by) = (records::open()?, actor::of(None));
+    let (records, by) = (records::open(&session.tenant)?, actor::of(None));
     let seen = records.see(&numbers, &by)?;
     session.screen.show(&Seen { alerts: seen.into_iter().map(AlertLine::of).collect() })
 }

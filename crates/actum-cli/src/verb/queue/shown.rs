@@ -9,7 +9,7 @@ use actum_core::path::{Harmless, Quoted};
 use actum_core::{Digest, FileMode, FileState, Timestamp};
 use actum_gate::Verdict;
 use actum_gate::decision::{APPROVAL, Bundle};
-use actum_record::ledger::PlanAnswered;
+use actum_record::ledger::{PlanAnswered, TenantId};
 use actum_record::receipt::PathEffect;
 use actum_workspace::path_change::PathChange;
 use actum_workspace::{ErrorKind, Workspace};
@@ -126,9 +126,11 @@ fn would_do(
     (session, audience): (&Session, Audience),
 ) -> Result<(Vec<String>, Option<FileDiffs>), Failure> {
     let request = plan.request(&queue.home)?;
-    let mut workspace = records::own_root(root)?.open_existing()?;
+    let mut workspace = records::own_root(root, &session.tenant)?.open_existing()?;
     let in_force = policy::in_force(root)?;
-    let would = would_do_in(&mut workspace, plan, was, (&request, &in_force), audience);
+    let tenant = session.tenant.id()?;
+    let asked = (&request, &in_force, &tenant);
+    let would = would_do_in(&mut workspace, plan, was, asked, audience);
     // To compute it anew is to begin it, which takes back what was cut off.
     recovery_note::tell(&session.screen, workspace.recovery());
     would
@@ -138,10 +140,10 @@ fn would_do_in(
     workspace: &mut Workspace,
     plan: &QueuedPlan,
     was: &Bundle,
-    (request, in_force): (&Request, &PolicyInForce),
+    (request, in_force, tenant): (&Request, &PolicyInForce, &TenantId),
     audience: Audience,
 ) -> Result<(Vec<String>, Option<FileDiffs>), Failure> {
-    let mut preview = match actum::preview(workspace, request, records::undone()) {
+    let mut preview = match actum::preview(workspace, request, records::undone(tenant)) {
         Ok(preview) => preview,
         // Who else is at work says nothing about the plan.
         Err(error) if is_busy(&error) => return Err(error.into()),

@@ -39,7 +39,7 @@ pub(super) fn run(session: &Session) -> Result<(), Failure> {
     let mut known: BTreeMap<RunId, Line> = BTreeMap::new();
     let mut alerts: Vec<AlertLine> = Vec::new();
     loop {
-        let queue = Queue::open()?;
+        let queue = Queue::open(&session.tenant)?;
         let now: BTreeMap<RunId, Line> =
             waiting(queue.as_ref())?.into_iter().map(|line| (line.plan, line)).collect();
         for &plan in known.keys().filter(|plan| !now.contains_key(plan)) {

@@ -44,7 +44,7 @@ struct Said {
 }
 
 pub(super) fn explain(run: RunId, session: &Session) -> Result<Exit, Failure> {
-    let opened = Opened::existing()?;
+    let opened = Opened::existing(&session.tenant)?;
     let row = opened.log.run(run).map_err(actum::Error::from)?;
     let tenant = || opened.tenant.clone();
     let row = row.ok_or_else(|| LedgerFailure::NotRecorded { run, tenant: tenant() })?;
