@@ -12,8 +12,9 @@ pub mod home;
 pub mod keys;
 mod ledger;
 mod memory;
-mod projection;
+pub mod projection;
 mod proof;
+pub mod snapshot;
 pub mod sqlite;
 mod store;
 pub mod verify;
@@ -28,6 +29,7 @@ pub use keys::{
 pub use ledger::{Ledger, Pending};
 pub use memory::MemoryStore;
 pub use proof::{consistency, inclusion};
+pub use snapshot::{OpenSnapshot, Snapshot};
 pub use sqlite::SqliteStore;
 pub use store::{
     Appended, BODY_BYTES_MAX, Entry, LOG_BYTES_MAX, Log, NewEntry, PlanRow, Prepared,

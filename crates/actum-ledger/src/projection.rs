@@ -15,13 +15,16 @@ use crate::store::RunRow;
 
 pub(crate) use alert::follows as alert_follows;
 pub(crate) use catalog::follows as catalog_follows;
-pub(crate) use plan::{KnownPlan, after as plan_after};
+pub use plan::KnownPlan;
+pub(crate) use plan::after as plan_after;
 
 /// What is known of a run, and the hash of the entry that it began with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Known {
-    pub(crate) row: RunRow,
-    pub(crate) leaf: Digest,
+pub struct Known {
+    /// What its entries tell.
+    pub row: RunRow,
+    /// Hash of its `EFFECT_STARTED`.
+    pub leaf: Digest,
 }
 
 /// What is known of a run after the entry `index` with the hash `leaf`, from what was known of it

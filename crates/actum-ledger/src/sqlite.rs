@@ -1,13 +1,15 @@
 //! A ledger in an SQLite database: WAL, one `fdatasync` an append.
 
 mod append;
+mod check;
 mod fault;
-pub(crate) mod link;
+mod link;
 mod make;
 mod packed;
 mod reading;
 mod rows;
 mod schema;
+mod snapshot;
 mod turnstile;
 
 use std::path::Path;
@@ -23,11 +25,9 @@ use make::Files;
 use schema::Purpose;
 use turnstile::Turnstile;
 
-pub(crate) use fault::fault;
-pub(crate) use packed::Unpacker;
-pub(crate) use reading::open as open_for_reading;
-pub(crate) use rows::{plan as plan_of_row, run as run_of_row};
-pub(crate) use schema::{check_whole as check_schema, has_index};
+use fault::fault;
+pub use snapshot::SqliteSnapshot;
+pub(crate) use snapshot::open as open_snapshot;
 
 /// The name of the database in the directory of a tenant.
 pub const DATABASE: &str = "ledger.db";

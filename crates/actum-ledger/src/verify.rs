@@ -8,12 +8,8 @@ mod chunk;
 mod documents;
 mod finding;
 mod fold;
-mod kinds;
-mod plans;
-mod runs;
 mod signatures;
 
-use std::path::Path;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
@@ -23,10 +19,8 @@ use actum_record::checkpoint::Checkpoint;
 use actum_record::note::Note;
 
 use crate::error::LedgerError;
-use crate::sqlite::link::Link;
-use crate::sqlite::{check_schema, open_for_reading};
+use crate::snapshot::Snapshot;
 use crate::store::{CHECKPOINT_ENTRIES, Log, SignedCheckpoint};
-use crate::view::LedgerView;
 use chunk::{Chunk, chunks};
 use documents::{Documents, Rows};
 pub use finding::{Finding, Subject};
@@ -92,27 +86,24 @@ impl Verification {
     }
 }
 
-/// Verifies a log as it is in `view`. `checks` looks at the signatures of each checkpoint, and of
+/// Verifies a log as it is in `view`, in whatever store. `checks` looks at the signatures of each checkpoint, and of
 /// entries; `progress` is told how many entries are done.
 ///
 /// # Errors
 /// [`LedgerError`] where it cannot be read to the end, which a damaged database may not let anyone do.
 pub fn verify(
-    view: &LedgerView,
+    view: &dyn Snapshot,
     checks: &mut Checks<'_>,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Verification, LedgerError> {
     let mut fold = Fold::default();
-    check_schema(&view.link, &mut |message| fold.tell(Subject::Database, message))?;
+    fold.found(view.check_structure()?);
     let size = plausible_size(view, &mut fold)?;
-    chunk::check_beginning(&view.link, &mut fold)?;
-    let directory = view.path().parent().unwrap_or(Path::new("/"));
     let mut upper = chunk::Upper::default();
     let starts: Vec<u64> = chunks(size).collect();
-    let read = |link: &Link, start: u64| Chunk::read(link, start, size);
+    let read = |log: &dyn Snapshot, start: u64| Chunk::read(log, start, size);
     in_order(
         view,
-        directory,
         (&starts, WAITING),
         read,
         || Ok(()),
@@ -137,26 +128,23 @@ pub fn verify(
     };
     let (stretches, rest) = documents::stretches(fold.named().len());
     let mut documents = Documents::default();
-    let (mut rows, mut about_runs) = (Vec::new(), Vec::new());
+    let (mut rows, mut projected) = (Vec::new(), Vec::new());
     // The other threads read documents while this one looks at the runs, of which only this
-    // connection knows what they were at the moment of the view.
+    // snapshot knows what they were at the moment of the view.
     in_order(
         view,
-        directory,
         (&stretches, stretches.len()),
         Rows::read,
         || {
-            about_runs = runs::check(&view.link, &fold)?;
-            about_runs.extend(plans::check(&view.link, &fold)?);
-            about_runs.extend(kinds::check(&view.link, &fold)?);
+            projected = view.check_projection(&fold.projection())?;
             Ok(())
         },
         |some| rows.push(some),
     )?;
-    rows.push(Rows::read(&view.link, rest)?);
-    fold.found(about_runs);
+    rows.push(Rows::read(view, rest)?);
+    fold.found(projected);
     rows.into_iter().for_each(|rows| documents.take(&mut fold, rows));
-    let documents = documents.finish(&view.link, &mut fold)?;
+    let documents = documents.finish(view, &mut fold)?;
     let origin = view.origin().ok();
     let mut checked = Checkpoints { origin: origin.as_deref(), count: 0, covered: 0 };
     let mut from = 0;
@@ -171,7 +159,7 @@ pub fn verify(
     }
     checked.check_end(&mut fold, size);
     let (count, covered) = (checked.count, checked.covered);
-    signatures::check(&view.link, &mut fold, (covered, size), checks, progress)?;
+    signatures::check(view, &mut fold, (covered, size), checks, progress)?;
     Ok(fold.finish(origin, root, documents, (count, covered)))
 }
 
@@ -179,9 +167,9 @@ pub fn verify(
 const MISSING_MAX: u64 = 1024;
 
 /// How many entries are looked for: as many as the number of the last one says, if there are nearly as many.
-fn plausible_size(view: &LedgerView, fold: &mut Fold) -> Result<u64, LedgerError> {
+fn plausible_size(view: &dyn Snapshot, fold: &mut Fold) -> Result<u64, LedgerError> {
     let size = view.size()?;
-    let rows = view.link.count_entries()?;
+    let rows = view.count_entries()?;
     if size.saturating_sub(rows) <= MISSING_MAX {
         return Ok(size);
     }
@@ -224,35 +212,32 @@ pub(crate) fn compared(
 /// Has several threads read `jobs`, and takes what they read in the order of the jobs. Each thread may
 /// be `ahead` of that by so many. `meanwhile` is done here, when the threads have begun.
 fn in_order<J: Copy + Sync, T: Send>(
-    view: &LedgerView,
-    directory: &Path,
+    view: &dyn Snapshot,
     (jobs, ahead): (&[J], usize),
-    read: impl Fn(&Link, J) -> Result<T, LedgerError> + Sync,
+    read: impl Fn(&dyn Snapshot, J) -> Result<T, LedgerError> + Sync,
     meanwhile: impl FnOnce() -> Result<(), LedgerError>,
     mut take: impl FnMut(T),
 ) -> Result<(), LedgerError> {
     if let [] | [_] = jobs {
         meanwhile()?;
         return jobs.iter().try_for_each(|job| {
-            take(read(&view.link, *job)?);
+            take(read(view, *job)?);
             Ok(())
         });
     }
     let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
+    let open = view.opener();
     thread::scope(|scope| {
-        let read = &read;
+        let (read, open) = (&read, &open);
         let readers: Vec<Receiver<Result<T, LedgerError>>> = (0..threads)
             .map(|thread| {
                 let (sender, receiver) = sync_channel(ahead.div_ceil(threads).max(1));
                 scope.spawn(move || {
                     let read_all = || {
-                        let gone = || LedgerError::Damaged {
-                            message: "it went away while it was read".to_owned(),
-                        };
-                        let link = open_for_reading(directory)?.ok_or_else(gone)?;
+                        let log = open()?;
                         for job in jobs.iter().skip(thread).step_by(threads) {
                             // Nobody waits for more after an error of another thread.
-                            if sender.send(Ok(read(&link, *job)?)).is_err() {
+                            if sender.send(Ok(read(&*log, *job)?)).is_err() {
                                 break;
                             }
                         }

@@ -1,19 +1,25 @@
 //! One tenant's log, open for reading: what it was at one moment.
 
+use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 
-use actum_record::ledger::TenantId;
+use actum_core::{Digest, RunId};
+use actum_record::ledger::{EntryKind, RequestKey, TenantId, WorkspaceId};
+use actum_record::merkle::Node;
 
 use crate::error::LedgerError;
 use crate::home::LedgerHome;
-use crate::sqlite::link::{Link, Linked};
-use crate::sqlite::open_for_reading;
+use crate::snapshot::{
+    KeptDocument, OpenSnapshot, Projection, Snapshot, StoredDocument, StoredEntry,
+};
+use crate::sqlite::open_snapshot;
+use crate::store::{Entry, Log, PlanRow, RunRow, SignedCheckpoint};
+use crate::verify::Finding;
 
-/// A log as it was when this was opened. It makes no file, and no writer waits for it; while it is
-/// open the database cannot shorten its own log, so it should not be kept for long.
-#[derive(Debug)]
+/// A log as it was when this was opened, whatever stores it. It makes no file, and no writer waits for it; while it is
+/// open a database in a file cannot shorten its own log, so it should not be kept for long.
 pub struct LedgerView {
-    pub(crate) link: Link,
+    snapshot: Box<dyn Snapshot>,
 }
 
 impl LedgerView {
@@ -33,17 +39,126 @@ impl LedgerView {
     /// # Errors
     /// [`LedgerError`].
     pub fn open_directory(directory: &Path) -> Result<Option<Self>, LedgerError> {
-        Ok(open_for_reading(directory)?.map(|link| Self { link }))
+        Ok(open_snapshot(directory)?.map(|snapshot| Self::new(Box::new(snapshot))))
     }
 
-    /// Where the database is.
-    pub fn path(&self) -> &Path {
-        &self.link.path
+    /// A view of the log of any store.
+    pub fn new(snapshot: Box<dyn Snapshot>) -> Self {
+        Self { snapshot }
     }
 }
 
-impl Linked for LedgerView {
-    fn link(&self) -> &Link {
-        &self.link
+impl std::fmt::Debug for LedgerView {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("LedgerView")
+    }
+}
+
+impl Log for LedgerView {
+    fn size(&self) -> Result<u64, LedgerError> {
+        self.snapshot.size()
+    }
+
+    fn entry(&self, index: u64) -> Result<Option<Entry>, LedgerError> {
+        self.snapshot.entry(index)
+    }
+
+    fn entries(&self, from: u64, count: u64) -> Result<Vec<Entry>, LedgerError> {
+        self.snapshot.entries(from, count)
+    }
+
+    fn node(&self, node: Node) -> Result<Digest, LedgerError> {
+        self.snapshot.node(node)
+    }
+
+    fn blob(&self, digest: &Digest) -> Result<Option<Vec<u8>>, LedgerError> {
+        self.snapshot.blob(digest)
+    }
+
+    fn run(&self, run: RunId) -> Result<Option<RunRow>, LedgerError> {
+        self.snapshot.run(run)
+    }
+
+    fn open_runs(&self, workspace: WorkspaceId) -> Result<Vec<RunRow>, LedgerError> {
+        self.snapshot.open_runs(workspace)
+    }
+
+    fn request(
+        &self,
+        workspace: WorkspaceId,
+        request: &RequestKey,
+    ) -> Result<Vec<RunRow>, LedgerError> {
+        self.snapshot.request(workspace, request)
+    }
+
+    fn plan(&self, plan: RunId) -> Result<Option<PlanRow>, LedgerError> {
+        self.snapshot.plan(plan)
+    }
+
+    fn open_plans(&self) -> Result<Vec<PlanRow>, LedgerError> {
+        self.snapshot.open_plans()
+    }
+
+    fn newest_plans(
+        &self,
+        workspace: WorkspaceId,
+        count: u64,
+    ) -> Result<Vec<PlanRow>, LedgerError> {
+        self.snapshot.newest_plans(workspace, count)
+    }
+
+    fn newest_of_kind(
+        &self,
+        kind: EntryKind,
+        before: Option<u64>,
+        count: u64,
+    ) -> Result<Vec<u64>, LedgerError> {
+        self.snapshot.newest_of_kind(kind, before, count)
+    }
+
+    fn newest_checkpoint(&self) -> Result<Option<SignedCheckpoint>, LedgerError> {
+        self.snapshot.newest_checkpoint()
+    }
+
+    fn checkpoints(&self, size: u64, count: u64) -> Result<Vec<SignedCheckpoint>, LedgerError> {
+        self.snapshot.checkpoints(size, count)
+    }
+}
+
+impl Snapshot for LedgerView {
+    fn opener(&self) -> OpenSnapshot {
+        self.snapshot.opener()
+    }
+
+    fn count_entries(&self) -> Result<u64, LedgerError> {
+        self.snapshot.count_entries()
+    }
+
+    fn scan_entries(
+        &self,
+        range: Range<u64>,
+        visit: &mut dyn FnMut(StoredEntry<'_>),
+    ) -> Result<(), LedgerError> {
+        self.snapshot.scan_entries(range, visit)
+    }
+
+    fn scan_documents(
+        &self,
+        numbers: RangeInclusive<i64>,
+        visit: &mut dyn FnMut(StoredDocument<'_>),
+    ) -> Result<(), LedgerError> {
+        self.snapshot.scan_documents(numbers, visit)
+    }
+
+    fn check_structure(&self) -> Result<Vec<Finding>, LedgerError> {
+        self.snapshot.check_structure()
+    }
+
+    fn check_projection(&self, expected: &Projection<'_>) -> Result<Vec<Finding>, LedgerError> {
+        self.snapshot.check_projection(expected)
+    }
+
+    fn check_document_index(&self, kept: &[KeptDocument]) -> Result<Vec<Finding>, LedgerError> {
+        self.snapshot.check_document_index(kept)
     }
 }

@@ -8,12 +8,15 @@ use crate::store::PlanRow;
 
 /// What is known of a plan, and the hashes of the entries that queued and answered it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct KnownPlan {
-    pub(crate) row: PlanRow,
-    /// What was judged when it was queued: whoever answers or carries it out speaks of the same.
-    pub(crate) judged: Judged,
-    pub(crate) queued_leaf: Digest,
-    pub(crate) answered_leaf: Option<Digest>,
+pub struct KnownPlan {
+    /// What its entries tell.
+    pub row: PlanRow,
+    /// What was judged when it was queued: each later entry about it must name the same.
+    pub judged: Judged,
+    /// Hash of its `PLAN_QUEUED`.
+    pub queued_leaf: Digest,
+    /// Hash of its last `PLAN_ANSWERED`.
+    pub answered_leaf: Option<Digest>,
 }
 
 /// What is known of a plan after the entry `index` with the hash `leaf`, from what was known of it before.

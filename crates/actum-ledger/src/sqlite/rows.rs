@@ -5,14 +5,14 @@ use actum_record::ledger::{Answer, EntryKind, WorkspaceId};
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, Type, ValueRef};
 use rusqlite::{Error, Result, Row};
 
-use super::Unpacker;
+use super::packed::Unpacker;
 use crate::store::{Entry, PlanRow, RunRow, SignedCheckpoint};
 
 /// A value of ours as a column holds it.
 pub(super) struct Column<T>(pub(super) T);
 
 /// Reads `run, workspace, request, attempt, started, done, status`.
-pub(crate) fn run(row: &Row<'_>) -> Result<RunRow> {
+pub(super) fn run(row: &Row<'_>) -> Result<RunRow> {
     let request: Option<Text<_>> = row.get(2)?;
     let status: Option<Column<Status>> = row.get(6)?;
     Ok(RunRow {
@@ -27,7 +27,7 @@ pub(crate) fn run(row: &Row<'_>) -> Result<RunRow> {
 }
 
 /// Reads `plan, workspace, queued, answer, answered, started`.
-pub(crate) fn plan(row: &Row<'_>) -> Result<PlanRow> {
+pub(super) fn plan(row: &Row<'_>) -> Result<PlanRow> {
     let answer: Option<Column<Answer>> = row.get(3)?;
     Ok(PlanRow {
         plan: row.get::<_, Column<RunId>>(0)?.0,

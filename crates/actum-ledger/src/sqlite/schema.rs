@@ -87,7 +87,7 @@ pub(super) fn stand_in(connection: &Connection, path: &Path) -> Result<(), Ledge
 }
 
 /// Whether the ledger has the index of that name.
-pub(crate) fn has_index(link: &Link, name: &str) -> Result<bool, LedgerError> {
+pub(super) fn has_index(link: &Link, name: &str) -> Result<bool, LedgerError> {
     let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name = ?";
     let count = link.connection.query_row(sql, [name], |row| row.get::<_, u64>(0));
     count.map(|count| count > 0).map_err(|error| fault("read", &link.path, error))
@@ -122,7 +122,7 @@ pub(super) fn check(
 }
 
 /// Tells where the tables, indexes and triggers are not those of this version.
-pub(crate) fn check_whole(link: &Link, tell: &mut dyn FnMut(String)) -> Result<(), LedgerError> {
+pub(super) fn check_whole(link: &Link, tell: &mut dyn FnMut(String)) -> Result<(), LedgerError> {
     let failed = |error| fault("read", &link.path, error);
     let version = Identity::read(&link.connection).map_err(failed)?.version;
     let newest = MADE.len().saturating_sub(1);

@@ -6,13 +6,10 @@ use std::ops::Range;
 use actum_core::{Digest, Messages, Status};
 use actum_record::ledger::{EntryFacts, EntryKind};
 use actum_record::merkle::{Frontier, gather_leaf, parents};
-use rusqlite::Row;
-use rusqlite::types::ValueRef;
 
 use super::{Finding, Fold, Subject};
 use crate::error::LedgerError;
-use crate::sqlite::link::Link;
-use crate::sqlite::{Unpacker, fault};
+use crate::snapshot::{Field, Snapshot, StoredBytes, StoredEntry};
 
 /// A chunk is a complete subtree of this level, except the last one.
 const LEVEL: u32 = 10;
@@ -87,7 +84,7 @@ struct Reading {
 
 impl Chunk {
     /// Reads the chunk that begins at `start`, of a log of `size` entries.
-    pub(super) fn read(link: &Link, start: u64, size: u64) -> Result<Self, LedgerError> {
+    pub(super) fn read(log: &dyn Snapshot, start: u64, size: u64) -> Result<Self, LedgerError> {
         let mut reading = Reading {
             chunk: Self {
                 start,
@@ -105,35 +102,28 @@ impl Chunk {
             steps: 0,
         };
         let end = size.min(start + (1 << LEVEL));
-        let read = reading.rows(link, start..end);
-        read.map_err(|error| fault("read", &link.path, error))?;
+        reading.scan(log, start..end)?;
         Ok(reading.finish())
     }
 }
 
 impl Reading {
-    fn rows(&mut self, link: &Link, range: Range<u64>) -> rusqlite::Result<()> {
-        let sql = "SELECT seq, kind, time, run, workspace, request, attempt, status, nodes, body \
-                   FROM entry WHERE seq >= ? AND seq < ? ORDER BY seq";
-        let mut statement = link.connection.prepare_cached(sql)?;
-        let mut rows = statement.query([range.start, range.end])?;
-        let mut unpacker = Unpacker::default();
+    fn scan(&mut self, log: &dyn Snapshot, range: Range<u64>) -> Result<(), LedgerError> {
         let mut index = range.start;
-        while let Some(row) = rows.next()? {
-            let seq: u64 = row.get(0)?;
-            while index < seq.min(range.end) {
+        log.scan_entries(range.clone(), &mut |entry| {
+            while index < entry.index.min(range.end) {
                 self.miss(index, "it is missing");
                 index += 1;
             }
-            if seq == index {
-                self.take(row, index, &mut unpacker)?;
+            if entry.index == index {
+                self.take(&entry);
                 index += 1;
             } else {
                 self.interrupt();
-                self.tell(seq, "it is not in its place");
+                self.tell(entry.index, "it is not in its place");
                 self.steps += 1;
             }
-        }
+        })?;
         while index < range.end {
             self.miss(index, "it is missing");
             index += 1;
@@ -161,17 +151,15 @@ impl Reading {
     }
 
     /// Looks at one entry.
-    fn take(&mut self, row: &Row<'_>, index: u64, unpacker: &mut Unpacker) -> rusqlite::Result<()> {
-        let blob = |column| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_blob().ok());
-        let (Some(nodes), Some(body)) = (blob(8)?, blob(9)?) else {
-            self.miss(index, "its hashes or its body are not there");
-            return Ok(());
-        };
-        let body = match unpacker.unpack(body) {
-            Ok(body) => body,
-            Err(error) => {
-                self.miss(index, format!("its body cannot be read: {error}"));
-                return Ok(());
+    fn take(&mut self, entry: &StoredEntry<'_>) {
+        let index = entry.index;
+        let (nodes, body) = match (entry.nodes, &entry.body) {
+            (Some(nodes), StoredBytes::Whole(body)) => (nodes, *body),
+            (Some(_), StoredBytes::Unreadable(error)) => {
+                return self.miss(index, format!("its body cannot be read: {error}"));
+            }
+            (None, _) | (_, StoredBytes::Missing) => {
+                return self.miss(index, "its hashes or its body are not there");
             }
         };
         gather_leaf(&mut self.waiting, body);
@@ -182,7 +170,7 @@ impl Reading {
             self.kept.extend_from_slice(nodes);
             self.kept_ends.push(self.kept.len());
         }
-        let kind = row.get_ref(1)?.as_str().ok().and_then(EntryKind::of_name);
+        let kind = entry.kind.and_then(EntryKind::of_name);
         let facts = match kind.map(|kind| EntryFacts::of(kind, body)) {
             Some(Ok(facts)) => Some(facts),
             Some(Err(error)) => {
@@ -195,9 +183,9 @@ impl Reading {
             }
         };
         if let Some(facts) = &facts {
-            for (column, expected) in columns(facts) {
-                if row.get_ref(column)? != expected {
-                    let name = row.as_ref().column_name(column)?;
+            let stored = StoredEntry::FIELDS.into_iter().zip(entry.fields);
+            for ((name, stored), expected) in stored.zip(fields(facts)) {
+                if stored != expected {
                     let message = format!("its column `{name}` is not what its body says");
                     self.tell(index, message);
                 }
@@ -205,7 +193,6 @@ impl Reading {
         }
         self.chunk.facts.push(facts);
         self.steps += 1;
-        Ok(())
     }
 
     /// Compares the hashes, now that all entries were read.
@@ -265,35 +252,21 @@ fn completed(levels: &[Vec<Digest>], place: usize) -> impl Iterator<Item = &Dige
         .filter_map(move |(height, level)| level.get(place >> height))
 }
 
-/// What stands in the columns 2 to 7 of an entry.
-fn columns(facts: &EntryFacts) -> [(usize, ValueRef<'_>); 6] {
-    let number = |bits: Option<u64>| {
-        bits.map_or(ValueRef::Null, |bits| ValueRef::Integer(bits.cast_signed()))
-    };
+/// The fields that a store must keep of an entry, in the order of [`StoredEntry::FIELDS`].
+fn fields(facts: &EntryFacts) -> [Field<'_>; 6] {
+    let number =
+        |bits: Option<u64>| bits.map_or(Field::Missing, |bits| Field::Integer(bits.cast_signed()));
     let (request, attempt) = facts.request.as_ref().map(|(key, n)| (key.as_str(), *n)).unzip();
     [
-        (2, ValueRef::Integer(facts.time.micros())),
-        (3, number(facts.run.map(actum_core::RunId::bits))),
-        (4, number(facts.workspace.map(actum_record::ledger::WorkspaceId::bits))),
-        (5, text(request)),
-        (6, number(attempt.map(u64::from))),
-        (7, text(facts.status.map(Status::as_str))),
+        Field::Integer(facts.time.micros()),
+        number(facts.run.map(actum_core::RunId::bits)),
+        number(facts.workspace.map(actum_record::ledger::WorkspaceId::bits)),
+        text(request),
+        number(attempt.map(u64::from)),
+        text(facts.status.map(Status::as_str)),
     ]
 }
 
-fn text(text: Option<&str>) -> ValueRef<'_> {
-    text.map_or(ValueRef::Null, |text| ValueRef::Text(text.as_bytes()))
-}
-
-/// Nothing stands before the first entry.
-pub(super) fn check_beginning(link: &Link, fold: &mut Fold) -> Result<(), LedgerError> {
-    let ask = || {
-        let sql = "SELECT coalesce(min(seq), 0) FROM entry";
-        link.connection.prepare_cached(sql)?.query_row((), |row| row.get::<_, i64>(0))
-    };
-    let first = ask().map_err(|error| fault("read", &link.path, error))?;
-    if first < 0 {
-        fold.tell(Subject::Log, format!("an entry stands before its beginning, at {first}"));
-    }
-    Ok(())
+fn text(text: Option<&str>) -> Field<'_> {
+    text.map_or(Field::Missing, |text| Field::Text(text.as_bytes()))
 }

@@ -8,6 +8,7 @@ use actum_record::ledger::{EntryFacts, EntryKind, RequestKey, WorkspaceId};
 
 use super::{Finding, Subject, Verification};
 use crate::projection::{self, Known, KnownPlan};
+use crate::snapshot::Projection;
 
 /// An entry is dated before its turn comes, so that it may be a little older than the one before it: by as
 /// long as anybody waits, in microseconds.
@@ -128,24 +129,14 @@ impl Fold {
         &self.signed
     }
 
-    /// The entries of the kinds that an index finds, in their order.
-    pub(crate) fn indexed(&self) -> &[(EntryKind, u64)] {
-        &self.indexed
-    }
-
-    /// What is known of each plan.
-    pub(crate) fn plans(&self) -> &HashMap<RunId, KnownPlan> {
-        &self.plans
+    /// Runs, plans and kinds of entries, as they follow from the entries.
+    pub(crate) fn projection(&self) -> Projection<'_> {
+        Projection { runs: &self.runs, plans: &self.plans, indexed: &self.indexed }
     }
 
     /// How many entries there were.
     pub(crate) fn entries(&self) -> u64 {
         self.entries
-    }
-
-    /// What is known of each run.
-    pub(crate) fn runs(&self) -> &HashMap<RunId, Known> {
-        &self.runs
     }
 
     /// The documents that entries name; those that were found are taken out.

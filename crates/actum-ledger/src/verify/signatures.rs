@@ -7,8 +7,7 @@ use actum_record::ledger::EntryKind;
 
 use super::{Fold, Subject};
 use crate::error::LedgerError;
-use crate::sqlite::link::Link;
-use crate::sqlite::{Unpacker, fault};
+use crate::snapshot::{Snapshot, StoredBytes};
 
 /// Whether a signed note counts; where it does not, why.
 pub type NoteCheck<'a> = dyn FnMut(&str) -> Result<(), String> + 'a;
@@ -69,7 +68,7 @@ impl Fold {
 
 /// Looks at those of a log of `size` entries, of which checkpoints cover `covered`.
 pub(super) fn check(
-    link: &Link,
+    log: &dyn Snapshot,
     fold: &mut Fold,
     (covered, size): (u64, u64),
     checks: &mut Checks<'_>,
@@ -83,32 +82,15 @@ pub(super) fn check(
     let always = always.filter(|index| *index < from);
     let mut ranges: Vec<Range<u64>> = always.map(|index| index..index.saturating_add(1)).collect();
     ranges.push(from..size);
-    let mut ranges = ranges.into_iter();
-    let looked = ranges.try_for_each(|range| rows(link, fold, range, checks, progress));
-    looked.map_err(|error| fault("read", &link.path, error))
-}
-
-/// What is no entry was told before.
-fn rows(
-    link: &Link,
-    fold: &mut Fold,
-    range: Range<u64>,
-    checks: &mut Checks<'_>,
-    progress: &mut dyn FnMut(u64),
-) -> rusqlite::Result<()> {
-    let sql = "SELECT seq, kind, body FROM entry WHERE seq >= ? AND seq < ? ORDER BY seq";
-    let mut statement = link.connection.prepare_cached(sql)?;
-    let mut rows = statement.query([range.start, range.end])?;
-    let mut unpacker = Unpacker::default();
-    while let Some(row) = rows.next()? {
-        let index: u64 = row.get(0)?;
-        let kind = row.get_ref(1)?.as_str().ok().and_then(EntryKind::of_name);
-        let stored = row.get_ref(2)?.as_blob().ok();
-        let body = stored.and_then(|stored| unpacker.unpack(stored).ok());
-        if let (Some(kind), Some(body)) = (kind, body) {
-            fold.signature(checks, kind, index, body);
-        }
-        progress(index.saturating_add(1));
+    for range in ranges {
+        log.scan_entries(range, &mut |entry| {
+            // What is no entry was told before.
+            let kind = entry.kind.and_then(EntryKind::of_name);
+            if let (Some(kind), StoredBytes::Whole(body)) = (kind, entry.body) {
+                fold.signature(checks, kind, entry.index, body);
+            }
+            progress(entry.index.saturating_add(1));
+        })?;
     }
     Ok(())
 }

@@ -229,10 +229,10 @@ fn child_that_cannot_write() {
     let home = LedgerHome::open_existing(&given_place()).unwrap().unwrap();
     let view = LedgerView::open(&home, &TenantId::default()).unwrap().unwrap();
     println!("\nread {}", view.size().unwrap());
-    let directory = view.path().parent().unwrap();
+    let place = home.existing_tenant(&TenantId::default()).unwrap().unwrap();
     let mut first = |_| Err(LedgerError::Stopped);
     let options = actum_ledger::sqlite::SqliteOptions::default();
-    let error = actum_ledger::SqliteStore::open(directory, options, &mut first).unwrap_err();
+    let error = actum_ledger::SqliteStore::open(place.path(), options, &mut first).unwrap_err();
     println!("\nrefused {error}");
 }
 

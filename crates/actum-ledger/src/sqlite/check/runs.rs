@@ -5,18 +5,23 @@ use std::collections::HashMap;
 use actum_core::RunId;
 use rusqlite::Row;
 
-use super::{Finding, Fold, Subject};
 use crate::error::LedgerError;
 use crate::projection::Known;
+use crate::sqlite::fault::fault;
 use crate::sqlite::link::Link;
-use crate::sqlite::{fault, run_of_row};
+use crate::sqlite::rows::run as run_of_row;
 use crate::store::RunRow;
+use crate::verify::{Finding, Subject};
 
-pub(super) fn check(link: &Link, fold: &Fold) -> Result<Vec<Finding>, LedgerError> {
+/// Compares the rows and indexes of runs with the runs that follow from the entries.
+pub(in crate::sqlite) fn check(
+    link: &Link,
+    runs: &HashMap<RunId, Known>,
+) -> Result<Vec<Finding>, LedgerError> {
     let failed = |error| fault("read", &link.path, error);
-    let rows = rows(link, fold.runs()).map_err(failed)?;
-    let open = open(link, fold.runs()).map_err(failed)?;
-    let requests = requests(link, fold.runs()).map_err(failed)?;
+    let rows = rows(link, runs).map_err(failed)?;
+    let open = open(link, runs).map_err(failed)?;
+    let requests = requests(link, runs).map_err(failed)?;
     let told = rows.into_iter().chain(open).chain(requests);
     Ok(told.map(|(subject, message)| Finding { subject, message: message.to_owned() }).collect())
 }

@@ -1,17 +1,24 @@
 //! The projection of plans, and the index that finds the open ones, beside what the entries say (AA-5).
 
+use std::collections::HashMap;
+
 use actum_core::RunId;
 
-use super::{Finding, Fold, Subject};
 use crate::error::LedgerError;
+use crate::projection::KnownPlan;
+use crate::sqlite::fault::fault;
 use crate::sqlite::link::Link;
-use crate::sqlite::{fault, plan_of_row};
+use crate::sqlite::rows::plan as plan_of_row;
+use crate::verify::{Finding, Subject};
+
+type Plans = HashMap<RunId, KnownPlan>;
 
 const OTHER: &str = "what is kept about it is not what its entries say";
 
-pub(super) fn check(link: &Link, fold: &Fold) -> Result<Vec<Finding>, LedgerError> {
-    let told = rows(link, fold).and_then(|mut told| {
-        told.extend(open(link, fold)?);
+/// Compares the rows and the index of plans with the plans that follow from the entries.
+pub(in crate::sqlite) fn check(link: &Link, plans: &Plans) -> Result<Vec<Finding>, LedgerError> {
+    let told = rows(link, plans).and_then(|mut told| {
+        told.extend(open(link, plans)?);
         Ok(told)
     });
     let told = told.map_err(|error| fault("read", &link.path, error))?;
@@ -21,7 +28,7 @@ pub(super) fn check(link: &Link, fold: &Fold) -> Result<Vec<Finding>, LedgerErro
 type Told = Vec<(Subject, String)>;
 
 /// The rows themselves.
-fn rows(link: &Link, fold: &Fold) -> rusqlite::Result<Told> {
+fn rows(link: &Link, plans: &Plans) -> rusqlite::Result<Told> {
     let sql = "SELECT plan, workspace, queued, answer, answered, started, open FROM plan";
     let mut told = Told::new();
     let mut count = 0;
@@ -30,7 +37,7 @@ fn rows(link: &Link, fold: &Fold) -> rusqlite::Result<Told> {
     while let Some(row) = kept.next()? {
         count += 1;
         let plan = RunId::from_random(row.get::<_, i64>(0)?.cast_unsigned());
-        let known = fold.plans().get(&plan).map(|known| &known.row);
+        let known = plans.get(&plan).map(|known| &known.row);
         let is_right = match (plan_of_row(row), known) {
             (Ok(row_now), Some(known)) => {
                 row_now == *known && row.get::<_, i64>(6)? == i64::from(known.is_open())
@@ -41,7 +48,7 @@ fn rows(link: &Link, fold: &Fold) -> rusqlite::Result<Told> {
             told.push((Subject::Plan(plan), OTHER.to_owned()));
         }
     }
-    if count != fold.plans().len() {
+    if count != plans.len() {
         let message = "there are more or fewer plans than the entries tell of";
         told.push((Subject::Database, message.to_owned()));
     }
@@ -49,13 +56,13 @@ fn rows(link: &Link, fold: &Fold) -> rusqlite::Result<Told> {
 }
 
 /// The index that finds open plans.
-fn open(link: &Link, fold: &Fold) -> rusqlite::Result<Told> {
+fn open(link: &Link, plans: &Plans) -> rusqlite::Result<Told> {
     let sql = "SELECT plan, queued FROM plan INDEXED BY plan_open WHERE open = 1 ORDER BY queued";
     let mut statement = link.connection.prepare_cached(sql)?;
     let found =
         statement.query_map((), |row| Ok((row.get::<_, i64>(0)?, row.get::<_, u64>(1)?)))?;
     let found = found.collect::<rusqlite::Result<Vec<_>>>()?;
-    let rows = fold.plans().values().map(|known| &known.row).filter(|row| row.is_open());
+    let rows = plans.values().map(|known| &known.row).filter(|row| row.is_open());
     let mut expected: Vec<_> =
         rows.map(|row| (row.plan.bits().cast_signed(), row.queued)).collect();
     expected.sort_unstable_by_key(|(_, queued)| *queued);

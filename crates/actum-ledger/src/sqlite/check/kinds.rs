@@ -2,10 +2,11 @@
 
 use actum_record::ledger::EntryKind;
 
-use super::{Finding, Fold, Subject};
 use crate::error::LedgerError;
+use crate::sqlite::fault::fault;
 use crate::sqlite::link::Link;
-use crate::sqlite::{fault, has_index};
+use crate::sqlite::schema::has_index;
+use crate::verify::{Finding, Subject};
 
 /// Each index, with the kinds that it finds.
 const INDEXES: [(&str, &[EntryKind]); 3] = [
@@ -14,7 +15,11 @@ const INDEXES: [(&str, &[EntryKind]); 3] = [
     ("entry_forgotten", &[EntryKind::HistoryForgotten]),
 ];
 
-pub(super) fn check(link: &Link, fold: &Fold) -> Result<Vec<Finding>, LedgerError> {
+/// Compares the indexes with the entries of their kinds, `indexed`.
+pub(in crate::sqlite) fn check(
+    link: &Link,
+    indexed: &[(EntryKind, u64)],
+) -> Result<Vec<Finding>, LedgerError> {
     let mut findings = Vec::new();
     for (index, kinds) in INDEXES {
         // Where it is missing entries are looked through, and that it is missing is told with the tables.
@@ -24,7 +29,7 @@ pub(super) fn check(link: &Link, fold: &Fold) -> Result<Vec<Finding>, LedgerErro
         for &kind in kinds {
             let found = found(link, index, kind);
             let found = found.map_err(|error| fault("read", &link.path, error))?;
-            let entries = fold.indexed().iter().filter(|(of, _)| *of == kind);
+            let entries = indexed.iter().filter(|(of, _)| *of == kind);
             if !found.iter().eq(entries.map(|(_, index)| index)) {
                 let message = format!(
                     "what finds entries of the kind {} finds others than there are",

@@ -1,0 +1,173 @@
+//! A log as it was at one moment: what readers and verification see of a store.
+
+use std::collections::HashMap;
+use std::ops::{Range, RangeInclusive};
+use std::sync::Arc;
+
+use actum_core::{Digest, RunId};
+use actum_record::ledger::EntryKind;
+
+use crate::error::LedgerError;
+use crate::projection::{Known, KnownPlan};
+use crate::store::Log;
+use crate::verify::Finding;
+
+/// Opens a snapshot of one log as it is now, on any thread.
+pub type OpenSnapshot = Arc<dyn Fn() -> Result<Box<dyn Snapshot>, LedgerError> + Send + Sync>;
+
+/// A log as it was at one moment. No writer waits for it.
+///
+/// Beside the queries it gives what [`verify`](crate::verify::verify) reads: every entry and document with all that is
+/// stored beside its bytes. How a store keeps its tables and indexes is its own, so it compares these itself with what
+/// follows from the entries.
+pub trait Snapshot: Log + Send {
+    /// How other snapshots of the same log are opened, so that several threads can read. Each may be of a later moment.
+    fn opener(&self) -> OpenSnapshot;
+
+    /// Counts the entries. As many as [`size`](Log::size) says exist, unless some are missing.
+    ///
+    /// # Errors
+    /// [`LedgerError`] where the store cannot be read, as of everything here.
+    fn count_entries(&self) -> Result<u64, LedgerError>;
+
+    /// Calls `visit` with the stored entries of a range of indexes, in their order. Missing ones are left out.
+    ///
+    /// # Errors
+    /// See [`Snapshot::count_entries`].
+    fn scan_entries(
+        &self,
+        range: Range<u64>,
+        visit: &mut dyn FnMut(StoredEntry<'_>),
+    ) -> Result<(), LedgerError>;
+
+    /// Calls `visit` with the stored documents of a range of numbers, in their order. A store counts its documents from 0
+    /// in the order in which they came.
+    ///
+    /// # Errors
+    /// See [`Snapshot::count_entries`].
+    fn scan_documents(
+        &self,
+        numbers: RangeInclusive<i64>,
+        visit: &mut dyn FnMut(StoredDocument<'_>),
+    ) -> Result<(), LedgerError>;
+
+    /// Finds deviations of the tables, indexes and rules of the store from what this version of the store makes.
+    ///
+    /// # Errors
+    /// See [`Snapshot::count_entries`].
+    fn check_structure(&self) -> Result<Vec<Finding>, LedgerError>;
+
+    /// Finds deviations of the stored runs, plans and indexes of entries from what follows from the entries.
+    ///
+    /// # Errors
+    /// See [`Snapshot::count_entries`].
+    fn check_projection(&self, expected: &Projection<'_>) -> Result<Vec<Finding>, LedgerError>;
+
+    /// Finds deviations of what finds a document by its digest from the documents themselves, `kept`, which are all that
+    /// [`scan_documents`](Self::scan_documents) gave.
+    ///
+    /// # Errors
+    /// See [`Snapshot::count_entries`].
+    fn check_document_index(&self, kept: &[KeptDocument]) -> Result<Vec<Finding>, LedgerError>;
+}
+
+/// An entry with all that a store keeps beside its bytes. All of it follows from them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredEntry<'a> {
+    /// Its place, counted from 0.
+    pub index: u64,
+    /// Name of its kind; none where it is no text.
+    pub kind: Option<&'a str>,
+    /// Its fields, in the order of [`StoredEntry::FIELDS`].
+    pub fields: [Field<'a>; 6],
+    /// Hashes of the subtrees that it completes, side by side, its own first; none where they are no bytes.
+    pub nodes: Option<&'a [u8]>,
+    /// Its exact bytes.
+    pub body: StoredBytes<'a>,
+}
+
+impl StoredEntry<'_> {
+    /// Names of the fields that a store keeps of an entry.
+    pub const FIELDS: [&'static str; 6] =
+        ["time", "run", "workspace", "request", "attempt", "status"];
+}
+
+/// A field of a stored entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field<'a> {
+    /// It has no value.
+    Missing,
+    /// A number. Ids are stored as their bits.
+    Integer(i64),
+    /// A text, as its bytes.
+    Text(&'a [u8]),
+    /// A value of another type, which no field of an entry has.
+    Other,
+}
+
+/// Bytes that a store keeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StoredBytes<'a> {
+    /// The bytes, unpacked.
+    Whole(&'a [u8]),
+    /// What is stored is no bytes.
+    Missing,
+    /// What is stored cannot be unpacked, for this reason.
+    Unreadable(String),
+}
+
+/// A document as a store keeps it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredDocument<'a> {
+    /// Its number, counted from 0.
+    pub number: i64,
+    /// The bytes of its name, which should be its digest.
+    pub name: &'a [u8],
+    /// Its bytes.
+    pub bytes: StoredBytes<'a>,
+}
+
+/// Number and name of a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptDocument {
+    /// Its number, counted from 0.
+    pub number: i64,
+    /// Its name.
+    pub name: DocumentName,
+}
+
+/// Name under which a document is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DocumentName {
+    /// A digest.
+    Digest(Digest),
+    /// Bytes that are no digest, or nothing.
+    Other(Vec<u8>),
+}
+
+impl DocumentName {
+    /// Reads a name as it is stored.
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        let digest = bytes.try_into().map(Digest::from_bytes);
+        digest.map_or_else(|_| Self::Other(bytes.to_owned()), Self::Digest)
+    }
+
+    /// The stored bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Digest(digest) => digest.as_bytes(),
+            Self::Other(bytes) => bytes,
+        }
+    }
+}
+
+/// Runs, plans and kinds of entries as they follow from all entries of a log.
+#[derive(Debug, Clone, Copy)]
+pub struct Projection<'a> {
+    /// Each run.
+    pub runs: &'a HashMap<RunId, Known>,
+    /// Each plan.
+    pub plans: &'a HashMap<RunId, KnownPlan>,
+    /// Entries of the kinds that [`newest_of_kind`](Log::newest_of_kind) finds at once, in the order of the log.
+    pub indexed: &'a [(EntryKind, u64)],
+}
