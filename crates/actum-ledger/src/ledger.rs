@@ -1,7 +1,9 @@
 //! One tenant's log, open for appending: a handle on the one thread that writes.
 
+mod shared;
 mod writer;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -15,7 +17,8 @@ use crate::error::LedgerError;
 use crate::home::LedgerHome;
 use crate::keys::Keys;
 use crate::sqlite::{SqliteOptions, SqliteStore};
-use crate::store::{Appended, NewEntry, Prepared, SignedCheckpoint, Store};
+use crate::store::{Appended, Log, NewEntry, Prepared, SignedCheckpoint, Store};
+use shared::SharedStore;
 use writer::{Message, Writer};
 
 /// A log that can be appended to. Clones are handles on the same writer, which ends with the last.
@@ -41,6 +44,9 @@ struct Shared {
     /// Gone when the last handle goes, which ends the writer.
     messages: Option<Sender<Message>>,
     writer: Mutex<Option<JoinHandle<()>>>,
+    store: Arc<SharedStore>,
+    /// Whether the writer was asked to get ready for an append.
+    is_warm: AtomicBool,
     /// Why the writer does not run, where its thread could not be started.
     unstarted: Option<LedgerError>,
     warning: Arc<Mutex<Option<LedgerError>>>,
@@ -78,8 +84,9 @@ impl Ledger {
     ) -> Self {
         let (messages, requests) = channel();
         let warning = Arc::new(Mutex::new(None));
-        let shown = Arc::clone(&warning);
-        let serve = move || Writer::new(open, key, shown).serve(&requests);
+        let store = Arc::new(SharedStore::new(open));
+        let (opened, shown) = (Arc::clone(&store), Arc::clone(&warning));
+        let serve = move || Writer::new(opened, key, shown).serve(&requests);
         let start = || std::thread::Builder::new().name("ledger writer".to_owned()).spawn(serve);
         let started = room_for_thread().and_then(|()| start().map_err(|error| error.to_string()));
         let (writer, unstarted) = match started {
@@ -87,7 +94,8 @@ impl Ledger {
             Err(message) => (None, Some(LedgerError::NoWriter { message })),
         };
         let (messages, writer) = (Some(messages), Mutex::new(writer));
-        Self { shared: Arc::new(Shared { messages, writer, unstarted, warning }) }
+        let is_warm = AtomicBool::new(false);
+        Self { shared: Arc::new(Shared { messages, writer, store, is_warm, unstarted, warning }) }
     }
 
     /// Appends in one durable transaction: all of them, or none where one is refused.
@@ -111,7 +119,28 @@ impl Ledger {
         }));
     }
 
-    /// Runs a question on the writer's thread.
+    /// Reads the log as it is at one moment, on the calling thread: all that was answered before, by any process. `question`
+    /// must not use this ledger.
+    ///
+    /// # Errors
+    /// [`LedgerError`] where the store cannot be opened or read; those of `question`.
+    pub fn read<T>(
+        &self,
+        question: impl FnOnce(&dyn Log) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        if let Some(error) = &self.shared.unstarted {
+            return Err(error.clone());
+        }
+        let answer = self.shared.store.read(question);
+        // Whoever reads is about to append: the writer gets ready while the caller goes on.
+        if !self.shared.is_warm.swap(true, Ordering::Relaxed) {
+            self.send(Message::Warm);
+        }
+        answer
+    }
+
+    /// Runs a question on the writer's thread, after all that was sent before. For what must keep to that order; what only
+    /// reads goes through [`Ledger::read`].
     pub fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&mut dyn Store) -> Result<T, LedgerError> + Send + 'static,
@@ -129,8 +158,17 @@ impl Ledger {
     }
 
     /// The name of the log.
-    pub fn origin(&self) -> Pending<String> {
-        self.ask(|store| store.origin())
+    ///
+    /// # Errors
+    /// See [`Ledger::read`].
+    pub fn origin(&self) -> Result<String, LedgerError> {
+        self.read(|log| log.origin())
+    }
+
+    /// Makes durable what can be read already: the process that appended it may have been killed before it did so. Runs on
+    /// the writer's thread, since it is about what is written.
+    pub fn make_durable(&self) -> Pending<()> {
+        self.ask(|store| store.make_durable())
     }
 
     /// Signs a checkpoint of all there is, or gives the newest one where that covers it. `None` where

@@ -19,6 +19,7 @@ use actum_record::merkle::Frontier;
 use rusqlite::OpenFlags;
 
 use crate::error::{LedgerError, Refusal};
+use crate::snapshot::OpenSnapshot;
 use crate::store::{Appended, LOG_BYTES_MAX, NewEntry, Request, SignedCheckpoint, Store};
 use link::{Link, Linked};
 use make::Files;
@@ -111,6 +112,16 @@ impl SqliteStore {
     pub fn path(&self) -> &Path {
         &self.link.path
     }
+
+    /// Begins or ends a transaction that reads. A spent connection has none: it may still be inside the transaction that
+    /// could not be committed.
+    fn transact(&self, sql: &str) -> Result<(), LedgerError> {
+        if self.is_spent {
+            return Ok(());
+        }
+        let transact = || self.link.connection.prepare_cached(sql)?.execute(()).map(drop);
+        transact().map_err(|error| fault("read", &self.link.path, error))
+    }
 }
 
 /// A connection that may write.
@@ -159,6 +170,20 @@ impl Store for SqliteStore {
 
     fn make_durable(&mut self) -> Result<(), LedgerError> {
         make::sync_log(&self.link.path)
+    }
+
+    fn opener(&self) -> Option<OpenSnapshot> {
+        let directory = self.link.path.parent()?;
+        Some(snapshot::opener(directory.to_owned()))
+    }
+
+    /// One transaction for all reads, which takes the locks of the database once.
+    fn begin_snapshot(&mut self) -> Result<(), LedgerError> {
+        self.transact("BEGIN")
+    }
+
+    fn end_snapshot(&mut self) -> Result<(), LedgerError> {
+        self.transact("COMMIT")
     }
 
     fn warm(&mut self) -> Result<(), LedgerError> {

@@ -9,6 +9,7 @@ use actum_record::ledger::{Answer, EntryFacts, EntryKind, LogStarted, RequestKey
 use actum_record::merkle::{Frontier, Node, leaf_hash};
 
 use crate::error::{LedgerError, Refusal};
+use crate::snapshot::OpenSnapshot;
 
 /// The longest body of an entry and the longest document, in bytes: 256 MiB.
 pub const BODY_BYTES_MAX: usize = 256 << 20;
@@ -279,6 +280,28 @@ pub trait Store: Log + Send {
     /// # Errors
     /// [`LedgerError`] where the system fails.
     fn make_durable(&mut self) -> Result<(), LedgerError> {
+        Ok(())
+    }
+
+    /// How snapshots of the same log are opened beside this store, from any thread. `None` where readers of this process can
+    /// only share the store with its writer.
+    fn opener(&self) -> Option<OpenSnapshot> {
+        None
+    }
+
+    /// Keeps all reads up to [`Store::end_snapshot`] at one moment. Nothing is appended in between.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn begin_snapshot(&mut self) -> Result<(), LedgerError> {
+        Ok(())
+    }
+
+    /// Ends what [`Store::begin_snapshot`] began.
+    ///
+    /// # Errors
+    /// See [`Log::size`]; the store is not used any more then.
+    fn end_snapshot(&mut self) -> Result<(), LedgerError> {
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use actum_core::Timestamp;
 use actum_core::canonical::{self, plainly};
-use actum_ledger::{Entry, LedgerError, Log, NewEntry, REQUEST_ENTRIES_MAX, Store};
+use actum_ledger::{Entry, LedgerError, Log, NewEntry, REQUEST_ENTRIES_MAX};
 use actum_record::ledger::{Actor, AlertRaised, AlertSeen, EntryFacts, EntryKind, WorkspaceId};
 use actum_record::merkle::leaf_hash;
 use actum_record::receipt::EntryRef;
@@ -183,8 +183,7 @@ impl Records {
     /// # Errors
     /// `Ledger`, `Record`.
     pub fn alert_once(&self, alert: NewAlert) -> Result<()> {
-        let asked = self.ledger.ask(|store: &mut dyn Store| Alert::unseen(store));
-        let waiting = asked.wait()?;
+        let waiting = self.ledger.read(|log| Alert::unseen(log))?;
         if !waiting.iter().any(|(_, waits)| waits.name == alert.name) {
             self.alert(alert)?;
         }
@@ -207,19 +206,17 @@ impl Records {
     /// # Errors
     /// `Queue` where one of them is no alert that waits, which records nothing; `Ledger`, `Record`.
     pub fn see(&self, alerts: &BTreeSet<u64>, by: &Actor) -> Result<Vec<Alert>> {
-        let meant = alerts.clone();
-        let asked = self.ledger.ask(move |store: &mut dyn Store| {
-            let open = Alert::open_among(store, &meant)?;
+        let (found, leaves) = self.ledger.read(|log| {
+            let open = Alert::open_among(log, alerts)?;
             let mut leaves = Vec::new();
             for (alert, index) in
                 open.iter().flat_map(|it| it.indexes().into_iter().map(move |at| (it, at)))
             {
-                let leaf = leaf_hash(&store.sound_entry(index)?.body);
+                let leaf = leaf_hash(&log.sound_entry(index)?.body);
                 leaves.push((alert.raised.workspace, index, leaf));
             }
             Ok((open, leaves))
-        });
-        let (found, leaves) = asked.wait()?;
+        })?;
         let waits: BTreeSet<u64> = leaves.iter().map(|(_, index, _)| *index).collect();
         if let Some(&index) = alerts.difference(&waits).next() {
             return Err(QueueError::NoAlert { index }.into());

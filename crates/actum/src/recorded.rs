@@ -1,13 +1,12 @@
 //! A run as its ledger proves it, for whoever reads.
 
 use std::fmt;
-use std::sync::Arc;
 
 use actum_core::canonical::plainly;
 use actum_core::{Digest, RunId};
 use actum_gate::decision::Undone;
 use actum_gate::{VerifiedReceipt, signed_intent, verify_receipt};
-use actum_ledger::{LedgerError, Log, RunRow, Store};
+use actum_ledger::{LedgerError, Log, RunRow};
 use actum_record::keyring::Keyring;
 use actum_record::ledger::EffectStarted;
 use actum_record::merkle::leaf_hash;
@@ -34,12 +33,10 @@ impl Records {
     /// # Errors
     /// `Ledger`, `Damaged` among them.
     pub(crate) fn recorded(&self, run: RunId) -> crate::error::Result<Option<RecordedRun>> {
-        let keys = Arc::clone(&self.keys);
-        let asked = self.ledger.ask(move |store: &mut dyn Store| {
-            let row = store.run(run)?;
-            row.map(|row| RecordedRun::read(store, keys.keyring(), row)).transpose()
-        });
-        Ok(asked.wait()?)
+        Ok(self.ledger.read(|log| {
+            let row = log.run(run)?;
+            row.map(|row| RecordedRun::read(log, self.keyring(), row)).transpose()
+        })?)
     }
 
     /// Facts about a run that is to be taken back, where it is recorded.
@@ -47,12 +44,11 @@ impl Records {
     /// # Errors
     /// As [`recorded`](Self::recorded).
     pub(crate) fn undone(&self, run: RunId) -> crate::error::Result<Option<Undone>> {
-        let keys = Arc::clone(&self.keys);
-        let asked = self.ledger.ask(move |store: &mut dyn Store| {
-            let row = store.run(run)?;
-            row.map(|row| facts_for_undo(store, keys.keyring(), &row)).transpose()
+        let undone = self.ledger.read(|log| {
+            let row = log.run(run)?;
+            row.map(|row| facts_for_undo(log, self.keyring(), &row)).transpose()
         });
-        match asked.wait() {
+        match undone {
             // A damaged record proves nothing, and its run can still be undone: as a new change.
             Err(LedgerError::Damaged { .. }) => Ok(None),
             undone => Ok(undone?),

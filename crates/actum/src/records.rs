@@ -150,7 +150,7 @@ impl Records {
         if let Some(origin) = self.origin.get() {
             return Ok(origin);
         }
-        let origin = self.ledger.origin().wait()?;
+        let origin = self.ledger.origin()?;
         // Whoever set it meanwhile set the same.
         Ok(self.origin.get_or_init(|| origin))
     }

@@ -5,8 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use actum_record::checkpoint::Checkpoint;
 use actum_record::note::{Note, NoteKey};
+use actum_record::signer::Signer;
 
-use super::{CheckpointKey, Opener};
+use super::CheckpointKey;
+use super::shared::SharedStore;
 use crate::error::LedgerError;
 use crate::store::{Appended, CHECKPOINT_ENTRIES, Request, SignedCheckpoint, Store};
 
@@ -22,6 +24,8 @@ pub(super) enum Message {
     Append { entries: Request, answer: Answer<Vec<Appended>> },
     /// To answer a question.
     Ask(Question),
+    /// To get ready for the next append, when nothing else waits.
+    Warm,
     /// To sign what there is.
     Checkpoint(Answer<Option<SignedCheckpoint>>),
 }
@@ -32,15 +36,15 @@ impl Message {
         match self {
             Self::Append { answer, .. } => drop(answer.send(Err(error))),
             Self::Ask(question) => question(Err(error)),
+            Self::Warm => {}
             Self::Checkpoint(answer) => drop(answer.send(Err(error))),
         }
     }
 }
 
 pub(super) struct Writer {
-    open: Opener,
+    store: Arc<SharedStore>,
     key: CheckpointKey,
-    store: Option<Box<dyn Store>>,
     /// How many entries the newest checkpoint covers, or one that this writer saw before.
     covered: u64,
     /// Why the last checkpoint that was due could not be signed.
@@ -49,40 +53,40 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn new(
-        open: Opener,
+        store: Arc<SharedStore>,
         key: CheckpointKey,
         warning: Arc<Mutex<Option<LedgerError>>>,
     ) -> Self {
-        Self { open, key, store: None, covered: 0, warning }
+        Self { store, key, covered: 0, warning }
     }
 
     /// Serves until the last handle is gone.
     pub(super) fn serve(mut self, messages: &Receiver<Message>) {
         // It is opened while nobody waits yet; what goes wrong is told to the first who asks.
-        let mut first = self.store().err();
+        self.store.open_early();
         let mut next = messages.recv().ok();
         let mut is_warm = false;
         while let Some(message) = next.take() {
-            let failed = first.take().map_or(Ok(()), Err);
             match message {
                 Message::Append { entries, answer } => {
                     let (mut batch, mut answers) = (vec![entries], vec![answer]);
                     next = gather(messages, &mut batch, &mut answers);
-                    self.append(failed, &batch, &answers);
+                    self.append(&batch, &answers);
                 }
-                Message::Ask(question) => match failed.and_then(|()| self.store()) {
-                    Ok(store) => question(Ok(store)),
-                    Err(error) => question(Err(error)),
-                },
+                Message::Ask(question) => self.ask(question),
+                Message::Warm => {}
                 Message::Checkpoint(answer) => {
                     // Whoever asked may have gone, here and below.
-                    drop(answer.send(failed.and_then(|()| self.checkpoint())));
+                    drop(answer.send(self.checkpoint()));
                 }
+            }
+            if next.is_none() {
+                next = messages.try_recv().ok();
             }
             if next.is_none() && !is_warm {
                 is_warm = true;
                 // What keeps it from getting ready is told to the next who asks.
-                drop(self.store().and_then(Store::warm));
+                drop(self.store.with(Store::warm));
             }
             if next.is_none() {
                 next = messages.recv().ok();
@@ -90,20 +94,19 @@ impl Writer {
         }
     }
 
-    fn store(&mut self) -> Result<&mut (dyn Store + 'static), LedgerError> {
-        if self.store.is_none() {
-            self.store = Some((self.open)()?);
+    fn ask(&self, question: Question) {
+        let mut question = Some(question);
+        let asked = self.store.with(|store| {
+            question.take().into_iter().for_each(|question| question(Ok(&mut *store)));
+            Ok(())
+        });
+        if let (Err(error), Some(question)) = (asked, question) {
+            question(Err(error));
         }
-        self.store.as_deref_mut().ok_or(LedgerError::Stopped)
     }
 
-    fn append(
-        &mut self,
-        failed: Result<(), LedgerError>,
-        batch: &[Request],
-        answers: &[Answer<Vec<Appended>>],
-    ) {
-        match failed.and_then(|()| self.store()).and_then(|store| store.append(batch)) {
+    fn append(&mut self, batch: &[Request], answers: &[Answer<Vec<Appended>>]) {
+        match self.store.append(batch) {
             Ok(results) => {
                 let mut size = 0;
                 for (answer, result) in answers.iter().zip(results) {
@@ -134,7 +137,7 @@ impl Writer {
         if let Some(signed) = signed {
             *self.warning.lock().unwrap_or_else(PoisonError::into_inner) = signed.err();
         }
-        drop(self.store().and_then(|store| store.tidy()));
+        drop(self.store.with(Store::tidy));
     }
 
     /// Asks the store only where what is known says that it is time: another process may have signed.
@@ -142,34 +145,41 @@ impl Writer {
         if size < self.covered.saturating_add(CHECKPOINT_ENTRIES) {
             return Ok(false);
         }
-        self.covered = self.store()?.newest_checkpoint()?.map_or(0, |newest| newest.size);
+        let newest = self.store.with(|store| store.newest_checkpoint())?;
+        self.covered = newest.map_or(0, |newest| newest.size);
         Ok(size >= self.covered.saturating_add(CHECKPOINT_ENTRIES))
     }
 
     /// Signs what is durable.
-    fn checkpoint(&mut self) -> Result<Option<SignedCheckpoint>, LedgerError> {
+    fn checkpoint(&self) -> Result<Option<SignedCheckpoint>, LedgerError> {
         let key = (self.key)()?;
-        let store = self.store()?;
-        let size = store.size()?;
-        let newest = store.newest_checkpoint()?;
-        let failed = |message: String| LedgerError::Checkpoint { message };
-        if let Some(newest) = &newest {
-            check_continues(store, newest, size)?;
-        }
-        if size == 0 || newest.as_ref().is_some_and(|newest| newest.size == size) {
-            return Ok(newest);
-        }
-        let checkpoint =
-            Checkpoint { origin: store.origin()?, size, root: store.frontier(size)?.root() };
-        let note = Note::new(checkpoint.text()).map_err(|error| failed(error.to_string()))?;
-        let signature = key.sign(note.text.as_bytes());
-        let signature = signature.map_err(|error| failed(error.to_string()))?;
-        let name = NoteKey { name: checkpoint.origin, key: key.public_key() };
-        let note = note.signed(&name, &signature).to_text();
-        let signed = SignedCheckpoint { size, note };
-        store.put_checkpoint(&signed)?;
-        Ok(Some(signed))
+        self.store.with(|store| signed_checkpoint(store, &*key))
     }
+}
+
+fn signed_checkpoint(
+    store: &mut (dyn Store + 'static),
+    key: &dyn Signer,
+) -> Result<Option<SignedCheckpoint>, LedgerError> {
+    let size = store.size()?;
+    let newest = store.newest_checkpoint()?;
+    let failed = |message: String| LedgerError::Checkpoint { message };
+    if let Some(newest) = &newest {
+        check_continues(store, newest, size)?;
+    }
+    if size == 0 || newest.as_ref().is_some_and(|newest| newest.size == size) {
+        return Ok(newest);
+    }
+    let checkpoint =
+        Checkpoint { origin: store.origin()?, size, root: store.frontier(size)?.root() };
+    let note = Note::new(checkpoint.text()).map_err(|error| failed(error.to_string()))?;
+    let signature = key.sign(note.text.as_bytes());
+    let signature = signature.map_err(|error| failed(error.to_string()))?;
+    let name = NoteKey { name: checkpoint.origin, key: key.public_key() };
+    let note = note.signed(&name, &signature).to_text();
+    let signed = SignedCheckpoint { size, note };
+    store.put_checkpoint(&signed)?;
+    Ok(Some(signed))
 }
 
 /// Two checkpoints of one log that contradict each other would convict whoever signed them.
@@ -212,7 +222,9 @@ fn gather(
                 batch.push(entries);
                 answers.push(answer);
             }
-            other @ (Message::Ask(_) | Message::Checkpoint(_)) => return Some(other),
+            other @ (Message::Ask(_) | Message::Warm | Message::Checkpoint(_)) => {
+                return Some(other);
+            }
         }
     }
     None

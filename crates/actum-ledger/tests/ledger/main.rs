@@ -20,6 +20,7 @@ mod packing;
 mod passphrases;
 mod places;
 mod plans;
+mod reading;
 mod receipts;
 mod signing;
 mod tampering;

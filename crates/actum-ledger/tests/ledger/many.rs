@@ -96,7 +96,7 @@ fn sixty_four_threads_append_at_once_and_every_entry_is_theirs() {
                 for number in (0..20).map(|number| thread * 1000 + number) {
                     let [Appended { index: started, .. }, Appended { index: entry, .. }] =
                         put(&ledger, number);
-                    let there = ledger.ask(move |store| store.entry(entry)).wait().unwrap();
+                    let there = ledger.read(|log| log.entry(entry)).unwrap();
                     assert_eq!(there.unwrap().body, whole(number, started)[1].body);
                 }
             });

@@ -18,7 +18,7 @@ use actum_record::signer::KeyRole;
 #[test]
 fn a_log_begins_with_its_name_and_its_keys() {
     let grounds = Grounds::new();
-    let origin = grounds.ledger().origin().wait().unwrap();
+    let origin = grounds.ledger().origin().unwrap();
     let view = grounds.view();
     let first = view.entry(0).unwrap().unwrap();
     let started: LogStarted = serde_json::from_slice(&first.body).unwrap();
@@ -27,7 +27,7 @@ fn a_log_begins_with_its_name_and_its_keys() {
     let keys = grounds.keys.keyring().keys().iter().map(|key| (key.id.clone(), key.public));
     let named = started.keys.iter().map(|key| (key.id.clone(), key.public));
     assert_eq!(named.collect::<Vec<_>>(), keys.collect::<Vec<_>>());
-    assert_ne!(Grounds::new().ledger().origin().wait().unwrap(), origin);
+    assert_ne!(Grounds::new().ledger().origin().unwrap(), origin);
 }
 
 /// AEC-8
@@ -96,7 +96,7 @@ fn no_checkpoint_is_signed_of_a_log_that_is_not_the_one_signed_before() {
     assert!(ledger.warning().is_none(), "no checkpoint was due so far");
     fill(&ledger, 5..40);
     // What the writer does by itself comes before its next answer.
-    ledger.origin().wait().unwrap();
+    ledger.ask(|_| Ok(())).wait().unwrap();
     let warning = ledger.warning().unwrap().to_string();
     assert!(warning.contains("the log is not the one that was signed"), "{warning}");
 }
@@ -125,7 +125,7 @@ fn entries_stay_where_no_checkpoint_can_be_signed() {
     let grounds = Grounds::new();
     let key = grounds.keys.keyring().newest(KeyRole::Checkpoint).unwrap().id.clone();
     let ledger = grounds.ledger();
-    ledger.origin().wait().unwrap();
+    ledger.origin().unwrap();
     std::fs::remove_file(grounds.home.path().join(format!("keys/checkpoint/{key}.pem"))).unwrap();
     fill(&ledger, 0..40);
     assert!(matches!(ledger.checkpoint().wait(), Err(LedgerError::Key { .. })));

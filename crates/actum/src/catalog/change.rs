@@ -4,7 +4,7 @@ use actum_core::ActionName;
 use actum_core::Digest;
 use actum_core::canonical;
 use actum_gate::verify_change;
-use actum_ledger::{NewEntry, Store};
+use actum_ledger::NewEntry;
 use actum_record::dsse::Envelope;
 use actum_record::ledger::{ActionState, CatalogChanged, EntryKind};
 
@@ -170,12 +170,8 @@ impl Records {
     /// # Errors
     /// `Ledger`.
     pub fn catalog(&self) -> Result<Standing> {
-        let keys = std::sync::Arc::clone(&self.keys);
-        let asked = self.ledger.ask(move |store: &mut dyn Store| {
-            // What is wrong with the catalog alone is no error of the ledger.
-            Ok(Standing::read(store, keys.keyring()))
-        });
-        Ok(asked.wait()??)
+        // What is wrong with the catalog alone is no error of the ledger.
+        Ok(self.ledger.read(|log| Ok(Standing::read(log, self.keyring())))??)
     }
 
     /// Takes a step of an action's life. The whole catalog after it is recorded, signed by the approval key: `shown`, the one

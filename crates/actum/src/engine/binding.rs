@@ -15,7 +15,7 @@ use actum_core::path::Quoted;
 use actum_core::path_name::PathName;
 use actum_core::{RelPath, Timestamp};
 use actum_gate::policy::Policy;
-use actum_ledger::{Keys, Store, WAIT_MICROS};
+use actum_ledger::{Keys, WAIT_MICROS};
 use actum_record::ledger::Actor;
 use actum_record::merkle::Node;
 use actum_record::receipt::EntryRef;
@@ -170,8 +170,8 @@ pub(crate) fn check_within<D: Disk>(
 pub(crate) fn bind_first<D: Disk>(lock: &Transaction<'_, D>, records: &Records) -> Result<()> {
     let origin = records.origin()?.to_owned();
     let first = Node { level: 0, index: 0 };
-    let asked = records.ledger.ask(move |store: &mut dyn Store| store.node(first));
-    let entry = EntryRef { origin, index: first.index, leaf: asked.wait()? };
+    let leaf = records.ledger.read(|log| log.node(first))?;
+    let entry = EntryRef { origin, index: first.index, leaf };
     Witness::of_adoption(entry, records.keys_in_force(), lock.newest_ended()?)
         .write(|log, line| lock.keep_witness(log, line));
     Ok(())

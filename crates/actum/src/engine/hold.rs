@@ -4,7 +4,7 @@ use actum_core::{Digest, RunId, Timestamp, canonical};
 use actum_gate::decide;
 use actum_gate::decision::{APPROVAL, COMMANDS};
 use actum_gate::{Approved, Verdict};
-use actum_ledger::{NewEntry, Store};
+use actum_ledger::NewEntry;
 use actum_record::ledger::{Answer, EntryKind, JudgedPlan, PlanQueued, PlanRefused, WorkspaceId};
 use actum_workspace::disk::Disk;
 
@@ -39,11 +39,8 @@ impl<D: Disk> Staged<'_, D> {
         if queued.is_same(judged, actor)? {
             return Ok(());
         }
-        let asked = self.begun.records.ledger.ask({
-            let queued = queued.clone();
-            move |store: &mut dyn Store| queued.bundle(store)
-        });
-        let (plan, moved) = (queued.id(), queued.moved(&asked.wait()?, judged, actor)?);
+        let bundle = self.begun.records.ledger.read(|log| queued.bundle(log))?;
+        let (plan, moved) = (queued.id(), queued.moved(&bundle, judged, actor)?);
         Err(QueueError::Stale { plan, moved }.into())
     }
 
@@ -67,14 +64,9 @@ impl<D: Disk> Staged<'_, D> {
     /// # Errors
     /// `Queued`, also where the same waits already; those of checks.
     pub(crate) fn approve_or_queue(&mut self, judged: Judgement) -> Result<Judgement> {
-        let keys = std::sync::Arc::clone(&self.begun.records.keys);
-        let asked = self
-            .begun
-            .records
-            .ledger
-            .ask(move |store: &mut dyn Store| QueuedPlan::open(store, keys.keyring()));
-        let open = asked.wait()?;
-        let now = self.begun.records.clock.now();
+        let records = self.begun.records;
+        let open = records.ledger.read(|log| QueuedPlan::open(log, records.keyring()))?;
+        let now = records.clock.now();
         let mut same = Vec::new();
         for plan in open.iter().filter(|plan| plan.row.workspace == self.begun.workspace) {
             same.extend(plan.is_same(&judged, &self.request.actor)?.then_some(plan));
@@ -121,11 +113,8 @@ impl<D: Disk> Staged<'_, D> {
         let bundle = judged.bundle.to_vec()?;
         let plan = self.judged_plan(&judged, &bundle)?;
         let id = plan.id;
-        let earlier = self.begun.records.ledger.ask({
-            let plan = plan.clone();
-            let files = judged.bundle.files().map(|effect| effect.path.clone()).collect();
-            move |store: &mut dyn Store| queue::earlier(store, &plan, &files)
-        });
+        let files = judged.bundle.files().map(|effect| effect.path.clone()).collect();
+        let earlier = self.begun.records.ledger.read(|log| queue::earlier(log, &plan, &files))?;
         // What is shown now is what an approval under any umask carries out.
         self.request.umask = Some(self.begun.transaction.umask());
         let input = self.request.to_document()?;
@@ -135,7 +124,7 @@ impl<D: Disk> Staged<'_, D> {
             expires: Timestamp::from_micros(now.micros().saturating_add(QUEUED_MICROS)),
             plan,
             input: Digest::of(&input),
-            earlier: earlier.wait()?,
+            earlier,
         };
         let tenant = home.tenant(&self.begun.records.tenant)?;
         tenant.keep_input(id, &input)?;

@@ -5,7 +5,7 @@ use std::fmt;
 use actum_core::canonical::plainly;
 use actum_core::{Digest, RunId, Status, Timestamp};
 use actum_gate::decision::Bundle;
-use actum_ledger::{LedgerError, SigningKey, Store};
+use actum_ledger::{LedgerError, Log, SigningKey};
 use actum_record::ledger::{EffectStarted, WorkspaceId};
 use actum_record::merkle::leaf_hash;
 use actum_record::receipt::{EntryRef, PathEffect, SettledBy};
@@ -49,12 +49,11 @@ pub(crate) fn settle_open_runs<D: Disk>(
     let adopted = witness.as_ref().map(Witness::adopted);
     let newest =
         transaction.newest_ended()?.filter(|run| adopted.is_some_and(|it| it != Some(*run)));
-    let asked = records.ledger.ask(move |store: &mut dyn Store| {
-        witness.map_or(Ok(()), |witness| witness.must_be_in(store))?;
-        let unrecorded = unrecorded(store, newest, workspace)?;
-        Ok::<_, LedgerError>((open_runs(store, workspace)?, unrecorded))
-    });
-    let (open, unrecorded) = asked.wait()?;
+    let (open, unrecorded) = records.ledger.read(|log| {
+        witness.map_or(Ok(()), |witness| witness.must_be_in(log))?;
+        let unrecorded = unrecorded(log, newest, workspace)?;
+        Ok((open_runs(log, workspace)?, unrecorded))
+    })?;
     if let Some(run) = unrecorded {
         let message = format!(
             "run {run} changed the workspace and is not in this ledger: another installation made it"
@@ -80,18 +79,18 @@ pub(crate) fn settle_open_runs<D: Disk>(
 
 /// The newest run that ended in the workspace, where the ledger does not know it and no alert about such a run waits.
 fn unrecorded(
-    store: &mut dyn Store,
+    log: &dyn Log,
     newest: Option<RunId>,
     workspace: WorkspaceId,
 ) -> std::result::Result<Option<RunId>, LedgerError> {
     let Some(run) = newest else { return Ok(None) };
-    if store.run(run)?.is_some() {
+    if log.run(run)?.is_some() {
         return Ok(None);
     }
     let name = Reason::RunUnrecorded.name();
     let waits =
         |alert: &Alert| alert.raised.workspace == Some(workspace) && alert.raised.name == name;
-    Ok((!Alert::open(store)?.iter().any(waits)).then_some(run))
+    Ok((!Alert::open(log)?.iter().any(waits)).then_some(run))
 }
 
 /// An intent without an end.
@@ -102,19 +101,16 @@ struct Open {
     paths: Vec<PathEffect>,
 }
 
-fn open_runs(
-    store: &mut dyn Store,
-    workspace: WorkspaceId,
-) -> std::result::Result<Vec<Open>, LedgerError> {
-    let rows = store.open_runs(workspace)?;
+fn open_runs(log: &dyn Log, workspace: WorkspaceId) -> std::result::Result<Vec<Open>, LedgerError> {
+    let rows = log.open_runs(workspace)?;
     let mut open = Vec::with_capacity(rows.len());
     for row in rows {
         let index = row.started;
         let damaged = |error: &dyn fmt::Display| LedgerError::entry(index, error);
-        let entry = store.sound_entry(index)?;
+        let entry = log.sound_entry(index)?;
         let started = serde_json::from_slice(&entry.body);
         let started: EffectStarted = started.map_err(|error| damaged(&plainly(&error)))?;
-        let bundle = store.blob(&started.decision.bundle)?;
+        let bundle = log.blob(&started.decision.bundle)?;
         let bundle = bundle.ok_or_else(|| damaged(&"its bundle is missing"))?;
         let bundle = Bundle::read(&bundle).map_err(|error| damaged(&error))?;
         open.push(Open {

@@ -1,13 +1,11 @@
 //! Stage: what would change, computed under the lock, and nothing of it visible.
 
-use std::sync::Arc;
-
 use actum_access::Cedar;
 use actum_core::{Digest, RunId, Status};
 use actum_edit::Operation;
 use actum_gate::Policy;
 use actum_gate::decision::Undone;
-use actum_ledger::{NewEntry, SigningKey, Store};
+use actum_ledger::{NewEntry, SigningKey};
 use actum_record::ledger::{Actor, EffectStarted, RequestKey, WorkspaceId};
 use actum_workspace::disk::Disk;
 use actum_workspace::{RunOptions, Transaction, Workspace};
@@ -315,12 +313,10 @@ impl Records {
         key: &RequestKey,
         run: RunId,
     ) -> Result<()> {
-        let keys = Arc::clone(&self.keys);
-        let forgotten = self.ledger.ask(move |store: &mut dyn Store| {
-            let is_run = |of, forgotten| (of, forgotten) == (workspace, run);
-            forget::forgotten_run(store, keys.keyring(), is_run)
-        });
-        match forgotten.wait()? {
+        let is_run = |of, forgotten| (of, forgotten) == (workspace, run);
+        let forgotten =
+            self.ledger.read(|log| forget::forgotten_run(log, self.keyring(), is_run))?;
+        match forgotten {
             Some(_) => Ok(()),
             None => Err(Error::WorkspaceIsACopy { key: key.clone(), run }),
         }
@@ -336,23 +332,17 @@ impl Records {
         (workspace, key, plan): (WorkspaceId, &RequestKey, Digest),
         mut is_undone: impl FnMut(&Receipt) -> Result<bool>,
     ) -> Result<Earlier> {
-        let asked = key.clone();
-        let keys = Arc::clone(&self.keys);
-        let attempts: Vec<(EffectStarted, Receipt)> = self
-            .ledger
-            .ask(move |store: &mut dyn Store| {
-                let rows = store.request(workspace, &asked)?;
-                // What is answered must outlive the machine, also where the process that recorded it did not
-                // live to see to that.
-                if rows.iter().any(|row| row.done.is_some()) {
-                    store.make_durable()?;
-                }
-                let recorded =
-                    rows.into_iter().map(|row| RecordedRun::read(store, keys.keyring(), row));
-                let ended = |recorded: RecordedRun| Some((recorded.intent, recorded.receipt?.0));
-                recorded.filter_map(|recorded| recorded.map(ended).transpose()).collect()
-            })
-            .wait()?;
+        let attempts: Vec<(EffectStarted, Receipt)> = self.ledger.read(|log| {
+            let rows = log.request(workspace, key)?;
+            let recorded = rows.into_iter().map(|row| RecordedRun::read(log, self.keyring(), row));
+            let ended = |recorded: RecordedRun| Some((recorded.intent, recorded.receipt?.0));
+            recorded.filter_map(|recorded| recorded.map(ended).transpose()).collect()
+        })?;
+        // What is answered must outlive the machine, also where the process that recorded it did not live to see to that.
+        // After the read, so that all of what was read is synced.
+        if !attempts.is_empty() {
+            self.ledger.make_durable().wait()?;
+        }
         let mut earlier = Earlier { next: 1, done: None };
         for (intent, receipt) in attempts {
             let (key, run) = (key.clone(), intent.run);

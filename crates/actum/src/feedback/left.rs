@@ -2,7 +2,7 @@
 
 use actum_core::canonical::plainly;
 use actum_core::{RunId, Status, Timestamp};
-use actum_ledger::{Doing, LedgerError, Log, Store};
+use actum_ledger::{Doing, LedgerError, Log};
 use actum_record::keyring::Keyring;
 use actum_record::ledger::Attempt;
 use actum_record::ledger::{ActionEnded, ActionStarted, EffectStarted, EntryKind, WorkspaceId};
@@ -25,11 +25,8 @@ impl Records {
         for id in tenant.marked(Doing::Action, workspace)? {
             let Some(left) = tenant.left(Doing::Action, id, workspace)? else { continue };
             let now = self.clock.now();
-            let keys = std::sync::Arc::clone(&self.keys);
-            let asked = self
-                .ledger
-                .ask(move |store: &mut dyn Store| cut_off(store, keys.keyring(), id, now));
-            if let Some(ended) = asked.wait()? {
+            let ended = self.ledger.read(|log| cut_off(log, self.keyring(), id, now))?;
+            if let Some(ended) = ended {
                 self.append_feedback(&ended).map_err(super::FeedbackError::into_error)?;
                 settled.push(id);
             }

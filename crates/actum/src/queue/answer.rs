@@ -2,7 +2,7 @@
 
 use actum_core::{RunId, Timestamp, canonical};
 use actum_gate::verify_answer;
-use actum_ledger::{NewEntry, REQUEST_ENTRIES_MAX, Store};
+use actum_ledger::{NewEntry, REQUEST_ENTRIES_MAX};
 use actum_record::dsse::Envelope;
 use actum_record::ledger::{Actor, Answer, EntryKind, Isolation, PlanAnswered};
 use actum_record::signer::Signer;
@@ -36,12 +36,11 @@ impl Records {
     /// # Errors
     /// `Queue` where there is none; `Ledger`.
     pub fn plan(&self, plan: RunId) -> Result<QueuedPlan> {
-        let keys = std::sync::Arc::clone(&self.keys);
-        let asked = self.ledger.ask(move |store: &mut dyn Store| {
-            let row = store.plan(plan)?;
-            row.map(|row| QueuedPlan::read(store, keys.keyring(), row)).transpose()
-        });
-        asked.wait()?.ok_or_else(|| QueueError::NoPlan { plan }.into())
+        let queued = self.ledger.read(|log| {
+            let row = log.plan(plan)?;
+            row.map(|row| QueuedPlan::read(log, self.keyring(), row)).transpose()
+        })?;
+        queued.ok_or_else(|| QueueError::NoPlan { plan }.into())
     }
 
     /// Records what a person says of a plan that was shown. What is signed is what was shown, whatever the ledger
@@ -112,20 +111,19 @@ impl Records {
     /// just about to be queued by another process, and stays.
     pub(crate) fn forget_inputs(&self, now: Timestamp) -> Result<()> {
         let Some(tenant) = self.keys.home().existing_tenant(&self.tenant)? else { return Ok(()) };
-        let (plans, keys) = (tenant.inputs()?, std::sync::Arc::clone(&self.keys));
+        let plans = tenant.inputs()?;
         // They are looked up after the files were, each of which may have been queued just before.
-        let over = self.ledger.ask(move |store: &mut dyn Store| {
+        let over: Vec<RunId> = self.ledger.read(|log| {
             let mut over = Vec::new();
             for plan in plans {
-                let Some(row) = store.plan(plan)? else { continue };
+                let Some(row) = log.plan(plan)? else { continue };
                 let is_over = !row.is_open()
-                    || QueuedPlan::read(store, keys.keyring(), row)?.state(now)
-                        == PlanState::Expired;
+                    || QueuedPlan::read(log, self.keyring(), row)?.state(now) == PlanState::Expired;
                 over.extend(is_over.then_some(plan));
             }
             Ok(over)
-        });
-        over.wait()?.into_iter().for_each(|plan| self.forget_input(plan));
+        })?;
+        over.into_iter().for_each(|plan| self.forget_input(plan));
         Ok(())
     }
 

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use actum_core::RunId;
 use actum_core::plain_id::PlainId;
-use actum_ledger::{LedgerError, Store};
 use actum_record::ledger::{Actor, AlertRaised, WorkspaceId};
 use actum_task::ErrorCode;
 use actum_task::report::{ErrorObject, ErrorReport, ReportName};
@@ -110,12 +109,9 @@ impl Alerts {
             (it.workspace, it.code, it.run, it.reports.clone(), it.label.clone())
         };
         let this = of(alert);
-        let asked = self.records.ledger.ask(move |store: &mut dyn Store| {
-            let open = Alert::unseen(store)?;
-            let waits = open.iter().find(|(_, raised)| this.3.is_some() && of(raised) == this);
-            Ok::<_, LedgerError>(waits.map(|(index, _)| *index))
-        });
-        if let Some(waits) = asked.wait()? {
+        let open = self.records.ledger.read(|log| Alert::unseen(log))?;
+        let waits = open.iter().find(|(_, raised)| this.3.is_some() && of(raised) == this);
+        if let Some(waits) = waits.map(|(index, _)| *index) {
             return Ok(waits);
         }
         Ok(self.records.raise(alert)?.index)

@@ -20,7 +20,7 @@ pub(super) struct Crowd {
 
 pub(super) fn measure(directory: &Path, seconds: u64) -> Result<Crowd, Failure> {
     let ledger = ledger(directory);
-    ledger.origin().wait()?;
+    ledger.origin()?;
     let end = Instant::now() + Duration::from_secs(seconds);
     let clients: Result<Vec<Vec<Duration>>, String> = std::thread::scope(|scope| {
         let clients: Vec<_> = (0..CLIENTS)

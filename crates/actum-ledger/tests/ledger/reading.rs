@@ -1,0 +1,102 @@
+//! Reads of a ledger that is open for appending: at one moment, and not behind the writer.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::grounds::{Grounds, fill, put, whole};
+use actum_ledger::sqlite::SqliteOptions;
+use actum_ledger::{Ledger, LedgerError, SqliteStore, Store};
+
+/// AEC-8: a read in a process sees what was answered there before.
+#[test]
+fn a_read_sees_every_entry_that_was_answered_before() {
+    let grounds = Grounds::new();
+    let ledger = grounds.ledger();
+    assert_eq!(ledger.read(|log| log.size()).unwrap(), 1, "the log was made");
+    for number in 0..10 {
+        let [_, done] = put(&ledger, number);
+        assert_eq!(ledger.read(|log| log.size()).unwrap(), done.index + 1);
+    }
+}
+
+/// AEC-8: what is read at once belongs together.
+#[test]
+fn a_read_stays_at_one_moment_while_another_process_appends() {
+    let grounds = Grounds::new();
+    let (ledger, other) = (grounds.ledger(), grounds.ledger());
+    fill(&ledger, 0..1);
+    let sizes = ledger.read(|log| {
+        let before = log.size()?;
+        put(&other, 1);
+        Ok((before, log.size()?))
+    });
+    assert_eq!(sizes.unwrap(), (3, 3));
+    assert_eq!(ledger.read(|log| log.size()).unwrap(), 5);
+    fill(&ledger, 2..3);
+    assert!(grounds.verify().unwrap().is_sound());
+}
+
+/// AEC-8: a reader does not wait for the lock or the disk of an append.
+#[test]
+fn a_read_is_answered_while_an_append_waits() {
+    let grounds = Grounds::new();
+    let ledger = grounds.ledger();
+    fill(&ledger, 0..1);
+    let foreign = grounds.foreign();
+    foreign.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let begun = Instant::now();
+    let waiting = ledger.append(whole(1, 3));
+    for _ in 0..40 {
+        assert_eq!(ledger.read(|log| log.size()).unwrap(), 3);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(begun.elapsed() < Duration::from_secs(5), "the append gives up after 10 s");
+    foreign.execute_batch("COMMIT").unwrap();
+    assert_eq!(waiting.wait().unwrap().len(), 2);
+    assert_eq!(ledger.read(|log| log.size()).unwrap(), 5);
+}
+
+/// A process that makes one change opens one connection.
+#[test]
+fn reads_and_appends_share_one_connection() {
+    let grounds = Grounds::new();
+    fill(&grounds.ledger(), 0..1);
+    let (place, opened) = (grounds.place(), Arc::new(AtomicUsize::new(0)));
+    let counted = Arc::clone(&opened);
+    let open = move || -> Result<Box<dyn Store>, LedgerError> {
+        counted.fetch_add(1, Ordering::Relaxed);
+        let mut first = |_| Err(LedgerError::Stopped);
+        Ok(Box::new(SqliteStore::open(&place, SqliteOptions::default(), &mut first)?))
+    };
+    let ledger = Ledger::over(Box::new(open), Box::new(|| Err(LedgerError::Stopped)));
+    let size = || ledger.read(|log| log.size()).unwrap();
+    assert_eq!(size(), 3);
+    fill(&ledger, 1..2);
+    assert_eq!((size(), opened.load(Ordering::Relaxed)), (5, 1));
+    let connections = || {
+        let links = std::fs::read_dir("/proc/self/fd").unwrap();
+        let targets = links.filter_map(|link| std::fs::read_link(link.unwrap().path()).ok());
+        targets.filter(|target| *target == grounds.database()).count()
+    };
+    assert_eq!(connections(), 1);
+}
+
+/// A defect in a reader costs no other one the ledger.
+#[test]
+fn a_ledger_is_opened_anew_after_a_reader_panicked() {
+    let grounds = Grounds::new();
+    let ledger = grounds.ledger();
+    fill(&ledger, 0..1);
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        ledger.read(|log| -> Result<(), LedgerError> {
+            log.size()?;
+            panic!("as a defect would");
+        })
+    }));
+    assert!(panicked.is_err());
+    fill(&ledger, 1..2);
+    assert_eq!(ledger.read(|log| log.size()).unwrap(), 5);
+    assert!(grounds.verify().unwrap().is_sound());
+}
