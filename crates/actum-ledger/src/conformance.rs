@@ -1,9 +1,13 @@
-//! What every store must do: a suite that the tests run for each of them.
+//! Rules that every store must keep: a suite for the tests of each of them, in whatever crate it is.
+//!
+//! A store passes [`check`] with a function that makes a store with a first entry, such as
+//! [`sample::log_started`]. Nothing of the suite is for anything but tests.
 
 mod action;
 mod alert;
 mod plan;
 pub mod sample;
+mod snapshot;
 
 use actum_core::canonical::CanonicalError;
 use actum_core::{Digest, RunId, Status};
@@ -13,6 +17,8 @@ use actum_record::merkle::{Frontier, Node};
 use crate::error::{LedgerError, Refusal};
 use crate::proof;
 use crate::store::{Appended, Entry, NewEntry, Prepared, Request, RunRow, SignedCheckpoint, Store};
+pub use snapshot::check_snapshot;
+
 use sample::{ORIGIN, SampleRun, key_rotated, log_started};
 
 /// A rule that a store broke.
@@ -60,6 +66,7 @@ pub const RULES: &[Rule] = &[
     ("documents are kept once, and none that is named is missing", keeps_blobs),
     ("hashes of subtrees and proofs are those of the entries", proves),
     ("checkpoints cover more and more, and no more than there is", signs),
+    ("a snapshot is the log at one moment", snapshot::stays),
 ];
 
 /// Runs every rule, each with a store from `make`, which has its first entry.
@@ -274,7 +281,7 @@ fn keeps_blobs(store: &mut dyn Store) -> Outcome {
     let refused = append(store, vec![bare.clone()])?;
     same("what is named must be there", refused, Err(Refusal::BlobMissing { digest }))?;
     let stray = NewEntry { blobs: vec![run.bundle.clone(), b"stray".to_vec()], ..bare.clone() };
-    let refused = Prepared::of(stray).map(|_| ()).err();
+    let refused = Prepared::new(stray).map(|_| ()).err();
     let digest_of_stray = Digest::of(b"stray");
     let refusal = Refusal::BlobUnnamed { digest: digest_of_stray };
     same("what is not named must not be there", refused, Some(refusal))?;

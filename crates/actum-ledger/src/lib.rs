@@ -4,14 +4,12 @@
 //! bytes, and signed checkpoints of that tree. [`Ledger`] appends, [`LedgerView`] reads,
 //! [`verify`](verify::verify) finds whatever was changed behind their back.
 
-#[doc(hidden)]
 pub mod conformance;
 mod error;
 pub mod export;
 pub mod home;
 pub mod keys;
 mod ledger;
-mod memory;
 pub mod projection;
 mod proof;
 pub mod snapshot;
@@ -27,7 +25,6 @@ pub use keys::{
     WAIT_MICROS,
 };
 pub use ledger::{Ledger, Pending};
-pub use memory::MemoryStore;
 pub use proof::{consistency, inclusion};
 pub use snapshot::{OpenSnapshot, Snapshot};
 pub use sqlite::SqliteStore;

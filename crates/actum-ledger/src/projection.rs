@@ -1,5 +1,8 @@
-//! What is known of runs, of plans, of the catalog and of alerts: a fold over the entries, one step of it for appending, for keeping and
+//! Runs, plans, the catalog and alerts as they follow from the entries: a fold, one step of it for appending, for storing and
 //! for verifying (AEC-8).
+//!
+//! A store asks [`ProjectionUpdate`] whether it takes the entries of a request, and stores the runs and plans that it gives,
+//! in the transaction of the entries.
 
 mod alert;
 mod catalog;
@@ -11,7 +14,7 @@ use actum_core::{Digest, RunId};
 use actum_record::ledger::{EntryFacts, EntryKind, RequestKey, WorkspaceId};
 
 use crate::error::Refusal;
-use crate::store::RunRow;
+use crate::store::{Prepared, RunRow};
 
 pub(crate) use alert::follows as alert_follows;
 pub(crate) use catalog::follows as catalog_follows;
@@ -97,56 +100,119 @@ fn ended(
     }
 }
 
-/// What the entries of one request make of the runs and plans, before any of it is kept.
-#[derive(Default)]
-pub(crate) struct Outlook {
+/// Runs and plans as they are after the entries of one request, before any of it is stored.
+#[derive(Debug, Default)]
+pub struct ProjectionUpdate {
     runs: BTreeMap<RunId, Known>,
     plans: BTreeMap<RunId, KnownPlan>,
     /// The last change of the catalog among them.
     catalog: Option<(u64, Digest)>,
+    /// Documents that came with them.
+    documents: Vec<Digest>,
 }
 
-/// What is kept already.
-pub(crate) trait Kept {
+/// What a store has stored already, for the entries that it is to take next. Within the transaction that appends them,
+/// since nothing may be appended in between.
+pub trait ProjectionReader {
     /// Why it cannot be read.
     type Error;
 
+    /// A run, with the hash of its `EFFECT_STARTED`.
+    ///
+    /// # Errors
+    /// Those of the store, as of everything here.
     fn known(&self, run: RunId) -> Result<Option<Known>, Self::Error>;
 
+    /// A plan, with the hashes of the entries that queued and answered it.
+    ///
+    /// # Errors
+    /// See [`ProjectionReader::known`].
     fn known_plan(&self, plan: RunId) -> Result<Option<KnownPlan>, Self::Error>;
 
-    /// The last change of the catalog, or where there is none the beginning of the log.
+    /// Index and hash of the last `CATALOG_CHANGED`, or where there is none of the first entry.
+    ///
+    /// # Errors
+    /// See [`ProjectionReader::known`].
     fn newest_catalog(&self) -> Result<Option<(u64, Digest)>, Self::Error>;
 
-    /// The hash of the entry `index`, where that raised an alert.
+    /// Hash of the entry `index`, if that is an `ALERT_RAISED`.
+    ///
+    /// # Errors
+    /// See [`ProjectionReader::known`].
     fn alert(&self, index: u64) -> Result<Option<Digest>, Self::Error>;
 
+    /// The run that made this attempt at a request.
+    ///
+    /// # Errors
+    /// See [`ProjectionReader::known`].
     fn attempt(
         &self,
         workspace: WorkspaceId,
         request: &RequestKey,
         attempt: u32,
     ) -> Result<Option<RunRow>, Self::Error>;
+
+    /// Whether a document is stored.
+    ///
+    /// # Errors
+    /// See [`ProjectionReader::known`].
+    fn has_document(&self, digest: &Digest) -> Result<bool, Self::Error>;
 }
 
-impl Outlook {
-    /// Takes in the next entry.
-    pub(crate) fn admit<K: Kept>(
+impl ProjectionUpdate {
+    /// Decides whether the entries of one request can follow a log of `size` entries.
+    ///
+    /// # Errors
+    /// Those of the reader; [`Refusal`] inside, where one of the entries cannot stand there.
+    pub fn of_request<R: ProjectionReader>(
+        stored: &R,
+        entries: &[Prepared],
+        size: u64,
+    ) -> Result<Result<Self, Refusal>, R::Error> {
+        let mut update = Self::default();
+        for (entry, index) in entries.iter().zip(size..) {
+            if let Err(refusal) = update.admit(stored, entry, index)? {
+                return Ok(Err(refusal));
+            }
+        }
+        Ok(Ok(update))
+    }
+
+    /// Takes in the next entry and its documents.
+    fn admit<R: ProjectionReader>(
         &mut self,
-        kept: &K,
+        stored: &R,
+        entry: &Prepared,
+        index: u64,
+    ) -> Result<Result<(), Refusal>, R::Error> {
+        if let Err(refusal) = self.admit_facts(stored, entry.facts(), (index, entry.leaf()))? {
+            return Ok(Err(refusal));
+        }
+        self.documents.extend(entry.documents().map(|(digest, _)| digest));
+        for digest in &entry.facts().blobs {
+            if !self.documents.contains(digest) && !stored.has_document(digest)? {
+                return Ok(Err(Refusal::BlobMissing { digest: *digest }));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    fn admit_facts<R: ProjectionReader>(
+        &mut self,
+        stored: &R,
         facts: &EntryFacts,
         (index, leaf): (u64, Digest),
-    ) -> Result<Result<(), Refusal>, K::Error> {
+    ) -> Result<Result<(), Refusal>, R::Error> {
         let before = match facts.run {
             Some(run) => {
-                self.runs.get(&run).cloned().map_or_else(|| kept.known(run), |r| Ok(Some(r)))?
+                self.runs.get(&run).cloned().map_or_else(|| stored.known(run), |r| Ok(Some(r)))?
             }
             None => None,
         };
         let plan = match facts.plan {
             Some(plan) => {
                 let now = self.plans.get(&plan).cloned();
-                now.map_or_else(|| kept.known_plan(plan), |known| Ok(Some(known)))?
+                now.map_or_else(|| stored.known_plan(plan), |known| Ok(Some(known)))?
             }
             None => None,
         };
@@ -159,7 +225,7 @@ impl Outlook {
                 if facts.kind == EntryKind::CatalogChanged {
                     let newest = match self.catalog {
                         Some(newest) => Some(newest),
-                        None => kept.newest_catalog()?,
+                        None => stored.newest_catalog()?,
                     };
                     if let Err(refusal) = catalog_follows(newest, facts) {
                         return Ok(Err(refusal));
@@ -167,7 +233,7 @@ impl Outlook {
                     self.catalog = Some((index, leaf));
                 }
                 if facts.kind == EntryKind::AlertSeen {
-                    let alert = facts.follows.map(|(alert, _)| kept.alert(alert)).transpose()?;
+                    let alert = facts.follows.map(|(alert, _)| stored.alert(alert)).transpose()?;
                     if let Err(refusal) = alert_follows(alert.flatten(), facts) {
                         return Ok(Err(refusal));
                     }
@@ -187,7 +253,7 @@ impl Outlook {
             };
             let other = match self.runs.values().map(|known| &known.row).find(same) {
                 Some(other) => Some(other.clone()),
-                None => kept.attempt(row.workspace, request, row.attempt)?,
+                None => stored.attempt(row.workspace, request, row.attempt)?,
             };
             if let Some(RunRow { run, workspace, attempt, started, .. }) = other {
                 let request = request.clone();
@@ -200,13 +266,13 @@ impl Outlook {
         Ok(Ok(()))
     }
 
-    /// The runs that the entries were about, as they are now.
-    pub(crate) fn runs(&self) -> impl Iterator<Item = &Known> {
+    /// The runs that the entries are about, as they are now: to be stored.
+    pub fn runs(&self) -> impl Iterator<Item = &Known> {
         self.runs.values()
     }
 
-    /// The plans that the entries were about, as they are now.
-    pub(crate) fn plans(&self) -> impl Iterator<Item = &KnownPlan> {
+    /// The plans that the entries are about, as they are now: to be stored.
+    pub fn plans(&self) -> impl Iterator<Item = &KnownPlan> {
         self.plans.values()
     }
 }

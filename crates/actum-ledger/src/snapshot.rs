@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
-use actum_core::{Digest, RunId};
-use actum_record::ledger::EntryKind;
+use actum_core::{Digest, RunId, Status};
+use actum_record::ledger::{EntryFacts, EntryKind, WorkspaceId};
 
 use crate::error::LedgerError;
 use crate::projection::{Known, KnownPlan};
@@ -90,6 +90,26 @@ impl StoredEntry<'_> {
     /// Names of the fields that a store keeps of an entry.
     pub const FIELDS: [&'static str; 6] =
         ["time", "run", "workspace", "request", "attempt", "status"];
+
+    /// The fields that a store must keep of an entry that says `facts`.
+    pub fn fields_of(facts: &EntryFacts) -> [Field<'_>; 6] {
+        let number = |bits: Option<u64>| {
+            bits.map_or(Field::Missing, |bits| Field::Integer(bits.cast_signed()))
+        };
+        let (request, attempt) = facts.request.as_ref().map(|(key, n)| (key.as_str(), *n)).unzip();
+        [
+            Field::Integer(facts.time.micros()),
+            number(facts.run.map(RunId::bits)),
+            number(facts.workspace.map(WorkspaceId::bits)),
+            text(request),
+            number(attempt.map(u64::from)),
+            text(facts.status.map(Status::as_str)),
+        ]
+    }
+}
+
+fn text(text: Option<&str>) -> Field<'_> {
+    text.map_or(Field::Missing, |text| Field::Text(text.as_bytes()))
 }
 
 /// A field of a stored entry.

@@ -1,7 +1,8 @@
 //! What a ledger is kept in: the port, and the values that go through it.
 //!
-//! Two stores pass the suite in `conformance`: SQLite, and one in memory for tests of what stands
-//! above.
+//! A store in another crate implements [`Log`] and [`Store`], decides by
+//! [`ProjectionUpdate`](crate::projection::ProjectionUpdate) what it takes, and passes the suite in
+//! [`conformance`](crate::conformance). Two do: SQLite, and one in memory, in the tests of this crate.
 
 use actum_core::canonical;
 use actum_core::{Digest, RunId, Status};
@@ -31,13 +32,14 @@ pub struct NewEntry {
     pub blobs: Vec<Vec<u8>>,
 }
 
-/// An entry whose bytes were looked at, ready to be appended.
+/// An entry whose bytes were checked, ready to be appended. A store keeps its body, its documents and what
+/// [`facts`](Self::facts) says, which follows from the body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
-    pub(crate) body: Vec<u8>,
-    pub(crate) facts: EntryFacts,
-    pub(crate) leaf: Digest,
-    pub(crate) blobs: Vec<(Digest, Vec<u8>)>,
+    body: Vec<u8>,
+    facts: EntryFacts,
+    leaf: Digest,
+    documents: Vec<(Digest, Vec<u8>)>,
 }
 
 /// Entries that are appended all or none.
@@ -323,8 +325,29 @@ pub trait Store: Log + Send {
 }
 
 impl Prepared {
-    /// Whether it starts something, rather than ends or answers what was started.
-    pub(crate) fn starts_something(&self) -> bool {
+    /// Its exact bytes.
+    pub fn body(&self) -> &[u8] {
+        &self.body
+    }
+
+    /// What its bytes say: its kind, and the run, workspace, plan, request and documents that it names.
+    pub fn facts(&self) -> &EntryFacts {
+        &self.facts
+    }
+
+    /// Its hash as a leaf of the Merkle tree.
+    pub fn leaf(&self) -> Digest {
+        self.leaf
+    }
+
+    /// The documents that came with it, each with its digest. A store keeps those that it does not have yet.
+    pub fn documents(&self) -> impl Iterator<Item = (Digest, &[u8])> {
+        self.documents.iter().map(|(digest, bytes)| (*digest, &**bytes))
+    }
+
+    /// Whether it starts something, rather than ends or answers what was started. A store that is full rejects only such
+    /// entries.
+    pub fn starts_something(&self) -> bool {
         match self.facts.kind {
             EntryKind::EffectStarted
             | EntryKind::ActionStarted
@@ -342,11 +365,11 @@ impl Prepared {
         }
     }
 
-    /// Looks at an entry.
+    /// Checks an entry.
     ///
     /// # Errors
     /// `NoEntry`, `TooLarge`, and `BlobUnnamed` for a document that the entry does not name.
-    pub fn of(entry: NewEntry) -> Result<Self, Refusal> {
+    pub fn new(entry: NewEntry) -> Result<Self, Refusal> {
         let NewEntry { kind, body, blobs } = entry;
         let longest = blobs.iter().map(Vec::len).chain([body.len()]).max().unwrap_or(0);
         if longest > BODY_BYTES_MAX {
@@ -360,18 +383,18 @@ impl Prepared {
                 false => Err(Refusal::BlobUnnamed { digest }),
             }
         };
-        let blobs = blobs.into_iter().map(named).collect::<Result<_, _>>()?;
-        Ok(Self { leaf: leaf_hash(&body), body, facts, blobs })
+        let documents = blobs.into_iter().map(named).collect::<Result<_, _>>()?;
+        Ok(Self { leaf: leaf_hash(&body), body, facts, documents })
     }
 
-    /// The same for entries that are appended all or none.
+    /// Checks entries that are appended all or none.
     ///
     /// # Errors
-    /// See [`Prepared::of`]; `TooMany`.
+    /// See [`Prepared::new`]; `TooMany`.
     pub fn all(entries: Vec<NewEntry>) -> Result<Request, Refusal> {
         if entries.len() > REQUEST_ENTRIES_MAX {
             return Err(Refusal::TooMany { entries: entries.len() });
         }
-        entries.into_iter().map(Self::of).collect()
+        entries.into_iter().map(Self::new).collect()
     }
 }

@@ -102,6 +102,18 @@ impl Frontier {
         Ok(Self { size, subtrees })
     }
 
+    /// The edge of a log of `size` entries from the hashes of its complete subtrees, the largest first, as a store may keep
+    /// them. `None` where such a log has another number of them.
+    pub fn from_subtrees(size: u64, subtrees: Vec<Digest>) -> Option<Self> {
+        let is_as_many = u32::try_from(subtrees.len()).is_ok_and(|it| it == size.count_ones());
+        is_as_many.then_some(Self { size, subtrees })
+    }
+
+    /// The hashes of the complete subtrees that make up the log, the largest first.
+    pub fn subtrees(&self) -> &[Digest] {
+        &self.subtrees
+    }
+
     /// How many entries there are.
     pub fn size(&self) -> u64 {
         self.size
@@ -258,6 +270,18 @@ mod tests {
 
     fn reader(nodes: &[Digest]) -> impl FnMut(Node) -> Result<Digest, Infallible> {
         |node| Ok(nodes[usize::try_from(node.position()).unwrap()])
+    }
+
+    /// AEC-8: a store can keep the edge of a log in one row.
+    #[test]
+    fn an_edge_is_rebuilt_from_its_subtrees() {
+        for count in 0..40 {
+            let (frontier, _) = kept(&entries(count));
+            let subtrees = frontier.subtrees().to_vec();
+            assert_eq!(Frontier::from_subtrees(count, subtrees.clone()), Some(frontier));
+            let more = [subtrees, vec![Digest::of(b"one more")]].concat();
+            assert_eq!(Frontier::from_subtrees(count, more), None);
+        }
     }
 
     #[test]

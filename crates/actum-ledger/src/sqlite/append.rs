@@ -12,7 +12,7 @@ use super::link::Link;
 use super::rows::Column;
 use super::{SqliteStore, connect, packed};
 use crate::error::{LedgerError, Refusal};
-use crate::projection::{Kept, Known, KnownPlan, Outlook};
+use crate::projection::{Known, KnownPlan, ProjectionReader, ProjectionUpdate};
 use crate::store::{Appended, Log, PlanRow, Prepared, Request, RunRow, SignedCheckpoint};
 
 const PUT_ENTRY: &str = "INSERT INTO entry (seq, kind, time, run, workspace, request, attempt, status, \
@@ -150,7 +150,7 @@ pub(super) fn requests(
 /// Whether an entry starts or queues the undo of a run that is not an undo itself. A redo has no reserve: undo and redo in
 /// turn would use it up.
 fn takes_back(link: &Link, entry: &Prepared) -> Result<bool, LedgerError> {
-    let row = entry.facts.undoes.map(|undoes| link.run(undoes)).transpose()?.flatten();
+    let row = entry.facts().undoes.map(|undoes| link.run(undoes)).transpose()?.flatten();
     let Some(row) = row else { return Ok(false) };
     let started = link.sound_entry(row.started)?;
     let facts = EntryFacts::of(started.kind, &started.body);
@@ -169,23 +169,14 @@ fn request(
     frontier: &mut Frontier,
     entries: &[Prepared],
 ) -> Result<Result<Vec<Appended>, Refusal>, LedgerError> {
-    let mut outlook = Outlook::default();
-    let mut coming: Vec<&Digest> = Vec::new();
-    for (entry, index) in entries.iter().zip(frontier.size()..) {
-        if let Err(refusal) = outlook.admit(link, &entry.facts, (index, entry.leaf))? {
-            return Ok(Err(refusal));
-        }
-        coming.extend(entry.blobs.iter().map(|(digest, _)| digest));
-        for &digest in &entry.facts.blobs {
-            if !coming.contains(&&digest) && !has_blob(link, &digest)? {
-                return Ok(Err(Refusal::BlobMissing { digest }));
-            }
-        }
-    }
+    let update = match ProjectionUpdate::of_request(link, entries, frontier.size())? {
+        Ok(update) => update,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
     let appended = entries.iter().map(|entry| put_entry(link, frontier, entry));
     let appended = appended.collect::<Result<_, _>>()?;
-    outlook.runs().try_for_each(|known| put_run(link, &known.row))?;
-    outlook.plans().try_for_each(|known| put_plan(link, &known.row))?;
+    update.runs().try_for_each(|known| put_run(link, &known.row))?;
+    update.plans().try_for_each(|known| put_plan(link, &known.row))?;
     Ok(Ok(appended))
 }
 
@@ -194,10 +185,10 @@ fn put_entry(
     frontier: &mut Frontier,
     entry: &Prepared,
 ) -> Result<Appended, LedgerError> {
-    let Prepared { body, facts, leaf, blobs } = entry;
+    let (facts, leaf) = (entry.facts(), entry.leaf());
     let index = frontier.size();
     let mut nodes = Vec::with_capacity(64);
-    frontier.push(*leaf, |hash| nodes.extend_from_slice(hash.as_bytes()));
+    frontier.push(leaf, |hash| nodes.extend_from_slice(hash.as_bytes()));
     let (request, attempt) = facts.request.as_ref().map(|(key, n)| (key.as_str(), *n)).unzip();
     let put = || {
         let mut insert = link.connection.prepare_cached(PUT_ENTRY)?;
@@ -211,12 +202,12 @@ fn put_entry(
             attempt,
             facts.status.map(actum_core::Status::as_str),
             nodes,
-            pack(body)?,
+            pack(entry.body())?,
         ])
     };
     put().map_err(|error| fault("append to", &link.path, error))?;
-    for (digest, bytes) in blobs {
-        if !has_blob(link, digest)? {
+    for (digest, bytes) in entry.documents() {
+        if !has_blob(link, &digest)? {
             let put = || {
                 let mut insert = link.connection.prepare_cached(PUT_BLOB)?;
                 insert.execute(params![digest.as_bytes(), pack(bytes)?])
@@ -224,7 +215,7 @@ fn put_entry(
             put().map_err(|error| fault("append to", &link.path, error))?;
         }
     }
-    Ok(Appended { index, leaf: *leaf })
+    Ok(Appended { index, leaf })
 }
 
 /// The bytes that a column stores.
@@ -305,7 +296,7 @@ pub(super) fn take_over(link: &Link, pages: u32) -> Result<(), LedgerError> {
     Ok(())
 }
 
-impl Kept for Link {
+impl ProjectionReader for Link {
     type Error = LedgerError;
 
     fn known(&self, run: RunId) -> Result<Option<Known>, LedgerError> {
@@ -346,5 +337,8 @@ impl Kept for Link {
         attempt: u32,
     ) -> Result<Option<RunRow>, LedgerError> {
         Link::attempt(self, workspace, request, attempt)
+    }
+    fn has_document(&self, digest: &Digest) -> Result<bool, LedgerError> {
+        has_blob(self, digest)
     }
 }

@@ -242,7 +242,7 @@ fn fill(
     if first.kind != EntryKind::LogStarted {
         return Err(Refusal::Beginning { index: 0 }.into());
     }
-    let first = vec![Prepared::of(first)?];
+    let first = vec![Prepared::new(first)?];
     let make = |link: &Link| {
         link.connection.pragma_update(None, "page_size", options.page_bytes)?;
         link.connection.execute_batch("BEGIN IMMEDIATE")?;

@@ -3,13 +3,13 @@
 
 use std::ops::Range;
 
-use actum_core::{Digest, Messages, Status};
+use actum_core::{Digest, Messages};
 use actum_record::ledger::{EntryFacts, EntryKind};
 use actum_record::merkle::{Frontier, gather_leaf, parents};
 
 use super::{Finding, Fold, Subject};
 use crate::error::LedgerError;
-use crate::snapshot::{Field, Snapshot, StoredBytes, StoredEntry};
+use crate::snapshot::{Snapshot, StoredBytes, StoredEntry};
 
 /// A chunk is a complete subtree of this level, except the last one.
 const LEVEL: u32 = 10;
@@ -184,7 +184,7 @@ impl Reading {
         };
         if let Some(facts) = &facts {
             let stored = StoredEntry::FIELDS.into_iter().zip(entry.fields);
-            for ((name, stored), expected) in stored.zip(fields(facts)) {
+            for ((name, stored), expected) in stored.zip(StoredEntry::fields_of(facts)) {
                 if stored != expected {
                     let message = format!("its column `{name}` is not what its body says");
                     self.tell(index, message);
@@ -250,23 +250,4 @@ fn completed(levels: &[Vec<Digest>], place: usize) -> impl Iterator<Item = &Dige
         .enumerate()
         .take(count)
         .filter_map(move |(height, level)| level.get(place >> height))
-}
-
-/// The fields that a store must keep of an entry, in the order of [`StoredEntry::FIELDS`].
-fn fields(facts: &EntryFacts) -> [Field<'_>; 6] {
-    let number =
-        |bits: Option<u64>| bits.map_or(Field::Missing, |bits| Field::Integer(bits.cast_signed()));
-    let (request, attempt) = facts.request.as_ref().map(|(key, n)| (key.as_str(), *n)).unzip();
-    [
-        Field::Integer(facts.time.micros()),
-        number(facts.run.map(actum_core::RunId::bits)),
-        number(facts.workspace.map(actum_record::ledger::WorkspaceId::bits)),
-        text(request),
-        number(attempt.map(u64::from)),
-        text(facts.status.map(Status::as_str)),
-    ]
-}
-
-fn text(text: Option<&str>) -> Field<'_> {
-    text.map_or(Field::Missing, |text| Field::Text(text.as_bytes()))
 }

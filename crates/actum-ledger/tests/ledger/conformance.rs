@@ -1,21 +1,65 @@
-//! The suite that every store must pass, for the stores there are.
+//! The suite that every store must pass, for the stores there are: SQLite, and one that is made of public items alone, as a
+//! store in another crate is.
 
-use actum_ledger::conformance::{check, sample};
+use actum_core::Status;
+use actum_ledger::conformance::sample::SampleRun;
+use actum_ledger::conformance::{check, check_snapshot, sample};
 use actum_ledger::sqlite::{SqliteOptions, SqliteStore};
-use actum_ledger::{LedgerError, MemoryStore, Prepared, Store};
+use actum_ledger::verify::{Checks, Receipts, Subject, verify};
+use actum_ledger::{LedgerError, LedgerView, Log, Prepared, Store};
+
+use crate::memory::MemoryStore;
 
 /// AEC-8
 #[test]
 fn the_store_in_memory_passes_the_suite() {
     let mut make = || {
         let mut store = MemoryStore::new();
-        let first = Prepared::of(sample::log_started().unwrap())?;
+        let first = Prepared::new(sample::log_started().unwrap())?;
         for result in store.append(&[vec![first]])? {
             result?;
         }
         Ok::<Box<dyn Store>, LedgerError>(Box::new(store))
     };
     check(&mut make).unwrap();
+}
+
+/// A store in memory with the entries of some runs.
+fn filled() -> MemoryStore {
+    let mut store = MemoryStore::new();
+    let mut take = |entry| {
+        let request = Prepared::all(vec![entry]).unwrap();
+        store.append(&[request]).unwrap().remove(0).unwrap().remove(0).index
+    };
+    take(sample::log_started().unwrap());
+    for number in 0..20 {
+        let run = SampleRun::numbered(number, number % 3);
+        let started = take(run.started().unwrap());
+        take(run.done(Status::Succeeded, started).unwrap());
+    }
+    store
+}
+
+/// AEC-8: a log is verified in whatever store it is.
+#[test]
+fn a_log_outside_a_database_is_viewed_and_verified() {
+    let store = filled();
+    check_snapshot(&store).unwrap();
+    let view = LedgerView::new(Box::new(store));
+    assert_eq!((view.size().unwrap(), &*view.origin().unwrap()), (41, sample::ORIGIN));
+    check_snapshot(&view).unwrap();
+}
+
+/// AEC-11: damage is found in whatever store it is.
+#[test]
+fn damage_to_a_log_outside_a_database_is_found() {
+    let (mut store, sound) = (filled(), filled());
+    store.entries[7].body = sound.entries[9].body.clone();
+    let (note, entry) = (&mut |_: &str| Ok(()), &mut |_, _: &[u8]| Ok(()));
+    let mut checks = Checks { note, entry, receipts: Receipts::All };
+    let result = verify(&store, &mut checks, &mut |_| {}).unwrap();
+    let about: Vec<&Subject> = result.findings.iter().map(|finding| &finding.subject).collect();
+    assert!(about.contains(&&Subject::Entry(7)), "{:?}", result.findings);
 }
 
 /// AEC-8

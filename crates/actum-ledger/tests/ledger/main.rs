@@ -16,6 +16,7 @@ mod grounds;
 mod home;
 mod keys;
 mod many;
+mod memory;
 mod packing;
 mod passphrases;
 mod places;

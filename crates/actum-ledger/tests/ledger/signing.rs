@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use crate::grounds::{Grounds, fill, now, whole};
+use crate::memory::MemoryStore;
 use actum_gate::{check_consistency, check_inclusion, verify_checkpoint};
 use actum_ledger::conformance::sample;
-use actum_ledger::{
-    Ledger, LedgerError, Log, MemoryStore, Prepared, Store, consistency, inclusion,
-};
+use actum_ledger::{Ledger, LedgerError, Log, Prepared, Store, consistency, inclusion};
 use actum_record::checkpoint::Checkpoint;
 use actum_record::ledger::{EntryKind, LogStarted};
 use actum_record::merkle::{empty_root, leaf_hash};
@@ -141,7 +140,7 @@ fn the_writer_serves_a_store_in_memory_too() {
     let keys = Arc::clone(&grounds.keys);
     let open = || {
         let mut store = MemoryStore::new();
-        let first = Prepared::of(sample::log_started().unwrap())?;
+        let first = Prepared::new(sample::log_started().unwrap())?;
         assert_eq!(store.append(&[vec![first]])?.len(), 1);
         Ok(Box::new(store) as Box<dyn Store>)
     };

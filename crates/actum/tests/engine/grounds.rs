@@ -8,8 +8,8 @@ use actum::{Clock, Engine, Records, Request};
 use actum_core::{Digest, RelPath, RunId, Timestamp};
 use actum_edit::{LineHunk, Operation};
 use actum_ledger::{
-    Admission, Appended, Entry, Keys, Ledger, LedgerError, LedgerHome, Log, MemoryStore, PlanRow,
-    Prepared, Refusal, RunRow, SignedCheckpoint, Store,
+    Admission, Appended, Entry, Keys, Ledger, LedgerError, LedgerHome, Log, PlanRow, Prepared,
+    Refusal, RunRow, SignedCheckpoint, Store,
 };
 use actum_record::ledger::{EntryKind, RequestKey, TenantId, WorkspaceId};
 use actum_record::merkle::Node;
@@ -17,6 +17,8 @@ use actum_record::signer::KeyRole;
 use actum_testkit::SimDisk;
 use actum_workspace::Workspace;
 use tempfile::TempDir;
+
+use crate::memory::MemoryStore;
 
 /// The keys and the clock of a test, and where its ledger is.
 pub(crate) struct Grounds {

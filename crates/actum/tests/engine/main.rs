@@ -16,6 +16,9 @@ mod door;
 mod examples;
 mod feedback;
 mod grounds;
+// The store of the ledger's own tests, which is made of public items alone.
+#[path = "../../../actum-ledger/tests/ledger/memory.rs"]
+mod memory;
 mod plugin_packages;
 mod queue;
 mod rehearsal;

@@ -78,7 +78,7 @@ pub(super) fn one_writer(home: &Path, rounds: usize) -> Result<Contest, Failure>
 
 fn in_store(store: &mut SqliteStore, entries: Vec<NewEntry>) -> Result<(), Failure> {
     for entry in entries {
-        for result in store.append(&[vec![Prepared::of(entry)?]])? {
+        for result in store.append(&[vec![Prepared::new(entry)?]])? {
             result?;
         }
         store.tidy()?;
@@ -179,7 +179,7 @@ pub(super) fn pages(home: &Path, rounds: usize) -> Result<Contest, Failure> {
                 // The one entry is appended behind all that are there.
                 let started = store.size()?;
                 for entry in [run.started()?, run.done(Status::Succeeded, started)?] {
-                    for result in store.append(&[vec![Prepared::of(entry)?]])? {
+                    for result in store.append(&[vec![Prepared::new(entry)?]])? {
                         result?;
                     }
                     store.tidy()?;

@@ -53,8 +53,8 @@ pub(super) fn fill(directory: &Path, entries: u64) -> Result<(), Failure> {
         let runs = (number..number + TOGETHER).map(sample);
         let mut request = Vec::new();
         for (run, started) in runs.zip((store.size()?..).step_by(2)) {
-            request.push(Prepared::of(run.started()?)?);
-            request.push(Prepared::of(run.done(Status::Succeeded, started)?)?);
+            request.push(Prepared::new(run.started()?)?);
+            request.push(Prepared::new(run.done(Status::Succeeded, started)?)?);
         }
         for result in store.append(&[request])? {
             result?;

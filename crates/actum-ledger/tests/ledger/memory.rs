@@ -1,71 +1,69 @@
-//! A ledger in memory, for tests of what stands above it.
+//! A store in memory, for tests: what a store outside this crate is made of, by public items alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
+use std::ops::{Range, RangeInclusive};
+use std::sync::Arc;
 
 use actum_core::{Digest, RunId};
-use actum_record::ledger::{EntryKind, RequestKey, WorkspaceId};
+use actum_ledger::projection::{Known, KnownPlan, ProjectionReader, ProjectionUpdate};
+use actum_ledger::snapshot::{
+    Field, KeptDocument, Projection, StoredBytes, StoredDocument, StoredEntry,
+};
+use actum_ledger::verify::{Finding, Subject};
+use actum_ledger::{
+    Appended, Entry, LedgerError, Log, OpenSnapshot, PlanRow, Refusal, Request, RunRow,
+    SignedCheckpoint, Snapshot, Store,
+};
+use actum_record::ledger::{EntryFacts, EntryKind, RequestKey, WorkspaceId};
 use actum_record::merkle::{Frontier, Node, leaf_hash};
 
-use crate::error::{LedgerError, Refusal};
-use crate::projection::{Kept, Known, KnownPlan, Outlook};
-use crate::store::{Appended, Entry, Log, PlanRow, Request, RunRow, SignedCheckpoint, Store};
-
-/// A ledger that is gone with the process.
-#[derive(Debug, Default)]
-pub struct MemoryStore {
-    entries: Vec<Entry>,
+/// A ledger that ends with its process. A copy of it is a snapshot.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct MemoryStore {
+    /// The entries, which a test may damage.
+    pub(crate) entries: Vec<Entry>,
     frontier: Frontier,
     nodes: Vec<Digest>,
     blobs: BTreeMap<Digest, Vec<u8>>,
-    runs: BTreeMap<RunId, Known>,
-    plans: BTreeMap<RunId, KnownPlan>,
+    runs: HashMap<RunId, Known>,
+    plans: HashMap<RunId, KnownPlan>,
     checkpoints: Vec<SignedCheckpoint>,
 }
 
 impl MemoryStore {
-    /// An empty one: the first entry is still to come.
-    pub fn new() -> Self {
+    /// An empty one, without a first entry.
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
     fn take(&mut self, request: &Request) -> Result<Vec<Appended>, Refusal> {
-        let mut outlook = Outlook::default();
         let size = self.frontier.size();
-        for (entry, index) in request.iter().zip(size..) {
-            let Ok(admitted) = outlook.admit(self, &entry.facts, (index, entry.leaf));
-            admitted?;
-        }
-        let mut coming: Vec<&Digest> = Vec::new();
-        for entry in request {
-            coming.extend(entry.blobs.iter().map(|(digest, _)| digest));
-            let is_there =
-                |digest: &&Digest| coming.contains(digest) || self.blobs.contains_key(*digest);
-            if let Some(&digest) = entry.facts.blobs.iter().find(|digest| !is_there(digest)) {
-                return Err(Refusal::BlobMissing { digest });
-            }
-        }
-        self.runs.extend(outlook.runs().map(|known| (known.row.run, known.clone())));
-        self.plans.extend(outlook.plans().map(|known| (known.row.plan, known.clone())));
+        let Ok(admitted) = ProjectionUpdate::of_request(self, request, size);
+        let update = admitted?;
+        self.runs.extend(update.runs().map(|known| (known.row.run, known.clone())));
+        self.plans.extend(update.plans().map(|known| (known.row.plan, known.clone())));
         let appended = request.iter().zip(size..).map(|(entry, index)| {
-            self.frontier.push(entry.leaf, |hash| self.nodes.push(hash));
-            self.blobs.extend(entry.blobs.iter().cloned());
-            let (kind, body) = (entry.facts.kind, entry.body.clone());
+            self.frontier.push(entry.leaf(), |hash| self.nodes.push(hash));
+            self.blobs.extend(entry.documents().map(|(digest, bytes)| (digest, bytes.to_vec())));
+            let (kind, body) = (entry.facts().kind, entry.body().to_vec());
             self.entries.push(Entry { index, kind, body });
-            Appended { index, leaf: entry.leaf }
+            Appended { index, leaf: entry.leaf() }
         });
         Ok(appended.collect())
     }
 
     fn rows(&self, is_wanted: impl Fn(&RunRow) -> bool) -> Vec<RunRow> {
-        let mut rows: Vec<RunRow> = self
-            .runs
-            .values()
-            .map(|known| &known.row)
-            .filter(|row| is_wanted(row))
-            .cloned()
-            .collect();
+        let rows = self.runs.values().map(|known| &known.row);
+        let mut rows: Vec<RunRow> = rows.filter(|row| is_wanted(row)).cloned().collect();
         rows.sort_by_key(|row| row.started);
+        rows
+    }
+
+    fn plan_rows(&self, is_wanted: impl Fn(&PlanRow) -> bool) -> Vec<PlanRow> {
+        let rows = self.plans.values().map(|known| &known.row);
+        let mut rows: Vec<PlanRow> = rows.filter(|row| is_wanted(row)).cloned().collect();
+        rows.sort_by_key(|row| row.queued);
         rows
     }
 }
@@ -115,10 +113,7 @@ impl Log for MemoryStore {
     }
 
     fn open_plans(&self) -> Result<Vec<PlanRow>, LedgerError> {
-        let rows = self.plans.values().map(|known| &known.row);
-        let mut open: Vec<PlanRow> = rows.filter(|row| row.is_open()).cloned().collect();
-        open.sort_by_key(|row| row.queued);
-        Ok(open)
+        Ok(self.plan_rows(PlanRow::is_open))
     }
 
     fn newest_plans(
@@ -126,10 +121,8 @@ impl Log for MemoryStore {
         workspace: WorkspaceId,
         count: u64,
     ) -> Result<Vec<PlanRow>, LedgerError> {
-        let rows = self.plans.values().map(|known| &known.row);
-        let mut rows: Vec<PlanRow> =
-            rows.filter(|row| row.workspace == workspace).cloned().collect();
-        rows.sort_by_key(|row| std::cmp::Reverse(row.queued));
+        let mut rows = self.plan_rows(|row| row.workspace == workspace);
+        rows.reverse();
         rows.truncate(usize::try_from(count).unwrap_or(usize::MAX));
         Ok(rows)
     }
@@ -176,7 +169,7 @@ impl Store for MemoryStore {
     }
 }
 
-impl Kept for MemoryStore {
+impl ProjectionReader for MemoryStore {
     type Error = Infallible;
 
     fn known(&self, run: RunId) -> Result<Option<Known>, Infallible> {
@@ -212,5 +205,73 @@ impl Kept for MemoryStore {
                 && row.attempt == attempt
         };
         Ok(self.rows(is_it).pop())
+    }
+
+    fn has_document(&self, digest: &Digest) -> Result<bool, Infallible> {
+        Ok(self.blobs.contains_key(digest))
+    }
+}
+
+impl Snapshot for MemoryStore {
+    fn opener(&self) -> OpenSnapshot {
+        let copy = self.clone();
+        Arc::new(move || Ok(Box::new(copy.clone())))
+    }
+
+    fn count_entries(&self) -> Result<u64, LedgerError> {
+        Ok(self.entries.len() as u64)
+    }
+
+    fn scan_entries(
+        &self,
+        range: Range<u64>,
+        visit: &mut dyn FnMut(StoredEntry<'_>),
+    ) -> Result<(), LedgerError> {
+        for entry in self.entries.iter().filter(|entry| range.contains(&entry.index)) {
+            let facts = EntryFacts::of(entry.kind, &entry.body).ok();
+            let nodes = (0..=entry.index.trailing_ones()).map(|level| {
+                let index = entry.index >> level;
+                self.node(Node { level, index }).map(|hash| *hash.as_bytes())
+            });
+            let nodes = nodes.collect::<Result<Vec<_>, _>>()?.concat();
+            visit(StoredEntry {
+                index: entry.index,
+                kind: Some(entry.kind.as_str()),
+                fields: facts.as_ref().map_or([Field::Missing; 6], StoredEntry::fields_of),
+                nodes: Some(&nodes),
+                body: StoredBytes::Whole(&entry.body),
+            });
+        }
+        Ok(())
+    }
+
+    fn scan_documents(
+        &self,
+        numbers: RangeInclusive<i64>,
+        visit: &mut dyn FnMut(StoredDocument<'_>),
+    ) -> Result<(), LedgerError> {
+        for (number, (name, bytes)) in (0..).zip(&self.blobs) {
+            if numbers.contains(&number) {
+                let (name, bytes) = (name.as_bytes().as_slice(), StoredBytes::Whole(bytes));
+                visit(StoredDocument { number, name, bytes });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_structure(&self) -> Result<Vec<Finding>, LedgerError> {
+        Ok(Vec::new())
+    }
+
+    fn check_projection(&self, expected: &Projection<'_>) -> Result<Vec<Finding>, LedgerError> {
+        let is_same = *expected.runs == self.runs && *expected.plans == self.plans;
+        let message = "runs or plans are not what the entries say".to_owned();
+        let finding = Finding { subject: Subject::Database, message };
+        Ok(if is_same { Vec::new() } else { vec![finding] })
+    }
+
+    fn check_document_index(&self, kept: &[KeptDocument]) -> Result<Vec<Finding>, LedgerError> {
+        assert_eq!(kept.len(), self.blobs.len());
+        Ok(Vec::new())
     }
 }
