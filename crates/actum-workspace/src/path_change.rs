@@ -1,6 +1,6 @@
 //! What a path held before a change and what it holds after, with the bytes, to be shown.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use actum_core::{Digest, FileMode, RelPath};
 
@@ -63,7 +63,7 @@ pub enum State {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// They are here.
-    Known(Rc<Vec<u8>>),
+    Known(Arc<Vec<u8>>),
     /// There are more than [`CONTENT_BYTES_MAX`].
     TooLarge,
     /// They were changed by something else than a run and cannot be found again.

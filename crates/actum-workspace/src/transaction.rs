@@ -18,7 +18,7 @@ mod steps;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use actum_core::{Digest, FileMode, FileState, RelPath, RunId};
 use actum_edit::edit::EditWork;
@@ -77,7 +77,7 @@ pub struct Transaction<'w, D: Disk> {
     /// What directories would hold now, for those that were asked about.
     names: HashMap<RelPath, BTreeSet<Vec<u8>>>,
     /// For a directory that gets new entries: its group if it hands that down, and the default ACL.
-    pub(crate) inherited: RefCell<HashMap<Option<RelPath>, Rc<Inherited>>>,
+    pub(crate) inherited: RefCell<HashMap<Option<RelPath>, Arc<Inherited>>>,
 }
 
 impl<'w, D: Disk> Transaction<'w, D> {
@@ -469,7 +469,7 @@ impl<D: Disk> Drop for Transaction<'_, D> {
 
 pub(crate) fn bytes_of<H>(store: Store<H>) -> Bytes<H> {
     match store {
-        Store::Memory(bytes) => Bytes::Memory(Rc::new(bytes)),
-        Store::Staged(name, file) => Bytes::File(Rc::new(file), Source::Staged(name)),
+        Store::Memory(bytes) => Bytes::Memory(Arc::new(bytes)),
+        Store::Staged(name, file) => Bytes::File(Arc::new(file), Source::Staged(name)),
     }
 }

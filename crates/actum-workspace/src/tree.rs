@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::io;
 use std::ops::Deref;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use actum_core::{Digest, Hasher, RelPath};
 
@@ -41,12 +41,12 @@ pub(crate) struct Tree<'a, D: Disk> {
 pub(crate) type Identity = (u64, u64);
 
 /// Directories that were reached.
-pub(crate) type Parents<H> = Rc<RefCell<HashMap<RelPath, Rc<H>>>>;
+pub(crate) type Parents<H> = Arc<RefCell<HashMap<RelPath, Arc<H>>>>;
 
 /// A directory in which names can be used.
 pub(crate) enum Parent<'a, H> {
     Root(&'a H),
-    Below(Rc<H>),
+    Below(Arc<H>),
 }
 
 impl<H> Deref for Parent<'_, H> {
@@ -82,7 +82,7 @@ impl<'a, D: Disk> Tree<'a, D> {
     /// The same tree with the directories that were reached before.
     pub(crate) fn sharing(disk: &'a D, root: &'a D::Handle, parents: &Parents<D::Handle>) -> Self {
         let parents_max = Cell::new(PARENTS_MAX);
-        Self { disk, root, parents: Rc::clone(parents), identities: None, parents_max }
+        Self { disk, root, parents: Arc::clone(parents), identities: None, parents_max }
     }
 
     /// Whether so many directories are held that no other may be.
@@ -100,7 +100,7 @@ impl<'a, D: Disk> Tree<'a, D> {
             return Ok(Some(Parent::Root(self.root)));
         };
         if let Some(handle) = self.parents.borrow().get(&parent) {
-            return Ok(Some(Parent::Below(Rc::clone(handle))));
+            return Ok(Some(Parent::Below(Arc::clone(handle))));
         }
         match self.disk.open_parent(self.root, &parent) {
             Ok(handle) => {
@@ -109,12 +109,12 @@ impl<'a, D: Disk> Tree<'a, D> {
                     let mut identities = identities.borrow_mut();
                     identities.entry(parent.clone()).or_insert((stat.device, stat.inode));
                 }
-                let handle = Rc::new(handle);
+                let handle = Arc::new(handle);
                 let mut parents = self.parents.borrow_mut();
                 if self.holds_enough(parents.len()) {
                     parents.clear();
                 }
-                parents.insert(parent, Rc::clone(&handle));
+                parents.insert(parent, Arc::clone(&handle));
                 Ok(Some(Parent::Below(handle)))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -17,7 +17,7 @@ pub(crate) mod witness;
 use std::any::Any;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use actum_access::Cedar;
 use actum_core::RunId;
@@ -47,7 +47,7 @@ use crate::root::{check_ledger, withholds};
 pub(crate) const ENGINE: &str = concat!("actum ", env!("CARGO_PKG_VERSION"));
 
 /// Returns a guard that is held while a change is published and recorded.
-pub(crate) type Hold = Rc<dyn Fn() -> Box<dyn Any>>;
+pub(crate) type Hold = Arc<dyn Fn() -> Box<dyn Any> + Send + Sync>;
 
 /// Where the policy is from.
 pub(crate) enum Rules {
@@ -111,6 +111,12 @@ pub struct Engine<D: Disk = LinuxDisk> {
     /// Actions of earlier processes whose end was recorded.
     cut_off: Vec<RunId>,
 }
+
+// INVARIANT: an engine can be moved to the thread that serves its workspace.
+const _: () = {
+    const fn assert_send<T: Send>() {}
+    assert_send::<Engine>();
+};
 
 impl<D: Disk> Engine<D> {
     /// Root that absolute paths in a change may lie below; none where the path of the root is known only escaped.
@@ -209,8 +215,8 @@ impl<D: Disk> Engine<D> {
     /// The same with what is called before the change of an action becomes visible, to keep away what would cut it
     /// off; what it gives is given back with the result.
     #[must_use]
-    pub fn holding(mut self, hold: impl Fn() -> Box<dyn Any> + 'static) -> Self {
-        self.hold = Some(Rc::new(hold));
+    pub fn holding(mut self, hold: impl Fn() -> Box<dyn Any> + Send + Sync + 'static) -> Self {
+        self.hold = Some(Arc::new(hold));
         self
     }
 

@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use actum_core::{Digest, RelPath, RunId};
 use actum_edit::Splice;
@@ -125,10 +125,10 @@ impl<'a, D: Disk> Contents<'a, D> {
                 return Ok(Content::Unknown); // something else than a run changed it
             }
             match (&file.body, side) {
-                (Body::Inline(bytes), _) => break Some(Rc::clone(bytes)),
+                (Body::Inline(bytes), _) => break Some(Arc::clone(bytes)),
                 (Body::Kept, _) => {
                     if let Some(bytes) = self.kept(intent.run, touch.1, side)? {
-                        break Some(Rc::new(bytes));
+                        break Some(Arc::new(bytes));
                     }
                     // An undo took it, and left it at the path.
                     if let Some(taker) = self.taker(&entry.path, touch.0, &digest) {
@@ -168,7 +168,7 @@ impl<'a, D: Disk> Contents<'a, D> {
         }
         for splices in back.into_iter().rev() {
             match Splice::apply(splices, &bytes) {
-                Ok(before) => bytes = Rc::new(before),
+                Ok(before) => bytes = Arc::new(before),
                 Err(_) => return Ok(Content::Unknown),
             }
         }
@@ -221,12 +221,12 @@ impl<'a, D: Disk> Contents<'a, D> {
     }
 
     /// What is at `path` now, if it can be a file of this size.
-    fn present(&self, path: &RelPath, size: u64) -> Result<Option<Rc<Vec<u8>>>> {
+    fn present(&self, path: &RelPath, size: u64) -> Result<Option<Arc<Vec<u8>>>> {
         let tree = Tree::new(self.disk, &self.home.root);
         match tree.find(path) {
             Ok(Found::File(stat, file)) if stat.size == size => {
                 let bytes = read_whole(self.disk, &file, stat.size);
-                bytes.doing(|| format!("read `{path}`")).map(|bytes| Some(Rc::new(bytes)))
+                bytes.doing(|| format!("read `{path}`")).map(|bytes| Some(Arc::new(bytes)))
             }
             Ok(Found::File(..) | Found::Nothing | Found::Directory | Found::Other(_)) => Ok(None),
             Err(error) if error.is_in_the_way() => Ok(None),

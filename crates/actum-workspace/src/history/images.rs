@@ -1,6 +1,6 @@
 //! Finds the bytes of recorded images again.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use actum_core::{Digest, Hasher};
 use actum_edit::splice::Splicer;
@@ -40,7 +40,7 @@ impl<D: Disk> Images<'_, D> {
         };
         let Image::File(file) = image else { return Ok(None) };
         let found = match (&file.body, side) {
-            (Body::Inline(bytes), _) => Some((Bytes::Memory(Rc::clone(bytes)), Digest::of(bytes))),
+            (Body::Inline(bytes), _) => Some((Bytes::Memory(Arc::clone(bytes)), Digest::of(bytes))),
             (Body::Kept, _) => {
                 let source = match (side, u32::try_from(index)) {
                     (Side::Pre, Ok(index)) => Source::Kept(intent.run, index),
@@ -76,7 +76,7 @@ impl<D: Disk> Images<'_, D> {
         match self.disk.open_file(&self.home.keep, name) {
             Ok(file) => {
                 let digest = digest_of(self.disk, &file).doing(doing)?;
-                Ok(Some((Bytes::File(Rc::new(file), source), digest)))
+                Ok(Some((Bytes::File(Arc::new(file), source), digest)))
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error).doing(doing),

@@ -1,7 +1,7 @@
 //! Undo: the inverse of a past run, as a run of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use actum_core::text::LineCounter;
 use actum_core::{Digest, RelPath, RunId};
@@ -435,14 +435,15 @@ impl<D: Disk> Transaction<'_, D> {
         if bytes.is_none() {
             bytes = self.displaced_again(intent.run, entry, current.as_ref())?;
         }
-        let given = || self.image(&file.digest).cloned().map(|bytes| Bytes::Memory(Rc::new(bytes)));
+        let given =
+            || self.image(&file.digest).cloned().map(|bytes| Bytes::Memory(Arc::new(bytes)));
         let bytes = bytes.or_else(given);
         let attempt = Attempt::Undo(intent.run);
         let bytes = bytes.ok_or_else(|| ErrorKind::LostImage { attempt, path: path.clone() })?;
         let bytes = self.own(path, bytes, file.size)?;
         let lines = self.lines(&bytes)?;
         let splices = entry.back.as_ref().filter(|_| matches!(file.body, Body::Back));
-        let splices = splices.map(|back| Rc::new(back.splices.clone()));
+        let splices = splices.map(|back| Arc::new(back.splices.clone()));
         let origin = told.map(|told| told.path.clone());
         let counted = match told.map(|told| told.extent) {
             Some(Extent::Lines(lines)) => Counted::Once(lines.reversed()),
@@ -527,7 +528,7 @@ impl<D: Disk> Transaction<'_, D> {
         let doing = || format!("stage `{path}`");
         if size <= crate::transaction::content::INLINE_BYTES_MAX as u64 {
             let bytes = read_whole(&self.workspace.disk, file, size).doing(doing)?;
-            return Ok(Bytes::Memory(Rc::new(bytes)));
+            return Ok(Bytes::Memory(Arc::new(bytes)));
         }
         let name = self.stage_name();
         let disk = &self.workspace.disk;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use actum_core::{Digest, FileMode, RelPath, RunId};
 
@@ -54,7 +54,7 @@ pub struct FileImage {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Body {
     /// In the record.
-    Inline(Rc<Vec<u8>>),
+    Inline(Arc<Vec<u8>>),
     /// In the keep directory, under [`keep_name`].
     Kept,
     /// In the keep directory, as the pre-image of an entry of another run, which gives it up when this run commits.
@@ -533,7 +533,7 @@ fn decode_image(d: &mut Decoder<'_>, bodies: &mut Decoder<'_>) -> Result<Image, 
             let body = match d.u8("a body")? {
                 0 => {
                     let size = usize::try_from(size).map_err(|_| DecodeError("a size"))?;
-                    Body::Inline(Rc::new(bodies.take(size, "a body")?.to_vec()))
+                    Body::Inline(Arc::new(bodies.take(size, "a body")?.to_vec()))
                 }
                 1 => Body::Kept,
                 2 => Body::Back,

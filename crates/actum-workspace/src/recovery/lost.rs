@@ -295,7 +295,7 @@ impl<D: Disk> Lost<'_, D> {
                 if digest != pre.digest {
                     continue; // another program wrote to it
                 }
-                return Ok(Some(Bytes::File(std::rc::Rc::new(file), Source::Unnamed)));
+                return Ok(Some(Bytes::File(std::sync::Arc::new(file), Source::Unnamed)));
             }
         }
         Ok(None)

@@ -1,6 +1,6 @@
 //! What the steps of a transaction would change.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use actum_core::{FileMode, RelPath};
 use actum_edit::line_diff;
@@ -18,19 +18,19 @@ use crate::transaction::node::{
 /// What the steps of a transaction would change, ordered by path. It holds until the next step.
 #[derive(Clone)]
 pub(crate) struct Outcome {
-    changes: Rc<[Change]>,
-    effects: Rc<[PathEffect]>,
+    changes: Arc<[Change]>,
+    effects: Arc<[PathEffect]>,
 }
 
 impl<D: Disk> Transaction<'_, D> {
     /// What the steps so far would change, ordered by path.
-    pub fn changes(&mut self) -> Rc<[Change]> {
+    pub fn changes(&mut self) -> Arc<[Change]> {
         self.outcome().changes
     }
 
     /// The same for a record that outlives the workspace, with what each file holds before and
     /// after.
-    pub fn effects(&mut self) -> Rc<[PathEffect]> {
+    pub fn effects(&mut self) -> Arc<[PathEffect]> {
         self.outcome().effects
     }
 
@@ -47,7 +47,7 @@ impl<D: Disk> Transaction<'_, D> {
             let extent = self.extent(path, before, node);
             Change::all(path, renames.from(path), sides, extent)
         });
-        let changes: Rc<[Change]> = changes.collect();
+        let changes: Arc<[Change]> = changes.collect();
         let effects = changes.iter().map(|change| {
             if !change.kind.is_of_file() {
                 return change.effect(None, None);
@@ -164,7 +164,7 @@ impl<D: Disk> Transaction<'_, D> {
                 bytes.extend_from_slice(piece);
                 Ok(())
             })?;
-            Shown::Known(Rc::new(bytes))
+            Shown::Known(Arc::new(bytes))
         };
         let (mode, size, digest) = (file.attributes.mode, file.size, file.digest);
         Ok(State::File { mode, size, digest, content })

@@ -2,7 +2,7 @@
 //! files, unless an image is too large for the journal.
 
 use std::collections::{BTreeSet, HashMap, hash_map};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use actum_core::scope::ScopeError;
 use actum_core::{Budget, PathCost, RelPath, RunId};
@@ -23,7 +23,7 @@ pub struct Committed {
     /// Its name.
     pub run: RunId,
     /// What it changed, ordered by path.
-    pub changes: Rc<[Change]>,
+    pub changes: Arc<[Change]>,
     /// Paths whose file was parted from its other names (hard links).
     pub broken_links: Vec<RelPath>,
 }
@@ -35,7 +35,7 @@ pub struct Prepared<'w, D: Disk> {
     transaction: Transaction<'w, D>,
     intent: Intent,
     displaced: Vec<Displaced>,
-    changes: Rc<[Change]>,
+    changes: Arc<[Change]>,
     broken_links: Vec<RelPath>,
 }
 

@@ -1,6 +1,6 @@
 //! Edits of the content of a file: line hunks, and edits of another kind.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use actum_core::near::Near;
 use actum_core::{Digest, RelPath};
@@ -192,7 +192,7 @@ impl<D: Disk> Transaction<'_, D> {
         let origin = file.content.origin(path).cloned();
         // Splices are known against what is there only if this is the first edit.
         let (splices, counted) = match file.content {
-            Content::Untouched => (Some(Rc::new(splices)), Counted::Once(cost)),
+            Content::Untouched => (Some(Arc::new(splices)), Counted::Once(cost)),
             Content::Moved(_) => (None, Counted::Once(cost)),
             Content::New(new) => (None, new.counted.and(cost)),
         };
@@ -221,7 +221,7 @@ impl<D: Disk> Transaction<'_, D> {
     }
 
     /// All bytes of a file, to search in.
-    pub(crate) fn whole(&self, path: &RelPath, file: &PostFile<D::Handle>) -> Result<Rc<Vec<u8>>> {
+    pub(crate) fn whole(&self, path: &RelPath, file: &PostFile<D::Handle>) -> Result<Arc<Vec<u8>>> {
         if file.size > EDIT_BYTES_MAX {
             let (path, bytes) = (path.clone(), file.size);
             return Err(ErrorKind::TooLargeToSearch { path, bytes, max: EDIT_BYTES_MAX }.into());
@@ -234,7 +234,7 @@ impl<D: Disk> Transaction<'_, D> {
             content.extend_from_slice(piece);
             Ok(())
         })?;
-        Ok(Rc::new(content))
+        Ok(Arc::new(content))
     }
 
     /// What is nearest to the hunk that was refused, where it is a matter of the content.

@@ -1,7 +1,7 @@
 //! Owner, mode and ACL of what is new: what the kernel would give it in the directory where it will
 //! be, though it is made in the stage directory.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use actum_core::{FileMode, RelPath};
 use actum_edit::ModeChange;
@@ -90,10 +90,10 @@ impl<D: Disk> Transaction<'_, D> {
         Attributes { mode, user, group, xattrs }
     }
 
-    fn inherited(&self, path: &RelPath) -> Result<Rc<Inherited>> {
+    fn inherited(&self, path: &RelPath) -> Result<Arc<Inherited>> {
         let parent = path.parent();
         if let Some(known) = self.inherited.borrow().get(&parent) {
-            return Ok(Rc::clone(known));
+            return Ok(Arc::clone(known));
         }
         let workspace = &*self.workspace;
         let attributes = match &parent {
@@ -111,11 +111,11 @@ impl<D: Disk> Transaction<'_, D> {
             }
         };
         let acl = attributes.xattrs.into_iter().find(|(name, _)| name == DEFAULT_ACL);
-        let inherited = Rc::new(Inherited {
+        let inherited = Arc::new(Inherited {
             group: (attributes.mode.bits() & SET_GROUP != 0).then_some(attributes.group),
             default_acl: acl.map(|(_, value)| value),
         });
-        self.inherited.borrow_mut().insert(parent, Rc::clone(&inherited));
+        self.inherited.borrow_mut().insert(parent, Arc::clone(&inherited));
         Ok(inherited)
     }
 }

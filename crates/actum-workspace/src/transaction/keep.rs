@@ -1,6 +1,6 @@
 //! Keeping: images that are too large for the journal get a name beside it, or become a copy there.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use actum_core::{Digest, FileMode, Hasher, RelPath};
 
@@ -24,7 +24,7 @@ impl<D: Disk> Staging<'_, D> {
         &mut self,
         index: usize,
         path: &RelPath,
-        handle: Rc<D::Handle>,
+        handle: Arc<D::Handle>,
     ) -> Result<Body> {
         let (name, kept) = (stage_name(self.run, index), keep_name(self.run, index, Side::Post));
         self.disk.link(self.stage, &name, self.keep, &kept).doing(|| keep(path))?;
@@ -54,7 +54,7 @@ impl<D: Disk> Staging<'_, D> {
         index: usize,
         path: &RelPath,
         file: &PreFile<D::Handle>,
-    ) -> Result<Rc<D::Handle>> {
+    ) -> Result<Arc<D::Handle>> {
         let (name, doing) = (keep_name(self.run, index, Side::Pre), || keep(path));
         let parent = self.tree.existing_parent(path)?;
         if let Some(displaced) = self.displaced.get_mut(index) {
@@ -71,8 +71,8 @@ impl<D: Disk> Staging<'_, D> {
             displaced.names = displaced.changed.map(|_| own); // one that lives on gets a name elsewhere
         }
         match &file.bytes {
-            Bytes::File(handle, _) => Ok(Rc::clone(handle)),
-            Bytes::Memory(_) => self.disk.open_file(self.keep, &name).doing(doing).map(Rc::new),
+            Bytes::File(handle, _) => Ok(Arc::clone(handle)),
+            Bytes::Memory(_) => self.disk.open_file(self.keep, &name).doing(doing).map(Arc::new),
         }
     }
 
@@ -81,7 +81,7 @@ impl<D: Disk> Staging<'_, D> {
         index: usize,
         path: &RelPath,
         file: &PreFile<D::Handle>,
-    ) -> Result<Rc<D::Handle>> {
+    ) -> Result<Arc<D::Handle>> {
         let (name, doing) = (keep_name(self.run, index, Side::Pre), || keep(path));
         let copy = self.disk.create(self.keep, &name, FileMode::PRIVATE).doing(doing)?;
         let digest = match &file.bytes {
@@ -105,7 +105,7 @@ impl<D: Disk> Staging<'_, D> {
         // An undo publishes a kept file only where its attributes are those of the image, and else makes a copy of it. So
         // it does no harm that only root can give files away.
         drop(set_attributes(self.disk, &copy, &file.attributes));
-        Ok(Rc::new(copy))
+        Ok(Arc::new(copy))
     }
 
     pub(super) fn make_kept_durable(&self) -> Result<()> {

@@ -1,7 +1,7 @@
 //! What a transaction would put into files that was not there, for whoever looks through it before it
 //! is seen.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use actum_core::RelPath;
 use actum_edit::Splice;
@@ -19,7 +19,7 @@ pub const NEW_CONTENT_BYTES_MAX: u64 = 256 << 20;
 #[derive(Debug)]
 pub enum NewContent {
     /// All that the file would hold.
-    Whole(Rc<Vec<u8>>),
+    Whole(Arc<Vec<u8>>),
     /// Only what edits put into it, with what stands around that: of a file over 16 MiB.
     Parts(Vec<Part>),
     /// It was written whole, and is longer than [`NEW_CONTENT_BYTES_MAX`].
@@ -83,7 +83,7 @@ impl<D: Disk> Transaction<'_, D> {
             whole.extend_from_slice(piece);
             Ok(())
         })?;
-        Ok(NewContent::Whole(Rc::new(whole)))
+        Ok(NewContent::Whole(Arc::new(whole)))
     }
 
     /// The file that one of them was before, there or where it comes from, with its content; none where it is made, or where

@@ -1,7 +1,7 @@
 //! What a transaction knows of one path: what is there, and what shall be.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use actum_core::{Digest, FileMode, RelPath, RunId};
 use actum_edit::Splice;
@@ -78,7 +78,7 @@ pub(crate) struct New<H> {
     /// file that is made.
     pub(crate) origin: Option<RelPath>,
     /// The splices that lead to the bytes from what is there, where they are known.
-    pub(crate) splices: Option<Rc<Vec<Splice>>>,
+    pub(crate) splices: Option<Arc<Vec<Splice>>>,
     /// The lines in which they differ from the file at the origin.
     pub(crate) counted: Counted,
 }
@@ -97,9 +97,9 @@ pub(crate) enum Counted {
 
 /// Bytes at hand.
 pub(crate) enum Bytes<H> {
-    Memory(Rc<Vec<u8>>),
+    Memory(Arc<Vec<u8>>),
     /// A file.
-    File(Rc<H>, Source),
+    File(Arc<H>, Source),
 }
 
 /// The name under which a transaction can publish a file at hand.
@@ -116,8 +116,8 @@ pub(crate) enum Source {
 impl<H> Clone for Bytes<H> {
     fn clone(&self) -> Self {
         match self {
-            Self::Memory(bytes) => Self::Memory(Rc::clone(bytes)),
-            Self::File(file, source) => Self::File(Rc::clone(file), source.clone()),
+            Self::Memory(bytes) => Self::Memory(Arc::clone(bytes)),
+            Self::File(file, source) => Self::File(Arc::clone(file), source.clone()),
         }
     }
 }

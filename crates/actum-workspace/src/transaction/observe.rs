@@ -1,6 +1,6 @@
 //! What a transaction finds at a path, and the bytes of files as its steps leave them.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use actum_core::scope::ScopeError;
 use actum_core::text::{self, LineCounter};
@@ -91,7 +91,7 @@ impl<D: Disk> Transaction<'_, D> {
                 let detail = "its size changed while it was read";
                 return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
             }
-            (Digest::of(&bytes), text::lines(&bytes), Bytes::Memory(Rc::new(bytes)))
+            (Digest::of(&bytes), text::lines(&bytes), Bytes::Memory(Arc::new(bytes)))
         } else {
             let (mut hasher, mut counter) = (Hasher::new(), LineCounter::default());
             read_pieces::<D, std::io::Error>(disk, &file, |piece| {
@@ -100,7 +100,7 @@ impl<D: Disk> Transaction<'_, D> {
                 Ok(())
             })
             .doing(doing)?;
-            (hasher.finish(), counter.finish(), Bytes::File(Rc::new(file), Source::Unnamed))
+            (hasher.finish(), counter.finish(), Bytes::File(Arc::new(file), Source::Unnamed))
         };
         Ok(Pre::File(PreFile { stat, own_names, attributes, digest, lines, bytes, read_at }))
     }

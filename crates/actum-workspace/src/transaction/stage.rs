@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use actum_core::{Digest, RelPath, RunId};
 use actum_edit::Splice;
@@ -135,7 +135,7 @@ pub(super) struct Staging<'a, D: Disk> {
     extents: BTreeMap<&'a RelPath, Extent>,
     inline_left: u64,
     /// Files whose bytes must be durable before INTENT.
-    pub(super) kept: Vec<Rc<D::Handle>>,
+    pub(super) kept: Vec<Arc<D::Handle>>,
     /// What is known of the file that each entry displaces.
     pub(super) displaced: Vec<Displaced>,
     /// Whether new files in the stage directory have extended attributes, once one was made.
@@ -266,9 +266,9 @@ impl<D: Disk> Staging<'_, D> {
                     disk.write_at(handle, bytes, 0).map(|()| file.digest)
                 })?;
                 if self.fits_inline(file.size) {
-                    return Ok((Body::Inline(Rc::clone(bytes)), inode));
+                    return Ok((Body::Inline(Arc::clone(bytes)), inode));
                 }
-                self.keep_post(index, path, Rc::new(handle)).map(|body| (body, inode))
+                self.keep_post(index, path, Arc::new(handle)).map(|body| (body, inode))
             }
             Content::New(New { bytes: Bytes::File(_, Source::Unnamed), .. }) => {
                 Err(ErrorKind::missing(path).into())
@@ -282,7 +282,7 @@ impl<D: Disk> Staging<'_, D> {
                 }
                 let copy = |disk: &D, to: &D::Handle| copy_file(disk, handle, to);
                 let (copied, inode) = self.create_staged(&name, path, file, copy)?;
-                self.keep_post(index, path, Rc::new(copied)).map(|body| (body, inode))
+                self.keep_post(index, path, Arc::new(copied)).map(|body| (body, inode))
             }
             Content::New(New { bytes: Bytes::File(handle, Source::Staged(staged)), .. }) => {
                 self.disk
@@ -290,7 +290,7 @@ impl<D: Disk> Staging<'_, D> {
                     .doing(doing)?;
                 let inode = set_attributes(self.disk, handle, &file.attributes)
                     .map_err(|(what, source)| attributes_error(path, what, source))?;
-                self.keep_post(index, path, Rc::clone(handle)).map(|body| (body, inode))
+                self.keep_post(index, path, Arc::clone(handle)).map(|body| (body, inode))
             }
         }
     }
@@ -311,9 +311,9 @@ impl<D: Disk> Staging<'_, D> {
                 Bytes::File(source, _) => copy_file(disk, source, handle),
             })?;
         if let (Bytes::Memory(bytes), true) = (&pre.bytes, self.fits_inline(file.size)) {
-            return Ok((Body::Inline(Rc::clone(bytes)), inode));
+            return Ok((Body::Inline(Arc::clone(bytes)), inode));
         }
-        self.keep_post(index, path, Rc::new(handle)).map(|body| (body, inode))
+        self.keep_post(index, path, Arc::new(handle)).map(|body| (body, inode))
     }
 
     fn create_staged(
@@ -354,7 +354,7 @@ impl<D: Disk> Staging<'_, D> {
         }
         match &file.bytes {
             Bytes::Memory(bytes) if self.fits_inline(file.stat.size) => {
-                Ok(Body::Inline(Rc::clone(bytes)))
+                Ok(Body::Inline(Arc::clone(bytes)))
             }
             Bytes::Memory(_) | Bytes::File(..) => self.keep_pre(index, path, file),
         }

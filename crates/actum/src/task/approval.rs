@@ -1,7 +1,7 @@
 //! Approval of a task plan: the envelope with which it is carried out, signed where an approver agrees to its change (EX-1,
 //! AA-5).
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use actum_core::plain_id::PlainId;
 use actum_core::{Digest, RunId, Timestamp, canonical};
@@ -37,7 +37,7 @@ pub struct ApprovedPlan {
 #[derive(Debug, Clone)]
 pub struct ShownChange {
     /// Each path before and after.
-    pub effects: Rc<[PathEffect]>,
+    pub effects: Arc<[PathEffect]>,
     /// Umask that gave new files their modes.
     pub umask: u32,
     /// Digest by which the gates judged it; none where nothing would change.

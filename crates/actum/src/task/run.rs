@@ -6,7 +6,7 @@ mod make;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use actum_core::plain_id::PlainId;
 use actum_core::{PathRule, RelPath, RunId, Scope, Timestamp};
@@ -166,7 +166,7 @@ struct Place<'t> {
 pub(super) struct Acted {
     actions: Vec<Rehearsed>,
     operations: Vec<Operation>,
-    pub(super) effects: Rc<[PathEffect]>,
+    pub(super) effects: Arc<[PathEffect]>,
     pub(super) problems: Vec<TaskProblem>,
     /// When the targets were changed last, before.
     modified: BTreeMap<RelPath, Timestamp>,

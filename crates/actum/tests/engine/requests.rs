@@ -2,11 +2,11 @@
 //! say who asked for what.
 
 use crate::grounds::{Grounds, create, disk, engine, mixture, patch, run};
-use actum::{Cleared, Error, Observer, Request, Staged, Verified, Which};
+use actum::{Cleared, Clock, Engine, Error, Observer, Records, Request, Staged, Verified, Which};
 use actum_core::{Budget, PathRule, Scope, Status};
 use actum_gate::{NoAccess, Policy, replay, verify_receipt};
 use actum_ledger::Log;
-use actum_record::ledger::{Actor, EntryKind};
+use actum_record::ledger::{Actor, EntryKind, TenantId};
 use actum_record::receipt::{EffectKind, SettledBy, change_digest};
 use actum_workspace::disk::Disk;
 use actum_workspace::{ErrorKind, Limits, State};
@@ -274,4 +274,22 @@ fn a_request_that_changes_nothing_makes_no_run() {
     let error = run(&disk, grounds.records(), request).unwrap_err();
     assert!(matches!(error, Error::NothingToChange), "{error}");
     assert_eq!(grounds.store.size().unwrap(), 1);
+}
+
+/// Issue 23: a server keeps an engine for each workspace, and serves it from any of its threads.
+#[test]
+fn an_engine_is_moved_to_another_thread() {
+    let directory = tempfile::tempdir().unwrap();
+    let [root, home] = ["project", "home"].map(|name| directory.path().join(name));
+    std::fs::create_dir(&root).unwrap();
+    let clock = Clock::fixed(1_700_000_000_000_000);
+    let records = Records::open(&home, &TenantId::default(), clock).unwrap();
+    let mut engine = Engine::open(&root, records).unwrap();
+    let serve = move || {
+        engine.run(Request::apply(vec![create("one")])).unwrap();
+        engine
+    };
+    let mut engine = std::thread::spawn(serve).join().unwrap();
+    engine.run(Request::apply(vec![create("two")])).unwrap();
+    assert!(root.join("one").is_file() && root.join("two").is_file());
 }

@@ -45,7 +45,7 @@ fn sample() -> Intent {
             entry(
                 "d/a",
                 file(b"abc", Body::Back),
-                file(b"abd", Body::Inline(Rc::new(b"abd".to_vec()))),
+                file(b"abd", Body::Inline(Arc::new(b"abd".to_vec()))),
                 Some(Back::raw(Splice::between(b"abd", b"abc"))),
             ),
             entry("k", file(b"kept", Body::Kept), Image::Absent, None),
