@@ -6,7 +6,7 @@ use actum::reason::Reason;
 use actum::{Approver, EntryPoint, NewAlert, QueuedPlan};
 use actum_core::RunId;
 use actum_ledger::keys::{KeyError, Protection};
-use actum_ledger::{Keys, LedgerHome, LedgerView, Log, SigningKey};
+use actum_ledger::{HomeInputs, Keys, LedgerHome, LedgerView, Log, SigningKey};
 use actum_record::keyring::Keyring;
 use actum_record::ledger::{Isolation, JudgedPlan, WorkspaceId};
 use actum_record::signer::{KeyId, KeyRole, Signer};
@@ -24,6 +24,8 @@ use crate::{actor, home, new_home, passphrase, records, root};
 /// The ledger, as far as who looks at the queue needs it.
 pub(crate) struct Queue {
     pub(crate) home: LedgerHome,
+    /// Requests of the plans that wait.
+    pub(crate) inputs: HomeInputs,
     pub(crate) view: LedgerView,
     pub(crate) keyring: Keyring,
 }
@@ -35,10 +37,12 @@ impl Queue {
         let Some(home) = LedgerHome::open_existing(&place).map_err(actum::Error::from)? else {
             return Ok(None);
         };
-        let view = LedgerView::open(&home, &tenant.id()?).map_err(actum::Error::from)?;
+        let tenant = tenant.id()?;
+        let view = LedgerView::open(&home, &tenant).map_err(actum::Error::from)?;
         let Some(view) = view else { return Ok(None) };
         let keyring = Trusted::in_home(&home)?.keyring;
-        Ok(Some(Self { home, view, keyring }))
+        let inputs = HomeInputs::new(home.clone(), tenant);
+        Ok(Some(Self { home, inputs, view, keyring }))
     }
 
     /// The plans of which something can still come, the oldest first; also those that have expired.

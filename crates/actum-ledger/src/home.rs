@@ -24,11 +24,11 @@ use std::sync::Arc;
 use actum_record::ledger::TenantId;
 
 pub(crate) use disk::{Directory, FileId, random};
-pub use inputs::INPUT_BYTES_MAX;
+pub use inputs::{HomeInputs, INPUT_BYTES_MAX, Inputs};
 pub(crate) use problem::Shown;
 pub use problem::{HomeError, Thing};
 pub use trust::TrustedPolicy;
-pub use under_way::{Doing, TaskTurn, UnderWay};
+pub use under_way::{Doing, Marks, TaskTurn, UnderWay};
 
 use disk::{Lock, Sharing};
 

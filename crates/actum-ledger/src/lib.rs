@@ -19,7 +19,9 @@ pub mod verify;
 mod view;
 
 pub use error::{LedgerError, Refusal, StoreFault, StoreName};
-pub use home::{Doing, HomeError, LedgerHome, TaskTurn, TrustedPolicy, UnderWay};
+pub use home::{
+    Doing, HomeError, HomeInputs, Inputs, LedgerHome, Marks, TaskTurn, TrustedPolicy, UnderWay,
+};
 pub use keys::{
     Admission, KeyError, Keys, Passphrase, Passphrases, Protection, Rotated, SigningKey,
     WAIT_MICROS,

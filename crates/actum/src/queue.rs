@@ -16,7 +16,7 @@ use actum_core::{Digest, RunId, Timestamp};
 use actum_gate::answer::AnswerProblem;
 use actum_gate::decision::{APPROVAL, Bundle, GateDecision};
 use actum_gate::{Approved, VerifiedAnswer, verify_answer};
-use actum_ledger::{LedgerError, LedgerHome, Log, PlanRow};
+use actum_ledger::{Inputs, LedgerError, Log, PlanRow};
 use actum_record::keyring::Keyring;
 use actum_record::ledger::{Actor, Answer, Approval, JudgedPlan, PlanAnswered, PlanQueued};
 use actum_record::merkle::leaf_hash;
@@ -339,12 +339,11 @@ impl QueuedPlan {
     /// The request, as it was queued.
     ///
     /// # Errors
-    /// `Input` where it is missing, or not what it was; `Home`.
-    pub fn request(&self, home: &LedgerHome) -> crate::Result<Request> {
+    /// `Input` where it is missing, or not what it was; `Ledger` where it cannot be read.
+    pub fn request(&self, inputs: &dyn Inputs) -> crate::Result<Request> {
         let PlanQueued { plan, input, .. } = &self.queued;
         let wrong = |what: String| QueueError::Input { plan: plan.id, what };
-        let kept = home.existing_tenant(&plan.tenant)?.map(|tenant| tenant.input(plan.id));
-        let Some(bytes) = kept.transpose()?.flatten() else {
+        let Some(bytes) = inputs.read(plan.id)? else {
             return Err(wrong("is missing".to_owned()).into());
         };
         if Digest::of(&bytes) != *input {

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use actum_core::Timestamp;
-use actum_ledger::{Appended, Keys, Ledger, LedgerError, LedgerHome, SigningKey};
+use actum_ledger::{
+    Appended, HomeInputs, Inputs, Keys, Ledger, LedgerError, LedgerHome, Marks, SigningKey,
+};
 use actum_record::keyring::Keyring;
 use actum_record::ledger::TenantId;
 use actum_record::receipt::EntryRef;
@@ -48,6 +50,8 @@ pub struct Records {
     pub(crate) tenant: TenantId,
     pub(crate) ledger: Ledger,
     pub(crate) keys: Arc<Keys>,
+    /// Requests of plans that wait.
+    pub(crate) inputs: Arc<dyn Inputs>,
     pub(crate) clock: Clock,
     /// Where ledger and keys are.
     pub(crate) home: Option<PathBuf>,
@@ -108,7 +112,24 @@ impl Records {
 
     /// The same over a ledger that is open already.
     pub fn over(tenant: TenantId, ledger: Ledger, keys: Arc<Keys>, clock: Clock) -> Self {
-        Self { tenant, ledger, keys, clock, home: None, origin: Arc::default() }
+        let inputs = Arc::new(HomeInputs::new(keys.home().clone(), tenant.clone()));
+        Self { tenant, ledger, keys, inputs, clock, home: None, origin: Arc::default() }
+    }
+
+    /// Keeps the requests of plans that wait in `inputs` instead of the home of the keys.
+    #[must_use]
+    pub fn with_inputs(self, inputs: Arc<dyn Inputs>) -> Self {
+        Self { inputs, ..self }
+    }
+
+    /// Requests of plans that wait.
+    pub fn inputs(&self) -> &dyn Inputs {
+        &*self.inputs
+    }
+
+    /// Marks of what is under way on this machine.
+    pub(crate) fn marks(&self) -> Marks {
+        Marks::new(self.keys.home().clone(), self.tenant.clone())
     }
 
     /// The ledger.

@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         return Err(PlanFailure::Moved { plan: id, moved: shown.moved().join(", and ") }.into());
     }
     let root = plans::root_of(&plan, session)?;
-    let request = plan.request(&queue.home)?;
+    let request = plan.request(&queue.inputs)?;
     let files = policy::files()?;
     // Who reads a ledger keeps the same process from writing it.
     drop(queue);

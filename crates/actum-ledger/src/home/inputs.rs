@@ -1,11 +1,13 @@
-//! The requests of plans that wait: `HOME/tenants/TENANT/queue/PLAN.json`.
+//! The requests of plans that wait, and their place in the home: `HOME/tenants/TENANT/queue/PLAN.json`.
 //!
 //! They hold contents of files, so they are no part of the ledger, which names their digests and keeps
 //! everything for ever. When nothing can come of a plan any more its request is removed.
 
 use actum_core::RunId;
+use actum_record::ledger::TenantId;
 
-use super::{HomeError, TenantHome};
+use super::{HomeError, LedgerHome};
+use crate::error::LedgerError;
 
 const QUEUE: &str = "queue";
 /// How long a request is being written at most, in seconds; one that is older was cut off.
@@ -13,49 +15,79 @@ const WRITING_SECONDS_MAX: i64 = 3600;
 /// The longest request that is kept, in bytes: 256 MiB.
 pub const INPUT_BYTES_MAX: usize = 256 << 20;
 
-impl TenantHome {
-    /// Keeps the request of a plan, durably. Removes what was left of others whose writing was cut off.
+/// Where the requests of plans that wait are kept: beside the ledger of one tenant, for every process that uses it.
+pub trait Inputs: Send + Sync {
+    /// Keeps the request of a plan, durably: before the plan is queued.
     ///
     /// # Errors
-    /// [`HomeError`]; nothing is kept then.
-    pub fn keep_input(&self, plan: RunId, bytes: &[u8]) -> Result<(), HomeError> {
-        let queue = self.directory.directory_made(QUEUE)?;
+    /// [`LedgerError`]; nothing is kept then.
+    fn keep(&self, plan: RunId, bytes: &[u8]) -> Result<(), LedgerError>;
+
+    /// Reads the request of a plan. `None` where there is none. The caller compares the digest.
+    ///
+    /// # Errors
+    /// [`LedgerError`] where it cannot be read.
+    fn read(&self, plan: RunId) -> Result<Option<Vec<u8>>, LedgerError>;
+
+    /// Removes the request of a plan, if there is one.
+    ///
+    /// # Errors
+    /// [`LedgerError`]; the request is kept then.
+    fn forget(&self, plan: RunId) -> Result<(), LedgerError>;
+
+    /// Lists the plans whose requests are kept.
+    ///
+    /// # Errors
+    /// [`LedgerError`] where they cannot be listed.
+    fn plans(&self) -> Result<Vec<RunId>, LedgerError>;
+}
+
+/// Requests of plans as files in the home.
+#[derive(Debug, Clone)]
+pub struct HomeInputs {
+    home: LedgerHome,
+    tenant: TenantId,
+}
+
+impl HomeInputs {
+    /// The requests of a tenant. Nothing is opened before it is needed.
+    pub fn new(home: LedgerHome, tenant: TenantId) -> Self {
+        Self { home, tenant }
+    }
+}
+
+impl Inputs for HomeInputs {
+    /// Also removes what was left of others whose writing was cut off.
+    fn keep(&self, plan: RunId, bytes: &[u8]) -> Result<(), LedgerError> {
+        let directory = self.home.tenant(&self.tenant)?.directory;
+        let queue = directory.directory_made(QUEUE)?;
         if bytes.len() > INPUT_BYTES_MAX {
             let path = queue.path().join(name(plan));
-            return Err(HomeError::TooLarge { path, max: INPUT_BYTES_MAX });
+            return Err(HomeError::TooLarge { path, max: INPUT_BYTES_MAX }.into());
         }
         queue.replace(&name(plan), bytes)?;
         queue.remove_cut_off(&name(plan), WRITING_SECONDS_MAX)?;
-        self.directory.sync()
+        Ok(directory.sync()?)
     }
 
-    /// The request of a plan, if it is there. Whoever reads it compares the digest.
-    ///
-    /// # Errors
-    /// [`HomeError`].
-    pub fn input(&self, plan: RunId) -> Result<Option<Vec<u8>>, HomeError> {
-        let Some(queue) = self.directory.directory(QUEUE)? else { return Ok(None) };
+    fn read(&self, plan: RunId) -> Result<Option<Vec<u8>>, LedgerError> {
+        let Some(tenant) = self.home.existing_tenant(&self.tenant)? else { return Ok(None) };
+        let Some(queue) = tenant.directory.directory(QUEUE)? else { return Ok(None) };
         let bytes = queue.read(&name(plan), INPUT_BYTES_MAX)?;
         Ok(bytes.map(|mut bytes| std::mem::take(&mut *bytes)))
     }
 
-    /// Removes the request of a plan, if it is there.
-    ///
-    /// # Errors
-    /// [`HomeError`].
-    pub fn forget_input(&self, plan: RunId) -> Result<(), HomeError> {
-        match self.directory.directory(QUEUE)? {
-            Some(queue) => queue.remove(&name(plan)),
+    fn forget(&self, plan: RunId) -> Result<(), LedgerError> {
+        let Some(tenant) = self.home.existing_tenant(&self.tenant)? else { return Ok(()) };
+        match tenant.directory.directory(QUEUE)? {
+            Some(queue) => Ok(queue.remove(&name(plan))?),
             None => Ok(()),
         }
     }
 
-    /// The plans whose requests are kept.
-    ///
-    /// # Errors
-    /// [`HomeError`].
-    pub fn inputs(&self) -> Result<Vec<RunId>, HomeError> {
-        let Some(queue) = self.directory.directory(QUEUE)? else { return Ok(Vec::new()) };
+    fn plans(&self) -> Result<Vec<RunId>, LedgerError> {
+        let Some(tenant) = self.home.existing_tenant(&self.tenant)? else { return Ok(Vec::new()) };
+        let Some(queue) = tenant.directory.directory(QUEUE)? else { return Ok(Vec::new()) };
         let plan = |name: &String| name.strip_suffix(".json")?.parse().ok();
         Ok(queue.names()?.iter().filter_map(plan).collect())
     }
@@ -75,19 +107,19 @@ mod tests {
     fn a_request_is_kept_until_it_is_forgotten() {
         let directory = tempfile::tempdir().unwrap();
         let home = LedgerHome::open(&directory.path().join("home")).unwrap();
-        let tenant = home.tenant(&"default".parse().unwrap()).unwrap();
+        let inputs = HomeInputs::new(home.clone(), TenantId::default());
         let [one, two] = [1, 2].map(RunId::from_random);
-        assert_eq!(tenant.inputs().unwrap(), []);
-        assert_eq!(tenant.input(one).unwrap(), None);
-        tenant.forget_input(one).unwrap();
-        tenant.keep_input(one, b"{}").unwrap();
-        tenant.keep_input(two, b"[]").unwrap();
+        assert_eq!(inputs.plans().unwrap(), []);
+        assert_eq!(inputs.read(one).unwrap(), None);
+        inputs.forget(one).unwrap();
+        inputs.keep(one, b"{}").unwrap();
+        inputs.keep(two, b"[]").unwrap();
         let home = LedgerHome::open_existing(home.path()).unwrap().unwrap();
-        let tenant = home.existing_tenant(&"default".parse().unwrap()).unwrap().unwrap();
-        assert_eq!(tenant.inputs().unwrap(), [one, two]);
-        assert_eq!(tenant.input(one).unwrap().unwrap(), b"{}");
-        tenant.forget_input(one).unwrap();
-        assert_eq!(tenant.inputs().unwrap(), [two]);
+        let inputs = HomeInputs::new(home, TenantId::default());
+        assert_eq!(inputs.plans().unwrap(), [one, two]);
+        assert_eq!(inputs.read(one).unwrap().unwrap(), b"{}");
+        inputs.forget(one).unwrap();
+        assert_eq!(inputs.plans().unwrap(), [two]);
     }
 
     /// AEC-8, issue 22: a command that is killed while it queues a plan fills no disk for good.
@@ -96,10 +128,11 @@ mod tests {
     fn what_was_cut_off_is_removed_after_an_hour() {
         let directory = tempfile::tempdir().unwrap();
         let home = LedgerHome::open(&directory.path().join("home")).unwrap();
-        let tenant = home.tenant(&"default".parse().unwrap()).unwrap();
+        let inputs = HomeInputs::new(home.clone(), TenantId::default());
         let [one, two] = [1, 2].map(RunId::from_random);
-        tenant.keep_input(one, b"{}").unwrap();
-        let queue = tenant.directory.path().join(QUEUE);
+        inputs.keep(one, b"{}").unwrap();
+        let tenant = home.tenant(&TenantId::default()).unwrap();
+        let queue = tenant.path().join(QUEUE);
         let written = std::fs::metadata(queue.join(name(one))).unwrap().modified().unwrap();
         let cut_off = |name: &str, seconds: u64| {
             let path = queue.join(name);
@@ -109,8 +142,8 @@ mod tests {
             path
         };
         let (old, young) = (cut_off("a.json.new", 4000), cut_off("b.json.new", 3000));
-        tenant.keep_input(two, b"[]").unwrap();
+        inputs.keep(two, b"[]").unwrap();
         assert!(!old.exists() && young.exists());
-        assert_eq!(tenant.inputs().unwrap(), [one, two]);
+        assert_eq!(inputs.plans().unwrap(), [one, two]);
     }
 }

@@ -6,10 +6,10 @@
 //! process; notes that are synced outlive a stop of the machine, too.
 
 use actum_core::RunId;
-use actum_record::ledger::WorkspaceId;
+use actum_record::ledger::{TenantId, WorkspaceId};
 
 use super::disk::{Directory, Lock, Sharing};
-use super::{HomeError, TenantHome};
+use super::{HomeError, LedgerHome};
 
 /// The longest notes, in bytes: 64 MiB.
 const NOTES_BYTES_MAX: usize = 64 << 20;
@@ -33,8 +33,20 @@ pub struct UnderWay {
     _lock: Lock,
 }
 
-impl TenantHome {
-    /// Marks it as under way, as long as this process lives and what is given is there.
+/// Marks of the actions and tasks of one tenant that are under way on this machine.
+#[derive(Debug, Clone)]
+pub struct Marks {
+    home: LedgerHome,
+    tenant: TenantId,
+}
+
+impl Marks {
+    /// The marks of a tenant. Nothing is opened before it is needed.
+    pub fn new(home: LedgerHome, tenant: TenantId) -> Self {
+        Self { home, tenant }
+    }
+
+    /// Marks an action or task as under way, as long as this process lives and the mark is held.
     ///
     /// # Errors
     /// [`HomeError`]
@@ -44,37 +56,35 @@ impl TenantHome {
         id: RunId,
         workspace: WorkspaceId,
     ) -> Result<UnderWay, HomeError> {
-        let directory = self.directory.directory_made(doing.directory())?;
+        let directory = self.directory_made(doing)?;
         let name = format!("{workspace}.{id}");
         let lock = directory.lock(&name, Sharing::Exclusive)?;
         Ok(UnderWay { id, name, directory, _lock: lock })
     }
 
-    /// Keeps other processes from carrying out tasks in a workspace, as long as what is given is there; none where one
-    /// does already.
+    /// Keeps other processes from carrying out tasks in a workspace, as long as the turn is held. `None` where another
+    /// process has it.
     ///
     /// # Errors
     /// [`HomeError`]
     pub fn begin_tasks(&self, workspace: WorkspaceId) -> Result<Option<TaskTurn>, HomeError> {
-        let directory = self.directory.directory_made(Doing::Task.directory())?;
+        let directory = self.directory_made(Doing::Task)?;
         let lock = directory.lock_if_free_made(&format!("{workspace}"))?;
         Ok(lock.map(|lock| TaskTurn { _lock: lock }))
     }
 
-    /// Those in a workspace that are marked, whether somebody carries them out or not.
+    /// Lists those in a workspace that are marked, whether a process carries them out or not.
     ///
     /// # Errors
     /// [`HomeError`]
     pub fn marked(&self, doing: Doing, workspace: WorkspaceId) -> Result<Vec<RunId>, HomeError> {
-        let Some(directory) = self.directory.directory(doing.directory())? else {
-            return Ok(Vec::new());
-        };
+        let Some(directory) = self.directory(doing)? else { return Ok(Vec::new()) };
         let prefix = format!("{workspace}.");
         let id = |name: &String| name.strip_prefix(&prefix)?.parse().ok();
         Ok(directory.names()?.iter().filter_map(id).collect())
     }
 
-    /// One of them, where nobody carries it out any more.
+    /// Takes one of them that no process carries out any more. `None` where one does, or it is not marked.
     ///
     /// # Errors
     /// [`HomeError`]
@@ -84,12 +94,19 @@ impl TenantHome {
         id: RunId,
         workspace: WorkspaceId,
     ) -> Result<Option<UnderWay>, HomeError> {
-        let Some(directory) = self.directory.directory(doing.directory())? else {
-            return Ok(None);
-        };
+        let Some(directory) = self.directory(doing)? else { return Ok(None) };
         let name = format!("{workspace}.{id}");
         let lock = directory.lock_if_free(&name)?;
         Ok(lock.map(|lock| UnderWay { id, name, directory, _lock: lock }))
+    }
+
+    fn directory(&self, doing: Doing) -> Result<Option<Directory>, HomeError> {
+        let tenant = self.home.existing_tenant(&self.tenant)?;
+        tenant.map_or(Ok(None), |tenant| tenant.directory.directory(doing.directory()))
+    }
+
+    fn directory_made(&self, doing: Doing) -> Result<Directory, HomeError> {
+        self.home.tenant(&self.tenant)?.directory.directory_made(doing.directory())
     }
 }
 
@@ -174,24 +191,23 @@ impl UnderWay {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::home::LedgerHome;
 
     /// AA-13: what was cut off is told from what is under way.
     #[test]
     fn an_action_is_left_once_nobody_holds_it() {
         let directory = tempfile::tempdir().unwrap();
         let home = LedgerHome::open(&directory.path().join("home")).unwrap();
-        let tenant = home.tenant(&"default".parse().unwrap()).unwrap();
+        let marks = Marks::new(home, TenantId::default());
         let [here, elsewhere] = [1, 2].map(WorkspaceId::from_random);
-        let taken = |id, workspace| tenant.left(Doing::Action, id, workspace).unwrap();
+        let taken = |id, workspace| marks.left(Doing::Action, id, workspace).unwrap();
         let left = |workspace| -> Vec<RunId> {
-            let marked = tenant.marked(Doing::Action, workspace).unwrap().into_iter();
+            let marked = marks.marked(Doing::Action, workspace).unwrap().into_iter();
             marked.filter(|id| taken(*id, workspace).is_some()).collect()
         };
         assert_eq!(left(here), []);
         let [one, two] = [1, 2].map(RunId::from_random);
-        let first = tenant.begin(Doing::Action, one, here).unwrap();
-        let second = tenant.begin(Doing::Action, two, here).unwrap();
+        let first = marks.begin(Doing::Action, one, here).unwrap();
+        let second = marks.begin(Doing::Action, two, here).unwrap();
         assert_eq!(left(here), []);
         drop(first);
         assert_eq!((left(here), left(elsewhere)), (vec![one], vec![]));
@@ -199,7 +215,7 @@ mod tests {
         let settled = taken(one, here).unwrap();
         assert_eq!((settled.id(), left(here)), (one, vec![]), "somebody settles it");
         settled.end().unwrap();
-        assert_eq!(tenant.marked(Doing::Action, here).unwrap(), []);
+        assert_eq!(marks.marked(Doing::Action, here).unwrap(), []);
         assert!(taken(one, here).is_none());
     }
 
@@ -208,19 +224,19 @@ mod tests {
     fn what_is_noted_of_a_task_is_there_for_whoever_ends_it() {
         let directory = tempfile::tempdir().unwrap();
         let home = LedgerHome::open(&directory.path().join("home")).unwrap();
-        let tenant = home.tenant(&"default".parse().unwrap()).unwrap();
+        let marks = Marks::new(home, TenantId::default());
         let (here, id) = (WorkspaceId::from_random(1), RunId::from_random(2));
-        let begun = tenant.begin(Doing::Task, id, here).unwrap();
+        let begun = marks.begin(Doing::Task, id, here).unwrap();
         assert_eq!(begun.noted().unwrap(), None);
         begun.note(b"one").unwrap();
         begun.note(b"another").unwrap();
         begun.sync().unwrap();
-        assert_eq!(tenant.marked(Doing::Task, here).unwrap(), [id]);
-        assert_eq!(tenant.marked(Doing::Action, here).unwrap(), []);
+        assert_eq!(marks.marked(Doing::Task, here).unwrap(), [id]);
+        assert_eq!(marks.marked(Doing::Action, here).unwrap(), []);
         drop(begun);
-        let left = tenant.left(Doing::Task, id, here).unwrap().unwrap();
+        let left = marks.left(Doing::Task, id, here).unwrap().unwrap();
         assert_eq!(left.noted().unwrap().unwrap(), b"another");
         left.end().unwrap();
-        assert_eq!(tenant.marked(Doing::Task, here).unwrap(), []);
+        assert_eq!(marks.marked(Doing::Task, here).unwrap(), []);
     }
 }

@@ -131,8 +131,7 @@ impl Story {
         agreed: Option<Agreed>,
     ) -> Result<ActionStarted, Error> {
         let records = staged.begun.records;
-        let home = records.keys.home().tenant(&records.tenant)?;
-        self.acting = Some(home.begin(Doing::Action, self.id, self.workspace)?);
+        self.acting = Some(records.marks().begin(Doing::Action, self.id, self.workspace)?);
         Ok(ActionStarted {
             format: ActionStarted::FORMAT.to_owned(),
             time: records.clock.now(),

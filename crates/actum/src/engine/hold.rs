@@ -96,7 +96,6 @@ impl<D: Disk> Staged<'_, D> {
 
     /// Puts it into the queue; gives the error that says so.
     fn queue(&mut self, judged: Judgement, open: &[QueuedPlan], now: Timestamp) -> Result<Error> {
-        let home = self.begun.records.keys.home();
         let waiting = open.iter().filter(|plan| plan.state(now) != PlanState::Expired);
         if waiting.clone().count() >= QUEUE_MAX {
             return Err(QueueError::Full.into());
@@ -126,8 +125,7 @@ impl<D: Disk> Staged<'_, D> {
             input: Digest::of(&input),
             earlier,
         };
-        let tenant = home.tenant(&self.begun.records.tenant)?;
-        tenant.keep_input(id, &input)?;
+        self.begun.records.inputs.keep(id, &input)?;
         let denied = self.denied(queued.earlier)?;
         let held = held(&judged, (id, queued.expires), false, denied);
         let (body, blobs) = (canonical::to_vec(&queued)?, vec![bundle, judged.policy]);

@@ -20,10 +20,10 @@ impl Records {
     /// # Errors
     /// `Home`, `Ledger`; the action stays left then, and is found again.
     pub(crate) fn settle_left_actions(&self, workspace: WorkspaceId) -> Result<Vec<RunId>> {
-        let tenant = self.keys.home().tenant(&self.tenant)?;
+        let marks = self.marks();
         let mut settled = Vec::new();
-        for id in tenant.marked(Doing::Action, workspace)? {
-            let Some(left) = tenant.left(Doing::Action, id, workspace)? else { continue };
+        for id in marks.marked(Doing::Action, workspace)? {
+            let Some(left) = marks.left(Doing::Action, id, workspace)? else { continue };
             let now = self.clock.now();
             let ended = self.ledger.read(|log| cut_off(log, self.keyring(), id, now))?;
             if let Some(ended) = ended {

@@ -110,8 +110,7 @@ impl Records {
     /// Removes the requests of plans of which nothing can come any more. One that the ledger knows nothing of is
     /// just about to be queued by another process, and stays.
     pub(crate) fn forget_inputs(&self, now: Timestamp) -> Result<()> {
-        let Some(tenant) = self.keys.home().existing_tenant(&self.tenant)? else { return Ok(()) };
-        let plans = tenant.inputs()?;
+        let plans = self.inputs.plans()?;
         // They are looked up after the files were, each of which may have been queued just before.
         let over: Vec<RunId> = self.ledger.read(|log| {
             let mut over = Vec::new();
@@ -130,8 +129,6 @@ impl Records {
     /// Removes the request of a plan of which nothing can come any more. Where that fails it stays until the
     /// next plan is queued: what was answered or done is so all the same.
     pub(crate) fn forget_input(&self, plan: RunId) {
-        if let Ok(Some(tenant)) = self.keys.home().existing_tenant(&self.tenant) {
-            drop(tenant.forget_input(plan));
-        }
+        drop(self.inputs.forget(plan));
     }
 }

@@ -183,8 +183,8 @@ fn carry_out(
     };
     let commit = committed(directory)?;
     let meant = Meant { run, effects, directory, manifest, commit };
-    let home = engine.records.keys.home().tenant(&engine.records.tenant)?;
-    let mark = home.begin(Doing::Task, RunId::from_random(random()?), workspace)?;
+    let id = RunId::from_random(random()?);
+    let mark = engine.records.marks().begin(Doing::Task, id, workspace)?;
     RollbackNotes::new(&directory.name, commit).keep(&mark)?;
     let done = match taken_back(engine, (root, outputs), &meant, &actor) {
         Ok(done) => done,

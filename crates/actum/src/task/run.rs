@@ -101,7 +101,6 @@ pub fn run(
         Ok(task) => task.id.clone(),
         Err(unread) => unread.task(),
     };
-    let home = records.keys.home().tenant(&records.tenant)?;
     let mut desk = Desk {
         outputs: Outputs::of(root)?,
         alerts: Alerts::of(&records, (workspace, root), Some(actor.clone())),
@@ -111,7 +110,7 @@ pub fn run(
         report_id: new_id()?,
         finished,
         reported,
-        mark: home.begin(Doing::Task, RunId::from_random(random()?), workspace)?,
+        mark: records.marks().begin(Doing::Task, RunId::from_random(random()?), workspace)?,
         unfilled: None,
         is_noted: false,
     };

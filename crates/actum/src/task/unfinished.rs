@@ -137,9 +137,7 @@ impl Reported {
 /// `Workspace` with `Busy` where another one has the turn; as [`finish`].
 pub(super) fn take_turn(engine: &mut Engine, root: &Path) -> Result<Turn> {
     let workspace = engine.resume()?;
-    let records = &engine.records;
-    let home = records.keys.home().tenant(&records.tenant)?;
-    let Some(lock) = home.begin_tasks(workspace)? else {
+    let Some(lock) = engine.records.marks().begin_tasks(workspace)? else {
         let holder = Some("a process that carries out a task".to_owned());
         return Err(actum_workspace::Error::from(ErrorKind::Busy { holder }).into());
     };
@@ -258,11 +256,9 @@ impl Records {
         workspace: WorkspaceId,
     ) -> Result<(Vec<FinishedTask>, Reported)> {
         let (mut finished, mut reported) = (Vec::new(), Reported::default());
-        let Some(tenant) = self.keys.home().existing_tenant(&self.tenant)? else {
-            return Ok((finished, reported));
-        };
-        for id in tenant.marked(Doing::Task, workspace)? {
-            let Some(left) = tenant.left(Doing::Task, id, workspace)? else { continue };
+        let marks = self.marks();
+        for id in marks.marked(Doing::Task, workspace)? {
+            let Some(left) = marks.left(Doing::Task, id, workspace)? else { continue };
             // Without notes it had not begun.
             let noted = left.noted()?.map(|notes| Noted::read(&notes)).transpose()?;
             let ended = match noted.flatten() {

@@ -1,5 +1,8 @@
 //! What asks for a person waits, is carried out once where one agreed to exactly that, and not at all else.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
 use crate::grounds::{Grounds, SharedStore, create, disk, engine, patch, run};
 use actum::{
     APPROVED_MICROS, Approver, Done, Error, Moved, PlanState, QUEUE_OF_ONE_MAX, QUEUED_MICROS,
@@ -8,7 +11,7 @@ use actum::{
 use actum_core::canonical;
 use actum_core::{Digest, PathRule, RiskTier, RunId, Scope, Status};
 use actum_gate::{NoAccess, Policy, PolicyFile, replay, verify_receipt};
-use actum_ledger::{LedgerHome, Log, NewEntry};
+use actum_ledger::{Inputs, LedgerError, Log, NewEntry};
 use actum_record::dsse::Envelope;
 use actum_record::ledger::{Actor, Answer, EntryKind, Isolation, PlanAnswered, PlanQueued};
 use actum_record::signer::{KeyRole, Signer};
@@ -49,8 +52,8 @@ fn answer(grounds: &Grounds, plan: RunId, answer: Answer) -> actum::Result<Queue
 
 /// The request as whoever approves it carries it out.
 fn of_plan(grounds: &Grounds, plan: RunId) -> Request {
-    let home = LedgerHome::open(grounds.keys().home().path()).unwrap();
-    grounds.records().plan(plan).unwrap().request(&home).unwrap()
+    let records = grounds.records();
+    records.plan(plan).unwrap().request(records.inputs()).unwrap()
 }
 
 fn state(grounds: &Grounds, plan: RunId) -> PlanState {
@@ -124,10 +127,7 @@ fn what_was_approved_is_carried_out_once_and_its_receipt_says_who_agreed() {
         let error = answer(&grounds, plan, answered).unwrap_err();
         assert!(matches!(error, Error::Queue(QueueError::State { .. })), "{error}");
     }
-    assert_eq!(
-        grounds.keys().home().tenant(&"default".parse().unwrap()).unwrap().inputs().unwrap(),
-        []
-    );
+    assert_eq!(grounds.records().inputs().plans().unwrap(), []);
 }
 
 /// AA-5: who asked need not know the name of the plan.
@@ -400,17 +400,78 @@ fn a_request_that_was_changed_or_lost_is_not_carried_out() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let plan = queued(run(&disk, grounds.records(), asks()));
-    let home = LedgerHome::open(grounds.keys().home().path()).unwrap();
-    let tenant = home.tenant(&"default".parse().unwrap()).unwrap();
-    let kept = tenant.input(plan).unwrap().unwrap();
+    let records = grounds.records();
+    let inputs = records.inputs();
+    let kept = inputs.read(plan).unwrap().unwrap();
     let queued_plan = grounds.records().plan(plan).unwrap();
     let text = String::from_utf8(kept).unwrap().replace("ONE", "EVIL");
-    tenant.keep_input(plan, text.as_bytes()).unwrap();
+    inputs.keep(plan, text.as_bytes()).unwrap();
     for what in ["was changed since", "is missing"] {
-        let error = queued_plan.request(&home).unwrap_err();
+        let error = queued_plan.request(inputs).unwrap_err();
         assert!(error.to_string().contains(what), "{error}");
-        tenant.forget_input(plan).unwrap();
+        inputs.forget(plan).unwrap();
     }
+}
+
+/// Requests of plans in memory, where no file is, and which may be full.
+#[derive(Default)]
+struct MemoryInputs {
+    kept: Mutex<BTreeMap<RunId, Vec<u8>>>,
+    is_full: bool,
+}
+
+impl Inputs for MemoryInputs {
+    fn keep(&self, plan: RunId, bytes: &[u8]) -> Result<(), LedgerError> {
+        if self.is_full {
+            return Err(LedgerError::Full { store: "inputs".into() });
+        }
+        self.kept.lock().unwrap().insert(plan, bytes.to_vec());
+        Ok(())
+    }
+
+    fn read(&self, plan: RunId) -> Result<Option<Vec<u8>>, LedgerError> {
+        Ok(self.kept.lock().unwrap().get(&plan).cloned())
+    }
+
+    fn forget(&self, plan: RunId) -> Result<(), LedgerError> {
+        self.kept.lock().unwrap().remove(&plan);
+        Ok(())
+    }
+
+    fn plans(&self) -> Result<Vec<RunId>, LedgerError> {
+        Ok(self.kept.lock().unwrap().keys().copied().collect())
+    }
+}
+
+/// AA-5: who carries a plan out need not share files with who asked for it.
+#[test]
+fn a_plan_whose_request_is_kept_elsewhere_is_carried_out_once() {
+    let grounds = Grounds::new();
+    let disk = disk(&grounds);
+    let inputs = Arc::new(MemoryInputs::default());
+    let records = || grounds.records().with_inputs(inputs.clone());
+    let plan = queued(run(&disk, records(), asks()));
+    assert_eq!(grounds.records().inputs().plans().unwrap(), [], "no file of the home");
+    assert_eq!(records().inputs().plans().unwrap(), [plan]);
+    answer(&grounds, plan, Answer::Approved).unwrap();
+    let request = records().plan(plan).unwrap().request(records().inputs()).unwrap();
+    run(&disk, records(), request).unwrap();
+    assert_eq!(state(&grounds, plan), PlanState::CarriedOut);
+    assert_eq!(inputs.plans().unwrap(), [], "nothing can come of it any more");
+}
+
+/// AA-5: nothing waits that nobody could carry out.
+#[test]
+fn a_plan_whose_request_cannot_be_kept_is_not_queued() {
+    let grounds = Grounds::new();
+    let disk = disk(&grounds);
+    let before = disk.snapshot_without(".actum");
+    let full = Arc::new(MemoryInputs { is_full: true, ..MemoryInputs::default() });
+    let error = run(&disk, grounds.records().with_inputs(full), asks()).unwrap_err();
+    assert!(matches!(error, Error::Ledger { source: LedgerError::Full { .. } }), "{error}");
+    assert_eq!(error.workspace(), State::Unchanged);
+    assert_eq!(grounds.store.count(EntryKind::PlanQueued), 0);
+    assert_eq!(disk.snapshot_without(".actum"), before);
 }
 
 /// AEC-11, D-5: a refusal is recorded, and nothing else comes of it.

@@ -92,7 +92,7 @@ impl Shown {
         if is_open {
             let root = plans::root_of(plan, session)?;
             line.root = Quoted(root.as_os_str().as_bytes()).to_string();
-            asked = Some(Asked::new(&plan.request(&queue.home)?, &root));
+            asked = Some(Asked::new(&plan.request(&queue.inputs)?, &root));
             (moved, diff) = would_do(queue, plan, &bundle, &root, (session, audience))?;
         }
         Ok(Self {
@@ -125,7 +125,7 @@ fn would_do(
     root: &Path,
     (session, audience): (&Session, Audience),
 ) -> Result<(Vec<String>, Option<FileDiffs>), Failure> {
-    let request = plan.request(&queue.home)?;
+    let request = plan.request(&queue.inputs)?;
     let mut workspace = records::own_root(root, &session.tenant)?.open_existing()?;
     let in_force = policy::in_force(root)?;
     let tenant = session.tenant.id()?;
