@@ -35,11 +35,11 @@ use crate::verb::sandbox::SandboxFailure;
 use crate::verb::{self, Session};
 use actum::reason::{self, Reason};
 
-/// Why a command failed. Each message says the state of the workspace.
+/// Why a command failed. [`Failure::message`] adds the state of the workspace.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// The workspace refused or failed.
-    #[error(transparent)]
+    #[error("{}", .0.kind)]
     Workspace(#[from] Error),
     /// The engine refused or failed for another reason.
     #[error(transparent)]
@@ -48,46 +48,46 @@ pub(crate) enum Failure {
     #[error("{message}")]
     Usage { message: String },
     #[error(
-        "cannot start in `{}`: {source}; nothing was changed",
+        "cannot start in `{}`: {source}",
         Quoted(directory.as_os_str().as_bytes())
     )]
     Start { directory: PathBuf, source: io::Error },
     #[error(
-        "cannot make a workspace in `{}`: {why}; nothing was changed",
+        "cannot make a workspace in `{}`: {why}",
         Quoted(root.as_os_str().as_bytes())
     )]
     RootNotAllowed { root: PathBuf, why: &'static str },
-    #[error("cannot read {input}: {source}; nothing was changed")]
+    #[error("cannot read {input}: {source}")]
     Unreadable { input: String, source: io::Error },
-    #[error("cannot apply {input}: it has more than {INPUT_BYTES_MAX} bytes; nothing was changed")]
+    #[error("cannot apply {input}: it has more than {INPUT_BYTES_MAX} bytes")]
     TooLarge { input: String },
-    #[error("cannot apply {input}: {}; nothing was changed", quote.message(source, kind_of(source)))]
+    #[error("cannot apply {input}: {}", quote.message(source, kind_of(source)))]
     Input { input: String, source: Box<ParseError>, quote: Quote },
     #[error(
-        "cannot carry out {input}: {}; nothing was changed",
+        "cannot carry out {input}: {}",
         quote.message(source, "it is no sound plan envelope")
     )]
     Envelope { input: String, source: Box<PlanError>, quote: Quote },
-    #[error("there is no run whose id begins with `{prefix}`; nothing was changed")]
+    #[error("there is no run whose id begins with `{prefix}`")]
     NoSuchRun { prefix: String },
-    #[error("there is no run yet; nothing was changed")]
+    #[error("there is no run yet")]
     NoRunYet,
     #[error(
-        "there is no policy `{}` to trust; nothing was changed",
+        "there is no policy `{}` to trust",
         Quoted(path.as_os_str().as_bytes())
     )]
     NoPolicy { path: PathBuf },
-    #[error("there is no reason `{}`; nothing was changed", Quoted(name.as_bytes()))]
+    #[error("there is no reason `{}`", Quoted(name.as_bytes()))]
     UnknownReason { name: String },
-    #[error("cannot write `{}`: {source}; nothing else was changed", Quoted(path.as_os_str().as_bytes()))]
+    #[error("cannot write `{}`: {source}", Quoted(path.as_os_str().as_bytes()))]
     PageUnwritten { path: PathBuf, source: io::Error },
-    #[error("will not write `{}`: {why}; nothing was written there", Quoted(path.as_os_str().as_bytes()))]
+    #[error("will not write `{}`: {why}", Quoted(path.as_os_str().as_bytes()))]
     Output { path: PathBuf, why: Box<OutputRefused> },
-    #[error("cannot write status lines to `{}`: {why}; nothing was changed", Quoted(target.as_bytes()))]
+    #[error("cannot write status lines to `{}`: {why}", Quoted(target.as_bytes()))]
     StatusLines { target: OsString, why: Box<StatusTargetError> },
-    #[error("the ids of {} runs begin with `{prefix}`: {}; nothing was changed", runs.len(), list(runs))]
+    #[error("the ids of {} runs begin with `{prefix}`: {}", runs.len(), list(runs))]
     AmbiguousRun { prefix: String, runs: Vec<RunId> },
-    #[error("the demo could not {action}: {source}; nothing outside its own directory was changed")]
+    #[error("the demo could not {action}: {source}")]
     Demo { action: &'static str, source: io::Error },
     #[error(transparent)]
     PolicyTest { source: Box<PolicyTestFailure> },
@@ -102,10 +102,10 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Passphrase { source: Box<PassphraseFailure> },
     /// An error of the workspace, with a hint about the directory that the command was started in.
-    #[error("{source}")]
+    #[error("{}", source.kind)]
     Placed { source: Box<Error>, hint: String },
     /// The named run was removed from the history.
-    #[error("run `{run}` was forgotten by `actum gc` at {time}; nothing was changed")]
+    #[error("run `{run}` was forgotten by `actum gc` at {time}")]
     ForgottenRun { run: RunId, time: Timestamp },
     #[error("the command did its work, but its result could not be written: {source}")]
     Unwritten { source: io::Error },
@@ -189,18 +189,53 @@ impl Failure {
         }
     }
 
-    /// The message without the state of the workspace, for a list of findings.
-    pub(crate) fn cause(&self) -> String {
-        let message = self.to_string();
-        message.strip_suffix("; nothing was changed").unwrap_or(&message).to_owned()
+    /// Message with the state of the workspace at its end, as a user is shown it.
+    pub(crate) fn message(&self) -> String {
+        let state = match self {
+            Self::Workspace(error) => error.state.to_string(),
+            Self::Placed { source, .. } => source.state.to_string(),
+            Self::Engine { source } => return source.with_state(),
+            Self::BesideCaches { source, caches } => {
+                return format!("{}; {caches}", source.message());
+            }
+            Self::PageUnwritten { .. } => "nothing else was changed".to_owned(),
+            Self::Output { .. } => "nothing was written there".to_owned(),
+            Self::Demo { .. } => "nothing outside its own directory was changed".to_owned(),
+            Self::Plugin { source } if !source.says_state() => State::Unchanged.to_string(),
+            // A wrong command line never changes anything; the others say what became of it.
+            Self::Usage { .. }
+            | Self::Unwritten { .. }
+            | Self::Sandbox { .. }
+            | Self::Plugin { .. } => return self.to_string(),
+            Self::Start { .. }
+            | Self::RootNotAllowed { .. }
+            | Self::Unreadable { .. }
+            | Self::TooLarge { .. }
+            | Self::Input { .. }
+            | Self::Envelope { .. }
+            | Self::NoSuchRun { .. }
+            | Self::ForgottenRun { .. }
+            | Self::NoRunYet
+            | Self::NoPolicy { .. }
+            | Self::PolicyTest { .. }
+            | Self::AmbiguousRun { .. }
+            | Self::UnknownReason { .. }
+            | Self::StatusLines { .. }
+            | Self::Passphrase { .. }
+            | Self::Ledger { .. }
+            | Self::Plan { .. } => State::Unchanged.to_string(),
+        };
+        format!("{self}; {state}")
     }
 
-    /// The message of a failure that comes after other work of the same command.
-    pub(crate) fn after_work(&self) -> String {
-        let message = self.to_string();
-        match message.strip_suffix("; nothing was changed") {
-            Some(cause) => format!("{cause}; nothing else was changed"),
-            None => message,
+    /// Message of a failure that comes after other work of the same command.
+    pub(crate) fn message_after_work(&self) -> String {
+        match self.workspace() {
+            State::Unchanged => format!("{self}; nothing else was changed"),
+            State::Forgotten { .. }
+            | State::Restored
+            | State::Published
+            | State::NeedsAttention => self.message(),
         }
     }
 
@@ -562,7 +597,7 @@ impl Serialize for Failure {
         let facts = Facts {
             status: self.exit().status(),
             reason: self.reason(),
-            message: self.to_string(),
+            message: self.message(),
             workspace: match self.workspace() {
                 State::Unchanged | State::Forgotten { .. } => "unchanged",
                 State::Restored => "restored",

@@ -301,7 +301,7 @@ impl Tenant {
         match variable("ACTUM_TENANT") {
             None => Ok(TenantId::default()),
             Some(name) => name.to_string_lossy().parse().map_err(|error| {
-                let message = format!("`ACTUM_TENANT`: {error}; nothing was changed");
+                let message = format!("`ACTUM_TENANT`: {error}");
                 Failure::Usage { message }
             }),
         }

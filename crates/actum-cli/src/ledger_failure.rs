@@ -20,49 +20,39 @@ use actum::reason::Reason;
 pub(crate) enum LedgerFailure {
     #[error(
         "cannot tell where ledgers and keys are: none of `ACTUM_HOME`, `XDG_DATA_HOME` and `HOME` is \
-         set to an absolute path; nothing was changed"
+         set to an absolute path"
     )]
     NoHome,
     #[error(
-        "there are two policies of the operator, in `{}` and, where the environment leads, in `{}`; nothing was changed",
+        "there are two policies of the operator, in `{}` and, where the environment leads, in `{}`",
         shown(known),
         shown(named)
     )]
     TwoConfigurations { known: PathBuf, named: PathBuf },
-    #[error(
-        "cannot make a new directory of ledgers and keys in `{}`: {why}; nothing was changed",
-        shown(home)
-    )]
+    #[error("cannot make a new directory of ledgers and keys in `{}`: {why}", shown(home))]
     HomePlace { home: PathBuf, why: HomePlaceRefused },
-    #[error("there are no keys in `{}`; nothing was changed", shown(home))]
+    #[error("there are no keys in `{}`", shown(home))]
     NoKeys { home: PathBuf },
-    #[error(
-        "there is no ledger of the tenant `{tenant}` in `{}`; nothing was changed",
-        shown(home)
-    )]
+    #[error("there is no ledger of the tenant `{tenant}` in `{}`", shown(home))]
     NoLedger { tenant: TenantId, home: PathBuf },
     #[error(
-        "cannot use the keyring {input}: {}; nothing was verified or changed",
+        "cannot use the keyring {input}: {}",
         quote.message_at_place(source, "it is no keyring")
     )]
     Keyring { input: String, source: KeyringError, quote: Quote },
-    #[error("cannot read the keyring {input}: {source}; nothing was verified or changed")]
+    #[error("cannot read the keyring {input}: {source}")]
     KeyringUnreadable { input: String, source: std::io::Error },
-    #[error(
-        "{input} is no ledger as `actum ledger export` writes it; nothing was verified or changed"
-    )]
+    #[error("{input} is no ledger as `actum ledger export` writes it")]
     NoExport { input: String, found: Option<String> },
     #[error("{input} is not verified: {}", quote.message_at_place(source, "it proves nothing"))]
     Receipt { input: String, source: Box<BundleProblem>, quote: Quote },
-    #[error(
-        "the ledger has {size} entries, and entry {index} is not among them; nothing was changed"
-    )]
+    #[error("the ledger has {size} entries, and entry {index} is not among them")]
     NoEntry { index: u64, size: u64 },
-    #[error("the ledger of the tenant `{tenant}` has no run {run}; nothing was changed")]
+    #[error("the ledger of the tenant `{tenant}` has no run {run}")]
     NotRecorded { run: RunId, tenant: TenantId },
-    #[error("the run {run} has no receipt yet: how it ended is not recorded; nothing was changed")]
+    #[error("the run {run} has no receipt yet: how it ended is not recorded")]
     NoReceipt { run: RunId },
-    #[error("the decision of run {run} cannot be made again: {source}; nothing was changed")]
+    #[error("the decision of run {run} cannot be made again: {source}")]
     Replay { run: RunId, source: Box<ReplayProblem> },
 }
 

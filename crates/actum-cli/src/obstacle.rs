@@ -49,6 +49,6 @@ impl Obstacle {
 impl From<&Failure> for Obstacle {
     fn from(failure: &Failure) -> Self {
         let reason = failure.reason().name();
-        Self { reason, message: failure.cause(), hints: failure.hints() }
+        Self { reason, message: failure.to_string(), hints: failure.hints() }
     }
 }

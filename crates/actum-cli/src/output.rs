@@ -150,15 +150,15 @@ impl Screen {
     /// The same on standard error alone, behind a document that was written.
     pub(crate) fn tell_failure(&self, failure: &Failure) {
         match failure.queued() {
-            None => self.say(style::ERROR, "error", failure),
-            Some(_) => self.say(style::NOTE, "queued", failure),
+            None => self.say(style::ERROR, "error", failure.message()),
+            Some(_) => self.say(style::NOTE, "queued", failure.message()),
         }
         self.tell_more(failure);
     }
 
     /// Tells of a failure that comes after other work of the same command.
     pub(crate) fn tell_failure_after_work(&self, failure: &Failure) {
-        self.say(style::ERROR, "error", failure.after_work());
+        self.say(style::ERROR, "error", failure.message_after_work());
         self.tell_more(failure);
     }
 

@@ -25,30 +25,27 @@ const NO_TEXT: char = '\u{fffd}';
 /// Why there is no passphrase.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PassphraseFailure {
-    #[error("a passphrase is needed, and there is no terminal to ask for it; nothing was changed")]
+    #[error("a passphrase is needed, and there is no terminal to ask for it")]
     NoTerminal,
     #[error(
-        "the passphrase of the key that goes is needed, and there is no terminal to ask for it; nothing \
-         was changed"
+        "the passphrase of the key that goes is needed, and there is no terminal to ask for it"
     )]
     NoTerminalForOld,
     #[error(
         "cannot use the passphrase file `{}`: other users may reach it: its mode is {mode:04o} and must \
-         be 0600; nothing was changed",
+         be 0600",
         Quoted(path.as_os_str().as_bytes())
     )]
     TooOpen { path: PathBuf, mode: u32 },
-    #[error("cannot read the passphrase from {input}: {source}; nothing was changed")]
+    #[error("cannot read the passphrase from {input}: {source}")]
     Unreadable { input: String, source: io::Error },
-    #[error("cannot use the passphrase from {input}: {source}; nothing was changed")]
+    #[error("cannot use the passphrase from {input}: {source}")]
     Unusable { input: String, source: PassphraseError },
-    #[error("cannot use the passphrase: what was typed is no UTF-8 text; nothing was changed")]
+    #[error("cannot use the passphrase: what was typed is no UTF-8 text")]
     NoText,
-    #[error("the two passphrases are not the same; nothing was changed")]
+    #[error("the two passphrases are not the same")]
     Different,
-    #[error(
-        "the approval key has no passphrase, so it proves nothing about who uses it; nothing was changed"
-    )]
+    #[error("the approval key has no passphrase, so it proves nothing about who uses it")]
     KeyWithoutPassphrase,
 }
 

@@ -7,18 +7,17 @@ use actum::reason::Reason;
 /// The same, as far as the engine has no say in it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PlanFailure {
-    #[error("no plan in the queue has an id that begins with `{prefix}`; nothing was changed")]
+    #[error("no plan in the queue has an id that begins with `{prefix}`")]
     None { prefix: String },
-    #[error("the ids of {} plans begin with `{prefix}`: {}; nothing was changed", plans.len(), listed(plans))]
+    #[error("the ids of {} plans begin with `{prefix}`: {}", plans.len(), listed(plans))]
     Ambiguous { prefix: String, plans: Vec<RunId> },
     #[error(
-        "the workspace of plan {plan} is not at `{root}`, where it was when the plan was queued; nothing was \
-         changed"
+        "the workspace of plan {plan} is not at `{root}`, where it was when the plan was queued"
     )]
     Elsewhere { plan: RunId, root: String },
-    #[error("plan {plan} is stale: {moved}; nothing was changed")]
+    #[error("plan {plan} is stale: {moved}")]
     Moved { plan: RunId, moved: String },
-    #[error("cannot show what is to be decided: {source}; nothing was changed")]
+    #[error("cannot show what is to be decided: {source}")]
     Unshown { source: std::io::Error },
 }
 

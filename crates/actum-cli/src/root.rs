@@ -69,8 +69,7 @@ pub(crate) fn repository(start: &Path) -> Option<&Path> {
 pub(crate) fn check_place(root: &Path, state: RootState) -> Result<(), Failure> {
     if let Some(place) = private_place::holding(root) {
         let place = Quoted(place.as_os_str().as_bytes());
-        let message =
-            format!("no workspace may be in {place}, a place of credentials; nothing was changed");
+        let message = format!("no workspace may be in {place}, a place of credentials");
         return Err(Failure::Usage { message });
     }
     match state {
@@ -79,7 +78,7 @@ pub(crate) fn check_place(root: &Path, state: RootState) -> Result<(), Failure> 
             if let Some(state) = state_directory_around(root) {
                 let state = Quoted(state.as_os_str().as_bytes());
                 let message = format!(
-                    "no workspace may be in {state}, the state of a workspace or a repository; nothing was changed"
+                    "no workspace may be in {state}, the state of a workspace or a repository"
                 );
                 return Err(Failure::Usage { message });
             }

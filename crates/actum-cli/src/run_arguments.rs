@@ -149,9 +149,7 @@ impl RunArguments {
     /// not.
     fn key(&self) -> Result<Option<RequestKey>, Failure> {
         let key = self.request_key.as_deref().map(RequestKey::from_caller).transpose();
-        key.map_err(|error: NameError| Failure::Usage {
-            message: format!("{error}; nothing was changed"),
-        })
+        key.map_err(|error: NameError| Failure::Usage { message: format!("{error}") })
     }
 
     fn request(&self, work: Work, asked: Asked, key: Option<RequestKey>) -> Request {

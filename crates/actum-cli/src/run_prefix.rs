@@ -99,11 +99,8 @@ mod tests {
         assert_eq!(pick("0124b"), Ok(runs[2]));
         assert_eq!(
             pick("0124").unwrap_err(),
-            "the ids of 2 runs begin with `0124`: `0124aaaaaaaa`, `0124bbbbbbbb`; nothing was changed"
+            "the ids of 2 runs begin with `0124`: `0124aaaaaaaa`, `0124bbbbbbbb`"
         );
-        assert_eq!(
-            pick("0125").unwrap_err(),
-            "there is no run whose id begins with `0125`; nothing was changed"
-        );
+        assert_eq!(pick("0125").unwrap_err(), "there is no run whose id begins with `0125`");
     }
 }

@@ -14,7 +14,7 @@ pub enum GitProblem {
     /// The directory is no repository of its own.
     #[error(
         "opening the repository at `{}`: there is no `.git` in it; make one with `git init`, or open the \
-         directory in which it is; nothing was changed", shown(.root)
+         directory in which it is", shown(.root)
     )]
     NoRepository {
         /// The directory.
@@ -23,7 +23,7 @@ pub enum GitProblem {
     /// The repository has no work tree.
     #[error(
         "opening the repository at `{}`: it is bare, so it has no files to commit; use a clone with a work \
-         tree; nothing was changed", shown(.root)
+         tree", shown(.root)
     )]
     Bare {
         /// The directory.
@@ -32,7 +32,7 @@ pub enum GitProblem {
     /// `.git` leads elsewhere.
     #[error(
         "opening the repository at `{}`: its `.git` leads to another directory, as that of a linked work \
-         tree or of a submodule does; use the main work tree; nothing was changed", shown(.root)
+         tree or of a submodule does; use the main work tree", shown(.root)
     )]
     LinkedWorktree {
         /// The directory.
@@ -41,7 +41,7 @@ pub enum GitProblem {
     /// The repository is one of another user.
     #[error(
         "opening the repository at `{}`: it belongs to another user, and git does not trust it; add it to \
-         `safe.directory` of your own git settings if you do; nothing was changed", shown(.root)
+         `safe.directory` of your own git settings if you do", shown(.root)
     )]
     OtherOwner {
         /// The directory.
@@ -50,7 +50,7 @@ pub enum GitProblem {
     /// The repository is of a kind that is not supported.
     #[error(
         "opening the repository at `{}`: {what}, which actum does not support; the checkpoint of the run is \
-         the way back; nothing was changed", shown(.root)
+         the way back", shown(.root)
     )]
     Unsupported {
         /// The directory.
@@ -60,14 +60,12 @@ pub enum GitProblem {
     },
     /// HEAD names a commit, and no branch.
     #[error(
-        "looking for the branch to commit to: HEAD is detached; check out a branch with `git switch`; nothing \
-         was changed"
+        "looking for the branch to commit to: HEAD is detached; check out a branch with `git switch`"
     )]
     DetachedHead,
     /// The branch has no commit yet.
     #[error(
-        "looking for the commit to build on: the branch `{branch}` has none yet; make a first commit; nothing \
-         was changed"
+        "looking for the commit to build on: the branch `{branch}` has none yet; make a first commit"
     )]
     UnbornHead {
         /// The branch that HEAD names.
@@ -75,8 +73,7 @@ pub enum GitProblem {
     },
     /// Another operation of git is not finished.
     #[error(
-        "looking at the state of the repository: {what} is not finished; finish or abort it with git; nothing \
-         was changed"
+        "looking at the state of the repository: {what} is not finished; finish or abort it with git"
     )]
     InProgress {
         /// The operation.
@@ -85,7 +82,7 @@ pub enum GitProblem {
     /// The repository does not have all its commits.
     #[error(
         "reverting `{commit}`: the repository is shallow, so that commits which the revert could need are not \
-         there; fetch them with `git fetch --unshallow`; nothing was changed"
+         there; fetch them with `git fetch --unshallow`"
     )]
     Shallow {
         /// The commit.
@@ -94,7 +91,7 @@ pub enum GitProblem {
     /// A file has changes that are not committed.
     #[error(
         "checking `{path}` against HEAD: {dirt}, so that a commit would sweep in work that is not the run's; \
-         commit or stash it; nothing was changed"
+         commit or stash it"
     )]
     Dirty {
         /// The first such file.
@@ -104,8 +101,7 @@ pub enum GitProblem {
     },
     /// A path is one that cannot be committed as it is.
     #[error(
-        "checking whether `{path}` can be committed: {unfit}; the checkpoint of the run is the way back; \
-         nothing was changed"
+        "checking whether `{path}` can be committed: {unfit}; the checkpoint of the run is the way back"
     )]
     Unfit {
         /// The first such file.
@@ -116,7 +112,7 @@ pub enum GitProblem {
     /// A file is given that was not checked, or is given twice.
     #[error(
         "committing `{path}`: it is not among what was checked before the run, or is given twice; check \
-         exactly what is to be committed; nothing was changed"
+         exactly what is to be committed"
     )]
     NotChecked {
         /// The file.
@@ -154,9 +150,7 @@ pub enum GitProblem {
         source: Box<GitProblem>,
     },
     /// The commit is none that can be taken back for the run.
-    #[error(
-        "reverting `{commit}` for run `{run}`: {why}; name the commit of that run; nothing was changed"
-    )]
+    #[error("reverting `{commit}` for run `{run}`: {why}; name the commit of that run")]
     NotOfRun {
         /// The commit.
         commit: CommitId,
@@ -168,7 +162,7 @@ pub enum GitProblem {
     /// Later commits changed what the revert would change.
     #[error(
         "reverting `{commit}`: later commits changed the same places of {}; take these back first, or use the \
-         checkpoint of the run; nothing was changed", listed(.paths)
+         checkpoint of the run", listed(.paths)
     )]
     RevertConflict {
         /// The commit.

@@ -20,14 +20,14 @@ use crate::store::{BODY_BYTES_MAX, REQUEST_ENTRIES_MAX};
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LedgerError {
     /// What was to be appended does not belong there.
-    #[error("{refusal}; nothing was appended")]
+    #[error("{refusal}")]
     Refused {
         /// Why.
         #[from]
         refusal: Refusal,
     },
     /// A file or directory of the ledger could not be reached.
-    #[error("cannot {action} `{}`: {source}; nothing was appended", path.display())]
+    #[error("cannot {action} `{}`: {source}", path.display())]
     File {
         /// What was attempted.
         action: &'static str,
@@ -37,7 +37,7 @@ pub enum LedgerError {
         source: Arc<io::Error>,
     },
     /// A link, a directory or something else is where the ledger should be.
-    #[error("`{}` is {found} and not a file of a ledger; nothing was changed", path.display())]
+    #[error("`{}` is {found} and not a file of a ledger", path.display())]
     NoFile {
         /// Where.
         path: PathBuf,
@@ -45,7 +45,7 @@ pub enum LedgerError {
         found: &'static str,
     },
     /// A database that no ledger is in.
-    #[error("`{store}` is no ledger: {message}; nothing was changed")]
+    #[error("`{store}` is no ledger: {message}")]
     NoLedger {
         /// Which.
         store: StoreName,
@@ -55,7 +55,7 @@ pub enum LedgerError {
     /// A later version of this program made it.
     #[error(
         "the ledger `{store}` has the schema {found}, and this program knows schemas up to {known}: use \
-         the program that made it; nothing was changed"
+         the program that made it"
     )]
     NewerSchema {
         /// Which.
@@ -66,10 +66,7 @@ pub enum LedgerError {
         known: u32,
     },
     /// Another program keeps it locked.
-    #[error(
-        "the ledger `{store}` is locked by another program, for more than {seconds} s; nothing was \
-         appended"
-    )]
+    #[error("the ledger `{store}` is locked by another program, for more than {seconds} s")]
     Locked {
         /// Which.
         store: StoreName,
@@ -78,8 +75,7 @@ pub enum LedgerError {
     },
     /// Its file was taken away while it was open.
     #[error(
-        "the ledger `{}` was moved or removed, or another put in its place, while it was open; nothing \
-         was appended",
+        "the ledger `{}` was moved or removed, or another put in its place, while it was open",
         path.display()
     )]
     Gone {
@@ -87,13 +83,13 @@ pub enum LedgerError {
         path: PathBuf,
     },
     /// The file system is full.
-    #[error("there is no space left for the ledger `{store}`; nothing was appended")]
+    #[error("there is no space left for the ledger `{store}`")]
     Full {
         /// Which.
         store: StoreName,
     },
     /// It may be read and not written.
-    #[error("the ledger `{store}` cannot be written; nothing was appended")]
+    #[error("the ledger `{store}` cannot be written")]
     ReadOnly {
         /// Which.
         store: StoreName,
@@ -110,7 +106,7 @@ pub enum LedgerError {
         source: StoreFault,
     },
     /// The database could not do it, for a reason that no other variant names.
-    #[error("cannot {action} the ledger `{store}`: {source}; nothing was appended")]
+    #[error("cannot {action} the ledger `{store}`: {source}")]
     Database {
         /// What was attempted.
         action: &'static str,
@@ -120,7 +116,7 @@ pub enum LedgerError {
         source: StoreFault,
     },
     /// What is kept contradicts itself.
-    #[error("the ledger is damaged: {message}; nothing was appended")]
+    #[error("the ledger is damaged: {message}")]
     Damaged {
         /// How.
         message: String,
@@ -128,7 +124,7 @@ pub enum LedgerError {
     /// An entry that a workspace was told of is not there any more, or is another.
     #[error(
         "the ledger `{origin}` does not hold entry {index} any more as a workspace was told of it (it has \
-         {size} entries): it lost what was recorded, or was changed; nothing was appended"
+         {size} entries): it lost what was recorded, or was changed"
     )]
     Forgot {
         /// The name of the log.

@@ -120,7 +120,7 @@ pub struct Signature(pub [u8; 64]);
 
 /// Why something could not be signed.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot sign with the {role} key {key}: {message}; nothing was signed")]
+#[error("cannot sign with the {role} key {key}: {message}")]
 pub struct SignError {
     /// The role of the key.
     pub role: KeyRole,

@@ -63,10 +63,10 @@ pub struct ApprovalSubject<'s> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TaskApprovalProblem {
     /// It is for another workspace or tenant.
-    #[error("the approval is for another workspace; nothing was changed")]
+    #[error("the approval is for another workspace")]
     OtherWorkspace,
     /// It is for another task.
-    #[error("the approval is for the task `{approved}` and not for `{task}`; nothing was changed")]
+    #[error("the approval is for the task `{approved}` and not for `{task}`")]
     OtherTask {
         /// What it is for.
         approved: TaskId,
@@ -74,19 +74,19 @@ pub enum TaskApprovalProblem {
         task: TaskId,
     },
     /// It is for another plan.
-    #[error("the approval is for another plan; nothing was changed")]
+    #[error("the approval is for another plan")]
     OtherPlan,
     /// It is for the plan, with another config.
-    #[error("the approval is for the plan with another config; nothing was changed")]
+    #[error("the approval is for the plan with another config")]
     OtherConfig,
     /// It is from the future.
-    #[error("the approval was given at {time}, which is still to come; nothing was changed")]
+    #[error("the approval was given at {time}, which is still to come")]
     NotYet {
         /// When it was given.
         time: Timestamp,
     },
     /// It has expired.
-    #[error("the approval expired at {expires}; ask for a new one; nothing was changed")]
+    #[error("the approval expired at {expires}; ask for a new one")]
     Expired {
         /// When.
         expires: Timestamp,

@@ -42,10 +42,10 @@ pub struct ApprovedFile {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TaskEnvelopeError {
     /// The protocol layer says another word than `APPROVED`.
-    #[error("the task is not approved: {0}; nothing was changed")]
+    #[error("the task is not approved: {0}")]
     NotApproved(#[source] Mistakes),
     /// The protocol layer did not validate the task.
-    #[error("the protocol layer did not validate the task: {0}; nothing was changed")]
+    #[error("the protocol layer did not validate the task: {0}")]
     NotValidated(#[source] Mistakes),
     /// It is none in other ways.
     #[error("the task envelope cannot be used: {0}")]
@@ -56,7 +56,7 @@ pub enum TaskEnvelopeError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the task envelope is for the workspace {named}, and this is {here}; approve the plan here (`actum plan \
-     approve`); nothing was changed"
+     approve`)"
 )]
 pub struct OtherWorkspace {
     /// Workspace in the envelope.
@@ -71,7 +71,7 @@ pub enum ChangedInput {
     /// The plan is another.
     #[error(
         "the task plan was changed after it was approved: it has the SHA-256 {found}, and {approved} was \
-         approved; nothing was changed"
+         approved"
     )]
     Plan {
         /// What was approved.
@@ -82,7 +82,7 @@ pub enum ChangedInput {
     /// The config is another.
     #[error(
         "the system config was changed after it was approved: it has the SHA-256 {found}, and {approved} \
-         was approved; nothing was changed"
+         was approved"
     )]
     Config {
         /// What was approved.

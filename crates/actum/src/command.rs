@@ -95,21 +95,17 @@ pub enum CommandError {
     #[error("{0}; nothing of what it did is kept")]
     Wait(#[from] WaitError),
     /// What it changed could not be read.
-    #[error(
-        "cannot tell what the command changed: {0}; nothing of it is kept, and nothing was changed"
-    )]
+    #[error("cannot tell what the command changed: {0}; nothing of it is kept")]
     Layer(#[from] LayerError),
     /// Nobody said how to run the checks of a request.
-    #[error(
-        "cannot run the checks of the request: nothing was given that runs commands; nothing was changed"
-    )]
+    #[error("cannot run the checks of the request: nothing was given that runs commands")]
     NoRunner,
     /// What is staged could not be shown to the checks.
-    #[error("cannot show the staged change to its checks: {0}; nothing was changed")]
+    #[error("cannot show the staged change to its checks: {0}")]
     Staged(LayerError),
     /// Something in the workspace is hidden from commands, so a check would pass on what it does not see.
     #[error(
-        "cannot check the change: `{}` is hidden from commands, so a check would not see it; nothing was changed",
+        "cannot check the change: `{}` is hidden from commands, so a check would not see it",
         Quoted(.0.as_os_str().as_bytes())
     )]
     Unseen(PathBuf),
@@ -117,8 +113,28 @@ pub enum CommandError {
     #[error("it was asked to stop; nothing more was started")]
     Interrupted,
     /// It made or changed what no run can.
-    #[error("the command did what cannot be kept: {}; nothing was changed", list(.0))]
+    #[error("the command did what cannot be kept: {}", list(.0))]
     Unkept(Vec<Unkept>),
+}
+
+impl CommandError {
+    /// Whether the message says what became of the command, and so of the workspace.
+    pub fn says_state(&self) -> bool {
+        match self {
+            Self::Line(_)
+            | Self::NoText(_)
+            | Self::NotFound { .. }
+            | Self::Unsatisfiable(_)
+            | Self::Spawn(_)
+            | Self::Wait(_)
+            | Self::Interrupted => true,
+            Self::Layer(_)
+            | Self::NoRunner
+            | Self::Staged(_)
+            | Self::Unseen(_)
+            | Self::Unkept(_) => false,
+        }
+    }
 }
 
 /// How many paths a message names.

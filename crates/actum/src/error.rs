@@ -28,15 +28,15 @@ use crate::task::{OutputError, RollbackRefused};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The workspace refused or failed.
-    #[error(transparent)]
+    #[error("{}", .0.kind)]
     Workspace(#[from] actum_workspace::Error),
     /// The directory of ledgers and keys cannot be used.
-    #[error("{}", of_files(.0))]
+    #[error(transparent)]
     Home(#[from] HomeError),
     /// Ledger and keys lie where changes are made.
     #[error(
         "cannot use the workspace `{}` with the ledgers and keys in `{}`: one lies in the other, so a change could \
-         touch them; nothing was changed",
+         touch them",
         Quoted(root.as_os_str().as_bytes()),
         Quoted(home.as_os_str().as_bytes())
     )]
@@ -49,7 +49,7 @@ pub enum Error {
     /// The workspace would lie in a directory of ledgers and keys or of an operator's policy.
     #[error(
         "cannot use the workspace `{}`: `{}` marks a directory of ledgers and keys or of an operator's policy, at it or \
-         around it; nothing was changed",
+         around it",
         Quoted(root.as_os_str().as_bytes()),
         Quoted(mark.as_os_str().as_bytes())
     )]
@@ -61,8 +61,7 @@ pub enum Error {
     },
     /// A path of the change leads into another workspace.
     #[error(
-        "`{root}` is a workspace of its own, with its own rules and history, so no change of this one leads there; nothing \
-         was changed"
+        "`{root}` is a workspace of its own, with its own rules and history, so no change of this one leads there"
     )]
     WorkspaceWithin {
         /// Its root.
@@ -70,8 +69,7 @@ pub enum Error {
     },
     /// A path of the change leads into a repository whose rules do not count from this root.
     #[error(
-        "`{root}` is a repository with rules that count from its own root, so no change of this workspace leads there; \
-         nothing was changed"
+        "`{root}` is a repository with rules that count from its own root, so no change of this workspace leads there"
     )]
     RepositoryWithin {
         /// Its root.
@@ -79,7 +77,7 @@ pub enum Error {
     },
     /// The workspace belongs to another ledger.
     #[error(
-        "{workspace} belongs to the ledger `{}`, which is not the one in use here; nothing was changed",
+        "{workspace} belongs to the ledger `{}`, which is not the one in use here",
         Quoted(ledger.as_bytes())
     )]
     BoundElsewhere {
@@ -90,7 +88,7 @@ pub enum Error {
     },
     /// The environment names another place for the operator's configuration.
     #[error(
-        "the operator's configuration is in `{}`, and the environment names `{}`; nothing was changed",
+        "the operator's configuration is in `{}`, and the environment names `{}`",
         Quoted(recorded.as_os_str().as_bytes()),
         Quoted(given.as_os_str().as_bytes())
     )]
@@ -103,19 +101,16 @@ pub enum Error {
         home: PathBuf,
     },
     /// A key that must sign cannot.
-    #[error("{}", of_files(.0))]
+    #[error(transparent)]
     Key(#[from] KeyError),
     /// The ledger refused or failed before anything was changed.
-    #[error("{}", of_files(source))]
+    #[error("{source}")]
     Ledger {
         /// Why.
         source: LedgerError,
     },
     /// The same key was used for something else.
-    #[error(
-        "the request key `{key}` stands for another request, which run {run} carried out; nothing \
-         was changed"
-    )]
+    #[error("the request key `{key}` stands for another request, which run {run} carried out")]
     RequestKeyTaken {
         /// The key.
         key: RequestKey,
@@ -124,8 +119,7 @@ pub enum Error {
     },
     /// An earlier attempt at the same request ended in a way that only a person can judge.
     #[error(
-        "the request `{key}` was tried by run {run}, and it is not known whether that had an effect; \
-         nothing was changed"
+        "the request `{key}` was tried by run {run}, and it is not known whether that had an effect"
     )]
     OutcomeUnknown {
         /// The key.
@@ -136,7 +130,7 @@ pub enum Error {
     /// The ledger has the request as done, by a run that this workspace never made.
     #[error(
         "run {run} carried out the request `{key}` in a workspace of this name, but this one does not know that run: \
-         it is a copy or an older state, and its files are not what that run left; nothing was changed"
+         it is a copy or an older state, and its files are not what that run left"
     )]
     WorkspaceIsACopy {
         /// The key.
@@ -146,7 +140,7 @@ pub enum Error {
     },
     /// An undo or redo without a run, where every change or undo in effect is another actor's.
     #[error(
-        "there is no run of yours to {}: the newest {} in effect is the run {run}, by {}; nothing was changed",
+        "there is no run of yours to {}: the newest {} in effect is the run {run}, by {}",
         way.as_str(),
         match way {
             WayBack::Undo => "change",
@@ -175,7 +169,7 @@ pub enum Error {
     /// The operator's retention keeps runs that were to be removed from the history.
     #[error(
         "the retention of the operator keeps {runs} of the runs that would be forgotten (the newest {} and those of \
-         the last {} days); nothing was changed",
+         the last {} days)",
         retention.runs,
         retention.days
     )]
@@ -186,12 +180,10 @@ pub enum Error {
         retention: Retention,
     },
     /// A record of removed history would not count.
-    #[error("cannot record what is forgotten: {0}; nothing was changed")]
+    #[error("cannot record what is forgotten: {0}")]
     Forgotten(#[from] Box<ForgottenProblem>),
     /// It was asked to carry out an action, and the request belongs to none.
-    #[error(
-        "the request belongs to no action, and is carried out as what it is; nothing was changed"
-    )]
+    #[error("the request belongs to no action, and is carried out as what it is")]
     NoAction,
     /// Everything is as asked already; no run is made.
     #[error("there is nothing to change; no run was made")]
@@ -200,14 +192,14 @@ pub enum Error {
     #[error(transparent)]
     Policy(#[from] PolicyError),
     /// Gates said no.
-    #[error("{}; nothing was changed", of_gates(.gates))]
+    #[error("{}", of_gates(.gates))]
     Denied {
         /// What each of them said, in their order.
         gates: Vec<GateDecision>,
     },
     /// A person has to agree: it waits in the queue.
     #[error(
-        "approval required ({tier}): queued as plan {plan}; nothing was changed: {}",
+        "approval required ({tier}): queued as plan {plan}: {}",
         grounds(.gates)
     )]
     Queued {
@@ -235,7 +227,7 @@ pub enum Error {
     Command(#[from] CommandError),
     /// A check did not find the staged change good.
     #[error(
-        "the check `{}` refused the staged change: {}; nothing was changed{}",
+        "the check `{}` refused the staged change: {}{}",
         Harmless(.check.quoted().as_bytes()),
         .record.ended,
         said(.output)
@@ -254,7 +246,7 @@ pub enum Error {
     #[error(
         "run {run} {}, but its receipt could not be written: {}; the next run here writes it",
         after(*state, cause.as_deref()),
-        Bare(source)
+        source
     )]
     Unsettled {
         /// The run.
@@ -279,7 +271,7 @@ pub enum Error {
         source: FeedbackError,
     },
     /// What a task leaves behind cannot be read or written.
-    #[error("{0}; nothing was changed")]
+    #[error("{0}")]
     Output(#[from] OutputError),
     /// A task cannot be taken back.
     #[error(transparent)]
@@ -288,7 +280,7 @@ pub enum Error {
     #[error(transparent)]
     Sign(#[from] SignError),
     /// What is to be recorded has no exact form.
-    #[error("cannot record the change: {source}; nothing was changed")]
+    #[error("cannot record the change: {source}")]
     Record {
         /// Why.
         #[from]
@@ -296,37 +288,11 @@ pub enum Error {
     },
 }
 
-/// An error of ledger or keys, with what it says of entries and signatures put as who asked for a change
-/// of files wants to know it.
-fn of_files(error: &dyn std::fmt::Display) -> String {
-    let text = error.to_string();
-    let endings = [
-        "nothing was appended",
-        "nothing was signed",
-        "nothing was changed",
-        "no entry of a ledger was changed",
-    ];
-    let bare = endings.iter().find_map(|ending| text.strip_suffix(ending)?.strip_suffix("; "));
-    match bare {
-        Some(bare) => format!("{bare}; nothing was changed"),
-        None => format!("{text}; no file was changed"),
-    }
-}
-
 /// The last of what a check wrote.
 fn said(output: &str) -> String {
     match output.is_empty() {
         true => String::new(),
         false => format!("; it said: {}", Harmless(output.as_bytes())),
-    }
-}
-
-/// An error without what it says of the files, which would be of another moment.
-struct Bare<'e>(&'e Error);
-
-impl std::fmt::Display for Bare<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if let Error::Ledger { source } = self.0 { source.fmt(f) } else { self.0.fmt(f) }
     }
 }
 
@@ -365,7 +331,46 @@ fn grounds(gates: &[GateDecision]) -> String {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// In which state the workspace is.
+    /// Message with the state of the workspace at its end, where it does not say it already.
+    pub fn with_state(&self) -> String {
+        let says_state = match self {
+            Self::NothingToChange
+            | Self::RecoveredFirst { .. }
+            | Self::Unsettled { .. }
+            | Self::Untold { .. } => true,
+            Self::Command(error) => error.says_state(),
+            Self::Workspace(_)
+            | Self::Home(_)
+            | Self::HomeInside { .. }
+            | Self::HomeAround { .. }
+            | Self::WorkspaceWithin { .. }
+            | Self::RepositoryWithin { .. }
+            | Self::BoundElsewhere { .. }
+            | Self::ConfigurationElsewhere { .. }
+            | Self::Key(_)
+            | Self::Ledger { .. }
+            | Self::RequestKeyTaken { .. }
+            | Self::OutcomeUnknown { .. }
+            | Self::WorkspaceIsACopy { .. }
+            | Self::OnlyOthersRuns { .. }
+            | Self::Retained { .. }
+            | Self::Forgotten(_)
+            | Self::NoAction
+            | Self::Policy(_)
+            | Self::Denied { .. }
+            | Self::Queued { .. }
+            | Self::Queue(_)
+            | Self::Catalog(_)
+            | Self::Unverified { .. }
+            | Self::Output(_)
+            | Self::Rollback(_)
+            | Self::Sign(_)
+            | Self::Record { .. } => false,
+        };
+        if says_state { self.to_string() } else { format!("{self}; {}", self.workspace()) }
+    }
+
+    /// State of the workspace.
     pub fn workspace(&self) -> State {
         match self {
             Self::Workspace(error) => error.state,

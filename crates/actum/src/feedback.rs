@@ -41,7 +41,7 @@ pub enum FeedbackError {
     #[error("cannot record how the action ended: {0}")]
     Ledger(#[from] LedgerError),
     /// It has no exact form.
-    #[error("cannot record how the action ended: {0}; nothing was appended")]
+    #[error("cannot record how the action ended: {0}")]
     Record(#[from] CanonicalError),
 }
 

@@ -108,7 +108,7 @@ pub struct ReadPolicy {
 /// A policy that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "cannot use {} `{}`: {problem}; nothing was changed",
+    "cannot use {} `{}`: {problem}",
     whose.policy(),
     Quoted(path.as_os_str().as_bytes())
 )]

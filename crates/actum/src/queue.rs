@@ -88,19 +88,19 @@ pub enum PlanState {
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
     /// There is no such plan.
-    #[error("there is no plan {plan} in the queue; nothing was changed")]
+    #[error("there is no plan {plan} in the queue")]
     NoPlan {
         /// Its name.
         plan: RunId,
     },
     /// There is no such alert, or somebody has seen it already.
-    #[error("no alert with the number {index} waits; nothing was changed")]
+    #[error("no alert with the number {index} waits")]
     NoAlert {
         /// The number.
         index: u64,
     },
     /// It is too late, or too early.
-    #[error("plan {plan} cannot be {}: {}; nothing was changed", wanted.as_str(), state.told())]
+    #[error("plan {plan} cannot be {}: {}", wanted.as_str(), state.told())]
     State {
         /// The plan.
         plan: RunId,
@@ -110,7 +110,7 @@ pub enum QueueError {
         state: PlanState,
     },
     /// It cannot be carried out.
-    #[error("plan {plan} cannot be carried out: {}; nothing was changed", state.told())]
+    #[error("plan {plan} cannot be carried out: {}", state.told())]
     NotApproved {
         /// The plan.
         plan: RunId,
@@ -118,7 +118,7 @@ pub enum QueueError {
         state: PlanState,
     },
     /// What was approved is not what would happen now.
-    #[error("plan {plan} is stale: {}; nothing was changed", listed(moved))]
+    #[error("plan {plan} is stale: {}", listed(moved))]
     Stale {
         /// The plan.
         plan: RunId,
@@ -126,7 +126,7 @@ pub enum QueueError {
         moved: Vec<Moved>,
     },
     /// What is kept of the request is not what was queued.
-    #[error("what is kept of the request of plan {plan} {what}; nothing was changed")]
+    #[error("what is kept of the request of plan {plan} {what}")]
     Input {
         /// The plan.
         plan: RunId,
@@ -134,7 +134,7 @@ pub enum QueueError {
         what: String,
     },
     /// The answer is signed by no key that counts, so nothing would come of it.
-    #[error("plan {plan} cannot be answered so: {problem}; nothing was changed")]
+    #[error("plan {plan} cannot be answered so: {problem}")]
     Unproven {
         /// The plan.
         plan: RunId,
@@ -143,14 +143,12 @@ pub enum QueueError {
     },
     /// Too many of one wait already, so that nobody keeps others from asking.
     #[error(
-        "the queue is full: {QUEUE_OF_ONE_MAX} plans of this user are pending in this workspace (all agents together); nothing was \
-         changed, and the plan was not queued"
+        "the queue is full: {QUEUE_OF_ONE_MAX} plans of this user are pending in this workspace (all agents together), so the \
+         plan was not queued"
     )]
     FullOfOne,
     /// Too many wait already.
-    #[error(
-        "the queue is full: {QUEUE_MAX} plans are pending; nothing was changed, and the plan was not queued"
-    )]
+    #[error("the queue is full: {QUEUE_MAX} plans are pending, so the plan was not queued")]
     Full,
 }
 

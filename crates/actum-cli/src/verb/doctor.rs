@@ -96,7 +96,9 @@ fn record(root: &Path, tenant: &Tenant) -> Finding {
             );
             (Verdict::Bad, detail)
         }
-        Err(failure) => (Verdict::Bad, format!("every change is rejected: {}", failure.cause())),
+        Err(failure) => {
+            (Verdict::Bad, format!("every change is rejected: {}", failure.to_string()))
+        }
     };
     Finding { what: "ledger", verdict, detail }
 }
@@ -126,7 +128,7 @@ fn operator() -> Finding {
             "a new key without proof is pending; if you did not make it, `actum key deny approval` rejects it"
                 .to_owned(),
         ),
-        Err(failure) => (Verdict::Bad, failure.cause()),
+        Err(failure) => (Verdict::Bad, failure.to_string()),
     };
     Finding { what: "approval key", verdict, detail }
 }
@@ -148,7 +150,7 @@ fn policies(root: &Path) -> Vec<Finding> {
             (Verdict::Good, detail)
         }
         Err(failure) => {
-            let detail = format!("every change is rejected: {}", failure.cause());
+            let detail = format!("every change is rejected: {}", failure.to_string());
             return vec![Finding { what: "policy", verdict: Verdict::Bad, detail }];
         }
     };

@@ -158,7 +158,7 @@ impl Recorded {
         };
         let ledger = match ledger {
             Ok(ledger) => ledger.as_ref(),
-            Err(failure) => return unread(failure.cause()),
+            Err(failure) => return unread(failure.to_string()),
         };
         let read = || -> Result<Self, Failure> {
             let (plans, alerts) = match view.workspace_id()? {
@@ -168,7 +168,7 @@ impl Recorded {
             let differences = Differences::find(session.root(), view, ledger, runs_max)?;
             Ok(Self { plans, alerts, differences })
         };
-        read().unwrap_or_else(|failure| unread(failure.cause()))
+        read().unwrap_or_else(|failure| unread(failure.to_string()))
     }
 
     fn plans(queue: Option<&Queue>, id: WorkspaceId) -> Result<Vec<RunId>, Failure> {

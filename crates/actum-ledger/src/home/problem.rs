@@ -12,10 +12,7 @@ use actum_core::{ShellWord, path::Quoted};
 #[non_exhaustive]
 pub enum HomeError {
     /// Another directory would be meant wherever the program is started.
-    #[error(
-        "cannot use `{}` as the home of the ledger: the path is not absolute; nothing was changed",
-        Shown(path)
-    )]
+    #[error("cannot use `{}` as the home of the ledger: the path is not absolute", Shown(path))]
     Relative {
         /// The path.
         path: PathBuf,
@@ -23,7 +20,7 @@ pub enum HomeError {
     /// Who can change the link could lead to other keys.
     #[error(
         "cannot use `{}`: it is a symbolic link, which is not followed here; give the path that it \
-         leads to, or put {what} in its place; nothing was changed",
+         leads to, or put {what} in its place",
         Shown(path)
     )]
     Symlink {
@@ -33,7 +30,7 @@ pub enum HomeError {
         what: Thing,
     },
     /// Something else is there.
-    #[error("cannot use `{}`: it is not {what}; nothing was changed", Shown(path))]
+    #[error("cannot use `{}`: it is not {what}", Shown(path))]
     Other {
         /// The path.
         path: PathBuf,
@@ -43,7 +40,7 @@ pub enum HomeError {
     /// What another user can write is not believed.
     #[error(
         "cannot use `{}`: it belongs to the user {owner}, and this process runs as {user}; run it as \
-         that user, or with a home of its own; nothing was changed",
+         that user, or with a home of its own",
         Shown(path)
     )]
     Owner {
@@ -57,7 +54,7 @@ pub enum HomeError {
     /// Others may read or write it.
     #[error(
         "cannot use `{}`: other users may reach it: its mode is {mode:04o} and must be {:04o}; if \
-         nobody did, run `chmod {:o} {}`; nothing was changed",
+         nobody did, run `chmod {:o} {}`",
         Shown(path),
         what.mode(),
         what.mode(),
@@ -72,7 +69,7 @@ pub enum HomeError {
         mode: u32,
     },
     /// It may not be written to.
-    #[error("cannot write in `{}`: {source}; nothing was changed", Shown(path))]
+    #[error("cannot write in `{}`: {source}", Shown(path))]
     Unwritable {
         /// The directory.
         path: PathBuf,
@@ -80,7 +77,7 @@ pub enum HomeError {
         source: io::Error,
     },
     /// It is longer than anything that this program puts there.
-    #[error("cannot read `{}`: it has more than {max} bytes; nothing was changed", Shown(path))]
+    #[error("cannot read `{}`: it has more than {max} bytes", Shown(path))]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -100,7 +97,7 @@ pub enum HomeError {
         source: io::Error,
     },
     /// The system refused something.
-    #[error("cannot {doing} `{}`: {source}; no entry of a ledger was changed", Shown(path))]
+    #[error("cannot {doing} `{}`: {source}", Shown(path))]
     System {
         /// What was attempted.
         doing: &'static str,

@@ -18,10 +18,7 @@ pub enum KeyError {
     #[error(transparent)]
     Home(#[from] HomeError),
     /// The keys went away while they were in use.
-    #[error(
-        "the keys in `{}` are gone; put them back from a backup; nothing was signed",
-        Shown(home)
-    )]
+    #[error("the keys in `{}` are gone; put them back from a backup", Shown(home))]
     Gone {
         /// The home.
         home: PathBuf,
@@ -29,7 +26,7 @@ pub enum KeyError {
     /// Keys are there, and what tells of them is not.
     #[error(
         "the keyring `{}` is missing, and the keys beside it cannot be told from others without it; \
-         put it back from a backup or from what `actum key export` wrote; nothing was signed",
+         put it back from a backup or from what `actum key export` wrote",
         Shown(path)
     )]
     NoKeyring {
@@ -39,7 +36,7 @@ pub enum KeyError {
     /// The keyring cannot be believed.
     #[error(
         "cannot use the keyring `{}`: {source}; put it back from a backup or from what `actum key \
-         export` wrote; nothing was signed",
+         export` wrote",
         Shown(path)
     )]
     Keyring {
@@ -50,8 +47,7 @@ pub enum KeyError {
     },
     /// The keyring has no key of the role.
     #[error(
-        "no key of the keyring `{}` signs for the role `{role}`; make one with `actum key make {role}`; \
-         nothing was signed",
+        "no key of the keyring `{}` signs for the role `{role}`; make one with `actum key make {role}`",
         Shown(path)
     )]
     NoKey {
@@ -63,7 +59,7 @@ pub enum KeyError {
     /// There is a key, and it would not sign any more.
     #[error(
         "the {role} key `{id}` is there already; `actum key rotate {role}` makes one that takes its \
-         place; nothing was changed"
+         place"
     )]
     Exists {
         /// Its role.
@@ -74,7 +70,7 @@ pub enum KeyError {
     /// A new key of the role waits to be admitted.
     #[error(
         "the new {role} key `{id}` counts from {from} on, because no passphrase of an earlier one vouched for it; \
-         `actum key deny {role}` rejects it; nothing was signed"
+         `actum key deny {role}` rejects it"
     )]
     Waiting {
         /// Its role.
@@ -85,16 +81,13 @@ pub enum KeyError {
         from: Timestamp,
     },
     /// No key of the role waits to be admitted.
-    #[error("no {role} key waits to be admitted; nothing was changed")]
+    #[error("no {role} key waits to be admitted")]
     NoneWaiting {
         /// The role.
         role: KeyRole,
     },
     /// The keyring is full.
-    #[error(
-        "the keyring `{}` has {KEYS_MAX} keys, and takes no more; nothing was changed",
-        Shown(path)
-    )]
+    #[error("the keyring `{}` has {KEYS_MAX} keys, and takes no more", Shown(path))]
     TooMany {
         /// The keyring.
         path: PathBuf,
@@ -102,7 +95,7 @@ pub enum KeyError {
     /// The private key is gone.
     #[error(
         "the {role} key `{id}` is missing: there is no `{}`; put it back from a backup, or make a new \
-         one with `actum key rotate {role}`; nothing was signed",
+         one with `actum key rotate {role}`",
         Shown(path)
     )]
     NoFile {
@@ -116,7 +109,7 @@ pub enum KeyError {
     /// The file is no private key.
     #[error(
         "cannot read the {role} key `{}`: it is no Ed25519 key in PEM (PKCS#8), or is damaged; put it \
-         back from a backup, or make a new one with `actum key rotate {role}`; nothing was signed",
+         back from a backup, or make a new one with `actum key rotate {role}`",
         Shown(path)
     )]
     Malformed {
@@ -128,7 +121,7 @@ pub enum KeyError {
     /// The file is another key than the keyring says.
     #[error(
         "cannot use `{}`: it is not the {role} key `{id}` that the keyring tells of; put that back \
-         from a backup, or make a new one with `actum key rotate {role}`; nothing was signed",
+         from a backup, or make a new one with `actum key rotate {role}`",
         Shown(path)
     )]
     OtherKey {
@@ -142,7 +135,7 @@ pub enum KeyError {
     /// The file is protected in a way that is not ours.
     #[error(
         "cannot use the {role} key `{}`: what protects it is not scrypt with AES-256-CBC, or costs more \
-         than 256 MiB; protect it so, or put it back from a backup; nothing was signed",
+         than 256 MiB; protect it so, or put it back from a backup",
         Shown(path)
     )]
     OtherProtection {
@@ -153,8 +146,7 @@ pub enum KeyError {
     },
     /// A passphrase protects the key, and none was given.
     #[error(
-        "cannot use the {role} key `{id}`: `{}` is protected by a passphrase, and none was given; nothing \
-         was signed",
+        "cannot use the {role} key `{id}`: `{}` is protected by a passphrase, and none was given",
         Shown(path)
     )]
     Locked {
@@ -168,7 +160,7 @@ pub enum KeyError {
     /// The passphrase is another one, or the file is damaged.
     #[error(
         "cannot open the {role} key `{id}`: the passphrase is wrong, or `{}` is damaged; if the passphrase is lost, \
-         `actum key rotate {role} --old-passphrase-lost` makes a new key; nothing was signed",
+         `actum key rotate {role} --old-passphrase-lost` makes a new key",
         Shown(path)
     )]
     WrongPassphrase {
@@ -180,10 +172,7 @@ pub enum KeyError {
         path: PathBuf,
     },
     /// No passphrase protects the key, and one was given.
-    #[error(
-        "cannot use the {role} key `{id}` with a passphrase: none protects `{}`; nothing was signed",
-        Shown(path)
-    )]
+    #[error("cannot use the {role} key `{id}` with a passphrase: none protects `{}`", Shown(path))]
     Unprotected {
         /// Its role.
         role: KeyRole,
@@ -193,24 +182,20 @@ pub enum KeyError {
         path: PathBuf,
     },
     /// The key must sign while nobody is there to give a passphrase.
-    #[error(
-        "cannot protect a {role} key by a passphrase: it signs while nobody is there; nothing was \
-         changed"
-    )]
+    #[error("cannot protect a {role} key by a passphrase: it signs while nobody is there")]
     Unattended {
         /// Its role.
         role: KeyRole,
     },
     /// It could be guessed.
     #[error(
-        "cannot make a key: the passphrase has fewer than {PASSPHRASE_CHARACTERS_MIN} characters; nothing \
-         was changed"
+        "cannot make a key: the passphrase has fewer than {PASSPHRASE_CHARACTERS_MIN} characters"
     )]
     ShortPassphrase,
     /// The clock stands before the key was made.
     #[error(
         "the {role} key `{id}` counts from {from} on, and the clock says that it is {now}: set the \
-         clock right; nothing was signed"
+         clock right"
     )]
     TooEarly {
         /// Its role.
@@ -225,7 +210,7 @@ pub enum KeyError {
     /// The key counts no longer.
     #[error(
         "the {role} key `{id}` counted until {until}, and it is {now}: make a new one with `actum key \
-         rotate {role}`; nothing was signed"
+         rotate {role}`"
     )]
     Expired {
         /// Its role.
@@ -239,8 +224,7 @@ pub enum KeyError {
     },
     /// The key is in other hands.
     #[error(
-        "the {role} key `{id}` was revoked at {since}: make a new one with `actum key rotate {role}`; \
-         nothing was signed"
+        "the {role} key `{id}` was revoked at {since}: make a new one with `actum key rotate {role}`"
     )]
     Revoked {
         /// Its role.
@@ -251,13 +235,13 @@ pub enum KeyError {
         since: Timestamp,
     },
     /// The kernel gave no random bytes.
-    #[error("cannot make a key: the system gave no random bytes: {source}; nothing was changed")]
+    #[error("cannot make a key: the system gave no random bytes: {source}")]
     NoRandomness {
         /// Why.
         source: io::Error,
     },
     /// It has no text.
-    #[error("cannot make a key: the {what} cannot be written down; nothing was changed")]
+    #[error("cannot make a key: the {what} cannot be written down")]
     Unwritable {
         /// What.
         what: &'static str,

@@ -32,7 +32,7 @@ pub enum TaskApprovalError {
     /// It is of a format that names no change.
     #[error(
         "the approval of the task is of an older format (`{}`), which does not name the approved change; approve the plan \
-         again with `actum plan approve`; nothing was changed",
+         again with `actum plan approve`",
         TaskApproval::FORMAT_WITHOUT_CHANGE
     )]
     WithoutChange,

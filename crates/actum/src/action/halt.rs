@@ -84,7 +84,7 @@ impl From<Error> for Halt {
                 Self::Unverified(Box::new(error))
             }
             Some(status) => {
-                let (reason, message) = (reason::of_engine(&error), error.to_string());
+                let (reason, message) = (reason::of_engine(&error), error.with_state());
                 Self::Told { status, reason, message, error: Some(Box::new(error)) }
             }
             None => Self::Broken(Box::new(error)),

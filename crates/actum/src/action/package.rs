@@ -111,9 +111,10 @@ pub(super) fn verify(
 }
 
 impl Halt {
-    /// A package did not do its work, or may not.
+    /// A package did not do its work, or may not. What a step wrote may hold contents of files, and the message is in the
+    /// ledger, so it is in no message; `actum plugin test` shows it.
     pub(super) fn of_plugin(error: &PluginError) -> Self {
-        let (reason, message) = (reason::of_plugin(error), Self::bare(error));
+        let (reason, message) = (reason::of_plugin(error), error.to_string());
         match error {
             PluginError::Package { .. }
             | PluginError::Syntax { .. }
@@ -138,19 +139,10 @@ impl Halt {
 
     /// It is not shown that the change can be taken back.
     fn rollback_unproven(error: &PluginError) -> Self {
-        let message = Self::bare(error);
+        let message = error.to_string();
         match matches!(error, PluginError::Command(_) | PluginError::Copy(_)) {
             true => Self::reverted(reason::of_plugin(error), message),
             false => Self::rejected(Reason::RollbackUnproven, message),
         }
-    }
-
-    /// What is wrong, without how the files are. What the step wrote may hold contents of files, and the message is in
-    /// the ledger; `actum plugin test` shows it.
-    fn bare(error: &PluginError) -> String {
-        let text = error.to_string();
-        let endings = ["; nothing was changed", "; nothing was run", "; nothing is kept"];
-        let bare = endings.iter().find_map(|end| text.strip_suffix(end));
-        bare.unwrap_or(&text).to_owned()
     }
 }

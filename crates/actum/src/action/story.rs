@@ -212,8 +212,7 @@ impl Story {
                 (status, Some(reason.name()), Some(message), None)
             }
             Err(Halt::Queued(Waiting { plan, tier, expires, error })) => {
-                let message = error.to_string();
-                let message = self.why_queued(message);
+                let message = self.why_queued(error.with_state());
                 self.denied = denied(&error);
                 self.error = Some(error);
                 self.tier = self.tier.max(tier);
@@ -376,9 +375,9 @@ impl Story {
 /// What a check said, without what it wrote: that may hold contents of files, and the message is in the ledger. The
 /// result has it with the check.
 fn without_output(error: &Error) -> String {
-    let Error::Unverified { check, record, .. } = error else { return error.to_string() };
+    let Error::Unverified { check, record, .. } = error else { return error.with_state() };
     let (check, record) = (check.clone(), record.clone());
-    Error::Unverified { check, record, output: String::new(), told: Vec::new() }.to_string()
+    Error::Unverified { check, record, output: String::new(), told: Vec::new() }.with_state()
 }
 
 /// The version before of a plan that waits, where a person denied it, and why.

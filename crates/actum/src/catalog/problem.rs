@@ -18,7 +18,7 @@ pub enum CatalogError {
     /// The newest change of the catalog is signed by no key that counts.
     #[error(
         "the catalog of actions cannot be relied on: the newest change of it, entry {index} of the ledger, is not \
-         proven: {problem}; nothing was changed"
+         proven: {problem}"
     )]
     Unproven {
         /// The entry.
@@ -29,7 +29,7 @@ pub enum CatalogError {
     /// The newest change was signed for another place.
     #[error(
         "the catalog of actions cannot be relied on: the newest change of it, entry {index} of the ledger, was \
-         signed for another place; nothing was changed"
+         signed for another place"
     )]
     Misplaced {
         /// The entry.
@@ -37,8 +37,7 @@ pub enum CatalogError {
     },
     /// What the newest change leads to cannot be used.
     #[error(
-        "the catalog of actions cannot be used: the snapshot that entry {index} of the ledger names {message}; \
-         nothing was changed"
+        "the catalog of actions cannot be used: the snapshot that entry {index} of the ledger names {message}"
     )]
     Snapshot {
         /// The entry.
@@ -47,16 +46,16 @@ pub enum CatalogError {
         message: String,
     },
     /// The catalog is another one than when it was shown.
-    #[error("the catalog of actions changed after it was shown; nothing was changed")]
+    #[error("the catalog of actions changed after it was shown")]
     ChangedSinceShown,
     /// There is no such action.
-    #[error("there is no action `{action}` in the catalog; nothing was changed")]
+    #[error("there is no action `{action}` in the catalog")]
     Unknown {
         /// Its name.
         action: ActionName,
     },
     /// It cannot go from where it stands to there.
-    #[error("the action `{action}` cannot become {}: it {}; nothing was changed", to.as_str(), stands(*from))]
+    #[error("the action `{action}` cannot become {}: it {}", to.as_str(), stands(*from))]
     State {
         /// Its name.
         action: ActionName,
@@ -68,7 +67,7 @@ pub enum CatalogError {
     /// The package is another one than the catalog has.
     #[error(
         "the package of the action `{action}` is another one than the one that is registered: its digest is \
-         {given} and not {registered}; nothing was changed"
+         {given} and not {registered}"
     )]
     OtherPackage {
         /// Its name.
@@ -79,13 +78,13 @@ pub enum CatalogError {
         given: Digest,
     },
     /// The name is that of an action of actum's own.
-    #[error("`{action}` is a core action, so no package can be it; nothing was changed")]
+    #[error("`{action}` is a core action, so no package can be it")]
     IsCore {
         /// Its name.
         action: ActionName,
     },
     /// A package is registered under its own name.
-    #[error("the package is the action `{package}` and not `{action}`; nothing was changed")]
+    #[error("the package is the action `{package}` and not `{action}`")]
     OtherName {
         /// The name that was given.
         action: ActionName,
@@ -93,7 +92,7 @@ pub enum CatalogError {
         package: ActionName,
     },
     /// A schema of it is none.
-    #[error("the action `{action}` cannot be registered: {message}; nothing was changed")]
+    #[error("the action `{action}` cannot be registered: {message}")]
     Unsound {
         /// Its name.
         action: ActionName,
@@ -101,15 +100,13 @@ pub enum CatalogError {
         message: String,
     },
     /// What is to be recorded has no exact form.
-    #[error("cannot record the catalog: {0}; nothing was changed")]
+    #[error("cannot record the catalog: {0}")]
     Record(#[from] CanonicalError),
     /// The key does not count, so nothing would come of it.
-    #[error("the catalog cannot be changed so: {0}; nothing was changed")]
+    #[error("the catalog cannot be changed so: {0}")]
     Key(CatalogProblem),
     /// This program was made wrongly.
-    #[error(
-        "the core action `{action}` is not described as it must be: {message}; nothing was changed"
-    )]
+    #[error("the core action `{action}` is not described as it must be: {message}")]
     BuiltIn {
         /// Its name.
         action: &'static str,

@@ -17,7 +17,7 @@ use crate::schema::SchemaProblem;
 pub enum PluginError {
     /// Its directory holds no package that can be used.
     #[error(
-        "cannot use the package `{}`: {problem}; nothing was run",
+        "cannot use the package `{}`: {problem}",
         Quoted(directory.as_os_str().as_bytes())
     )]
     Package {
@@ -27,7 +27,7 @@ pub enum PluginError {
         problem: Box<PackageProblem>,
     },
     /// It is given what it does not ask for.
-    #[error("the input of `{action}` is not as its `inputSchema` says, {problem}; nothing was run")]
+    #[error("the input of `{action}` is not as its `inputSchema` says, {problem}")]
     Input {
         /// The action.
         action: String,
@@ -36,7 +36,7 @@ pub enum PluginError {
     },
     /// It would be given more than it can take.
     #[error(
-        "a step takes at most {max} bytes of input and output of `execute`, and these are {bytes}; nothing was changed"
+        "a step takes at most {max} bytes of input and output of `execute`, and these are {bytes}"
     )]
     RequestTooLarge {
         /// How many.
@@ -47,7 +47,7 @@ pub enum PluginError {
     /// There is no Node.js.
     #[error(
         "cannot run plugin actions without Node.js: {why}; install Node.js {NODE_MAJOR_LEAST} or newer, or name its \
-         directory under `exec` in `[sandbox]` of the operator's policy; nothing was run"
+         directory under `exec` in `[sandbox]` of the operator's policy"
     )]
     NoNode {
         /// Why not.
@@ -56,7 +56,7 @@ pub enum PluginError {
     /// It is too old, or something else.
     #[error(
         "cannot run plugin actions: `{}` says that its version is `{}`, and Node.js {NODE_MAJOR_LEAST} or newer \
-         is needed; nothing was run",
+         is needed",
         Quoted(program.as_os_str().as_bytes()),
         Harmless(said.as_bytes())
     )]
@@ -67,7 +67,7 @@ pub enum PluginError {
         said: String,
     },
     /// A file of the package is no JavaScript.
-    #[error("`{file}` does not compile, as CommonJS or as an ES module; nothing was run")]
+    #[error("`{file}` does not compile, as CommonJS or as an ES module")]
     Syntax {
         /// Which.
         file: &'static str,
@@ -75,14 +75,14 @@ pub enum PluginError {
         said: String,
     },
     /// The private copy could not be made.
-    #[error("cannot make a private copy of the package: {0}; nothing was run")]
+    #[error("cannot make a private copy of the package: {0}")]
     Copy(std::io::Error),
     /// A step could not be run, or what it changed could not be read.
     #[error(transparent)]
     Command(#[from] CommandError),
     /// A step says that it failed.
     #[error(
-        "`{step}` failed ({kind}): {}{}; nothing was changed",
+        "`{step}` failed ({kind}): {}{}",
         Harmless(message.as_bytes()),
         place(at.as_deref())
     )]
@@ -99,7 +99,7 @@ pub enum PluginError {
         said: String,
     },
     /// A step did what it may not, or took more than it may, and was ended.
-    #[error("`{step}` was ended: {}; nothing was changed", stopped(why))]
+    #[error("`{step}` was ended: {}", stopped(why))]
     Stopped {
         /// Which.
         step: Step,
@@ -109,7 +109,7 @@ pub enum PluginError {
         said: String,
     },
     /// A step ended without one answer.
-    #[error("`{step}` gave no answer: {why}; nothing was changed")]
+    #[error("`{step}` gave no answer: {why}")]
     NoAnswer {
         /// Which.
         step: Step,
@@ -119,11 +119,11 @@ pub enum PluginError {
         said: String,
     },
     /// What `execute` returned is not what the package says.
-    #[error("the output of `execute` is not as `outputSchema` says, {0}; nothing was changed")]
+    #[error("the output of `execute` is not as `outputSchema` says, {0}")]
     Output(SchemaProblem),
     /// A package that asks to read alone changed something.
     #[error(
-        "`execute` changed `{}`{}, and `permissions.filesystem` is not `workspace`; nothing is kept",
+        "`execute` changed `{}`{}, and `permissions.filesystem` is not `workspace`",
         Quoted(path.as_os_str().as_bytes()),
         others(*more)
     )]
@@ -134,11 +134,11 @@ pub enum PluginError {
         more: usize,
     },
     /// It made or changed what no run can.
-    #[error("`execute` did what cannot be kept: {}; nothing was changed", list(.0))]
+    #[error("`execute` did what cannot be kept: {}", list(.0))]
     Unkept(Vec<Unkept>),
     /// After `rollback` something is not as it was (AA-11).
     #[error(
-        "`rollback` does not restore the workspace: `{}` {how}{}; nothing was changed",
+        "`rollback` does not restore the workspace: `{}` {how}{}",
         Quoted(path.as_os_str().as_bytes()),
         others(*more)
     )]

@@ -200,9 +200,7 @@ fn resumed(repository: Result<Repository, GitProblem>, left: Left<'_>) -> Found 
         Ok(resumed) => resumed,
         Err(GitProblem::NoRepository { .. }) => return (None, Vec::new()),
         Err(problem) => {
-            let told = problem.to_string();
-            let told = told.strip_suffix("; nothing was changed").unwrap_or(&told);
-            return (None, vec![format!("what became of it in git is not known: {told}")]);
+            return (None, vec![format!("what became of it in git is not known: {problem}")]);
         }
     };
     let commit = commit.map(CommittedRun::of);
@@ -358,7 +356,5 @@ fn author(repository: &Repository, actor: &Actor, now: Timestamp) -> Result<Auth
 
 /// Why a run is not committed. It says nothing of the files, which are changed by then or about to be.
 fn not_committed(problem: &GitProblem) -> String {
-    let told = problem.to_string();
-    let told = told.strip_suffix("; nothing was changed").unwrap_or(&told);
-    format!("the run was not committed: {told} ({})", code_of(problem))
+    format!("the run was not committed: {problem} ({})", code_of(problem))
 }

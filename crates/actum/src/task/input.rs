@@ -82,7 +82,7 @@ pub(super) struct Here<'h> {
 
 /// Rejection of an envelope that no key vouches for.
 const UNSIGNED: &str = "the policy accepts signed task envelopes only (`[tasks] signed = true`), and this one names no \
-                        signed approval; `actum plan approve` signs it; nothing was changed";
+                        signed approval; `actum plan approve` signs it";
 
 /// What a task is called of which nothing can be read.
 const UNKNOWN: &str = "unknown";

@@ -57,28 +57,27 @@ pub struct RolledBack {
 #[derive(Debug, thiserror::Error)]
 pub enum RollbackRefused {
     /// There is no report of such a task.
-    #[error("there is no report of a task `{task}` in this workspace; nothing was changed")]
+    #[error("there is no report of a task `{task}` in this workspace")]
     Unknown {
         /// What was asked for.
         task: String,
     },
     /// It changed nothing, so there is nothing to take back.
     #[error(
-        "the task of `{report}` has nothing to be taken back with: it changed nothing, or its rollback manifest was removed; \
-         nothing was changed"
+        "the task of `{report}` has nothing to be taken back with: it changed nothing, or its rollback manifest was removed"
     )]
     Nothing {
         /// The directory of its reports.
         report: String,
     },
     /// It was taken back already.
-    #[error("the task of `{report}` was taken back before; nothing was changed")]
+    #[error("the task of `{report}` was taken back before")]
     Executed {
         /// The directory of its reports.
         report: String,
     },
     /// Its manifest has expired.
-    #[error("the rollback manifest of `{report}` has expired; nothing was changed")]
+    #[error("the rollback manifest of `{report}` has expired")]
     Expired {
         /// The directory of its reports.
         report: String,
@@ -103,8 +102,7 @@ pub enum RollbackRefused {
     },
     /// It could not be taken back, and before that files came back that a killed script had moved aside.
     #[error(
-        "{}; {}, which a killed rollback script had moved aside, came back before that",
-        settle::without_state(source),
+        "{source}; {}, which a killed rollback script had moved aside, came back before that",
         settle::listed(put_back)
     )]
     PutBack {
@@ -116,7 +114,7 @@ pub enum RollbackRefused {
     /// What takes it back is not what the receipt of its run has the digests of.
     #[error(
         "`{file}` is not what the task left there, by the receipt of the run {run}: it was rewritten since, so nothing is \
-         done by it; nothing was changed"
+         done by it"
     )]
     Rewritten {
         /// The file, from the root of the workspace.
@@ -125,7 +123,7 @@ pub enum RollbackRefused {
         run: RunId,
     },
     /// Its manifest cannot be used.
-    #[error("the rollback manifest of `{report}` cannot be used: {why}; nothing was changed")]
+    #[error("the rollback manifest of `{report}` cannot be used: {why}")]
     Unusable {
         /// The directory of its reports.
         report: String,

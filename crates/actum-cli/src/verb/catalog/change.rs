@@ -106,7 +106,6 @@ fn change(asked: &Asked<'_>, session: &Session) -> Result<Exit, Failure> {
     let (after, registered) = after.map_err(actum::Error::from)?;
     if let Some(Standing { unproven: Some(problem), .. }) = &standing {
         let problem = problem.to_string();
-        let problem = problem.strip_suffix("; nothing was changed").unwrap_or(&problem);
         session.screen.note(format_args!(
             "{}. With your signature the catalog is in force again as it was before that",
             Harmless(problem.as_bytes())

@@ -110,7 +110,7 @@ impl Arguments {
         let file = self.old_passphrase_file.as_deref();
         if file == Some(Path::new("-")) && self.protect.takes_standard_input() {
             let message = "`--passphrase-file` and `--old-passphrase-file` cannot both be read from \
-                           standard input; nothing was changed";
+                           standard input";
             return Err(Failure::Usage { message: message.to_owned() });
         }
         let is_locked = || {

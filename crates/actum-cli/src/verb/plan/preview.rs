@@ -146,9 +146,11 @@ impl Previewed {
         let linked: Vec<_> = linked.map(task::linked).collect();
         let diff = FileDiffs::of(transaction.diff()?, audience);
         let (effects, umask) = (transaction.effects(), transaction.umask());
-        let id = plan.id.as_str().parse().map_err(|error: PlainIdError| Failure::Usage {
-            message: format!("{error}; nothing was changed"),
-        })?;
+        let id = plan
+            .id
+            .as_str()
+            .parse()
+            .map_err(|error: PlainIdError| Failure::Usage { message: error.to_string() })?;
         let settings =
             ShownSettings::new(config, plan.description.as_deref(), (root, &actor), records::now());
         let request = task::request((plan, &id), task.documents.clone(), operations, actor);

@@ -16,15 +16,15 @@ use actum::reason::{self, Reason};
 pub(crate) enum PluginFailure {
     #[error(transparent)]
     Plugin(#[from] PluginError),
-    #[error("the operator's policy does not let code of plugins run; nothing was run")]
+    #[error("the operator's policy does not let code of plugins run")]
     NotAllowed,
-    #[error("{0}; nothing was written")]
+    #[error("{0}")]
     Name(ActionNameError),
-    #[error("`{0}` is an action of actum itself; choose another name; nothing was written")]
+    #[error("`{0}` is an action of actum itself; choose another name")]
     CoreName(ActionName),
-    #[error("`{}` is there already; nothing was written", Quoted(.0.as_os_str().as_bytes()))]
+    #[error("`{}` is there already", Quoted(.0.as_os_str().as_bytes()))]
     Exists(PathBuf),
-    #[error("the input {input} is no JSON object (line {line}, column {column}); nothing was run")]
+    #[error("the input {input} is no JSON object (line {line}, column {column})")]
     Input { input: String, line: usize, column: usize },
 }
 
@@ -41,6 +41,19 @@ impl From<PluginError> for Failure {
 }
 
 impl PluginFailure {
+    /// Whether the message says the state of the workspace.
+    pub(crate) fn says_state(&self) -> bool {
+        match self {
+            Self::Plugin(PluginError::Command(error)) => error.says_state(),
+            Self::Plugin(_)
+            | Self::NotAllowed
+            | Self::Name(_)
+            | Self::CoreName(_)
+            | Self::Exists(_)
+            | Self::Input { .. } => false,
+        }
+    }
+
     pub(crate) fn exit(&self) -> Exit {
         Exit::Refused
     }

@@ -115,7 +115,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         return command::explain(line, session);
     }
     let Some(Named { path, run }) = named else {
-        let message = "a path, a run or `--command` is missing; nothing was changed".to_owned();
+        let message = "a path, a run or `--command` is missing".to_owned();
         return Err(Failure::Usage { message });
     };
     let effect = match (effect, from) {
@@ -123,7 +123,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         (None | Some(Effect::Renamed), Some(_)) => Effect::Renamed,
         (Some(effect), None) => *effect,
         (Some(_), Some(_)) => {
-            let message = "`--from` is for `--effect renamed`; nothing was changed".to_owned();
+            let message = "`--from` is for `--effect renamed`".to_owned();
             return Err(Failure::Usage { message });
         }
     };

@@ -36,10 +36,10 @@ pub(crate) struct Arguments {
 /// Why there is nothing to test by.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PolicyTestFailure {
-    #[error("there is no file {file} with cases to test the policy by; nothing was changed")]
+    #[error("there is no file {file} with cases to test the policy by")]
     Missing { file: String },
     #[error(
-        "cannot test the policy by {file}: {}; nothing was changed",
+        "cannot test the policy by {file}: {}",
         quote.message_at_place(source, "it is no file of test cases")
     )]
     Unusable { file: String, source: PolicyTestError, quote: Quote },

@@ -147,7 +147,7 @@ fn would_do_in(
         Ok(preview) => preview,
         // Who else is at work says nothing about the plan.
         Err(error) if is_busy(&error) => return Err(error.into()),
-        Err(error) => return Ok((vec![told(&error)], None)),
+        Err(error) => return Ok((vec![error.to_string()], None)),
     };
     // A file may do at its new path what it did not do before, so all of it is shown.
     let whole = |change| PathChange { renamed_from: None, ..change };
@@ -156,16 +156,10 @@ fn would_do_in(
     let tenant = &plan.queued.plan.tenant;
     let judged = match preview.judged(request, in_force, tenant, records::now()) {
         Ok(judged) => judged,
-        Err(error) => return Ok((vec![told(&error)], None)),
+        Err(error) => return Ok((vec![error.to_string()], None)),
     };
     let moved = plan.moved(was, &judged, &request.actor).map_err(actum::Error::from)?;
     Ok((moved.iter().map(ToString::to_string).collect(), Some(diff)))
-}
-
-/// An error as a part of a sentence that says what is otherwise.
-fn told(error: &actum::Error) -> String {
-    let told = error.to_string();
-    told.strip_suffix("; nothing was changed").map_or_else(|| told.clone(), str::to_owned)
 }
 
 fn is_busy(error: &actum::Error) -> bool {

@@ -55,8 +55,7 @@ fn of_envelope(envelope: TaskEnvelope, beside: &Path) -> Result<TaskInput, Unrea
 
 fn document(task: &TaskId, beside: &Path, file: &RelPath, max: usize) -> Result<Vec<u8>, Unread> {
     read_document(beside, file, max).map_err(|error| {
-        let why =
-            format!("cannot read `{file}`, which the envelope names: {error}; nothing was changed");
+        let why = format!("cannot read `{file}`, which the envelope names: {error}");
         Unread::of_file(Some(task), &why)
     })
 }

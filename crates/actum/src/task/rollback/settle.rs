@@ -1,7 +1,7 @@
 //! Files that a killed rollback script had moved aside, before the run is taken back.
 
 use actum_task::report::RollbackManifest;
-use actum_workspace::{RunOptions, State};
+use actum_workspace::RunOptions;
 
 use super::RollbackRefused;
 use crate::engine::Engine;
@@ -33,16 +33,6 @@ impl Settled {
         let put_back = self.put_back.iter().map(ToString::to_string).collect();
         RollbackRefused::PutBack { put_back, source: Box::new(source) }.into()
     }
-}
-
-/// The message of an error, without the state of a workspace that did not change.
-pub(super) fn without_state(error: &Error) -> String {
-    if let Error::Workspace(error) = error
-        && error.state == State::Unchanged
-    {
-        return error.kind.to_string();
-    }
-    error.to_string()
 }
 
 /// Names of files for a message.
