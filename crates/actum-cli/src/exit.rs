@@ -6,7 +6,6 @@ use actum_core::Status;
 use actum_ledger::{HomeError, KeyError};
 use actum_workspace::{Error, ErrorKind, State};
 
-use crate::failure::Failure;
 use actum::reason::{self, Reason};
 
 /// An exit code. The numbers are frozen; a new meaning gets a new number.
@@ -89,30 +88,6 @@ impl Exit {
         }
     }
 
-    /// The code for a failure of ours where the codes from 0 on are those of a command: as of `actum sandbox run`
-    /// where it could not be run, else 110 and the code that it has elsewhere.
-    pub(crate) fn beside_a_command(failure: &Failure) -> Self {
-        const OURS: u8 = 110;
-        const UNAVAILABLE: u8 = 125;
-        const NOT_RUN: u8 = 126;
-        const NOT_FOUND: u8 = 127;
-        Self::Passed(match (failure.exit(), failure.reason()) {
-            (Self::Passed(code), _) => code,
-            (_, Reason::CommandNotRun) => match failure.is_no_program() {
-                true => NOT_FOUND,
-                false => NOT_RUN,
-            },
-            (
-                _,
-                Reason::NeedsTierN
-                | Reason::SandboxFailed
-                | Reason::SandboxUnavailable
-                | Reason::PolicyInvalid,
-            ) => UNAVAILABLE,
-            (ours, _) => OURS + ours.code(),
-        })
-    }
-
     /// The outcome in the frozen words (D-1).
     pub(crate) fn status(self) -> Status {
         match self {
@@ -130,7 +105,7 @@ impl Exit {
         format!("Exit codes:\n{}", rows.concat())
     }
 
-    fn code(self) -> u8 {
+    pub(crate) fn code(self) -> u8 {
         match self {
             Self::Success => 0,
             Self::Refused => 1,

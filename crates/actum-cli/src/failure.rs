@@ -1,11 +1,10 @@
 //! Why a command did not do what was asked, and what the reader can do.
 
-use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use actum::{CommandError, ForgottenRun};
+use actum::CommandError;
 use actum_action::PlanError;
 use actum_core::near::word;
 use actum_core::path::Quoted;
@@ -16,23 +15,12 @@ use actum_sandbox::NoProgram;
 use actum_workspace::{Error, ErrorKind, PathConflict, State};
 use serde::{Serialize, Serializer};
 
+use crate::approval_key::ApprovalKeyUnread;
 use crate::exit::Exit;
 use crate::gate_view::{GateView, views};
 use crate::hint;
-use crate::ledger_failure::LedgerFailure;
-use crate::output::Document;
-use crate::output_file::OutputRefused;
-use crate::passphrase::PassphraseFailure;
-use crate::plan_failure::PlanFailure;
-use crate::root;
-use crate::run_prefix::RunPrefix;
 use crate::shown_path::ShownPath;
 use crate::snippet::{Quote, Snippet};
-use crate::status_lines::StatusTargetError;
-use crate::verb::plugin::PluginFailure;
-use crate::verb::policy::PolicyTestFailure;
-use crate::verb::sandbox::SandboxFailure;
-use crate::verb::{self, Session};
 use actum::reason::{self, Reason};
 
 /// Why a command failed. [`Failure::message`] adds the state of the workspace.
@@ -81,26 +69,13 @@ pub(crate) enum Failure {
     UnknownReason { name: String },
     #[error("cannot write `{}`: {source}", Quoted(path.as_os_str().as_bytes()))]
     PageUnwritten { path: PathBuf, source: io::Error },
-    #[error("will not write `{}`: {why}", Quoted(path.as_os_str().as_bytes()))]
-    Output { path: PathBuf, why: Box<OutputRefused> },
-    #[error("cannot write status lines to `{}`: {why}", Quoted(target.as_bytes()))]
-    StatusLines { target: OsString, why: Box<StatusTargetError> },
     #[error("the ids of {} runs begin with `{prefix}`: {}", runs.len(), list(runs))]
     AmbiguousRun { prefix: String, runs: Vec<RunId> },
     #[error("the demo could not {action}: {source}")]
     Demo { action: &'static str, source: io::Error },
-    #[error(transparent)]
-    PolicyTest { source: Box<PolicyTestFailure> },
-    #[error(transparent)]
-    Plan { source: Box<PlanFailure> },
-    #[error(transparent)]
-    Plugin { source: Box<PluginFailure> },
-    #[error(transparent)]
-    Sandbox { source: Box<SandboxFailure> },
-    #[error(transparent)]
-    Ledger { source: Box<LedgerFailure> },
-    #[error(transparent)]
-    Passphrase { source: Box<PassphraseFailure> },
+    /// Failure of one part of the program.
+    #[error("{kind}")]
+    Of { kind: Box<dyn FailureKind> },
     /// An error of the workspace, with a hint about the directory that the command was started in.
     #[error("{}", source.kind)]
     Placed { source: Box<Error>, hint: String },
@@ -112,6 +87,38 @@ pub(crate) enum Failure {
     /// A change is not made, and what the command did in these caches lasts.
     #[error("{source}; {caches}")]
     BesideCaches { source: Box<Failure>, caches: KeptCaches },
+}
+
+/// Failure of one part of the program, which brings its own reason, exit code and hints.
+pub(crate) trait FailureKind: std::error::Error {
+    /// Permanent name of why.
+    fn reason(&self) -> Reason;
+
+    /// Code to end with.
+    fn exit(&self) -> Exit {
+        Exit::Refused
+    }
+
+    /// What the reader can do.
+    fn hints(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Line of the input that is wrong.
+    fn excerpt(&self) -> Option<&Snippet> {
+        None
+    }
+
+    /// State to add to the message; `None` where the message says it.
+    fn state(&self) -> Option<String> {
+        Some(State::Unchanged.to_string())
+    }
+}
+
+impl<K: FailureKind + 'static> From<K> for Failure {
+    fn from(kind: K) -> Self {
+        Self::Of { kind: Box::new(kind) }
+    }
 }
 
 /// Caches that keep what a command did there, whatever becomes of the rest.
@@ -141,14 +148,6 @@ fn list(runs: &[RunId]) -> String {
     named.chain(more).collect::<Vec<_>>().join(", ")
 }
 
-/// The failure about a run whose id begins so, where the ledger records that it was forgotten. A ledger that cannot be
-/// read adds nothing to the failure at hand.
-fn forgotten(prefix: &str, session: &Session) -> Option<Failure> {
-    let prefix: RunPrefix = prefix.parse().ok()?;
-    let ForgottenRun { run, time } = verb::ledger::forgotten(&prefix, session).ok()??;
-    Some(Failure::ForgottenRun { run, time })
-}
-
 impl From<actum::Error> for Failure {
     fn from(error: actum::Error) -> Self {
         if let actum::Error::Workspace(error) = error {
@@ -158,35 +157,19 @@ impl From<actum::Error> for Failure {
     }
 }
 
+impl From<ApprovalKeyUnread> for Failure {
+    fn from(unread: ApprovalKeyUnread) -> Self {
+        match unread {
+            ApprovalKeyUnread::Home(unknown) => unknown.into(),
+            ApprovalKeyUnread::Keys(error) => error.into(),
+        }
+    }
+}
+
 impl Failure {
     /// The failure itself, without the caches beside it.
     pub(crate) fn bare(&self) -> &Self {
         if let Self::BesideCaches { source, .. } = self { source.bare() } else { self }
-    }
-
-    /// Adds what is known from outside the workspace: the one above the start of the command that discovery did not use, the
-    /// path that a path relative to that start means, and that a run was forgotten.
-    pub(crate) fn explained(self, session: &Session) -> Self {
-        if let Self::NoSuchRun { prefix } = &self {
-            return forgotten(prefix, session).unwrap_or(self);
-        }
-        let Self::Workspace(error) = self else { return self };
-        if let ErrorKind::UnknownRun { run } = &error.kind {
-            return forgotten(&run.to_string(), session).unwrap_or(Self::Workspace(error));
-        }
-        let hint = if let ErrorKind::Missing { path, .. }
-        | ErrorKind::Expected { path, found: None, .. } = &error.kind
-        {
-            root::meant(&session.start, path).map(|meant| format!("did you mean `{meant}`?"))
-        } else if reason::of(&error.kind) == Reason::NotAWorkspace {
-            root::above(&session.start).map(|above| above.to_string())
-        } else {
-            None
-        };
-        match hint {
-            Some(hint) => Self::Placed { source: Box::new(error), hint },
-            None => Self::Workspace(error),
-        }
     }
 
     /// Message with the state of the workspace at its end, as a user is shown it.
@@ -199,14 +182,13 @@ impl Failure {
                 return format!("{}; {caches}", source.message());
             }
             Self::PageUnwritten { .. } => "nothing else was changed".to_owned(),
-            Self::Output { .. } => "nothing was written there".to_owned(),
+            Self::Of { kind } => match kind.state() {
+                Some(state) => state,
+                None => return self.to_string(),
+            },
             Self::Demo { .. } => "nothing outside its own directory was changed".to_owned(),
-            Self::Plugin { source } if !source.says_state() => State::Unchanged.to_string(),
             // A wrong command line never changes anything; the others say what became of it.
-            Self::Usage { .. }
-            | Self::Unwritten { .. }
-            | Self::Sandbox { .. }
-            | Self::Plugin { .. } => return self.to_string(),
+            Self::Usage { .. } | Self::Unwritten { .. } => return self.to_string(),
             Self::Start { .. }
             | Self::RootNotAllowed { .. }
             | Self::Unreadable { .. }
@@ -217,13 +199,8 @@ impl Failure {
             | Self::ForgottenRun { .. }
             | Self::NoRunYet
             | Self::NoPolicy { .. }
-            | Self::PolicyTest { .. }
             | Self::AmbiguousRun { .. }
-            | Self::UnknownReason { .. }
-            | Self::StatusLines { .. }
-            | Self::Passphrase { .. }
-            | Self::Ledger { .. }
-            | Self::Plan { .. } => State::Unchanged.to_string(),
+            | Self::UnknownReason { .. } => State::Unchanged.to_string(),
         };
         format!("{self}; {state}")
     }
@@ -247,9 +224,7 @@ impl Failure {
             Self::Engine { source } => Exit::after_engine(source),
             Self::Usage { .. } => Exit::Usage,
             Self::Unwritten { .. } => Exit::NeedsAttention,
-            Self::Plugin { source } => source.exit(),
-            Self::Sandbox { source } => source.exit(),
-            Self::Ledger { source } => source.exit(),
+            Self::Of { kind } => kind.exit(),
             Self::BesideCaches { source, .. } => source.exit(),
             Self::Start { .. }
             | Self::RootNotAllowed { .. }
@@ -261,16 +236,35 @@ impl Failure {
             | Self::ForgottenRun { .. }
             | Self::NoRunYet
             | Self::NoPolicy { .. }
-            | Self::PolicyTest { .. }
             | Self::AmbiguousRun { .. }
             | Self::UnknownReason { .. }
             | Self::PageUnwritten { .. }
-            | Self::Output { .. }
-            | Self::StatusLines { .. }
-            | Self::Passphrase { .. }
-            | Self::Plan { .. }
             | Self::Demo { .. } => Exit::Refused,
         }
+    }
+
+    /// The code for a failure of ours where the codes from 0 on are those of a command: as of `actum sandbox run`
+    /// where it could not be run, else 110 and the code that it has elsewhere.
+    pub(crate) fn exit_beside_a_command(&self) -> Exit {
+        const OURS: u8 = 110;
+        const UNAVAILABLE: u8 = 125;
+        const NOT_RUN: u8 = 126;
+        const NOT_FOUND: u8 = 127;
+        Exit::Passed(match (self.exit(), self.reason()) {
+            (Exit::Passed(code), _) => code,
+            (_, Reason::CommandNotRun) => match self.is_no_program() {
+                true => NOT_FOUND,
+                false => NOT_RUN,
+            },
+            (
+                _,
+                Reason::NeedsTierN
+                | Reason::SandboxFailed
+                | Reason::SandboxUnavailable
+                | Reason::PolicyInvalid,
+            ) => UNAVAILABLE,
+            (ours, _) => OURS + ours.code(),
+        })
     }
 
     /// The reason, which has a permanent name.
@@ -290,19 +284,13 @@ impl Failure {
                 Reason::UnknownRun
             }
             Self::NoPolicy { .. } => Reason::PolicyMissing,
-            Self::PolicyTest { .. } => Reason::PolicyTestUnusable,
             Self::AmbiguousRun { .. } => Reason::AmbiguousRun,
             Self::UnknownReason { .. } => Reason::UnknownReason,
             Self::PageUnwritten { .. } => Reason::ResultUnwritten,
-            Self::Output { .. } | Self::StatusLines { .. } => Reason::OutputRefused,
             Self::Demo { .. } => Reason::DemoFailed,
             Self::Unwritten { .. } => Reason::ResultUnwritten,
-            Self::Plugin { source } => source.reason(),
-            Self::Sandbox { source } => source.reason(),
-            Self::Ledger { source } => source.reason(),
+            Self::Of { kind } => kind.reason(),
             Self::BesideCaches { source, .. } => source.reason(),
-            Self::Passphrase { source } => source.reason(),
-            Self::Plan { source } => source.reason(),
         }
     }
 
@@ -317,8 +305,8 @@ impl Failure {
 
     /// The line of the input that it speaks of.
     pub(crate) fn excerpt(&self) -> Option<&Snippet> {
-        if let Self::Sandbox { source } = self {
-            return source.excerpt();
+        if let Self::Of { kind } = self {
+            return kind.excerpt();
         }
         if let Self::Input { quote, .. } = self { quote.snippet() } else { None }
     }
@@ -371,13 +359,8 @@ impl Failure {
             Self::Usage { .. } => {
                 vec!["`actum help COMMAND` describes the command line of a command".to_owned()]
             }
-            Self::PolicyTest { source } => source.hints(),
-            Self::Plugin { source } => source.hints(),
-            Self::Sandbox { source } => source.hints(),
-            Self::Ledger { source } => source.hints(),
+            Self::Of { kind } => kind.hints(),
             Self::BesideCaches { source, .. } => source.hints(),
-            Self::Passphrase { source } => source.hints(),
-            Self::Plan { source } => source.hints(),
             Self::UnknownReason { name } => {
                 let upper = name.to_ascii_uppercase();
                 let known: Vec<_> = Reason::ALL.iter().map(|reason| reason.name()).collect();
@@ -385,14 +368,10 @@ impl Failure {
                 meant.into_iter().chain(["`actum explain` lists the reasons".to_owned()]).collect()
             }
             Self::Input { source, .. } => hint::for_input(&source.problem).into_iter().collect(),
-            Self::Output { why, .. } => vec![why.hint().to_owned()],
-            Self::StatusLines { .. } => {
-                vec!["`--status fd:3 3>FILE` has the shell open the file".to_owned()]
-            }
             Self::RootNotAllowed { root, .. } => vec![format!(
                 "start in a project, a git repository where it holds programs; else the operator lists the directory in {}{}",
-                crate::policy::widening(),
-                crate::policy::root_setting(root)
+                crate::operators_policy::widening(),
+                crate::operators_policy::root_setting(root)
             )],
             Self::Unreadable { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 vec![
@@ -410,7 +389,8 @@ impl Failure {
             Self::Placed { source, .. } => source.state,
             Self::Engine { source } => source.workspace(),
             Self::BesideCaches { source, .. } => source.workspace(),
-            Self::Usage { .. }
+            Self::Of { .. }
+            | Self::Usage { .. }
             | Self::Start { .. }
             | Self::RootNotAllowed { .. }
             | Self::Unreadable { .. }
@@ -421,17 +401,9 @@ impl Failure {
             | Self::ForgottenRun { .. }
             | Self::NoRunYet
             | Self::NoPolicy { .. }
-            | Self::PolicyTest { .. }
             | Self::AmbiguousRun { .. }
             | Self::UnknownReason { .. }
             | Self::PageUnwritten { .. }
-            | Self::Output { .. }
-            | Self::StatusLines { .. }
-            | Self::Plugin { .. }
-            | Self::Sandbox { .. }
-            | Self::Ledger { .. }
-            | Self::Passphrase { .. }
-            | Self::Plan { .. }
             | Self::Demo { .. } => State::Unchanged,
             Self::Unwritten { .. } => State::Published,
         }
@@ -614,22 +586,5 @@ impl Serialize for Failure {
             also: self.also().iter().map(Refusal::of).collect(),
         };
         facts.serialize(serializer)
-    }
-}
-
-impl Document for Failure {
-    fn format(&self) -> &'static str {
-        "actum.error/1"
-    }
-
-    /// As text a failure is told on standard error.
-    fn write_text(&self, _: &mut dyn Write) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl From<PlanFailure> for Failure {
-    fn from(source: PlanFailure) -> Self {
-        Self::Plan { source: Box::new(source) }
     }
 }

@@ -11,6 +11,7 @@ use actum::{
     CatalogError, CommandError, PlanState, PolicyError, PolicyProblem, QueueError, Unkept,
     WhyUnkept,
 };
+use actum_core::RelPath;
 use actum_core::ShellWord;
 use actum_core::near::Near;
 use actum_core::path::{self, Quoted};
@@ -23,10 +24,9 @@ use actum_ledger::{KeyError, LedgerError, Refusal};
 use actum_sandbox::{NoProgram, SandboxPolicy, SpawnError};
 use actum_workspace::{Attempt, Difference, ErrorKind, NotAFile};
 
-use crate::policy;
-use crate::records::{self, ApprovalState};
-use crate::verb::resolve;
-use crate::verb::sandbox::policy::inherited;
+use crate::approval_key::{self, ApprovalState};
+use crate::home::inherited;
+use crate::operators_policy;
 
 /// The same about what is no error of the workspace.
 pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
@@ -116,7 +116,7 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
                 ),
                 None => format!("the version before, plan {before}, was denied"),
             });
-            let key = matches!(records::approval_key(), Ok(ApprovalState::Missing)).then(|| {
+            let key = matches!(approval_key::approval_key(), Ok(ApprovalState::Missing)).then(|| {
                 "the approval key is missing: `actum key make approval` makes it; made this late, it counts after 24 hours".to_owned()
             });
             let ways = [
@@ -224,7 +224,7 @@ fn of_program(name: &str) -> String {
             "your `PATH` has {}; what it needs is allowed with `--exec DIRECTORY` if the operator lists that under \
              `[sandbox] exec` in {}",
             Quoted(ours.as_os_str().as_bytes()),
-            policy::operators()
+            operators_policy::operators()
         ),
         None => "check the name; a program outside of `/usr` needs `--exec DIRECTORY`, if the operator lists it; a shell runs a line: \
                  `-- sh -c 'LINE'`"
@@ -238,7 +238,7 @@ fn of_gate(GateDecision { gate, ground, .. }: &GateDecision) -> String {
         "credentials" => format!(
             "take it out, and let what needs it read it from where secrets are kept; where everybody may know it, \
              add the digest that is named to `allow` under `[credentials]` in {}, after `version = 1`",
-            policy::operators()
+            operators_policy::operators()
         ),
         "protected" => {
             "edit protected paths without actum; `actum policy explain PATH` says whether the operator can except exactly \
@@ -423,7 +423,7 @@ pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
         ErrorKind::Blocked { run, path } => format!(
             "what actum knows of it is in `.actum/lost/{run}/`; when the file is as you want it, \
              `{}`",
-            resolve::command(path)
+            resolve_command(path)
         ),
         ErrorKind::NotBlocked { .. } => "`actum status` lists the blocked paths".to_owned(),
         ErrorKind::ChangedSince { attempt, run, conflicts } => {
@@ -570,4 +570,9 @@ fn too_many_open(error: &io::Error) -> bool {
 
 fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+/// Command line that resolves a path, for a message.
+pub(crate) fn resolve_command(path: &RelPath) -> String {
+    format!("actum resolve {}", ShellWord::operand(path.as_bytes()))
 }

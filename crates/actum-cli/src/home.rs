@@ -13,9 +13,6 @@ use actum_record::keyring::{KEYRING_FILE, KEYS_DIRECTORY};
 use actum_record::ledger::TenantId;
 use actum_workspace::is_ledger_home;
 
-use crate::failure::Failure;
-use crate::ledger_failure::LedgerFailure;
-
 /// Names of the state of a workspace and of a repository.
 pub(crate) const PROJECTS: [&str; 2] = [".actum", ".git"];
 
@@ -28,11 +25,22 @@ pub(crate) struct Tenant {
     typed: Option<TenantId>,
 }
 
+/// Why it is not known where ledgers and keys are, or whose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum HomeUnknown {
+    /// Neither the environment nor the system names a home.
+    Nowhere,
+    /// The environment names another configuration than the system, and both hold policies.
+    Two { known: PathBuf, named: PathBuf },
+    /// The environment names no tenant that there can be.
+    Tenant { message: String },
+}
+
 /// The directory of ledgers and keys: `ACTUM_HOME`, else where this user's programs keep their data
 /// (XDG Base Directory Specification). It may not be there yet.
 ///
 /// Resolved once: a link that another process changes meanwhile could lead each look at it elsewhere.
-pub(crate) fn path() -> Result<PathBuf, Failure> {
+pub(crate) fn path() -> Result<PathBuf, HomeUnknown> {
     static HOME: OnceLock<Option<PathBuf>> = OnceLock::new();
     let resolve = || {
         let named = place(variable)?;
@@ -42,7 +50,7 @@ pub(crate) fn path() -> Result<PathBuf, Failure> {
             (Some(_) | None, Some(_) | None) => named,
         })
     };
-    HOME.get_or_init(resolve).clone().ok_or_else(|| LedgerFailure::NoHome.into())
+    HOME.get_or_init(resolve).clone().ok_or(HomeUnknown::Nowhere)
 }
 
 /// Where the operator's configuration is: where the system knows it, if a policy is there, else where the environment
@@ -52,15 +60,15 @@ pub(crate) fn path() -> Result<PathBuf, Failure> {
 /// Resolved once, as [`path`]: the directory whose identity is checked is the one whose files are read.
 ///
 /// # Errors
-/// `NoHome`; `TwoConfigurations`.
-pub(crate) fn configuration() -> Result<PathBuf, Failure> {
+/// `Nowhere`; `Two`.
+pub(crate) fn configuration() -> Result<PathBuf, HomeUnknown> {
     static CONFIGURATION: OnceLock<Configuration> = OnceLock::new();
     match CONFIGURATION.get_or_init(Configuration::find) {
         Configuration::At(directory) => Ok(directory.clone()),
-        Configuration::Nowhere => Err(LedgerFailure::NoHome.into()),
+        Configuration::Nowhere => Err(HomeUnknown::Nowhere),
         Configuration::Two { known, named } => {
             let (known, named) = (known.clone(), named.clone());
-            Err(LedgerFailure::TwoConfigurations { known, named }.into())
+            Err(HomeUnknown::Two { known, named })
         }
     }
 }
@@ -293,8 +301,8 @@ impl Tenant {
     /// The environment is read only by commands that use a ledger, so a malformed variable fails no other.
     ///
     /// # Errors
-    /// `Usage` where `ACTUM_TENANT` is no name of a tenant.
-    pub(crate) fn id(&self) -> Result<TenantId, Failure> {
+    /// `Tenant` where `ACTUM_TENANT` is no name of a tenant.
+    pub(crate) fn id(&self) -> Result<TenantId, HomeUnknown> {
         if let Some(typed) = &self.typed {
             return Ok(typed.clone());
         }
@@ -302,7 +310,7 @@ impl Tenant {
             None => Ok(TenantId::default()),
             Some(name) => name.to_string_lossy().parse().map_err(|error| {
                 let message = format!("`ACTUM_TENANT`: {error}");
-                Failure::Usage { message }
+                HomeUnknown::Tenant { message }
             }),
         }
     }
@@ -382,6 +390,12 @@ fn known_home() -> Option<OsString> {
         Some(user.dir.into_os_string()).filter(|directory| !directory.is_empty())
     };
     KNOWN.get_or_init(look_up).clone()
+}
+
+/// Variable of the environment that is text.
+#[expect(clippy::disallowed_methods, reason = "what comes from outside is asked for by name")]
+pub(crate) fn inherited(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Why something about the ledger, its keys or its receipts could not be done or does not hold.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use actum_core::RunId;
@@ -10,7 +11,8 @@ use actum_record::ledger::TenantId;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::new_home::HomePlaceRefused;
+use crate::failure::FailureKind;
+use crate::home::HomeUnknown;
 use crate::own_format;
 use crate::snippet::Quote;
 use actum::reason::Reason;
@@ -56,6 +58,40 @@ pub(crate) enum LedgerFailure {
     Replay { run: RunId, source: Box<ReplayProblem> },
 }
 
+/// Reason for which no home is made in a place.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HomePlaceRefused {
+    #[error("it holds other files, such as `{}`", Quoted(.0.as_os_str().as_bytes()))]
+    InUse(PathBuf),
+    #[error("it is or holds your home directory `{}`", Quoted(.0.as_os_str().as_bytes()))]
+    UserHome(PathBuf),
+    #[error("it lies in a workspace or a repository, as `{}` shows", Quoted(.0.as_os_str().as_bytes()))]
+    InProject(PathBuf),
+    #[error("{0}")]
+    Protected(String),
+    #[error(
+        "`{}`, which it is, holds or lies in, is for ledgers and keys or the operator's policy",
+        Quoted(.0.as_os_str().as_bytes())
+    )]
+    OperatorsOwn(PathBuf),
+    #[error("`{}` is a place of credentials", Quoted(.0.as_os_str().as_bytes()))]
+    Credentials(PathBuf),
+    #[error("it is or holds a directory of the system")]
+    System,
+}
+
+impl From<HomeUnknown> for Failure {
+    fn from(unknown: HomeUnknown) -> Self {
+        match unknown {
+            HomeUnknown::Nowhere => LedgerFailure::NoHome.into(),
+            HomeUnknown::Two { known, named } => {
+                LedgerFailure::TwoConfigurations { known, named }.into()
+            }
+            HomeUnknown::Tenant { message } => Self::Usage { message },
+        }
+    }
+}
+
 fn shown(path: &std::path::Path) -> Quoted<'_> {
     use std::os::unix::ffi::OsStrExt;
     Quoted(path.as_os_str().as_bytes())
@@ -63,9 +99,9 @@ fn shown(path: &std::path::Path) -> Quoted<'_> {
 
 const KEYRING_OF_THE_SIGNER: &str = "`actum key export` writes one, where the ledger is";
 
-impl LedgerFailure {
+impl FailureKind for LedgerFailure {
     /// What is not as it was when it was recorded needs a person.
-    pub(crate) fn exit(&self) -> Exit {
+    fn exit(&self) -> Exit {
         match self {
             Self::Replay { source, .. } => match **source {
                 ReplayProblem::EngineUnsupported { .. } => Exit::Refused,
@@ -89,7 +125,7 @@ impl LedgerFailure {
         }
     }
 
-    pub(crate) fn reason(&self) -> Reason {
+    fn reason(&self) -> Reason {
         match self {
             Self::NoHome => Reason::LedgerHomeUnknown,
             Self::TwoConfigurations { .. } => Reason::ConfigurationElsewhere,
@@ -112,7 +148,7 @@ impl LedgerFailure {
         }
     }
 
-    pub(crate) fn hints(&self) -> Vec<String> {
+    fn hints(&self) -> Vec<String> {
         let hint = match self {
             Self::NoHome => "`ACTUM_HOME=DIR` names a directory for them, for you alone",
             Self::TwoConfigurations { known, .. } => {
@@ -183,12 +219,6 @@ fn after(problem: &BundleProblem) -> Vec<String> {
 /// The reason of that name; those of `actum-gate` are all among ours, as a test holds.
 fn named(name: &str) -> Reason {
     Reason::ALL.iter().copied().find(|reason| reason.name() == name).unwrap_or(Reason::SystemError)
-}
-
-impl From<LedgerFailure> for Failure {
-    fn from(source: LedgerFailure) -> Self {
-        Self::Ledger { source: Box::new(source) }
-    }
 }
 
 #[cfg(test)]

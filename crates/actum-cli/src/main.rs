@@ -5,21 +5,25 @@
 #![forbid(unsafe_code)]
 
 mod actor;
+mod approval_key;
 mod change_list;
-mod command_line;
+mod clock;
 mod diff_text;
 mod exit;
 mod failure;
+mod file_diffs;
 mod gate_view;
 mod guard;
 mod hint;
 mod home;
 mod input;
 mod ledger_failure;
+mod ledger_queue;
 mod look_alike;
 mod new_home;
 mod notify;
 mod obstacle;
+mod operators_policy;
 mod output;
 mod output_file;
 mod own_format;
@@ -37,6 +41,7 @@ mod root;
 mod run_arguments;
 mod run_end;
 mod run_prefix;
+mod session;
 mod shown_path;
 mod signals;
 mod size;
@@ -58,12 +63,12 @@ use clap::Parser;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::stat::{Mode, umask};
 
-use crate::command_line::CommandLine;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::home::Tenant;
 use crate::output::{Form, Screen};
-use crate::verb::Session;
+use crate::session::Session;
+use crate::verb::command_line::CommandLine;
 
 fn main() -> ExitCode {
     // Where this program is started as the helper of a sandbox, it is nothing else.
@@ -97,7 +102,10 @@ fn run(command_line: &CommandLine) -> Exit {
     let tenant = Tenant::new(command_line.tenant.clone());
     let ended = root::start(command_line.directory.as_deref()).and_then(|start| {
         let session = Session { start, screen, tenant };
-        command_line.verb.run_and_remind(&session).map_err(|failure| failure.explained(&session))
+        command_line
+            .verb
+            .run_and_remind(&session)
+            .map_err(|failure| verb::explained(failure, &session))
     });
     ended.unwrap_or_else(|failure| screen.failure(&failure))
 }

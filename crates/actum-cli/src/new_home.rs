@@ -4,39 +4,16 @@
 //! one is made only in a directory of its own, away from workspaces, repositories and protected files.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use actum_core::path::Quoted;
 use actum_gate::refuses_output;
 use actum_ledger::LedgerHome;
 use actum_workspace::is_ledger_home;
 
 use crate::failure::Failure;
 use crate::home::{self, PROJECTS};
-use crate::ledger_failure::LedgerFailure;
+use crate::ledger_failure::{HomePlaceRefused, LedgerFailure};
 use crate::private_place;
-
-/// Reason for which no home is made in a place.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum HomePlaceRefused {
-    #[error("it holds other files, such as `{}`", Quoted(.0.as_os_str().as_bytes()))]
-    InUse(PathBuf),
-    #[error("it is or holds your home directory `{}`", Quoted(.0.as_os_str().as_bytes()))]
-    UserHome(PathBuf),
-    #[error("it lies in a workspace or a repository, as `{}` shows", Quoted(.0.as_os_str().as_bytes()))]
-    InProject(PathBuf),
-    #[error("{0}")]
-    Protected(String),
-    #[error(
-        "`{}`, which it is, holds or lies in, is for ledgers and keys or the operator's policy",
-        Quoted(.0.as_os_str().as_bytes())
-    )]
-    OperatorsOwn(PathBuf),
-    #[error("`{}` is a place of credentials", Quoted(.0.as_os_str().as_bytes()))]
-    Credentials(PathBuf),
-    #[error("it is or holds a directory of the system")]
-    System,
-}
 
 /// Opens the home in use, making it where it is missing. One that remembers no place of the configuration remembers the
 /// one in use, as that of its operator: a later command could name another.

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::home::Tenant;
-use crate::plans::Queue;
+use crate::ledger_queue::Queue;
 use crate::{policy, records};
 
 /// A condition under which no change is made.

@@ -252,3 +252,14 @@ impl Screen {
         drop(guarded.and_then(|()| err.write_all(&text)));
     }
 }
+
+impl Document for Failure {
+    fn format(&self) -> &'static str {
+        "actum.error/1"
+    }
+
+    /// As text a failure is told on standard error.
+    fn write_text(&self, _: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+}

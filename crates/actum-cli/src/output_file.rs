@@ -13,6 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use actum::RootState;
+use actum::reason::Reason;
 use actum_core::RelPath;
 use actum_core::path::Quoted;
 use actum_gate::{OutputContent, Verdict, refuses_output, refuses_result};
@@ -22,11 +23,12 @@ use rustix::io::Errno;
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::failure::FailureKind;
 use crate::home::Tenant;
 use crate::output::Document;
 use crate::own_format::WholeResult;
 use crate::private_place::{self, ActedPlace, Holds};
-use crate::verb::Session;
+use crate::session::Session;
 use crate::{home, policy, records, root, shown_path};
 
 /// What happens to a regular file at the path.
@@ -95,20 +97,39 @@ pub(crate) enum OutputRefused {
     NoName,
 }
 
-impl OutputRefused {
-    /// What the reader can do.
-    pub(crate) fn hint(&self) -> &'static str {
-        match self {
-            Self::Exists => {
+/// A result file that is not written.
+#[derive(Debug, thiserror::Error)]
+#[error("will not write `{}`: {why}", Quoted(path.as_os_str().as_bytes()))]
+pub(crate) struct OutputFailure {
+    path: PathBuf,
+    why: OutputRefused,
+}
+
+impl FailureKind for OutputFailure {
+    fn reason(&self) -> Reason {
+        Reason::OutputRefused
+    }
+
+    fn hints(&self) -> Vec<String> {
+        let hint = match self.why {
+            OutputRefused::Exists => {
                 "name a new file, or use `--force` where the command has it: it replaces an earlier result of actum"
             }
-            Self::Link(_) => "give the path behind the link",
-            Self::NotAFile | Self::NotOurs | Self::NotContinued | Self::NoName => "name a new file",
-            Self::Protected(_)
-            | Self::NotAllowed { .. }
-            | Self::OperatorsOwn(_)
-            | Self::Acted { .. } => "name a file elsewhere",
-        }
+            OutputRefused::Link(_) => "give the path behind the link",
+            OutputRefused::NotAFile
+            | OutputRefused::NotOurs
+            | OutputRefused::NotContinued
+            | OutputRefused::NoName => "name a new file",
+            OutputRefused::Protected(_)
+            | OutputRefused::NotAllowed { .. }
+            | OutputRefused::OperatorsOwn(_)
+            | OutputRefused::Acted { .. } => "name a file elsewhere",
+        };
+        vec![hint.to_owned()]
+    }
+
+    fn state(&self) -> Option<String> {
+        Some("nothing was written there".to_owned())
     }
 }
 
@@ -452,7 +473,7 @@ fn temporary_name(name: &OsStr) -> OsString {
 }
 
 fn refused(path: &Path, why: OutputRefused) -> Failure {
-    Failure::Output { path: path.to_owned(), why: Box::new(why) }
+    OutputFailure { path: path.to_owned(), why }.into()
 }
 
 fn unwritten(path: &Path, source: io::Error) -> Failure {

@@ -13,7 +13,8 @@ use actum_ledger::keys::{PASSPHRASE_BYTES_MAX, PassphraseError};
 use zeroize::Zeroizing;
 
 use crate::failure::Failure;
-use crate::verb::Session;
+use crate::failure::FailureKind;
+use crate::session::Session;
 use crate::{input, signals};
 use actum::reason::Reason;
 
@@ -149,8 +150,8 @@ fn of(read: io::Result<Zeroizing<Vec<u8>>>, input: String) -> Result<Passphrase,
     Passphrase::new(bytes).map_err(|source| PassphraseFailure::Unusable { input, source }.into())
 }
 
-impl PassphraseFailure {
-    pub(crate) fn reason(&self) -> Reason {
+impl FailureKind for PassphraseFailure {
+    fn reason(&self) -> Reason {
         match self {
             Self::NoTerminal | Self::NoTerminalForOld => Reason::PassphraseNeeded,
             Self::Unreadable { .. } => Reason::InputUnreadable,
@@ -162,7 +163,7 @@ impl PassphraseFailure {
         }
     }
 
-    pub(crate) fn hints(&self) -> Vec<String> {
+    fn hints(&self) -> Vec<String> {
         let hint = match self {
             Self::NoTerminal => {
                 "run the command at a terminal; or pass the passphrase from a password manager on standard input: \
@@ -188,12 +189,6 @@ impl PassphraseFailure {
             Self::Unreadable { .. } => return Vec::new(),
         };
         vec![hint.to_owned()]
-    }
-}
-
-impl From<PassphraseFailure> for Failure {
-    fn from(source: PassphraseFailure) -> Self {
-        Self::Passphrase { source: Box::new(source) }
     }
 }
 

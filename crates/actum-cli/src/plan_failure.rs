@@ -4,6 +4,8 @@ use actum_core::RunId;
 
 use actum::reason::Reason;
 
+use crate::failure::FailureKind;
+
 /// The same, as far as the engine has no say in it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PlanFailure {
@@ -25,8 +27,8 @@ fn listed(plans: &[RunId]) -> String {
     plans.iter().take(5).map(|plan| format!("`{plan}`")).collect::<Vec<_>>().join(", ")
 }
 
-impl PlanFailure {
-    pub(crate) fn reason(&self) -> Reason {
+impl FailureKind for PlanFailure {
+    fn reason(&self) -> Reason {
         match self {
             Self::None { .. } => Reason::UnknownPlan,
             Self::Ambiguous { .. } => Reason::AmbiguousRun,
@@ -36,7 +38,7 @@ impl PlanFailure {
         }
     }
 
-    pub(crate) fn hints(&self) -> Vec<String> {
+    fn hints(&self) -> Vec<String> {
         let hint = match self {
             Self::None { .. } => "`actum queue` lists the pending plans",
             Self::Ambiguous { .. } => "give more characters of the id",

@@ -4,15 +4,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use actum::{Cedar, EntryPoint, Place, PolicyFiles, PolicyInForce};
-use actum_core::path::{Quoted, needs_escape};
+use actum_core::path::Quoted;
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RelPath};
 use actum_gate::{Bundle, Case, Decision, decide};
 use actum_record::receipt::{EffectKind, PathEffect};
 
+use crate::clock;
 use crate::failure::Failure;
 use crate::home::Tenant;
-use crate::{actor, home, records};
+use crate::operators_policy;
+use crate::{actor, home};
 
 /// Policy of the machine's administrator, which always tightens. No variable and no option leads elsewhere.
 pub(crate) fn system() -> PathBuf {
@@ -22,32 +24,10 @@ pub(crate) fn system() -> PathBuf {
 /// Where policies are.
 pub(crate) fn files() -> Result<PolicyFiles, Failure> {
     let operator = Some(home::configuration()?.join("actum.toml"));
-    let (cedar, clock) = (Cedar::default(), records::clock());
+    let (cedar, clock) = (Cedar::default(), clock::clock());
     let is_known_place = home::is_known_configuration;
     let (system, home, named) = (Some(system()), home::path()?, home::named_configuration());
     Ok(PolicyFiles { system, operator, named, home, cedar, clock, is_known_place })
-}
-
-/// The operator's policy, there or not, for messages.
-pub(crate) fn operators() -> String {
-    match home::configuration() {
-        Ok(directory) => {
-            let path = directory.join("actum.toml");
-            format!("`{}`", Quoted(path.as_os_str().as_bytes()))
-        }
-        Err(_) => "`actum/actum.toml` in `XDG_CONFIG_HOME`".to_owned(),
-    }
-}
-
-/// The operator's policy where keys count that let programs do more, for messages.
-pub(crate) fn widening() -> String {
-    match home::known_configuration() {
-        Some(directory) => {
-            let path = directory.join(PolicyFiles::IN_WORKSPACE);
-            format!("`{}`", Quoted(path.as_os_str().as_bytes()))
-        }
-        None => "`.config/actum/actum.toml` in a home directory that the system knows".to_owned(),
-    }
 }
 
 /// What is in force in the workspace at `root`.
@@ -68,7 +48,7 @@ pub(crate) fn set_aside(in_force: &PolicyInForce) -> Option<String> {
         ),
         None => "the system knows no home directory for this user".to_owned(),
     };
-    let (keys, operators) = (keys.join("`, `"), operators());
+    let (keys, operators) = (keys.join("`, `"), operators_policy::operators());
     Some(format!("`{keys}` in {operators} only tightens: the environment leads there, and {place}"))
 }
 
@@ -113,14 +93,4 @@ pub(crate) fn decide_effect(
 /// The policy of the workspace at `root`, there or not.
 pub(crate) fn in_workspace(root: &Path) -> PathBuf {
     root.join(PolicyFiles::IN_WORKSPACE)
-}
-
-/// The clause with the setting that lists a root in a policy. TOML has no bytes that are no text, and what would be shown as an escape
-/// could not be copied.
-pub(crate) fn root_setting(root: &Path) -> String {
-    let is_hidden = |c: char| c == '`' || needs_escape(c);
-    let shown = root.to_str().filter(|root| !root.contains(is_hidden));
-    let setting =
-        |root: &str| format!(": `[workspaces] roots = [{}]`", toml::Value::String(root.to_owned()));
-    shown.map_or_else(|| " under `[workspaces] roots`".to_owned(), setting)
 }

@@ -5,7 +5,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::{records, signals};
+use crate::clock;
+use crate::signals;
 
 /// Work that has begun.
 pub(crate) struct Progress {
@@ -24,7 +25,7 @@ const EVERY_MICROS: i64 = 100_000;
 impl Progress {
     /// Work on so many of something begins.
     pub(crate) fn new(noun: &'static str) -> Self {
-        let began = records::now().micros();
+        let began = clock::now().micros();
         Self { noun, began, told: began, shown: false, is_seen: io::stderr().is_terminal() }
     }
 
@@ -33,7 +34,7 @@ impl Progress {
         if !self.is_seen {
             return;
         }
-        let now = records::now().micros();
+        let now = clock::now().micros();
         let is_due = now.saturating_sub(self.began) > QUIET_MICROS
             && now.saturating_sub(self.told) > EVERY_MICROS;
         if is_due {

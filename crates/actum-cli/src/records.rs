@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use actum::{
-    BoundWorkspace, Clock, Engine, NewAlert, OwnLedger, OwnRoot, Records, Resumed, Root, Witness,
+    BoundWorkspace, Engine, NewAlert, OwnLedger, OwnRoot, Records, Resumed, Root, Witness,
     facts_for_undo,
 };
+use actum_core::RunId;
 use actum_core::path::Quoted;
-use actum_core::{RunId, Timestamp};
 use actum_gate::decision::Undone;
 use actum_ledger::{Keys, LedgerHome, LedgerView, Log, Protection};
 use actum_record::keyring::Keyring;
@@ -17,14 +17,15 @@ use actum_record::ledger::TenantId;
 use actum_record::signer::KeyRole;
 use actum_workspace::{RunRef, View, Workspace};
 
+use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::home::Tenant;
+use crate::ledger_queue::Queue;
 use crate::output::Screen;
-use crate::plans::Queue;
 use crate::record::Told;
+use crate::session::Session;
 use crate::trusted::Trusted;
-use crate::verb::Session;
 use crate::{home, new_home, private_place, root, signals};
 
 /// Opens the ledger. Its thread is begun while signals wait, and so they never end it in the middle
@@ -48,7 +49,7 @@ fn opened(path: &Path, tenant: &Tenant) -> Result<Records, Failure> {
     let tenant = tenant.id()?;
     new_home::check(path)?;
     let _held = signals::hold();
-    let records = Records::open(path, &tenant, clock())?;
+    let records = Records::open(path, &tenant, clock::clock())?;
     settled(records.check_configuration(&home::configuration()?))?;
     Ok(records)
 }
@@ -86,7 +87,7 @@ fn in_every_ledger(
     let mut exit = Exit::Success;
     for tenant in std::iter::once(used).chain(tenants) {
         let _held = signals::hold();
-        let opened = Records::open(&path, &tenant, clock());
+        let opened = Records::open(&path, &tenant, clock::clock());
         if let Err(error) = opened.and_then(|records| each(&records)) {
             let tenant = tenant.as_str();
             session.screen.note(format_args!(
@@ -334,7 +335,7 @@ pub(crate) fn examine(root: &Path, tenant: &Tenant) -> Result<Examination, Failu
     let Some(home) = existing_home()? else { return nothing() };
     let Some(keys) = keys_in(&home)? else { return nothing() };
     for role in [KeyRole::Result, KeyRole::Checkpoint] {
-        keys.signer(role, now()).map_err(actum::Error::from)?;
+        keys.signer(role, clock::now()).map_err(actum::Error::from)?;
     }
     let Some(view) = view_in(&home, &tenant.id()?)? else { return nothing() };
     if let Some(workspace) = &workspace {
@@ -365,56 +366,14 @@ pub(crate) fn examine(root: &Path, tenant: &Tenant) -> Result<Examination, Failu
     Ok(Examination::Sound { entries: view.size().map_err(actum::Error::from)? })
 }
 
-/// State of the approval key of this installation.
-pub(crate) enum ApprovalState {
-    Missing,
-    Proven,
-    Unproven,
-    WithoutPassphrase,
-    Waiting,
-}
-
-/// Looks at the approval key.
-pub(crate) fn approval_key() -> Result<ApprovalState, Failure> {
-    let Some(keys) = existing_keys()? else { return Ok(ApprovalState::Missing) };
-    let (role, now) = (KeyRole::Approval, now());
-    if keys.keyring().waiting(role, now).is_some() {
-        return Ok(ApprovalState::Waiting);
-    }
-    let Some(current) = keys.keyring().current(role, now) else {
-        return Ok(ApprovalState::Missing);
-    };
-    Ok(match keys.protection_of(current).map_err(actum::Error::from)? {
-        Protection::FilePermissions => ApprovalState::WithoutPassphrase,
-        Protection::Passphrase if current.unproven => ApprovalState::Unproven,
-        Protection::Passphrase => ApprovalState::Proven,
-    })
-}
-
 /// Whether an approval key with a passphrase counts now, so that the operator can be told from a program.
 pub(crate) fn has_passphrase() -> Result<bool, Failure> {
     let Some(keys) = existing_keys()? else { return Ok(false) };
-    let Some(current) = keys.keyring().current(KeyRole::Approval, now()) else { return Ok(false) };
+    let Some(current) = keys.keyring().current(KeyRole::Approval, clock::now()) else {
+        return Ok(false);
+    };
     let protection = keys.protection_of(current).map_err(actum::Error::from)?;
     Ok(protection == Protection::Passphrase)
-}
-
-/// The clock of the machine.
-pub(crate) fn clock() -> Clock {
-    Clock::new(now)
-}
-
-/// The same, as the ledger takes it.
-pub(crate) fn clock_function() -> Arc<dyn Fn() -> Timestamp + Send + Sync> {
-    Arc::new(now)
-}
-
-/// The time now.
-#[expect(clippy::disallowed_methods, reason = "here the clock becomes a value")]
-pub(crate) fn now() -> Timestamp {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let micros = since.map_or(0, |since| i64::try_from(since.as_micros()).unwrap_or(i64::MAX));
-    Timestamp::from_micros(micros)
 }
 
 /// Tells on standard error of runs whose end was recorded only now, and of another ledger.

@@ -14,7 +14,7 @@ use crate::notify;
 use crate::progress::Working;
 use crate::records;
 use crate::run_end::RunEnd;
-use crate::verb::Session;
+use crate::session::Session;
 use crate::{policy, recovery_note, root};
 
 /// How a run is made.

@@ -12,8 +12,10 @@ use actum_workspace::{LinuxDisk, Recovery, Transaction, Workspace};
 use serde::Serialize;
 
 use crate::change_list::ChangeList;
+use crate::clock;
 use crate::diff_text::Audience;
 use crate::failure::Failure;
+use crate::file_diffs::FileDiffs;
 use crate::gate_view::why_approval;
 use crate::output::{Document, Screen};
 use crate::records;
@@ -21,7 +23,6 @@ use crate::recovery_note::RecoveryNote;
 use crate::shown_path::ShownPath;
 use crate::signals::{self, Held};
 use crate::style::{self, Painted};
-use crate::verb::diff::FileDiffs;
 
 /// Kind of run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,7 +136,7 @@ impl RunEnd {
         if end.changes.is_empty() {
             return Ok(Self { dry_run: true, ..end });
         }
-        let decision = preview.judge(request, in_force, tenant, records::now())?;
+        let decision = preview.judge(request, in_force, tenant, clock::now())?;
         let (tier, needs_approval) = (Some(decision.tier), why_approval(&decision.gates));
         Ok(Self { dry_run: true, tier, needs_approval, ..end })
     }

@@ -1,16 +1,20 @@
 //! Status lines for the protocol layer: to a descriptor that it opened, or to a FIFO that it reads. No path of a
 //! regular file is opened here, so that no file is appended to that the caller could not write itself.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::RawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
+use actum::reason::Reason;
+use actum_core::path::Quoted;
 use nix::fcntl::OFlag;
 
 use crate::failure::Failure;
+use crate::failure::FailureKind;
 
 /// A target that takes no status lines.
 #[derive(Debug, thiserror::Error)]
@@ -33,7 +37,7 @@ pub(crate) fn open(target: &OsStr, start: &Path) -> Result<File, Failure> {
             .map_err(|source| StatusTargetError::Descriptor { number, source }),
         None => fifo(&start.join(target)),
     };
-    opened.map_err(|why| Failure::StatusLines { target: target.to_owned(), why: Box::new(why) })
+    Ok(opened.map_err(|why| StatusLinesFailure { target: target.to_owned(), why })?)
 }
 
 /// The descriptor that is named.
@@ -58,6 +62,24 @@ fn fifo(path: &Path) -> Result<File, StatusTargetError> {
     match opened.metadata().map_err(StatusTargetError::Unopened)?.file_type().is_fifo() {
         true => Ok(opened),
         false => Err(StatusTargetError::NotAFifo),
+    }
+}
+
+/// Status lines that cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write status lines to `{}`: {why}", Quoted(target.as_bytes()))]
+struct StatusLinesFailure {
+    target: OsString,
+    why: StatusTargetError,
+}
+
+impl FailureKind for StatusLinesFailure {
+    fn reason(&self) -> Reason {
+        Reason::OutputRefused
+    }
+
+    fn hints(&self) -> Vec<String> {
+        vec!["`--status fd:3 3>FILE` has the shell open the file".to_owned()]
     }
 }
 

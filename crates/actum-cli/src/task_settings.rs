@@ -11,7 +11,7 @@ use actum_record::ledger::Actor;
 use actum_task::{Setting, SystemConfig};
 use serde::Serialize;
 
-use crate::records;
+use crate::clock;
 
 /// Changed settings of a system config, and the commit that they ask for.
 #[derive(Serialize, Default)]
@@ -54,7 +54,7 @@ impl ShownSettings {
     pub(crate) fn of_request(request: &Request, root: &Path) -> Self {
         let Some(task) = &request.task else { return Self::default() };
         match SystemConfig::read(task.config.as_bytes()) {
-            Ok(config) => Self::new(&config, None, (root, &request.actor), records::now()),
+            Ok(config) => Self::new(&config, None, (root, &request.actor), clock::now()),
             // A config that cannot be read is not carried out either.
             Err(error) => {
                 let setting = Setting { name: "unread".to_owned(), value: error.to_string() };

@@ -5,6 +5,7 @@ mod apply;
 mod approve;
 mod bind;
 mod catalog;
+pub(crate) mod command_line;
 mod completions;
 mod demo;
 mod deny;
@@ -12,6 +13,7 @@ pub(crate) mod diff;
 mod doctor;
 mod exec;
 mod explain;
+mod explained;
 mod feedback;
 mod gc;
 mod init;
@@ -37,39 +39,12 @@ mod trust;
 mod undo;
 mod verify;
 
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
-
-use actum_core::path::Quoted;
-
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::home::Tenant;
-use crate::output::Screen;
-use crate::{root, waiting};
+use crate::waiting;
 
-/// Where a command was started, where its words go, and whose ledger it uses.
-pub(crate) struct Session {
-    pub(crate) start: PathBuf,
-    pub(crate) screen: Screen,
-    pub(crate) tenant: Tenant,
-}
-
-impl Session {
-    /// The root of the workspace we are in.
-    fn root(&self) -> &Path {
-        root::existing(&self.start)
-    }
-
-    /// Notes that a workspace was made in `root`, and which one is above.
-    fn note_made(&self, root: &Path) {
-        let made = Quoted(root.as_os_str().as_bytes());
-        self.screen.note(format_args!("made a workspace in {made}"));
-        if let Some(above) = root::above(root) {
-            self.screen.note(above);
-        }
-    }
-}
+pub(crate) use crate::session::Session;
+pub(crate) use explained::explained;
 
 macro_rules! verbs {
     ($($verb:ident($arguments:ty) = $run:path,)*) => {

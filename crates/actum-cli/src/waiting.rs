@@ -8,9 +8,10 @@ use actum_ledger::{Keys, LedgerHome};
 use actum_record::signer::KeyRole;
 use actum_workspace::{STATE_DIRECTORY, View};
 
+use crate::clock;
 use crate::failure::Failure;
-use crate::verb::Session;
-use crate::{home, records, root, timestamp};
+use crate::session::Session;
+use crate::{home, root, timestamp};
 
 /// Name of the request to bind a workspace to another ledger, in its state directory.
 const ADOPTION: &str = "adoption";
@@ -35,7 +36,7 @@ fn of_installation() -> Result<Vec<String>, Failure> {
     }
     let home = LedgerHome::open_existing(&place).map_err(actum::Error::from)?;
     let Some(home) = home else { return Ok(Vec::new()) };
-    let now = records::now();
+    let now = clock::now();
     let keys = Keys::open_existing(&home).map_err(actum::Error::from)?;
     let role = KeyRole::Approval;
     let key = keys.as_ref().and_then(|keys| keys.keyring().waiting(role, now)).map(|key| {

@@ -9,6 +9,7 @@ use actum_record::ledger::Answer;
 use super::queue::Shown;
 use super::sandbox::Confinement;
 use super::{Session, action, exec};
+use crate::clock;
 use crate::diff_text::Audience;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -41,7 +42,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let (queue, plan) = plans::find(&arguments.plan, session)?;
-    let (id, state) = (plan.id(), plan.state(records::now()));
+    let (id, state) = (plan.id(), plan.state(clock::now()));
     // What was approved before and not carried out is carried out now; a task is by `actum run` alone, which reports.
     let by_task = plans::task_command(&plan.queued.plan);
     let later = arguments.later || by_task.is_some();
@@ -117,7 +118,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 /// Tells that an approval counts still, where nothing came of it.
 fn tell_what_stays(id: RunId, session: &Session) -> Result<(), Failure> {
     let (_, plan) = plans::answered(id, &session.tenant)?;
-    if plan.state(records::now()) == PlanState::Approved {
+    if plan.state(clock::now()) == PlanState::Approved {
         session.screen.note(format_args!(
             "plan {id} stays approved for a day: the same request applies it; `actum revoke {id}` withdraws the \
              approval"

@@ -10,6 +10,7 @@ use actum_record::signer::KeyRole;
 use serde::Serialize;
 
 use super::Session;
+use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
@@ -88,7 +89,7 @@ fn prove(
     records: &actum::Records,
 ) -> Result<Option<ApprovalKey>, Failure> {
     let file = arguments.passphrase_file.as_deref();
-    let is_there = records.keyring().current(KeyRole::Approval, records::now()).is_some();
+    let is_there = records.keyring().current(KeyRole::Approval, clock::now()).is_some();
     if !is_there || (file.is_none() && !crate::passphrase::can_ask()) {
         return Ok(None);
     }

@@ -7,10 +7,10 @@ use clap_complete::Shell;
 use serde::Serialize;
 
 use super::Session;
-use crate::command_line::CommandLine;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
+use crate::verb::command_line::CommandLine;
 
 /// Write a script that completes the command line in a shell
 ///

@@ -19,13 +19,14 @@ use self::project::{Project, Tree};
 use super::Session;
 use super::log::log;
 use crate::change_list::count;
+use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
 use crate::records::Seen;
 use crate::run_end::RunEnd;
 use crate::snippet::Quote;
-use crate::{actor, records, shown_path};
+use crate::{actor, shown_path};
 
 /// Show on a small project what actum does: apply, refuse, list, undo
 ///
@@ -83,7 +84,7 @@ impl Story {
              end.",
             at_the_start.files()
         ));
-        let records = Records::open(&project.records(), &TenantId::default(), records::clock())?;
+        let records = Records::open(&project.records(), &TenantId::default(), clock::clock())?;
         let mut engine = Engine::open(root, records.clone())?;
 
         self.title("1  A change to all of them at once, written as a git diff");

@@ -12,10 +12,12 @@ use serde::Serialize;
 use super::Session;
 use super::queue::{self, Shown};
 use crate::change_list::count;
+use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::ledger_queue::Queue;
 use crate::output::{Document, Kind};
-use crate::plans::{self, ApprovalKey, Queue};
+use crate::plans::{self, ApprovalKey};
 use crate::records;
 use crate::root;
 use crate::run_arguments::label;
@@ -71,7 +73,7 @@ fn deny_all(arguments: &Arguments, reply: &Reply, session: &Session) -> Result<E
         true => View::open(session.root())?.workspace_id()?,
         false => None,
     };
-    let now = records::now();
+    let now = clock::now();
     let mut plans = queue::open_plans(Queue::open(&session.tenant)?.as_ref())?;
     plans.retain(|plan| {
         let is_meant = match &arguments.agent {
@@ -128,7 +130,7 @@ fn answer(
 ) -> Result<Exit, Failure> {
     let (queue, plan) = plans::find(prefix, session)?;
     let id = plan.id();
-    plan.must_take(reply.answer, records::now()).map_err(actum::Error::from)?;
+    plan.must_take(reply.answer, clock::now()).map_err(actum::Error::from)?;
     drop(queue);
     let key = ApprovalKey::ask(session, &format!("{verb} plan {id}?"), file)?;
     let records = records::open(&session.tenant)?;

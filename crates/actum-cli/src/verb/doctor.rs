@@ -11,12 +11,14 @@ use serde::Serialize;
 
 use super::Session;
 use super::ledger::entries_of;
+use crate::approval_key::{self, ApprovalState};
 use crate::change_list::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::home::Tenant;
+use crate::operators_policy;
 use crate::output::Document;
-use crate::records::{self, ApprovalState, Examination};
+use crate::records::{self, Examination};
 use crate::style::{self, Painted};
 use crate::{policy, root};
 
@@ -105,7 +107,7 @@ fn record(root: &Path, tenant: &Tenant) -> Finding {
 
 /// Reports the state of the approval key.
 fn operator() -> Finding {
-    let (verdict, detail) = match records::approval_key() {
+    let (verdict, detail) = match approval_key::approval_key() {
         Ok(ApprovalState::Missing) => (
             Verdict::Good,
             "missing: no plan can be approved; create it with `actum key make approval` before an agent works here"
@@ -128,7 +130,7 @@ fn operator() -> Finding {
             "a new key without proof is pending; if you did not make it, `actum key deny approval` rejects it"
                 .to_owned(),
         ),
-        Err(failure) => (Verdict::Bad, failure.to_string()),
+        Err(unread) => (Verdict::Bad, Failure::from(unread).to_string()),
     };
     Finding { what: "approval key", verdict, detail }
 }
@@ -142,7 +144,7 @@ fn policies(root: &Path) -> Vec<Finding> {
                 .to_owned(),
         ),
         Ok(TaskEnvelopes::Any) => {
-            let operators = policy::operators();
+            let operators = operators_policy::operators();
             let detail = format!(
                 "unsigned ones are accepted, which any program of yours can write; `[tasks] signed = true` in \
                  {operators} rejects them"

@@ -103,7 +103,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let ended = executed(arguments, session).and_then(|executed| executed.tell(&session.screen));
     Ok(ended.unwrap_or_else(|failure| {
         session.screen.failure(&failure);
-        Exit::beside_a_command(&failure)
+        failure.exit_beside_a_command()
     }))
 }
 

@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::Session;
 use crate::actor;
 use crate::change_list::count;
+use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
@@ -104,7 +105,7 @@ fn collected(
 ) -> Result<GcReport, Failure> {
     let root = session.root();
     let retention = policy::in_force(root)?.retention;
-    let clock = records::clock();
+    let clock = clock::clock();
     // Limits that were asked for are kept or refused; the default ones give way.
     let named = arguments.max_runs.is_some() || arguments.max_bytes.is_some();
     let kept = if named && !arguments.dry_run { Retained::Refuse } else { Retained::Keep };

@@ -67,7 +67,7 @@ pub(super) fn existing() -> Result<(LedgerHome, Keys), Failure> {
 /// Key of a role that is in force.
 fn current(keys: &Keys, role: KeyRole) -> Result<KeyEntry, Failure> {
     let path = keys.keyring_path();
-    let current = keys.keyring().current(role, crate::records::now()).cloned();
+    let current = keys.keyring().current(role, crate::clock::now()).cloned();
     Ok(current.ok_or(KeyError::NoKey { role, path }).map_err(actum::Error::from)?)
 }
 

@@ -8,13 +8,13 @@ use clap_mangen::Man;
 use serde::Serialize;
 
 use super::Session;
-use crate::command_line::CommandLine;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::home::Tenant;
 use crate::output::Document;
 use crate::output_file::{Existing, OutputFile};
 use crate::own_format;
+use crate::verb::command_line::CommandLine;
 
 /// Write the manual page, or all pages into a directory
 ///

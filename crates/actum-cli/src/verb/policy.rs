@@ -5,8 +5,6 @@ mod explain;
 mod suggest;
 mod test;
 
-pub(crate) use test::PolicyTestFailure;
-
 use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -11,10 +11,11 @@ use std::path::PathBuf;
 use actum::{PlanState, QueuedPlan};
 
 use super::Session;
+use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::plans::{self, Queue};
-use crate::records;
+use crate::ledger_queue::Queue;
+use crate::plans;
 use crate::run_prefix::RunPrefix;
 use alerts::Looked;
 pub(super) use alerts::of_workspace as alerts_in;
@@ -65,14 +66,14 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 
 /// The plans that can be answered or carried out now, the oldest first.
 fn waiting(queue: Option<&Queue>) -> Result<Vec<Line>, Failure> {
-    let now = records::now();
+    let now = clock::now();
     Ok(open_plans(queue)?.iter().map(|plan| Line::of(plan, plan.state(now))).collect())
 }
 
 /// Plans that can be answered or carried out now, the oldest first.
 pub(super) fn open_plans(queue: Option<&Queue>) -> Result<Vec<QueuedPlan>, Failure> {
     let Some(queue) = queue else { return Ok(Vec::new()) };
-    let now = records::now();
+    let now = clock::now();
     let mut plans = queue.plans()?;
     plans.retain(|plan| match plan.state(now) {
         PlanState::Waiting | PlanState::Approved | PlanState::Unproven => true,

@@ -7,8 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 
 use actum::NewAlert;
 use actum::reason::Reason;
+use actum_core::RelPath;
 use actum_core::path::InBackticks;
-use actum_core::{RelPath, ShellWord};
 use actum_workspace::{Error, ErrorKind, Workspace};
 use serde::Serialize;
 
@@ -89,11 +89,6 @@ fn tell_operator(
         workspace: id.map(|id| (id, root)),
     })?;
     Ok(())
-}
-
-/// Command line that resolves a path, for a message.
-pub(crate) fn command(path: &RelPath) -> String {
-    format!("actum resolve {}", ShellWord::operand(path.as_bytes()))
 }
 
 impl Document for Resolved {

@@ -9,10 +9,10 @@ use actum_workspace::{Image, Outcome, RunKind, RunReport, View};
 use serde::Serialize;
 
 use super::Session;
-use super::diff::FileDiffs;
 use crate::change_list::{ChangeLine, ChangeList, count, octal};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::file_diffs::FileDiffs;
 use crate::output::{Document, Kind};
 use crate::record::{Record, SignedBy, Told, write_commands};
 use crate::records::{self, Seen};

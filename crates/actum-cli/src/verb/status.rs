@@ -10,13 +10,14 @@ use actum_record::ledger::WorkspaceId;
 use actum_workspace::{Drift, View, WorkspaceStatus};
 use serde::Serialize;
 
-use super::{Session, queue, resolve};
+use super::{Session, queue};
 use crate::change_list::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::hint;
+use crate::ledger_queue::Queue;
 use crate::obstacle::Obstacle;
 use crate::output::Document;
-use crate::plans::Queue;
 use crate::records::Differences;
 use crate::shown_path::{self, ShownPath};
 
@@ -264,6 +265,6 @@ pub(super) fn write_blocked(blocked: &[Blocked], out: &mut dyn Write) -> io::Res
         out,
         "\nNo run touches a blocked path. Look at it, make it what it should be, then\n\
          `{}`.",
-        resolve::command(&first.0)
+        hint::resolve_command(&first.0)
     )
 }

@@ -15,6 +15,7 @@ use actum_record::signer::KeyRole;
 use serde::Serialize;
 
 use super::Session;
+use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
@@ -102,7 +103,7 @@ fn prove(
     shown: &str,
     keyring: &Keyring,
 ) -> Result<Option<Timestamp>, Failure> {
-    let now = records::now();
+    let now = clock::now();
     if keyring.current(KeyRole::Approval, now).is_some() {
         let question = format!("Trust {shown}?");
         ApprovalKey::ask(session, &question, arguments.passphrase_file.as_deref())?;

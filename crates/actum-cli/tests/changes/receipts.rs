@@ -429,7 +429,7 @@ fn files_given_to_the_wrong_verb_are_told_by_their_name() {
     refused(&ledger("../change.diff"), "INPUT_UNRECOGNISED", "`actum ledger export -o FILE`");
     let with = |file| ["verify", "../receipt.json", "--keyring", file];
     refused(&with("../receipt.json"), "KEYRING_INVALID", "it is a receipt");
-    refused(&with("../none.json"), "INPUT_UNREADABLE", "nothing was verified or changed");
+    refused(&with("../none.json"), "INPUT_UNREADABLE", "nothing was changed");
     let shown = actum(&root, &["ledger", "show", "foo"]);
     assert!(shown.stderr.contains("an entry is named by its number"), "{shown:?}");
     let export = fs::read(directory.path().join("ledger.jsonl")).unwrap();

@@ -329,7 +329,7 @@ fn a_key_that_is_gone_is_told_and_not_made_anew() {
         refused.to_string(),
         format!(
             "the result key `{}` is missing: there is no `{}`; put it back from a backup, or make a new \
-             one with `actum key rotate result`; nothing was signed",
+             one with `actum key rotate result`",
             newest(&home).id,
             path.display()
         )
@@ -431,7 +431,7 @@ fn a_clock_that_stands_before_the_key_is_told() {
         refused.to_string(),
         format!(
             "the result key `{id}` counts from {} on, and the clock says that it is {early}: set the \
-             clock right; nothing was signed",
+             clock right",
             at(-LEEWAY_MICROS)
         )
     );

@@ -86,7 +86,6 @@ fn a_full_log_starts_nothing_and_ends_what_was_started() {
     ] {
         let error = ledger.append(vec![new]).wait().unwrap_err();
         assert!(matches!(error.refusal(), Some(Refusal::LogFull { max: 1, .. })), "{error}");
-        assert!(error.to_string().ends_with("nothing was appended"), "{error}");
     }
     assert_eq!(grounds.view().size().unwrap(), before);
     // An undo has a sixteenth of the limit beyond it.

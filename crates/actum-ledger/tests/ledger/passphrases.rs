@@ -68,8 +68,7 @@ fn a_key_under_a_passphrase_signs_with_it_and_not_without() {
     assert_eq!(
         locked.to_string(),
         format!(
-            "cannot use the approval key `{}`: `{}` is protected by a passphrase, and none was given; \
-             nothing was signed",
+            "cannot use the approval key `{}`: `{}` is protected by a passphrase, and none was given",
             key.id,
             path.display()
         )

@@ -187,7 +187,7 @@ impl Place {
 
     /// The message without the place where the test runs.
     fn refusal(&self) -> String {
-        let text = self.read().unwrap_err().to_string();
+        let text = self.read().unwrap_err().with_state();
         text.replace(self.directory.path().to_str().unwrap(), "")
     }
 }

@@ -68,7 +68,7 @@ impl Executed {
         Ok(match &self.outcome {
             Outcome::Nothing | Outcome::Changed { .. } => Exit::Success,
             Outcome::Dropped { .. } => self.report.exit(),
-            Outcome::Queued { error } | Outcome::Refused { error } => Exit::beside_a_command(error),
+            Outcome::Queued { error } | Outcome::Refused { error } => error.exit_beside_a_command(),
         })
     }
 

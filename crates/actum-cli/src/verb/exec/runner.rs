@@ -21,7 +21,7 @@ pub(crate) fn of(
 ) -> Result<Runner, Failure> {
     let helper = Helper::this_program();
     let sandbox = policy::for_captured(confinement, &in_force.sandbox, start);
-    let failed = |error| Failure::Sandbox { source: Box::new(SandboxFailure::Policy(error)) };
+    let failed = |error| Failure::from(SandboxFailure::Policy(error));
     let sandbox = sandbox.map_err(failed)?;
     for note in policy::notes_of_look_alikes(&sandbox, root) {
         screen.note(note);

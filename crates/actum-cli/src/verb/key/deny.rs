@@ -7,11 +7,12 @@ use actum_record::keyring::KeyEntry;
 use serde::Serialize;
 
 use super::{Role, waits};
+use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
+use crate::signals;
 use crate::verb::Session;
-use crate::{records, signals};
 
 /// Reject a new key that waits to be admitted
 ///
@@ -30,10 +31,10 @@ struct Denied {
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let (home, _) = super::existing()?;
     let home = LedgerHome::open(home.path()).map_err(actum::Error::from)?;
-    let mut keys = Keys::open(&home, records::now()).map_err(actum::Error::from)?;
+    let mut keys = Keys::open(&home, clock::now()).map_err(actum::Error::from)?;
     let denied = {
         let _held = signals::hold();
-        keys.deny(arguments.role.into(), records::now())
+        keys.deny(arguments.role.into(), clock::now())
     };
     let denied = denied.map_err(actum::Error::from)?;
     let alerted = waits::raise_denied(&denied, session)?;

@@ -12,12 +12,13 @@ use serde::Serialize;
 
 use super::at;
 use super::protect::words;
+use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
 use crate::style::{self, Painted};
 use crate::verb::Session;
-use crate::{home, records, shown_path, timestamp};
+use crate::{home, shown_path, timestamp};
 
 /// List the keys: what each signs, from when until when, and whether it can
 ///
@@ -53,7 +54,7 @@ struct Listing {
 pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let path = home::path()?;
     let keys = match at(&path)? {
-        Some((_, keys)) => listings(&keys, records::now()),
+        Some((_, keys)) => listings(&keys, clock::now()),
         None => Vec::new(),
     };
     let bytes = path.as_os_str().as_bytes();

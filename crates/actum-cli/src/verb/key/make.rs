@@ -8,11 +8,12 @@ use serde::Serialize;
 
 use super::protect::{Protect, words};
 use super::{Role, waits};
+use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
 use crate::verb::Session;
-use crate::{new_home, records, signals, timestamp};
+use crate::{new_home, signals, timestamp};
 
 /// Make the first key of a role, such as the one that approves
 ///
@@ -38,8 +39,8 @@ struct Made {
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let role = arguments.role.into();
     let home = new_home::open()?;
-    let mut keys = Keys::open(&home, records::now()).map_err(actum::Error::from)?;
-    if let Some(KeyEntry { id, .. }) = keys.keyring().current(role, records::now()) {
+    let mut keys = Keys::open(&home, clock::now()).map_err(actum::Error::from)?;
+    if let Some(KeyEntry { id, .. }) = keys.keyring().current(role, clock::now()) {
         // Do not ask for a passphrase in vain.
         return Err(actum::Error::from(KeyError::Exists { role, id: id.clone() }).into());
     }
@@ -50,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     let made = {
         let _held = signals::hold();
-        keys.make(role, records::now(), passphrase.as_ref(), admission)
+        keys.make(role, clock::now(), passphrase.as_ref(), admission)
     };
     let new = made.map_err(actum::Error::from)?;
     let alerted = match new.unproven {

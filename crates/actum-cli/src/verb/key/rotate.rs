@@ -12,12 +12,13 @@ use serde::Serialize;
 
 use super::protect::Protect;
 use super::{Role, current, waits};
+use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
 use crate::passphrase::{self, PassphraseFailure};
 use crate::verb::Session;
-use crate::{plans, records, signals, timestamp};
+use crate::{plans, signals, timestamp};
 use actum::reason::Reason;
 
 /// Make a new key, which signs from now on
@@ -73,7 +74,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let report = {
         // A key that was made and is not recorded is what nobody wants who asks us to end.
         let _held = signals::hold();
-        rotate(&home, arguments.role.into(), passphrases, &records::clock_function())
+        rotate(&home, arguments.role.into(), passphrases, &clock::clock_function())
     };
     if let (Err(KeyError::WrongPassphrase { .. }), Some(_)) =
         (&report, &arguments.old_passphrase_file)
@@ -87,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     let changed = Changed::of(report);
     let mut alerted = Exit::Success;
-    if changed.new.not_before > records::now() {
+    if changed.new.not_before > clock::now() {
         alerted = waits::raise(&changed.new, session)?;
     }
     for NotThere { tenant, message, .. } in &changed.unrecorded {
@@ -115,7 +116,7 @@ impl Arguments {
         }
         let is_locked = || {
             // Where its file is gone or damaged there is nothing to open.
-            keys.protection(self.role.into(), records::now())
+            keys.protection(self.role.into(), clock::now())
                 .is_ok_and(|by| by == Protection::Passphrase)
         };
         if file.is_none() && (self.old_passphrase_lost || !is_locked()) {
@@ -146,7 +147,7 @@ impl Document for Changed {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let KeyEntry { id, role, not_before, .. } = &self.new;
-        if *not_before > records::now() {
+        if *not_before > clock::now() {
             let from = timestamp::second(*not_before);
             writeln!(out, "the {role} key {id} waits, and replaces {} from {from} on", self.old)?;
             return writeln!(out, "`actum key deny {role}` rejects it until then");

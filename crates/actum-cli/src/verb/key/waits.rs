@@ -6,6 +6,7 @@ use actum_core::Timestamp;
 use actum_ledger::{Admission, LedgerHome, LedgerView, Log, WAIT_MICROS};
 use actum_record::keyring::KeyEntry;
 
+use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::verb::Session;
@@ -27,7 +28,7 @@ pub(super) fn admission(home: &LedgerHome) -> Result<Admission, Failure> {
 /// Has every command look for a key that waits, before there is one: a command that is killed then leaves none that no
 /// command shows.
 pub(super) fn announce() -> Result<(), Failure> {
-    note(Timestamp::from_micros(records::now().micros().saturating_add(WAIT_MICROS)))
+    note(Timestamp::from_micros(clock::now().micros().saturating_add(WAIT_MICROS)))
 }
 
 /// Raises the alert about a key that waits.

@@ -22,6 +22,7 @@ use super::found::Problems;
 use super::lint::Linted;
 use super::preview::{Nobody, Previewed};
 use super::{Documents, Session, Task};
+use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::home::Tenant;
@@ -132,7 +133,7 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let asked = (actor.clone(), session.screen.audience_of_decisions());
     let previewed =
         Previewed::of((engine.workspace_mut(), root), &task, &in_force, asked, &session.tenant)?;
-    let has_key = records.keyring().current(KeyRole::Approval, records::now()).is_some();
+    let has_key = records.keyring().current(KeyRole::Approval, clock::now()).is_some();
     let must_be_signed = !in_force.task_envelopes.is_any();
     let is_signed =
         previewed.sound && (arguments.sign || previewed.asks || has_key || must_be_signed);

@@ -8,11 +8,12 @@ use actum_core::{ShellWord, path::Quoted};
 use serde::Serialize;
 
 use super::Session;
+use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
 use crate::output_file::{Existing, OutputFile};
-use crate::{records, shown_path, timestamp};
+use crate::{shown_path, timestamp};
 
 /// A plan that can be carried out as it is, and shows how actions look.
 const TEMPLATE: &str = include_str!("new_plan.json");
@@ -39,7 +40,7 @@ struct Made {
 
 pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let path = session.start.join(&arguments.file);
-    let id = format!("plan-{}", compact(&timestamp::second(records::now())));
+    let id = format!("plan-{}", compact(&timestamp::second(clock::now())));
     let text = TEMPLATE.replace(TEMPLATE_ID, &id);
     OutputFile::write(&path, Existing::Refuse, text.as_bytes(), &session.tenant)?;
     let bytes = arguments.file.as_os_str().as_bytes();

@@ -20,14 +20,15 @@ use actum_workspace::{RunOptions, Workspace};
 use serde::Serialize;
 
 use super::{Documents, Problems, Session, Task, lint};
+use crate::clock;
 use crate::diff_text::Audience;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::file_diffs::FileDiffs;
 use crate::gate_view::{GateView, views};
 use crate::home::Tenant;
 use crate::output::{Document, Kind};
 use crate::task_settings::ShownSettings;
-use crate::verb::diff::FileDiffs;
 use crate::{actor, policy, records, recovery_note, root};
 
 /// Show what a task plan would do, and what every gate says of it; nothing is changed
@@ -45,7 +46,7 @@ pub(super) struct Nobody;
 
 impl Watch for Nobody {
     fn now(&self) -> Timestamp {
-        records::now()
+        clock::now()
     }
 }
 
@@ -152,10 +153,10 @@ impl Previewed {
             .parse()
             .map_err(|error: PlainIdError| Failure::Usage { message: error.to_string() })?;
         let settings =
-            ShownSettings::new(config, plan.description.as_deref(), (root, &actor), records::now());
+            ShownSettings::new(config, plan.description.as_deref(), (root, &actor), clock::now());
         let request = task::request((plan, &id), task.documents.clone(), operations, actor);
         let mut preview = Preview { transaction, undoes: None, undone: None };
-        let judged = preview.judged(&request, in_force, &tenant.id()?, records::now());
+        let judged = preview.judged(&request, in_force, &tenant.id()?, clock::now());
         let (tier, gates, answer, digest) = match judged {
             Ok(Judgement { bundle, decision, .. }) => {
                 let bound = bundle.bound().map_err(Error::from)?;

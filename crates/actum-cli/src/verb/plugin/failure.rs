@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use actum::plugin::PluginError;
 use actum_core::path::{Harmless, Quoted};
 use actum_core::{ActionName, ActionNameError};
+use actum_workspace::State;
 
-use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::policy;
+use crate::failure::FailureKind;
+use crate::operators_policy;
 use actum::reason::{self, Reason};
 
 #[derive(Debug, thiserror::Error)]
@@ -28,37 +29,14 @@ pub(crate) enum PluginFailure {
     Input { input: String, line: usize, column: usize },
 }
 
-impl From<PluginFailure> for Failure {
-    fn from(source: PluginFailure) -> Self {
-        Self::Plugin { source: Box::new(source) }
-    }
-}
-
 impl From<PluginError> for Failure {
     fn from(error: PluginError) -> Self {
         PluginFailure::Plugin(error).into()
     }
 }
 
-impl PluginFailure {
-    /// Whether the message says the state of the workspace.
-    pub(crate) fn says_state(&self) -> bool {
-        match self {
-            Self::Plugin(PluginError::Command(error)) => error.says_state(),
-            Self::Plugin(_)
-            | Self::NotAllowed
-            | Self::Name(_)
-            | Self::CoreName(_)
-            | Self::Exists(_)
-            | Self::Input { .. } => false,
-        }
-    }
-
-    pub(crate) fn exit(&self) -> Exit {
-        Exit::Refused
-    }
-
-    pub(crate) fn reason(&self) -> Reason {
+impl FailureKind for PluginFailure {
+    fn reason(&self) -> Reason {
         match self {
             Self::Plugin(error) => reason::of_plugin(error),
             Self::NotAllowed => Reason::PluginCodeNotAllowed,
@@ -68,7 +46,7 @@ impl PluginFailure {
         }
     }
 
-    pub(crate) fn hints(&self) -> Vec<String> {
+    fn hints(&self) -> Vec<String> {
         match self {
             Self::Plugin(error) => match error.said() {
                 "" => Vec::new(),
@@ -76,12 +54,18 @@ impl PluginFailure {
             },
             Self::NotAllowed => vec![format!(
                 "`allowPluginCodeExecution = true` under `[plugins]` in {} lets it, for all packages",
-                policy::widening()
+                operators_policy::widening()
             )],
             Self::Exists(_) => {
                 vec!["`actum plugin lint DIR` checks a package that is there".to_owned()]
             }
             Self::Name(_) | Self::CoreName(_) | Self::Input { .. } => Vec::new(),
         }
+    }
+
+    fn state(&self) -> Option<String> {
+        let says_state =
+            matches!(self, Self::Plugin(PluginError::Command(error)) if error.says_state());
+        (!says_state).then(|| State::Unchanged.to_string())
     }
 }

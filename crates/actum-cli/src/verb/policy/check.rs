@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::change_list::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::operators_policy;
 use crate::output::Document;
 use crate::verb::Session;
 use crate::{policy, root, shown_path};
@@ -190,7 +191,7 @@ impl Document for Checked {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         if self.files.is_empty() {
-            let operators = policy::operators();
+            let operators = operators_policy::operators();
             writeln!(
                 out,
                 "policy     what is built in; {operators}, or `actum.toml` here, can say more"

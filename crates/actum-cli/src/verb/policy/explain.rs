@@ -23,6 +23,7 @@ use serde::Serialize;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::gate_view::{GateView, views};
+use crate::operators_policy;
 use crate::output::Document;
 use crate::run_arguments::label;
 use crate::run_prefix::RunPrefix;
@@ -235,7 +236,7 @@ fn ways_past_protection(path: &RelPath, in_force: &Policy) -> String {
         Ok(()) => format!(
             "edit it without actum, or let agents change exactly this path: the operator adds it to `except` under \
              `[protected]` in {}",
-            policy::operators()
+            operators_policy::operators()
         ),
         Err(why) => {
             format!("edit it without actum; the operator cannot except it: {why}")

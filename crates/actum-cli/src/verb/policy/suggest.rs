@@ -16,8 +16,9 @@ use serde::Serialize;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::gate_view::GateView;
+use crate::ledger_queue::Queue;
+use crate::operators_policy;
 use crate::output::Document;
-use crate::plans::Queue;
 use crate::verb::Session;
 use crate::{policy, root};
 
@@ -153,7 +154,7 @@ impl Document for Suggested {
         }
         for ShownAddition { source, toml } in &self.additions {
             let file = match source {
-                Source::Operator => policy::operators(),
+                Source::Operator => operators_policy::operators(),
                 Source::Workspace => "`actum.toml` in this workspace".to_owned(),
                 Source::System => format!("`{}`", policy::system().display()),
                 Source::Enclosing => "`actum.toml` in an enclosing directory".to_owned(),

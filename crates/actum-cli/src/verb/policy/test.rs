@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use actum::reason::Reason;
 use actum_core::path::{Harmless, Quoted};
 use actum_core::place::Place;
 use actum_core::{Digest, RiskTier};
@@ -13,6 +14,7 @@ use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::failure::FailureKind;
 use crate::output::Document;
 use crate::snippet::Quote;
 use crate::verb::Session;
@@ -143,9 +145,9 @@ impl TestedCase {
     }
 }
 
-impl PolicyTestFailure {
+impl FailureKind for PolicyTestFailure {
     /// What the reader can do.
-    pub(crate) fn hints(&self) -> Vec<String> {
+    fn hints(&self) -> Vec<String> {
         let example = "such a file looks like this:\n\
                        \x20 [[case]]\n\
                        \x20 name = \"migrations ask a person\"\n\
@@ -160,11 +162,9 @@ impl PolicyTestFailure {
             }
         }
     }
-}
 
-impl From<PolicyTestFailure> for Failure {
-    fn from(source: PolicyTestFailure) -> Self {
-        Self::PolicyTest { source: Box::new(source) }
+    fn reason(&self) -> Reason {
+        Reason::PolicyTestUnusable
     }
 }
 

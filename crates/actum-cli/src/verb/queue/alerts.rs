@@ -13,8 +13,9 @@ use serde::Serialize;
 
 use super::listed::who;
 use crate::failure::Failure;
+use crate::ledger_queue::Queue;
 use crate::output::{Document, Kind};
-use crate::plans::{ApprovalKey, Queue};
+use crate::plans::ApprovalKey;
 use crate::style::{self, Painted};
 use crate::verb::Session;
 use crate::{actor, records, timestamp};

@@ -17,14 +17,16 @@ use serde::Serialize;
 
 use super::asked::Asked;
 use super::listed::Line;
+use crate::clock;
 use crate::diff_text::Audience;
 use crate::failure::Failure;
+use crate::file_diffs::FileDiffs;
 use crate::gate_view::{GateView, views};
+use crate::ledger_queue::Queue;
 use crate::output::{Document, Kind};
-use crate::plans::{self, Queue};
+use crate::plans;
 use crate::timestamp;
 use crate::verb::Session;
-use crate::verb::diff::FileDiffs;
 use crate::{policy, records, recovery_note};
 
 /// A plan, and what would come of it now.
@@ -77,7 +79,7 @@ impl Shown {
         session: &Session,
         audience: Audience,
     ) -> Result<Self, Failure> {
-        let now = records::now();
+        let now = clock::now();
         let state = plan.state(now);
         let bundle = plan.bundle(&queue.view).map_err(actum::Error::from)?;
         let judged = &plan.queued.plan;
@@ -154,7 +156,7 @@ fn would_do_in(
     let changes = preview.transaction.diff()?.into_iter().map(whole).collect();
     let diff = FileDiffs::of(changes, audience);
     let tenant = &plan.queued.plan.tenant;
-    let judged = match preview.judged(request, in_force, tenant, records::now()) {
+    let judged = match preview.judged(request, in_force, tenant, clock::now()) {
         Ok(judged) => judged,
         Err(error) => return Ok((vec![error.to_string()], None)),
     };

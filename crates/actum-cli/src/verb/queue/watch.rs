@@ -12,8 +12,8 @@ use super::alerts::{self, AlertLine};
 use super::listed::Line;
 use super::waiting;
 use crate::failure::Failure;
+use crate::ledger_queue::Queue;
 use crate::output::Document;
-use crate::plans::Queue;
 use crate::style::{self, Painted};
 use crate::verb::Session;
 

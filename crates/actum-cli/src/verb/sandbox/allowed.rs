@@ -122,22 +122,22 @@ impl NotAllowed {
     pub(crate) fn hint(&self) -> String {
         match self {
             Self::Path { key, .. } | Self::Credentials { key, .. } => {
-                format!("the operator lists it in {}: `[sandbox] {key} = [\"…\"]`", crate::policy::widening())
+                format!("the operator lists it in {}: `[sandbox] {key} = [\"…\"]`", crate::operators_policy::widening())
             }
             Self::Limit { resource, max, .. } => format!(
                 "give less; else the operator lists it in {}: `[sandbox] limits = [\"{resource}={max}{}\"]`",
-                crate::policy::widening(),
+                crate::operators_policy::widening(),
                 if resource.unit() == "ms" { "ms" } else { "" }
             ),
-            Self::NoLimit { .. } => format!("correct it in {}", crate::policy::widening()),
+            Self::NoLimit { .. } => format!("correct it in {}", crate::operators_policy::widening()),
             Self::Variable(_) => format!(
                 "`--env NAME=VALUE` sets a value of your own; what comes from outside the operator lists in {}: \
                  `[sandbox] env = [\"NAME\"]`",
-                crate::policy::widening()
+                crate::operators_policy::widening()
             ),
             Self::Home(_) => format!(
                 "run it in a project below; else the operator lists the directory in {}: `[sandbox] read = [\"…\"]`",
-                crate::policy::widening()
+                crate::operators_policy::widening()
             ),
             Self::System { .. } => "run it in a project elsewhere; the operator lists what it reads \
                                     there under `[sandbox] read`"
@@ -185,7 +185,7 @@ impl<'a> Allowed<'a> {
         match listed {
             Some(Some(value)) => Ok(Some(value)),
             None if !PASSED.contains(&name) => Err(NotAllowed::Variable(name.to_owned())),
-            Some(None) | None => Ok(super::policy::inherited(name)),
+            Some(None) | None => Ok(home::inherited(name)),
         }
     }
 

@@ -10,6 +10,7 @@ use actum_sandbox::{NoProgram, PolicyError, SpawnError, Unmet, Unsatisfiable, Wa
 use super::policy::PolicyFileError;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::failure::FailureKind;
 use crate::snippet::Snippet;
 use actum::reason::Reason;
 
@@ -40,9 +41,9 @@ pub(crate) enum SandboxFailure {
     Unwritten(#[source] io::Error),
 }
 
-impl SandboxFailure {
+impl FailureKind for SandboxFailure {
     /// As `env`, `timeout` and shells do.
-    pub(crate) fn exit(&self) -> Exit {
+    fn exit(&self) -> Exit {
         const UNAVAILABLE: u8 = 125;
         const NOT_RUN: u8 = 126;
         const NOT_FOUND: u8 = 127;
@@ -59,7 +60,7 @@ impl SandboxFailure {
         })
     }
 
-    pub(crate) fn reason(&self) -> Reason {
+    fn reason(&self) -> Reason {
         match self {
             Self::Operator { source } => source.reason(),
             Self::Policy(PolicyFileError::NotAllowed(_)) => Reason::SandboxNotAllowed,
@@ -77,12 +78,12 @@ impl SandboxFailure {
     }
 
     /// The line of a policy that it is about.
-    pub(crate) fn excerpt(&self) -> Option<&Snippet> {
+    fn excerpt(&self) -> Option<&Snippet> {
         let Self::Policy(PolicyFileError::Malformed { quote, .. }) = self else { return None };
         quote.snippet()
     }
 
-    pub(crate) fn hints(&self) -> Vec<String> {
+    fn hints(&self) -> Vec<String> {
         let hint = match self {
             Self::NotFound { hint, .. } => hint.clone(),
             Self::Operator { source } => return source.hints(),
@@ -125,6 +126,11 @@ impl SandboxFailure {
             | Self::Unwritten(_) => return Vec::new(),
         };
         vec![hint]
+    }
+
+    /// The message says that nothing was started.
+    fn state(&self) -> Option<String> {
+        None
     }
 }
 

@@ -15,6 +15,7 @@ use toml::Table;
 use super::allowed::{Allowed, NotAllowed};
 use super::confinement::Confinement;
 use super::run::Arguments;
+use crate::home;
 use crate::snippet::Quote;
 use crate::{input, look_alike, root};
 
@@ -278,8 +279,10 @@ fn for_trying(start: &Path) -> Result<SandboxPolicy, PolicyFileError> {
         paths.filter(|path| path.symlink_metadata().is_ok()).collect()
     };
     let programs = [paths(&PROGRAMS), vec![root.to_owned()]].concat();
-    let mut env: BTreeMap<String, String> =
-        PASSED.iter().filter_map(|name| Some(((*name).to_owned(), inherited(name)?))).collect();
+    let mut env: BTreeMap<String, String> = PASSED
+        .iter()
+        .filter_map(|name| Some(((*name).to_owned(), home::inherited(name)?)))
+        .collect();
     env.entry("PATH".to_owned()).or_insert_with(|| PATH.to_owned());
     Ok(SandboxPolicy {
         read: [programs.clone(), paths(&SETTINGS)].concat(),
@@ -357,11 +360,6 @@ fn keep_what_it_can_run(policy: &mut SandboxPolicy) {
     if let Some(path) = policy.env.get_mut("PATH") {
         *path = path.split(':').filter(runs).collect::<Vec<_>>().join(":");
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "what comes from outside is asked for by name")]
-pub(crate) fn inherited(name: &str) -> Option<String> {
-    std::env::var(name).ok()
 }
 
 /// Reads a policy. Paths in it are seen from `start`, which is also where the command starts if it

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use actum_sandbox::{NoProgram, SandboxPolicy};
 
 use super::failure::SandboxFailure;
-use super::policy;
+use crate::home;
 
 /// A program that was found.
 pub(super) struct Program {
@@ -55,7 +55,7 @@ impl Program {
 
     /// The program that a shell would start outside.
     fn ours(name: &Path, policy: &SandboxPolicy) -> Option<PathBuf> {
-        policy.in_path(name, &policy::inherited("PATH")?)
+        policy.in_path(name, &home::inherited("PATH")?)
     }
 
     /// That it is another program than a shell would start here.

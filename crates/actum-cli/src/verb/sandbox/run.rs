@@ -87,7 +87,7 @@ impl From<Floor> for Tier {
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    sandboxed(arguments, session).map_err(|source| Failure::Sandbox { source: Box::new(source) })
+    sandboxed(arguments, session).map_err(Failure::from)
 }
 
 fn sandboxed(arguments: &Arguments, session: &Session) -> Result<Exit, SandboxFailure> {

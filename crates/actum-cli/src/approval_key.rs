@@ -1,0 +1,64 @@
+//! Approval key of this installation, for hints and for `actum doctor`.
+
+use actum_ledger::keys::{KeyError, Protection};
+use actum_ledger::{HomeError, Keys, LedgerHome};
+use actum_record::signer::KeyRole;
+
+use crate::clock::now;
+use crate::home::{self, HomeUnknown};
+
+/// Why the approval key cannot be looked at.
+#[derive(Debug)]
+pub(crate) enum ApprovalKeyUnread {
+    /// Its home is not known.
+    Home(HomeUnknown),
+    /// Home or keys cannot be opened.
+    Keys(actum::Error),
+}
+
+/// State of the approval key of this installation.
+pub(crate) enum ApprovalState {
+    Missing,
+    Proven,
+    Unproven,
+    WithoutPassphrase,
+    Waiting,
+}
+
+/// Looks at the approval key.
+pub(crate) fn approval_key() -> Result<ApprovalState, ApprovalKeyUnread> {
+    let Some(home) = LedgerHome::open_existing(&home::path()?)? else {
+        return Ok(ApprovalState::Missing);
+    };
+    let Some(keys) = Keys::open_existing(&home)? else { return Ok(ApprovalState::Missing) };
+    let (role, now) = (KeyRole::Approval, now());
+    if keys.keyring().waiting(role, now).is_some() {
+        return Ok(ApprovalState::Waiting);
+    }
+    let Some(current) = keys.keyring().current(role, now) else {
+        return Ok(ApprovalState::Missing);
+    };
+    Ok(match keys.protection_of(current)? {
+        Protection::FilePermissions => ApprovalState::WithoutPassphrase,
+        Protection::Passphrase if current.unproven => ApprovalState::Unproven,
+        Protection::Passphrase => ApprovalState::Proven,
+    })
+}
+
+impl From<HomeUnknown> for ApprovalKeyUnread {
+    fn from(unknown: HomeUnknown) -> Self {
+        Self::Home(unknown)
+    }
+}
+
+impl From<HomeError> for ApprovalKeyUnread {
+    fn from(error: HomeError) -> Self {
+        Self::Keys(error.into())
+    }
+}
+
+impl From<KeyError> for ApprovalKeyUnread {
+    fn from(error: KeyError) -> Self {
+        Self::Keys(error.into())
+    }
+}

@@ -1,0 +1,92 @@
+//! The queue of plans, as a ledger has it.
+
+use std::path::Path;
+
+use actum::QueuedPlan;
+use actum_core::RunId;
+use actum_ledger::{HomeInputs, LedgerHome, LedgerView, Log};
+use actum_record::keyring::Keyring;
+use actum_workspace::View;
+
+use crate::failure::Failure;
+use crate::home::{self, Tenant};
+use crate::plan_failure::PlanFailure;
+use crate::root;
+use crate::run_prefix::RunPrefix;
+use crate::trusted::Trusted;
+
+/// What the commands about plans read of a ledger.
+pub(crate) struct Queue {
+    pub(crate) home: LedgerHome,
+    /// Requests of the plans that wait.
+    pub(crate) inputs: HomeInputs,
+    pub(crate) view: LedgerView,
+    pub(crate) keyring: Keyring,
+}
+
+impl Queue {
+    /// What there is; nothing is made.
+    pub(crate) fn open(tenant: &Tenant) -> Result<Option<Self>, Failure> {
+        let place = home::path()?;
+        let Some(home) = LedgerHome::open_existing(&place).map_err(actum::Error::from)? else {
+            return Ok(None);
+        };
+        let tenant = tenant.id()?;
+        let view = LedgerView::open(&home, &tenant).map_err(actum::Error::from)?;
+        let Some(view) = view else { return Ok(None) };
+        let keyring = Trusted::in_home(&home)?.keyring;
+        let inputs = HomeInputs::new(home.clone(), tenant);
+        Ok(Some(Self { home, inputs, view, keyring }))
+    }
+
+    /// The plans of which something can still come, the oldest first; also those that have expired.
+    pub(crate) fn plans(&self) -> Result<Vec<QueuedPlan>, Failure> {
+        Ok(QueuedPlan::open(&self.view, &self.keyring).map_err(actum::Error::from)?)
+    }
+
+    /// The plan of that id.
+    pub(crate) fn plan(&self, plan: RunId) -> Result<Option<QueuedPlan>, Failure> {
+        let row = self.view.plan(plan).map_err(actum::Error::from)?;
+        let read = row.map(|row| QueuedPlan::read(&self.view, &self.keyring, row));
+        Ok(read.transpose().map_err(actum::Error::from)?)
+    }
+
+    /// The one plan that is meant: a whole id of any plan there ever was, or the beginning of one that is
+    /// open or, where none is, of a newer one of the workspace here.
+    pub(crate) fn find(&self, prefix: &RunPrefix, start: &Path) -> Result<QueuedPlan, Failure> {
+        let none = || PlanFailure::None { prefix: prefix.to_string() };
+        if let Some(whole) = prefix.whole() {
+            return Ok(self.plan(whole)?.ok_or_else(none)?);
+        }
+        let mut found = self.plans()?;
+        found.retain(|plan| prefix.begins(plan.id()));
+        if found.is_empty() {
+            found = self.newest(start, prefix)?;
+        }
+        match found.len() {
+            0 => Err(none().into()),
+            1 => Ok(found.remove(0)),
+            _ => {
+                let plans = found.iter().map(QueuedPlan::id).collect();
+                Err(PlanFailure::Ambiguous { prefix: prefix.to_string(), plans }.into())
+            }
+        }
+    }
+
+    /// Those of the newest plans of the workspace here that begin so.
+    fn newest(&self, start: &Path, prefix: &RunPrefix) -> Result<Vec<QueuedPlan>, Failure> {
+        let root = root::existing(start);
+        let workspace = match root::is_made(root) {
+            true => View::open(root)?.workspace_id()?,
+            false => None,
+        };
+        let Some(workspace) = workspace else { return Ok(Vec::new()) };
+        let rows = self.view.newest_plans(workspace, NEWEST_MAX).map_err(actum::Error::from)?;
+        let meant = rows.into_iter().filter(|row| prefix.begins(row.plan));
+        let read = meant.map(|row| QueuedPlan::read(&self.view, &self.keyring, row));
+        Ok(read.collect::<Result<_, _>>().map_err(actum::Error::from)?)
+    }
+}
+
+/// How many plans of a workspace are looked through for one that is over.
+const NEWEST_MAX: u64 = 1000;
