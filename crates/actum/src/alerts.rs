@@ -10,9 +10,9 @@ use actum_record::ledger::{Actor, AlertRaised, AlertSeen, EntryFacts, EntryKind,
 use actum_record::merkle::leaf_hash;
 use actum_record::receipt::EntryRef;
 
-use crate::engine::ENGINE;
 use crate::error::Result;
 use crate::queue::QueueError;
+use crate::records::ENGINE;
 use crate::records::Records;
 use crate::request::EntryPoint;
 

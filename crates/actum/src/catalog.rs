@@ -7,7 +7,6 @@
 mod change;
 mod core;
 mod lint;
-mod problem;
 mod snapshot;
 mod standing;
 
@@ -23,9 +22,9 @@ use actum_record::ledger::ActionState;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use crate::error::CatalogError;
 pub use change::Step;
 pub use lint::{Lint, lint_manifest};
-pub use problem::CatalogError;
 pub use standing::Standing;
 
 /// All actions, by name.

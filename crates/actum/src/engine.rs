@@ -5,14 +5,12 @@ pub(crate) mod binding;
 pub(crate) mod clear;
 pub(crate) mod hold;
 pub(crate) mod observer;
-pub(crate) mod place;
 pub(crate) mod publish;
 pub(crate) mod resume;
 pub(crate) mod scan;
 pub(crate) mod settle;
 pub(crate) mod stage;
 pub(crate) mod verify;
-pub(crate) mod witness;
 
 use std::any::Any;
 use std::os::unix::ffi::OsStrExt;
@@ -30,21 +28,18 @@ use actum_workspace::disk::Disk;
 use actum_workspace::{LinuxDisk, Recovery, RunOptions, STATE_DIRECTORY, Workspace};
 
 use crate::command::Runner;
-use crate::engine::binding::BoundWorkspace;
+use crate::engine::binding::{check_ledger, withholds};
 use crate::engine::observer::{NoObserver, Observer};
-use crate::engine::place::Place;
 use crate::engine::resume::{Resumed, settle_open_runs};
 use crate::engine::settle::Done;
 use crate::engine::stage::{Stage, Staged};
+use crate::error::BoundWorkspace;
 use crate::error::{Error, Result};
+use crate::place::Place;
 use crate::plugin::PluginCode;
 use crate::policies::{PolicyFiles, PolicyInForce};
 use crate::records::Records;
 use crate::request::Request;
-use crate::root::{check_ledger, withholds};
-
-/// Program name and version in records.
-pub(crate) const ENGINE: &str = concat!("actum ", env!("CARGO_PKG_VERSION"));
 
 /// Returns a guard that is held while a change is published and recorded.
 pub(crate) type Hold = Arc<dyn Fn() -> Box<dyn Any> + Send + Sync>;

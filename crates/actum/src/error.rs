@@ -1,5 +1,15 @@
 //! Why a request was not carried out, and in which state that leaves things.
 
+mod bound_workspace;
+mod catalog;
+mod command;
+mod feedback;
+mod moved;
+mod output;
+mod policy;
+mod queue;
+mod rollback;
+
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -15,14 +25,20 @@ use actum_record::ledger::{Actor, RequestKey, Retention};
 use actum_record::signer::SignError;
 use actum_workspace::State;
 
-use crate::catalog::CatalogError;
-use crate::command::CommandError;
-use crate::engine::binding::BoundWorkspace;
-use crate::feedback::FeedbackError;
-use crate::policies::PolicyError;
-use crate::queue::QueueError;
 use crate::request::WayBack;
-use crate::task::{OutputError, RollbackRefused};
+
+pub use bound_workspace::BoundWorkspace;
+pub use catalog::CatalogError;
+pub(crate) use command::{CAPTURED_BYTES_MAX, list_unkept};
+pub use command::{CommandError, Unkept, WhyUnkept};
+pub use feedback::FeedbackError;
+pub use moved::Moved;
+pub(crate) use moved::listed as list_moved;
+pub use output::OutputError;
+pub(crate) use policy::{ACCESS_FILES_MAX, ACCESS_NAME_BYTES_MAX};
+pub use policy::{PolicyError, PolicyProblem};
+pub use queue::{PlanState, QUEUE_MAX, QUEUE_OF_ONE_MAX, QueueError};
+pub use rollback::RollbackRefused;
 
 /// Why a request was not carried out.
 #[derive(Debug, thiserror::Error)]

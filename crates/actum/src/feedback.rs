@@ -13,6 +13,8 @@ use actum_record::receipt::EntryRef;
 use crate::error::{Error, Result};
 use crate::records::Records;
 
+pub use crate::error::FeedbackError;
+
 /// How many entries are looked up at once.
 const ENTRIES: u64 = 256;
 
@@ -32,17 +34,6 @@ pub struct Wanted {
     pub action: Option<ActionName>,
     /// Of those that ended so.
     pub status: Option<Status>,
-}
-
-/// Why feedback could not be written. What the action did stays as it is.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum FeedbackError {
-    /// The ledger refused or failed.
-    #[error("cannot record how the action ended: {0}")]
-    Ledger(#[from] LedgerError),
-    /// It has no exact form.
-    #[error("cannot record how the action ended: {0}")]
-    Record(#[from] CanonicalError),
 }
 
 impl Feedback {

@@ -18,9 +18,9 @@ use actum_record::ledger::{
 use actum_workspace::disk::{Disk, Time};
 use actum_workspace::{GcOptions, GcReport, RunOptions, Workspace};
 
-use crate::engine::witness::Witness;
 use crate::error::{Error, Result};
 use crate::queue::Approver;
+use crate::records::Witness;
 use crate::records::{Clock, Records};
 
 /// Treatment of runs that are beyond the limits and that the retention keeps.

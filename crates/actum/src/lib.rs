@@ -33,6 +33,7 @@ mod engine;
 mod error;
 mod feedback;
 mod forget;
+mod place;
 pub mod plugin;
 mod policies;
 mod queue;
@@ -57,18 +58,17 @@ pub use command::{
     Tried, Unkept, WhyUnkept, permitted_line,
 };
 pub use engine::Engine;
-pub use engine::binding::{Adoption, Binding, BoundWorkspace, OwnLedger};
+pub use engine::binding::{Adoption, Binding, check_ledger};
 pub use engine::clear::{Cleared, Judgement};
 pub use engine::observer::Observer;
-pub use engine::place::Place;
 pub use engine::resume::Resumed;
-pub use engine::settle::{Done, Receipt};
+pub use engine::settle::Done;
 pub use engine::stage::{Preview, Staged, preview};
 pub use engine::verify::Verified;
-pub use engine::witness::Witness;
-pub use error::{Error, Result};
+pub use error::{BoundWorkspace, Error, Result};
 pub use feedback::{Feedback, FeedbackError, Wanted};
 pub use forget::{ForgottenRun, Retained, foresee, forgotten_run, missing_runs};
+pub use place::Place;
 pub use policies::{
     PolicyError, PolicyFiles, PolicyInForce, PolicyProblem, ReadAccess, ReadPolicy,
 };
@@ -77,8 +77,8 @@ pub use queue::{
     QUEUED_MICROS, QueueError, QueuedPlan, Reply,
 };
 pub use real_path::real as real_path;
-pub use recorded::{RecordedRun, facts_for_undo};
-pub use records::{Clock, Records};
+pub use recorded::{Receipt, RecordedRun, facts_for_undo};
+pub use records::{Clock, OwnLedger, Records, Witness};
 pub use request::{Commands, EntryPoint, Phase, Request, RequestedAction, WayBack, Which, Work};
-pub use root::{OwnRoot, Root, RootState, check_ledger};
+pub use root::{OwnRoot, Root, RootState};
 pub use schema::{Schema, SchemaProblem};

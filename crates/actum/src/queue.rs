@@ -5,7 +5,6 @@
 //! and is carried out only where it would do exactly what was approved.
 
 mod answer;
-mod moved;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,7 +13,7 @@ use actum_core::canonical::{CanonicalError, plainly};
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RunId, Timestamp};
 use actum_gate::answer::AnswerProblem;
-use actum_gate::decision::{APPROVAL, Bundle, GateDecision};
+use actum_gate::decision::{APPROVAL, Bundle, Decision, GateDecision};
 use actum_gate::{Approved, VerifiedAnswer, verify_answer};
 use actum_ledger::{Inputs, LedgerError, Log, PlanRow};
 use actum_record::keyring::Keyring;
@@ -22,22 +21,18 @@ use actum_record::ledger::{Actor, Answer, Approval, JudgedPlan, PlanAnswered, Pl
 use actum_record::merkle::leaf_hash;
 use actum_record::receipt::{EntryRef, GateRecord};
 
-use crate::engine::clear::Judgement;
 use crate::request::Request;
 
+pub(crate) use crate::error::list_moved;
+pub use crate::error::{Moved, PlanState, QUEUE_MAX, QUEUE_OF_ONE_MAX, QueueError};
+
 pub use answer::{Approver, Reply};
-pub use moved::Moved;
-pub(crate) use moved::listed;
 
 const HOUR_MICROS: i64 = 3_600_000_000;
 /// How long a plan waits, in microseconds: a week.
 pub const QUEUED_MICROS: i64 = 168 * HOUR_MICROS;
 /// How long an approval counts, in microseconds: a day.
 pub const APPROVED_MICROS: i64 = 24 * HOUR_MICROS;
-/// The most plans that wait at once in one ledger.
-pub const QUEUE_MAX: usize = 1000;
-/// The most of them in one workspace that one user asks for, by whatever agents.
-pub const QUEUE_OF_ONE_MAX: usize = 100;
 /// Among how many plans of a workspace an earlier version is looked for.
 const EARLIER_MAX: u64 = 50;
 
@@ -63,122 +58,6 @@ pub struct AnsweredPlan {
     pub entry: EntryRef,
     /// The answer, and its key.
     pub verified: VerifiedAnswer,
-}
-
-/// Where a plan stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlanState {
-    /// Nobody has answered.
-    Waiting,
-    /// It can be carried out.
-    Approved,
-    /// It may not be carried out.
-    Denied,
-    /// It was approved, and may not be carried out any more.
-    Revoked,
-    /// It was carried out, or begun: the entry says where.
-    CarriedOut,
-    /// Nobody answered in time, or it was not carried out in time.
-    Expired,
-    /// There is an answer, and no key that counts signed it.
-    Unproven,
-}
-
-/// Why a plan in the queue cannot be answered or carried out.
-#[derive(Debug, thiserror::Error)]
-pub enum QueueError {
-    /// There is no such plan.
-    #[error("there is no plan {plan} in the queue")]
-    NoPlan {
-        /// Its name.
-        plan: RunId,
-    },
-    /// There is no such alert, or somebody has seen it already.
-    #[error("no alert with the number {index} waits")]
-    NoAlert {
-        /// The number.
-        index: u64,
-    },
-    /// It is too late, or too early.
-    #[error("plan {plan} cannot be {}: {}", wanted.as_str(), state.told())]
-    State {
-        /// The plan.
-        plan: RunId,
-        /// What was to be said.
-        wanted: Answer,
-        /// Where it stands.
-        state: PlanState,
-    },
-    /// It cannot be carried out.
-    #[error("plan {plan} cannot be carried out: {}", state.told())]
-    NotApproved {
-        /// The plan.
-        plan: RunId,
-        /// Where it stands.
-        state: PlanState,
-    },
-    /// What was approved is not what would happen now.
-    #[error("plan {plan} is stale: {}", listed(moved))]
-    Stale {
-        /// The plan.
-        plan: RunId,
-        /// What is other now.
-        moved: Vec<Moved>,
-    },
-    /// What is kept of the request is not what was queued.
-    #[error("what is kept of the request of plan {plan} {what}")]
-    Input {
-        /// The plan.
-        plan: RunId,
-        /// What is wrong with it.
-        what: String,
-    },
-    /// The answer is signed by no key that counts, so nothing would come of it.
-    #[error("plan {plan} cannot be answered so: {problem}")]
-    Unproven {
-        /// The plan.
-        plan: RunId,
-        /// Why it would not count.
-        problem: AnswerProblem,
-    },
-    /// Too many of one wait already, so that nobody keeps others from asking.
-    #[error(
-        "the queue is full: {QUEUE_OF_ONE_MAX} plans of this user are pending in this workspace (all agents together), so the \
-         plan was not queued"
-    )]
-    FullOfOne,
-    /// Too many wait already.
-    #[error("the queue is full: {QUEUE_MAX} plans are pending, so the plan was not queued")]
-    Full,
-}
-
-impl PlanState {
-    /// The word for it in documents.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Approved => "approved",
-            Self::Denied => "denied",
-            Self::Revoked => "revoked",
-            Self::CarriedOut => "carried_out",
-            Self::Expired => "expired",
-            Self::Unproven => "unproven",
-        }
-    }
-
-    fn told(self) -> &'static str {
-        match self {
-            Self::Waiting => "nobody has answered yet",
-            Self::Approved => "it is approved already",
-            Self::Denied => "it was denied",
-            Self::Revoked => "its approval was revoked",
-            Self::CarriedOut => "it was carried out or tried already, and an approval counts once",
-            Self::Expired => "it has expired",
-            Self::Unproven => {
-                "no key that counts signed its answer; `actum revoke` takes that away"
-            }
-        }
-    }
 }
 
 impl QueuedPlan {
@@ -277,13 +156,13 @@ impl QueuedPlan {
     /// Whether it is judged as it was when it was queued, and the same asks for it.
     pub(crate) fn is_same(
         &self,
-        judged: &Judgement,
+        (bundle, decision): (&Bundle, &Decision),
         actor: &Actor,
     ) -> Result<bool, CanonicalError> {
-        let JudgedPlan { bound, actor: asked, decision, .. } = &self.queued.plan;
+        let JudgedPlan { bound, actor: asked, decision: then, .. } = &self.queued.plan;
         // What one agent may do after a look is not what another may.
-        let is_bound = *bound == judged.bundle.bound()? && asked == actor;
-        Ok(is_bound && is_decided_alike(&decision.gates, judged)?)
+        let is_bound = *bound == bundle.bound()? && asked == actor;
+        Ok(is_bound && is_decided_alike(&then.gates, decision)?)
     }
 
     /// What is other than when it was queued, where `was` was judged then; nothing where [`Request::plan`] may be
@@ -294,14 +173,14 @@ impl QueuedPlan {
     pub fn moved(
         &self,
         was: &Bundle,
-        judged: &Judgement,
+        (bundle, decision): (&Bundle, &Decision),
         actor: &Actor,
     ) -> Result<Vec<Moved>, CanonicalError> {
-        if self.is_same(judged, actor)? {
+        if self.is_same((bundle, decision), actor)? {
             return Ok(Vec::new());
         }
         let JudgedPlan { bound, actor: asked, .. } = &self.queued.plan;
-        let (bundle, now) = (&judged.bundle, judged.bundle.bound()?);
+        let now = bundle.bound()?;
         let mut moved = Moved::between((bound, was.change()), (&now, bundle.change()));
         moved.extend((asked != actor).then_some(Moved::Actor));
         if moved.is_empty() {
@@ -354,8 +233,8 @@ impl QueuedPlan {
 }
 
 /// Whether the gates decide as when the plan was queued, for the same grounds; the gate `approval` aside.
-fn is_decided_alike(then: &[GateRecord], judged: &Judgement) -> Result<bool, CanonicalError> {
-    let now = judged.decision.gates.iter().filter(|gate| gate.gate != APPROVAL);
+fn is_decided_alike(then: &[GateRecord], decision: &Decision) -> Result<bool, CanonicalError> {
+    let now = decision.gates.iter().filter(|gate| gate.gate != APPROVAL);
     let now: Vec<_> = now.map(GateDecision::record).collect::<Result<_, _>>()?;
     Ok(then.iter().filter(|gate| gate.gate != APPROVAL).eq(&now))
 }

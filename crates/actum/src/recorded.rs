@@ -3,16 +3,16 @@
 use std::fmt;
 
 use actum_core::canonical::plainly;
-use actum_core::{Digest, RunId};
+use actum_core::{Digest, RunId, Status};
 use actum_gate::decision::Undone;
 use actum_gate::{VerifiedReceipt, signed_intent, verify_receipt};
 use actum_ledger::{LedgerError, Log, RunRow};
 use actum_record::keyring::Keyring;
 use actum_record::ledger::EffectStarted;
 use actum_record::merkle::leaf_hash;
+use actum_record::receipt::{EntryRef, Statement};
 use actum_record::signer::KeyId;
 
-use crate::engine::settle::Receipt;
 use crate::records::Records;
 
 /// What is recorded of one run, compared and verified before anyone is shown any of it: the file of a ledger
@@ -116,5 +116,30 @@ impl RecordedRun {
         }
         let receipt = Receipt { index: done, leaf, envelope, statement };
         Ok(Self { started: index, intent, receipt: Some((receipt, key)) })
+    }
+}
+
+/// The signed end of a run, as the ledger holds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipt {
+    /// Its place in the log, counted from 0.
+    pub index: u64,
+    /// Its hash as a leaf of the Merkle tree.
+    pub leaf: Digest,
+    /// The exact bytes: a DSSE envelope.
+    pub envelope: Vec<u8>,
+    /// What it states.
+    pub statement: Statement,
+}
+
+impl Receipt {
+    /// Its entry in the log of this name.
+    pub(crate) fn entry(&self, origin: &str) -> EntryRef {
+        EntryRef { origin: origin.to_owned(), index: self.index, leaf: self.leaf }
+    }
+
+    /// How the run ended.
+    pub fn status(&self) -> Status {
+        self.statement.predicate.status
     }
 }

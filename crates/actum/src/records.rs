@@ -1,5 +1,8 @@
 //! Where intents and ends are recorded, and what signs them.
 
+mod own_ledger;
+mod witness;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -12,10 +15,16 @@ use actum_record::ledger::TenantId;
 use actum_record::receipt::EntryRef;
 use actum_record::signer::KeyRole;
 
-use crate::engine::binding::OwnLedger;
-use crate::engine::witness::KeysInForce;
 use crate::error::{Error, Result};
 use crate::real_path::{identity, real};
+
+pub use own_ledger::OwnLedger;
+pub(crate) use own_ledger::Standing;
+pub(crate) use witness::KeysInForce;
+pub use witness::Witness;
+
+/// Program name and version in records.
+pub(crate) const ENGINE: &str = concat!("actum ", env!("CARGO_PKG_VERSION"));
 
 /// A clock, given as a value: this crate reads none by itself.
 #[derive(Clone)]

@@ -3,6 +3,7 @@
 mod action;
 mod document;
 mod entry_point;
+mod task;
 
 use std::collections::BTreeMap;
 
@@ -16,9 +17,9 @@ use actum_sandbox::SandboxPolicy;
 use actum_workspace::{ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits};
 use serde::{Deserialize, Serialize};
 
-use crate::task::TaskDocuments;
 pub use action::{Phase, RequestedAction};
 pub use entry_point::EntryPoint;
+pub use task::TaskDocuments;
 
 /// The number of a user who is not known (`overflowuid`, proc_sys_kernel(5)).
 const NOBODY: u32 = 65_534;

@@ -5,17 +5,16 @@
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use actum_core::RelPath;
-use actum_gate::credential::is_withheld;
-use actum_workspace::{SetAside, Withholds, Workspace};
+use actum_workspace::{SetAside, Workspace};
 
 use crate::engine::Engine;
-use crate::engine::binding::{BoundWorkspace, OwnLedger, Standing, check_around, elsewhere};
-use crate::engine::place::Place;
+use crate::engine::binding::{check_ledger, withholds};
+use crate::error::BoundWorkspace;
 use crate::error::{Error, Result};
 use crate::records::Records;
+use crate::records::{OwnLedger, Standing};
 
 /// Whether a directory is a workspace already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,12 +115,6 @@ impl Root {
     }
 }
 
-/// Rule by which messages quote no content of files that may hold credentials, in the workspace at `root` (EX-20).
-pub(crate) fn withholds(root: &Path) -> Withholds {
-    let root = root.as_os_str().as_bytes().to_owned();
-    Arc::new(move |path, content| is_withheld(&root, path, content))
-}
-
 impl RootState {
     /// The state of a directory, by the notes of ledgers in it.
     pub fn of(root: &Path) -> Self {
@@ -163,34 +156,4 @@ impl OwnRoot {
     pub fn set_aside_journal(&self) -> Result<SetAside> {
         Ok(Workspace::set_aside_journal(&self.0.path)?)
     }
-}
-
-/// Checks that the ledger in use recorded the workspace at `root` or the one around it, or that no ledger did. `ledger`
-/// gives the one in use, as for [`Root::own`]. `named` is how an error names the workspace.
-///
-/// # Errors
-/// `BoundElsewhere`; `Workspace` where the notes about ledgers cannot be read; those of `ledger`.
-pub fn check_ledger<E: From<Error>>(
-    root: &Path,
-    named: BoundWorkspace,
-    ledger: impl FnOnce() -> std::result::Result<Option<OwnLedger>, E>,
-) -> std::result::Result<(), E> {
-    let place = Place::of(root);
-    let notes = |root: &Path| actum_workspace::notes_at(root).map_err(Error::from);
-    let own = notes(root)?;
-    let mut is_recorded = !own.is_empty();
-    for around in &place.around {
-        is_recorded = is_recorded || !notes(around)?.is_empty();
-    }
-    if is_recorded {
-        let ledger = ledger()?;
-        match Standing::of(own, ledger.as_ref())? {
-            Standing::Own => {}
-            Standing::Unrecorded => check_around(&place, ledger.as_ref())?,
-            Standing::Elsewhere(ledger) => {
-                return Err(elsewhere(named, &ledger).into());
-            }
-        }
-    }
-    Ok(())
 }

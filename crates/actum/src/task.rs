@@ -22,6 +22,7 @@ mod run;
 mod status_writer;
 mod unfinished;
 
+pub use crate::request::TaskDocuments;
 pub use approval::{ApprovalError, ApprovedPlan, ShownChange, SignedApproval, approve_change};
 pub use git::PlannedCommit;
 pub use input::{Task, TaskInput, Unread};
@@ -29,7 +30,6 @@ pub use outputs::{ACTIVE_DIRECTORY, OutputError, read_document};
 pub use problem::{ActionProblem, TaskProblem};
 pub use protected::{Violation, linked, violations};
 pub use rehearsal::{ActionChange, ActionEnd, Rehearsal, Rehearsed, Script, Verdict, Watch};
-pub use repeated::TaskDocuments;
 pub use rollback::{RollbackRefused, RolledBack, rollback};
 pub use run::{APPROVAL_FILE, Outcome, TaskEnd, label, limits, request, run};
 pub use status_writer::ProgressObserver;

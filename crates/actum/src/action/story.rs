@@ -148,7 +148,7 @@ impl Story {
             actor: staged.request.actor.clone(),
             door: EntryPoint::Action.as_str().to_owned(),
             agreed,
-            engine: crate::engine::ENGINE.to_owned(),
+            engine: crate::records::ENGINE.to_owned(),
         })
     }
 
@@ -290,7 +290,7 @@ impl Story {
             queued: ending.queued.map(|(plan, _)| plan),
             approved: self.agreed,
             duration_ms: duration_ms(self.began, now),
-            engine: crate::engine::ENGINE.to_owned(),
+            engine: crate::records::ENGINE.to_owned(),
         }
     }
 

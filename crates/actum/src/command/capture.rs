@@ -4,12 +4,11 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use actum_core::path::{PathProblem, Quoted};
 use actum_core::{Digest, FileMode, Hasher, RelPath};
 use actum_edit::{EmptyParents, ModeChange, Operation};
 use actum_sandbox::{Change, Layer, LayerError, Node};
 
-use super::CAPTURED_BYTES_MAX;
+use crate::error::{CAPTURED_BYTES_MAX, Unkept, WhyUnkept};
 
 /// What a command changed.
 #[derive(Debug, Default)]
@@ -20,44 +19,6 @@ pub struct Captured {
     pub unkept: Vec<Unkept>,
     /// The bytes of the files that it left.
     bytes: u64,
-}
-
-/// Something that a command did, and no run can.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` {why}", Quoted(path.as_os_str().as_bytes()))]
-pub struct Unkept {
-    /// Where, relative to the root of the workspace.
-    pub path: PathBuf,
-    /// What it is.
-    pub why: WhyUnkept,
-}
-
-/// Why something cannot be kept.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum WhyUnkept {
-    /// Runs change regular files and directories.
-    #[error("is a symbolic link that was made, changed or removed")]
-    Symlink,
-    /// Runs change regular files and directories.
-    #[error("is a pipe, a socket or a device")]
-    Special,
-    /// Who starts the file would act for somebody else.
-    #[error("would run with the rights of its owner or group")]
-    SetId,
-    /// A run does not change the mode of a directory that was there.
-    #[error("is a directory that was there, and got other permissions")]
-    DirectoryMode,
-    /// No run speaks of it.
-    #[error("cannot be in a run: {0}")]
-    Path(PathProblem),
-    /// It would be held in memory.
-    #[error(
-        "is too large: what a command leaves in files may be {CAPTURED_BYTES_MAX} bytes in all"
-    )]
-    TooLarge,
-    /// The command worked on something else than what is there now.
-    #[error("was changed by another process while the command ran")]
-    ChangedMeanwhile,
 }
 
 /// Set-user-id and set-group-id (inode(7)).

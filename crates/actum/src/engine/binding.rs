@@ -5,33 +5,34 @@
 //! workspace knows, or a day ([`WAIT_MICROS`]) in which every command in the workspace shows the request and anybody
 //! can cancel it.
 
-use std::fmt;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
+use actum_core::Timestamp;
 use actum_core::canonical::plainly;
 use actum_core::path::Quoted;
 use actum_core::path_name::PathName;
-use actum_core::{RelPath, Timestamp};
+use actum_gate::credential::is_withheld;
 use actum_gate::policy::Policy;
-use actum_ledger::{Keys, WAIT_MICROS};
+use actum_ledger::WAIT_MICROS;
 use actum_record::ledger::Actor;
 use actum_record::merkle::Node;
 use actum_record::receipt::EntryRef;
 use actum_record::signer::KeyId;
+use actum_workspace::Withholds;
 use actum_workspace::disk::Disk;
 use actum_workspace::{RootWithin, RunOptions, Transaction, View};
 use serde::{Deserialize, Serialize};
 
 use crate::alerts::NewAlert;
 use crate::engine::Engine;
-use crate::engine::place::Place;
-use crate::engine::witness::Witness;
-use crate::error::{Error, Result};
+use crate::error::{BoundWorkspace, Error, Result};
+use crate::place::Place;
 use crate::policies::PolicyFiles;
 use crate::reason::Reason;
-use crate::records::Records;
+
+use crate::records::{OwnLedger, Records, Standing, Witness};
 
 /// Request to bind a workspace to another ledger, kept in the workspace while it waits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,34 +75,6 @@ impl Adoption {
     /// When it can be carried out.
     pub fn due(&self) -> Timestamp {
         Timestamp::from_micros(self.since.micros().saturating_add(WAIT_MICROS))
-    }
-}
-
-/// Ledger in use: the name of its log, and the keys that sign for it.
-#[derive(Debug, Clone)]
-pub struct OwnLedger {
-    origin: String,
-    keys: Arc<Keys>,
-}
-
-impl OwnLedger {
-    /// Names a ledger and its keys.
-    pub fn new(origin: String, keys: Arc<Keys>) -> Self {
-        Self { origin, keys }
-    }
-
-    /// Whether a witness is of this ledger. Its name proves nothing, since each receipt and export holds it; the private
-    /// half of a key that signed does. One of them is enough: a key that is lost can be replaced.
-    fn wrote(&self, witness: &Witness) -> Result<bool> {
-        if witness.origin() != self.origin {
-            return Ok(false);
-        }
-        for key in witness.signing_keys() {
-            if self.keys.holds(key)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 }
 
@@ -181,60 +154,40 @@ pub(crate) fn elsewhere(workspace: BoundWorkspace, ledger: &str) -> Error {
     Error::BoundElsewhere { workspace, ledger: ledger.to_owned() }
 }
 
-/// Relation of a workspace to a ledger, by the notes in the workspace.
-pub(crate) enum Standing {
-    /// No ledger recorded it.
-    Unrecorded,
-    /// The ledger recorded it.
-    Own,
-    /// Another one did, of this name.
-    Elsewhere(String),
+/// Rule by which messages quote no content of files that may hold credentials, in the workspace at `root` (EX-20).
+pub(crate) fn withholds(root: &Path) -> Withholds {
+    let root = root.as_os_str().as_bytes().to_owned();
+    Arc::new(move |path, content| is_withheld(&root, path, content))
 }
 
-impl Standing {
-    pub(crate) fn of(notes: Vec<String>, ledger: Option<&OwnLedger>) -> Result<Self> {
-        let mut standing = Self::Unrecorded;
-        for note in notes {
-            let Some(witness) = Witness::read(Some(note))? else { continue };
-            if ledger.map_or(Ok(false), |ledger| ledger.wrote(&witness))? {
-                return Ok(Self::Own);
-            }
-            standing = Self::Elsewhere(witness.origin().to_owned());
-        }
-        Ok(standing)
+/// Checks that the ledger in use recorded the workspace at `root` or the one around it, or that no ledger did. `ledger`
+/// gives the one in use, as for [`Root::own`](crate::Root::own). `named` is how an error names the workspace.
+///
+/// # Errors
+/// `BoundElsewhere`; `Workspace` where the notes about ledgers cannot be read; those of `ledger`.
+pub fn check_ledger<E: From<Error>>(
+    root: &Path,
+    named: BoundWorkspace,
+    ledger: impl FnOnce() -> std::result::Result<Option<OwnLedger>, E>,
+) -> std::result::Result<(), E> {
+    let place = Place::of(root);
+    let notes = |root: &Path| actum_workspace::notes_at(root).map_err(Error::from);
+    let own = notes(root)?;
+    let mut is_recorded = !own.is_empty();
+    for around in &place.around {
+        is_recorded = is_recorded || !notes(around)?.is_empty();
     }
-}
-
-/// Which workspace belongs to another ledger.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BoundWorkspace {
-    /// The one of the command.
-    This,
-    /// One that a path of the command line leads into.
-    At(PathBuf),
-    /// One around it.
-    Around(PathBuf),
-    /// One inside it, which a changed path leads into.
-    Within(RelPath),
-}
-
-impl fmt::Display for BoundWorkspace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::This => f.write_str("this workspace"),
-            Self::At(root) => {
-                write!(f, "the workspace `{}`", Quoted(root.as_os_str().as_bytes()))
+    if is_recorded {
+        let ledger = ledger()?;
+        match Standing::of(own, ledger.as_ref())? {
+            Standing::Own => {}
+            Standing::Unrecorded => check_around(&place, ledger.as_ref())?,
+            Standing::Elsewhere(ledger) => {
+                return Err(elsewhere(named, &ledger).into());
             }
-            Self::Around(root) => {
-                write!(
-                    f,
-                    "the workspace `{}` around this directory",
-                    Quoted(root.as_os_str().as_bytes())
-                )
-            }
-            Self::Within(root) => write!(f, "the workspace `{root}` inside this one"),
         }
     }
+    Ok(())
 }
 
 impl<D: Disk> Engine<D> {

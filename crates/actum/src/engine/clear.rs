@@ -12,10 +12,10 @@ use actum_workspace::disk::Disk;
 
 use crate::command::CommandError;
 use crate::engine::binding;
-use crate::engine::place::Place;
 use crate::engine::scan::Scanned;
 use crate::engine::stage::{Preview, Staged};
 use crate::error::{Error, Result};
+use crate::place::Place;
 use crate::policies::PolicyInForce;
 use crate::request::{Request, Work, limits_digest};
 

@@ -36,11 +36,12 @@ impl<D: Disk> Staged<'_, D> {
     pub(crate) fn must_be_as_approved(&self, judged: &Judgement) -> Result<()> {
         let Some(queued) = &self.queued else { return Ok(()) };
         let actor = &self.request.actor;
-        if queued.is_same(judged, actor)? {
+        if queued.is_same((&judged.bundle, &judged.decision), actor)? {
             return Ok(());
         }
         let bundle = self.begun.records.ledger.read(|log| queued.bundle(log))?;
-        let (plan, moved) = (queued.id(), queued.moved(&bundle, judged, actor)?);
+        let (plan, moved) =
+            (queued.id(), queued.moved(&bundle, (&judged.bundle, &judged.decision), actor)?);
         Err(QueueError::Stale { plan, moved }.into())
     }
 
@@ -69,7 +70,10 @@ impl<D: Disk> Staged<'_, D> {
         let now = records.clock.now();
         let mut same = Vec::new();
         for plan in open.iter().filter(|plan| plan.row.workspace == self.begun.workspace) {
-            same.extend(plan.is_same(&judged, &self.request.actor)?.then_some(plan));
+            same.extend(
+                plan.is_same((&judged.bundle, &judged.decision), &self.request.actor)?
+                    .then_some(plan),
+            );
         }
         if let Some(approved) = same.iter().find_map(|plan| plan.approved(now)) {
             let Judgement { bundle, policy, .. } = judged;
@@ -161,7 +165,7 @@ impl<D: Disk> Staged<'_, D> {
             label: self.begun.transaction.label().to_owned(),
             bound: judged.bundle.bound()?,
             decision: judged.decision.record(bundle)?,
-            engine: super::ENGINE.to_owned(),
+            engine: crate::records::ENGINE.to_owned(),
         })
     }
 }

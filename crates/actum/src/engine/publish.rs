@@ -78,7 +78,7 @@ impl<'e, D: Disk> Verified<'e, D> {
             approval,
             commands,
             rollback_files,
-            engine: super::ENGINE.to_owned(),
+            engine: crate::records::ENGINE.to_owned(),
         };
         let body = canonical::to_vec(&started)?;
         let entry =

@@ -14,13 +14,13 @@ use actum_workspace::{Ending, Outcome, Transaction};
 
 use crate::alerts::{Alert, NewAlert};
 use crate::engine::binding;
-use crate::engine::place::Place;
 use crate::engine::publish::Intent;
 use crate::engine::settle::Ended;
-use crate::engine::witness::Witness;
 use crate::error::Result;
+use crate::place::Place;
 use crate::reason::Reason;
 use crate::records::Records;
+use crate::records::Witness;
 
 /// A run of an earlier process whose end is recorded now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +71,8 @@ pub(crate) fn settle_open_runs<D: Disk>(
         let intent = Intent { started, entry, paths };
         let receipt = records.settle(signer, &intent, ended)?;
         let keys = records.keys_in_force();
-        Witness::keep(&receipt, &intent, keys, |log, line| transaction.keep_witness(log, line));
+        let entry = receipt.entry(origin);
+        Witness::keep(entry, keys, |log, line| transaction.keep_witness(log, line));
         resumed.push(Resumed { run, status: ended.status });
     }
     Ok(resumed)

@@ -1,6 +1,6 @@
 //! Settle: how a run ended is signed, and recorded.
 
-use actum_core::{Digest, RunId, Status, Timestamp, canonical};
+use actum_core::{RunId, Status, Timestamp, canonical};
 use actum_ledger::{NewEntry, SigningKey};
 use actum_record::dsse::Envelope;
 use actum_record::ledger::{EffectStarted, EntryKind};
@@ -9,9 +9,10 @@ use actum_workspace::disk::Disk;
 use actum_workspace::{Committed, ErrorKind, State};
 
 use crate::engine::publish::{End, Intent, Published};
-use crate::engine::witness::Witness;
 use crate::error::{Error, Result};
+use crate::recorded::Receipt;
 use crate::records::Records;
+use crate::records::Witness;
 
 /// What came of a request.
 #[derive(Debug)]
@@ -20,19 +21,6 @@ pub struct Done {
     pub committed: Option<Committed>,
     /// The proof.
     pub receipt: Receipt,
-}
-
-/// The signed end of a run, as the ledger holds it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Receipt {
-    /// Its place in the log, counted from 0.
-    pub index: u64,
-    /// Its hash as a leaf of the Merkle tree.
-    pub leaf: Digest,
-    /// The exact bytes: a DSSE envelope.
-    pub envelope: Vec<u8>,
-    /// What it states.
-    pub statement: Statement,
 }
 
 /// How a run ended, for its receipt.
@@ -52,13 +40,6 @@ impl Done {
     /// The run that carried the request out.
     pub fn run(&self) -> RunId {
         self.receipt.statement.predicate.run
-    }
-}
-
-impl Receipt {
-    /// How the run ended.
-    pub fn status(&self) -> Status {
-        self.statement.predicate.status
     }
 }
 
@@ -88,7 +69,8 @@ impl<D: Disk> Published<'_, D> {
             }
             if let Some(lock) = &lock {
                 let keys = records.keys_in_force();
-                Witness::keep(&receipt, &intent, keys, |log, line| lock.keep_witness(log, line));
+                let entry = receipt.entry(&intent.entry.origin);
+                Witness::keep(entry, keys, |log, line| lock.keep_witness(log, line));
             }
             Ok(receipt)
         };

@@ -136,7 +136,7 @@ fn ended(
         queued: None,
         approved: agreed.map(|agreed| agreed.approval.plan),
         duration_ms: u64::try_from(micros / 1000).unwrap_or(0),
-        engine: crate::engine::ENGINE.to_owned(),
+        engine: crate::records::ENGINE.to_owned(),
     }
 }
 

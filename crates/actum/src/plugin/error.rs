@@ -9,7 +9,8 @@ use actum_sandbox::{NoProgram, Resource, Violation};
 use super::node::NODE_MAJOR_LEAST;
 use super::package::PackageProblem;
 use super::steps::Step;
-use crate::command::{CommandError, Unkept, list};
+use crate::command::{CommandError, Unkept};
+use crate::error::list_unkept;
 use crate::schema::SchemaProblem;
 
 /// Why a package was not run, or what it did does not count.
@@ -134,7 +135,7 @@ pub enum PluginError {
         more: usize,
     },
     /// It made or changed what no run can.
-    #[error("`execute` did what cannot be kept: {}", list(.0))]
+    #[error("`execute` did what cannot be kept: {}", list_unkept(.0))]
     Unkept(Vec<Unkept>),
     /// After `rollback` something is not as it was (AA-11).
     #[error(

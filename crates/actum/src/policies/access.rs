@@ -12,16 +12,12 @@ use actum_gate::AccessText;
 use actum_gate::policy::Source;
 
 use super::{PolicyError, PolicyProblem, bytes, must_be_closed};
+use crate::error::{ACCESS_FILES_MAX, ACCESS_NAME_BYTES_MAX};
 
 /// The name of the directory.
 pub(super) const DIRECTORY: &str = "access";
 /// How the names of the files end.
 const ENDING: &str = ".cedar";
-/// The most files.
-pub(super) const ACCESS_FILES_MAX: usize = 1000;
-/// The longest name of a file, in bytes; it stands in grounds.
-pub(super) const ACCESS_NAME_BYTES_MAX: usize = 100;
-
 /// A file of access policies that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadAccess {

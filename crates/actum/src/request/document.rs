@@ -12,7 +12,7 @@ use actum_workspace::Limits;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::task::TaskDocuments;
+use super::task::TaskDocuments;
 
 use super::{Commands, EntryPoint, Request, RequestedAction, Work};
 

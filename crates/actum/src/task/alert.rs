@@ -13,8 +13,9 @@ use super::documents::clean;
 use super::rollback::rollback_label;
 use super::run::label;
 use crate::alerts::Alert;
-use crate::engine::{ENGINE, place::Place};
 use crate::error::Result;
+use crate::place::Place;
+use crate::records::ENGINE;
 use crate::records::Records;
 use crate::request::EntryPoint;
 

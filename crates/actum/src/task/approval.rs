@@ -13,12 +13,12 @@ use actum_task::{TaskApproval, TaskEnvelope, TaskId, verify_task_approval};
 use serde_json::json;
 
 use super::rehearsal::{Rehearsal, Script, Watch};
-use super::repeated::TaskDocuments;
 use super::run::{APPROVAL_FILE, options, request};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::queue::{APPROVED_MICROS, Approver, Reply};
 use crate::records::Records;
+use crate::request::TaskDocuments;
 
 /// Task plan that is approved: its documents, for one workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -42,7 +42,7 @@ impl Consent {
         let moved = Moved::in_files(&approval.change, staged);
         let told = match moved.is_empty() {
             true => "the same paths are changed in another way".to_owned(),
-            false => queue::listed(&moved),
+            false => queue::list_moved(&moved),
         };
         let message = format!(
             "the workspace changed since the plan was approved: {told}; nothing was changed; `actum plan preview` shows the \

@@ -11,13 +11,14 @@ use std::path::Path;
 
 use actum_core::plain_id::PlainId;
 use actum_core::{Digest, FileMode, FileState, RelPath, Timestamp};
-use actum_ledger::{HomeError, UnderWay};
+use actum_ledger::UnderWay;
 use actum_task::report::{
     BACKUPS_DIRECTORY, REPORTS_DIRECTORY, ReportName, archive_directory, backup_name,
 };
 use actum_workspace::LinuxDisk;
 use actum_workspace::disk::{Barrier, Disk, Kind, Rename, Stat, nothing_there};
 
+pub use crate::error::OutputError;
 pub(super) use displaced::Settled;
 pub(super) use report::{Ended, ReportDirectory};
 
@@ -29,26 +30,6 @@ const DIRECTORY: FileMode = FileMode::EXECUTABLE;
 const ATTEMPTS_MAX: u32 = 1000;
 
 type Handle = <LinuxDisk as Disk>::Handle;
-
-/// What a task leaves behind could not be read or written.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot {doing} `{path}`: {source}")]
-pub struct OutputError {
-    /// What was attempted.
-    pub doing: &'static str,
-    /// The path, from the root of the workspace.
-    pub path: String,
-    /// What the system says.
-    pub source: io::Error,
-}
-
-impl OutputError {
-    /// What is noted of a task in the home of the ledger.
-    pub(super) fn of_home(error: HomeError) -> Self {
-        let path = "the home of the ledger".to_owned();
-        Self { doing: "keep or end the notes on a task in", path, source: io::Error::other(error) }
-    }
-}
 
 /// The outputs of the tasks of a workspace.
 pub(super) struct Outputs {

@@ -78,7 +78,7 @@ pub(super) fn record(
             label: label(&task.id),
             bound: bundle.bound()?,
             decision: decision.record(&bytes)?,
-            engine: crate::engine::ENGINE.to_owned(),
+            engine: crate::records::ENGINE.to_owned(),
         },
     };
     let body = canonical::to_vec(&refused)?;

@@ -11,20 +11,20 @@ use actum_task::report::{
     CHANGE_LOG_FILE, ChangeLog, ERROR_REPORT_FILE, ErrorReport, ErrorStatus, ExecutionReport,
 };
 use actum_workspace::{ErrorKind, View};
-use serde::{Deserialize, Serialize};
 
 use super::git::reverting_run;
 use super::input::Task;
 use super::outputs::{OutputError, Outputs, ReportDirectory};
 use super::problem::TaskProblem;
 use super::rollback::{read_report, rollback_label};
-use crate::engine::settle::Receipt;
 use crate::engine::stage::Earlier;
 use crate::error::{Error, Result};
 use crate::reason;
+use crate::recorded::Receipt;
 use crate::recorded::RecordedRun;
 use crate::records::Records;
 use crate::request::EntryPoint;
+use crate::request::TaskDocuments;
 
 /// Where a task stands among earlier requests with its id.
 pub(super) enum Standing {
@@ -43,34 +43,6 @@ pub(super) struct Stored {
     pub(super) report: ExecutionReport,
     pub(super) log: ChangeLog,
     pub(super) error: Option<ErrorReport>,
-}
-
-/// Documents of a task, as a request keeps them: what is asked for is their digest.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TaskDocuments {
-    /// SHA-256 of the plan.
-    pub plan: Digest,
-    /// Text of the system config, whose settings an approver is shown.
-    pub config: String,
-}
-
-impl TaskDocuments {
-    /// Takes the digest of the plan, and the config, which was read before and so is UTF-8.
-    pub fn new(plan: Digest, config: &[u8]) -> Self {
-        Self { plan, config: String::from_utf8_lossy(config).into_owned() }
-    }
-
-    /// SHA-256 of the config.
-    pub fn config_digest(&self) -> Digest {
-        Digest::of(self.config.as_bytes())
-    }
-
-    /// Digest of what the task asks for: its plan and its config.
-    pub fn digest(&self) -> Digest {
-        let (plan, config) = (self.plan, self.config_digest());
-        Digest::tagged("actum/task/v1", &[plan.as_bytes(), config.as_bytes()])
-    }
 }
 
 /// The key under which a task is requested. The longest id has room in it.

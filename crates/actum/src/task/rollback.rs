@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use actum_core::{Digest, RelPath, RunId, ShellWord, Timestamp};
-use actum_git::{CommitId, GitProblem};
+use actum_git::CommitId;
 use actum_ledger::Doing;
 use actum_record::ledger::{Actor, WorkspaceId};
 use actum_record::receipt::{PathEffect, RollbackFiles};
@@ -26,8 +26,10 @@ use super::outputs::{OutputError, Outputs, ReportDirectory};
 use super::run::random;
 use super::unfinished::{FinishedTask, RollbackNotes, Turn, take_turn};
 use crate::engine::Engine;
-use crate::engine::settle::Receipt;
 use crate::error::{Error, Result};
+use crate::recorded::Receipt;
+
+pub use crate::error::RollbackRefused;
 use crate::recorded::RecordedRun;
 use crate::records::Records;
 use crate::request::{EntryPoint, Request, Which};
@@ -51,85 +53,6 @@ pub struct RolledBack {
     pub unwritten: Option<OutputError>,
     /// Tasks that were cut off before, whose reports were written now.
     pub finished: Vec<FinishedTask>,
-}
-
-/// Why a task cannot be taken back.
-#[derive(Debug, thiserror::Error)]
-pub enum RollbackRefused {
-    /// There is no report of such a task.
-    #[error("there is no report of a task `{task}` in this workspace")]
-    Unknown {
-        /// What was asked for.
-        task: String,
-    },
-    /// It changed nothing, so there is nothing to take back.
-    #[error(
-        "the task of `{report}` has nothing to be taken back with: it changed nothing, or its rollback manifest was removed"
-    )]
-    Nothing {
-        /// The directory of its reports.
-        report: String,
-    },
-    /// It was taken back already.
-    #[error("the task of `{report}` was taken back before")]
-    Executed {
-        /// The directory of its reports.
-        report: String,
-    },
-    /// Its manifest has expired.
-    #[error("the rollback manifest of `{report}` has expired")]
-    Expired {
-        /// The directory of its reports.
-        report: String,
-    },
-    /// Its commit cannot be reverted, since somebody worked on its files.
-    #[error("the task of `{report}` cannot be taken back by git: {source}{alert}")]
-    Git {
-        /// The directory of its reports.
-        report: String,
-        /// Where the alert is that was raised for a person, if one had to be.
-        alert: String,
-        /// Why.
-        source: Box<GitProblem>,
-    },
-    /// It is neither taken back nor as it was, as far as is known.
-    #[error("{source}{alert}")]
-    Open {
-        /// Where the alert is that was raised for a person.
-        alert: String,
-        /// Why.
-        source: Box<Error>,
-    },
-    /// It could not be taken back, and before that files came back that a killed script had moved aside.
-    #[error(
-        "{source}; {}, which a killed rollback script had moved aside, came back before that",
-        settle::listed(put_back)
-    )]
-    PutBack {
-        /// The files, from the root of the workspace.
-        put_back: Vec<String>,
-        /// Why.
-        source: Box<Error>,
-    },
-    /// What takes it back is not what the receipt of its run has the digests of.
-    #[error(
-        "`{file}` is not what the task left there, by the receipt of the run {run}: it was rewritten since, so nothing is \
-         done by it"
-    )]
-    Rewritten {
-        /// The file, from the root of the workspace.
-        file: String,
-        /// The run.
-        run: RunId,
-    },
-    /// Its manifest cannot be used.
-    #[error("the rollback manifest of `{report}` cannot be used: {why}")]
-    Unusable {
-        /// The directory of its reports.
-        report: String,
-        /// Why.
-        why: String,
-    },
 }
 
 /// Takes back what a task did: the newest of that name whose rollback manifest is active, or the one whose reports have

@@ -31,13 +31,14 @@ use super::outputs::{OutputError, Outputs, ReportDirectory};
 use super::problem::{ActionProblem, TaskProblem};
 use super::refused;
 use super::rehearsal::{ActionEnd, Rehearsal, Rehearsed, Verdict};
-use super::repeated::{Standing, Stored, TaskDocuments, request_key};
+use super::repeated::{Standing, Stored, request_key};
 use super::status_writer::{ProgressObserver, StatusWriter};
 use super::unfinished::{FinishedTask, Notes, Reported, Turn, take_turn};
 use crate::engine::Engine;
-use crate::engine::settle::Receipt;
 use crate::error::{Error, Result};
 use crate::reason;
+use crate::recorded::Receipt;
+use crate::request::TaskDocuments;
 use crate::request::{EntryPoint, Request};
 
 /// The file beside plan and config that holds a signed approval.

@@ -160,7 +160,9 @@ fn would_do_in(
         Ok(judged) => judged,
         Err(error) => return Ok((vec![error.to_string()], None)),
     };
-    let moved = plan.moved(was, &judged, &request.actor).map_err(actum::Error::from)?;
+    let moved = plan
+        .moved(was, (&judged.bundle, &judged.decision), &request.actor)
+        .map_err(actum::Error::from)?;
     Ok((moved.iter().map(ToString::to_string).collect(), Some(diff)))
 }
 

@@ -34,9 +34,3 @@ impl Settled {
         RollbackRefused::PutBack { put_back, source: Box::new(source) }.into()
     }
 }
-
-/// Names of files for a message.
-pub(super) fn listed(put_back: &[String]) -> String {
-    let names: Vec<_> = put_back.iter().map(|path| format!("`{path}`")).collect();
-    names.join(", ")
-}

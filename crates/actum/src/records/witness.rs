@@ -1,7 +1,7 @@
 //! Witness: the entry that recorded the last run of a workspace, kept in the workspace.
 //!
 //! It binds a workspace to its ledger. A ledger that lost its newest entries is rejected, and so is every ledger
-//! that never recorded the workspace while another one did ([`binding`](super::binding)).
+//! that never recorded the workspace while another one did (`engine/binding.rs`).
 
 use actum_core::canonical::plainly;
 use actum_core::{Digest, RunId};
@@ -13,8 +13,6 @@ use actum_workspace::disk::Disk;
 use actum_workspace::{Transaction, View};
 use serde::{Deserialize, Serialize};
 
-use crate::engine::publish::Intent;
-use crate::engine::settle::Receipt;
 use crate::error::Result;
 
 /// Entry that recorded the last run of a workspace in one log, with the approval key that was in force then.
@@ -118,15 +116,9 @@ impl Witness {
         Err(LedgerError::Forgot { origin: origin.clone(), index, size })
     }
 
-    /// Keeps the witness of the receipt of the last run. Where that fails the old one stays.
-    pub(crate) fn keep(
-        receipt: &Receipt,
-        intent: &Intent,
-        keys: KeysInForce,
-        keep: impl FnOnce(&str, &str),
-    ) {
-        let (index, leaf) = (receipt.index, receipt.leaf);
-        let origin = intent.entry.origin.clone();
+    /// Keeps the witness of the entry that recorded the last run. Where that fails the old one stays.
+    pub(crate) fn keep(entry: EntryRef, keys: KeysInForce, keep: impl FnOnce(&str, &str)) {
+        let EntryRef { origin, index, leaf } = entry;
         Self { origin, index, leaf, keys, adopted: None }.write(keep);
     }
 
