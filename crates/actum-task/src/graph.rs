@@ -1,4 +1,4 @@
-//! In which order the actions of a plan are carried out (EX-8).
+//! Execution order of the actions of a plan (EX-8).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
@@ -11,7 +11,6 @@ use actum_document::{JsonPath, Step};
 use super::codes::ErrorCode;
 use super::limits::PROBLEMS_MAX;
 use super::name::ActionId;
-use super::plan::{Action, TaskPlan};
 
 /// Which action waits for which. Actions are known by their places in the plan, counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,25 +101,11 @@ pub struct GraphError {
 const IDS_SHOWN_MAX: usize = 8;
 
 impl Graph {
-    /// The graph of a plan.
+    /// Orders actions by their dependencies.
     ///
     /// # Errors
-    /// [`GraphError`] where ids stand twice or are unknown, or actions wait for each other.
-    pub fn of(plan: &TaskPlan) -> Result<Self, GraphError> {
-        Self::of_actions(&plan.actions)
-    }
-
-    /// The graph of some actions.
-    ///
-    /// # Errors
-    /// As [`of`](Self::of).
-    pub fn of_actions(actions: &[Action]) -> Result<Self, GraphError> {
-        let nodes = actions.iter().map(|Action { id, depends_on, .. }| Node { id, depends_on });
-        Self::of_nodes(&nodes.collect::<Vec<_>>())
-    }
-
-    /// The graph of some nodes.
-    pub(super) fn of_nodes(actions: &[Node<'_>]) -> Result<Self, GraphError> {
+    /// [`GraphError`] if two actions share an id, a dependency is not in the plan, or actions depend on each other.
+    pub(super) fn new(actions: &[Node<'_>]) -> Result<Self, GraphError> {
         let mut problems = Vec::new();
         let places = places(actions, &mut problems);
         let waits_for = waits_for(actions, &places, &mut problems);

@@ -17,7 +17,7 @@ use actum_edit::change_set::Hunk;
 use actum_edit::edit::json_patch::JsonText;
 
 use super::condition::Condition;
-use super::graph::GraphProblem;
+use super::graph::{Graph, GraphError, GraphProblem, Node};
 use super::limits::{self, TimeLimit};
 use super::mistakes::Mistakes;
 use super::name::{ActionId, PlanId, Selector};
@@ -294,7 +294,7 @@ impl TaskPlan {
     /// # Errors
     /// [`TaskPlanError`] with everything that is wrong, up to
     /// [`PROBLEMS_MAX`](super::limits::PROBLEMS_MAX) problems; of text that is not JSON the first. Whether
-    /// the actions fit each other is for [`Graph::of`](super::Graph::of) and [`lint`](super::lint) to say.
+    /// the actions fit each other, [`graph`](Self::graph) and [`lint`](super::lint) report.
     pub fn read(bytes: &[u8]) -> Result<Self, TaskPlanError> {
         read::plan(bytes).map(|(plan, _)| plan).map_err(TaskPlanError)
     }
@@ -316,6 +316,16 @@ impl TaskPlan {
     /// whole; nothing if an id or a dependency cannot be read. Each is returned with the place of its action.
     pub fn named_order_problems(bytes: &[u8]) -> Vec<(GraphProblem, Option<Place>)> {
         read::order_problems(bytes)
+    }
+
+    /// Orders its actions by their dependencies (EX-8).
+    ///
+    /// # Errors
+    /// [`GraphError`] if two actions share an id, a dependency is not in the plan, or actions depend on each other.
+    pub fn graph(&self) -> Result<Graph, GraphError> {
+        let nodes =
+            self.actions.iter().map(|Action { id, depends_on, .. }| Node { id, depends_on });
+        Graph::new(&nodes.collect::<Vec<_>>())
     }
 
     /// Paths that its actions write, each with the place of its action.

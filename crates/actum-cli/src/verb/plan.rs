@@ -114,7 +114,7 @@ impl Documents {
             return Ok(Err(problems));
         };
         let documents = TaskDocuments::new(plan_digest, &config_bytes);
-        Ok(match Graph::of(&plan) {
+        Ok(match plan.graph() {
             Ok(graph) => Ok(Task { plan, places, config, graph, documents }),
             Err(error) => {
                 for problem in &error.problems {

@@ -56,7 +56,7 @@ pub(super) fn order_problems(bytes: &[u8]) -> Vec<(GraphProblem, Option<Place>)>
         return Vec::new();
     };
     let nodes: Vec<_> = named.iter().map(|(id, depends_on)| Node { id, depends_on }).collect();
-    let Err(GraphError { problems }) = Graph::of_nodes(&nodes) else { return Vec::new() };
+    let Err(GraphError { problems }) = Graph::new(&nodes) else { return Vec::new() };
     let starts: Vec<_> = actions.iter().map(|action| action.span.start).collect();
     let places = places(bytes, &starts).0;
     problems

@@ -2,7 +2,7 @@
 
 use actum_core::{RelPath, RiskTier};
 use actum_task::{
-    Change, ExecutionOrder, Graph, Instructions, StructureEdit, SystemConfig, TaskPlan, Work, lint,
+    Change, ExecutionOrder, Instructions, StructureEdit, SystemConfig, TaskPlan, Work, lint,
 };
 
 /// 12.1
@@ -169,7 +169,7 @@ fn the_plan_of_the_protected_file_is_sound_in_itself() {
         count: 1,
     };
     assert_eq!(plan.actions[0].work, Work::Modify(replace));
-    let graph = Graph::of(&plan).unwrap();
+    let graph = plan.graph().unwrap();
     assert_eq!(lint(&plan, &graph, &SystemConfig::default(), |_| true), []);
 }
 

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use actum_task::{Action, ErrorCode, Graph, GraphError, GraphProblem, TaskPlan};
+use actum_task::{ErrorCode, GraphError, GraphProblem, TaskPlan};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -21,7 +21,7 @@ pub(crate) fn plan(actions: &[(&str, &[&str])]) -> TaskPlan {
 }
 
 fn refused(actions: &[(&str, &[&str])]) -> GraphError {
-    Graph::of(&plan(actions)).unwrap_err()
+    plan(actions).graph().unwrap_err()
 }
 
 fn told(actions: &[(&str, &[&str])]) -> Vec<(ErrorCode, String, String)> {
@@ -38,7 +38,7 @@ fn at_once(count: usize) -> NonZeroUsize {
 fn actions_follow_what_they_depend_on_and_else_the_plan() {
     let plan =
         plan(&[("d", &["b", "c"]), ("a", &[]), ("c", &["a"]), ("b", &["a", "a"]), ("e", &[])]);
-    let graph = Graph::of(&plan).unwrap();
+    let graph = plan.graph().unwrap();
     assert_eq!(graph.order(), [1, 2, 3, 0, 4]);
     assert_eq!(graph.waits_for(0), [2, 3]);
     assert_eq!(graph.waits_for(3), [1]);
@@ -131,7 +131,8 @@ fn model_order(count: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     done
 }
 
-fn actions(count: usize, edges: &[(usize, usize)]) -> Vec<Action> {
+/// A plan of `count` actions in which the first of each pair depends on the second.
+fn numbered_plan(count: usize, edges: &[(usize, usize)]) -> TaskPlan {
     let names: Vec<String> = (0..count).map(|index| format!("n{index}")).collect();
     let before: Vec<Vec<&str>> = (0..count)
         .map(|action| {
@@ -141,7 +142,7 @@ fn actions(count: usize, edges: &[(usize, usize)]) -> Vec<Action> {
         .collect();
     let each: Vec<(&str, &[&str])> =
         names.iter().zip(&before).map(|(name, before)| (&**name, before.as_slice())).collect();
-    plan(&each).actions
+    plan(&each)
 }
 
 /// EX-8
@@ -158,7 +159,7 @@ fn any_graph_is_ordered_as_the_model_orders_it() {
             .filter(|(a, b)| a != b)
             .collect();
         let model = model_order(count, &edges);
-        match Graph::of_actions(&actions(count, &edges)) {
+        match numbered_plan(count, &edges).graph() {
             Err(error) => {
                 prop_assert!(model.len() < count);
                 let [GraphProblem::Cycle { ids, .. }] = &*error.problems else {

@@ -7,7 +7,7 @@ use actum_task::limits::{
     ID_CHARS_MAX, KEY_CHARS_MAX, PIPELINE_CHARS_MAX, PLAN_BYTES_MAX, PROBLEMS_MAX,
     PROTECTED_RULES_MAX, SELECTOR_CHARS_MAX, VALIDATION_RULES_MAX,
 };
-use actum_task::{ErrorCode, Finding, Graph, SystemConfig, TaskEnvelope, TaskPlan, lint};
+use actum_task::{ErrorCode, Finding, SystemConfig, TaskEnvelope, TaskPlan, lint};
 use serde_json::{Value, json};
 
 use crate::envelopes::ENVELOPE;
@@ -230,7 +230,7 @@ fn chain(count: usize, order: &str) -> String {
 
 fn linted(text: &str, config: &SystemConfig) -> Vec<Finding> {
     let plan = TaskPlan::read(text.as_bytes()).unwrap();
-    lint(&plan, &Graph::of(&plan).unwrap(), config, |_: &RelPath| true)
+    lint(&plan, &plan.graph().unwrap(), config, |_: &RelPath| true)
 }
 
 /// EX-21: section 11.2; how many files there are counts, not how many actions.

@@ -1,7 +1,7 @@
 //! What a plan would come to in a tree of files.
 
 use actum_core::RelPath;
-use actum_task::{ErrorCode, Finding, Graph, SystemConfig, TaskPlan, is_rejected, lint};
+use actum_task::{ErrorCode, Finding, SystemConfig, TaskPlan, is_rejected, lint};
 use serde_json::{Value, json};
 
 use crate::examples::everything;
@@ -38,7 +38,7 @@ fn found(order: &str, actions: &[Value], files: &[&str]) -> Vec<Finding> {
         "execution_instructions": {"execution_order": order}});
     let plan = TaskPlan::read(plan.to_string().as_bytes()).unwrap();
     let exists = |path: &RelPath| files.iter().any(|file| file.as_bytes() == path.as_bytes());
-    lint(&plan, &Graph::of(&plan).unwrap(), &SystemConfig::default(), exists)
+    lint(&plan, &plan.graph().unwrap(), &SystemConfig::default(), exists)
 }
 
 fn told(order: &str, actions: &[Value], files: &[&str]) -> Vec<(ErrorCode, String, String)> {
@@ -188,7 +188,7 @@ fn what_this_build_cannot_do_is_told() {
             .to_owned()
     )]);
     let plan = TaskPlan::read(everything().as_bytes()).unwrap();
-    let findings = lint(&plan, &Graph::of(&plan).unwrap(), &SystemConfig::default(), |path| {
+    let findings = lint(&plan, &plan.graph().unwrap(), &SystemConfig::default(), |path| {
         ![&b"bin/run"[..], b"n"].contains(&path.as_bytes())
     });
     let codes: Vec<ErrorCode> = findings.iter().map(Finding::code).collect();

@@ -131,7 +131,7 @@ impl Task {
         else {
             return Err(unread(problems));
         };
-        match Graph::of(&plan) {
+        match plan.graph() {
             Ok(graph) => {
                 Ok(Self { id: name, plan, plan_id: of_plan, places, config, graph, input })
             }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use actum::task::{ActionEnd, Rehearsal, Rehearsed, Script, Watch};
 use actum_core::Timestamp;
-use actum_task::{ErrorCode, Graph, SystemConfig, TaskPlan};
+use actum_task::{ErrorCode, SystemConfig, TaskPlan};
 use actum_testkit::SimDisk;
 use actum_workspace::{RunOptions, Workspace};
 
@@ -62,8 +62,7 @@ fn rehearsed_plan(
     fs::create_dir(&root).unwrap();
     let mut workspace = Workspace::open(&root).unwrap();
     let plan = TaskPlan::read(plan.as_bytes()).unwrap();
-    let (graph, config) =
-        (Graph::of(&plan).unwrap(), SystemConfig::read(config.as_bytes()).unwrap());
+    let (graph, config) = (plan.graph().unwrap(), SystemConfig::read(config.as_bytes()).unwrap());
     let script = Script { plan: &plan, graph: &graph, config: &config };
     let mut looker = Looker { now: Cell::new(0), step, ends: 0, cancelled_after };
     let mut transaction = workspace.begin(RunOptions::default()).unwrap();
@@ -154,7 +153,7 @@ fn an_action_that_may_not_write_fails_before_it_is_staged() {
         { "action_id": "a3", "action_type": "FILE_DELETE", "target": "open/a.txt", "operation": { "type": "delete" } }
     ] }"#;
     let plan = TaskPlan::read(plan.as_bytes()).unwrap();
-    let (graph, config) = (Graph::of(&plan).unwrap(), SystemConfig::default());
+    let (graph, config) = (plan.graph().unwrap(), SystemConfig::default());
     let script = Script { plan: &plan, graph: &graph, config: &config };
     let mut looker = Looker { now: Cell::new(0), step: 0, ends: 0, cancelled_after: usize::MAX };
     let mut transaction = workspace.begin(RunOptions::default()).unwrap();
