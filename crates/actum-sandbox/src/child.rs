@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Signal, pidfd_send_signal};
+use rustix::process::{Pid, Signal, pidfd_send_signal};
 
 use crate::cgroup::{Counted, Group};
 use crate::channel::{Channel, Report, Said};
@@ -18,7 +18,8 @@ use crate::layer::{Layer, is_in};
 use crate::limits::Resource;
 use crate::outcome::{Ended, Outcome, Usage, Violation};
 use crate::plan::Plan;
-use crate::spawn::{Reaped, Scratch, SpawnError};
+use crate::scratch::Scratch;
+use crate::spawn_error::SpawnError;
 use crate::stop::Stop;
 use crate::streams::{Feed, Output, Stream, is_any_ready};
 use crate::terminal::{SIZE_STEP, Terminal};
@@ -71,7 +72,7 @@ pub struct Child {
     /// Its limit of time.
     pub(crate) wall: Duration,
     /// Dropped last of all, when it has had its time to end what it keeps.
-    pub(crate) _helper: Reaped,
+    pub(crate) _helper: HelperProcess,
 }
 
 impl Child {
@@ -335,5 +336,23 @@ impl Drop for Child {
         let mut end = [PollFd::new(&self.end, PollFlags::IN)];
         // Whatever comes of it, the helper is ended next.
         poll(&mut end, Some(&grace)).ok();
+    }
+}
+
+/// The process of the helper, killed and reaped on drop. In tier N all processes of the command end with it; in tier L
+/// only the first does.
+pub(crate) struct HelperProcess(pub(crate) std::process::Child);
+
+impl Drop for HelperProcess {
+    fn drop(&mut self) {
+        drop(self.0.kill()); // it may have ended by itself
+        drop(self.0.wait());
+    }
+}
+
+impl HelperProcess {
+    pub(crate) fn id(&self) -> io::Result<Pid> {
+        let id = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
+        id.ok_or_else(|| io::Error::other("a process without a number"))
     }
 }

@@ -33,7 +33,13 @@ mod outcome;
 #[cfg(target_os = "linux")]
 mod probe;
 #[cfg(target_os = "linux")]
+mod scratch;
+#[cfg(target_os = "linux")]
 mod spawn;
+#[cfg(target_os = "linux")]
+mod spawn_error;
+#[cfg(target_os = "linux")]
+mod start;
 #[cfg(target_os = "linux")]
 mod stop;
 #[cfg(target_os = "linux")]
@@ -62,7 +68,9 @@ pub use layer::{Change, Layer, LayerError, Node, StagedLayer};
 #[cfg(target_os = "linux")]
 pub use outcome::{Ended, Outcome, Usage, Violation};
 #[cfg(target_os = "linux")]
-pub use spawn::{SpawnError, StartError};
+pub use spawn_error::SpawnError;
+#[cfg(target_os = "linux")]
+pub use start::StartError;
 #[cfg(target_os = "linux")]
 pub use stop::Stop;
 #[cfg(target_os = "linux")]

@@ -13,7 +13,7 @@ use crate::inside;
 use crate::plan::{InForce, Plan};
 use crate::policy::{Net, SandboxPolicy, Tier, View};
 use crate::program::Helper;
-use crate::spawn::SpawnError;
+use crate::spawn_error::SpawnError;
 use crate::sys;
 
 /// The file of the host in which it says how many process numbers there are.

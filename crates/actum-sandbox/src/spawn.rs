@@ -1,96 +1,35 @@
-//! Starts a command by its plan, and waits for it.
+//! Starts a command in its sandbox, as planned.
 
 use std::cell::Cell;
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Mode, OFlags};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{PidfdFlags, pidfd_open};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use crate::SCRATCH;
 use crate::cgroup::{Delegated, Group};
 use crate::channel::{Channel, Start};
-use crate::child::{Child, WaitError};
-use crate::host::{HostReport, Missing};
+use crate::child::{Child, HelperProcess, WaitError};
+use crate::host::Missing;
 use crate::inside::{self, declared::is_absent};
 use crate::layer::open_lower;
 use crate::limits::Resource;
-use crate::plan::{Plan, Unsatisfiable};
+use crate::plan::Plan;
 use crate::policy::{SandboxPolicy, Stdin, Tier};
 use crate::program::Helper;
+use crate::scratch::{Scratch, unique_name};
+use crate::spawn_error::SpawnError;
 use crate::streams::{Feed, Output, Stream, input};
 use crate::terminal::Terminal;
-
-/// Why nothing was started.
-#[derive(Debug, thiserror::Error)]
-pub enum SpawnError {
-    /// A command is an absolute path and its arguments.
-    #[error("cannot run `{}`: a command is given by its absolute path; nothing was started", .0.display())]
-    Relative(PathBuf),
-    /// No argument can hold one.
-    #[error("the command holds a NUL byte; nothing was started")]
-    Nul,
-    /// There is no command.
-    #[error("there is no command to run; nothing was started")]
-    Empty,
-    /// The sandbox could not be made.
-    #[error("the sandbox could not be made: {0}; nothing was started")]
-    Sandbox(Missing),
-    /// The command could not be executed.
-    #[error("cannot run the command: {missing}; nothing was started")]
-    Command {
-        /// What was tried.
-        missing: Missing,
-        /// Why, as execve(2) told it.
-        errno: Option<i32>,
-    },
-    /// The helper could not be started, or did not say anything sensible.
-    #[error("cannot start the sandbox helper: {0}; nothing was started")]
-    Helper(#[from] io::Error),
-}
-
-/// Why nothing was started, or could be.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The host cannot hold the policy.
-    #[error(transparent)]
-    Unsatisfiable(#[from] Unsatisfiable),
-    /// It was not started.
-    #[error(transparent)]
-    Spawn(#[from] SpawnError),
-}
-
-impl SandboxPolicy {
-    /// Plans and starts a command. Where the sandbox cannot be made as a kept report of the host says, the host is tried
-    /// anew, and the command planned by what it holds now.
-    ///
-    /// # Errors
-    /// [`StartError`]; nothing was started then.
-    pub fn start(
-        &self,
-        host: &HostReport,
-        helper: &Helper,
-        command: &[OsString],
-    ) -> Result<Child, StartError> {
-        match self.plan(host)?.spawn(helper, command) {
-            Err(SpawnError::Sandbox(missing)) => match host.renewed(helper) {
-                Some(found) => Ok(self.plan(&found)?.spawn(helper, command)?),
-                None => Err(SpawnError::Sandbox(missing).into()),
-            },
-            started => Ok(started?),
-        }
-    }
-}
 
 impl Plan {
     /// Starts a command as planned: a program by its absolute path, and its arguments. Returns when it
@@ -126,7 +65,7 @@ impl Plan {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        let helper = Reaped(process);
+        let helper = HelperProcess(process);
         let end = pidfd_open(helper.id()?, PidfdFlags::empty()).map_err(io::Error::from)?;
         let Files { theirs: [input, output, error], stdin, stdout, stderr, terminal } =
             Files::of(&self.policy.stdin)?;
@@ -268,111 +207,7 @@ const STAMP_WAIT: Duration = Duration::from_micros(250);
 /// How often it is looked at.
 const STAMP_WAITS_MAX: u32 = 100;
 
-/// A directory of the host for temporary files, which is removed with all that is in it.
-#[derive(Debug)]
-pub(crate) struct Scratch(PathBuf);
-
-impl Scratch {
-    /// Where it is.
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
-
-    pub(crate) fn new() -> io::Result<Self> {
-        let place = Path::new(SCRATCH).canonicalize()?;
-        let path = place.join(unique_name()?);
-        std::fs::DirBuilder::new().mode(0o700).create(&path)?;
-        Ok(Self(path))
-    }
-}
-
-/// A name that nobody else has.
-fn unique_name() -> io::Result<String> {
-    let mut name = [0; 8];
-    rustix::rand::getrandom(&mut name, rustix::rand::GetRandomFlags::empty())?;
-    Ok(format!("actum-{:016x}", u64::from_le_bytes(name)))
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        if std::fs::remove_dir_all(&self.0).is_err() {
-            // The command may have taken our permissions from its directories.
-            drop(make_removable(&self.0).and_then(|()| std::fs::remove_dir_all(&self.0)));
-        }
-    }
-}
-
-/// Gives us all permissions of the directories at and below `directory`. Each is held while its permissions change, and so
-/// is never another one that a link leads to.
-fn make_removable(directory: &Path) -> io::Result<()> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let held = rustix::fs::open(directory, flags, Mode::empty())?;
-    let held_path = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
-    std::fs::set_permissions(&held_path, std::fs::Permissions::from_mode(0o700))?;
-    for entry in std::fs::read_dir(&held_path)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            make_removable(&entry.path())?;
-        }
-    }
-    Ok(())
-}
-
 /// The scratch directory as the command sees it.
 fn place_of(scratch: Option<&Scratch>) -> PathBuf {
-    scratch.map_or_else(|| PathBuf::from(SCRATCH), |scratch| scratch.0.clone())
-}
-
-/// The helper, which is ended and waited for. In tier N all end with it; in tier L only the command's
-/// first process does.
-pub(crate) struct Reaped(std::process::Child);
-
-impl Drop for Reaped {
-    fn drop(&mut self) {
-        drop(self.0.kill()); // it may have ended by itself
-        drop(self.0.wait());
-    }
-}
-
-impl Reaped {
-    fn id(&self) -> io::Result<Pid> {
-        let id = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
-        id.ok_or_else(|| io::Error::other("a process without a number"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use rustix::thread::CapabilitySet;
-
-    use super::*;
-
-    /// AA-10, FE-12: what a command does to its scratch directory does not keep it there. Root is held to modes only
-    /// without the capabilities that pass over them.
-    #[test]
-    fn a_scratch_directory_without_permissions_is_removed() {
-        let mode = |path: &Path, mode| {
-            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
-        };
-        let scratch = Scratch::new().unwrap();
-        let (place, outside) = (scratch.path().to_owned(), Scratch::new().unwrap());
-        let inner = place.join("inner/deep");
-        std::fs::DirBuilder::new().recursive(true).create(&inner).unwrap();
-        std::os::unix::fs::symlink(outside.path(), inner.join("link")).unwrap();
-        mode(outside.path(), 0o500);
-        for path in [inner.as_path(), place.join("inner").as_path(), place.as_path()] {
-            mode(path, 0o000);
-        }
-        let removed = std::thread::spawn(move || {
-            let mut sets = rustix::thread::capabilities(None).unwrap();
-            sets.effective -= CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
-            rustix::thread::set_capabilities(None, sets).unwrap();
-            assert!(std::fs::read_dir(scratch.path()).is_err(), "modes do not hold here");
-            drop(scratch);
-        });
-        removed.join().unwrap();
-        assert!(place.symlink_metadata().is_err());
-        let left = std::fs::metadata(outside.path()).unwrap().permissions().mode();
-        assert_eq!(left & 0o777, 0o500, "a link leads nowhere");
-    }
+    scratch.map_or_else(|| PathBuf::from(SCRATCH), |scratch| scratch.path().to_owned())
 }

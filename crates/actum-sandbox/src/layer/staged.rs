@@ -13,7 +13,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::{Doing, LayerError, OPAQUE, Result};
-use crate::spawn::Scratch;
+use crate::scratch::Scratch;
 
 /// A directory that holds staged changes as a layer over a base.
 #[derive(Debug)]
