@@ -127,22 +127,3 @@ impl Edit {
         }
     }
 }
-
-/// How many bytes are compared for places that overlap; there are more places than one long before.
-const OVERLAPPING_BYTES_MAX: usize = 1 << 28;
-
-/// Where `text` starts in `content`, also where one occurrence overlaps another: `aa` is in `aaa`
-/// twice, so it is not clear which is meant. Of very many the first ones.
-pub(crate) fn overlapping<'a>(
-    content: &'a [u8],
-    text: &'a [u8],
-) -> impl Iterator<Item = usize> + 'a {
-    let finder = memchr::memmem::Finder::new(text);
-    let mut from = 0;
-    let places = std::iter::from_fn(move || {
-        let place = from + finder.find(content.get(from..)?)?;
-        from = place + 1;
-        Some(place)
-    });
-    places.take((OVERLAPPING_BYTES_MAX / text.len().max(1)).max(2))
-}

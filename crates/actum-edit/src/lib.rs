@@ -3,11 +3,13 @@
 
 mod byte_text;
 pub mod change_set;
+mod codex_marker;
 pub mod edit;
 pub mod format;
 pub mod hunk;
 pub mod line_diff;
 pub mod operation;
+mod search;
 pub mod splice;
 
 pub use change_set::{ChangeSet, Hunk, Patch};

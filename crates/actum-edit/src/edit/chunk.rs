@@ -14,10 +14,10 @@ use actum_core::near::{Clause, Lines, Near};
 use actum_core::path::CutContent;
 use serde::{Deserialize, Serialize};
 
-use super::overlapping;
 use crate::Splice;
-use crate::format::codex_patch;
+use crate::codex_marker;
 use crate::hunk::Side;
+use crate::search::find_overlapping;
 
 /// Lines of a file, and what they become.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -188,7 +188,7 @@ impl<'a> Text<'a> {
         if bare.is_empty() {
             return (0..self.len()).filter(|line| self.line(*line).is_empty()).collect();
         }
-        let whole = overlapping(self.content, bare).filter(is_whole);
+        let whole = find_overlapping(self.content, bare).filter(is_whole);
         let lines = whole.filter_map(|at| self.starts.binary_search(&at).ok());
         lines.take(PLACES_MAX).collect()
     }
@@ -238,7 +238,7 @@ impl Search<'_> {
             let near = Near::find(&old, &chunk.text(Side::New), self.text.content);
             let first = chunk.old().next().unwrap_or_default().to_vec();
             let is_marker = |line: &&ChunkLine| {
-                line.side == Side::Context && codex_patch::is_marker(&line.bytes)
+                line.side == Side::Context && codex_marker::is_marker(&line.bytes)
             };
             let marker = chunk.lines.iter().find(is_marker).map(|line| line.bytes.clone());
             return Err(ChunkError::Missing { chunk: number, first, marker, near });

@@ -7,8 +7,9 @@ use actum_core::near::{Clause, Lines, Near};
 use actum_core::path::CutContent;
 use serde::{Deserialize, Serialize};
 
-use super::{EDIT_BYTES_MAX, overlapping};
+use super::EDIT_BYTES_MAX;
 use crate::Splice;
+use crate::search::find_overlapping;
 
 /// Replaces `old` by `new`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,7 +123,7 @@ impl Replacement {
                 let found = memchr::memmem::find_iter(content, old);
                 found.take(OCCURRENCES_MAX + 1).collect()
             }
-            Occurrences::One => overlapping(content, old).take(OCCURRENCES_MAX + 1).collect(),
+            Occurrences::One => find_overlapping(content, old).take(OCCURRENCES_MAX + 1).collect(),
         };
         let added = new.len().saturating_sub(old.len()).saturating_mul(places.len());
         match (places.as_slice(), occurrences) {

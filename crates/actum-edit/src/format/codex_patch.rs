@@ -20,20 +20,13 @@ use actum_core::place::{Excerpt, Place};
 
 use super::RootPrefix;
 use super::error::{ParseError, Problem};
+use crate::codex_marker::{ADD, BEGIN, DELETE, END, END_OF_FILE, MOVE, UPDATE, is_section};
 use crate::edit::{Chunk, ChunkLine, Edit};
 use crate::hunk::Side;
 use crate::{EmptyParents, Operation};
 
 /// The most `@@` lines of one chunk.
 pub const ANCHORS_MAX: usize = 16;
-
-const BEGIN: &str = "*** Begin Patch";
-const END: &str = "*** End Patch";
-const ADD: &str = "*** Add File: ";
-const DELETE: &str = "*** Delete File: ";
-const UPDATE: &str = "*** Update File: ";
-const MOVE: &str = "*** Move to: ";
-const END_OF_FILE: &str = "*** End of File";
 
 /// Whether `input` holds a line that begins a patch.
 pub fn begins(input: &[u8]) -> bool {
@@ -49,12 +42,6 @@ fn has_marker(input: &[u8], marker: &str) -> bool {
         let behind = input.iter().skip(at + marker.len()).find(is_inner);
         is_bound(before) && is_bound(behind)
     })
-}
-
-/// Whether a line is a marker of the format, without the blanks around it.
-pub(crate) fn is_marker(line: &[u8]) -> bool {
-    let line = line.trim_ascii();
-    [BEGIN, END, END_OF_FILE].iter().any(|marker| line == marker.as_bytes()) || is_section(line)
 }
 
 /// The operations that `input` describes, in its order.
@@ -317,11 +304,6 @@ impl<'a> Reader<'a> {
 
 fn codex(place: Place, problem: CodexProblem) -> ParseError {
     ParseError::at(place, Problem::Codex(problem))
-}
-
-/// Whether a line is a section of a patch.
-fn is_section(line: &[u8]) -> bool {
-    [ADD, DELETE, UPDATE, MOVE].iter().any(|keyword| line.starts_with(keyword.as_bytes()))
 }
 
 /// Whether an anchor is what follows `@@` in a unified diff: `-1,3 +1,4 @@`.

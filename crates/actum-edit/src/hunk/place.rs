@@ -4,6 +4,7 @@ use actum_core::count;
 use actum_core::near::Lines;
 
 use super::{HunkError, LineHunk};
+use crate::search::find_overlapping;
 
 /// A hunk that applies elsewhere than it says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +90,7 @@ impl Search<'_> {
                 if self.searched > SEARCHED_BYTES_MAX {
                     return Err(HunkError::TooMuchToSearch { hunk: number });
                 }
-                let places = crate::edit::overlapping(rest, &old).map(|at| self.from + at);
+                let places = find_overlapping(rest, &old).map(|at| self.from + at);
                 let places: Vec<usize> = places.filter(|at| fits(*at)).collect();
                 match places.as_slice() {
                     [] => return Ok(None),

@@ -4,7 +4,7 @@
 use actum_core::count;
 
 use super::Splice;
-use crate::edit::overlapping;
+use crate::search::find_overlapping;
 
 impl Splice {
     /// The same change in whole lines of `content`, to which `splices` apply, with up to `context`
@@ -39,7 +39,7 @@ impl Splice {
             let starts = *at == 0 || content.get(at - 1) == Some(&b'\n');
             starts && (end == content.len() || self.old.last() == Some(&b'\n'))
         };
-        let mut places = overlapping(content, &self.old).filter(is_line);
+        let mut places = find_overlapping(content, &self.old).filter(is_line);
         let (at, None) = (places.next()?, places.next()) else { return None };
         let ends = |at: u64, size: usize| at.saturating_add(count(self.old.len())) == count(size);
         let began_it = self.offset == 0;
