@@ -6,7 +6,7 @@ use actum_core::path_name::PathName;
 use actum_core::{Digest, FileMode, FileState, RelPath};
 use actum_record::receipt::{EffectKind, PathEffect};
 
-use crate::journal::record::{Attributes, Image};
+use crate::attributes::Attributes;
 
 /// What a run does to one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,16 +134,6 @@ pub(crate) enum Held<'a> {
     Nothing,
     Directory(&'a Attributes),
     File(&'a Attributes, Digest),
-}
-
-impl<'a> Held<'a> {
-    pub(crate) fn in_image(image: &'a Image) -> Self {
-        match image {
-            Image::Absent => Self::Nothing,
-            Image::Directory(attributes) => Self::Directory(attributes),
-            Image::File(file) => Self::File(&file.attributes, file.digest),
-        }
-    }
 }
 
 impl Change {

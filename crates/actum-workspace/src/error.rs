@@ -5,8 +5,7 @@ use std::io;
 use actum_core::path::Quoted;
 use actum_core::{BudgetStatus, Digest, PathError, RelPath, RunId, near::Near, scope::ScopeError};
 use actum_edit::{EditError, HunkError, change_set::ChangeSetError};
-
-use crate::private::PrivatePlace;
+use actum_record::keyring::{KEYRING_FILE, KEYS_DIRECTORY};
 
 /// An error always says in which state it left the workspace.
 #[derive(Debug)]
@@ -226,6 +225,29 @@ impl std::fmt::Display for Difference {
             Self::DirectoryThere => f.write_str("a directory is there now"),
             Self::NotAFile(found) => write!(f, "it is {found} now"),
             Self::Unreadable => f.write_str("it cannot be read"),
+        }
+    }
+}
+
+/// Private place that a path lies in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PrivatePlace {
+    /// Place of keys, credentials or policies that the caller names.
+    Named(RelPath),
+    /// Home of ledgers and keys.
+    Home(RelPath),
+}
+
+impl std::fmt::Display for PrivatePlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Named(place) => {
+                write!(f, "`{place}` is a place of keys, credentials or the operator's policy")
+            }
+            Self::Home(home) => write!(
+                f,
+                "`{home}/{KEYS_DIRECTORY}/{KEYRING_FILE}` marks `{home}` as a home of ledgers and keys"
+            ),
         }
     }
 }

@@ -8,12 +8,9 @@
 pub(crate) mod checkpoint;
 pub(crate) mod contents;
 pub(crate) mod drift;
-pub(crate) mod ending;
-pub(crate) mod gc;
 pub(crate) mod images;
 pub(crate) mod runs;
 pub(crate) mod sweep;
-pub(crate) mod undo;
 pub(crate) mod view;
 
 use actum_core::{FileMode, RunId};

@@ -16,6 +16,8 @@
 //! .actum/blocked      paths that wait for a person
 //! ```
 
+mod blocked;
+pub(crate) mod lost_names;
 mod rebuilding;
 mod shared_files;
 
@@ -41,6 +43,7 @@ const NOTE: usize = 200;
 /// In nanoseconds.
 const SECOND: i64 = 1_000_000_000;
 const DURABLE_END: &[u8] = b"durable-end";
+pub(crate) const RECORDED: &[u8] = b"recorded";
 pub(crate) const PRIVATE: FileMode = FileMode::PRIVATE;
 const PRIVATE_DIRECTORY: FileMode = FileMode::PRIVATE_DIRECTORY;
 
@@ -439,4 +442,20 @@ impl<H> Home<H> {
 
 fn unusable(what: &str) -> Error {
     ErrorKind::State { what: what.to_owned() }.into()
+}
+
+/// Replaces a small file of our own atomically: after a crash it is the old one or the new one.
+pub(crate) fn replace_file<D: Disk>(
+    disk: &D,
+    directory: &D::Handle,
+    (temporary, name): (&[u8], &[u8]),
+    bytes: &[u8],
+) -> std::io::Result<()> {
+    if disk.stat_at(directory, temporary)?.is_some() {
+        disk.unlink(directory, temporary)?;
+    }
+    let file = disk.create(directory, temporary, FileMode::PRIVATE)?;
+    disk.write_at(&file, bytes, 0)?;
+    disk.sync(&file, Barrier::Lost)?;
+    disk.rename(directory, temporary, directory, name, Rename::Replace)
 }

@@ -5,6 +5,7 @@
 
 pub(crate) mod back;
 pub(crate) mod codec;
+pub(crate) mod ended;
 pub(crate) mod record;
 pub(crate) mod runs;
 pub(crate) mod salvage;

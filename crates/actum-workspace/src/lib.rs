@@ -24,53 +24,60 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The protocol is told in `ARCHITECTURE.md`; [`Workspace::apply`] is its short door,
-//! [`Transaction`] the long one.
+//! `ARCHITECTURE.md` describes the protocol. [`Workspace::apply`] makes a change in one call, a [`Transaction`] step by step.
 
+mod apply;
+mod attributes;
 mod change;
+mod content;
 pub mod disk;
 mod error;
 pub mod examination;
 #[doc(hidden)]
 pub mod fuzzing;
+mod gc;
 mod history;
 mod home;
 mod identity;
 mod journal;
+mod ledger_home;
+mod open;
 pub mod path_change;
-mod private;
 mod recovery;
+mod recovery_report;
 mod run;
 mod transaction;
 mod tree;
+mod undo;
 mod witness;
 mod workspace;
 
+pub use apply::ChangeSetId;
+pub use attributes::Attributes;
 pub use change::{Change, ChangeKind, Extent, Lines, Modes};
+pub use content::INLINE_BYTES_MAX;
 pub use disk::LinuxDisk;
 pub use error::{
-    Attempt, Difference, Error, ErrorKind, NeededFor, NotAFile, PathConflict, Quoting, Result,
-    State,
+    Attempt, Difference, Error, ErrorKind, NeededFor, NotAFile, PathConflict, PrivatePlace,
+    Quoting, Result, State,
 };
+pub use gc::{GcOptions, GcReport};
 pub use history::RunRef;
 pub use history::drift::Drift;
-pub use history::ending::Ending;
-pub use history::gc::{GcOptions, GcReport};
 pub use history::view::{RunReport, ShownChange, View, WorkspaceStatus};
 pub use home::STATE_DIRECTORY;
-pub use journal::record::{Attributes, FileImage, Image, Outcome, RunKind};
-pub use private::{PrivatePlace, is_ledger_home};
-pub use recovery::Recovery;
+pub use journal::record::{FileImage, Image, Outcome, RunKind};
+pub use ledger_home::is_ledger_home;
 pub use recovery::set_aside::SetAside;
+pub use recovery_report::Recovery;
 pub use transaction::Transaction;
 pub use transaction::commit::{Committed, Held, Prepared, Published};
-pub use transaction::content::INLINE_BYTES_MAX;
+pub use transaction::ending::Ending;
 pub use transaction::new_content::{
     AROUND_BYTES, NEW_CONTENT_BYTES_MAX, NewContent, PARTS_MAX, Part,
 };
 pub use transaction::stage::INLINE_TOTAL_MAX;
 pub use witness::{RootWithin, notes_at, unusable_witness};
 pub use workspace::{
-    ChangeSetId, ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits, RunOptions, Withholds,
-    Workspace,
+    ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits, RunOptions, Withholds, Workspace,
 };

@@ -1,59 +1,34 @@
-//! What happens when a journal is read again: know what others did, finish what nobody will
-//! finish.
+//! Locking and recovery: catches up with what other processes wrote, and takes back what a killed one left unfinished.
 
-pub(crate) mod lost;
 pub(crate) mod rebuild;
-mod second_name;
 pub(crate) mod set_aside;
 
 use actum_core::{RelPath, RunId};
 
-use crate::disk::Disk;
-use crate::error::{Doing, Result, State};
-use crate::history::checkpoint::EndedRun;
-use crate::home::Named;
+use crate::disk::{Barrier, Disk};
+use crate::error::{Doing, ErrorKind, Result, State};
+use crate::home::{Lock, Named};
 use crate::journal::Scan;
+use crate::journal::ended::EndedRun;
 use crate::journal::record::Outcome;
 use crate::journal::runs::{LoggedRun, RunReader};
+use crate::recovery_report::Recovery;
 use crate::run::Announced;
 use crate::run::rollback::roll_back;
 use crate::tree::Tree;
 use crate::workspace::Workspace;
 
-/// What a recovery did.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Recovery {
-    /// The run that had begun and not ended; it was taken back.
-    pub unfinished: Option<RunId>,
-    /// Paths that were put right after a power cut.
-    pub rewritten: Vec<RelPath>,
-    /// Paths that had changed since; they were left as they are, and their images are under
-    /// `.actum/lost`.
-    pub foreign: Vec<RelPath>,
-    /// Paths that the operating system refused to change, with its reason; they too were left as
-    /// they are, and their images are under `.actum/lost`.
-    pub refused: Vec<(RelPath, String)>,
-    /// Files under `.actum/lost`, by name: what a power cut left in files that were put right, where
-    /// no run had recorded it.
-    pub saved: Vec<String>,
-}
-
-impl Recovery {
-    /// Whether there was nothing that a person should hear of.
-    pub fn is_quiet(&self) -> bool {
-        self.unfinished.is_none()
-            && self.rewritten.is_empty()
-            && self.saved.is_empty()
-            && self.left_nothing()
-    }
-
-    /// Whether every path was put right.
-    pub fn left_nothing(&self) -> bool {
-        self.foreign.is_empty() && self.refused.is_empty()
-    }
-}
-
 impl<D: Disk> Workspace<D> {
+    /// Takes the lock, and catches up with what other handles and processes wrote.
+    pub(crate) fn lock(&mut self, wait: bool, why: &str) -> Result<Lock<D>> {
+        if self.poisoned {
+            return Err(ErrorKind::Poisoned.into());
+        }
+        let lock = self.home.lock(&self.disk, wait, why)?;
+        self.catch_up()?;
+        Ok(lock)
+    }
+
     /// Reads what others have written, and recovers where it is unfinished or was written before
     /// the file system may have lost something. The lock is held.
     pub(crate) fn catch_up(&mut self) -> Result<()> {
@@ -70,7 +45,7 @@ impl<D: Disk> Workspace<D> {
                 self.loaded = false;
             }
         }
-        self.blocked = crate::recovery::lost::read_blocked(&self.disk, &self.home.state)?;
+        self.blocked = self.home.read_blocked(&self.disk)?;
         if self.loaded && !self.journal.is_stale(&self.disk)? {
             return Ok(());
         }
@@ -157,6 +132,26 @@ impl<D: Disk> Workspace<D> {
             self.recovery = Some(report);
         }
         Ok(())
+    }
+
+    /// Unblocks a path that a user has looked at, so that runs can change it again.
+    ///
+    /// # Errors
+    /// `NotBlocked`; `Busy` when another process is at work; `Poisoned`, `Damaged`, `Io`.
+    pub fn resolve(&mut self, path: &RelPath) -> Result<RunId> {
+        let _lock = self.lock(false, "resolve")?;
+        // While the journal holds the run, recovery after a restart could undo what the user does at the path.
+        self.checkpoint(None)?;
+        let run = self
+            .blocked
+            .remove(path)
+            .ok_or_else(|| ErrorKind::NotBlocked { path: path.clone() })?;
+        self.home.write_blocked(&self.disk, &self.blocked)?;
+        self.disk
+            .sync(&self.home.state, Barrier::Lost)
+            .doing(|| "record that a path is resolved".to_owned())
+            .map_err(|error| error.leaving(State::NeedsAttention))?;
+        Ok(run)
     }
 }
 

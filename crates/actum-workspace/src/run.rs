@@ -1,14 +1,16 @@
 //! One run from INTENT to its end.
 
+pub(crate) mod lost;
 mod moved;
 pub(crate) mod publish;
 pub(crate) mod rollback;
+pub(crate) mod second_name;
 
 use actum_core::{Digest, RunId};
 
 use crate::disk::{Barrier, Disk};
 use crate::error::{Doing, Error, Result, State};
-use crate::history::checkpoint::EndedRun;
+use crate::journal::ended::EndedRun;
 use crate::journal::record::{Body, End, Image, Intent, Outcome, Record};
 use crate::run::publish::{Displaced, gone_name, publish, steps, take_kept, verify};
 use crate::run::rollback::{LeftEntries, roll_back};

@@ -2,16 +2,18 @@
 //! it; nothing of it is visible until it commits.
 
 pub(crate) mod acl;
+mod begin;
 pub(crate) mod changes;
 pub(crate) mod commit;
-pub(crate) mod content;
 mod cost;
 pub(crate) mod edit;
+pub(crate) mod ending;
 pub(crate) mod inherit;
 mod keep;
 pub(crate) mod new_content;
 pub(crate) mod node;
 pub(crate) mod observe;
+mod private_place;
 mod savepoint;
 pub(crate) mod stage;
 mod steps;
@@ -25,15 +27,16 @@ use actum_edit::edit::EditWork;
 use actum_edit::hunk::MovedHunk;
 use actum_edit::{EmptyParents, ModeChange, Operation};
 
+use crate::attributes::Attributes;
+use crate::content::Sink;
 use crate::disk::Disk;
 use crate::error::{Doing, Error, ErrorKind, NeededFor, Result};
 use crate::home::Lock;
-use crate::journal::record::{Attributes, RunKind};
-use crate::recovery::Recovery;
+use crate::journal::record::RunKind;
+use crate::recovery_report::Recovery;
 use crate::transaction::changes::Outcome;
-use crate::transaction::content::{Sink, Store};
 use crate::transaction::inherit::Inherited;
-use crate::transaction::node::{Bytes, Content, New, Nodes, Post, PostFile, Pre, Source};
+use crate::transaction::node::{Content, New, Nodes, Post, PostFile, Pre};
 use crate::transaction::savepoint::UndoLog;
 use crate::tree::{Parents, Tree};
 use crate::workspace::{ExistingFiles, Limits, Workspace};
@@ -464,12 +467,5 @@ impl<D: Disk> Drop for Transaction<'_, D> {
         if self.sweep {
             self.workspace.sweep_run(self.run);
         }
-    }
-}
-
-pub(crate) fn bytes_of<H>(store: Store<H>) -> Bytes<H> {
-    match store {
-        Store::Memory(bytes) => Bytes::Memory(Arc::new(bytes)),
-        Store::Staged(name, file) => Bytes::File(Arc::new(file), Source::Staged(name)),
     }
 }

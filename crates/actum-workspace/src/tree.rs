@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use actum_core::{Digest, Hasher, RelPath};
 
+use crate::attributes::Attributes;
 use crate::disk::{Disk, Kind, Stat, Time, nothing_there};
 use crate::error::{Doing, Error, ErrorKind, NotAFile, Result};
-use crate::journal::record::Attributes;
 
 /// How many directories are held open at once: paths come in order, so few are in use.
 const PARENTS_MAX: usize = 16;

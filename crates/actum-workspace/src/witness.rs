@@ -15,12 +15,11 @@ use actum_core::{Digest, FileMode, RelPath};
 use crate::disk::{Barrier, Disk, Kind, LinuxDisk};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::history::view::View;
-use crate::home::{Home, PRIVATE, STATE_DIRECTORY};
+use crate::home::{Home, PRIVATE, RECORDED, STATE_DIRECTORY};
 use crate::transaction::Transaction;
 use crate::transaction::commit::Held;
 use crate::tree::Tree;
 
-pub(crate) const RECORDED: &[u8] = b"recorded";
 /// Request to bind the workspace to another ledger, until it is decided.
 const ADOPTION: &[u8] = b"adoption";
 /// How many characters of a digest name the note about a log.

@@ -6,46 +6,8 @@ use crate::disk::{Barrier, Disk};
 use crate::error::{Doing, Result};
 use crate::history;
 use crate::history::sweep::Amount;
-use crate::journal::record::{Body, End, Image, Intent, Outcome, Side, keep_name};
+use crate::journal::ended::EndedRun;
 use crate::workspace::Workspace;
-
-/// A run that ended, in the form in which it goes into the history.
-pub(crate) struct EndedRun {
-    pub(crate) sequence: u64,
-    pub(crate) intent: Intent,
-    pub(crate) end: End,
-    /// Names in the keep directory that undo does not need. They stay until the journal forgets the run.
-    pub(crate) superfluous: Vec<Vec<u8>>,
-}
-
-impl EndedRun {
-    pub(crate) fn new(sequence: u64, intent: Intent, end: End) -> Self {
-        let mut superfluous = Vec::new();
-        let moved = intent.moved();
-        for (index, entry) in intent.entries.iter().enumerate() {
-            let kept =
-                |image: &Image| image.file().is_some_and(|file| matches!(file.body, Body::Kept));
-            if kept(&entry.post) {
-                superfluous.push(keep_name(intent.run, index, Side::Post));
-            }
-            // It is at its path again, where a program may write into it.
-            if let Some(Body::Taken(run, of)) = entry.post.file().map(|file| &file.body)
-                && let Ok(of) = usize::try_from(*of)
-                && end.outcome == Outcome::Committed
-            {
-                superfluous.push(keep_name(*run, of, Side::Pre));
-            }
-            // A moved inode moves back; its kept image is a second name of the live file.
-            let needed = entry.back.is_none()
-                && !moved.contains(&index)
-                && end.outcome == Outcome::Committed;
-            if kept(&entry.pre) && !needed {
-                superfluous.push(keep_name(intent.run, index, Side::Pre));
-            }
-        }
-        Self { sequence, intent: intent.into_history(), end, superfluous }
-    }
-}
 
 impl<D: Disk> Workspace<D> {
     /// Puts ended runs into the history, makes everything durable, and lets the journal forget

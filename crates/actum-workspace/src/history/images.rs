@@ -5,13 +5,11 @@ use std::sync::Arc;
 use actum_core::{Digest, Hasher};
 use actum_edit::splice::Splicer;
 
+use crate::content::{Bytes, Sink, Source};
 use crate::disk::Disk;
 use crate::error::{Doing, Result};
 use crate::home::Home;
 use crate::journal::record::{Body, Entry, Image, Intent, Side, keep_name, stage_name};
-use crate::transaction::bytes_of;
-use crate::transaction::content::Sink;
-use crate::transaction::node::{Bytes, Source};
 use crate::tree::{digest_of, read_pieces};
 
 /// Bytes and their digest.
@@ -103,7 +101,7 @@ impl<D: Disk> Images<'_, D> {
         .doing(doing)?;
         fits = fits && splicer.finish(|bytes| sink.write(bytes)).is_ok();
         let written = sink.finish().doing(doing)?;
-        Ok(fits.then(|| (bytes_of(written.store), written.digest)))
+        Ok(fits.then(|| (written.store.into_bytes(), written.digest)))
     }
 
     /// Passes on bytes piece by piece.

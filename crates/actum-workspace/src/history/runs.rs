@@ -10,18 +10,7 @@ use crate::error::{ErrorKind, PathConflict, Result};
 use crate::history::{self, RunRef};
 use crate::home::Home;
 use crate::journal::record::{End, Image, Intent, Outcome, RunKind};
-use crate::transaction::Transaction;
 use crate::workspace::Workspace;
-
-impl<D: Disk> Transaction<'_, D> {
-    /// Returns the run that undid `run` and is in effect. Of a run that the workspace does not know nothing did.
-    ///
-    /// # Errors
-    /// Those of reading the history.
-    pub fn undone_by(&self, run: RunId) -> Result<Option<RunId>> {
-        Ok(self.workspace.runs_since(run)?.undone_by(run))
-    }
-}
 
 impl<D: Disk> Workspace<D> {
     /// The runs that ended, in the history or not yet.

@@ -1,9 +1,12 @@
 //! Removes displaced inodes and what given-up runs had staged.
 
+use std::collections::BTreeSet;
+
 use actum_core::{FileMode, RunId};
 
 use crate::disk::{Disk, Kind, Stat};
 use crate::error::{Doing, Result};
+use crate::history;
 use crate::workspace::Workspace;
 
 /// Says when the stage directory was last swept, and how much was displaced since.
@@ -17,6 +20,9 @@ const DISPLACED_AGE: i64 = 60_000_000_000;
 const DISPLACED_FILES_MAX: u64 = 32_768;
 /// How many bytes of them.
 const DISPLACED_BYTES_MAX: u64 = 256 << 20;
+
+/// Length of a run id, with which names of kept images and staged files begin.
+pub(crate) const RUN_ID_LENGTH: usize = 12;
 
 /// Files and their bytes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -111,6 +117,29 @@ impl<D: Disk> Workspace<D> {
                 self.remove(&self.home.stage, name);
             }
         }
+    }
+
+    /// Removes kept images of runs that are neither in the history nor in the journal, nor under way as `working`.
+    pub(crate) fn sweep_keep(&self, working: Option<RunId>) -> Result<usize> {
+        let mut removed = 0;
+        // What belongs to a run in the history stays, even if its record cannot be read today.
+        let runs: BTreeSet<_> = history::list(&self.disk, &self.home.history)?
+            .into_iter()
+            .map(|run| run.run)
+            .chain(self.tail.iter().map(|run| run.intent.run))
+            .chain(working)
+            .map(|run| format!("{run}.").into_bytes())
+            .collect();
+        // The journal's runs may have taken images of runs that are in neither.
+        let needed: BTreeSet<_> = self.tail.iter().flat_map(|run| &run.superfluous).collect();
+        for name in self.disk.list(&self.home.keep).doing(|| "list kept images".to_owned())? {
+            let run = name.get(..=RUN_ID_LENGTH).unwrap_or_default();
+            if !runs.contains(run) && !needed.contains(&name) && self.remove(&self.home.keep, &name)
+            {
+                removed += 1;
+            }
+        }
+        Ok(removed)
     }
 
     /// How many names the keep and stage directories have for a file.

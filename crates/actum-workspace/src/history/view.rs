@@ -7,18 +7,18 @@ use std::path::Path;
 use actum_core::{RelPath, RunId};
 use actum_record::receipt::PathEffect;
 
-use crate::change::{Change, Held, facts};
+use crate::change::{Change, facts};
 use crate::disk::{Disk, LinuxDisk, Time};
 use crate::error::{Doing, ErrorKind, Result};
 use crate::history::contents::Contents;
 use crate::history::runs::Runs;
 use crate::history::{self, RunRef};
+use crate::home::lost_names::list_saved;
 use crate::home::{Home, IfMissing, ToRead};
 use crate::journal::Scan;
 use crate::journal::record::{End, Image, Intent, Outcome, RunKind};
 use crate::journal::runs::{LoggedRun, RunReader};
 use crate::path_change::PathChange;
-use crate::recovery::lost;
 
 /// How many times a journal that is being written at this moment is read.
 const TRIES: usize = 16;
@@ -130,7 +130,7 @@ impl<D: Disk> View<D> {
                 Err(error) => return Err(error),
             }
         };
-        let blocked = lost::read_blocked(&disk, &home.state)?;
+        let blocked = home.read_blocked(&disk)?;
         Ok(Self { disk, home, told, torn, other_epoch, blocked, listed: OnceCell::new() })
     }
 
@@ -209,7 +209,7 @@ impl<D: Disk> View<D> {
             },
             recovery_due,
             blocked: self.blocked.clone(),
-            saved: lost::list_saved(&self.disk, &self.home.lost)?,
+            saved: list_saved(&self.disk, &self.home.lost)?,
             runs: self.all_runs()?.refs().len(),
         })
     }
@@ -266,7 +266,7 @@ fn changes(intent: &Intent) -> Vec<ShownChange> {
         let before = renames.before(index).and_then(source);
         let before = before.map_or(&Image::Absent, |before| &before.pre);
         let from = renames.from(index).and_then(source).map(|from| &from.path);
-        let sides = (Held::in_image(before), Held::in_image(&entry.post));
+        let sides = (before.held(), entry.post.held());
         let changes = Change::all(&entry.path, from, sides, entry.extent);
         changes.map(|change| ShownChange {
             change,

@@ -1,10 +1,9 @@
 //! Private copies of the files in `.actum` that a workspace shares with a copy made of hard links (cp(1), `--link`).
 
-use super::{JOURNAL, LOCK};
+use super::{JOURNAL, LOCK, RECORDED};
 use crate::disk::{Barrier, Disk, Kind, Rename};
 use crate::error::{Doing, Result};
 use crate::home::{Home, PRIVATE};
-use crate::witness::RECORDED;
 
 const COPY_NEW: &[u8] = b"copy.new";
 /// How much of a file is copied at a time, in bytes.

@@ -6,23 +6,11 @@ use std::sync::Arc;
 
 use actum_core::{Digest, FileMode, RelPath, RunId};
 
+use crate::attributes::Attributes;
 use crate::change::{Extent, Held, Lines, Renames};
-use crate::disk::{Epoch, Time, Xattr};
+use crate::disk::{Epoch, Time};
 use crate::journal::back::Back;
 use crate::journal::codec::{DecodeError, Decoder, Encoder};
-
-/// Owner, permission bits and extended attributes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Attributes {
-    /// Permission bits.
-    pub mode: FileMode,
-    /// Owner.
-    pub user: u32,
-    /// Group.
-    pub group: u32,
-    /// Extended attributes ordered by name, POSIX ACLs among them.
-    pub xattrs: Vec<Xattr>,
-}
 
 /// What a path holds before or after a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -169,6 +157,14 @@ impl Image {
     pub(crate) fn is_directory(&self) -> bool {
         matches!(self, Self::Directory(_))
     }
+
+    pub(crate) fn held(&self) -> Held<'_> {
+        match self {
+            Self::Absent => Held::Nothing,
+            Self::Directory(attributes) => Held::Directory(attributes),
+            Self::File(file) => Held::File(&file.attributes, file.digest),
+        }
+    }
 }
 
 impl Entry {
@@ -190,7 +186,7 @@ impl Entry {
 
     /// Whether the path does not hold the same after; where it does, its inode moved elsewhere.
     pub(crate) fn changes(&self) -> bool {
-        Held::in_image(&self.pre) != Held::in_image(&self.post)
+        self.pre.held() != self.post.held()
     }
 
     /// The index of the entry whose file this was before the run, where that is another.

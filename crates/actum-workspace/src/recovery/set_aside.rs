@@ -8,10 +8,11 @@ use actum_core::{FileMode, RunId};
 use crate::disk::{Barrier, Disk, LinuxDisk, Rename};
 use crate::error::{Doing, Error, ErrorKind, Result, State};
 use crate::history;
+use crate::home::lost_names::JOURNAL_IMAGES_ENDING;
 use crate::home::{Home, IfMissing, STATE_DIRECTORY};
 use crate::journal::runs::RunReader;
 use crate::journal::{Scan, salvage};
-use crate::recovery::lost::{Lost, read_blocked};
+use crate::run::lost::Lost;
 use crate::workspace::Workspace;
 
 /// A journal that was set aside, and what was kept with it. Paths are relative to the root.
@@ -71,14 +72,14 @@ impl<D: Disk> Workspace<D> {
         if let Some(journal) = home.damaged_journal(disk)?
             && let Some(intent) = salvage::unfinished(disk, &journal)?
         {
-            let mut blocked = read_blocked(disk, &home.state)?;
+            let mut blocked = home.read_blocked(disk)?;
             let mut lost = Lost { disk, home, blocked: &mut blocked };
             lost.set_aside(&intent, &(0..intent.entries.len()).collect::<Vec<_>>())?;
             aside.unfinished = Some(intent.run);
         }
         let runs = history::list(disk, &home.history)?;
-        if keep_images(disk, home, &format!("{name}{IMAGES}"), &runs)? {
-            aside.images = Some(format!("{STATE_DIRECTORY}/lost/{name}{IMAGES}"));
+        if keep_images(disk, home, &format!("{name}{JOURNAL_IMAGES_ENDING}"), &runs)? {
+            aside.images = Some(format!("{STATE_DIRECTORY}/lost/{name}{JOURNAL_IMAGES_ENDING}"));
         }
         let newest = runs.last().map_or(0, |run| run.sequence);
         if home.set_aside_journal(disk, &name, newest)? {
@@ -87,9 +88,6 @@ impl<D: Disk> Workspace<D> {
         Ok(aside)
     }
 }
-
-/// End of the name of the directory with the images of a journal that was set aside.
-pub(crate) const IMAGES: &str = ".images";
 
 /// Moves to the directory `name` in `lost` all that is staged or displaced, and the kept images of
 /// runs that are not in the history: without their journal they would pass for left-overs. Gives

@@ -8,8 +8,8 @@ use std::io;
 
 use crate::disk::{Disk, Kind, Rename, Stat};
 use crate::error::{Doing, Result};
+use crate::home::lost_names::DISPLACED_ENDINGS;
 use crate::journal::record::{Body, FileImage, Image, Intent, Side, keep_name, stage_name};
-use crate::recovery::lost::DISPLACED_WORDS;
 use crate::run::publish::{Step, exchanged_name, gone_name, steps};
 use crate::run::rollback::RollBack;
 
@@ -80,7 +80,7 @@ impl<D: Disk> RollBack<'_, D> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(names),
             lost => lost.doing(|| self.doing())?,
         };
-        for word in DISPLACED_WORDS {
+        for word in DISPLACED_ENDINGS {
             count(&lost, format!("{}.{word}", self.index).as_bytes())?;
         }
         Ok(names)

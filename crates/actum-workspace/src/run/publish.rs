@@ -5,13 +5,11 @@ use std::collections::BTreeSet;
 
 use actum_core::{RelPath, RunId};
 
+use crate::attributes::{Attributes, set_attributes, set_attributes_beside};
 use crate::disk::{Disk, Rename, Stat, Time};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::home::Home;
-use crate::journal::record::{
-    Attributes, Body, Entry, FileImage, Image, Intent, Side, keep_name, stage_name,
-};
-use crate::transaction::content::{set_attributes, set_attributes_beside};
+use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Side, keep_name, stage_name};
 use crate::tree::{Tree, digest_of};
 
 /// One thing that publishing does, in the order in which the kinds stand here.

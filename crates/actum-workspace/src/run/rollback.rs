@@ -12,14 +12,14 @@ use std::io;
 
 use actum_core::Digest;
 
+use crate::attributes::{Attributes, PLACE, make_directory, set_attributes};
 use crate::disk::{Barrier, Disk, Kind, Rename, Stat, Xattr};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::history::images::Images;
 use crate::home::Home;
-use crate::journal::record::{Attributes, Body, Entry, FileImage, Image, Intent, Side, stage_name};
+use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Side, stage_name};
 use crate::run::moved::reversed;
 use crate::run::publish::{Step, exchanged_name, gone_name, set_in_place};
-use crate::transaction::content::set_attributes;
 use crate::tree::{Parent, Tree, digest_of};
 
 /// Entries that a rollback left as they are, by their index in the intent.
@@ -480,23 +480,4 @@ impl<D: Disk> RollBack<'_, D> {
         }
         ErrorKind::Attributes { path: self.entry.path.clone(), what, source }.into()
     }
-}
-
-/// What could not be kept where the directory could not even be made.
-const PLACE: &str = "place";
-
-/// Makes a directory of this name in the stage directory, with all its attributes.
-pub(crate) fn make_directory<D: Disk>(
-    disk: &D,
-    stage: &D::Handle,
-    name: &[u8],
-    attributes: &Attributes,
-) -> std::result::Result<(), (&'static str, io::Error)> {
-    let made = disk.make_directory(stage, name, attributes.mode);
-    match made {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {} // of an earlier try
-        made => made.map_err(|error| (PLACE, error))?,
-    }
-    let directory = disk.open_directory(stage, name).map_err(|error| (PLACE, error))?;
-    set_attributes(disk, &directory, attributes).map(drop)
 }

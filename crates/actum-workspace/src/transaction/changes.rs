@@ -7,13 +7,12 @@ use actum_edit::line_diff;
 use actum_record::receipt::PathEffect;
 
 use crate::change::{Change, Extent, Held, Lines, Renames, facts};
+use crate::content::Bytes;
 use crate::disk::Disk;
 use crate::error::Result;
 use crate::path_change::{CONTENT_BYTES_MAX, Content as Shown, PathChange, State};
 use crate::transaction::Transaction;
-use crate::transaction::node::{
-    Bytes, Content, Counted, New, Node, Nodes, Post, PostFile, Pre, PreFile,
-};
+use crate::transaction::node::{Content, Counted, New, Node, Nodes, Post, PostFile, Pre, PreFile};
 
 /// What the steps of a transaction would change, ordered by path. It holds until the next step.
 #[derive(Clone)]

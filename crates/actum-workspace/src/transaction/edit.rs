@@ -10,12 +10,12 @@ use actum_edit::splice::Splicer;
 use actum_edit::{Edit, HunkError, LineHunk, Splice};
 
 use crate::change::Lines;
+use crate::content::{Bytes, Sink, Written};
 use crate::disk::Disk;
 use crate::error::{Doing, Error, ErrorKind, NeededFor, Quoting, Result};
-use crate::transaction::content::{Sink, Written};
+use crate::transaction::Transaction;
 use crate::transaction::cost::cost_of;
-use crate::transaction::node::{Bytes, Content, Counted, New, Post, PostFile};
-use crate::transaction::{Transaction, bytes_of};
+use crate::transaction::node::{Content, Counted, New, Post, PostFile};
 use crate::workspace::HunkPlaces;
 
 impl<D: Disk> Transaction<'_, D> {
@@ -197,7 +197,7 @@ impl<D: Disk> Transaction<'_, D> {
             Content::New(new) => (None, new.counted.and(cost)),
         };
         let Written { digest, size, lines, store } = written;
-        let content = Content::New(New { bytes: bytes_of(store), origin, splices, counted });
+        let content = Content::New(New { bytes: store.into_bytes(), origin, splices, counted });
         self.set(path, Post::File(PostFile { digest, size, lines, content, ..file }))
     }
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use actum_core::{FileMode, RelPath};
 use actum_edit::ModeChange;
 
+use crate::attributes::Attributes;
 use crate::disk::Disk;
 use crate::error::{Doing, Result};
-use crate::journal::record::Attributes;
 use crate::transaction::Transaction;
 use crate::transaction::node::{Node, Post};
 use crate::tree::Tree;

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use actum_core::{Digest, FileMode, Hasher, RelPath};
 
+use crate::attributes::set_attributes;
+use crate::content::Bytes;
 use crate::disk::{Barrier, Disk, Stat};
 use crate::error::{Doing, ErrorKind, Result};
 use crate::journal::record::{Body, Side, keep_name, stage_name};
-use crate::transaction::content::set_attributes;
-use crate::transaction::node::{Bytes, PreFile};
+use crate::transaction::node::PreFile;
 use crate::transaction::stage::Staging;
 use crate::tree::{digest_of, read_pieces};
 

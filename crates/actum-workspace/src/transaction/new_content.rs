@@ -6,11 +6,12 @@ use std::sync::Arc;
 use actum_core::RelPath;
 use actum_edit::Splice;
 
+use crate::content::Bytes;
 use crate::disk::Disk;
 use crate::error::{Doing, ErrorKind, Result};
 use crate::path_change::CONTENT_BYTES_MAX;
 use crate::transaction::Transaction;
-use crate::transaction::node::{Bytes, Content, New, PostFile};
+use crate::transaction::node::{Content, New, PostFile};
 
 /// The longest new file, in bytes, that is read whole to be looked through: 256 MiB.
 pub const NEW_CONTENT_BYTES_MAX: u64 = 256 << 20;

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use actum_core::{Digest, FileMode, RelPath, RunId};
+use actum_core::{Digest, FileMode, RelPath};
 use actum_edit::Splice;
 
+use crate::attributes::Attributes;
 use crate::change::{Held, Lines};
+use crate::content::{Bytes, Written};
 use crate::disk::{Stat, Time};
-use crate::journal::record::Attributes;
-use crate::transaction::bytes_of;
-use crate::transaction::content::Written;
 
 /// The paths of a transaction.
 pub(crate) type Nodes<H> = BTreeMap<RelPath, Node<H>>;
@@ -95,33 +94,6 @@ pub(crate) enum Counted {
     Sum(Lines),
 }
 
-/// Bytes at hand.
-pub(crate) enum Bytes<H> {
-    Memory(Arc<Vec<u8>>),
-    /// A file.
-    File(Arc<H>, Source),
-}
-
-/// The name under which a transaction can publish a file at hand.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Source {
-    /// None: its bytes can only be copied.
-    Unnamed,
-    /// Its name in the stage directory.
-    Staged(Vec<u8>),
-    /// The kept pre-image of an entry of a past run.
-    Kept(RunId, u32),
-}
-
-impl<H> Clone for Bytes<H> {
-    fn clone(&self) -> Self {
-        match self {
-            Self::Memory(bytes) => Self::Memory(Arc::clone(bytes)),
-            Self::File(file, source) => Self::File(Arc::clone(file), source.clone()),
-        }
-    }
-}
-
 impl<H> Clone for Content<H> {
     fn clone(&self) -> Self {
         match self {
@@ -156,7 +128,7 @@ impl<H> PostFile<H> {
         attributes: Attributes,
         origin: Option<RelPath>,
     ) -> Self {
-        let (bytes, counted) = (bytes_of(store), Counted::Not);
+        let (bytes, counted) = (store.into_bytes(), Counted::Not);
         let content = Content::New(New { bytes, origin, splices: None, counted });
         Self { attributes, digest, size, lines, content }
     }

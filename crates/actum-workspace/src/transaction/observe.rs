@@ -6,11 +6,11 @@ use actum_core::scope::ScopeError;
 use actum_core::text::{self, LineCounter};
 use actum_core::{Digest, Hasher, RelPath};
 
+use crate::content::{Bytes, INLINE_BYTES_MAX, Source};
 use crate::disk::{Disk, Stat};
 use crate::error::{Doing, Error, ErrorKind, NeededFor, NotAFile, Result};
 use crate::transaction::Transaction;
-use crate::transaction::content::INLINE_BYTES_MAX;
-use crate::transaction::node::{Bytes, Content, Node, Post, PostFile, Pre, PreFile, Source};
+use crate::transaction::node::{Content, Node, Post, PostFile, Pre, PreFile};
 use crate::tree::{Found, Tree, read_pieces, read_whole};
 use crate::workspace::HardLinks;
 

@@ -9,21 +9,19 @@ use actum_core::{Digest, RelPath, RunId};
 use actum_edit::Splice;
 use actum_edit::line_diff;
 
+use crate::attributes::{
+    Attributes, InheritedXattrs, make_directory, set_attributes, set_new_attributes,
+};
 use crate::change::{Change, Extent};
+use crate::content::{Bytes, INLINE_BYTES_MAX, Source};
 use crate::disk::{Disk, Rename};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::journal::back::Back;
-use crate::journal::record::{Attributes, Body, Entry, FileImage, Image, Intent, stage_name};
+use crate::journal::record::{Body, Entry, FileImage, Image, Intent, stage_name};
 use crate::run::publish::{Displaced, Doubt};
-use crate::run::rollback::make_directory;
 use crate::transaction::Transaction;
-use crate::transaction::content::{
-    INLINE_BYTES_MAX, Inherited, set_attributes, set_new_attributes,
-};
 use crate::transaction::keep::copy_file;
-use crate::transaction::node::{
-    Bytes, Content, New, Node, Nodes, Post, PostFile, Pre, PreFile, Source,
-};
+use crate::transaction::node::{Content, New, Node, Nodes, Post, PostFile, Pre, PreFile};
 use crate::tree::{Tree, stamp_is_fresh};
 
 /// How many bytes of images one record holds; what goes beyond is kept beside the journal.
@@ -139,7 +137,7 @@ pub(super) struct Staging<'a, D: Disk> {
     /// What is known of the file that each entry displaces.
     pub(super) displaced: Vec<Displaced>,
     /// Whether new files in the stage directory have extended attributes, once one was made.
-    inherited: Cell<Option<Inherited>>,
+    inherited: Cell<Option<InheritedXattrs>>,
 }
 
 impl<D: Disk> Staging<'_, D> {

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, HashMap};
 use actum_core::RelPath;
 
 use super::Rebuilder;
+use crate::content::Bytes;
 use crate::disk::{Disk, Time};
 use crate::error::Result;
 use crate::history::images::Images;
 use crate::journal::record::{Body, Entry, FileImage, Image, Outcome, Side};
 use crate::journal::runs::LoggedRun;
 use crate::run::SWEEP_SLACK;
-use crate::transaction::node::Bytes;
 
 /// One image in the journal, by indices.
 #[derive(Debug, Clone, Copy)]

@@ -7,14 +7,13 @@ use actum_core::{FileMode, RelPath};
 use super::Rebuilder;
 use super::index::PathRecord;
 use super::unrecorded::DISPLACED;
+use crate::attributes::{make_directory, set_attributes};
+use crate::content::Bytes;
 use crate::disk::{Barrier, Disk, Rename, Stat};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::history::images::Images;
 use crate::journal::record::{FileImage, Image, stage_name};
 use crate::run::publish::set_in_place;
-use crate::run::rollback::make_directory;
-use crate::transaction::content::set_attributes;
-use crate::transaction::node::Bytes;
 use crate::tree::{Found, Parent};
 
 /// What came of putting an image at its path.

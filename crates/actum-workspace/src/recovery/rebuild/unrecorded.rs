@@ -6,13 +6,13 @@ use std::io;
 use actum_core::RelPath;
 
 use super::Rebuilder;
+use crate::content::Bytes;
 use crate::disk::{Disk, Kind, Rename, Stat};
 use crate::error::{Doing, Result, State};
 use crate::journal::record::{Image, stage_name};
 use crate::journal::runs::LoggedRun;
-use crate::recovery::second_name::Moves;
 use crate::run::publish::{exchanged_name, gone_name};
-use crate::transaction::node::Bytes;
+use crate::run::second_name::Moves;
 use crate::tree::digest_of;
 
 /// Part of the name of a displaced file in the stage directory.

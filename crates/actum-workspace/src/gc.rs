@@ -1,4 +1,4 @@
-//! The collection that a person asks for: old history beyond the limits, and all that is displaced.
+//! Garbage collection: history beyond the limits, and displaced files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,13 +6,11 @@ use actum_core::{Digest, RunId};
 
 use crate::disk::{Disk, Time};
 use crate::error::{Doing, Result, State};
-use crate::history::checkpoint::EndedRun;
+use crate::history::sweep::RUN_ID_LENGTH;
 use crate::history::{self, RunRef};
+use crate::journal::ended::EndedRun;
 use crate::journal::record::{Body, Intent, Outcome, Side, keep_name};
 use crate::workspace::Workspace;
-
-/// The length of a run id, which names of kept images begin with.
-const RUN_ID_LENGTH: usize = 12;
 
 /// How much history stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -229,29 +227,6 @@ impl<D: Disk> Workspace<D> {
             bytes = bytes.saturating_add(self.kept_size(&name)?.unwrap_or(0));
         }
         Ok(bytes)
-    }
-
-    /// Removes kept images of runs that are neither in the history nor in the journal, nor under way as `working`.
-    pub(super) fn sweep_keep(&self, working: Option<RunId>) -> Result<usize> {
-        let mut removed = 0;
-        // What belongs to a run in the history stays, even if its record cannot be read today.
-        let runs: BTreeSet<_> = history::list(&self.disk, &self.home.history)?
-            .into_iter()
-            .map(|run| run.run)
-            .chain(self.tail.iter().map(|run| run.intent.run))
-            .chain(working)
-            .map(|run| format!("{run}.").into_bytes())
-            .collect();
-        // The journal's runs may have taken images of runs that are in neither.
-        let needed: BTreeSet<_> = self.tail.iter().flat_map(|run| &run.superfluous).collect();
-        for name in self.disk.list(&self.home.keep).doing(|| "list kept images".to_owned())? {
-            let run = name.get(..=RUN_ID_LENGTH).unwrap_or_default();
-            if !runs.contains(run) && !needed.contains(&name) && self.remove(&self.home.keep, &name)
-            {
-                removed += 1;
-            }
-        }
-        Ok(removed)
     }
 
     /// Removes what runs displaced that the journal has forgotten, which after a checkpoint are all.

@@ -8,13 +8,14 @@ use actum_core::{Digest, RelPath, RunId};
 use actum_edit::Splice;
 
 use crate::change::Extent;
+use crate::content::{Bytes, Source};
 use crate::disk::Disk;
 use crate::error::{Attempt, Difference, Doing, Error, ErrorKind, PathConflict, Result};
 use crate::history::RunRef;
 use crate::history::images::Images;
 use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Outcome, RunKind, Side};
 use crate::transaction::Transaction;
-use crate::transaction::node::{Bytes, Content, Counted, New, Post, PostFile, Pre, Source};
+use crate::transaction::node::{Content, Counted, New, Post, PostFile, Pre};
 use crate::tree::{read_pieces, read_whole};
 use crate::workspace::{LaterEdits, RunOptions, Workspace};
 
@@ -81,6 +82,14 @@ impl<D: Disk> Transaction<'_, D> {
     pub fn knows(&self, run: RunId) -> Result<bool> {
         let known = |known: &RunRef| known.run == run;
         Ok(self.workspace.runs_since(run)?.refs().iter().any(known))
+    }
+
+    /// Returns the run that undid `run` and is in effect. Of a run that the workspace does not know nothing did.
+    ///
+    /// # Errors
+    /// Those of reading the history.
+    pub fn undone_by(&self, run: RunId) -> Result<Option<RunId>> {
+        Ok(self.workspace.runs_since(run)?.undone_by(run))
     }
 
     /// Has an undo use these contents where the workspace has lost them. Each is under its own digest.
@@ -526,20 +535,19 @@ impl<D: Disk> Transaction<'_, D> {
     /// A copy of a file, in memory or staged.
     fn copied(&mut self, path: &RelPath, file: &D::Handle, size: u64) -> Result<Bytes<D::Handle>> {
         let doing = || format!("stage `{path}`");
-        if size <= crate::transaction::content::INLINE_BYTES_MAX as u64 {
+        if size <= crate::content::INLINE_BYTES_MAX as u64 {
             let bytes = read_whole(&self.workspace.disk, file, size).doing(doing)?;
             return Ok(Bytes::Memory(Arc::new(bytes)));
         }
         let name = self.stage_name();
         let disk = &self.workspace.disk;
-        let mut sink =
-            crate::transaction::content::Sink::new(disk, &self.workspace.home.stage, name);
+        let mut sink = crate::content::Sink::new(disk, &self.workspace.home.stage, name);
         read_pieces::<D, std::io::Error>(disk, file, |piece| {
             sink.write(piece);
             Ok(())
         })
         .doing(doing)?;
-        Ok(crate::transaction::bytes_of(sink.finish().doing(doing)?.store))
+        Ok(sink.finish().doing(doing)?.store.into_bytes())
     }
 }
 

@@ -1,32 +1,26 @@
-//! Sets aside what recovery could not put back, and blocks its paths until a person has looked.
+//! Moves what a rollback could not put back to `.actum/lost`, and blocks its paths until a user resolves them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 
-use actum_core::{Digest, FileMode, RelPath, RunId, path::Quoted};
+use actum_core::{Digest, FileMode, RelPath, RunId};
 
+use crate::content::{Bytes, Source};
 use crate::disk::{Barrier, Disk, Kind, Rename, Stat};
-use crate::error::{Doing, ErrorKind, Result, State};
+use crate::error::{Doing, Result};
 use crate::history::images::Images;
-use crate::home::Home;
+use crate::home::lost_names::DISPLACED_ENDINGS;
+use crate::home::{Home, replace_file};
 use crate::journal::record::{Entry, FileImage, Image, Intent, Side, stage_name};
-use crate::recovery::second_name::Moves;
-use crate::recovery::set_aside::IMAGES;
 use crate::run::publish::{exchanged_name, gone_name};
-use crate::transaction::node::{Bytes, Source};
+use crate::run::second_name::Moves;
 use crate::tree::{Tree, digest_of, read_whole};
 use crate::workspace::Workspace;
 
 const LISTING: &[u8] = b"paths";
 const LISTING_NEW: &[u8] = b"paths.new";
-const BLOCKED: &[u8] = b"blocked";
-const BLOCKED_NEW: &[u8] = b"blocked.new";
 
-/// Endings of the names that displaced files of an entry get in the lost directory: by an exchange, by a removal, and by a
-/// rollback that was killed.
-pub(crate) const DISPLACED_WORDS: [&str; 3] = ["displaced", "removed", "exchanged"];
-
-/// Context in which recovery moves files to the lost directory.
+/// Context for moving files to the lost directory.
 pub(crate) struct Lost<'a, D: Disk> {
     pub(crate) disk: &'a D,
     pub(crate) home: &'a Home<D::Handle>,
@@ -38,26 +32,6 @@ impl<D: Disk> Workspace<D> {
     pub(crate) fn set_lost_aside(&mut self, intent: &Intent, entries: &[usize]) -> Result<()> {
         let mut lost = Lost { disk: &self.disk, home: &self.home, blocked: &mut self.blocked };
         lost.set_aside(intent, entries)
-    }
-
-    /// Lets runs touch a blocked path again: a person has looked at it.
-    ///
-    /// # Errors
-    /// `NotBlocked`; `Busy` when another process is at work; `Poisoned`, `Damaged`, `Io`.
-    pub fn resolve(&mut self, path: &RelPath) -> Result<RunId> {
-        let _lock = self.lock(false, "resolve")?;
-        // While the journal holds the run, recovery after a restart could undo what the user does at the path.
-        self.checkpoint(None)?;
-        let run = self
-            .blocked
-            .remove(path)
-            .ok_or_else(|| ErrorKind::NotBlocked { path: path.clone() })?;
-        write_blocked(&self.disk, &self.home.state, &self.blocked)?;
-        self.disk
-            .sync(&self.home.state, Barrier::Lost)
-            .doing(|| "record that a path is resolved".to_owned())
-            .map_err(|error| error.leaving(State::NeedsAttention))?;
-        Ok(run)
     }
 }
 
@@ -104,8 +78,8 @@ impl<D: Disk> Lost<'_, D> {
             self.blocked.insert(entry.path.clone(), intent.run);
         }
         let listing: String = listing.into_iter().collect();
-        replace(self.disk, &lost, (LISTING_NEW, LISTING), listing.as_bytes()).doing(doing)?;
-        write_blocked(self.disk, &self.home.state, self.blocked)?;
+        replace_file(self.disk, &lost, (LISTING_NEW, LISTING), listing.as_bytes()).doing(doing)?;
+        self.home.write_blocked(self.disk, self.blocked)?;
         self.disk.sync_all(&self.home.state, Barrier::Lost).doing(doing)?;
         if found.is_empty() {
             return Ok(());
@@ -215,7 +189,7 @@ impl<D: Disk> Lost<'_, D> {
         let tree = Tree::new(self.disk, &self.home.root);
         let names =
             [staged.clone(), gone_name(intent.run, index), exchanged_name(intent.run, index)];
-        for (name, word) in names.into_iter().zip(DISPLACED_WORDS) {
+        for (name, word) in names.into_iter().zip(DISPLACED_ENDINGS) {
             let Some(found) = self.disk.stat_at(&self.home.stage, &name).doing(doing)? else {
                 continue;
             };
@@ -317,92 +291,4 @@ fn accept_existing(made: io::Result<()>) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         made => made,
     }
-}
-
-fn write_blocked<D: Disk>(
-    disk: &D,
-    state: &D::Handle,
-    blocked: &BTreeMap<RelPath, RunId>,
-) -> Result<()> {
-    let mut text = String::new();
-    for (path, run) in blocked {
-        let hex: String = path.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-        text.push_str(&format!("{run} {hex} {}\n", Quoted(path.as_bytes())));
-    }
-    let replaced = replace(disk, state, (BLOCKED_NEW, BLOCKED), text.as_bytes());
-    replaced.doing(|| "write the list of blocked paths".to_owned())
-}
-
-/// Writes a small file of our own so that it is the old or the new one, never between.
-fn replace<D: Disk>(
-    disk: &D,
-    directory: &D::Handle,
-    (temporary, name): (&[u8], &[u8]),
-    bytes: &[u8],
-) -> io::Result<()> {
-    if disk.stat_at(directory, temporary)?.is_some() {
-        disk.unlink(directory, temporary)?;
-    }
-    let file = disk.create(directory, temporary, FileMode::PRIVATE)?;
-    disk.write_at(&file, bytes, 0)?;
-    disk.sync(&file, Barrier::Lost)?;
-    disk.rename(directory, temporary, directory, name, Rename::Replace)
-}
-
-/// Lists the entries of the lost directory that a recovery displaced and attributed to no run, and the directories with
-/// the images of journals that were set aside, sorted. The directory of a run has no dot in its name.
-///
-/// # Errors
-/// `Io` if the directory cannot be listed.
-pub(crate) fn list_saved<D: Disk>(disk: &D, lost: &D::Handle) -> Result<Vec<Vec<u8>>> {
-    let mut names = disk.list(lost).doing(|| "list the saved files".to_owned())?;
-    names.retain(|name| {
-        let is_journal = name.starts_with(b"journal.") && !name.ends_with(IMAGES.as_bytes());
-        name.contains(&b'.') && !is_journal
-    });
-    names.sort();
-    Ok(names)
-}
-
-/// The largest list of blocked paths, in bytes: some hundred thousand paths.
-const BLOCKED_BYTES_MAX: u64 = 256 << 20;
-
-/// The paths that wait for a person.
-pub(crate) fn read_blocked<D: Disk>(
-    disk: &D,
-    state: &D::Handle,
-) -> Result<BTreeMap<RelPath, RunId>> {
-    let doing = || "read the list of blocked paths".to_owned();
-    let file = match disk.open_file(state, BLOCKED) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-        Err(error) => return Err(error).doing(doing),
-    };
-    let size = disk.stat(&file).doing(doing)?.size;
-    if size > BLOCKED_BYTES_MAX {
-        let what = "its list of blocked paths is too long to be one".to_owned();
-        return Err(ErrorKind::State { what }.into());
-    }
-    let bytes = read_whole(disk, &file, size).doing(doing)?;
-    let text = String::from_utf8_lossy(&bytes);
-    let line = |line: &str| {
-        let (run, rest) = line.split_once(' ')?;
-        let hex = rest.split(' ').next()?;
-        let (pairs, odd) = hex.as_bytes().as_chunks::<2>();
-        let path: Option<Vec<u8>> = pairs
-            .iter()
-            .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
-            .collect();
-        let path = RelPath::new(path.filter(|_| odd.is_empty())?).ok()?;
-        Some((path, run.parse().ok()?))
-    };
-    // A list that cannot be read must not let a run through.
-    text.lines()
-        .map(|text| {
-            line(text).ok_or_else(|| {
-                let what = "its list of blocked paths cannot be read".to_owned();
-                ErrorKind::State { what }.into()
-            })
-        })
-        .collect()
 }

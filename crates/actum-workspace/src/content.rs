@@ -1,18 +1,35 @@
-//! New content on its way: in memory while it is small, in a staged file once it is not.
+//! Contents of files: in memory while they are small, in files once they are not.
 
-use std::cell::Cell;
 use std::io;
+use std::sync::Arc;
 
 use actum_core::text::LineCounter;
-use actum_core::{Digest, FileMode, Hasher};
+use actum_core::{Digest, FileMode, Hasher, RunId};
 
-use crate::disk::{Disk, Stat, Xattr};
-use crate::journal::record::Attributes;
+use crate::disk::Disk;
 
 /// The largest content, in bytes, that is held in memory and recorded in the journal.
 pub const INLINE_BYTES_MAX: usize = 1 << 20;
 /// Pieces smaller than this are gathered before they are written.
 const GATHER: usize = 64 << 10;
+
+/// Bytes of a file at hand.
+pub(crate) enum Bytes<H> {
+    Memory(Arc<Vec<u8>>),
+    /// A file.
+    File(Arc<H>, Source),
+}
+
+/// The name under which a transaction can publish a file at hand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// None: its bytes can only be copied.
+    Unnamed,
+    /// Its name in the stage directory.
+    Staged(Vec<u8>),
+    /// The kept pre-image of an entry of a past run.
+    Kept(RunId, u32),
+}
 
 /// Content that has been written completely.
 pub(crate) struct Written<H> {
@@ -28,6 +45,24 @@ pub(crate) enum Store<H> {
     Memory(Vec<u8>),
     /// In a file of this name in the stage directory.
     Staged(Vec<u8>, H),
+}
+
+impl<H> Clone for Bytes<H> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Memory(bytes) => Self::Memory(Arc::clone(bytes)),
+            Self::File(file, source) => Self::File(Arc::clone(file), source.clone()),
+        }
+    }
+}
+
+impl<H> Store<H> {
+    pub(crate) fn into_bytes(self) -> Bytes<H> {
+        match self {
+            Self::Memory(bytes) => Bytes::Memory(Arc::new(bytes)),
+            Self::Staged(name, file) => Bytes::File(Arc::new(file), Source::Staged(name)),
+        }
+    }
 }
 
 /// Takes in content piece by piece and hashes it. What goes wrong is told at the end.
@@ -118,99 +153,4 @@ impl<'a, D: Disk> Sink<'a, D> {
         let (digest, lines) = (self.hasher.finish(), self.lines.finish());
         Ok(Written { digest, size: self.size, lines, store })
     }
-}
-
-/// What a new file in a directory has of extended attributes before it is given any.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Inherited {
-    /// None.
-    Nothing,
-    /// An ACL of the directory, or labels of a security module.
-    Something,
-}
-
-/// As [`set_attributes`], for a file that was just made in a directory whose files all inherit the same; `inherited` is
-/// what the first of them told. Listing what is known to be nothing would be a call for each file.
-///
-/// # Errors
-/// What could not be kept, and why.
-pub(crate) fn set_new_attributes<D: Disk>(
-    disk: &D,
-    handle: &D::Handle,
-    wanted: &Attributes,
-    inherited: &Cell<Option<Inherited>>,
-) -> Result<u64, (&'static str, io::Error)> {
-    let present = match inherited.get() {
-        Some(Inherited::Nothing) => Vec::new(),
-        Some(Inherited::Something) | None => {
-            disk.xattrs(handle).map_err(|error| (XATTRS, error))?
-        }
-    };
-    let told = if present.is_empty() { Inherited::Nothing } else { Inherited::Something };
-    inherited.set(Some(told));
-    let stat = disk.stat(handle).map_err(|error| (OWNER, error))?;
-    set_attributes_beside(disk, handle, &stat, wanted, &present)?;
-    Ok(stat.inode)
-}
-
-/// Gives a new file or directory its owner, extended attributes and mode; gives its inode number.
-///
-/// # Errors
-/// What could not be kept, and why.
-pub(crate) fn set_attributes<D: Disk>(
-    disk: &D,
-    handle: &D::Handle,
-    wanted: &Attributes,
-) -> Result<u64, (&'static str, io::Error)> {
-    let present = disk.xattrs(handle).map_err(|error| (XATTRS, error))?;
-    let stat = disk.stat(handle).map_err(|error| (OWNER, error))?;
-    set_attributes_beside(disk, handle, &stat, wanted, &present)?;
-    Ok(stat.inode)
-}
-
-/// Names of what could not be kept.
-const XATTRS: &str = "extended attributes";
-const OWNER: &str = "owner";
-
-/// As [`set_attributes`], for a file whose facts and extended attributes are known.
-///
-/// # Errors
-/// What could not be kept, and why.
-pub(crate) fn set_attributes_beside<D: Disk>(
-    disk: &D,
-    handle: &D::Handle,
-    stat: &Stat,
-    wanted: &Attributes,
-    present: &[Xattr],
-) -> Result<(), (&'static str, io::Error)> {
-    let mut mode = stat.mode;
-    if (stat.user, stat.group) != (wanted.user, wanted.group) {
-        disk.set_owner(handle, wanted.user, wanted.group).map_err(|error| (OWNER, error))?;
-        mode = FileMode::new(0); // changing the owner may clear bits
-    }
-    for (name, _) in present {
-        // A new file has no other attributes but an inherited ACL and the labels of a security
-        // module, which are the module's business.
-        let inherited = name.starts_with(b"system.posix_acl_");
-        if inherited && !wanted.xattrs.iter().any(|(wanted, _)| wanted == name) {
-            disk.remove_xattr(handle, name).map_err(|error| (XATTRS, error))?;
-        }
-    }
-    for (name, value) in &wanted.xattrs {
-        if !present.iter().any(|(n, v)| n == name && v == value) {
-            disk.set_xattr(handle, name, value).map_err(|error| (XATTRS, error))?;
-            mode = FileMode::new(0); // an ACL shows in the mode
-        }
-    }
-    if mode != wanted.mode {
-        disk.set_mode(handle, wanted.mode).map_err(|error| ("mode", error))?;
-        // The kernel may clear set-group-ID without an error (chmod(2)).
-        if wanted.mode.is_set_group_id() {
-            let kept = disk.stat(handle).map_err(|error| ("mode", error))?.mode;
-            if kept != wanted.mode {
-                return Err(("mode", io::ErrorKind::PermissionDenied.into()));
-            }
-        }
-    }
-    Ok(())
 }

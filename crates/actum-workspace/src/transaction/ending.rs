@@ -1,4 +1,4 @@
-//! How a run ended, for whoever keeps a record of it elsewhere.
+//! Ending of a run that was announced outside the workspace, too.
 
 use actum_core::RunId;
 
@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::journal::record::Outcome;
 use crate::transaction::Transaction;
 
-/// What the workspace knows of a run that was announced elsewhere.
+/// Ending of a run, as far as the workspace knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     /// It ended so, at this time.
