@@ -5,6 +5,7 @@ mod conformance;
 mod fences;
 mod files;
 mod mask;
+mod rooms;
 mod test_index;
 mod tree;
 
@@ -17,7 +18,8 @@ use crate::Outcome;
 use tree::Tree;
 
 /// The checks that only read the tree; [`arrows`] also asks cargo.
-const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[files::check, fences::check, conformance::check];
+const CHECKS: &[fn(&Tree) -> Vec<Finding>] =
+    &[files::check, fences::check, conformance::check, rooms::check];
 
 /// A place that breaks a house rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
