@@ -76,8 +76,8 @@ impl Ledger {
         Self::over(Box::new(opener), Box::new(key))
     }
 
-    /// The same over any store, which `open` is asked for on the writer's thread, and again after a
-    /// failure. `key` gives what signs checkpoints.
+    /// Starts the writer over any store. `open` is called for it before it is needed, and again after a failure; `key` gives
+    /// what signs checkpoints.
     pub fn over(
         open: Box<dyn FnMut() -> Result<Box<dyn Store>, LedgerError> + Send>,
         key: Box<dyn Fn() -> Result<Box<dyn Signer>, LedgerError> + Send>,

@@ -111,8 +111,8 @@ pub struct ProjectionUpdate {
     documents: Vec<Digest>,
 }
 
-/// What a store has stored already, for the entries that it is to take next. Within the transaction that appends them,
-/// since nothing may be appended in between.
+/// Reader of the projection that a store has already, for the entries that it is to take next. A store reads it in the
+/// transaction that appends them, since nothing may be appended in between.
 pub trait ProjectionReader {
     /// Why it cannot be read.
     type Error;

@@ -21,7 +21,7 @@ pub type OpenSnapshot = Arc<dyn Fn() -> Result<Box<dyn Snapshot>, LedgerError> +
 /// stored beside its bytes. How a store keeps its tables and indexes is its own, so it compares these itself with what
 /// follows from the entries.
 pub trait Snapshot: Log + Send {
-    /// How other snapshots of the same log are opened, so that several threads can read. Each may be of a later moment.
+    /// Returns what opens other snapshots of the same log, so that several threads can read. Each may be of a later moment.
     fn opener(&self) -> OpenSnapshot;
 
     /// Counts the entries. As many as [`size`](Log::size) says exist, unless some are missing.

@@ -285,8 +285,8 @@ pub trait Store: Log + Send {
         Ok(())
     }
 
-    /// How snapshots of the same log are opened beside this store, from any thread. `None` where readers of this process can
-    /// only share the store with its writer.
+    /// Returns what opens snapshots of the same log beside this store, from any thread. `None` where readers of this process
+    /// can only share the store with its writer.
     fn opener(&self) -> Option<OpenSnapshot> {
         None
     }

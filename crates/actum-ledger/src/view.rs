@@ -34,7 +34,7 @@ impl LedgerView {
         }
     }
 
-    /// The same by the directory in which the log lies.
+    /// Opens the log in a directory. `None` where there is none yet.
     ///
     /// # Errors
     /// [`LedgerError`].
