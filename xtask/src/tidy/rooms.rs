@@ -12,7 +12,7 @@ use super::tree::{Source, Tree};
 
 /// Crates that still have cycles.
 const MAY_HAVE_CYCLES: &[&str] =
-    &["actum", "actum-access", "actum-cli", "actum-gate", "actum-ledger", "actum-record"];
+    &["actum-access", "actum-ledger", "actum-record"];
 
 const ROOT: &str = "(root)";
 /// Re-exports that are followed one after the other.
