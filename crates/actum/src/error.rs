@@ -355,6 +355,8 @@ impl Error {
             | Self::Unsettled { .. }
             | Self::Untold { .. } => true,
             Self::Command(error) => error.says_state(),
+            // Files that came back before that are a change.
+            Self::Rollback(RollbackRefused::PutBack { .. }) => self.workspace() == State::Unchanged,
             Self::Workspace(_)
             | Self::Home(_)
             | Self::HomeInside { .. }

@@ -98,9 +98,7 @@ fn record(root: &Path, tenant: &Tenant) -> Finding {
             );
             (Verdict::Bad, detail)
         }
-        Err(failure) => {
-            (Verdict::Bad, format!("every change is rejected: {}", failure.to_string()))
-        }
+        Err(failure) => (Verdict::Bad, format!("every change is rejected: {failure}")),
     };
     Finding { what: "ledger", verdict, detail }
 }
@@ -152,7 +150,7 @@ fn policies(root: &Path) -> Vec<Finding> {
             (Verdict::Good, detail)
         }
         Err(failure) => {
-            let detail = format!("every change is rejected: {}", failure.to_string());
+            let detail = format!("every change is rejected: {failure}");
             return vec![Finding { what: "policy", verdict: Verdict::Bad, detail }];
         }
     };

@@ -167,7 +167,7 @@ fn no_workspace_is_made_in_the_state_of_another_or_of_a_repository() {
     for place in [".actum/recorded", ".actum", ".git/hooks"] {
         let refused = actum(&root, &["init", place]);
         assert_ne!(refused.code, 0, "{place}");
-        let wanted = "the state of a workspace or a repository; nothing was changed";
+        let wanted = "the state of a workspace or a repository\n";
         assert!(refused.stderr.contains(wanted), "{refused:?}");
         assert!(!root.join(place).join(".actum").exists());
     }

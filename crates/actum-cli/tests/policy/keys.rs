@@ -348,16 +348,17 @@ fn a_key_that_others_may_read_is_told_with_what_to_run() {
     let key = private_key(&home_of(&root));
     fs::set_permissions(&key, Permissions::from_mode(0o644)).unwrap();
     let shown = key.display();
-    let message = format!(
+    let problem = format!(
         "cannot use `{shown}`: other users may reach it: its mode is 0644 and must be 0600; if nobody \
-         did, run `chmod 600 {shown}`; nothing was changed"
+         did, run `chmod 600 {shown}`"
     );
+    let message = format!("{problem}; nothing was changed");
     let refused = document(&root, &["undo"]);
     assert_eq!(
         (&refused["reason"], &refused["message"]),
         (&json!("KEY_UNUSABLE"), &json!(message))
     );
-    assert_eq!(document(&root, &["key", "list"])["keys"][0]["problem"], json!(message));
+    assert_eq!(document(&root, &["key", "list"])["keys"][0]["problem"], json!(problem));
     assert_eq!(document(&root, &["key", "rotate", "result"])["message"], json!(message));
     fs::remove_file(&key).unwrap();
     let refused = document(&root, &["undo"]);

@@ -94,7 +94,7 @@ fn later_edits_of_the_same_lines_are_a_conflict() {
     let untouched = repo.git_directory();
     let problem = repo.revert(id).unwrap_err();
     let text = problem.to_string();
-    assert!(text.ends_with("nothing was changed"), "{text}");
+    assert!(text.ends_with("use the checkpoint of the run"), "{text}");
     let GitProblem::RevertConflict { commit, paths } = problem else { panic!("{text}") };
     assert_eq!(commit, id);
     assert_eq!(paths[..2], [rel("a"), rel("b")]);

@@ -278,7 +278,7 @@ fn a_key_that_others_may_reach_is_refused_and_not_repaired() {
             refused.to_string(),
             format!(
                 "cannot use `{shown}`: other users may reach it: its mode is {open:04o} and must be \
-                 0{wanted}; if nobody did, run `chmod {wanted} {shown}`; nothing was changed"
+                 0{wanted}; if nobody did, run `chmod {wanted} {shown}`"
             )
         );
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, open);
