@@ -11,9 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use actum_core::Digest;
-use actum_gate::GateDecision;
 use actum_gate::decision::APPROVAL;
-use actum_gate::{Bundle, NoAccess, Policy, PolicyFile, Verdict, decide};
+use actum_gate::{Bundle, GateDecision, NoAccess, Policy, PolicyFile, Verdict, decide};
 use clap::Args;
 
 use crate::realworld::judged::case;

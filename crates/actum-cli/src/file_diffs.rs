@@ -16,7 +16,7 @@ pub(crate) struct FileDiffs {
     audience: Audience,
 }
 
-/// The same for programs.
+/// JSON form.
 #[derive(Serialize)]
 struct ShownDiffs {
     changes: Vec<FileDiff>,

@@ -11,10 +11,9 @@ use actum::{
     CatalogError, CommandError, PlanState, PolicyError, PolicyProblem, QueueError, Unkept,
     WhyUnkept,
 };
-use actum_core::RelPath;
-use actum_core::ShellWord;
 use actum_core::near::Near;
 use actum_core::path::{self, Quoted};
+use actum_core::{RelPath, ShellWord};
 use actum_edit::HunkError;
 use actum_edit::change_set::ChangeSetError;
 use actum_edit::format::git_diff::DiffProblem;

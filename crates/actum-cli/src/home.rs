@@ -1,4 +1,4 @@
-//! Where ledgers and keys are, and whose: what the environment and the command line say.
+//! Location of ledgers and keys, and the tenant, from environment and command line.
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
@@ -25,7 +25,7 @@ pub(crate) struct Tenant {
     typed: Option<TenantId>,
 }
 
-/// Why it is not known where ledgers and keys are, or whose.
+/// Failure to locate ledgers and keys, or to name the tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum HomeUnknown {
     /// Neither the environment nor the system names a home.

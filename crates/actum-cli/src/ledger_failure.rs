@@ -10,8 +10,7 @@ use actum_record::keyring::KeyringError;
 use actum_record::ledger::TenantId;
 
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::failure::FailureKind;
+use crate::failure::{Failure, FailureKind};
 use crate::home::HomeUnknown;
 use crate::own_format;
 use crate::snippet::Quote;

@@ -15,7 +15,7 @@ use crate::root;
 use crate::run_prefix::RunPrefix;
 use crate::trusted::Trusted;
 
-/// What the commands about plans read of a ledger.
+/// Queue, keyring and requests of one ledger.
 pub(crate) struct Queue {
     pub(crate) home: LedgerHome,
     /// Requests of the plans that wait.
@@ -25,7 +25,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// What there is; nothing is made.
+    /// Opens the queue if the ledger exists; makes nothing.
     pub(crate) fn open(tenant: &Tenant) -> Result<Option<Self>, Failure> {
         let place = home::path()?;
         let Some(home) = LedgerHome::open_existing(&place).map_err(actum::Error::from)? else {

@@ -13,10 +13,9 @@ use crate::diff_text::Audience;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::guard::{Colors, Guard};
-use crate::hint;
 use crate::pager::Pager;
 use crate::plan_failure::PlanFailure;
-use crate::style;
+use crate::{hint, style};
 
 /// What a verb has to say: one JSON document, or the same as text.
 pub(crate) trait Document: Serialize {

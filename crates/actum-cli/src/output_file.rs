@@ -22,8 +22,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use serde::Serialize;
 
-use crate::failure::Failure;
-use crate::failure::FailureKind;
+use crate::failure::{Failure, FailureKind};
 use crate::home::Tenant;
 use crate::output::Document;
 use crate::own_format::WholeResult;

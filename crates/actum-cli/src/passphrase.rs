@@ -12,8 +12,7 @@ use actum_ledger::Passphrase;
 use actum_ledger::keys::{PASSPHRASE_BYTES_MAX, PassphraseError};
 use zeroize::Zeroizing;
 
-use crate::failure::Failure;
-use crate::failure::FailureKind;
+use crate::failure::{Failure, FailureKind};
 use crate::session::Session;
 use crate::{input, signals};
 use actum::reason::Reason;

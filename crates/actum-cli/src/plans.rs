@@ -11,7 +11,6 @@ use actum_record::ledger::{Isolation, JudgedPlan, WorkspaceId};
 use actum_record::signer::{KeyId, KeyRole, Signer};
 use actum_workspace::View;
 
-use crate::clock;
 use crate::failure::Failure;
 use crate::home::Tenant;
 use crate::ledger_queue::Queue;
@@ -19,7 +18,7 @@ use crate::passphrase::PassphraseFailure;
 use crate::plan_failure::PlanFailure;
 use crate::run_prefix::RunPrefix;
 use crate::session::Session;
-use crate::{actor, new_home, passphrase, records, root};
+use crate::{actor, clock, new_home, passphrase, records, root};
 
 /// The one plan that is meant, where there may be no ledger yet.
 pub(crate) fn find(prefix: &RunPrefix, session: &Session) -> Result<(Queue, QueuedPlan), Failure> {

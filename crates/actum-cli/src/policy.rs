@@ -10,11 +10,9 @@ use actum_core::{Digest, RelPath};
 use actum_gate::{Bundle, Case, Decision, decide};
 use actum_record::receipt::{EffectKind, PathEffect};
 
-use crate::clock;
 use crate::failure::Failure;
 use crate::home::Tenant;
-use crate::operators_policy;
-use crate::{actor, home};
+use crate::{actor, clock, home, operators_policy};
 
 /// Policy of the machine's administrator, which always tightens. No variable and no option leads elsewhere.
 pub(crate) fn system() -> PathBuf {

@@ -5,8 +5,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::clock;
-use crate::signals;
+use crate::{clock, signals};
 
 /// Work that has begun.
 pub(crate) struct Progress {

@@ -17,7 +17,6 @@ use actum_record::ledger::TenantId;
 use actum_record::signer::KeyRole;
 use actum_workspace::{RunRef, View, Workspace};
 
-use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::home::Tenant;
@@ -26,7 +25,7 @@ use crate::output::Screen;
 use crate::record::Told;
 use crate::session::Session;
 use crate::trusted::Trusted;
-use crate::{home, new_home, private_place, root, signals};
+use crate::{clock, home, new_home, private_place, root, signals};
 
 /// Opens the ledger. Its thread is begun while signals wait, and so they never end it in the middle
 /// of a run: they are answered by the thread that reads the command line.

@@ -7,15 +7,12 @@ use actum::{Commands, EntryPoint, PolicyInForce, Request, Work};
 use actum_record::ledger::{NameError, RequestKey};
 use actum_workspace::{LaterEdits, Limits};
 
-use crate::actor;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::notify;
 use crate::progress::Working;
-use crate::records;
 use crate::run_end::RunEnd;
 use crate::session::Session;
-use crate::{policy, recovery_note, root};
+use crate::{actor, notify, policy, records, recovery_note, root};
 
 /// How a run is made.
 #[derive(clap::Args)]

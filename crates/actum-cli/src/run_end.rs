@@ -12,17 +12,16 @@ use actum_workspace::{LinuxDisk, Recovery, Transaction, Workspace};
 use serde::Serialize;
 
 use crate::change_list::ChangeList;
-use crate::clock;
 use crate::diff_text::Audience;
 use crate::failure::Failure;
 use crate::file_diffs::FileDiffs;
 use crate::gate_view::why_approval;
 use crate::output::{Document, Screen};
-use crate::records;
 use crate::recovery_note::RecoveryNote;
 use crate::shown_path::ShownPath;
 use crate::signals::{self, Held};
 use crate::style::{self, Painted};
+use crate::{clock, records};
 
 /// Kind of run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

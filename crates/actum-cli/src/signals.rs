@@ -1,11 +1,10 @@
 //! Signals that ask the program to end: they wait while a run is made, and find the terminal as it was.
 
-use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
 use actum_sandbox::Stop;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};

@@ -13,8 +13,7 @@ use actum::reason::Reason;
 use actum_core::path::Quoted;
 use nix::fcntl::OFlag;
 
-use crate::failure::Failure;
-use crate::failure::FailureKind;
+use crate::failure::{Failure, FailureKind};
 
 /// A target that takes no status lines.
 #[derive(Debug, thiserror::Error)]

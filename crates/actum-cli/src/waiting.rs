@@ -8,10 +8,9 @@ use actum_ledger::{Keys, LedgerHome};
 use actum_record::signer::KeyRole;
 use actum_workspace::{STATE_DIRECTORY, View};
 
-use crate::clock;
 use crate::failure::Failure;
 use crate::session::Session;
-use crate::{home, root, timestamp};
+use crate::{clock, home, root, timestamp};
 
 /// Name of the request to bind a workspace to another ledger, in its state directory.
 const ADOPTION: &str = "adoption";

@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::RelPath;
 use crate::path::{NAME_BYTES_MAX, PATH_BYTES_MAX, Quoted};
-use crate::path_name;
+use crate::{RelPath, path_name};
 
 /// The most components of a rule.
 pub const RULE_COMPONENTS_MAX: usize = 63;

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use actum_core::plain_id;
-use actum_core::{ActionName, Digest, PathRule, RelPath, Timestamp};
+use actum_core::{ActionName, Digest, PathRule, RelPath, Timestamp, plain_id};
 
 /// An object whose members are known by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Access policies: the texts of an operator, and who can tell what they say of a change (AEC-6).
+//! Access policies: texts of an operator, and the judge that evaluates them (AEC-6).
 //!
 //! They are written in Cedar, which takes minutes to compile. So nothing here reads them: whoever
 //! decides hands in an [`AccessJudge`], and is asked only where a policy has such texts. An auditor
@@ -25,7 +25,7 @@ pub struct AccessText {
 pub struct AccessSaid {
     /// Whether the change may be made.
     pub verdict: Verdict,
-    /// Approvals that a permit needs, where one person's is not enough.
+    /// Approvals that a permit requires; absent if one is enough.
     pub approvals: Option<u32>,
     /// First grounds: policies that decided, or why they could not.
     pub grounds: Vec<AccessGround>,
@@ -39,7 +39,7 @@ pub struct AccessSaid {
 pub struct AccessUnknown {
     /// What a decision records.
     pub kind: AccessUnknownKind,
-    /// The same in words.
+    /// Message for users.
     pub message: String,
 }
 

@@ -14,14 +14,13 @@ use crate::verdict::{APPROVAL, Verdict};
 pub use replay::{ReplayProblem, replay};
 
 /// Decides whether a change may be made visible (AEC-11). Where the strictest gate asks for a person, an
-/// approval answers it; what a gate denies no approval allows. Where access policies have a say and `access`
-/// cannot tell what they say, it is denied.
+/// approval answers it; what a gate denies no approval allows. A change is denied if access
+/// policies exist and `access` cannot evaluate them.
 pub fn decide(bundle: &Bundle, policy: &Policy, access: &dyn AccessJudge) -> Decision {
     decided(bundle, policy, access).0
 }
 
-/// The same, and why access policies could not be asked, where they could not: such a decision is not the one
-/// that they lead to.
+/// Decides, and returns the reason if access policies could not be evaluated; such a decision is never confirmed.
 fn decided(
     bundle: &Bundle,
     policy: &Policy,
@@ -46,8 +45,8 @@ fn decided(
 }
 
 impl ExpectedCase {
-    /// What the gates say of it under the policy of that digest, asked for as in `asked`, of which the
-    /// change does not count, and the agent where the case names one.
+    /// Decides the case under the policy of that digest. `asked` gives everything but the change, and the agent where the case
+    /// names none.
     pub fn decide(
         &self,
         asked: &Case,

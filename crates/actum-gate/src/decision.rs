@@ -1,7 +1,7 @@
 //! The decision: what the gates say of a change, as a pure function of a bundle and a policy that are
 //! kept.
 //!
-//! Whoever has both comes to the same decision, to the byte: [`replay()`]. The fields of the grounds are part of it; the
+//! The same inputs give the same bytes: [`replay`](crate::replay). The fields of the grounds are part of it; the
 //! sentences that are made from them are not.
 
 mod bundle;
@@ -13,16 +13,10 @@ use serde::Serialize;
 
 use crate::ground::Grounds;
 
+pub use crate::ground::DECISION_SEMANTICS;
 pub use crate::spelling::WORK_TREES;
 pub use crate::verdict::{APPROVAL, Verdict};
 pub use bundle::{Approved, Bundle, Case, Found, TriggerFound, Undone, WorkKind};
-
-/// The version of the rules that lead from a bundle to a decision. Another version of Cedar, which may
-/// read or judge an access policy in another way, is another version of the rules.
-pub const DECISION_SEMANTICS: u32 = 7;
-
-/// The purpose of the digest of bundle and decision.
-const DIGEST_TAG: &str = "actum/decision/v7";
 
 /// The name of the gate that judges what would be run.
 pub const COMMANDS: &str = "commands";
@@ -42,7 +36,7 @@ pub struct GateDecision {
     pub ground: Grounds,
 }
 
-/// What all gates said.
+/// Combined decision of all gates.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[must_use]
 pub struct Decision {
@@ -52,7 +46,7 @@ pub struct Decision {
     pub verdict: Verdict,
     /// The risk tier of the change.
     pub tier: RiskTier,
-    /// What each said, in their order.
+    /// Decision of each gate, in order.
     pub gates: Vec<GateDecision>,
 }
 
@@ -60,7 +54,7 @@ impl GateDecision {
     /// The decision as a receipt records it.
     ///
     /// # Errors
-    /// [`CanonicalError`], which what [`decide`] gives never leads to.
+    /// [`CanonicalError`], never for a decision of [`decide`](crate::decide).
     pub fn record(&self) -> Result<GateRecord, CanonicalError> {
         let Self { gate, verdict, ground } = self;
         Ok(GateRecord {
@@ -72,8 +66,8 @@ impl GateDecision {
 }
 
 impl Decision {
-    /// What is told first where the change may not be made as it is: the first gate that denies
-    /// it or, where none does, the first that asks for a person.
+    /// Decision to report first if the change is not allowed: of the first gate that denies it or, where none does, of the
+    /// first that requires approval.
     pub fn first_refusal(&self) -> Option<&GateDecision> {
         let refused = Some(self.verdict).filter(|&verdict| verdict > Verdict::Allow)?;
         self.gates.iter().find(|gate| gate.verdict == refused)
@@ -82,7 +76,7 @@ impl Decision {
     /// The canonical JSON of the decision.
     ///
     /// # Errors
-    /// [`CanonicalError`], which what [`decide`] gives never leads to.
+    /// [`CanonicalError`], never for a decision of [`decide`](crate::decide).
     pub fn to_vec(&self) -> Result<Vec<u8>, CanonicalError> {
         canonical::to_vec(self)
     }
@@ -90,19 +84,20 @@ impl Decision {
     /// The digest that binds the decision to the canonical bytes of its bundle.
     ///
     /// # Errors
-    /// [`CanonicalError`], which what [`decide`] gives never leads to.
+    /// [`CanonicalError`], never for a decision of [`decide`](crate::decide).
     pub fn digest(&self, bundle: &[u8]) -> Result<Digest, CanonicalError> {
         self.digest_with(Digest::of(bundle))
     }
 
     fn digest_with(&self, bundle: Digest) -> Result<Digest, CanonicalError> {
-        Ok(Digest::tagged(DIGEST_TAG, &[bundle.as_bytes(), &self.to_vec()?]))
+        let purpose = format!("actum/decision/v{DECISION_SEMANTICS}");
+        Ok(Digest::tagged(&purpose, &[bundle.as_bytes(), &self.to_vec()?]))
     }
 
     /// What a receipt records of the decision that was made from the bundle of these bytes.
     ///
     /// # Errors
-    /// [`CanonicalError`], which what [`decide`] gives never leads to.
+    /// [`CanonicalError`], never for a decision of [`decide`](crate::decide).
     pub fn record(&self, bundle: &[u8]) -> Result<DecisionRecord, CanonicalError> {
         let bundle = Digest::of(bundle);
         Ok(DecisionRecord {

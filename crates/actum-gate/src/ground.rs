@@ -19,13 +19,17 @@ pub use access::{
     AccessGround, AccessPolicyName, AccessUnknownKind, Counted, EvaluationProblem, RequestProblem,
 };
 
-/// Ground of one gate, and how many more there are like it.
+/// Version of the rules that lead from a bundle to a decision. It goes up with every change of what a gate decides, of the
+/// kinds of grounds and their fields, and of the version of Cedar, which may judge access policies in another way.
+pub const DECISION_SEMANTICS: u32 = 7;
+
+/// Ground of one gate, and how many more there are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grounds {
     /// First one found.
     #[serde(flatten)]
     pub first: Ground,
-    /// Further paths or commands that the same holds for.
+    /// Further paths, commands or grounds of the same gate with the same verdict.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more: usize,
 }
@@ -205,21 +209,21 @@ pub enum Ground {
     NoAccessPolicies,
     /// Access: answer of the access policies.
     Access {
-        /// Approvals that a permit needs, where one person's is not enough.
+        /// Approvals that a permit requires; absent if one is enough.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         approvals: Option<u32>,
         /// First grounds of the answer.
         grounds: Vec<AccessGround>,
     },
-    /// Access: there are access policies, and they cannot be asked.
+    /// Access: access policies exist and cannot be evaluated.
     AccessUnknown {
         /// Why not.
         problem: AccessUnknownKind,
     },
 
-    /// Approval: needed, and nobody has given it.
+    /// Approval: required and missing.
     NotApproved,
-    /// Approval: not needed.
+    /// Approval: not required.
     NoApprovalNeeded,
     /// Approval: given for exactly this change.
     Approved {
@@ -344,9 +348,11 @@ impl Grounds {
         canonical::read(&canonical::to_vec(self)?).map(RecordedGround)
     }
 
-    /// Reads recorded grounds; `None` for a sentence of rules before version 7, and for a kind of a later version.
-    pub fn read(RecordedGround(recorded): &RecordedGround) -> Option<Self> {
-        Self::deserialize(recorded).ok()
+    /// Reads recorded grounds; `None` for a sentence of rules before version 7, and for kinds or fields of a later version.
+    pub fn read(recorded: &RecordedGround) -> Option<Self> {
+        let read = Self::deserialize(&recorded.0).ok()?;
+        // A field that this version does not know could change the meaning.
+        (read.record().as_ref() == Ok(recorded)).then_some(read)
     }
 }
 
@@ -374,7 +380,7 @@ impl From<Ground> for Grounds {
     }
 }
 
-/// Serde asks this whether a count is left out.
-pub(crate) fn is_zero(count: &usize) -> bool {
+/// Condition for serde to omit a count.
+fn is_zero(count: &usize) -> bool {
     *count == 0
 }

@@ -1,6 +1,6 @@
 //! What actum decides, and what it proves, pure: no I/O, clock, randomness, environment or async.
 //!
-//! An auditor needs this crate and `actum-core` alone: a receipt, the checkpoint of the log that it
+//! An auditor needs this crate, `actum-core` and `actum-record` alone: a receipt, the checkpoint of the log that it
 //! is in and a keyring are bytes, and so is all that a decision was made from.
 
 pub mod access;

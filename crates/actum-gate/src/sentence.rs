@@ -1,4 +1,4 @@
-//! Sentences for grounds: the one place that words them. No decision depends on them.
+//! Sentences for grounds. No decision depends on their wording.
 
 use std::fmt;
 

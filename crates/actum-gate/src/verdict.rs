@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 /// Name of the last gate, which answers the others.
 pub const APPROVAL: &str = "approval";
 
-/// What a gate says, and all of them together: the strictest.
+/// Verdict of a gate, or of all gates: the strictest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It may be done.
+    /// Allowed.
     Allow,
-    /// It may be done if a person agrees.
+    /// Allowed with an approval.
     NeedsApproval,
-    /// It may not be done.
+    /// Denied, whoever approves.
     Deny,
 }
 
@@ -22,8 +22,7 @@ impl Verdict {
     /// All of them, the strictest last.
     pub const ALL: [Self; 3] = [Self::Allow, Self::NeedsApproval, Self::Deny];
 
-    /// What comes of the strictest of the gates where that of approval says `answer`: it answers what asks for a
-    /// person, and lifts nothing that is denied.
+    /// Combines the strictest verdict with that of the approval gate, which can lift `NeedsApproval` but not `Deny`.
     #[must_use]
     pub fn answered(self, answer: Self) -> Self {
         match self {

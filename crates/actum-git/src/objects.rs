@@ -7,9 +7,8 @@
 
 use std::borrow::Cow;
 use std::fs::OpenOptions;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::thread;
+use std::{io, thread};
 
 use git2::{ObjectType, Odb, Oid, Repository as Raw};
 

@@ -1,10 +1,9 @@
 //! Why something could not be appended or read.
 
 use std::error::Error;
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fmt, io};
 
 use actum_core::{Digest, RunId};
 use actum_record::ledger::{Answer, EntryError, RequestKey, WorkspaceId};

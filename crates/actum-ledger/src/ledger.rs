@@ -8,8 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use actum_core::canonical;
-use actum_core::{RunId, Timestamp};
+use actum_core::{RunId, Timestamp, canonical};
 use actum_record::ledger::{EntryKind, LogStarted, StartedKey, TenantId};
 use actum_record::signer::{KeyRole, Signer};
 
@@ -112,6 +111,7 @@ impl Ledger {
     /// Sets the most bytes that the log may have; see [`Store::limit`]. It holds for what is appended
     /// from now on.
     pub fn limit(&self, bytes_max: u64) {
+        self.shared.store.set_limit(bytes_max);
         // Nobody waits for it: a store that cannot be opened takes no entry either.
         drop(self.ask(move |store| {
             store.limit(bytes_max);
@@ -132,7 +132,7 @@ impl Ledger {
             return Err(error.clone());
         }
         let answer = self.shared.store.read(question);
-        // Whoever reads is about to append: the writer gets ready while the caller goes on.
+        // A reader usually appends next: the writer gets ready while the caller goes on.
         if !self.shared.is_warm.swap(true, Ordering::Relaxed) {
             self.send(Message::Warm);
         }

@@ -4,8 +4,7 @@
 //! [`ProjectionUpdate`](crate::projection::ProjectionUpdate) what it takes, and passes the suite in
 //! [`conformance`](crate::conformance). Two do: SQLite, and one in memory, in the tests of this crate.
 
-use actum_core::canonical;
-use actum_core::{Digest, RunId, Status};
+use actum_core::{Digest, RunId, Status, canonical};
 use actum_record::ledger::{Answer, EntryFacts, EntryKind, LogStarted, RequestKey, WorkspaceId};
 use actum_record::merkle::{Frontier, Node, leaf_hash};
 

@@ -10,17 +10,15 @@ mod confidence;
 mod document;
 mod facts;
 mod forgotten;
-mod name;
 mod plan;
 
+pub use crate::name::{Actor, NameError, RequestKey, TenantId, WorkspaceId};
+pub use crate::receipt::{Approval, Isolation};
 pub use action::{ActionCheck, ActionEnded, ActionStarted, ActionState, Agreed, CatalogChanged};
 pub use alert::{AlertRaised, AlertSeen};
 pub use attempt::Attempt;
 pub use confidence::{Confidence, NoConfidence};
-pub use document::{Actor, EffectStarted, KeyRotated, LogStarted, StartedKey};
+pub use document::{EffectStarted, KeyRotated, LogStarted, StartedKey};
 pub use facts::{EntryError, EntryFacts, EntryKind};
 pub use forgotten::{HistoryForgotten, Retention};
-pub use name::{NameError, RequestKey, TenantId, WorkspaceId};
-pub use plan::{
-    Answer, Approval, Bound, Isolation, Judged, JudgedPlan, PlanAnswered, PlanQueued, PlanRefused,
-};
+pub use plan::{Answer, Bound, Judged, JudgedPlan, PlanAnswered, PlanQueued, PlanRefused};

@@ -10,6 +10,7 @@ pub mod dsse;
 pub mod keyring;
 pub mod ledger;
 pub mod merkle;
+pub mod name;
 pub mod note;
 pub mod receipt;
 pub mod signer;

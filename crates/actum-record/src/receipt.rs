@@ -6,7 +6,8 @@ use actum_core::{Digest, FileState, RelPath, RiskTier, RunId, Status, Timestamp}
 use serde::{Deserialize, Serialize};
 
 use crate::command::{CommandRecord, SandboxRecord};
-use crate::ledger::{Actor, Approval, RequestKey, TenantId, WorkspaceId};
+use crate::name::{Actor, RequestKey, TenantId, WorkspaceId};
+use crate::signer::KeyId;
 
 /// The payload type of an envelope that holds a statement.
 pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
@@ -220,6 +221,45 @@ pub struct GateRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RecordedGround(pub serde_json::Value);
+
+/// Approval that let a run go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Approval {
+    /// The plan.
+    pub plan: RunId,
+    /// The entry that holds the signed approval.
+    pub entry: EntryRef,
+    /// The key that signed it.
+    pub key: KeyId,
+    /// Who approved.
+    pub by: Actor,
+    /// What keeps others from approving so.
+    pub isolation: Isolation,
+}
+
+/// What keeps others from answering in a person's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Isolation {
+    /// The key that signed is protected by a passphrase.
+    Passphrase,
+    /// The key is protected by a passphrase, and was admitted by waiting: nothing vouches for who made it.
+    Unproven,
+    /// Nothing: any process of the same user can read the key.
+    SameUser,
+}
+
+impl Isolation {
+    /// The word for it in documents.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Passphrase => "passphrase",
+            Self::Unproven => "unproven",
+            Self::SameUser => "same_user",
+        }
+    }
+}
 
 /// How to take a run back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,12 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::cgroup::Delegated;
 use crate::host::{Controllers, HostReport, LANDLOCK_LEAST, Missing};
-use crate::inside;
 use crate::plan::{InForce, Plan};
 use crate::policy::{Net, SandboxPolicy, Tier, View};
 use crate::program::Helper;
 use crate::spawn_error::SpawnError;
-use crate::sys;
+use crate::{inside, sys};
 
 /// The file of the host in which it says how many process numbers there are.
 const PID_MAX: &str = "/proc/sys/kernel/pid_max";

@@ -3,8 +3,7 @@
 use actum_core::json::Value;
 use actum_core::{Digest, RelPath, RunId};
 use actum_document::reader::word;
-use actum_document::{Characters, Form, Member, Others, Shape, Text};
-use actum_document::{Mistake, Problem, Step};
+use actum_document::{Characters, Form, Member, Mistake, Others, Problem, Shape, Step, Text};
 use actum_record::ledger::WorkspaceId;
 
 use super::codes::ErrorCode;

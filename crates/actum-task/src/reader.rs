@@ -8,9 +8,7 @@ use std::collections::BTreeSet;
 use actum_core::json::{Content, Kind, Member, Value};
 use actum_core::place::Excerpt;
 use actum_core::{Digest, PathRule, RelPath, near};
-use actum_document::reader;
-use actum_document::{Fault, JsonPath, Mistake, Problem};
-use actum_document::{Form, Shape, Tagged};
+use actum_document::{Fault, Form, JsonPath, Mistake, Problem, Shape, Tagged, reader};
 use actum_edit::edit::json_patch::JsonText;
 
 use super::limits::PROBLEMS_MAX;

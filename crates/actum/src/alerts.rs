@@ -12,8 +12,7 @@ use actum_record::receipt::EntryRef;
 
 use crate::error::Result;
 use crate::queue::QueueError;
-use crate::records::ENGINE;
-use crate::records::Records;
+use crate::records::{ENGINE, Records};
 use crate::request::EntryPoint;
 
 /// How many entries about alerts are looked for at once.

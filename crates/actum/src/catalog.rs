@@ -14,8 +14,7 @@ use std::collections::BTreeMap;
 
 use actum_access::AccessAction;
 use actum_action::Manifest;
-use actum_core::ActionName;
-use actum_core::{Digest, RiskTier};
+use actum_core::{ActionName, Digest, RiskTier};
 use actum_ledger::Log;
 use actum_record::keyring::Keyring;
 use actum_record::ledger::ActionState;

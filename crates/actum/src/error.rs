@@ -133,7 +133,7 @@ pub enum Error {
         /// The run of the other request.
         run: RunId,
     },
-    /// An earlier attempt at the same request ended in a way that only a person can judge.
+    /// An earlier attempt at the same request has an unknown outcome.
     #[error(
         "the request `{key}` was tried by run {run}, and it is not known whether that had an effect"
     )]
@@ -207,13 +207,13 @@ pub enum Error {
     /// A policy cannot be used, so nothing may be done under it.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// Gates said no.
+    /// Denied by gates.
     #[error("{}", of_gates(.gates))]
     Denied {
-        /// What each of them said, in their order.
+        /// Decision of each of them, in order.
         gates: Vec<GateDecision>,
     },
-    /// A person has to agree: it waits in the queue.
+    /// Queued until it is approved.
     #[error(
         "approval required ({tier}): queued as plan {plan}: {}",
         grounds(.gates)
@@ -223,7 +223,7 @@ pub enum Error {
         plan: RunId,
         /// Its risk tier.
         tier: RiskTier,
-        /// The gates that ask for a person.
+        /// Gates that require approval.
         gates: Vec<GateDecision>,
         /// Until when it waits.
         expires: Timestamp,
@@ -304,7 +304,7 @@ pub enum Error {
     },
 }
 
-/// The last of what a check wrote.
+/// Tail of the output of a check.
 fn said(output: &str) -> String {
     match output.is_empty() {
         true => String::new(),
@@ -312,7 +312,7 @@ fn said(output: &str) -> String {
     }
 }
 
-/// What became of a run whose receipt is still to be written.
+/// State after a run without a receipt.
 fn after(state: State, cause: Option<&actum_workspace::Error>) -> String {
     match (state, cause) {
         (State::Published, _) => "is done and durable".to_owned(),
@@ -329,7 +329,7 @@ fn ended(status: Status, run: Option<RunId>) -> String {
     }
 }
 
-/// What the gates said that refuse a change.
+/// Grounds of the denying gates.
 fn of_gates(gates: &[GateDecision]) -> String {
     let told = gates.iter().map(|GateDecision { gate, ground, .. }| {
         format!("the gate `{gate}`: {}", Harmless(ground.to_string().as_bytes()))
@@ -337,7 +337,7 @@ fn of_gates(gates: &[GateDecision]) -> String {
     format!("the change is refused by {}", told.collect::<Vec<_>>().join("; and by "))
 }
 
-/// Why a person has to agree.
+/// Grounds of the gates that require approval.
 fn grounds(gates: &[GateDecision]) -> String {
     let told = gates.iter().map(|gate| Harmless(gate.ground.to_string().as_bytes()).to_string());
     told.collect::<Vec<_>>().join("; ")

@@ -3,9 +3,8 @@
 
 mod left;
 
-use actum_core::ActionName;
-use actum_core::Status;
 use actum_core::canonical::{self, CanonicalError, plainly};
+use actum_core::{ActionName, Status};
 use actum_ledger::{LedgerError, Log, NewEntry};
 use actum_record::ledger::{ActionEnded, ActionStarted, EntryKind};
 use actum_record::receipt::EntryRef;

@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use actum_core::canonical;
 use actum_core::path::Quoted;
-use actum_core::{RunId, Status, Timestamp};
+use actum_core::{RunId, Status, Timestamp, canonical};
 use actum_gate::verify_forgotten;
 use actum_ledger::{LedgerError, Log, NewEntry};
 use actum_record::dsse::Envelope;
@@ -20,8 +19,7 @@ use actum_workspace::{GcOptions, GcReport, RunOptions, Workspace};
 
 use crate::error::{Error, Result};
 use crate::queue::Approver;
-use crate::records::Witness;
-use crate::records::{Clock, Records};
+use crate::records::{Clock, Records, Witness};
 
 /// Treatment of runs that are beyond the limits and that the retention keeps.
 #[derive(Clone, Copy)]

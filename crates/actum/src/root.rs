@@ -11,10 +11,8 @@ use actum_workspace::{SetAside, Workspace};
 
 use crate::engine::Engine;
 use crate::engine::binding::{check_ledger, withholds};
-use crate::error::BoundWorkspace;
-use crate::error::{Error, Result};
-use crate::records::Records;
-use crate::records::{OwnLedger, Standing};
+use crate::error::{BoundWorkspace, Error, Result};
+use crate::records::{OwnLedger, Records, Standing};
 
 /// Whether a directory is a workspace already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,9 +7,8 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::fs::statvfs;
 
-use super::Failure;
-use super::machine;
 use super::measurement::PlaceName;
+use super::{Failure, machine};
 
 /// Free space without which a run is not begun, in bytes.
 const FREE_BYTES_MIN: u64 = 10 << 30;

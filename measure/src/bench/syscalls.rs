@@ -5,12 +5,11 @@ use std::fs::{read_to_string, write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::Failure;
 use super::contestant::{Programs, Surroundings};
-use super::in_child;
 use super::material::Stock;
 use super::measurement::{Who, Work};
 use super::options::ChildExtent;
+use super::{Failure, in_child};
 
 /// Calls that wait for the disk.
 pub(super) const SYNCS: [&str; 5] = ["fdatasync", "fsync", "sync", "sync_file_range", "syncfs"];

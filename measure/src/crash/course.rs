@@ -5,15 +5,14 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 
-use super::Failure;
 use super::grounds::{Cut, FileSystem, Grounds, Mounted, Unmount};
 use super::judge::{Found, judge, look};
 use super::options::{Job, Writer, name};
 use super::plan::Plan;
 use super::random::Random;
 use super::shaker::Shaker;
-use super::tree;
 use super::watch::{Acknowledged, Watch};
+use super::{Failure, tree};
 
 /// What came of the rounds of one writer on one file system.
 #[derive(Debug, Clone, PartialEq, Eq)]

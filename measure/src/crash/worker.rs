@@ -10,12 +10,11 @@ use std::path::Path;
 use actum_core::RunId;
 use actum_workspace::{GcOptions, Outcome, RunOptions, View, Workspace};
 
-use super::Failure;
 use super::options::{Job, Writer};
 use super::plan::{Plan, Version, Work, directories};
 use super::random::Random;
-use super::shaker;
 use super::tree::Tree;
+use super::{Failure, shaker};
 
 /// What a worker says: that it stands at a step, has done one, or cannot go on.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,10 +2,9 @@
 
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RelPath};
-use actum_gate::GateDecision;
 use actum_gate::credential::{FileBefore, scan_file};
 use actum_gate::decision::{Found, TriggerFound};
-use actum_gate::{Bundle, Case, NoAccess, Policy, Trigger, Verdict, decide};
+use actum_gate::{Bundle, Case, GateDecision, NoAccess, Policy, Trigger, Verdict, decide};
 use actum_record::receipt::{EffectKind, PathEffect};
 
 use super::Failure;

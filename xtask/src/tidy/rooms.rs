@@ -11,7 +11,7 @@ use super::Finding;
 use super::tree::{Source, Tree};
 
 /// Crates that still have cycles.
-const MAY_HAVE_CYCLES: &[&str] = &["actum-access", "actum-ledger", "actum-record"];
+const MAY_HAVE_CYCLES: &[&str] = &["actum-access", "actum-ledger"];
 
 const ROOT: &str = "(root)";
 /// Re-exports that are followed one after the other.

@@ -4,8 +4,7 @@ use actum_action::{
     Check, Filesystem, Manifest, Permissions, PlanEnvelope, PlanScope, ResultEnvelope,
     RollbackPlan, RollbackRule, VerificationPlan, VerificationResult,
 };
-use actum_core::ActionName;
-use actum_core::{RiskTier, Status};
+use actum_core::{ActionName, RiskTier, Status};
 use actum_record::ledger::{Attempt, Confidence};
 use serde_json::{Map, Value, json};
 

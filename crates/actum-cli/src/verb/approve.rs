@@ -9,7 +9,6 @@ use actum_record::ledger::Answer;
 use super::queue::Shown;
 use super::sandbox::Confinement;
 use super::{Session, action, exec};
-use crate::clock;
 use crate::diff_text::Audience;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -18,7 +17,7 @@ use crate::plans::{self, ApprovalKey};
 use crate::run_arguments::label;
 use crate::run_end::RunEnd;
 use crate::run_prefix::RunPrefix;
-use crate::{policy, records, recovery_note};
+use crate::{clock, policy, records, recovery_note};
 
 /// Approve a plan that waits, and carry it out
 ///

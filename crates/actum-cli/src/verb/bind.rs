@@ -10,12 +10,11 @@ use actum_record::signer::KeyRole;
 use serde::Serialize;
 
 use super::Session;
-use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
 use crate::plans::ApprovalKey;
-use crate::{actor, records, timestamp};
+use crate::{actor, clock, records, timestamp};
 
 /// Move this workspace to the ledger in use here
 ///

@@ -19,14 +19,13 @@ use self::project::{Project, Tree};
 use super::Session;
 use super::log::log;
 use crate::change_list::count;
-use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
 use crate::records::Seen;
 use crate::run_end::RunEnd;
 use crate::snippet::Quote;
-use crate::{actor, shown_path};
+use crate::{actor, clock, shown_path};
 
 /// Show on a small project what actum does: apply, refuse, list, undo
 ///

@@ -12,16 +12,14 @@ use serde::Serialize;
 use super::Session;
 use super::queue::{self, Shown};
 use crate::change_list::count;
-use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::ledger_queue::Queue;
 use crate::output::{Document, Kind};
 use crate::plans::{self, ApprovalKey};
-use crate::records;
-use crate::root;
 use crate::run_arguments::label;
 use crate::run_prefix::RunPrefix;
+use crate::{clock, records, root};
 
 /// Refuse a plan that waits
 ///

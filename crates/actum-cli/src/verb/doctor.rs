@@ -16,11 +16,10 @@ use crate::change_list::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::home::Tenant;
-use crate::operators_policy;
 use crate::output::Document;
 use crate::records::{self, Examination};
 use crate::style::{self, Painted};
-use crate::{policy, root};
+use crate::{operators_policy, policy, root};
 
 /// Check the workspace, its file system, the ledger, the policies and the sandbox
 ///

@@ -1,4 +1,4 @@
-//! What a failure gains from outside the workspace.
+//! Hints for failures from outside the workspace.
 
 use actum::ForgottenRun;
 use actum::reason::{self, Reason};

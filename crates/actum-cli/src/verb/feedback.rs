@@ -3,11 +3,9 @@
 use std::io::{self, Write};
 
 use actum::{Feedback, Wanted};
-use actum_core::ActionName;
 use actum_core::path::{Harmless, Quoted};
-use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
-use actum_record::ledger::{ActionCheck, ActionEnded, Actor, WorkspaceId};
-use actum_record::ledger::{Attempt, Confidence};
+use actum_core::{ActionName, Digest, RiskTier, RunId, Status, Timestamp};
+use actum_record::ledger::{ActionCheck, ActionEnded, Actor, Attempt, Confidence, WorkspaceId};
 use serde::Serialize;
 
 use super::Session;

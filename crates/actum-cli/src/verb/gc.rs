@@ -10,18 +10,14 @@ use actum_workspace::{GcOptions, GcReport, View, Workspace};
 use serde::Serialize;
 
 use super::Session;
-use crate::actor;
 use crate::change_list::count;
-use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
 use crate::plans::ApprovalKey;
-use crate::policy;
-use crate::records;
-use crate::recovery_note;
 use crate::run_prefix::RunPrefix;
 use crate::size::Size;
+use crate::{actor, clock, policy, records, recovery_note};
 
 /// Forget the oldest runs beyond a limit, which can then no longer be undone
 ///

@@ -11,12 +11,11 @@ use std::path::PathBuf;
 use actum::{PlanState, QueuedPlan};
 
 use super::Session;
-use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::ledger_queue::Queue;
-use crate::plans;
 use crate::run_prefix::RunPrefix;
+use crate::{clock, plans};
 use alerts::Looked;
 pub(super) use alerts::of_workspace as alerts_in;
 use listed::{Line, Listed};

@@ -17,8 +17,7 @@ use crate::output::{Document, Kind};
 use crate::record::{Record, SignedBy, Told, write_commands};
 use crate::records::{self, Seen};
 use crate::run_prefix::{RunPrefix, newest};
-use crate::shown_path;
-use crate::timestamp;
+use crate::{shown_path, timestamp};
 
 /// Show all about one run: each path with what it held before and after, and the diff
 #[derive(clap::Args)]

@@ -15,12 +15,11 @@ use actum_record::signer::KeyRole;
 use serde::Serialize;
 
 use super::Session;
-use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
 use crate::plans::ApprovalKey;
-use crate::{actor, home, policy, records, root, shown_path, timestamp};
+use crate::{actor, clock, home, policy, records, root, shown_path, timestamp};
 
 /// Trust the policy in this workspace as it is now
 ///

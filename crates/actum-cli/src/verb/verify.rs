@@ -22,13 +22,12 @@ use crate::change_list::{count, lines};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::gate_view::{GateView, views};
-use crate::input;
 use crate::ledger_failure::LedgerFailure;
 use crate::output::Document;
-use crate::own_format;
 use crate::record::write_commands;
 use crate::snippet::Quote;
 use crate::trusted::Trusted;
+use crate::{input, own_format};
 
 /// Verify a receipt, with its proof or alone, by public keys
 ///

@@ -1,10 +1,9 @@
 //! Actions that are asked to stop, or are cut off.
 
-use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 use crate::envelopes::{RULES, allowing, checked_by, plan, result_of, status};
 use crate::program::{Ended, actum, command, workspace};

@@ -5,8 +5,7 @@ use std::path::Path;
 use crate::program::{Ended, actum, home_of, workspace};
 use actum::{Clock, Records};
 use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
-use actum_record::ledger::{ActionCheck, ActionEnded, Actor};
-use actum_record::ledger::{Attempt, Confidence};
+use actum_record::ledger::{ActionCheck, ActionEnded, Actor, Attempt, Confidence};
 use serde_json::{Value, json};
 
 fn value(ended: &Ended) -> Value {

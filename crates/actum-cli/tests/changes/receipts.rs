@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::program::{Ended, actum, command, home_of, workspace};
-use actum_core::Digest;
-use actum_core::Timestamp;
+use actum_core::{Digest, Timestamp};
 use actum_gate::{check_inclusion, verify_checkpoint};
 use actum_record::keyring::{KeyEntry, Keyring};
 use actum_record::merkle::leaf_hash;

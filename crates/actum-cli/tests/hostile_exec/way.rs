@@ -8,10 +8,9 @@ use actum_sandbox::{Enforcement, Net, SandboxPolicy};
 use serde_json::Value;
 
 use crate::attack::{Attack, Course, Expected};
-use crate::course;
 use crate::effect::{Effect, Told};
 use crate::scene::Facts;
-use crate::table;
+use crate::{course, table};
 
 /// The variable that holds the home directory that the password database names.
 pub(crate) const HOME: &str = "ACTUM_HOSTILE_HOME";

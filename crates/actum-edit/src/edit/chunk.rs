@@ -14,10 +14,9 @@ use actum_core::near::{Clause, Lines, Near};
 use actum_core::path::CutContent;
 use serde::{Deserialize, Serialize};
 
-use crate::Splice;
-use crate::codex_marker;
 use crate::hunk::Side;
 use crate::search::find_overlapping;
+use crate::{Splice, codex_marker};
 
 /// Lines of a file, and what they become.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

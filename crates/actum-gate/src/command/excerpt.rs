@@ -15,7 +15,7 @@ const OMITTED: &str = "…";
 pub struct CommandExcerpt {
     argv: Vec<String>,
     /// Further arguments.
-    #[serde(default, skip_serializing_if = "crate::ground::is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     omitted: usize,
 }
 
@@ -26,7 +26,7 @@ pub struct RuleExcerpt {
     #[serde(default, rename = "exact", skip_serializing_if = "Extent::is_prefix")]
     extent: Extent,
     /// Further arguments.
-    #[serde(default, skip_serializing_if = "crate::ground::is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     omitted: usize,
 }
 
@@ -139,4 +139,9 @@ fn write_array(
     let cut = (omitted > 0).then(|| OMITTED.to_owned());
     let end = if cut.is_some() { "]" } else { end };
     f.write_str(&array(items.chain(cut), end).unwrap_or_else(|cut| cut))
+}
+
+/// Condition for serde to omit a count.
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }

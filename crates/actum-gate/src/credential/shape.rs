@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::Secret;
 use super::assignment::{self, Named};
 use super::checksum::{bech32_holds, crc32_holds};
 use super::placeholder::{is_made_up, looks_random};
-use super::{effort, encoded, password_file, private_key, url, web_key};
+use super::{Secret, effort, encoded, password_file, private_key, url, web_key};
 
 /// How a secret is recognised, once a literal of its rule was found.
 pub(super) enum Shape {

@@ -4,8 +4,8 @@ use super::Said;
 use crate::decision::{Approved, Bundle, Verdict};
 use crate::ground::{ApprovalMismatch, Ground};
 
-/// What it says where the strictest of the gates before it said `strictest`. An approval that is bound to
-/// something else is none, and a sign that somebody tries: it denies.
+/// Judges after the other gates, whose strictest verdict is `strictest`. An approval that is bound to another change denies,
+/// since it may be an attack.
 pub(crate) fn judge(bundle: &Bundle, strictest: Verdict) -> Said {
     let Some(approved) = bundle.approved() else {
         return match strictest {

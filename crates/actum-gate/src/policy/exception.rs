@@ -2,8 +2,7 @@
 
 use actum_core::{PathRule, RelPath};
 
-use super::profile::groups_covering;
-use super::profile::{Exceptions, Profile};
+use super::profile::{Exceptions, Profile, groups_covering};
 use super::written::Value;
 use super::{Mistake, Policy};
 use crate::spelling::{Guard, Spellings};

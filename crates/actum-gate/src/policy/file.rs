@@ -5,7 +5,6 @@ use actum_core::{Budget, Digest, PathRule, RelPath, RiskTier, Scope};
 use actum_record::ledger::Retention;
 use actum_record::receipt::EffectKind;
 
-use super::command;
 use super::exception::{self, NoException};
 use super::mistake::Mistake;
 use super::plugins::PluginAllowance;
@@ -14,8 +13,7 @@ use super::sandbox::SandboxAllowance;
 use super::tasks::TaskEnvelopes;
 use super::tier_rule::{ExampleError, TierRule};
 use super::written::{Secret, Table, Text, Value};
-use super::{Layer, LayerCommands, Source};
-use super::{ledger, retention};
+use super::{Layer, LayerCommands, Source, command, ledger, retention};
 use crate::command::CommandRules;
 
 /// The longest file, in bytes.

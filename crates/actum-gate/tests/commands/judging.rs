@@ -1,8 +1,7 @@
 //! What the rules say of a command, and why.
 
-use actum_gate::Ground;
 use actum_gate::command::{CommandRules, suggest};
-use actum_gate::{CommandLine, Verdict};
+use actum_gate::{CommandLine, Ground, Verdict};
 
 use crate::{line, policy, rules};
 

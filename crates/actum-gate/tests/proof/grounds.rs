@@ -52,6 +52,10 @@ fn grounds_of_earlier_and_later_versions_are_shown_as_they_are() {
         r#"a ground that this version of actum cannot read: {"kind":"scope_lease","path":"a\u001b"}"#
     );
     assert_eq!(Grounds::read(&later.ground), None);
+    // A field that is not known could change the meaning.
+    let more = record(json!({ "kind": "in_scope", "unless": "a" }));
+    assert_eq!(Grounds::read(&more.ground), None);
+    assert!(sentence(&more).contains(r#""unless":"a""#));
 }
 
 /// AEC-10: programs tell grounds apart by their kinds, so `docs/json.md` lists all of them and no others.

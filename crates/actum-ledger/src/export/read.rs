@@ -3,8 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::io::{BufRead, Read};
 
-use actum_core::Digest;
-use actum_core::canonical;
+use actum_core::{Digest, canonical};
 use actum_record::checkpoint::Checkpoint;
 use actum_record::ledger::{EntryFacts, EntryKind, LogStarted};
 use actum_record::merkle::{Frontier, empty_root, leaf_hash};

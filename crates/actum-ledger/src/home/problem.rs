@@ -1,9 +1,8 @@
 //! Why the home of the ledger cannot be used, and what would change that.
 
-use std::fmt;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use actum_core::{ShellWord, path::Quoted};
 

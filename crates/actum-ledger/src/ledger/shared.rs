@@ -1,12 +1,12 @@
 //! The store of a ledger in this process: the writer appends to it, and readers look at it in between.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 use super::Opener;
 use crate::error::{LedgerError, Refusal};
 use crate::snapshot::{OpenSnapshot, Snapshot};
-use crate::store::{Appended, Log, Request, Store};
+use crate::store::{Appended, LOG_BYTES_MAX, Log, Request, Store};
 
 /// A store that one thread uses at a time.
 ///
@@ -16,6 +16,8 @@ pub(super) struct SharedStore {
     state: Mutex<State>,
     /// Whether an append is being made durable.
     is_appending: AtomicBool,
+    /// Most bytes of the log, for a store that is opened anew.
+    bytes_max: AtomicU64,
     /// Opens snapshots beside the store, where the store has such.
     snapshots: OnceLock<OpenSnapshot>,
 }
@@ -30,14 +32,24 @@ struct State {
 impl SharedStore {
     pub(super) fn new(open: Opener) -> Self {
         let state = Mutex::new(State { open, store: None, unreported: None });
-        Self { state, is_appending: AtomicBool::new(false), snapshots: OnceLock::new() }
+        Self {
+            state,
+            is_appending: AtomicBool::new(false),
+            bytes_max: AtomicU64::new(LOG_BYTES_MAX),
+            snapshots: OnceLock::new(),
+        }
     }
 
     /// Opens the store before it is needed. The error is returned to the first who needs it.
     pub(super) fn open_early(&self) {
         let mut state = self.lock();
-        let failed = state.store(&self.snapshots).err();
+        let failed = state.store(self).err();
         state.unreported = failed;
+    }
+
+    /// Sets the most bytes of the log for every store that is opened from now on.
+    pub(super) fn set_limit(&self, bytes_max: u64) {
+        self.bytes_max.store(bytes_max, Ordering::Relaxed);
     }
 
     /// Calls `work` with the store, which is opened if it is not yet, or was closed after a failure.
@@ -45,7 +57,7 @@ impl SharedStore {
         &self,
         work: impl FnOnce(&mut (dyn Store + 'static)) -> Result<T, LedgerError>,
     ) -> Result<T, LedgerError> {
-        self.lock().store(&self.snapshots).and_then(work)
+        self.lock().store(self).and_then(work)
     }
 
     /// Appends in one durable transaction.
@@ -74,7 +86,7 @@ impl SharedStore {
             },
             Err(TryLockError::Poisoned(_)) => self.lock(),
         };
-        let store = state.store(&self.snapshots)?;
+        let store = state.store(self)?;
         store.begin_snapshot()?;
         let answer = question(store);
         if store.end_snapshot().is_err() {
@@ -109,18 +121,16 @@ impl SharedStore {
 }
 
 impl State {
-    fn store(
-        &mut self,
-        snapshots: &OnceLock<OpenSnapshot>,
-    ) -> Result<&mut (dyn Store + 'static), LedgerError> {
+    fn store(&mut self, shared: &SharedStore) -> Result<&mut (dyn Store + 'static), LedgerError> {
         if let Some(error) = self.unreported.take() {
             return Err(error);
         }
         if self.store.is_none() {
-            let store = (self.open)()?;
+            let mut store = (self.open)()?;
+            store.limit(shared.bytes_max.load(Ordering::Relaxed));
             if let Some(open) = store.opener() {
                 // All of them are of one log.
-                drop(snapshots.set(open));
+                drop(shared.snapshots.set(open));
             }
             self.store = Some(store);
         }

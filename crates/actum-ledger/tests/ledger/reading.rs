@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::grounds::{Grounds, fill, put, whole};
+use actum_ledger::conformance::sample::SampleRun;
 use actum_ledger::sqlite::SqliteOptions;
-use actum_ledger::{Ledger, LedgerError, SqliteStore, Store};
+use actum_ledger::{Ledger, LedgerError, Refusal, SqliteStore, Store};
 
 /// AEC-8: a read in a process sees what was answered there before.
 #[test]
@@ -99,4 +100,19 @@ fn a_ledger_is_opened_anew_after_a_reader_panicked() {
     fill(&ledger, 1..2);
     assert_eq!(ledger.read(|log| log.size()).unwrap(), 5);
     assert!(grounds.verify().unwrap().is_sound());
+}
+
+/// D-8: the limit of a log outlives the store that it was set on.
+#[test]
+fn a_store_that_is_opened_anew_keeps_the_limit_of_the_log() {
+    let grounds = Grounds::new();
+    let ledger = grounds.ledger();
+    fill(&ledger, 0..1);
+    ledger.limit(1);
+    drop(catch_unwind(AssertUnwindSafe(|| {
+        ledger.read(|_| -> Result<(), LedgerError> { panic!("as a defect would") })
+    })));
+    let error = ledger.append(vec![SampleRun::numbered(1, 0).started().unwrap()]).wait();
+    let error = error.unwrap_err();
+    assert!(matches!(error.refusal(), Some(Refusal::LogFull { max: 1, .. })), "{error}");
 }

@@ -1,8 +1,7 @@
 //! Actions: that one begins which a person agreed to, how each ended, and which of them there are (AA-5,
 //! AA-13).
 
-use actum_core::ActionName;
-use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
+use actum_core::{ActionName, Digest, RiskTier, RunId, Status, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{Actor, Approval, Bound, Isolation, TenantId, WorkspaceId};

@@ -5,19 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Approval, RequestKey, TenantId, WorkspaceId};
 use crate::command::CommandsRun;
+use crate::name::Actor;
 use crate::receipt::{DecisionRecord, RollbackFiles};
 use crate::signer::{KeyId, KeyRole, PublicKey};
-
-/// Who asked for something.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Actor {
-    /// The agent that acts for that user, as it calls itself.
-    pub agent: Option<String>,
-    /// The same by number.
-    pub uid: u32,
-    /// The user of the operating system, by name where it has one.
-    pub user: String,
-}
 
 /// The first entry of every log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,8 +4,7 @@ use actum_core::{Digest, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{Actor, RequestKey, TenantId, WorkspaceId};
-use crate::receipt::{DecisionRecord, EntryRef};
-use crate::signer::KeyId;
+use crate::receipt::{DecisionRecord, EntryRef, Isolation};
 
 /// A plan that was judged and not carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,18 +112,6 @@ pub enum Answer {
     Revoked,
 }
 
-/// What keeps others from answering in a person's name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Isolation {
-    /// The key that signed is protected by a passphrase.
-    Passphrase,
-    /// The key is protected by a passphrase, and was admitted by waiting: nothing vouches for who made it.
-    Unproven,
-    /// Nothing: any process of the same user can read the key.
-    SameUser,
-}
-
 /// What a person says of a plan. An approval key signs it as the payload of an envelope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -155,22 +142,6 @@ pub struct PlanAnswered {
     pub isolation: Isolation,
 }
 
-/// The approval that let a run go, as a receipt tells it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Approval {
-    /// The plan.
-    pub plan: RunId,
-    /// The entry that holds the signed approval.
-    pub entry: EntryRef,
-    /// The key that signed it.
-    pub key: KeyId,
-    /// Who approved.
-    pub by: Actor,
-    /// What keeps others from approving so.
-    pub isolation: Isolation,
-}
-
 impl Answer {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Approved, Self::Denied, Self::Revoked];
@@ -181,17 +152,6 @@ impl Answer {
             Self::Approved => "approved",
             Self::Denied => "denied",
             Self::Revoked => "revoked",
-        }
-    }
-}
-
-impl Isolation {
-    /// The word for it in documents.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Passphrase => "passphrase",
-            Self::Unproven => "unproven",
-            Self::SameUser => "same_user",
         }
     }
 }

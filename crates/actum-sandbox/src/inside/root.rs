@@ -19,10 +19,9 @@ use rustix::process::{chdir, fchdir, pivot_root};
 use super::declared::{self, Found, Use};
 use super::view::Laid;
 use super::{Result, Trying, view};
-use crate::SCRATCH;
 use crate::host::Missing;
 use crate::policy::{SandboxPolicy, View};
-use crate::sys;
+use crate::{SCRATCH, sys};
 
 const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
 const NO_SET_ID: u64 = libc::MOUNT_ATTR_NOSUID;

@@ -6,9 +6,8 @@ use std::time::Duration;
 use actum_core::json::{Content, Value};
 use actum_core::place::{Excerpt, Place};
 use actum_core::{RelPath, RiskTier, count};
-use actum_document::Form;
 use actum_document::reader::{flag, text, whole, word};
-use actum_document::{Fault, Problem};
+use actum_document::{Fault, Form, Problem};
 use actum_edit::change_set::Hunk;
 use actum_edit::edit::json_patch::JsonText;
 

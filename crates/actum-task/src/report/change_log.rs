@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use actum_core::FileMode;
 use actum_core::plain_id::PlainId;
-use actum_core::{Digest, FileState, RelPath, Timestamp};
+use actum_core::{Digest, FileMode, FileState, RelPath, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::clean_text::CleanText;

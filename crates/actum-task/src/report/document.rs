@@ -1,7 +1,6 @@
 //! Reads and writes the documents of a task by their shapes.
 
-use actum_document::reader;
-use actum_document::{JsonPath, Mistake, Problem, Shape};
+use actum_document::{JsonPath, Mistake, Problem, Shape, reader};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

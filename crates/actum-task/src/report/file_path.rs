@@ -2,8 +2,7 @@
 
 use actum_core::RelPath;
 use actum_core::path::{PATH_BYTES_MAX, Quoted};
-use actum_document::Member;
-use actum_document::{Characters, Form, Text};
+use actum_document::{Characters, Form, Member, Text};
 use serde::{Deserialize, Serialize};
 
 /// A path in the members `file_path` and, where it is no UTF-8, `file_path_hex`.

@@ -1,9 +1,8 @@
 //! The rollback manifest: what is kept to take a run back, and whether that was done (EX-16).
 
-use actum_core::FileMode;
 use actum_core::path::Quoted;
 use actum_core::plain_id::PlainId;
-use actum_core::{Digest, FileState, RunId, Timestamp};
+use actum_core::{Digest, FileMode, FileState, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::change_log::ChangeWord;

@@ -1,8 +1,7 @@
 //! The documents of a task, each described once: readers and published schemas hold to it.
 
 use actum_core::plain_id::ID_CHARS_MAX;
-use actum_document::{Characters, Form, Member, Others, Shape, Text};
-use actum_document::{SchemaFile, json_schema};
+use actum_document::{Characters, Form, Member, Others, SchemaFile, Shape, Text, json_schema};
 
 use super::clean_text::TEXT_CHARS_MAX;
 use super::diff_summary::PREVIEW_CHARS_MAX;

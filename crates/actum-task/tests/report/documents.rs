@@ -1,8 +1,7 @@
 //! The other documents: they say what happened, add up, and come back equal (EX-15, EX-16, EX-24).
 
-use actum_core::FileMode;
 use actum_core::plain_id::PlainId;
-use actum_core::{Digest, FileState, Status, Timestamp};
+use actum_core::{Digest, FileMode, FileState, Status, Timestamp};
 use actum_task::report::{
     ActionStatus, Change, ChangeLog, ChangeWord, Checkpoint, DiffSummary, FileAt, FileChange,
     FilePath, LineFacts, ManifestEvent, ManifestFacts, ManifestStatus, NewPath, Phase, Rollback,

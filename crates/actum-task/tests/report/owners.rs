@@ -2,11 +2,10 @@
 
 #![expect(clippy::disallowed_methods, reason = "the script is a program, and works on files")]
 
-use std::env;
-use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::{env, fs};
 
 use tempfile::TempDir;
 

@@ -9,9 +9,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use actum_core::FileMode;
 use actum_core::plain_id::PlainId;
-use actum_core::{Digest, FileState, RelPath};
+use actum_core::{Digest, FileMode, FileState, RelPath};
 use actum_task::report::{Checkpoint, DirectoryChange, FileChange, ReportName, Rollback};
 
 /// Files with content and mode.

@@ -1,7 +1,6 @@
 //! What the journal and the history say: the runs, and how each ended.
 
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use actum_core::{Digest, FileMode, RelPath, RunId};

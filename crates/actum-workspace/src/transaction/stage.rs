@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use actum_core::{Digest, RelPath, RunId};
-use actum_edit::Splice;
-use actum_edit::line_diff;
+use actum_edit::{Splice, line_diff};
 
 use crate::attributes::{
     Attributes, InheritedXattrs, make_directory, set_attributes, set_new_attributes,

@@ -1,8 +1,7 @@
 //! Packages: actions that others wrote, which are what a person made active, or are not run (AA-8, AA-9, AA-11).
 
 use actum_action::{Check, EXECUTE_FILE};
-use actum_core::ActionName;
-use actum_core::Digest;
+use actum_core::{ActionName, Digest};
 use actum_gate::CommandLine;
 use actum_record::receipt::PathEffect;
 use actum_workspace::disk::Disk;

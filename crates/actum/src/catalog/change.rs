@@ -1,8 +1,6 @@
 //! How the catalog is changed: by a person, one action at a time.
 
-use actum_core::ActionName;
-use actum_core::Digest;
-use actum_core::canonical;
+use actum_core::{ActionName, Digest, canonical};
 use actum_gate::verify_change;
 use actum_ledger::NewEntry;
 use actum_record::dsse::Envelope;

@@ -3,8 +3,7 @@
 use std::sync::OnceLock;
 
 use actum_access::AccessAction;
-use actum_core::ActionName;
-use actum_core::RiskTier;
+use actum_core::{ActionName, RiskTier};
 use actum_record::ledger::ActionState;
 use serde::Deserialize;
 use serde_json::{Map, Value};

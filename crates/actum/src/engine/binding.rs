@@ -20,9 +20,8 @@ use actum_record::ledger::Actor;
 use actum_record::merkle::Node;
 use actum_record::receipt::EntryRef;
 use actum_record::signer::KeyId;
-use actum_workspace::Withholds;
 use actum_workspace::disk::Disk;
-use actum_workspace::{RootWithin, RunOptions, Transaction, View};
+use actum_workspace::{RootWithin, RunOptions, Transaction, View, Withholds};
 use serde::{Deserialize, Serialize};
 
 use crate::alerts::NewAlert;

@@ -1,9 +1,8 @@
 //! Hold: what the gates refuse is recorded; what waits for a person is queued, or let go where one agreed.
 
 use actum_core::{Digest, RunId, Timestamp, canonical};
-use actum_gate::decide;
 use actum_gate::decision::{APPROVAL, COMMANDS};
-use actum_gate::{Approved, Verdict};
+use actum_gate::{Approved, Verdict, decide};
 use actum_ledger::NewEntry;
 use actum_record::ledger::{Answer, EntryKind, JudgedPlan, PlanQueued, PlanRefused, WorkspaceId};
 use actum_workspace::disk::Disk;

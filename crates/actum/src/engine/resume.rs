@@ -19,8 +19,7 @@ use crate::engine::settle::Ended;
 use crate::error::Result;
 use crate::place::Place;
 use crate::reason::Reason;
-use crate::records::Records;
-use crate::records::Witness;
+use crate::records::{Records, Witness};
 
 /// A run of an earlier process whose end is recorded now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,8 +11,7 @@ use actum_workspace::{Committed, ErrorKind, State};
 use crate::engine::publish::{End, Intent, Published};
 use crate::error::{Error, Result};
 use crate::recorded::Receipt;
-use crate::records::Records;
-use crate::records::Witness;
+use crate::records::{Records, Witness};
 
 /// What came of a request.
 #[derive(Debug)]

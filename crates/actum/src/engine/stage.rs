@@ -20,8 +20,7 @@ use crate::error::{Error, Result};
 use crate::forget;
 use crate::place::Place;
 use crate::queue::QueuedPlan;
-use crate::recorded::Receipt;
-use crate::recorded::RecordedRun;
+use crate::recorded::{Receipt, RecordedRun};
 use crate::records::Records;
 use crate::request::{Request, WayBack, Which, Work};
 

@@ -1,8 +1,7 @@
 //! Why the catalog cannot be used or changed.
 
-use actum_core::ActionName;
-use actum_core::Digest;
 use actum_core::canonical::CanonicalError;
+use actum_core::{ActionName, Digest};
 use actum_gate::CatalogProblem;
 use actum_ledger::LedgerError;
 use actum_record::ledger::ActionState;

@@ -12,8 +12,7 @@ use actum_sandbox::{LayerError, NoProgram, SpawnError, Unsatisfiable, WaitError}
 /// in memory until they are staged.
 pub(crate) const CAPTURED_BYTES_MAX: u64 = 1 << 30;
 
-/// Why a command did not run, or what it did could not be told. In no case was anything in the workspace
-/// changed.
+/// Failure to run a command or to capture its changes. The workspace is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
     /// It cannot be recorded or judged as it is.

@@ -4,8 +4,9 @@ use actum_core::canonical::plainly;
 use actum_core::{RunId, Status, Timestamp};
 use actum_ledger::{Doing, LedgerError, Log};
 use actum_record::keyring::Keyring;
-use actum_record::ledger::Attempt;
-use actum_record::ledger::{ActionEnded, ActionStarted, EffectStarted, EntryKind, WorkspaceId};
+use actum_record::ledger::{
+    ActionEnded, ActionStarted, Attempt, EffectStarted, EntryKind, WorkspaceId,
+};
 use serde::de::DeserializeOwned;
 
 use crate::error::Result;

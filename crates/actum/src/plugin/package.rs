@@ -1,10 +1,9 @@
 //! A package: its files as they were read, and what its manifest says (AA-8, AA-9).
 
 use std::ffi::OsString;
-use std::fs;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::{fs, io};
 
 use actum_action::{MANIFEST_FILE, Manifest, ManifestError, PACKAGE_FILES};
 use actum_core::path::{Harmless, Quoted};

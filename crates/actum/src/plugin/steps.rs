@@ -13,14 +13,13 @@ use actum_sandbox::{Outcome, Stdin};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::PluginCode;
-use super::answer;
 use super::confinement::{self, BEFORE};
 use super::error::PluginError;
 use super::evidence::{self, RollbackEvidence};
 use super::node::Node;
 use super::package::Package;
 use super::private_copy::PrivateCopy;
+use super::{PluginCode, answer};
 use crate::command::{Captured, CommandError, Runner, Seen, StagedView, record};
 
 /// What the objects of a step may take, in MiB.

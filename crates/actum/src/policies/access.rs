@@ -1,10 +1,9 @@
 //! The operator's access policies: the files `*.cedar` in a directory beside the operator's policy.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use actum_access::{AccessError, AccessFileError, Cedar, POLICY_BYTES_MAX};
 use actum_core::Digest;

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use actum_core::RiskTier;
 use actum_core::canonical::{self, CanonicalError};
-use actum_core::json;
+use actum_core::{RiskTier, json};
 use actum_gate::{DocumentError, document};
 use actum_record::ledger::{Actor, RequestKey};
 use actum_workspace::Limits;

@@ -15,8 +15,7 @@ use super::run::label;
 use crate::alerts::Alert;
 use crate::error::Result;
 use crate::place::Place;
-use crate::records::ENGINE;
-use crate::records::Records;
+use crate::records::{ENGINE, Records};
 use crate::request::EntryPoint;
 
 /// What raises alerts about the tasks of a workspace.

@@ -1,10 +1,9 @@
 //! Targets that no plan may touch: where one is among them, the whole plan is refused (EX-4, D-5).
 
 use actum_core::{Digest, PathRule, RelPath};
-use actum_gate::decide;
 use actum_gate::decision::{Bundle, Case, PROTECTED};
 use actum_gate::policy::Profile;
-use actum_gate::{Policy, Verdict};
+use actum_gate::{Policy, Verdict, decide};
 use actum_task::ErrorCode;
 use actum_task::report::is_protected_report;
 

@@ -2,9 +2,8 @@
 
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RelPath, RunId, canonical};
-use actum_gate::Verdict;
 use actum_gate::policy::Profile;
-use actum_gate::{Bundle, Case, decide};
+use actum_gate::{Bundle, Case, Verdict, decide};
 use actum_ledger::NewEntry;
 use actum_record::ledger::{Actor, EntryKind, JudgedPlan, PlanRefused, WorkspaceId};
 use actum_record::receipt::{EffectKind, PathEffect};

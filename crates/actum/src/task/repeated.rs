@@ -20,11 +20,9 @@ use super::rollback::{read_report, rollback_label};
 use crate::engine::stage::Earlier;
 use crate::error::{Error, Result};
 use crate::reason;
-use crate::recorded::Receipt;
-use crate::recorded::RecordedRun;
+use crate::recorded::{Receipt, RecordedRun};
 use crate::records::Records;
-use crate::request::EntryPoint;
-use crate::request::TaskDocuments;
+use crate::request::{EntryPoint, TaskDocuments};
 
 /// Where a task stands among earlier requests with its id.
 pub(super) enum Standing {

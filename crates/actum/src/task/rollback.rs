@@ -27,10 +27,9 @@ use super::run::random;
 use super::unfinished::{FinishedTask, RollbackNotes, Turn, take_turn};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::recorded::Receipt;
+use crate::recorded::{Receipt, RecordedRun};
 
 pub use crate::error::RollbackRefused;
-use crate::recorded::RecordedRun;
 use crate::records::Records;
 use crate::request::{EntryPoint, Request, Which};
 
@@ -110,7 +109,7 @@ fn carry_out(
     let done = match taken_back(engine, (root, outputs), &meant, &actor) {
         Ok(done) => done,
         Err(error) if matches!(error.workspace(), State::Published | State::NeedsAttention) => {
-            let alert = left(ErrorCode::RollbackFailed, &error);
+            let alert = left(ErrorCode::RollbackFailed, &error.with_state());
             return Err(RollbackRefused::Open { alert, source: Box::new(error) }.into());
         }
         Err(error) => {

@@ -38,8 +38,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::reason;
 use crate::recorded::Receipt;
-use crate::request::TaskDocuments;
-use crate::request::{EntryPoint, Request};
+use crate::request::{EntryPoint, Request, TaskDocuments};
 
 /// The file beside plan and config that holds a signed approval.
 pub const APPROVAL_FILE: &str = "task_approval.json";

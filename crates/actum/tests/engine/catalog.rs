@@ -6,9 +6,7 @@ use actum::{
     Step, lint_manifest,
 };
 use actum_action::Manifest;
-use actum_core::canonical;
-use actum_core::{ActionName, CORE_ACTIONS};
-use actum_core::{Digest, RiskTier};
+use actum_core::{ActionName, CORE_ACTIONS, Digest, RiskTier, canonical};
 use actum_ledger::{LedgerError, NewEntry, Refusal, SigningKey};
 use actum_record::dsse::Envelope;
 use actum_record::ledger::{ActionState, Actor, CatalogChanged, EntryKind, Isolation};

@@ -8,8 +8,7 @@ use actum::{
     APPROVED_MICROS, Approver, Done, Error, Moved, PlanState, QUEUE_OF_ONE_MAX, QUEUED_MICROS,
     QueueError, QueuedPlan, Reply, Request, Which,
 };
-use actum_core::canonical;
-use actum_core::{Digest, PathRule, RiskTier, RunId, Scope, Status};
+use actum_core::{Digest, PathRule, RiskTier, RunId, Scope, Status, canonical};
 use actum_gate::{NoAccess, Policy, PolicyFile, replay, verify_receipt};
 use actum_ledger::{Inputs, LedgerError, Log, NewEntry};
 use actum_record::dsse::Envelope;

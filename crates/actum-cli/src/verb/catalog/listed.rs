@@ -3,9 +3,8 @@
 use std::io::{self, Write};
 
 use actum::{Catalog, Flags, Origin, Registered, RollbackKind};
-use actum_core::ActionName;
 use actum_core::path::{Harmless, Quoted};
-use actum_core::{Digest, RiskTier};
+use actum_core::{ActionName, Digest, RiskTier};
 use actum_record::ledger::ActionState;
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -2,10 +2,9 @@
 #![expect(clippy::disallowed_methods, reason = "the demo also plays the user, who writes files")]
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use actum_workspace::STATE_DIRECTORY;
 use tempfile::TempDir;

@@ -7,12 +7,11 @@ use actum_record::keyring::KeyEntry;
 use serde::Serialize;
 
 use super::{Role, waits};
-use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
-use crate::signals;
 use crate::verb::Session;
+use crate::{clock, signals};
 
 /// Reject a new key that waits to be admitted
 ///

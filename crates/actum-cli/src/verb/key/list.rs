@@ -12,13 +12,12 @@ use serde::Serialize;
 
 use super::at;
 use super::protect::words;
-use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
 use crate::style::{self, Painted};
 use crate::verb::Session;
-use crate::{home, shown_path, timestamp};
+use crate::{clock, home, shown_path, timestamp};
 
 /// List the keys: what each signs, from when until when, and whether it can
 ///

@@ -8,12 +8,11 @@ use serde::Serialize;
 
 use super::protect::{Protect, words};
 use super::{Role, waits};
-use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
 use crate::verb::Session;
-use crate::{new_home, signals, timestamp};
+use crate::{clock, new_home, signals, timestamp};
 
 /// Make the first key of a role, such as the one that approves
 ///

@@ -12,13 +12,12 @@ use serde::Serialize;
 
 use super::protect::Protect;
 use super::{Role, current, waits};
-use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
 use crate::passphrase::{self, PassphraseFailure};
 use crate::verb::Session;
-use crate::{plans, signals, timestamp};
+use crate::{clock, plans, signals, timestamp};
 use actum::reason::Reason;
 
 /// Make a new key, which signs from now on

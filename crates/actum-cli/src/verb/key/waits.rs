@@ -6,11 +6,10 @@ use actum_core::Timestamp;
 use actum_ledger::{Admission, LedgerHome, LedgerView, Log, WAIT_MICROS};
 use actum_record::keyring::KeyEntry;
 
-use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::verb::Session;
-use crate::{actor, new_home, records};
+use crate::{actor, clock, new_home, records};
 
 /// Decides whether the first approval key counts at once: only in an installation in which nothing is recorded
 /// but the beginning of its ledgers.

@@ -22,14 +22,13 @@ use super::{Opened, entries_of};
 use crate::change_list::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::input;
 use crate::ledger_failure::LedgerFailure;
 use crate::output::Document;
-use crate::own_format;
 use crate::progress::Progress;
 use crate::style::{self, Painted};
 use crate::trusted::Trusted;
 use crate::verb::Session;
+use crate::{input, own_format};
 
 /// Verify the whole ledger: that no entry was changed, removed, added or moved
 ///

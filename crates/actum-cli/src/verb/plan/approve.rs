@@ -22,7 +22,6 @@ use super::found::Problems;
 use super::lint::Linted;
 use super::preview::{Nobody, Previewed};
 use super::{Documents, Session, Task};
-use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::home::Tenant;
@@ -30,7 +29,7 @@ use crate::output::Document;
 use crate::output_file::{Existing, OutputFile};
 use crate::plans::ApprovalKey;
 use crate::run_arguments::label;
-use crate::{actor, input, policy, records, root, timestamp};
+use crate::{actor, clock, input, policy, records, root, timestamp};
 
 /// Approve a task plan: write the envelope with which `actum run` carries it out
 ///

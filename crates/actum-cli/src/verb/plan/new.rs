@@ -8,12 +8,11 @@ use actum_core::{ShellWord, path::Quoted};
 use serde::Serialize;
 
 use super::Session;
-use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
 use crate::output_file::{Existing, OutputFile};
-use crate::{shown_path, timestamp};
+use crate::{clock, shown_path, timestamp};
 
 /// A plan that can be carried out as it is, and shows how actions look.
 const TEMPLATE: &str = include_str!("new_plan.json");

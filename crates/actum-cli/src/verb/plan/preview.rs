@@ -20,7 +20,6 @@ use actum_workspace::{RunOptions, Workspace};
 use serde::Serialize;
 
 use super::{Documents, Problems, Session, Task, lint};
-use crate::clock;
 use crate::diff_text::Audience;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -29,7 +28,7 @@ use crate::gate_view::{GateView, views};
 use crate::home::Tenant;
 use crate::output::{Document, Kind};
 use crate::task_settings::ShownSettings;
-use crate::{actor, policy, records, recovery_note, root};
+use crate::{actor, clock, policy, records, recovery_note, root};
 
 /// Show what a task plan would do, and what every gate says of it; nothing is changed
 ///

@@ -8,8 +8,7 @@ use actum_core::path::{Harmless, Quoted};
 use actum_core::{ActionName, ActionNameError};
 use actum_workspace::State;
 
-use crate::failure::Failure;
-use crate::failure::FailureKind;
+use crate::failure::{Failure, FailureKind};
 use crate::operators_policy;
 use actum::reason::{self, Reason};
 

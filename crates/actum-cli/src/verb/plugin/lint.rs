@@ -4,9 +4,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use actum::plugin::{Node, Package, PluginError};
-use actum_core::ActionName;
 use actum_core::path::Quoted;
-use actum_core::{Digest, RiskTier};
+use actum_core::{ActionName, Digest, RiskTier};
 use serde::Serialize;
 
 use crate::change_list::count;

@@ -6,19 +6,18 @@ use std::os::unix::ffi::OsStrExt;
 use actum::{PolicyInForce, ReadAccess, ReadPolicy};
 use actum_core::path::{Harmless, Quoted};
 use actum_core::{Budget, Digest, Scope};
-use actum_gate::Ground;
-use actum_gate::policy::{Layer, Source, TierRule, Trust};
-use actum_gate::policy::{PluginAllowance, SandboxAllowance, TaskEnvelopes};
-use actum_gate::{CommandRule, Policy};
+use actum_gate::policy::{
+    Layer, PluginAllowance, SandboxAllowance, Source, TaskEnvelopes, TierRule, Trust,
+};
+use actum_gate::{CommandRule, Ground, Policy};
 use serde::Serialize;
 
 use crate::change_list::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::operators_policy;
 use crate::output::Document;
 use crate::verb::Session;
-use crate::{policy, root, shown_path};
+use crate::{operators_policy, policy, root, shown_path};
 
 /// Check the policies that are in force here, and show what they come to
 ///

@@ -11,9 +11,8 @@ use actum::PolicyInForce;
 use actum_core::path::PathError;
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RelPath, RiskTier, RunId};
-use actum_gate::GateDecision;
 use actum_gate::decision::{PROTECTED, TriggerFound};
-use actum_gate::{Bundle, Case, CommandLine, Policy, Trigger, Verdict, decide};
+use actum_gate::{Bundle, Case, CommandLine, GateDecision, Policy, Trigger, Verdict, decide};
 use actum_ledger::Log;
 use actum_record::receipt::{EffectKind, PathEffect};
 use actum_workspace::View;
@@ -23,14 +22,13 @@ use serde::Serialize;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::gate_view::{GateView, views};
-use crate::operators_policy;
 use crate::output::Document;
 use crate::run_arguments::label;
 use crate::run_prefix::RunPrefix;
 use crate::shown_path::ShownPath;
 use crate::verb::Session;
 use crate::verb::ledger::Opened;
-use crate::{policy, root};
+use crate::{operators_policy, policy, root};
 
 /// Explain what the gates would say of a change of a path or of a command, or what they said of a run
 ///

@@ -17,10 +17,9 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::gate_view::GateView;
 use crate::ledger_queue::Queue;
-use crate::operators_policy;
 use crate::output::Document;
 use crate::verb::Session;
-use crate::{policy, root};
+use crate::{operators_policy, policy, root};
 
 /// Suggest what the policies would have to say for what was refused here
 ///

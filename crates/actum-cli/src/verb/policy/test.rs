@@ -13,8 +13,7 @@ use actum_gate::{Decision, Grounds, Verdict};
 use serde::Serialize;
 
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::failure::FailureKind;
+use crate::failure::{Failure, FailureKind};
 use crate::output::Document;
 use crate::snippet::Quote;
 use crate::verb::Session;

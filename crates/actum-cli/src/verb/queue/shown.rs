@@ -17,17 +17,14 @@ use serde::Serialize;
 
 use super::asked::Asked;
 use super::listed::Line;
-use crate::clock;
 use crate::diff_text::Audience;
 use crate::failure::Failure;
 use crate::file_diffs::FileDiffs;
 use crate::gate_view::{GateView, views};
 use crate::ledger_queue::Queue;
 use crate::output::{Document, Kind};
-use crate::plans;
-use crate::timestamp;
 use crate::verb::Session;
-use crate::{policy, records, recovery_note};
+use crate::{clock, plans, policy, records, recovery_note, timestamp};
 
 /// A plan, and what would come of it now.
 #[derive(Serialize)]

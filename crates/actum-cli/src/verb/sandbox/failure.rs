@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use actum_core::{ShellWord, path::Quoted};
 use actum_sandbox::{NoProgram, PolicyError, SpawnError, Unmet, Unsatisfiable, WaitError};
+use actum_workspace::State;
 
 use super::policy::PolicyFileError;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::failure::FailureKind;
+use crate::failure::{Failure, FailureKind};
 use crate::snippet::Snippet;
 use actum::reason::Reason;
 
@@ -128,9 +128,20 @@ impl FailureKind for SandboxFailure {
         vec![hint]
     }
 
-    /// The message says that nothing was started.
     fn state(&self) -> Option<String> {
-        None
+        match self {
+            // Its source does not say it.
+            Self::Operator { .. } => Some(State::Unchanged.to_string()),
+            // The message says that nothing was started, or that the end of the command is not known.
+            Self::Policy(_)
+            | Self::Invalid { .. }
+            | Self::Unsatisfiable(_)
+            | Self::NotFound { .. }
+            | Self::NotExecutable { .. }
+            | Self::Spawn(_)
+            | Self::Wait(_)
+            | Self::Unwritten(_) => None,
+        }
     }
 }
 

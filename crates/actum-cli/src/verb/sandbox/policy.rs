@@ -15,9 +15,8 @@ use toml::Table;
 use super::allowed::{Allowed, NotAllowed};
 use super::confinement::Confinement;
 use super::run::Arguments;
-use crate::home;
 use crate::snippet::Quote;
-use crate::{input, look_alike, root};
+use crate::{home, input, look_alike, root};
 
 /// What programs of the system read and execute.
 pub(super) const PROGRAMS: [&str; 8] =

@@ -10,12 +10,11 @@ use actum_sandbox::{
     Tier, Violation, WaitError,
 };
 
-use super::allowed;
 use super::confinement::Confinement;
 use super::failure::SandboxFailure;
-use super::policy;
 use super::program::Program;
 use super::report::Report;
+use super::{allowed, policy};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Form;

@@ -1,8 +1,7 @@
 //! Entries about actions and their catalog, as the engine makes them.
 
 use actum_core::canonical::{self, CanonicalError};
-use actum_core::{ActionName, ActionNameError};
-use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
+use actum_core::{ActionName, ActionNameError, Digest, RiskTier, RunId, Status, Timestamp};
 use actum_record::ledger::{
     ActionCheck, ActionEnded, ActionStarted, ActionState, Agreed, CatalogChanged, EntryKind,
     Isolation, TenantId,

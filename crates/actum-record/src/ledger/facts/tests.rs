@@ -1,9 +1,7 @@
 //! The short way beside the long one, which was there first and says what an entry is.
 
-use actum_core::RiskTier;
-use actum_core::canonical;
 use actum_core::path_name::PathName;
-use actum_core::{FileMode, FileState};
+use actum_core::{FileMode, FileState, RiskTier, canonical};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -9,9 +9,8 @@ use actum_task::report::{
 };
 use actum_workspace::State;
 
-use super::Stored;
 use super::make::{After, Made};
-use super::{Acted, Desk, Outcome, Place, TaskEnd};
+use super::{Acted, Desk, Outcome, Place, Stored, TaskEnd};
 use crate::error::{Error, Result};
 use crate::task::documents::{ErrorFacts, clean};
 use crate::task::git::CommittedRun;

@@ -1,8 +1,7 @@
 //! What entries about actions and their catalog tell.
 
 use super::*;
-use crate::ledger::{ActionCheck, ActionState, Agreed};
-use crate::ledger::{Attempt, Confidence};
+use crate::ledger::{ActionCheck, ActionState, Agreed, Attempt, Confidence};
 
 /// AA-5, AA-13
 #[test]

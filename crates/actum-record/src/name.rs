@@ -1,4 +1,4 @@
-//! The names that a ledger is kept by.
+//! Names in records: tenants, workspaces, requests and actors.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,6 +6,17 @@ use std::str::FromStr;
 use actum_core::path::Cut;
 use actum_core::{RunId, run_id::RunIdError};
 use serde::{Deserialize, Serialize};
+
+/// User who asked for something, and the agent that acts for this user.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Actor {
+    /// The agent that acts for that user, as it calls itself.
+    pub agent: Option<String>,
+    /// The same by number.
+    pub uid: u32,
+    /// The user of the operating system, by name where it has one.
+    pub user: String,
+}
 
 /// The longest name of a tenant, in bytes.
 const TENANT_BYTES_MAX: usize = 64;
