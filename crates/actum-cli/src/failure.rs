@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use actum::CommandError;
+use actum::{CommandError, StateClause};
 use actum_action::PlanError;
 use actum_core::near::word;
 use actum_core::path::Quoted;
@@ -207,6 +207,11 @@ impl Failure {
 
     /// Message of a failure that comes after other work of the same command.
     pub(crate) fn message_after_work(&self) -> String {
+        if let Self::Engine { source } = self
+            && source.state_clause() != StateClause::State(State::Unchanged)
+        {
+            return self.message();
+        }
         match self.workspace() {
             State::Unchanged => format!("{self}; nothing else was changed"),
             State::Forgotten { .. }

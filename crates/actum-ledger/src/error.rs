@@ -152,7 +152,7 @@ pub enum LedgerError {
         message: String,
     },
     /// The thread of the writer cannot be started.
-    #[error("the writer of the ledger cannot be started: {message}; nothing was recorded")]
+    #[error("the writer of the ledger cannot be started: {message}")]
     NoWriter {
         /// What the system says.
         message: String,
@@ -402,6 +402,11 @@ fn entry_of(index: Option<u64>) -> String {
 }
 
 impl LedgerError {
+    /// Whether it is known that nothing was recorded. Where it is not, the entries may be in the ledger.
+    pub fn is_outcome_known(&self) -> bool {
+        !matches!(self, Self::OutcomeUnknown { .. } | Self::Stopped)
+    }
+
     /// Something is wrong with an entry.
     pub fn entry(index: u64, message: &dyn fmt::Display) -> Self {
         Self::Damaged { message: format!("entry {index}: {message}") }

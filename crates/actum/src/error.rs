@@ -40,6 +40,17 @@ pub use policy::{PolicyError, PolicyProblem};
 pub use queue::{PlanState, QUEUE_MAX, QUEUE_OF_ONE_MAX, QueueError};
 pub use rollback::RollbackRefused;
 
+/// Clause on the state of the workspace that the message of an error ends with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StateClause {
+    /// The message has it.
+    Said,
+    /// No file was changed; whether something was recorded is not known.
+    FilesUnchanged,
+    /// State of the workspace.
+    State(State),
+}
+
 /// Why a request was not carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -349,7 +360,19 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// Message with the state of the workspace at its end, where it does not say it already.
     pub fn with_state(&self) -> String {
+        match self.state_clause() {
+            StateClause::Said => self.to_string(),
+            StateClause::FilesUnchanged => format!("{self}; no file was changed"),
+            StateClause::State(state) => format!("{self}; {state}"),
+        }
+    }
+
+    /// Clause on the state of the workspace that a message is to end with.
+    pub fn state_clause(&self) -> StateClause {
         let says_state = match self {
+            Self::Ledger { source } if !source.is_outcome_known() => {
+                return StateClause::FilesUnchanged;
+            }
             Self::NothingToChange
             | Self::RecoveredFirst { .. }
             | Self::Unsettled { .. }
@@ -385,7 +408,7 @@ impl Error {
             | Self::Sign(_)
             | Self::Record { .. } => false,
         };
-        if says_state { self.to_string() } else { format!("{self}; {}", self.workspace()) }
+        if says_state { StateClause::Said } else { StateClause::State(self.workspace()) }
     }
 
     /// State of the workspace.
@@ -443,5 +466,26 @@ fn whose(actor: &Actor) -> String {
             format!("the agent `{}` of the user `{user}`", InBackticks(agent.as_bytes()))
         }
         None => format!("the user `{user}`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// AEC-8: an append of which the outcome is not known may have recorded something.
+    #[test]
+    fn an_append_with_an_unknown_outcome_only_says_that_no_file_was_changed() {
+        let unknown = Error::from(LedgerError::Stopped);
+        assert!(
+            unknown.with_state().ends_with("; no file was changed"),
+            "{}",
+            unknown.with_state()
+        );
+        let known = Error::Catalog(Box::new(CatalogError::Unknown {
+            action: "file_copy".parse().unwrap(),
+        }));
+        assert!(known.with_state().ends_with("; nothing was changed"), "{}", known.with_state());
+        assert_eq!(Error::NothingToChange.with_state(), Error::NothingToChange.to_string());
     }
 }

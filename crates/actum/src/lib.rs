@@ -65,7 +65,7 @@ pub use engine::resume::Resumed;
 pub use engine::settle::Done;
 pub use engine::stage::{Preview, Staged, preview};
 pub use engine::verify::Verified;
-pub use error::{BoundWorkspace, Error, Result};
+pub use error::{BoundWorkspace, Error, Result, StateClause};
 pub use feedback::{Feedback, FeedbackError, Wanted};
 pub use forget::{ForgottenRun, Retained, foresee, forgotten_run, missing_runs};
 pub use place::Place;

@@ -98,7 +98,7 @@ impl Story {
         let first_fits = fits(root, second.get(..1).unwrap_or_default())?;
         let refused = RunEnd::make(&mut engine, named("apply half.diff", second), None);
         if let Err(error) = &refused {
-            self.line(format_args!("     error: {error}"));
+            self.line(format_args!("     error: {}", error.with_state()));
         }
         self.check("the first patch alone would have fitted", first_fits);
         self.check("the change was refused as a whole", refused.is_err());

@@ -96,7 +96,7 @@ fn a_ledger_without_plans_is_read_and_renewed_by_the_first_who_writes() {
     assert_eq!(grounds.view().open_plans().unwrap().len(), 2);
     let version = "SELECT user_version FROM pragma_user_version";
     let version = grounds.foreign().query_row(version, (), |row| row.get::<_, u32>(0)).unwrap();
-    assert_eq!(version, (5 << 16) | 5);
+    assert_eq!(version, (6 << 16) | 6);
     let result = grounds.verify().unwrap();
     assert!(result.is_sound() && result.entries == 7, "{result:?}");
 }
