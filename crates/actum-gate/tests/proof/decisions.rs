@@ -217,9 +217,10 @@ fn a_decision_by_other_rules_is_unsupported_and_no_mismatch() {
         assert_eq!(problem.reason(), "REPLAY_ENGINE_UNSUPPORTED");
     };
     unsupported(&bytes, DECISION_SEMANTICS + 1);
+    let [now, next] = [0, 1].map(|more| format!("\"semantics\":{}", DECISION_SEMANTICS + more));
     for (from, to) in [
-        ("\"semantics\":7", "\"semantics\":8"),
-        ("\"semantics\":7", "\"semantics\":7.5"),
+        (&*now, &*next),
+        (&now, &format!("{now}.5")),
         ("actum.bundle/6", "actum.bundle/7"),
         ("{\"case\"", "{\"access\":1,\"case\""),
         ("{\"case\"", "{ \"case\""),
@@ -230,7 +231,7 @@ fn a_decision_by_other_rules_is_unsupported_and_no_mismatch() {
         unsupported(other.as_bytes(), DECISION_SEMANTICS);
     }
     // What it tells of the change can be read all the same, by whoever settles or shows it.
-    let later = text.replace("\"semantics\":7", "\"semantics\":8");
+    let later = text.replace(&now, &next);
     assert_eq!(Bundle::read(later.as_bytes()).unwrap().change(), bundle().change());
     let format = text.replace("actum.bundle/6", "actum.bundle/7");
     assert_eq!(

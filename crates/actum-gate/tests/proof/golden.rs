@@ -69,7 +69,9 @@ fn golden_decisions_are_made_again_by_many_threads_at_once() {
 #[test]
 fn each_gate_alone_decides_a_golden_decision() {
     let corpus = corpus();
-    for gate in ["protected", "scope", "budget", "commands", "credentials", "tier", "approval"] {
+    let (_, bundle, policy, _) = corpus.first().unwrap();
+    let gates = decide(bundle, policy, &NoAccess).gates.into_iter().map(|it| it.gate);
+    for gate in gates.filter(|&gate| gate != "access") {
         let decided_by_it = corpus.iter().find(|(_, bundle, policy, _)| {
             let Decision { verdict, gates, .. } = decide(bundle, policy, &NoAccess);
             let gates: Vec<_> = gates.iter().map(|gate| gate.record().unwrap()).collect();

@@ -565,7 +565,8 @@ fn mismatches() -> Vec<Vector> {
         change(&mut record);
         input(&text, &record)
     };
-    let later = text.replace("\"semantics\":7", "\"semantics\":8");
+    let [now, later] = [0, 1].map(|more| format!("\"semantics\":{}", DECISION_SEMANTICS + more));
+    let later = text.replace(&now, &later);
     let format = text.replace("actum.bundle/6", "actum.bundle/7");
     let more = text.replacen("{\"case\"", "{\"access\":{},\"case\"", 1);
     let mismatch = "REPLAY_DECISION_MISMATCH";
