@@ -5,7 +5,7 @@ use std::fmt;
 use actum_core::path::Harmless;
 use actum_gate::{GateDecision, Grounds, Verdict, sentence};
 use actum_record::receipt::{GateRecord, RecordedGround};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// Decision of one gate. Shown on a line of its own, with text from outside escaped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -33,6 +33,14 @@ where
     GateView: From<&'g G>,
 {
     gates.into_iter().map(GateView::from).collect()
+}
+
+/// Serializes recorded decisions as their views: `log` reads many and shows few.
+pub(crate) fn serialize_views<S: Serializer>(
+    gates: &[GateRecord],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(gates.iter().map(GateView::from))
 }
 
 /// Sentence of the first gate that needs approval.

@@ -9,10 +9,11 @@ use actum_ledger::{LedgerError, Log};
 use actum_record::command::{CommandRecord, CommandsRun, SandboxRecord};
 use actum_record::keyring::Keyring;
 use actum_record::ledger::{Actor, Approval, RequestKey};
+use actum_record::receipt::GateRecord;
 use actum_record::signer::KeyId;
 use serde::Serialize;
 
-use crate::gate_view::{GateView, views};
+use crate::gate_view::serialize_views;
 
 /// What the ledger knows of a run.
 #[derive(Debug, Clone, Serialize)]
@@ -28,7 +29,8 @@ pub(crate) struct Record {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) approval: Option<Approval>,
     /// Decisions of the gates.
-    pub(crate) gates: Vec<GateView>,
+    #[serde(serialize_with = "serialize_views")]
+    pub(crate) gates: Vec<GateRecord>,
     /// What was run for it.
     #[serde(skip_serializing_if = "CommandsRun::is_empty")]
     pub(crate) commands: CommandsRun,
@@ -100,7 +102,7 @@ impl Record {
             request: intent.request,
             attempt: intent.attempt,
             approval: intent.approval,
-            gates: views(&intent.decision.gates),
+            gates: intent.decision.gates,
             commands: intent.commands,
             intent: started,
             receipt: receipt.map(|(receipt, key)| SignedBy { index: receipt.index, key }),

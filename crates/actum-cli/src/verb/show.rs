@@ -13,6 +13,7 @@ use crate::change_list::{ChangeLine, ChangeList, count, octal};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::file_diffs::FileDiffs;
+use crate::gate_view::views;
 use crate::output::{Document, Kind};
 use crate::record::{Record, SignedBy, Told, write_commands};
 use crate::records::{self, Seen};
@@ -203,8 +204,8 @@ fn write_record(out: &mut dyn Write, record: &Record) -> io::Result<()> {
         writeln!(out, "request    {request}, attempt {}", record.attempt)?;
     }
     write_commands(out, 11, &record.commands)?;
-    for gate in &record.gates {
-        writeln!(out, "gate       {}", gate)?;
+    for gate in views(&record.gates) {
+        writeln!(out, "gate       {gate}")?;
     }
     match &record.receipt {
         None => writeln!(out, "receipt    none yet; the next run here records how this one ended"),
