@@ -369,44 +369,24 @@ impl Error {
 
     /// Clause on the state of the workspace that a message is to end with.
     pub fn state_clause(&self) -> StateClause {
-        let says_state = match self {
-            Self::Ledger { source } if !source.is_outcome_known() => {
-                return StateClause::FilesUnchanged;
-            }
-            Self::NothingToChange
-            | Self::RecoveredFirst { .. }
-            | Self::Unsettled { .. }
-            | Self::Untold { .. } => true,
-            Self::Command(error) => error.says_state(),
+        if let Self::Ledger { source } = self
+            && !source.is_outcome_known()
+        {
+            return StateClause::FilesUnchanged;
+        }
+        let says_state = if let Self::Command(error) = self {
+            error.says_state()
+        } else if let Self::Rollback(RollbackRefused::PutBack { .. }) = self {
             // Files that came back before that are a change.
-            Self::Rollback(RollbackRefused::PutBack { .. }) => self.workspace() == State::Unchanged,
-            Self::Workspace(_)
-            | Self::Home(_)
-            | Self::HomeInside { .. }
-            | Self::HomeAround { .. }
-            | Self::WorkspaceWithin { .. }
-            | Self::RepositoryWithin { .. }
-            | Self::BoundElsewhere { .. }
-            | Self::ConfigurationElsewhere { .. }
-            | Self::Key(_)
-            | Self::Ledger { .. }
-            | Self::RequestKeyTaken { .. }
-            | Self::OutcomeUnknown { .. }
-            | Self::WorkspaceIsACopy { .. }
-            | Self::OnlyOthersRuns { .. }
-            | Self::Retained { .. }
-            | Self::Forgotten(_)
-            | Self::NoAction
-            | Self::Policy(_)
-            | Self::Denied { .. }
-            | Self::Queued { .. }
-            | Self::Queue(_)
-            | Self::Catalog(_)
-            | Self::Unverified { .. }
-            | Self::Output(_)
-            | Self::Rollback(_)
-            | Self::Sign(_)
-            | Self::Record { .. } => false,
+            self.workspace() == State::Unchanged
+        } else {
+            matches!(
+                self,
+                Self::NothingToChange
+                    | Self::RecoveredFirst { .. }
+                    | Self::Unsettled { .. }
+                    | Self::Untold { .. }
+            )
         };
         if says_state { StateClause::Said } else { StateClause::State(self.workspace()) }
     }
