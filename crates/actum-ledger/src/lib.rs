@@ -20,7 +20,8 @@ mod view;
 
 pub use error::{LedgerError, Refusal, StoreFault, StoreName};
 pub use home::{
-    Doing, HomeError, HomeInputs, Inputs, LedgerHome, Marks, TaskTurn, TrustedPolicy, UnderWay,
+    Doing, HomeError, HomeInputs, Inputs, LedgerHome, Marked, Marks, TaskTurn, TrustedPolicy,
+    UnderWay,
 };
 pub use keys::{
     Admission, KeyError, Keys, Passphrase, Passphrases, Protection, Rotated, SigningKey,

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use actum_core::{Digest, RunId};
 use actum_record::ledger::{EntryFacts, EntryKind, RequestKey, WorkspaceId};
+use actum_record::lifecycle::{self, Event, OutOfOrder, State};
 
 use crate::error::Refusal;
 use crate::store::{Prepared, RunRow};
@@ -44,8 +45,9 @@ pub(crate) fn after(
     if is_first != (index == 0) {
         return Err(Refusal::Beginning { index });
     }
-    let (Some(run), Some(workspace)) = (facts.run, facts.workspace) else { return Ok(None) };
-    match (facts.kind, before) {
+    let event = match (facts.kind, facts.status) {
+        (EntryKind::EffectStarted, _) => Event::StartRun,
+        (EntryKind::EffectDone, Some(status)) => Event::End(status),
         (
             EntryKind::LogStarted
             | EntryKind::KeyRotated
@@ -57,37 +59,42 @@ pub(crate) fn after(
             | EntryKind::CatalogChanged
             | EntryKind::AlertRaised
             | EntryKind::AlertSeen
-            | EntryKind::HistoryForgotten,
+            | EntryKind::HistoryForgotten
+            | EntryKind::EffectDone,
             _,
-        ) => Ok(None),
-        (EntryKind::EffectStarted, Some(Known { row, .. })) => {
-            Err(Refusal::RunStarted { run, started: row.started })
-        }
-        (EntryKind::EffectStarted, None) => {
+        ) => return Ok(None),
+    };
+    let (Some(run), Some(workspace)) = (facts.run, facts.workspace) else { return Ok(None) };
+    let state = before.map_or(State::New, |known| known.row.state());
+    match (lifecycle::next(state, event), before) {
+        (Ok(_), None) => {
             let (request, attempt) = facts.request.clone().map_or((None, 1), |(r, a)| (Some(r), a));
             let (done, status) = (None, None);
             let row = RunRow { run, workspace, request, attempt, started: index, done, status };
             Ok(Some(Known { row, leaf }))
         }
-        (EntryKind::EffectDone, None) => Err(Refusal::NotStarted { run }),
-        (EntryKind::EffectDone, Some(known)) => {
-            ended(known, facts, workspace)?;
+        (Ok(_), Some(known)) => {
+            can_end(known, facts, workspace)?;
             let row = RunRow { done: Some(index), status: facts.status, ..known.row.clone() };
             Ok(Some(Known { row, ..*known }))
+        }
+        (Err(_), None) => Err(Refusal::NotStarted { run }),
+        (Err(OutOfOrder { event, .. }), Some(Known { row, .. })) => {
+            Err(match row.done.filter(|_| event != Event::StartRun) {
+                Some(done) => Refusal::RunDone { run, done },
+                None => Refusal::RunStarted { run, started: row.started },
+            })
         }
     }
 }
 
-/// Whether a run can end as the entry says.
-fn ended(
+/// Whether an open run can end as the entry says.
+fn can_end(
     Known { row, leaf: started_leaf }: &Known,
     facts: &EntryFacts,
     workspace: WorkspaceId,
 ) -> Result<(), Refusal> {
     let RunRow { run, started, .. } = *row;
-    if let Some(done) = row.done {
-        return Err(Refusal::RunDone { run, done });
-    }
     if row.workspace != workspace {
         return Err(Refusal::OtherWorkspace { run, started_in: row.workspace, workspace });
     }

@@ -6,6 +6,7 @@
 
 use actum_core::{Digest, RunId, Status, canonical};
 use actum_record::ledger::{Answer, EntryFacts, EntryKind, LogStarted, RequestKey, WorkspaceId};
+use actum_record::lifecycle::State;
 use actum_record::merkle::{Frontier, Node, leaf_hash};
 
 use crate::error::{LedgerError, Refusal};
@@ -81,6 +82,13 @@ pub struct RunRow {
     pub done: Option<u64>,
     /// How it ended.
     pub status: Option<Status>,
+}
+
+impl RunRow {
+    /// Where the run is in its life: the ledger knows of none before its intent.
+    pub fn state(&self) -> State {
+        self.status.map_or(State::Changing, State::Recorded)
+    }
 }
 
 /// One plan that was queued, as its entries tell. All of it follows from them.

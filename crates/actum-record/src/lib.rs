@@ -9,6 +9,7 @@ pub mod command;
 pub mod dsse;
 pub mod keyring;
 pub mod ledger;
+pub mod lifecycle;
 pub mod merkle;
 pub mod name;
 pub mod note;

@@ -5,6 +5,7 @@ pub(crate) mod binding;
 pub(crate) mod clear;
 pub(crate) mod hold;
 pub(crate) mod observer;
+pub(crate) mod outcome;
 pub(crate) mod publish;
 pub(crate) mod resume;
 pub(crate) mod scan;

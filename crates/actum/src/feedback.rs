@@ -1,12 +1,12 @@
 //! What became of actions: written to the ledger when one begins and when it has ended, and found again there
 //! (AA-5, AA-13).
 
-mod left;
+mod resume;
 
 use actum_core::canonical::{self, CanonicalError, plainly};
 use actum_core::{ActionName, Status};
 use actum_ledger::{LedgerError, Log, NewEntry};
-use actum_record::ledger::{ActionEnded, ActionStarted, EntryKind};
+use actum_record::ledger::{ActionEnded, ActionStarted, Attempt, EntryKind};
 use actum_record::receipt::EntryRef;
 
 use crate::error::{Error, Result};
@@ -76,6 +76,17 @@ impl Feedback {
 pub(crate) fn begins(started: &ActionStarted) -> Result<NewEntry, CanonicalError> {
     let body = canonical::to_vec(started)?;
     Ok(NewEntry { kind: EntryKind::ActionStarted, body, blobs: Vec::new() })
+}
+
+/// Whether what an action had begun was rolled back. All of it happens where nobody sees it, so to drop it is to put the
+/// workspace back.
+pub(crate) fn rollback(status: Status, is_begun: bool) -> Attempt {
+    match status {
+        Status::Reverted => Attempt { attempted: true, ok: true },
+        Status::Failed => Attempt { attempted: is_begun, ok: false },
+        Status::Rejected => Attempt { attempted: is_begun, ok: is_begun },
+        Status::Succeeded | Status::Queued => Attempt::default(),
+    }
 }
 
 impl FeedbackError {

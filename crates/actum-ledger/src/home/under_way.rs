@@ -57,7 +57,7 @@ impl Marks {
         workspace: WorkspaceId,
     ) -> Result<UnderWay, HomeError> {
         let directory = self.directory_made(doing)?;
-        let name = format!("{workspace}.{id}");
+        let name = name(workspace, id);
         let lock = directory.lock(&name, Sharing::Exclusive)?;
         Ok(UnderWay { id, name, directory, _lock: lock })
     }
@@ -73,31 +73,39 @@ impl Marks {
         Ok(lock.map(|lock| TaskTurn { _lock: lock }))
     }
 
-    /// Lists those in a workspace that are marked, whether a process carries them out or not.
+    /// Lists those in a workspace that are marked, each with whether a process carries it out.
     ///
     /// # Errors
     /// [`HomeError`]
-    pub fn marked(&self, doing: Doing, workspace: WorkspaceId) -> Result<Vec<RunId>, HomeError> {
+    pub fn list(&self, doing: Doing, workspace: WorkspaceId) -> Result<Vec<Marked>, HomeError> {
         let Some(directory) = self.directory(doing)? else { return Ok(Vec::new()) };
-        let prefix = format!("{workspace}.");
-        let id = |name: &String| name.strip_prefix(&prefix)?.parse().ok();
-        Ok(directory.names()?.iter().filter_map(id).collect())
+        let mut listed = Vec::new();
+        for id in marked(&directory, workspace)? {
+            // Who lets go of it now holds nothing that somebody else waits for.
+            let is_left = directory.lock_if_free(&name(workspace, id))?.is_some();
+            listed.push(Marked { id, is_held: !is_left });
+        }
+        Ok(listed)
     }
 
-    /// Takes one of them that no process carries out any more. `None` where one does, or it is not marked.
+    /// Takes those in a workspace that no process carries out any more, one after the other.
     ///
     /// # Errors
     /// [`HomeError`]
     pub fn left(
         &self,
         doing: Doing,
-        id: RunId,
         workspace: WorkspaceId,
-    ) -> Result<Option<UnderWay>, HomeError> {
-        let Some(directory) = self.directory(doing)? else { return Ok(None) };
-        let name = format!("{workspace}.{id}");
-        let lock = directory.lock_if_free(&name)?;
-        Ok(lock.map(|lock| UnderWay { id, name, directory, _lock: lock }))
+    ) -> Result<impl Iterator<Item = Result<UnderWay, HomeError>>, HomeError> {
+        let listed = self.directory(doing)?.map(|directory| marked(&directory, workspace));
+        let ids = listed.transpose()?.unwrap_or_default();
+        let take = move |id| -> Result<Option<UnderWay>, HomeError> {
+            let Some(directory) = self.directory(doing)? else { return Ok(None) };
+            let name = name(workspace, id);
+            let lock = directory.lock_if_free(&name)?;
+            Ok(lock.map(|lock| UnderWay { id, name, directory, _lock: lock }))
+        };
+        Ok(ids.into_iter().filter_map(move |id| take(id).transpose()))
     }
 
     fn directory(&self, doing: Doing) -> Result<Option<Directory>, HomeError> {
@@ -108,6 +116,26 @@ impl Marks {
     fn directory_made(&self, doing: Doing) -> Result<Directory, HomeError> {
         self.home.tenant(&self.tenant)?.directory.directory_made(doing.directory())
     }
+}
+
+/// An action or a task that is marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Marked {
+    /// Its name.
+    pub id: RunId,
+    /// Whether a process carries it out; else it was cut off.
+    pub is_held: bool,
+}
+
+/// Name of the file of a mark.
+fn name(workspace: WorkspaceId, id: RunId) -> String {
+    format!("{workspace}.{id}")
+}
+
+fn marked(directory: &Directory, workspace: WorkspaceId) -> Result<Vec<RunId>, HomeError> {
+    let prefix = format!("{workspace}.");
+    let id = |name: &String| name.strip_prefix(&prefix)?.parse().ok();
+    Ok(directory.names()?.iter().filter_map(id).collect())
 }
 
 /// The turn of one process to carry out tasks in a workspace.
@@ -199,24 +227,28 @@ mod tests {
         let home = LedgerHome::open(&directory.path().join("home")).unwrap();
         let marks = Marks::new(home, TenantId::default());
         let [here, elsewhere] = [1, 2].map(WorkspaceId::from_random);
-        let taken = |id, workspace| marks.left(Doing::Action, id, workspace).unwrap();
         let left = |workspace| -> Vec<RunId> {
-            let marked = marks.marked(Doing::Action, workspace).unwrap().into_iter();
-            marked.filter(|id| taken(*id, workspace).is_some()).collect()
+            let left = marks.left(Doing::Action, workspace).unwrap();
+            left.map(|left| left.unwrap().id()).collect()
         };
-        assert_eq!(left(here), []);
+        let listed = || -> Vec<(RunId, bool)> {
+            let listed = marks.list(Doing::Action, here).unwrap().into_iter();
+            listed.map(|Marked { id, is_held }| (id, is_held)).collect()
+        };
+        assert_eq!((left(here), listed()), (vec![], vec![]));
         let [one, two] = [1, 2].map(RunId::from_random);
         let first = marks.begin(Doing::Action, one, here).unwrap();
         let second = marks.begin(Doing::Action, two, here).unwrap();
         assert_eq!(left(here), []);
+        assert_eq!(listed(), [(one, true), (two, true)]);
         drop(first);
+        assert_eq!(listed(), [(one, false), (two, true)]);
         assert_eq!((left(here), left(elsewhere)), (vec![one], vec![]));
         second.end().unwrap();
-        let settled = taken(one, here).unwrap();
+        let settled = marks.left(Doing::Action, here).unwrap().next().unwrap().unwrap();
         assert_eq!((settled.id(), left(here)), (one, vec![]), "somebody settles it");
         settled.end().unwrap();
-        assert_eq!(marks.marked(Doing::Action, here).unwrap(), []);
-        assert!(taken(one, here).is_none());
+        assert_eq!((left(here), listed()), (vec![], vec![]));
     }
 
     /// EX-13: what a task left behind can be ended by somebody else.
@@ -231,12 +263,12 @@ mod tests {
         begun.note(b"one").unwrap();
         begun.note(b"another").unwrap();
         begun.sync().unwrap();
-        assert_eq!(marks.marked(Doing::Task, here).unwrap(), [id]);
-        assert_eq!(marks.marked(Doing::Action, here).unwrap(), []);
+        assert_eq!(marks.list(Doing::Task, here).unwrap(), [Marked { id, is_held: true }]);
+        assert_eq!(marks.list(Doing::Action, here).unwrap(), []);
         drop(begun);
-        let left = marks.left(Doing::Task, id, here).unwrap().unwrap();
+        let left = marks.left(Doing::Task, here).unwrap().next().unwrap().unwrap();
         assert_eq!(left.noted().unwrap().unwrap(), b"another");
         left.end().unwrap();
-        assert_eq!(marks.marked(Doing::Task, here).unwrap(), []);
+        assert_eq!(marks.list(Doing::Task, here).unwrap(), []);
     }
 }

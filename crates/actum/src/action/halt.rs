@@ -6,9 +6,10 @@ use actum_core::path::Harmless;
 use actum_core::{RiskTier, RunId, Status, Timestamp};
 use actum_edit::EditError;
 use actum_gate::CommandLineError;
-use actum_workspace::{ErrorKind, State};
+use actum_workspace::ErrorKind;
 
 use crate::command::CommandError;
+use crate::engine::outcome::settled_status;
 use crate::error::Error;
 use crate::reason::{self, Reason};
 
@@ -112,12 +113,10 @@ fn status(error: &Error) -> Option<Status> {
         Error::Catalog(_) => Status::Rejected,
         Error::Workspace(error) => of_workspace(error),
         // What was to be changed is changed, or it is not known whether.
-        Error::Unsettled { state: State::Published | State::NeedsAttention, .. }
-        | Error::OutcomeUnknown { .. } => Status::Failed,
-        Error::Unsettled {
-            state: State::Restored | State::Unchanged | State::Forgotten { .. },
-            ..
-        } => Status::Reverted,
+        Error::Unsettled { state, .. } => {
+            settled_status(*state).map_or(Status::Failed, |_| Status::Reverted)
+        }
+        Error::OutcomeUnknown { .. } => Status::Failed,
         Error::RequestKeyTaken { .. }
         | Error::WorkspaceIsACopy { .. }
         | Error::OnlyOthersRuns { .. }
@@ -151,10 +150,9 @@ fn status(error: &Error) -> Option<Status> {
 /// What the workspace says. A change that it refuses because of what is asked for is rejected; one that does not fit
 /// what is there has failed, and left nothing behind.
 fn of_workspace(error: &actum_workspace::Error) -> Status {
-    match error.state {
-        State::Published | State::NeedsAttention => return Status::Failed,
-        State::Restored => return Status::Reverted,
-        State::Unchanged | State::Forgotten { .. } => {}
+    match settled_status(error.state) {
+        Some(Status::Rejected) => {}
+        settled => return settled.unwrap_or(Status::Failed),
     }
     match error.kind {
         ErrorKind::Path { .. }

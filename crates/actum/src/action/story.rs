@@ -12,11 +12,11 @@ use actum_record::ledger::{
 };
 use actum_record::receipt::{EffectKind, PathEffect};
 use actum_task::report::CleanText;
-use actum_workspace::State;
 use actum_workspace::disk::Disk;
 use serde_json::{Map, Value, json};
 
 use super::halt::{Halt, Waiting};
+use crate::engine::outcome::settled_status;
 use crate::engine::settle::Done;
 use crate::engine::stage::{PartOf, Staged};
 use crate::error::Error;
@@ -240,17 +240,6 @@ impl Story {
         }
     }
 
-    /// Whether what was begun was dropped. All of it happens where nobody sees it, so that to drop it is to put the
-    /// workspace back.
-    pub(super) fn rollback(&self, status: Status) -> Attempt {
-        match status {
-            Status::Reverted => Attempt { attempted: true, ok: true },
-            Status::Failed => Attempt { attempted: self.is_begun, ok: false },
-            Status::Rejected => Attempt { attempted: self.is_begun, ok: self.is_begun },
-            Status::Succeeded | Status::Queued => Attempt::default(),
-        }
-    }
-
     /// Its entry in the ledger.
     pub(super) fn entry(
         &self,
@@ -285,7 +274,7 @@ impl Story {
             message: self.recorded_message(ending),
             checks: checks.collect(),
             repair: self.repair,
-            rollback: self.rollback(ending.status),
+            rollback: feedback::rollback(ending.status, self.is_begun),
             run: self.run.map(|(run, _)| run).or(self.unsettled()),
             queued: ending.queued.map(|(plan, _)| plan),
             approved: self.agreed,
@@ -308,17 +297,16 @@ impl Story {
     /// The run that changed files, or may have, and has no receipt yet.
     fn unsettled(&self) -> Option<RunId> {
         match self.error.as_deref() {
-            Some(Error::Unsettled { run, state, .. }) => match state {
-                State::Published | State::NeedsAttention => Some(*run),
-                State::Unchanged | State::Forgotten { .. } | State::Restored => None,
-            },
+            Some(Error::Unsettled { run, state, .. }) => {
+                settled_status(*state).is_none().then_some(*run)
+            }
             Some(_) | None => None,
         }
     }
 
     /// The result, with the place of its entry in the ledger.
     pub(super) fn envelope(self, ending: &Ending, entry: u64, now: Timestamp) -> ResultEnvelope {
-        let rollback = self.rollback(ending.status);
+        let rollback = feedback::rollback(ending.status, self.is_begun);
         let is_done = ending.status == Status::Succeeded;
         let ok = is_done && self.checks.iter().all(|check| check.ok);
         let mut feedback = Map::new();

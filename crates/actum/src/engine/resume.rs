@@ -3,19 +3,19 @@
 use std::fmt;
 
 use actum_core::canonical::plainly;
-use actum_core::{Digest, RunId, Status, Timestamp};
+use actum_core::{Digest, RunId, Status};
 use actum_gate::decision::Bundle;
 use actum_ledger::{LedgerError, Log, SigningKey};
 use actum_record::ledger::{EffectStarted, WorkspaceId};
 use actum_record::merkle::leaf_hash;
-use actum_record::receipt::{EntryRef, PathEffect, SettledBy};
+use actum_record::receipt::{EntryRef, PathEffect};
+use actum_workspace::Transaction;
 use actum_workspace::disk::Disk;
-use actum_workspace::{Ending, Outcome, Transaction};
 
 use crate::alerts::{Alert, NewAlert};
 use crate::engine::binding;
+use crate::engine::outcome::Outcome;
 use crate::engine::publish::Intent;
-use crate::engine::settle::Ended;
 use crate::error::Result;
 use crate::place::Place;
 use crate::reason::Reason;
@@ -64,15 +64,18 @@ pub(crate) fn settle_open_runs<D: Disk>(
     let mut resumed = Vec::with_capacity(open.len());
     for Open { index, leaf, started, paths } in open {
         let run = started.run;
-        let taken_back = transaction.recovery().is_some_and(|found| found.unfinished == Some(run));
-        let ended = ended(transaction.ending_of(run, started.place)?, started.time, taken_back);
+        // The recovery of this handle rolled it back, so nobody ended it before.
+        let is_taken_back =
+            transaction.recovery().is_some_and(|found| found.unfinished == Some(run));
+        let ending = transaction.ending_of(run, started.place)?;
+        let outcome = Outcome::of_journal(ending, started.time, is_taken_back);
         let entry = EntryRef { origin: origin.to_owned(), index, leaf };
         let intent = Intent { started, entry, paths };
-        let receipt = records.settle(signer, &intent, ended)?;
+        let receipt = records.settle(signer, &intent, outcome)?;
         let keys = records.keys_in_force();
         let entry = receipt.entry(origin);
         Witness::keep(entry, keys, |log, line| transaction.keep_witness(log, line));
-        resumed.push(Resumed { run, status: ended.status });
+        resumed.push(Resumed { run, status: outcome.status });
     }
     Ok(resumed)
 }
@@ -121,23 +124,4 @@ fn open_runs(log: &dyn Log, workspace: WorkspaceId) -> std::result::Result<Vec<O
         });
     }
     Ok(open)
-}
-
-/// `taken_back` says that the recovery of this handle took the run back, so nobody ended it before.
-fn ended(ending: Ending, started: Timestamp, taken_back: bool) -> Ended {
-    let (status, reason, at) = match ending {
-        Ending::Ended(outcome, time) => {
-            let at = Timestamp::from_micros(time.0 / 1000).max(started);
-            match outcome {
-                Outcome::Committed => (Status::Succeeded, None, at),
-                Outcome::RolledBack if taken_back => (Status::Reverted, Some("INTERRUPTED"), at),
-                // Why it was taken back only its own process knew.
-                Outcome::RolledBack => (Status::Reverted, Some("REASON_NOT_RECORDED"), at),
-                Outcome::Failed => (Status::Failed, Some("CHANGED_MEANWHILE"), at),
-            }
-        }
-        Ending::NeverBegan => (Status::Rejected, Some("INTERRUPTED"), started),
-        Ending::Unknown => (Status::Failed, Some("OUTCOME_UNKNOWN"), started),
-    };
-    Ended { status, reason, at, settled_by: SettledBy::Recovery }
 }

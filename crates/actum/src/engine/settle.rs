@@ -1,13 +1,14 @@
 //! Settle: how a run ended is signed, and recorded.
 
-use actum_core::{RunId, Status, Timestamp, canonical};
+use actum_core::{RunId, Status, canonical};
 use actum_ledger::{NewEntry, SigningKey};
 use actum_record::dsse::Envelope;
 use actum_record::ledger::{EffectStarted, EntryKind};
-use actum_record::receipt::{EntryRef, PAYLOAD_TYPE, Rollback, RunResult, SettledBy, Statement};
+use actum_record::receipt::{EntryRef, PAYLOAD_TYPE, Rollback, RunResult, Statement};
 use actum_workspace::disk::Disk;
-use actum_workspace::{Committed, ErrorKind, State};
+use actum_workspace::{Committed, State};
 
+use crate::engine::outcome::Outcome;
 use crate::engine::publish::{End, Intent, Published};
 use crate::error::{Error, Result};
 use crate::recorded::Receipt;
@@ -20,15 +21,6 @@ pub struct Done {
     pub committed: Option<Committed>,
     /// The proof.
     pub receipt: Receipt,
-}
-
-/// How a run ended, for its receipt.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Ended {
-    pub(crate) status: Status,
-    pub(crate) reason: Option<&'static str>,
-    pub(crate) at: Timestamp,
-    pub(crate) settled_by: SettledBy,
 }
 
 impl Done {
@@ -60,12 +52,8 @@ impl<D: Disk> Published<'_, D> {
             }
         };
         let (run, at) = (intent.started.run, records.clock.now().max(intent.started.time));
-        let settle = |status, reason| {
-            let ended = Ended { status, reason, at, settled_by: SettledBy::Run };
-            let receipt = records.settle(&signer, &intent, ended)?;
-            if let Some(approval) = &intent.started.approval {
-                records.forget_input(approval.plan);
-            }
+        let settle = |outcome| {
+            let receipt = records.settle(&signer, &intent, outcome)?;
             if let Some(lock) = &lock {
                 let keys = records.keys_in_force();
                 let entry = receipt.entry(&intent.entry.origin);
@@ -79,49 +67,39 @@ impl<D: Disk> Published<'_, D> {
         };
         match result {
             Ok(committed) => {
-                let receipt = settle(Status::Succeeded, None)
+                let receipt = settle(Outcome::committed(at))
                     .map_err(|source| unsettled(State::Published, source, None))?;
                 Ok(Done { committed: Some(committed), receipt })
             }
-            Err(error) => {
-                let status = match error.state {
-                    State::Unchanged | State::Forgotten { .. } => Status::Rejected,
-                    State::Restored => Status::Reverted,
-                    // Whether it lasts is known when the journal is read again.
-                    State::Published | State::NeedsAttention => return Err(error.into()),
-                };
-                match settle(status, Some(reason(&error))) {
-                    Ok(_) => Err(error.into()),
-                    Err(source) => Err(unsettled(error.state, source, Some(Box::new(error)))),
-                }
-            }
+            Err(error) => match Outcome::failed(&error, at).map(settle) {
+                None | Some(Ok(_)) => Err(error.into()),
+                Some(Err(source)) => Err(unsettled(error.state, source, Some(Box::new(error)))),
+            },
         }
     }
 }
 
-/// The permanent name of the reason why a run that had begun was not committed.
-fn reason(error: &actum_workspace::Error) -> &'static str {
-    if let ErrorKind::Conflict { .. } = error.kind { "CHANGED_MEANWHILE" } else { "SYSTEM_ERROR" }
-}
-
 impl Records {
-    /// Signs how a run ended, and appends that to the ledger.
+    /// Signs how a run ended, and appends that to the ledger. The request of its plan is of no use any more.
     pub(crate) fn settle(
         &self,
         signer: &SigningKey,
         intent: &Intent,
-        ended: Ended,
+        outcome: Outcome,
     ) -> Result<Receipt> {
-        let statement = Statement::of(self.result(intent, ended));
+        let statement = Statement::of(self.result(intent, outcome));
         let payload = canonical::to_vec(&statement)?;
         let envelope = Envelope::sign(PAYLOAD_TYPE, payload, signer)?.to_vec()?;
         let entry =
             NewEntry { kind: EntryKind::EffectDone, body: envelope.clone(), blobs: Vec::new() };
         let EntryRef { index, leaf, .. } = self.entry(&self.ledger.append(vec![entry]).wait()?)?;
+        if let Some(approval) = &intent.started.approval {
+            self.forget_input(approval.plan);
+        }
         Ok(Receipt { index, leaf, envelope, statement })
     }
 
-    fn result(&self, intent: &Intent, ended: Ended) -> RunResult {
+    fn result(&self, intent: &Intent, outcome: Outcome) -> RunResult {
         let EffectStarted {
             time,
             tenant,
@@ -146,14 +124,14 @@ impl Records {
             place: _,
             action: _,
         } = intent.started.clone();
-        let Ended { status, reason, at, settled_by } = ended;
+        let Outcome { status, reason, at, settled_by } = outcome;
         RunResult {
             tenant,
             workspace,
             run,
             undoes,
             status,
-            reason: reason.map(str::to_owned),
+            reason: reason.map(|reason| reason.name().to_owned()),
             plan,
             change,
             paths: intent.paths.clone(),

@@ -20,7 +20,7 @@ use actum_workspace::disk::{Barrier, Disk, Kind, Rename, Stat, nothing_there};
 
 pub use crate::error::OutputError;
 pub(super) use displaced::Settled;
-pub(super) use report::{Ended, ReportDirectory};
+pub(super) use report::{EndReports, ReportDirectory};
 
 /// Where the plan lies that is in force, from the root of the workspace.
 pub const ACTIVE_DIRECTORY: &str = "agent/agent_outputs/plans/plan_active";

@@ -15,17 +15,19 @@ use actum_task::report::{
     EXECUTION_REPORT_FILE, ExecutionReport, ManifestEvent, ManifestStatus, ROLLBACK_MANIFEST_FILE,
     ROLLBACK_SCRIPT_FILE, ReportName, RollbackManifest, RollbackMethod,
 };
-use actum_workspace::{ErrorKind, State, View};
+use actum_workspace::{ErrorKind, View};
 
 use super::alert::Alerts;
 use super::checkpoint;
 use super::documents::clean;
 use super::git::{Found, Reverting, kept};
 use super::git_code::code_of;
+use super::notes::RollbackNotes;
 use super::outputs::{OutputError, Outputs, ReportDirectory};
+use super::resume::{FinishedTask, Turn, take_turn};
 use super::run::random;
-use super::unfinished::{FinishedTask, RollbackNotes, Turn, take_turn};
 use crate::engine::Engine;
+use crate::engine::outcome::settled_status;
 use crate::error::{Error, Result};
 use crate::recorded::{Receipt, RecordedRun};
 
@@ -108,7 +110,7 @@ fn carry_out(
     RollbackNotes::new(&directory.name, commit).keep(&mark)?;
     let done = match taken_back(engine, (root, outputs), &meant, &actor) {
         Ok(done) => done,
-        Err(error) if matches!(error.workspace(), State::Published | State::NeedsAttention) => {
+        Err(error) if settled_status(error.workspace()).is_none() => {
             let alert = left(ErrorCode::RollbackFailed, &error.with_state());
             return Err(RollbackRefused::Open { alert, source: Box::new(error) }.into());
         }

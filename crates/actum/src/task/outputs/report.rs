@@ -31,7 +31,7 @@ pub(in crate::task) struct ReportDirectory {
 
 /// The documents of a task that has ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(in crate::task) struct Ended {
+pub(in crate::task) struct EndReports {
     /// Whether what its manifest is for is over.
     pub(in crate::task) is_as_before: bool,
     pub(in crate::task) report: Option<ExecutionReport>,
@@ -60,8 +60,8 @@ impl ReportDirectory {
     }
 
     /// Writes how a task ended; the execution report, which says that all is there, comes last.
-    pub(in crate::task) fn write_end(&self, ended: &Ended) -> Result<(), OutputError> {
-        let Ended { is_as_before, report, log, error } = ended;
+    pub(in crate::task) fn write_end(&self, ended: &EndReports) -> Result<(), OutputError> {
+        let EndReports { is_as_before, report, log, error } = ended;
         if *is_as_before {
             self.end_manifest(ManifestEvent::RolledBack)?;
         }

@@ -15,11 +15,11 @@ use crate::error::{Error, Result};
 use crate::task::documents::{ErrorFacts, clean};
 use crate::task::git::CommittedRun;
 use crate::task::input::{Task, Unread};
-use crate::task::outputs::{Ended, OutputError, ReportDirectory};
+use crate::task::notes::Notes;
+use crate::task::outputs::{EndReports, OutputError, ReportDirectory};
 use crate::task::problem::TaskProblem;
 use crate::task::rehearsal::{Verdict, Watch};
 use crate::task::status_writer::EndLine;
-use crate::task::unfinished::Notes;
 
 pub(super) struct Documents {
     pub(super) report: ExecutionReport,
@@ -96,7 +96,7 @@ impl Desk<'_> {
         }
         let directory = &place.directory;
         let Documents { report, log, error } = documents;
-        let ended = Ended {
+        let ended = EndReports {
             is_as_before: report.is_as_before(),
             report: Some(report.clone()),
             log: Some(log.clone()),
@@ -159,7 +159,7 @@ impl Desk<'_> {
         &self,
         directory: &ReportDirectory,
         (task, plan): (&PlainId, Option<&PlainId>),
-        ended: Ended,
+        ended: EndReports,
     ) -> Option<OutputError> {
         let written = directory.write_end(&ended).and_then(|()| match self.is_noted {
             true => Ok(()),
@@ -332,8 +332,8 @@ impl Desk<'_> {
 }
 
 /// What is written of a task that is not begun: nothing of it became visible, so nothing is there to be taken back.
-fn refused(report: &ErrorReport) -> Ended {
-    Ended { is_as_before: true, report: None, log: None, error: Some(report.clone()) }
+fn refused(report: &ErrorReport) -> EndReports {
+    EndReports { is_as_before: true, report: None, log: None, error: Some(report.clone()) }
 }
 
 /// Whether it is refused for this: what was visible, and was taken back, had begun.

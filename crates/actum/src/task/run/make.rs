@@ -7,12 +7,13 @@ use actum_task::ErrorCode;
 use actum_task::report::{
     ManifestFacts, Phase, ROLLBACK_MANIFEST_FILE, ROLLBACK_SCRIPT_FILE, RollbackManifest,
 };
-use actum_workspace::{ErrorKind, LinuxDisk, State};
+use actum_workspace::{ErrorKind, LinuxDisk};
 
 use super::end::{Documents, End};
 use super::{Acted, Desk, Place, request};
 use crate::engine::clear::Cleared;
 use crate::engine::observer::Observer;
+use crate::engine::outcome::settled_status;
 use crate::engine::stage::Begun;
 use crate::engine::verify::Verified;
 use crate::error::Error;
@@ -20,10 +21,10 @@ use crate::recorded::Receipt;
 use crate::task::checkpoint;
 use crate::task::documents::clean;
 use crate::task::git::{CommittedRun, Committing};
+use crate::task::notes::{Notes, Prepared};
 use crate::task::outputs::OutputError;
 use crate::task::problem::TaskProblem;
 use crate::task::rehearsal::{Watch, later};
-use crate::task::unfinished::{Notes, Prepared};
 
 /// How the change was made.
 pub(super) enum Made {
@@ -153,11 +154,9 @@ impl Desk<'_> {
             }
             Err(TaskStop::Problem(problem)) => Made::Not(*problem, None),
             Err(TaskStop::Error(Error::NothingToChange)) => Made::Nothing,
-            Err(TaskStop::Error(error)) => match error.workspace() {
-                State::Unchanged | State::Forgotten { .. } | State::Restored => not(error),
-                State::Published | State::NeedsAttention => {
-                    Made::Open(run, TaskProblem::of_open_run(&error), error)
-                }
+            Err(TaskStop::Error(error)) => match settled_status(error.workspace()) {
+                Some(_) => not(error),
+                None => Made::Open(run, TaskProblem::of_open_run(&error), error),
             },
         }
     }

@@ -7,12 +7,24 @@ use actum_record::keyring::Keyring;
 use actum_record::ledger::{
     ActionEnded, ActionStarted, Attempt, EffectStarted, EntryKind, WorkspaceId,
 };
+use actum_record::lifecycle::{self, Event, State};
+use actum_record::receipt::RunResult;
 use serde::de::DeserializeOwned;
 
 use crate::error::Result;
 use crate::reason::Reason;
 use crate::recorded::RecordedRun;
 use crate::records::Records;
+
+/// What the ledger says of an action whose process is gone.
+enum Left {
+    /// It never began, or how it ended is recorded.
+    Told,
+    /// It ended so, and that is not recorded.
+    Untold(Box<ActionEnded>),
+    /// The end of its run is not recorded.
+    Open,
+}
 
 impl Records {
     /// Records how the actions ended that processes left in this workspace which are no more, and gives their names. Its
@@ -21,15 +33,17 @@ impl Records {
     /// # Errors
     /// `Home`, `Ledger`; the action stays left then, and is found again.
     pub(crate) fn settle_left_actions(&self, workspace: WorkspaceId) -> Result<Vec<RunId>> {
-        let marks = self.marks();
         let mut settled = Vec::new();
-        for id in marks.marked(Doing::Action, workspace)? {
-            let Some(left) = marks.left(Doing::Action, id, workspace)? else { continue };
-            let now = self.clock.now();
-            let ended = self.ledger.read(|log| cut_off(log, self.keyring(), id, now))?;
-            if let Some(ended) = ended {
-                self.append_feedback(&ended).map_err(super::FeedbackError::into_error)?;
-                settled.push(id);
+        for left in self.marks().left(Doing::Action, workspace)? {
+            let left = left?;
+            let (id, now) = (left.id(), self.clock.now());
+            match self.ledger.read(|log| find(log, self.keyring(), id, now))? {
+                Left::Told => {}
+                Left::Untold(ended) => {
+                    self.append_feedback(&ended).map_err(super::FeedbackError::into_error)?;
+                    settled.push(id);
+                }
+                Left::Open => continue,
             }
             left.end()?;
         }
@@ -37,41 +51,41 @@ impl Records {
     }
 }
 
-/// How an action ended that nobody carries out any more; nothing where it never began, or that is recorded.
-fn cut_off(
-    log: &dyn Log,
-    keyring: &Keyring,
-    id: RunId,
-    now: Timestamp,
-) -> Result<Option<ActionEnded>, LedgerError> {
+/// Finds out from the ledger what became of an action that nobody carries out any more.
+fn find(log: &dyn Log, keyring: &Keyring, id: RunId, now: Timestamp) -> Result<Left, LedgerError> {
     let is_of_it = |started: &ActionStarted| started.id == id;
     let Some((index, started)) = newest(log, EntryKind::ActionStarted, 0, is_of_it)? else {
-        return Ok(None);
+        return Ok(Left::Told);
     };
     let is_of_it = |ended: &ActionEnded| ended.id == id;
     if newest(log, EntryKind::ActionEnded, index, is_of_it)?.is_some() {
-        return Ok(None);
+        return Ok(Left::Told);
     }
+    let mut events = vec![Event::Start];
+    let mut result = None;
     let is_of_it = |run: &EffectStarted| run.action == Some(id);
-    let run = match newest(log, EntryKind::EffectStarted, index, is_of_it)? {
-        Some((_, intent)) => log.run(intent.run)?,
-        None => None,
-    };
-    let run = run.map(|row| RecordedRun::read(log, keyring, row)).transpose()?;
-    let receipt = run.and_then(|run| run.receipt).map(|(receipt, _)| receipt);
-    Ok(Some(ended(started, receipt.map(|receipt| receipt.statement.predicate), now)))
+    if let Some((_, intent)) = newest(log, EntryKind::EffectStarted, index, is_of_it)? {
+        events.push(Event::StartRun);
+        let run =
+            log.run(intent.run)?.map(|row| RecordedRun::read(log, keyring, row)).transpose()?;
+        let receipt = run.and_then(|run| run.receipt);
+        result = receipt.map(|(receipt, _)| receipt.statement.predicate);
+        events.extend(result.as_ref().map(|result| Event::EndRun(result.status)));
+    }
+    events.push(Event::CutOff);
+    Ok(match lifecycle::after(events).map_err(|error| LedgerError::entry(index, &error))? {
+        State::Ended(status) => Left::Untold(Box::new(ended(started, (status, result), now))),
+        State::Recorded(_) | State::New => Left::Told,
+        State::Begun | State::Changing | State::Open => Left::Open,
+    })
 }
 
-/// What is recorded of an action that was cut off, of which this run was made.
+/// What is recorded of an action that was cut off and ended so, with the newest of its runs.
 fn ended(
     started: ActionStarted,
-    run: Option<actum_record::receipt::RunResult>,
+    (status, run): (Status, Option<RunResult>),
     now: Timestamp,
 ) -> ActionEnded {
-    let status = match run.as_ref().map(|run| run.status) {
-        Some(status @ (Status::Succeeded | Status::Failed)) => status,
-        Some(Status::Reverted | Status::Rejected | Status::Queued) | None => Status::Reverted,
-    };
     let (ground, message) = match status {
         Status::Succeeded => {
             (None, "its process ended before it could tell; what it asked for is done")
@@ -87,11 +101,6 @@ fn ended(
     };
     let until = run.as_ref().map_or(started.time, |run| run.ended);
     let micros = until.micros().saturating_sub(started.time.micros());
-    let rollback = match status {
-        Status::Reverted => Attempt { attempted: true, ok: true },
-        Status::Failed => Attempt { attempted: true, ok: false },
-        Status::Succeeded | Status::Rejected | Status::Queued => Attempt::default(),
-    };
     let ActionStarted {
         format: _,
         time: _,
@@ -132,7 +141,7 @@ fn ended(
         // What they found was not told.
         checks: Vec::new(),
         repair: Attempt::default(),
-        rollback,
+        rollback: super::rollback(status, true),
         run: made.map(|run| run.run),
         queued: None,
         approved: agreed.map(|agreed| agreed.approval.plan),

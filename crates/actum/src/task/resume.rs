@@ -4,9 +4,9 @@ use std::path::Path;
 
 use actum_core::plain_id::PlainId;
 use actum_core::{RunId, Status, Timestamp};
-use actum_git::CommitId;
 use actum_ledger::{Doing, TaskTurn, UnderWay};
 use actum_record::ledger::WorkspaceId;
+use actum_record::lifecycle::{self, Event, State};
 use actum_task::ErrorCode;
 use actum_task::report::{
     ActionOutcome, CHANGE_LOG_FILE, ChangeLog, CleanText, ERROR_REPORT_FILE, EXECUTION_REPORT_FILE,
@@ -14,68 +14,18 @@ use actum_task::report::{
     RunDetails, RunEnd, RunFacts, SkippedAction,
 };
 use actum_workspace::ErrorKind;
-use serde::{Deserialize, Serialize};
 
 use super::OutputError;
 use super::alert::Alerts;
 use super::documents::{ErrorFacts, Ids, clean};
 use super::git::{Found, resumed_revert, resumed_run};
-use super::outputs::{Ended, Outputs, ReportDirectory};
+use super::notes::{Noted, Notes, Prepared, RollbackNotes};
+use super::outputs::{EndReports, Outputs, ReportDirectory};
 use super::problem::TaskProblem;
 use super::rollback::told_late;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::records::Records;
-
-const FORMAT: &str = "actum.task-under-way/1";
-const ROLLBACK_FORMAT: &str = "actum.rollback-under-way/1";
-
-/// What is noted of a task while it is carried out.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Notes {
-    format: String,
-    /// The name of the directory of its reports.
-    report: String,
-    report_id: PlainId,
-    task: PlainId,
-    plan: PlainId,
-    started: Timestamp,
-    archived_to: Option<String>,
-    /// The ids of its actions, in their order.
-    actions: Vec<CleanText>,
-    /// What is to be written where its run is found done.
-    prepared: Option<Prepared>,
-    /// What is to be written in any case: it could not be.
-    ended: Option<Ended>,
-    /// Whether a person may not have been told of what is to be written.
-    #[serde(default)]
-    is_untold: bool,
-}
-
-/// What is noted while a task is taken back.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct RollbackNotes {
-    format: String,
-    /// The name of the directory of its reports.
-    report: String,
-    /// The commit that is reverted, where the task was committed.
-    reverts: Option<String>,
-}
-
-/// What was noted by a process that is no more.
-enum Noted {
-    Task(Box<Notes>),
-    Rollback(RollbackNotes),
-}
-
-/// The documents of a task whose run is about to be made.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Prepared {
-    pub(super) run: RunId,
-    pub(super) report: ExecutionReport,
-    pub(super) log: ChangeLog,
-    pub(super) error: Option<ErrorReport>,
-}
 
 /// A task whose reports were written by somebody else than its process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,105 +95,6 @@ pub(super) fn take_turn(engine: &mut Engine, root: &Path) -> Result<Turn> {
     Ok(Turn { lock, workspace, finished, reported })
 }
 
-impl Notes {
-    pub(super) fn new(
-        report: &ReportName,
-        (report_id, task, plan): (&PlainId, &PlainId, &PlainId),
-        started: Timestamp,
-        archived_to: Option<&str>,
-        actions: Vec<CleanText>,
-    ) -> Self {
-        Self {
-            format: FORMAT.to_owned(),
-            report: report.as_str().to_owned(),
-            report_id: report_id.clone(),
-            task: task.clone(),
-            plan: plan.clone(),
-            started,
-            archived_to: archived_to.map(str::to_owned),
-            actions,
-            prepared: None,
-            ended: None,
-            is_untold: false,
-        }
-    }
-
-    /// Takes in what is to be written where the run is found done.
-    pub(super) fn prepare(&mut self, prepared: Prepared) -> &Self {
-        self.prepared = Some(prepared);
-        self
-    }
-
-    /// The same with what could not be written.
-    pub(super) fn ended(mut self, ended: Ended) -> Self {
-        self.ended = Some(ended);
-        self
-    }
-
-    /// The same with what is about to be written, and of which a person is told then.
-    pub(super) fn ending(mut self, ended: Ended) -> Self {
-        (self.ended, self.is_untold) = (Some(ended), true);
-        self
-    }
-
-    /// Keeps them, for as long as the machine runs.
-    pub(super) fn keep(&self, mark: &UnderWay) -> Result<()> {
-        Ok(mark.note(&self.to_vec()?)?)
-    }
-
-    /// Keeps them durably: those that take the place of others which are.
-    pub(super) fn keep_durably(&self, mark: &UnderWay) -> Result<()> {
-        Ok(mark.note_durably(&self.to_vec()?)?)
-    }
-
-    fn to_vec(&self) -> Result<Vec<u8>> {
-        to_vec(self, &self.report)
-    }
-}
-
-impl RollbackNotes {
-    pub(super) fn new(report: &ReportName, reverts: Option<CommitId>) -> Self {
-        let reverts = reverts.map(|commit| commit.to_string());
-        Self { format: ROLLBACK_FORMAT.to_owned(), report: report.as_str().to_owned(), reverts }
-    }
-
-    /// Keeps them, for as long as the machine runs.
-    pub(super) fn keep(&self, mark: &UnderWay) -> Result<()> {
-        Ok(mark.note(&to_vec(self, &self.report)?)?)
-    }
-}
-
-fn to_vec(notes: &impl Serialize, report: &str) -> Result<Vec<u8>> {
-    let notes = serde_json::to_vec(notes).map_err(|error| OutputError {
-        doing: "put together the notes on",
-        path: report.to_owned(),
-        source: error.into(),
-    })?;
-    Ok(notes)
-}
-
-impl Noted {
-    /// Reads what was noted. None are what is left of notes that a stop of the machine cut off: those of a task of which nothing
-    /// had become visible, since they are made durable before that.
-    fn read(bytes: &[u8]) -> Result<Option<Self>> {
-        let Ok(document) = serde_json::from_slice::<serde_json::Value>(bytes) else {
-            return Ok(None);
-        };
-        let format = document.get("format").and_then(serde_json::Value::as_str);
-        let read = match format {
-            Some(FORMAT) => serde_json::from_value(document).map(Self::Task),
-            Some(ROLLBACK_FORMAT) => serde_json::from_value(document).map(Self::Rollback),
-            _other => Err(serde::de::Error::custom("of another version")),
-        };
-        let told = |error: serde_json::Error| OutputError {
-            doing: "read the notes on a task in",
-            path: "the home of the ledger".to_owned(),
-            source: std::io::Error::other(error.to_string()),
-        };
-        Ok(Some(read.map_err(told)?))
-    }
-}
-
 impl Records {
     /// Writes the reports of the tasks that processes left in the workspace at `root` which are no more. The end of each
     /// run is recorded already.
@@ -256,17 +107,16 @@ impl Records {
         workspace: WorkspaceId,
     ) -> Result<(Vec<FinishedTask>, Reported)> {
         let (mut finished, mut reported) = (Vec::new(), Reported::default());
-        let marks = self.marks();
-        for id in marks.marked(Doing::Task, workspace)? {
-            let Some(left) = marks.left(Doing::Task, id, workspace)? else { continue };
+        for left in self.marks().left(Doing::Task, workspace)? {
+            let left = left?;
             // Without notes it had not begun.
             let noted = left.noted()?.map(|notes| Noted::read(&notes)).transpose()?;
-            let ended = match noted.flatten() {
+            let found = match noted.flatten() {
                 Some(Noted::Task(notes)) => self.finish((root, workspace), *notes)?,
                 Some(Noted::Rollback(notes)) => finish_rollback(root, &notes)?,
                 None => Left::Nothing,
             };
-            match ended {
+            match found {
                 Left::Nothing => left.end()?,
                 Left::Reported => reported.0.push(left),
                 Left::Finished(task) => {
@@ -282,8 +132,6 @@ impl Records {
 
     fn finish(&self, (root, workspace): (&Path, WorkspaceId), mut notes: Notes) -> Result<Left> {
         let outputs = Outputs::of(root)?;
-        let run_id = notes.prepared.as_ref().map(|it| it.run);
-        let committed = || self.committed(root, run_id);
         let Some(name) = ReportName::read(notes.report.as_bytes()) else {
             return Ok(Left::Nothing);
         };
@@ -294,13 +142,14 @@ impl Records {
         {
             alerts.raise(&task, error, Some(&name))?;
         }
+        let run = notes.prepared.as_ref().map(|prepared| prepared.run);
         let directory = match outputs.reports_named(name.clone())? {
             Some(directory) => directory,
             // It was about to be made.
             None if notes.is_untold => outputs.report(name.clone())?,
             // What a person removed is not made again. What is left of it is in git's way all the same.
             None => {
-                committed()?;
+                self.committed(root, run)?;
                 return Ok(Left::Nothing);
             }
         };
@@ -308,24 +157,23 @@ impl Records {
         let ended = match notes.ended.take() {
             Some(ended) => ended,
             None => {
-                let told = told_before(&directory, notes.prepared.is_some())?;
-                if matches!(told, Before::Whole) {
+                let reports = Reports::read(&directory, run.is_some())?;
+                if matches!(reports, Reports::Whole) {
                     return Ok(Left::Reported);
                 }
-                let run = match &notes.prepared {
-                    None => RunOf::None,
-                    Some(prepared) => self.run_of(prepared.run)?,
-                };
-                let cut_off = match (&run, told) {
-                    (RunOf::Open, _) => return Ok(Left::Open),
-                    (RunOf::Ended(Status::Failed | Status::Queued, _), Before::Open(_)) => {
-                        return Ok(Left::Reported);
+                let end = match self.state((run, &reports))? {
+                    (State::Ended(status), entry) => (status, entry),
+                    (State::Recorded(_), _) => return Ok(Left::Reported),
+                    (State::New | State::Begun | State::Changing | State::Open, _) => {
+                        return Ok(Left::Open);
                     }
-                    (_, Before::Open(why)) => format!("{OPEN_BEFORE}: {why}"),
-                    (_, Before::Whole | Before::Missing) => CUT_OFF.to_owned(),
                 };
-                let committed = committed()?;
-                let ended = written(notes, (run, committed), &cut_off, self.clock.now())?;
+                let cut_off = match reports {
+                    Reports::Open(why) => format!("{OPEN_BEFORE}: {why}"),
+                    Reports::Whole | Reports::Missing => CUT_OFF.to_owned(),
+                };
+                let committed = self.committed(root, run)?;
+                let ended = report_end(notes, (end, committed), &cut_off, self.clock.now())?;
                 if let Some(error) = &ended.error {
                     alerts.raise(&task, error, Some(&name))?;
                 }
@@ -338,6 +186,30 @@ impl Records {
         Ok(Left::Finished(Box::new(FinishedTask { task, report: name, status })))
     }
 
+    /// The state of a task that was cut off, from what its reports and the ledger say; with the index of the receipt of its
+    /// run.
+    fn state(&self, (run, reports): (Option<RunId>, &Reports)) -> Result<(State, Option<u64>)> {
+        let recorded = run.map(|run| self.recorded(run)).transpose()?.flatten();
+        let is_open = matches!(reports, Reports::Open(_));
+        let receipt = recorded.as_ref().and_then(|run| run.receipt.as_ref());
+        let ended = match (&recorded, receipt) {
+            (_, Some((receipt, _))) => Some(Event::EndRun(receipt.status())),
+            // It was reported as open, and its intent never reached the ledger.
+            (None, None) if is_open => Some(Event::EndRun(Status::Rejected)),
+            (None | Some(_), None) => None,
+        };
+        let is_started = is_open || recorded.is_some();
+        let started = is_started.then_some(Event::StartRun);
+        let events = [Some(Event::Start), started, is_open.then_some(Event::Record), ended];
+        let events = events.into_iter().flatten().chain([Event::CutOff]);
+        let state = lifecycle::after(events).map_err(|source| OutputError {
+            doing: "find out what became of a task from",
+            path: "the ledger".to_owned(),
+            source: std::io::Error::other(source),
+        })?;
+        Ok((state, receipt.map(|(receipt, _)| receipt.index)))
+    }
+
     /// What git knows of a run that succeeded.
     fn committed(&self, root: &Path, run: Option<RunId>) -> Result<Found> {
         let Some(run) = run else { return Ok(Found::default()) };
@@ -346,17 +218,6 @@ impl Records {
         let found =
             done.map(|(receipt, _)| resumed_run(root, run, &receipt.statement.predicate.paths));
         Ok(found.unwrap_or_default())
-    }
-
-    /// What the ledger knows of a run.
-    fn run_of(&self, run: RunId) -> Result<RunOf> {
-        Ok(match self.recorded(run)? {
-            None => RunOf::None,
-            Some(run) => match run.receipt {
-                None => RunOf::Open,
-                Some((receipt, _)) => RunOf::Ended(receipt.status(), receipt.index),
-            },
-        })
     }
 }
 
@@ -377,7 +238,7 @@ fn finish_rollback(root: &Path, notes: &RollbackNotes) -> Result<Left> {
 }
 
 /// What the reports of a task say.
-enum Before {
+enum Reports {
     /// All that is to be said.
     Whole,
     /// That its run was neither made nor taken back, and why.
@@ -386,27 +247,31 @@ enum Before {
     Missing,
 }
 
-/// What the reports of a task say. None of them is durable before all are: after a stop of the machine any may be missing,
-/// or cut short. Those of a run that had not ended yet say so, and are written anew.
-fn told_before(directory: &ReportDirectory, had_run: bool) -> Result<Before> {
-    let error = directory.read(ERROR_REPORT_FILE)?;
-    let error = error.and_then(|bytes| ErrorReport::read(&bytes).ok());
-    if error.as_ref().is_some_and(|it| it.status == ErrorStatus::Rejected) {
-        return Ok(Before::Whole);
+impl Reports {
+    /// Reads them. None is durable before all are: after a stop of the machine any may be missing, or cut short. Those of
+    /// a run that had not ended yet say so, and are written anew.
+    fn read(directory: &ReportDirectory, had_run: bool) -> Result<Self> {
+        let error = directory.read(ERROR_REPORT_FILE)?;
+        let error = error.and_then(|bytes| ErrorReport::read(&bytes).ok());
+        if error.as_ref().is_some_and(|it| it.status == ErrorStatus::Rejected) {
+            return Ok(Self::Whole);
+        }
+        let report = directory.read(EXECUTION_REPORT_FILE)?;
+        let Some(report) = report.and_then(|bytes| ExecutionReport::read(&bytes).ok()) else {
+            return Ok(Self::Missing);
+        };
+        let log = directory.read(CHANGE_LOG_FILE)?;
+        let has_log = log.is_some_and(|bytes| ChangeLog::read(&bytes).is_ok());
+        let is_whole = has_log && (ErrorStatus::of(report.status()).is_none() || error.is_some());
+        let is_open = report.status() == ReportStatus::Failed && had_run;
+        Ok(match error {
+            Some(error) if is_whole && is_open => {
+                Self::Open(error.error.message.as_str().to_owned())
+            }
+            _ if is_whole => Self::Whole,
+            _ => Self::Missing,
+        })
     }
-    let report = directory.read(EXECUTION_REPORT_FILE)?;
-    let Some(report) = report.and_then(|bytes| ExecutionReport::read(&bytes).ok()) else {
-        return Ok(Before::Missing);
-    };
-    let log = directory.read(CHANGE_LOG_FILE)?;
-    let has_log = log.is_some_and(|bytes| ChangeLog::read(&bytes).is_ok());
-    let is_whole = has_log && (ErrorStatus::of(report.status()).is_none() || error.is_some());
-    let is_open = report.status() == ReportStatus::Failed && had_run;
-    Ok(match error {
-        Some(error) if is_whole && is_open => Before::Open(error.error.message.as_str().to_owned()),
-        _ if is_whole => Before::Whole,
-        _ => Before::Missing,
-    })
 }
 
 /// What was found of a task that was left.
@@ -421,16 +286,6 @@ enum Left {
     Open,
 }
 
-/// What the ledger knows of the run of a task.
-enum RunOf {
-    /// It was not begun.
-    None,
-    /// It was begun.
-    Open,
-    /// It ended so, which is in that entry.
-    Ended(Status, u64),
-}
-
 const CUT_OFF: &str = "the process of the task ended before the task did";
 const COMMITTED: &str =
     "the process of the task ended after the run was committed and before it could report";
@@ -438,35 +293,50 @@ const MAYBE_COMMITTED: &str = "the process of the task ended after the run and b
                                committed to a repository is not known";
 const OPEN_BEFORE: &str = "its run was open when the task was reported, and was ended since";
 
-/// What is written of a task that was cut off.
-fn written(
-    notes: Notes,
-    (run_of, (commit, more)): (RunOf, Found),
+/// Makes the reports of a task that was cut off and ended so, with the entry of the receipt of its run.
+fn report_end(
+    mut notes: Notes,
+    ((status, entry), found): ((Status, Option<u64>), Found),
     cut_off: &str,
     now: Timestamp,
-) -> Result<Ended> {
+) -> Result<EndReports> {
+    match (status, entry, notes.prepared.take()) {
+        (Status::Succeeded, Some(entry), Some(prepared)) => {
+            Ok(report_committed(prepared, (entry, found), now))
+        }
+        (_, _, prepared) => report_interrupted(Notes { prepared, ..notes }, status, cut_off, now),
+    }
+}
+
+/// Makes the reports of a task whose run was committed.
+fn report_committed(
+    Prepared { report, log, error, .. }: Prepared,
+    (entry, (commit, more)): (u64, Found),
+    now: Timestamp,
+) -> EndReports {
+    let receipt = clean(&format!("entry {entry} of the ledger"));
+    let told = if commit.is_some() { COMMITTED } else { MAYBE_COMMITTED };
+    let report = report.ended(now).recorded(receipt, commit.map(|id| clean(&id)));
+    let report = report.noted(CleanText::fixed(told), None);
+    let noted = |report: ExecutionReport, note: String| report.noted(clean(&note), None);
+    let report = Some(more.into_iter().fold(report, noted));
+    EndReports { is_as_before: false, report, log: Some(log), error }
+}
+
+/// Makes the reports of a task whose run was not committed.
+fn report_interrupted(
+    notes: Notes,
+    status: Status,
+    cut_off: &str,
+    now: Timestamp,
+) -> Result<EndReports> {
     let mut ids = Ids::new()?;
     let Notes { report_id, task, plan, started, archived_to, actions, prepared, .. } = notes;
     let run = prepared.as_ref().map(|prepared| prepared.run);
-    let (end, report_status) = match run_of {
-        RunOf::Ended(Status::Succeeded, index) => {
-            if let Some(Prepared { report, log, error, .. }) = prepared {
-                let receipt = clean(&format!("entry {index} of the ledger"));
-                let told = if commit.is_some() { COMMITTED } else { MAYBE_COMMITTED };
-                let report = report.ended(now).recorded(receipt, commit.map(|id| clean(&id)));
-                let report = report.noted(CleanText::fixed(told), None);
-                let noted =
-                    |report: ExecutionReport, note: String| report.noted(clean(&note), None);
-                let report = Some(more.into_iter().fold(report, noted));
-                return Ok(Ended { is_as_before: false, report, log: Some(log), error });
-            }
+    let (end, report_status) = match status {
+        Status::Reverted | Status::Rejected => (RunEnd::RolledBack, ErrorStatus::RolledBack),
+        Status::Succeeded | Status::Failed | Status::Queued => {
             (RunEnd::RollbackFailed, ErrorStatus::Failed)
-        }
-        RunOf::Ended(Status::Failed | Status::Queued, _) | RunOf::Open => {
-            (RunEnd::RollbackFailed, ErrorStatus::Failed)
-        }
-        RunOf::Ended(Status::Reverted | Status::Rejected, _) | RunOf::None => {
-            (RunEnd::RolledBack, ErrorStatus::RolledBack)
         }
     };
     let code = match end {
@@ -515,5 +385,5 @@ fn written(
         }
     };
     let report = report.noted(clean(cut_off), Some(RollbackMethod::Checkpoint));
-    Ok(Ended { is_as_before: report.is_as_before(), report: Some(report), log, error })
+    Ok(EndReports { is_as_before: report.is_as_before(), report: Some(report), log, error })
 }

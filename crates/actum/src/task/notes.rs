@@ -1,0 +1,161 @@
+//! Notes on a task or a rollback that is under way, for the process that finds it cut off (EX-13).
+
+use actum_core::plain_id::PlainId;
+use actum_core::{RunId, Timestamp};
+use actum_git::CommitId;
+use actum_ledger::UnderWay;
+use actum_task::report::{ChangeLog, CleanText, ErrorReport, ExecutionReport, ReportName};
+use serde::{Deserialize, Serialize};
+
+use super::OutputError;
+use super::outputs::EndReports;
+use crate::error::Result;
+
+const FORMAT: &str = "actum.task-under-way/1";
+const ROLLBACK_FORMAT: &str = "actum.rollback-under-way/1";
+
+/// What is noted of a task while it is carried out.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Notes {
+    pub(super) format: String,
+    /// The name of the directory of its reports.
+    pub(super) report: String,
+    pub(super) report_id: PlainId,
+    pub(super) task: PlainId,
+    pub(super) plan: PlainId,
+    pub(super) started: Timestamp,
+    pub(super) archived_to: Option<String>,
+    /// The ids of its actions, in their order.
+    pub(super) actions: Vec<CleanText>,
+    /// What is to be written where its run is found done.
+    pub(super) prepared: Option<Prepared>,
+    /// What is to be written in any case: it could not be.
+    pub(super) ended: Option<EndReports>,
+    /// Whether a person may not have been told of what is to be written.
+    #[serde(default)]
+    pub(super) is_untold: bool,
+}
+
+/// What is noted while a task is taken back.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct RollbackNotes {
+    format: String,
+    /// The name of the directory of its reports.
+    pub(super) report: String,
+    /// The commit that is reverted, where the task was committed.
+    pub(super) reverts: Option<String>,
+}
+
+/// What was noted by a process that is no more.
+pub(super) enum Noted {
+    Task(Box<Notes>),
+    Rollback(RollbackNotes),
+}
+
+/// The documents of a task whose run is about to be made.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Prepared {
+    pub(super) run: RunId,
+    pub(super) report: ExecutionReport,
+    pub(super) log: ChangeLog,
+    pub(super) error: Option<ErrorReport>,
+}
+
+impl Notes {
+    pub(super) fn new(
+        report: &ReportName,
+        (report_id, task, plan): (&PlainId, &PlainId, &PlainId),
+        started: Timestamp,
+        archived_to: Option<&str>,
+        actions: Vec<CleanText>,
+    ) -> Self {
+        Self {
+            format: FORMAT.to_owned(),
+            report: report.as_str().to_owned(),
+            report_id: report_id.clone(),
+            task: task.clone(),
+            plan: plan.clone(),
+            started,
+            archived_to: archived_to.map(str::to_owned),
+            actions,
+            prepared: None,
+            ended: None,
+            is_untold: false,
+        }
+    }
+
+    /// Takes in what is to be written where the run is found done.
+    pub(super) fn prepare(&mut self, prepared: Prepared) -> &Self {
+        self.prepared = Some(prepared);
+        self
+    }
+
+    /// The same with what could not be written.
+    pub(super) fn ended(mut self, ended: EndReports) -> Self {
+        self.ended = Some(ended);
+        self
+    }
+
+    /// The same with what is about to be written, and of which a person is told then.
+    pub(super) fn ending(mut self, ended: EndReports) -> Self {
+        (self.ended, self.is_untold) = (Some(ended), true);
+        self
+    }
+
+    /// Keeps them, for as long as the machine runs.
+    pub(super) fn keep(&self, mark: &UnderWay) -> Result<()> {
+        Ok(mark.note(&self.to_vec()?)?)
+    }
+
+    /// Keeps them durably: those that take the place of others which are.
+    pub(super) fn keep_durably(&self, mark: &UnderWay) -> Result<()> {
+        Ok(mark.note_durably(&self.to_vec()?)?)
+    }
+
+    fn to_vec(&self) -> Result<Vec<u8>> {
+        to_vec(self, &self.report)
+    }
+}
+
+impl RollbackNotes {
+    pub(super) fn new(report: &ReportName, reverts: Option<CommitId>) -> Self {
+        let reverts = reverts.map(|commit| commit.to_string());
+        Self { format: ROLLBACK_FORMAT.to_owned(), report: report.as_str().to_owned(), reverts }
+    }
+
+    /// Keeps them, for as long as the machine runs.
+    pub(super) fn keep(&self, mark: &UnderWay) -> Result<()> {
+        Ok(mark.note(&to_vec(self, &self.report)?)?)
+    }
+}
+
+fn to_vec(notes: &impl Serialize, report: &str) -> Result<Vec<u8>> {
+    let notes = serde_json::to_vec(notes).map_err(|error| OutputError {
+        doing: "put together the notes on",
+        path: report.to_owned(),
+        source: error.into(),
+    })?;
+    Ok(notes)
+}
+
+impl Noted {
+    /// Reads what was noted. None are what is left of notes that a stop of the machine cut off: those of a task of which nothing
+    /// had become visible, since they are made durable before that.
+    pub(super) fn read(bytes: &[u8]) -> Result<Option<Self>> {
+        let Ok(document) = serde_json::from_slice::<serde_json::Value>(bytes) else {
+            return Ok(None);
+        };
+        let format = document.get("format").and_then(serde_json::Value::as_str);
+        let read = match format {
+            Some(FORMAT) => serde_json::from_value(document).map(Self::Task),
+            Some(ROLLBACK_FORMAT) => serde_json::from_value(document).map(Self::Rollback),
+            _other => Err(serde::de::Error::custom("of another version")),
+        };
+        let told = |error: serde_json::Error| OutputError {
+            doing: "read the notes on a task in",
+            path: "the home of the ledger".to_owned(),
+            source: std::io::Error::other(error.to_string()),
+        };
+        Ok(Some(read.map_err(told)?))
+    }
+}
