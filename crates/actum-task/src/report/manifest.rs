@@ -233,13 +233,13 @@ fn manifest_checkpoint(
     let restore_command = match (&checkpoint.change, backup) {
         (FileChange::Created { .. }, _) => "Remove the file.".to_owned(),
         (FileChange::Modified { kept, .. }, None) => {
-            format!("Set the mode of the file to {:04o}.", kept.mode.bits())
+            format!("Set the mode of the file to {}.", kept.mode)
         }
         (FileChange::Modified { kept, .. }, Some(_)) => {
-            format!("Replace the file by its backup and set its mode to {:04o}.", kept.mode.bits())
+            format!("Replace the file by its backup and set its mode to {}.", kept.mode)
         }
         (FileChange::Deleted { kept }, _) => {
-            format!("Copy the backup to the path and set its mode to {:04o}.", kept.mode.bits())
+            format!("Copy the backup to the path and set its mode to {}.", kept.mode)
         }
         (FileChange::Renamed { .. }, None) => {
             "Move the file from `new_path` back to `file_path`.".to_owned()

@@ -174,7 +174,7 @@ fn displaced(step: &Step) -> Option<Displaced<'_>> {
 
 /// Permission bits as the script compares them.
 fn bits(mode: FileMode) -> String {
-    format!("{:04o}", mode.bits())
+    mode.to_string()
 }
 
 /// A path for the copy of a backup until it takes its place, on the same file system as all of the workspace. A script that
@@ -206,7 +206,7 @@ impl Call<'_> {
     }
 
     fn state(self, state: &FileState) -> Self {
-        self.word(&state.sha256).word(&format!("{:04o}", state.mode.bits()))
+        self.word(&state.sha256).word(&state.mode)
     }
 
     fn there(self, there: &There) -> Self {
@@ -214,7 +214,7 @@ impl Call<'_> {
             There::Nothing => self.word(&"-").word(&"-"),
             There::File(state) => self.state(state),
             There::Directory(None) => self.word(&"d").word(&"-"),
-            There::Directory(Some(mode)) => self.word(&"d").word(&format!("{:04o}", mode.bits())),
+            There::Directory(Some(mode)) => self.word(&"d").word(&mode.to_string()),
         }
     }
 
