@@ -15,8 +15,10 @@ use actum_record::ledger::{EntryKind, RequestKey, WorkspaceId};
 use actum_record::merkle::{Frontier, Node};
 
 use crate::error::{LedgerError, Refusal};
+use crate::log::{Entry, RunRow, SignedCheckpoint};
+use crate::new_entry::{Appended, NewEntry, Prepared, Request};
 use crate::proof;
-use crate::store::{Appended, Entry, NewEntry, Prepared, Request, RunRow, SignedCheckpoint, Store};
+use crate::store::Store;
 pub use snapshot::check_snapshot;
 
 use sample::{ORIGIN, SampleRun, key_rotated, log_started};

@@ -10,7 +10,7 @@ use actum_record::ledger::{Answer, EntryError, RequestKey, WorkspaceId};
 
 use crate::home::HomeError;
 use crate::keys::KeyError;
-use crate::store::{BODY_BYTES_MAX, REQUEST_ENTRIES_MAX};
+use crate::limits::{BODY_BYTES_MAX, REQUEST_ENTRIES_MAX};
 
 /// Why a ledger could not be used. It can be told to everyone who waited.
 ///

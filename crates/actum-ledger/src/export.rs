@@ -25,7 +25,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
 use crate::error::LedgerError;
-use crate::store::{Entry, Log, SignedCheckpoint};
+use crate::log::{Entry, Log, SignedCheckpoint};
 pub use read::{WholeExport, verify, whole};
 
 /// The value of `format`.

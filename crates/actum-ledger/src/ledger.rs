@@ -15,8 +15,10 @@ use actum_record::signer::{KeyRole, Signer};
 use crate::error::LedgerError;
 use crate::home::LedgerHome;
 use crate::keys::Keys;
+use crate::log::{Log, SignedCheckpoint};
+use crate::new_entry::{Appended, NewEntry, Prepared};
 use crate::sqlite::{SqliteOptions, SqliteStore};
-use crate::store::{Appended, Log, NewEntry, Prepared, SignedCheckpoint, Store};
+use crate::store::Store;
 use shared::SharedStore;
 use writer::{Message, Writer};
 

@@ -7,9 +7,13 @@
 pub mod conformance;
 mod error;
 pub mod export;
+mod finding;
 pub mod home;
 pub mod keys;
 mod ledger;
+mod limits;
+mod log;
+mod new_entry;
 pub mod projection;
 mod proof;
 pub mod snapshot;
@@ -28,11 +32,11 @@ pub use keys::{
     WAIT_MICROS,
 };
 pub use ledger::{Ledger, Pending};
+pub use limits::{BODY_BYTES_MAX, LOG_BYTES_MAX, REQUEST_ENTRIES_MAX};
+pub use log::{Entry, Log, PlanRow, RunRow, SignedCheckpoint};
+pub use new_entry::{Appended, NewEntry, Prepared, Request};
 pub use proof::{consistency, inclusion};
 pub use snapshot::{OpenSnapshot, Snapshot};
 pub use sqlite::SqliteStore;
-pub use store::{
-    Appended, BODY_BYTES_MAX, Entry, LOG_BYTES_MAX, Log, NewEntry, PlanRow, Prepared,
-    REQUEST_ENTRIES_MAX, Request, RunRow, SignedCheckpoint, Store,
-};
+pub use store::Store;
 pub use view::LedgerView;

@@ -15,7 +15,8 @@ use actum_record::ledger::{EntryFacts, EntryKind, RequestKey, WorkspaceId};
 use actum_record::lifecycle::{self, Event, OutOfOrder, State};
 
 use crate::error::Refusal;
-use crate::store::{Prepared, RunRow};
+use crate::log::RunRow;
+use crate::new_entry::Prepared;
 
 pub(crate) use alert::follows as alert_follows;
 pub(crate) use catalog::follows as catalog_follows;

@@ -4,7 +4,7 @@ use actum_core::Digest;
 use actum_record::merkle;
 
 use crate::error::LedgerError;
-use crate::store::Log;
+use crate::log::Log;
 
 /// The proof that entry `index` is in the log as it was when it had `size` entries. `None` where it
 /// is not, or there are fewer.

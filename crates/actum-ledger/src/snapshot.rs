@@ -8,9 +8,9 @@ use actum_core::{Digest, RunId, Status};
 use actum_record::ledger::{EntryFacts, EntryKind, WorkspaceId};
 
 use crate::error::LedgerError;
+use crate::finding::Finding;
+use crate::log::Log;
 use crate::projection::{Known, KnownPlan};
-use crate::store::Log;
-use crate::verify::Finding;
 
 /// Opens a snapshot of one log as it is now, on any thread.
 pub type OpenSnapshot = Arc<dyn Fn() -> Result<Box<dyn Snapshot>, LedgerError> + Send + Sync>;

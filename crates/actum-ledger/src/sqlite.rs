@@ -19,8 +19,11 @@ use actum_record::merkle::Frontier;
 use rusqlite::OpenFlags;
 
 use crate::error::{LedgerError, Refusal};
+use crate::limits::LOG_BYTES_MAX;
+use crate::log::SignedCheckpoint;
+use crate::new_entry::{Appended, NewEntry, Request};
 use crate::snapshot::OpenSnapshot;
-use crate::store::{Appended, LOG_BYTES_MAX, NewEntry, Request, SignedCheckpoint, Store};
+use crate::store::Store;
 use link::{Link, Linked};
 use make::Files;
 use schema::Purpose;

@@ -6,7 +6,6 @@
 
 mod chunk;
 mod documents;
-mod finding;
 mod fold;
 mod signatures;
 
@@ -19,11 +18,12 @@ use actum_record::checkpoint::Checkpoint;
 use actum_record::note::Note;
 
 use crate::error::LedgerError;
+pub use crate::finding::{Finding, Subject};
+use crate::limits::CHECKPOINT_ENTRIES;
+use crate::log::{Log, SignedCheckpoint};
 use crate::snapshot::Snapshot;
-use crate::store::{CHECKPOINT_ENTRIES, Log, SignedCheckpoint};
 use chunk::{Chunk, chunks};
 use documents::{Documents, Rows};
-pub use finding::{Finding, Subject};
 pub(crate) use fold::Fold;
 pub use signatures::{Checks, EntryCheck, NoteCheck, Receipts};
 

@@ -8,13 +8,13 @@ use actum_record::ledger::{EntryKind, RequestKey, TenantId, WorkspaceId};
 use actum_record::merkle::Node;
 
 use crate::error::LedgerError;
+use crate::finding::Finding;
 use crate::home::LedgerHome;
+use crate::log::{Entry, Log, PlanRow, RunRow, SignedCheckpoint};
 use crate::snapshot::{
     KeptDocument, OpenSnapshot, Projection, Snapshot, StoredDocument, StoredEntry,
 };
 use crate::sqlite::open_snapshot;
-use crate::store::{Entry, Log, PlanRow, RunRow, SignedCheckpoint};
-use crate::verify::Finding;
 
 /// A log as it was when this was opened, whatever stores it. It makes no file, and no writer waits for it; while it is
 /// open a database in a file cannot shorten its own log, so it should not be kept for long.

@@ -7,7 +7,9 @@ use actum_record::merkle::{Node, leaf_hash};
 use super::sample::{SampleRun, catalog_changed};
 use super::{Outcome, append, put, same};
 use crate::error::Refusal;
-use crate::store::{Appended, PlanRow, RunRow, Store};
+use crate::log::{PlanRow, RunRow};
+use crate::new_entry::Appended;
+use crate::store::Store;
 
 fn at(appended: &[Appended]) -> (u64, Digest) {
     appended.first().map_or((0, Digest::of(b"nothing")), |entry| (entry.index, entry.leaf))

@@ -6,7 +6,8 @@ use actum_record::ledger::EntryKind;
 use super::sample::{SampleRun, alert_raised, alert_seen};
 use super::{Outcome, append, put, same};
 use crate::error::Refusal;
-use crate::store::{Appended, Store};
+use crate::new_entry::Appended;
+use crate::store::Store;
 
 /// That an alert was seen is said of an alert, as often as anybody likes.
 pub(super) fn seen(store: &mut dyn Store) -> Outcome {

@@ -6,7 +6,9 @@ use actum_record::ledger::{Answer, WorkspaceId};
 use super::sample::SampleRun;
 use super::{Outcome, append, put, same};
 use crate::error::Refusal;
-use crate::store::{Appended, PlanRow, Store};
+use crate::log::PlanRow;
+use crate::new_entry::Appended;
+use crate::store::Store;
 
 pub(super) fn once(store: &mut dyn Store) -> Outcome {
     let plan = SampleRun::numbered(1, 0);

@@ -18,7 +18,7 @@ use actum_record::receipt::{
 };
 use actum_record::signer::{KeyId, KeyRole, PublicKey};
 
-use crate::store::NewEntry;
+use crate::new_entry::NewEntry;
 pub use action::catalog_changed;
 pub use alert::{alert_raised, alert_seen};
 

@@ -11,7 +11,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{CheckpointLine, DocumentLine, EntryLine, ExportError, FORMAT, Header, Line, bytes_of};
-use crate::store::{BODY_BYTES_MAX, SignedCheckpoint};
+use crate::limits::BODY_BYTES_MAX;
+use crate::log::SignedCheckpoint;
 use crate::verify::{Checkpoints, Checks, Fold, Receipts, Subject, Verification, compared};
 
 /// The longest line, in bytes: each byte of a body may need six characters.

@@ -12,7 +12,7 @@ use super::{KeyError, Keys, Passphrases, Rotated, SigningKey};
 use crate::error::LedgerError;
 use crate::home::{HomeError, LedgerHome};
 use crate::ledger::Ledger;
-use crate::store::NewEntry;
+use crate::new_entry::NewEntry;
 use crate::view::LedgerView;
 
 /// What a change of keys led to. The new key signs from now on, whether it is recorded or not.

@@ -5,8 +5,11 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 use super::Opener;
 use crate::error::{LedgerError, Refusal};
+use crate::limits::LOG_BYTES_MAX;
+use crate::log::Log;
+use crate::new_entry::{Appended, Request};
 use crate::snapshot::{OpenSnapshot, Snapshot};
-use crate::store::{Appended, LOG_BYTES_MAX, Log, Request, Store};
+use crate::store::Store;
 
 /// A store that one thread uses at a time.
 ///

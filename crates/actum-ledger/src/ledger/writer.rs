@@ -10,7 +10,10 @@ use actum_record::signer::Signer;
 use super::CheckpointKey;
 use super::shared::SharedStore;
 use crate::error::LedgerError;
-use crate::store::{Appended, CHECKPOINT_ENTRIES, Request, SignedCheckpoint, Store};
+use crate::limits::CHECKPOINT_ENTRIES;
+use crate::log::SignedCheckpoint;
+use crate::new_entry::{Appended, Request};
+use crate::store::Store;
 
 /// The most requests in one transaction.
 const BATCH_MAX: usize = 256;

@@ -4,7 +4,7 @@ use actum_core::Digest;
 use actum_record::ledger::{Answer, EntryFacts, EntryKind, Judged};
 
 use crate::error::Refusal;
-use crate::store::PlanRow;
+use crate::log::PlanRow;
 
 /// What is known of a plan, and the hashes of the entries that queued and answered it.
 #[derive(Debug, Clone, PartialEq, Eq)]

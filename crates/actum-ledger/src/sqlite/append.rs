@@ -12,8 +12,9 @@ use super::link::Link;
 use super::rows::Column;
 use super::{SqliteStore, connect, packed};
 use crate::error::{LedgerError, Refusal};
+use crate::log::{Log, PlanRow, RunRow, SignedCheckpoint};
+use crate::new_entry::{Appended, Prepared, Request};
 use crate::projection::{Known, KnownPlan, ProjectionReader, ProjectionUpdate};
-use crate::store::{Appended, Log, PlanRow, Prepared, Request, RunRow, SignedCheckpoint};
 
 const PUT_ENTRY: &str = "INSERT INTO entry (seq, kind, time, run, workspace, request, attempt, status, \
                          nodes, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";

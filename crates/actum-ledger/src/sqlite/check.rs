@@ -9,7 +9,7 @@ use super::fault::fault;
 use super::link::Link;
 use super::schema;
 use crate::error::LedgerError;
-use crate::verify::{Finding, Subject};
+use crate::finding::{Finding, Subject};
 
 /// Finds tables, indexes and triggers that are not those of this version, and entries before the first.
 pub(super) fn structure(link: &Link) -> Result<Vec<Finding>, LedgerError> {

@@ -13,7 +13,7 @@ use super::LOCKED_SECONDS_MAX;
 use super::fault::fault;
 use super::rows::{self, Column, hash_of_level};
 use crate::error::LedgerError;
-use crate::store::{Entry, Log, PlanRow, RunRow, SignedCheckpoint};
+use crate::log::{Entry, Log, PlanRow, RunRow, SignedCheckpoint};
 
 /// The most rows that one question of the ledger has room for at once.
 const ROWS_MAX: u64 = 1 << 20;

@@ -17,7 +17,7 @@ use super::link::Link;
 use super::{DATABASE, SqliteOptions, append, schema};
 use crate::error::{LedgerError, Refusal};
 use crate::home::{FileId, HomeError, Thing};
-use crate::store::{NewEntry, Prepared};
+use crate::new_entry::{NewEntry, Prepared};
 
 /// What stands before each page in the database's own log, in bytes.
 const FRAME_HEAD: u64 = 24;

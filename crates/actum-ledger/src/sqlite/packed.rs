@@ -10,7 +10,7 @@ use std::io;
 use zstd::bulk::{Compressor, Decompressor};
 use zstd::zstd_safe::get_frame_content_size;
 
-use crate::store::BODY_BYTES_MAX;
+use crate::limits::BODY_BYTES_MAX;
 
 /// The first bytes of a frame.
 const MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();

@@ -6,7 +6,7 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, 
 use rusqlite::{Error, Result, Row};
 
 use super::packed::Unpacker;
-use crate::store::{Entry, PlanRow, RunRow, SignedCheckpoint};
+use crate::log::{Entry, PlanRow, RunRow, SignedCheckpoint};
 
 /// A value of ours as a column holds it.
 pub(super) struct Column<T>(pub(super) T);

@@ -12,11 +12,11 @@ use super::link::{Link, Linked};
 use super::packed::Unpacker;
 use super::{check, reading};
 use crate::error::LedgerError;
+use crate::finding::Finding;
 use crate::snapshot::{
     Field, KeptDocument, OpenSnapshot, Projection, Snapshot, StoredBytes, StoredDocument,
     StoredEntry,
 };
-use crate::verify::Finding;
 
 /// A ledger as it was when this was opened.
 #[derive(Debug)]

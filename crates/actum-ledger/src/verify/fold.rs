@@ -204,7 +204,7 @@ mod tests {
 
     use super::*;
     use crate::conformance::sample::{SampleRun, alert_raised, alert_seen};
-    use crate::store::NewEntry;
+    use crate::new_entry::NewEntry;
 
     /// What is told of an entry that says that the one before it, `entry`, was seen, under that hash.
     fn told(entry: &NewEntry, leaf: Digest) -> Vec<Subject> {

@@ -10,7 +10,7 @@ use actum_record::ledger::{Attempt, Confidence};
 use actum_record::receipt::EntryRef;
 
 use super::{ORIGIN, POLICY, SampleRun, actor, enveloped};
-use crate::store::NewEntry;
+use crate::new_entry::NewEntry;
 
 impl SampleRun {
     /// The `ACTION_STARTED` of the same as a plan, where the entry `answered` with that hash approved it.

@@ -6,7 +6,7 @@ use actum_record::ledger::{AlertRaised, AlertSeen, EntryKind, TenantId, Workspac
 use actum_record::receipt::EntryRef;
 
 use super::{ORIGIN, actor};
-use crate::store::NewEntry;
+use crate::new_entry::NewEntry;
 
 /// An `ALERT_RAISED` with this number in its message.
 ///

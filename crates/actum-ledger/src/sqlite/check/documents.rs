@@ -1,10 +1,10 @@
 //! The index that finds documents by their names, beside the documents themselves.
 
 use crate::error::LedgerError;
+use crate::finding::{Finding, Subject};
 use crate::snapshot::KeptDocument;
 use crate::sqlite::fault::fault;
 use crate::sqlite::link::Link;
-use crate::verify::{Finding, Subject};
 
 /// Compares the index with the documents, `kept`.
 pub(in crate::sqlite) fn check(

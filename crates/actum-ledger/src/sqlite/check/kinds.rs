@@ -3,10 +3,10 @@
 use actum_record::ledger::EntryKind;
 
 use crate::error::LedgerError;
+use crate::finding::{Finding, Subject};
 use crate::sqlite::fault::fault;
 use crate::sqlite::link::Link;
 use crate::sqlite::schema::has_index;
-use crate::verify::{Finding, Subject};
 
 /// Each index, with the kinds that it finds.
 const INDEXES: [(&str, &[EntryKind]); 3] = [

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use actum_core::RunId;
 
 use crate::error::LedgerError;
+use crate::finding::{Finding, Subject};
 use crate::projection::KnownPlan;
 use crate::sqlite::fault::fault;
 use crate::sqlite::link::Link;
 use crate::sqlite::rows::plan as plan_of_row;
-use crate::verify::{Finding, Subject};
 
 type Plans = HashMap<RunId, KnownPlan>;
 

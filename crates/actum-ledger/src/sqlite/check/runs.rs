@@ -6,12 +6,12 @@ use actum_core::RunId;
 use rusqlite::Row;
 
 use crate::error::LedgerError;
+use crate::finding::{Finding, Subject};
+use crate::log::RunRow;
 use crate::projection::Known;
 use crate::sqlite::fault::fault;
 use crate::sqlite::link::Link;
 use crate::sqlite::rows::run as run_of_row;
-use crate::store::RunRow;
-use crate::verify::{Finding, Subject};
 
 /// Compares the rows and indexes of runs with the runs that follow from the entries.
 pub(in crate::sqlite) fn check(

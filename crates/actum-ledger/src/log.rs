@@ -1,0 +1,215 @@
+//! A log that can be read: the queries, and the values that they return.
+
+use actum_core::{Digest, RunId, Status, canonical};
+use actum_record::ledger::{Answer, EntryKind, LogStarted, RequestKey, WorkspaceId};
+use actum_record::lifecycle::State;
+use actum_record::merkle::{Frontier, Node, leaf_hash};
+
+use crate::error::LedgerError;
+
+/// An entry of the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its place, counted from 0.
+    pub index: u64,
+    /// What it records.
+    pub kind: EntryKind,
+    /// Its exact bytes.
+    pub body: Vec<u8>,
+}
+
+/// One run, as its entries tell. All of it follows from them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRow {
+    /// The run.
+    pub run: RunId,
+    /// Where it was made.
+    pub workspace: WorkspaceId,
+    /// The key of the request, where the caller gave one.
+    pub request: Option<RequestKey>,
+    /// Which attempt at the request it is; 1 where there is no key.
+    pub attempt: u32,
+    /// The index of its `EFFECT_STARTED`.
+    pub started: u64,
+    /// The index of its `EFFECT_DONE`.
+    pub done: Option<u64>,
+    /// How it ended.
+    pub status: Option<Status>,
+}
+
+impl RunRow {
+    /// Where the run is in its life: the ledger knows of none before its intent.
+    pub fn state(&self) -> State {
+        self.status.map_or(State::Changing, State::Recorded)
+    }
+}
+
+/// One plan that was queued, as its entries tell. All of it follows from them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanRow {
+    /// The plan.
+    pub plan: RunId,
+    /// For which workspace.
+    pub workspace: WorkspaceId,
+    /// The index of its `PLAN_QUEUED`.
+    pub queued: u64,
+    /// What was said of it last, and the index of that `PLAN_ANSWERED`.
+    pub answered: Option<(Answer, u64)>,
+    /// The index of the `EFFECT_STARTED` or `ACTION_STARTED` that its approval let go.
+    pub started: Option<u64>,
+}
+
+impl PlanRow {
+    /// Whether something can still come of it, as far as its entries tell; it may have expired.
+    pub fn is_open(&self) -> bool {
+        let is_refused = matches!(self.answered, Some((Answer::Denied | Answer::Revoked, _)));
+        self.started.is_none() && !is_refused
+    }
+}
+
+/// A signed checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignedCheckpoint {
+    /// How many entries it covers.
+    pub size: u64,
+    /// The signed note.
+    pub note: String,
+}
+
+/// A log that can be read.
+pub trait Log {
+    /// How many entries there are.
+    ///
+    /// # Errors
+    /// [`LedgerError`], as of everything here, where the store cannot be read.
+    fn size(&self) -> Result<u64, LedgerError>;
+
+    /// One entry.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn entry(&self, index: u64) -> Result<Option<Entry>, LedgerError>;
+
+    /// One entry that must be there, with the hash that was recorded with it: what stands in the file of a
+    /// ledger can be changed by whoever owns that.
+    ///
+    /// # Errors
+    /// See [`Log::size`]; `Damaged` where it is missing, or not what it was.
+    fn sound_entry(&self, index: u64) -> Result<Entry, LedgerError> {
+        let damaged = |message: &str| LedgerError::entry(index, &message);
+        let entry = self.entry(index)?.ok_or_else(|| damaged("it is missing"))?;
+        match self.node(Node { level: 0, index })? == leaf_hash(&entry.body) {
+            true => Ok(entry),
+            false => {
+                Err(damaged("its bytes do not have the hash that was recorded: it was changed"))
+            }
+        }
+    }
+
+    /// At most `count` entries from `from` on.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn entries(&self, from: u64, count: u64) -> Result<Vec<Entry>, LedgerError>;
+
+    /// The hash of a complete subtree.
+    ///
+    /// # Errors
+    /// See [`Log::size`]; `Damaged` where there is none.
+    fn node(&self, node: Node) -> Result<Digest, LedgerError>;
+
+    /// A document by its digest; the caller compares.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn blob(&self, digest: &Digest) -> Result<Option<Vec<u8>>, LedgerError>;
+
+    /// What is known of a run.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn run(&self, run: RunId) -> Result<Option<RunRow>, LedgerError>;
+
+    /// The runs of a workspace that were started and have no end yet, oldest first.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn open_runs(&self, workspace: WorkspaceId) -> Result<Vec<RunRow>, LedgerError>;
+
+    /// All attempts at a request, oldest first.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn request(
+        &self,
+        workspace: WorkspaceId,
+        request: &RequestKey,
+    ) -> Result<Vec<RunRow>, LedgerError>;
+
+    /// What is known of a plan that was queued.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn plan(&self, plan: RunId) -> Result<Option<PlanRow>, LedgerError>;
+
+    /// The plans of which something can still come, oldest first; also those that have expired.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn open_plans(&self) -> Result<Vec<PlanRow>, LedgerError>;
+
+    /// The plans of a workspace, at most `count`, the newest first.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn newest_plans(&self, workspace: WorkspaceId, count: u64)
+    -> Result<Vec<PlanRow>, LedgerError>;
+
+    /// Where the newest entries of a kind are, at most `count` of those before the entry `before`, the newest
+    /// first. Those of `ACTION_ENDED`, `CATALOG_CHANGED`, `ALERT_RAISED`, `ALERT_SEEN` and `HISTORY_FORGOTTEN` are found at once; for
+    /// another kind the whole log may be looked through. Read them with [`Log::sound_entry`].
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn newest_of_kind(
+        &self,
+        kind: EntryKind,
+        before: Option<u64>,
+        count: u64,
+    ) -> Result<Vec<u64>, LedgerError>;
+
+    /// The checkpoint that covers the most.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn newest_checkpoint(&self) -> Result<Option<SignedCheckpoint>, LedgerError>;
+
+    /// The checkpoints that cover at least `size` entries, at most `count`, the smallest first.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn checkpoints(&self, size: u64, count: u64) -> Result<Vec<SignedCheckpoint>, LedgerError>;
+
+    /// The name of the log, which stands in its first entry.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn origin(&self) -> Result<String, LedgerError> {
+        let damaged = |message: String| LedgerError::Damaged { message };
+        let first = self.entry(0)?.ok_or_else(|| damaged("it has no first entry".to_owned()))?;
+        let wrong = |error: &dyn std::fmt::Display| {
+            damaged(format!("its first entry does not name the log: {error}"))
+        };
+        let value = canonical::read(&first.body).map_err(|error| wrong(&error))?;
+        let started: LogStarted = serde_json::from_value(value).map_err(|error| wrong(&error))?;
+        Ok(started.origin)
+    }
+
+    /// The right edge of the log as it was when it had `size` entries.
+    ///
+    /// # Errors
+    /// See [`Log::node`].
+    fn frontier(&self, size: u64) -> Result<Frontier, LedgerError> {
+        Frontier::read(size, |node| self.node(node))
+    }
+}
