@@ -12,7 +12,6 @@
 
 mod begun;
 mod disk;
-mod inputs;
 mod problem;
 mod trust;
 mod under_way;
@@ -21,10 +20,11 @@ mod waiting;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use actum_record::keyring::KEYS_DIRECTORY as KEYS;
 use actum_record::ledger::TenantId;
+use actum_record::signer::KeyRole;
 
 pub(crate) use disk::{Directory, FileId, random};
-pub use inputs::{HomeInputs, INPUT_BYTES_MAX, Inputs};
 pub(crate) use problem::Shown;
 pub use problem::{HomeError, Thing};
 pub use trust::TrustedPolicy;
@@ -32,6 +32,8 @@ pub use under_way::{Doing, Marked, Marks, TaskTurn, UnderWay};
 
 use disk::{Lock, Sharing};
 
+/// Directory of the private keys while it is made.
+pub(crate) const KEYS_NEW: &str = "keys.new";
 const LOCK: &str = "lock";
 const TENANTS: &str = "tenants";
 /// End of the name of a file until it gets its own.
@@ -162,9 +164,20 @@ impl LedgerHome {
         if let Some(tenants) = self.root.directory(TENANTS)? {
             tenants.sync()?;
         }
-        crate::keys::sync(&self.root)?;
+        self.sync_keys()?;
         self.root.sync()?;
         self.root.sync_way()
+    }
+
+    /// Syncs the names of the private keys and their directories, if there are any.
+    fn sync_keys(&self) -> Result<(), HomeError> {
+        let Some(keys) = self.root.directory(KEYS)? else { return Ok(()) };
+        for role in KeyRole::ALL {
+            if let Some(keys_of_role) = keys.directory(role.as_str())? {
+                keys_of_role.sync()?;
+            }
+        }
+        keys.sync()
     }
 }
 
@@ -172,6 +185,11 @@ impl TenantHome {
     /// Where it is.
     pub fn path(&self) -> &Path {
         self.directory.path()
+    }
+
+    /// The open directory.
+    pub(crate) fn directory(&self) -> &Directory {
+        &self.directory
     }
 }
 

@@ -17,7 +17,6 @@ mod passphrase;
 mod pem;
 mod private;
 mod problem;
-mod rotation;
 mod sealed;
 
 use std::fmt;
@@ -32,7 +31,7 @@ use actum_record::keyring::{
 use actum_record::signer::{KeyId, KeyRole, PublicKey, SignError, Signature, Signer};
 use ed25519_dalek::Signer as _;
 
-use crate::home::{Directory, HomeError, LedgerHome};
+use crate::home::{Directory, HomeError, KEYS_NEW, LedgerHome};
 pub use passphrase::{
     PASSPHRASE_BYTES_MAX, PASSPHRASE_CHARACTERS_MIN, Passphrase, PassphraseError,
 };
@@ -40,9 +39,7 @@ pub use pem::{is_public as is_public_pem, public as public_pem};
 use private::NewKey;
 pub use private::Protection;
 pub use problem::KeyError;
-pub use rotation::{RotationReport, Unrecorded, rotate};
 
-pub(crate) const DIRECTORY_NEW: &str = "keys.new";
 /// The roles of which there is a key from the beginning.
 const ROLES: [KeyRole; 2] = [KeyRole::Result, KeyRole::Checkpoint];
 
@@ -386,31 +383,20 @@ impl fmt::Debug for SigningKey {
     }
 }
 
-/// Makes the names in the directory of the keys durable, if it is there.
-pub(crate) fn sync(root: &Directory) -> Result<(), HomeError> {
-    let Some(directory) = root.directory(DIRECTORY)? else { return Ok(()) };
-    for role in KeyRole::ALL {
-        if let Some(keys) = directory.directory(role.as_str())? {
-            keys.sync()?;
-        }
-    }
-    directory.sync()
-}
-
 /// Makes the first keys, which are there all at once.
 fn make(root: &Directory, now: Timestamp) -> Result<(), KeyError> {
     clear(root)?;
-    let directory = root.directory_made(DIRECTORY_NEW)?;
+    let directory = root.directory_made(KEYS_NEW)?;
     let store = |role| NewKey::generate(role, None)?.store(&directory, now, Admission::AtOnce);
     let keys = ROLES.map(store);
     let keyring = Keyring::new(keys.into_iter().collect::<Result<_, _>>()?);
     directory.replace(KEYRING, &written(&keyring)?)?;
-    Ok(root.rename(DIRECTORY_NEW, DIRECTORY)?)
+    Ok(root.rename(KEYS_NEW, DIRECTORY)?)
 }
 
 /// Removes what someone made who was killed before it was complete: keys that no keyring named.
 fn clear(root: &Directory) -> Result<(), HomeError> {
-    let Some(directory) = root.directory(DIRECTORY_NEW)? else { return Ok(()) };
+    let Some(directory) = root.directory(KEYS_NEW)? else { return Ok(()) };
     for role in KeyRole::ALL {
         if let Some(keys) = directory.directory(role.as_str())? {
             keys.names()?.iter().try_for_each(|name| keys.remove(name))?;
@@ -418,7 +404,7 @@ fn clear(root: &Directory) -> Result<(), HomeError> {
         }
     }
     directory.names()?.iter().try_for_each(|name| directory.remove(name))?;
-    root.remove_directory(DIRECTORY_NEW)
+    root.remove_directory(KEYS_NEW)
 }
 
 fn read_keyring(directory: &Directory) -> Result<Keyring, KeyError> {

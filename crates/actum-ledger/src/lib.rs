@@ -9,6 +9,8 @@ mod error;
 pub mod export;
 mod finding;
 pub mod home;
+mod inputs;
+pub mod key_rotation;
 pub mod keys;
 mod ledger;
 mod limits;
@@ -23,10 +25,8 @@ pub mod verify;
 mod view;
 
 pub use error::{LedgerError, Refusal, StoreFault, StoreName};
-pub use home::{
-    Doing, HomeError, HomeInputs, Inputs, LedgerHome, Marked, Marks, TaskTurn, TrustedPolicy,
-    UnderWay,
-};
+pub use home::{Doing, HomeError, LedgerHome, Marked, Marks, TaskTurn, TrustedPolicy, UnderWay};
+pub use inputs::{HomeInputs, INPUT_BYTES_MAX, Inputs};
 pub use keys::{
     Admission, KeyError, Keys, Passphrase, Passphrases, Protection, Rotated, SigningKey,
     WAIT_MICROS,

@@ -5,12 +5,9 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use actum_record::keyring::KEYS_DIRECTORY;
-
 use super::trust::TRUSTED;
 use super::waiting::CONFIGURATION;
-use super::{LOCK, LedgerHome, NEW, TENANTS};
-use crate::keys::DIRECTORY_NEW;
+use super::{KEYS, KEYS_NEW, LOCK, LedgerHome, NEW, TENANTS};
 
 /// Largest size of the lock: empty, or one byte where all names are durable.
 const LOCK_BYTES_MAX: u64 = 1;
@@ -19,7 +16,7 @@ const LOCK_MODE: u32 = 0o600;
 
 impl LedgerHome {
     /// Names of the directories in a home.
-    pub const DIRECTORIES: [&str; 4] = [KEYS_DIRECTORY, DIRECTORY_NEW, TENANTS, TRUSTED];
+    pub const DIRECTORIES: [&str; 4] = [KEYS, KEYS_NEW, TENANTS, TRUSTED];
 
     /// Finds an entry that is no part of a home: any but those that are made before the keys, and each of them where the
     /// lock, which is made first, is missing or of another form. An empty or missing directory has none.

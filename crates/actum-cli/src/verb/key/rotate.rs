@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use actum_ledger::keys::{KeyError, RotationReport, Unrecorded, rotate};
-use actum_ledger::{Keys, LedgerHome, Passphrase, Passphrases, Protection};
+use actum_ledger::key_rotation::{RotationReport, Unrecorded, rotate};
+use actum_ledger::{KeyError, Keys, LedgerHome, Passphrase, Passphrases, Protection};
 use actum_record::keyring::KeyEntry;
 use actum_record::ledger::TenantId;
 use actum_record::signer::{KeyId, KeyRole};

@@ -6,8 +6,8 @@
 use actum_core::RunId;
 use actum_record::ledger::TenantId;
 
-use super::{HomeError, LedgerHome};
 use crate::error::LedgerError;
+use crate::home::{HomeError, LedgerHome};
 
 const QUEUE: &str = "queue";
 /// How long a request is being written at most, in seconds; one that is older was cut off.
@@ -59,7 +59,8 @@ impl HomeInputs {
 impl Inputs for HomeInputs {
     /// Also removes what was left of others whose writing was cut off.
     fn keep(&self, plan: RunId, bytes: &[u8]) -> Result<(), LedgerError> {
-        let directory = self.home.tenant(&self.tenant)?.directory;
+        let tenant = self.home.tenant(&self.tenant)?;
+        let directory = tenant.directory();
         let queue = directory.directory_made(QUEUE)?;
         if bytes.len() > INPUT_BYTES_MAX {
             let path = queue.path().join(name(plan));
@@ -72,14 +73,14 @@ impl Inputs for HomeInputs {
 
     fn read(&self, plan: RunId) -> Result<Option<Vec<u8>>, LedgerError> {
         let Some(tenant) = self.home.existing_tenant(&self.tenant)? else { return Ok(None) };
-        let Some(queue) = tenant.directory.directory(QUEUE)? else { return Ok(None) };
+        let Some(queue) = tenant.directory().directory(QUEUE)? else { return Ok(None) };
         let bytes = queue.read(&name(plan), INPUT_BYTES_MAX)?;
         Ok(bytes.map(|mut bytes| std::mem::take(&mut *bytes)))
     }
 
     fn forget(&self, plan: RunId) -> Result<(), LedgerError> {
         let Some(tenant) = self.home.existing_tenant(&self.tenant)? else { return Ok(()) };
-        match tenant.directory.directory(QUEUE)? {
+        match tenant.directory().directory(QUEUE)? {
             Some(queue) => Ok(queue.remove(&name(plan))?),
             None => Ok(()),
         }
@@ -87,7 +88,7 @@ impl Inputs for HomeInputs {
 
     fn plans(&self) -> Result<Vec<RunId>, LedgerError> {
         let Some(tenant) = self.home.existing_tenant(&self.tenant)? else { return Ok(Vec::new()) };
-        let Some(queue) = tenant.directory.directory(QUEUE)? else { return Ok(Vec::new()) };
+        let Some(queue) = tenant.directory().directory(QUEUE)? else { return Ok(Vec::new()) };
         let plan = |name: &String| name.strip_suffix(".json")?.parse().ok();
         Ok(queue.names()?.iter().filter_map(plan).collect())
     }
@@ -100,7 +101,6 @@ fn name(plan: RunId) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::home::LedgerHome;
 
     /// AA-5: a plan waits over a restart.
     #[test]

@@ -8,9 +8,9 @@ use actum_record::keyring::KeyEntry;
 use actum_record::ledger::{EntryKind, KeyRotated, TenantId};
 use actum_record::signer::{KeyId, KeyRole, Signer};
 
-use super::{KeyError, Keys, Passphrases, Rotated, SigningKey};
 use crate::error::LedgerError;
 use crate::home::{HomeError, LedgerHome};
+use crate::keys::{KeyError, Keys, Passphrases, Rotated, SigningKey};
 use crate::ledger::Ledger;
 use crate::new_entry::NewEntry;
 use crate::view::LedgerView;
