@@ -10,9 +10,10 @@ use actum_gate::{AccessJudge, AccessSaid, AccessText, AccessUnknown, Bundle, Ver
 use actum_record::receipt::{EffectKind, PathEffect};
 
 use crate::answer::{Access, AccessAnswer};
+use crate::names::AccessAction;
 use crate::policies::AccessPolicies;
 use crate::problem::AccessFileError;
-use crate::request::{AccessAction, AccessRequest, ChangeKind};
+use crate::request::{AccessRequest, ChangeKind};
 
 /// How many policies one ground names.
 const NAMED_MAX: usize = 3;

@@ -10,14 +10,8 @@ use std::str::FromStr;
 
 use cedar_policy::{PolicySet, ValidationMode, Validator};
 
+use crate::limits::{POLICY_NESTING_MAX, POLICY_OPERATORS_MAX};
 use crate::problem::AccessError;
-
-/// How deep brackets may be nested. Cedar's parser takes about four times as many in 2 MiB of stack.
-pub const POLICY_NESTING_MAX: usize = 20;
-
-/// How many operators one policy may have; each may be one more level of its tree. Cedar's validator
-/// takes at least three times as many in 2 MiB of stack.
-pub const POLICY_OPERATORS_MAX: usize = 250;
 
 /// Words that make a level.
 const WORD_OPERATORS: [&str; 5] = ["if", "in", "has", "like", "is"];

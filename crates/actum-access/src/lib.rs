@@ -15,7 +15,9 @@
 mod answer;
 mod cedar;
 mod depth;
+mod diagnosis;
 mod judge;
+mod limits;
 mod names;
 mod policies;
 mod problem;
@@ -23,7 +25,10 @@ mod request;
 
 pub use answer::{Access, AccessAnswer, GROUNDS_MAX};
 pub use cedar::Cedar;
-pub use depth::{POLICY_NESTING_MAX, POLICY_OPERATORS_MAX};
-pub use policies::{ANNOTATION_BYTES_MAX, AccessPolicies, POLICIES_MAX, POLICY_BYTES_MAX};
+pub use limits::{
+    ANNOTATION_BYTES_MAX, POLICIES_MAX, POLICY_BYTES_MAX, POLICY_NESTING_MAX, POLICY_OPERATORS_MAX,
+};
+pub use names::AccessAction;
+pub use policies::AccessPolicies;
 pub use problem::{AccessError, AccessFileError, PolicyProblem, Problems};
-pub use request::{AccessAction, AccessRequest, ChangeKind, REQUEST_PATHS_MAX};
+pub use request::{AccessRequest, ChangeKind, REQUEST_PATHS_MAX};

@@ -1,11 +1,10 @@
-//! The names that policies use, and what of them there is.
+//! The names that policies use: actions, attributes and types of the schema.
 
 use std::str::FromStr;
 
 use cedar_policy::{EntityId, EntityTypeName, EntityUid, Schema};
 
 use crate::problem::AccessError;
-use crate::request::AccessAction;
 
 /// Of what policies may speak.
 pub(crate) const SCHEMA: &str = include_str!("schema.cedarschema");
@@ -19,6 +18,31 @@ pub(crate) const USER: &[&str] = &["agent", "uid"];
 
 /// The attributes of `resource`.
 pub(crate) const WORKSPACE: &[&str] = &["tenant"];
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AccessAction {
+    /// To change files.
+    ChangeFiles,
+    /// To run a command, whose changes are captured.
+    RunCommand,
+    /// To run an action of a catalog or a package.
+    RunAction,
+}
+
+impl AccessAction {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::ChangeFiles, Self::RunCommand, Self::RunAction];
+
+    /// Its name in policies: `Action::"change_files"`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ChangeFiles => "change_files",
+            Self::RunCommand => "run_command",
+            Self::RunAction => "run_action",
+        }
+    }
+}
 
 /// The schema, and the names in it, read once.
 #[derive(Debug, Clone)]

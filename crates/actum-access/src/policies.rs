@@ -13,19 +13,10 @@ use cedar_policy::{
 };
 use miette::Diagnostic;
 
-use crate::depth;
-use crate::names::Types;
-use crate::problem::{AccessError, AccessFileError, Problems};
-use crate::request::AccessAction;
-
-/// How long the text of all policies may be.
-pub const POLICY_BYTES_MAX: usize = 1024 * 1024;
-
-/// How many policies there may be.
-pub const POLICIES_MAX: usize = 10_000;
-
-/// How long an `@id` and a `@reason` may be.
-pub const ANNOTATION_BYTES_MAX: usize = 1000;
+use crate::limits::{ANNOTATION_BYTES_MAX, POLICIES_MAX, POLICY_BYTES_MAX};
+use crate::names::{AccessAction, Types};
+use crate::problem::{AccessError, AccessFileError};
+use crate::{depth, diagnosis};
 
 /// What no policy of an operator permits.
 const ALWAYS: &str = include_str!("always.cedar");
@@ -152,7 +143,7 @@ fn read_one(
     depth::check(text)?;
     let set = PolicySet::from_str(text).map_err(|errors| {
         let errors = errors.iter().map(|error| error as &dyn Diagnostic);
-        AccessError::Syntax(Problems::of_syntax(text, errors))
+        AccessError::Syntax(diagnosis::syntax_problems(text, errors))
     })?;
     let count = set.num_of_policies() + set.num_of_templates();
     if count > POLICIES_MAX {
@@ -166,8 +157,8 @@ fn read_one(
     }
     let named = names(&set)?;
     let result = validator.validate(&set, ValidationMode::Strict);
-    let name = |id: &PolicyId| named.get(id).cloned();
-    match Problems::of_validation(text, &result, name) {
+    let name = |id: &PolicyId| named.get(id).map(ToString::to_string);
+    match diagnosis::validation_problems(text, &result, name) {
         Some(problems) => Err(AccessError::Invalid(problems)),
         None => Ok((set, named)),
     }

@@ -1,15 +1,10 @@
 //! Why policies are not loaded, and where in their text.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
-use cedar_policy::{PolicyId, ValidationError, ValidationResult, ValidationWarning};
-use miette::Diagnostic;
-
-use crate::depth::{POLICY_NESTING_MAX, POLICY_OPERATORS_MAX};
-use crate::names::{CONTEXT, USER, WORKSPACE};
-use crate::policies::{ANNOTATION_BYTES_MAX, Named, POLICIES_MAX, POLICY_BYTES_MAX};
-use crate::request::AccessAction;
+use crate::limits::{
+    ANNOTATION_BYTES_MAX, POLICIES_MAX, POLICY_BYTES_MAX, POLICY_NESTING_MAX, POLICY_OPERATORS_MAX,
+};
 
 /// How many problems a sentence tells.
 const PROBLEMS_TOLD_MAX: usize = 10;
@@ -182,131 +177,5 @@ impl fmt::Display for PolicyProblem {
             (None, Some(line)) => write!(f, "line {line}: {message}"),
             (None, None) => f.write_str(message),
         }
-    }
-}
-
-impl Problems {
-    /// Of a text that is not Cedar.
-    pub(crate) fn of_syntax<'a>(
-        text: &str,
-        errors: impl IntoIterator<Item = &'a (dyn Diagnostic + 'a)>,
-    ) -> Self {
-        let lines = Lines::of(text);
-        let problems = errors.into_iter().map(|error| PolicyProblem {
-            line: offset(error).map(|offset| lines.line(offset)),
-            policy: None,
-            message: with_help(error),
-        });
-        Self::sorted(problems.collect())
-    }
-
-    /// Of policies that the schema has no place for; `None` where there are none. One place in the
-    /// text is told once, though it is checked for every action.
-    pub(crate) fn of_validation(
-        text: &str,
-        result: &ValidationResult,
-        named: impl Fn(&PolicyId) -> Option<Named>,
-    ) -> Option<Self> {
-        let errors = result
-            .validation_errors()
-            .map(|error| (error.policy_id(), error as &dyn Diagnostic, known(error)));
-        // A condition that is wrong has no value, and is not impossible for that.
-        let wrong: BTreeSet<&PolicyId> =
-            result.validation_errors().map(ValidationError::policy_id).collect();
-        let warnings = result
-            .validation_warnings()
-            .filter(|warning| is_refused(warning) && !wrong.contains(warning.policy_id()));
-        let warnings = warnings.map(|warning| {
-            let diagnostic: &dyn Diagnostic = warning;
-            (warning.policy_id(), diagnostic, None)
-        });
-        let lines = Lines::of(text);
-        let mut problems: Vec<(Option<usize>, PolicyProblem)> = errors
-            .chain(warnings)
-            .map(|(id, error, known)| {
-                let message = match known {
-                    Some(known) => format!("{error}; {known}"),
-                    None => with_help(error),
-                };
-                // The policy stands before the message already, under the name that it has here.
-                let message = message.replace(&format!("for policy `{id}`, "), "");
-                let policy = named(id).map(|named| named.to_string());
-                let offset = offset(error);
-                let line = offset.map(|offset| lines.line(offset));
-                (offset, PolicyProblem { line, policy, message })
-            })
-            .collect();
-        problems.sort();
-        problems.dedup_by(|later, first| later.0.is_some() && later.0 == first.0);
-        let problems: Vec<PolicyProblem> =
-            problems.into_iter().map(|(_, problem)| problem).collect();
-        (!problems.is_empty()).then(|| Self::sorted(problems))
-    }
-
-    fn sorted(mut problems: Vec<PolicyProblem>) -> Self {
-        problems.sort();
-        problems.dedup();
-        Self(problems)
-    }
-}
-
-/// What is known instead of something that is not.
-fn known(error: &ValidationError) -> Option<String> {
-    let list = |names: &[&str]| names.join("`, `");
-    if let ValidationError::UnsafeAttributeAccess(access) = error {
-        let message = access.to_string();
-        let (of, known) = if message.contains("in context for") {
-            ("`context`", CONTEXT)
-        } else if message.contains("`Workspace`") {
-            ("a workspace", WORKSPACE)
-        } else if message.contains("`User`") {
-            ("a user", USER)
-        } else {
-            return None;
-        };
-        Some(format!("{of} has `{}`", list(known)))
-    } else if let ValidationError::UnrecognizedActionId(_) = error {
-        let actions = AccessAction::ALL.map(|action| format!("`Action::\"{}\"`", action.as_str()));
-        Some(format!("there are {}", actions.join(", ")))
-    } else if let ValidationError::UnrecognizedEntityType(_) = error {
-        Some(format!("there are `{}`", list(&["User", "Workspace", "Action"])))
-    } else {
-        None
-    }
-}
-
-/// A policy that can never hold is a slip of the pen; a `forbid` of that kind would protect nothing.
-/// Marks that turn the direction of text make it read as another one. Letters of several scripts in
-/// one string are no sign of anything, as file names have them.
-fn is_refused(warning: &ValidationWarning) -> bool {
-    !matches!(
-        warning,
-        ValidationWarning::MixedScriptString(_)
-            | ValidationWarning::MixedScriptIdentifier(_)
-            | ValidationWarning::ConfusableIdentifier(_)
-    )
-}
-
-fn with_help(error: &dyn Diagnostic) -> String {
-    match error.help() {
-        Some(help) => format!("{error}; {help}"),
-        None => error.to_string(),
-    }
-}
-
-fn offset(error: &dyn Diagnostic) -> Option<usize> {
-    error.labels()?.map(|label| label.offset()).min()
-}
-
-/// Where the lines of a text end.
-struct Lines(Vec<usize>);
-
-impl Lines {
-    fn of(text: &str) -> Self {
-        Self(text.match_indices('\n').map(|(at, _)| at).collect())
-    }
-
-    fn line(&self, offset: usize) -> usize {
-        self.0.partition_point(|&end| end < offset) + 1
     }
 }

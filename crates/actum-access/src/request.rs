@@ -6,7 +6,7 @@ use actum_core::RelPath;
 use actum_gate::ground::{Counted, RequestProblem};
 use cedar_policy::{Context, Entities, Entity, EntityId, EntityUid, Request, RestrictedExpression};
 
-use crate::names::Types;
+use crate::names::{AccessAction, Types};
 
 /// How many paths a request may have.
 pub const REQUEST_PATHS_MAX: usize = 100_000;
@@ -47,31 +47,6 @@ pub struct AccessRequest {
     pub paths: BTreeSet<RelPath>,
     /// Whether it takes an earlier run back.
     pub kind: ChangeKind,
-}
-
-/// What is to be done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum AccessAction {
-    /// To change files.
-    ChangeFiles,
-    /// To run a command, whose changes are captured.
-    RunCommand,
-    /// To run an action of a catalog or a package.
-    RunAction,
-}
-
-impl AccessAction {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::ChangeFiles, Self::RunCommand, Self::RunAction];
-
-    /// Its name in policies: `Action::"change_files"`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ChangeFiles => "change_files",
-            Self::RunCommand => "run_command",
-            Self::RunAction => "run_action",
-        }
-    }
 }
 
 /// Where a change leads.
