@@ -10,9 +10,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use super::Finding;
 use super::tree::{Source, Tree};
 
-/// Crates that still have cycles.
-const MAY_HAVE_CYCLES: &[&str] = &["actum-access", "actum-ledger"];
-
 const ROOT: &str = "(root)";
 /// Re-exports that are followed one after the other.
 const REEXPORTS_MAX: usize = 8;
@@ -58,14 +55,6 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     for (name, sources) in crates {
         let cycles = cycles(&uses(&sources));
         let path = format!("crates/{name}/src");
-        if MAY_HAVE_CYCLES.contains(&name) {
-            if cycles.is_empty() {
-                let problem = "has no cycle between its modules any more; take it out of the list in \
-                               `xtask/src/tidy/rooms.rs`";
-                findings.push(Finding::new(&path, None, problem));
-            }
-            continue;
-        }
         findings.extend(cycles.iter().map(|cycle| {
             Finding::new(&path, None, format!("modules use each other in a cycle: {cycle}"))
         }));
@@ -406,19 +395,5 @@ mod tests {
             ],
         );
         assert_eq!(found, [""; 0]);
-    }
-
-    #[test]
-    fn a_listed_crate_without_a_cycle_is_taken_out_of_the_list() {
-        for name in MAY_HAVE_CYCLES {
-            let file = format!("crates/{name}/src/lib.rs");
-            assert_eq!(
-                findings(check, &[(&file, "mod x;\n")]),
-                [format!(
-                    "crates/{name}/src: has no cycle between its modules any more; take it out of the \
-                     list in `xtask/src/tidy/rooms.rs`"
-                )]
-            );
-        }
     }
 }
