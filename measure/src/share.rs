@@ -11,8 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use actum_core::Digest;
-use actum_gate::decision::APPROVAL;
-use actum_gate::{Bundle, GateDecision, NoAccess, Policy, PolicyFile, Verdict, decide};
+use actum_gate::{Bundle, GateDecision, GateName, NoAccess, Policy, PolicyFile, Verdict, decide};
 use clap::Args;
 
 use crate::realworld::judged::case;
@@ -143,9 +142,10 @@ fn judge(commit: &Commit, policies: &[(Policy, Digest); PROFILES.len()]) -> Judg
     let verdicts = decisions.each_ref().map(|decision| decision.verdict);
     let [default, ..] = decisions;
     // The gate of approval repeats what the verdict says.
-    let is_held = |gate: &&GateDecision| gate.verdict != Verdict::Allow && gate.gate != APPROVAL;
+    let is_held =
+        |gate: &&GateDecision| gate.verdict != Verdict::Allow && gate.gate != GateName::Approval;
     let held: Vec<&GateDecision> = default.gates.iter().filter(is_held).collect();
-    let gates: Vec<&str> = held.iter().map(|gate| gate.gate).collect();
+    let gates: Vec<GateName> = held.iter().map(|gate| gate.gate).collect();
     let grounds = held.iter().map(|gate| format!("{}: {}", gate.gate, gate.ground)).collect();
     Judged { verdicts, rules: rules::holding_back(&case, &gates), grounds }
 }

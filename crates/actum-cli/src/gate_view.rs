@@ -52,7 +52,7 @@ pub(crate) fn why_approval(gates: &[GateDecision]) -> Option<String> {
 impl From<&GateDecision> for GateView {
     fn from(GateDecision { gate, verdict, ground }: &GateDecision) -> Self {
         Self {
-            gate: (*gate).to_owned(),
+            gate: gate.as_str().to_owned(),
             verdict: verdict.as_str().to_owned(),
             ground: GroundView::Known(Box::new(ground.clone())),
             message: ground.to_string(),
@@ -78,5 +78,18 @@ impl fmt::Display for GateView {
         let Self { gate, verdict, message, .. } = self;
         let [gate, verdict, message] = [gate, verdict, message].map(|it| Harmless(it.as_bytes()));
         write!(f, "{gate}: {}, {message}", verdict.to_string().replace('_', " "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// AEC-10: ledgers of other versions of the rules name other gates.
+    #[test]
+    fn a_recorded_gate_with_an_unknown_name_is_shown() {
+        let ground = RecordedGround("nobody else holds it".into());
+        let record = GateRecord { gate: "lease".to_owned(), verdict: "allow".to_owned(), ground };
+        assert_eq!(GateView::from(&record).to_string(), "lease: allow, nobody else holds it");
     }
 }

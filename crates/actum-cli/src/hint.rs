@@ -18,7 +18,7 @@ use actum_edit::HunkError;
 use actum_edit::change_set::ChangeSetError;
 use actum_edit::format::git_diff::DiffProblem;
 use actum_edit::format::{DocumentProblem, Problem};
-use actum_gate::{GateDecision, Ground};
+use actum_gate::{GateDecision, GateName, Ground};
 use actum_ledger::{KeyError, LedgerError, Refusal};
 use actum_sandbox::{NoProgram, SandboxPolicy, SpawnError};
 use actum_workspace::{Attempt, Difference, ErrorKind, NotAFile};
@@ -233,28 +233,30 @@ fn of_program(name: &str) -> String {
 
 /// What the reader can do where a gate refuses.
 fn of_gate(GateDecision { gate, ground, .. }: &GateDecision) -> String {
-    match *gate {
-        "credentials" => format!(
+    match gate {
+        GateName::Credentials => format!(
             "take it out, and let what needs it read it from where secrets are kept; where everybody may know it, \
              add the digest that is named to `allow` under `[credentials]` in {}, after `version = 1`",
             operators_policy::operators()
         ),
-        "protected" => {
+        GateName::Protected => {
             "edit protected paths without actum; `actum policy explain PATH` says whether the operator can except exactly \
              this path, and how"
                 .to_owned()
         }
-        "scope" if matches!(ground.first, Ground::ScopeDenied { .. }) => {
+        GateName::Scope if matches!(ground.first, Ground::ScopeDenied { .. }) => {
             "the rule denies it on purpose; `actum policy check` shows what is in force, and where it is \
              from"
                 .to_owned()
         }
-        "scope" | "budget" => {
+        GateName::Scope | GateName::Budget => {
             "`actum policy suggest` prints the narrowest rules that would let it pass, and `actum policy check` \
              shows what is in force"
                 .to_owned()
         }
-        _ => "`actum policy check` shows what is in force, and where it is from".to_owned(),
+        GateName::Commands | GateName::Tier | GateName::Access | GateName::Approval => {
+            "`actum policy check` shows what is in force, and where it is from".to_owned()
+        }
     }
 }
 

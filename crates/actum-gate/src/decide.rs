@@ -7,9 +7,10 @@ use actum_core::Digest;
 use crate::access::{AccessJudge, AccessUnknown};
 use crate::decision::{Bundle, Case, DECISION_SEMANTICS, Decision, GateDecision};
 use crate::gate::{self, Said};
+use crate::gate_name::GateName;
 use crate::ground::Ground;
 use crate::policy::{ExpectedCase, Policy};
-use crate::verdict::{APPROVAL, Verdict};
+use crate::verdict::Verdict;
 
 pub use replay::{ReplayProblem, replay};
 
@@ -34,13 +35,14 @@ fn decided(
             (Said { verdict: Verdict::Deny, ground }, Some(unknown))
         }
     };
-    let said = gate::GATES.iter().map(|(name, judge)| (*name, judge(bundle, policy)));
-    let said = said.chain([("tier", of_tier), ("access", of_access)]);
+    let said = GateName::ALL.iter();
+    let said = said.filter_map(|&name| Some((name, gate::judge(name, bundle, policy)?)));
+    let said = said.chain([(GateName::Tier, of_tier), (GateName::Access, of_access)]);
     let mut gates: Vec<GateDecision> = said.map(GateDecision::new).collect();
     let strictest = gates.iter().map(|gate| gate.verdict).max().unwrap_or(Verdict::Deny);
     let of_approval = gate::approval::judge(bundle, strictest);
     let verdict = strictest.answered(of_approval.verdict);
-    gates.push(GateDecision::new((APPROVAL, of_approval)));
+    gates.push(GateDecision::new((GateName::Approval, of_approval)));
     (Decision { semantics: DECISION_SEMANTICS, verdict, tier, gates }, unknown)
 }
 
@@ -59,7 +61,7 @@ impl ExpectedCase {
 }
 
 impl GateDecision {
-    fn new((gate, Said { verdict, ground }): (&'static str, Said)) -> Self {
+    fn new((gate, Said { verdict, ground }): (GateName, Said)) -> Self {
         Self { gate, verdict, ground }
     }
 }

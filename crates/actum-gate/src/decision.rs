@@ -11,25 +11,19 @@ use actum_core::{Digest, RiskTier};
 use actum_record::receipt::{DecisionRecord, GateRecord};
 use serde::Serialize;
 
+use crate::gate_name::GateName;
 use crate::ground::Grounds;
 
 pub use crate::ground::DECISION_SEMANTICS;
 pub use crate::spelling::WORK_TREES;
-pub use crate::verdict::{APPROVAL, Verdict};
+pub use crate::verdict::Verdict;
 pub use bundle::{Approved, Bundle, Case, Found, TriggerFound, Undone, WorkKind};
-
-/// The name of the gate that judges what would be run.
-pub const COMMANDS: &str = "commands";
-/// The gate of protected paths.
-pub const PROTECTED: &str = "protected";
-/// The name of the gate that looks for credentials.
-pub const CREDENTIALS: &str = "credentials";
 
 /// Decision of one gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GateDecision {
     /// Its name.
-    pub gate: &'static str,
+    pub gate: GateName,
     /// Its verdict.
     pub verdict: Verdict,
     /// Why.
@@ -58,7 +52,7 @@ impl GateDecision {
     pub fn record(&self) -> Result<GateRecord, CanonicalError> {
         let Self { gate, verdict, ground } = self;
         Ok(GateRecord {
-            gate: (*gate).to_owned(),
+            gate: gate.as_str().to_owned(),
             verdict: verdict.as_str().to_owned(),
             ground: ground.record()?,
         })

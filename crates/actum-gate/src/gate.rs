@@ -10,7 +10,8 @@ mod protected;
 pub(crate) mod scope;
 pub(crate) mod tier;
 
-use crate::decision::{Bundle, PROTECTED, Verdict};
+use crate::decision::{Bundle, Verdict};
+use crate::gate_name::GateName;
 use crate::ground::{Ground, Grounds};
 use crate::policy::Policy;
 
@@ -38,14 +39,15 @@ impl Said {
     }
 }
 
-/// A gate.
-pub(crate) type Gate = fn(&Bundle, &Policy) -> Said;
-
-/// The gates before those of tier, access and approval, in their order; all are asked, whatever one says.
-pub(crate) const GATES: [(&str, Gate); 5] = [
-    (PROTECTED, protected::judge),
-    ("scope", scope::judge),
-    ("budget", budget::judge),
-    ("commands", commands::judge),
-    ("credentials", credentials::judge),
-];
+/// Judges by one gate. `None` for the gates that need more than a bundle and a policy:
+/// [`decide`](crate::decide()) asks these itself.
+pub(crate) fn judge(gate: GateName, bundle: &Bundle, policy: &Policy) -> Option<Said> {
+    match gate {
+        GateName::Protected => Some(protected::judge(bundle, policy)),
+        GateName::Scope => Some(scope::judge(bundle, policy)),
+        GateName::Budget => Some(budget::judge(bundle, policy)),
+        GateName::Commands => Some(commands::judge(bundle, policy)),
+        GateName::Credentials => Some(credentials::judge(bundle, policy)),
+        GateName::Tier | GateName::Access | GateName::Approval => None,
+    }
+}

@@ -18,6 +18,7 @@ pub mod envelope;
 mod fold;
 mod forgotten;
 mod gate;
+mod gate_name;
 pub mod ground;
 pub mod merkle;
 pub mod policy;
@@ -44,6 +45,7 @@ pub use decision::{Approved, Bundle, Case, DECISION_SEMANTICS, Decision, GateDec
 pub use document::{DocumentError, DocumentProblem};
 pub use forgotten::{ForgottenProblem, verify_forgotten};
 pub use gate::{OutputContent, refuses_output, refuses_result, refuses_root};
+pub use gate_name::GateName;
 pub use ground::{Ground, Grounds};
 pub use merkle::{ProofError, check_consistency, check_inclusion};
 pub use policy::{Policy, PolicyFile, PolicyFileError, Profile};

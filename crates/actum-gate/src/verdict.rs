@@ -3,8 +3,7 @@
 use actum_record::receipt::GateRecord;
 use serde::{Deserialize, Serialize};
 
-/// Name of the last gate, which answers the others.
-pub const APPROVAL: &str = "approval";
+use crate::gate_name::GateName;
 
 /// Verdict of a gate, or of all gates: the strictest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -36,8 +35,10 @@ impl Verdict {
         let verdict = |gate: &GateRecord| {
             Self::ALL.into_iter().find(|it| it.as_str() == gate.verdict).unwrap_or(Self::Deny)
         };
+        let is_approval =
+            |last: &GateRecord| GateName::parse(&last.gate) == Some(GateName::Approval);
         let (last, others) = match gates.split_last() {
-            Some((last, others)) if last.gate == APPROVAL => (Some(last), others),
+            Some((last, others)) if is_approval(last) => (Some(last), others),
             Some(_) | None => (None, gates),
         };
         let strictest = others.iter().map(verdict).max().unwrap_or(Self::Deny);

@@ -13,8 +13,8 @@ use actum_core::canonical::{CanonicalError, plainly};
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RunId, Timestamp};
 use actum_gate::answer::AnswerProblem;
-use actum_gate::decision::{APPROVAL, Bundle, Decision, GateDecision};
-use actum_gate::{Approved, VerifiedAnswer, verify_answer};
+use actum_gate::decision::{Bundle, Decision, GateDecision};
+use actum_gate::{Approved, GateName, VerifiedAnswer, verify_answer};
 use actum_ledger::{Inputs, LedgerError, Log, PlanRow};
 use actum_record::keyring::Keyring;
 use actum_record::ledger::{Actor, Answer, Approval, JudgedPlan, PlanAnswered, PlanQueued};
@@ -234,9 +234,10 @@ impl QueuedPlan {
 
 /// Whether the gates decide as when the plan was queued, for the same grounds; the gate `approval` aside.
 fn is_decided_alike(then: &[GateRecord], decision: &Decision) -> Result<bool, CanonicalError> {
-    let now = decision.gates.iter().filter(|gate| gate.gate != APPROVAL);
+    let now = decision.gates.iter().filter(|gate| gate.gate != GateName::Approval);
     let now: Vec<_> = now.map(GateDecision::record).collect::<Result<_, _>>()?;
-    Ok(then.iter().filter(|gate| gate.gate != APPROVAL).eq(&now))
+    let is_other = |gate: &&GateRecord| gate.gate != GateName::Approval.as_str();
+    Ok(then.iter().filter(is_other).eq(&now))
 }
 
 /// The last plan of a workspace that `plan`, which is about these files, comes in the place of: one that was not

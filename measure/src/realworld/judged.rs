@@ -4,7 +4,9 @@ use actum_core::path_name::PathName;
 use actum_core::{Digest, RelPath};
 use actum_gate::credential::{FileBefore, scan_file};
 use actum_gate::decision::{Found, TriggerFound};
-use actum_gate::{Bundle, Case, GateDecision, NoAccess, Policy, Trigger, Verdict, decide};
+use actum_gate::{
+    Bundle, Case, GateDecision, GateName, NoAccess, Policy, Trigger, Verdict, decide,
+};
 use actum_record::receipt::{EffectKind, PathEffect};
 
 use super::Failure;
@@ -35,8 +37,9 @@ impl Judged {
         let bundle = Bundle::new(Digest::of(&policy.to_vec()?), case);
         let decision = decide(&bundle, &policy, &NoAccess);
         // What the gate of approval adds is what the verdict says.
-        let is_held =
-            |gate: &&GateDecision| gate.verdict != Verdict::Allow && gate.gate != "approval";
+        let is_held = |gate: &&GateDecision| {
+            gate.verdict != Verdict::Allow && gate.gate != GateName::Approval
+        };
         let grounds = decision.gates.iter().filter(is_held);
         let grounds = grounds.map(|gate| format!("{}: {}", gate.gate, gate.ground)).collect();
         Ok(Self { verdict: decision.verdict, grounds, scanned, found })

@@ -4,47 +4,51 @@ use std::collections::BTreeSet;
 
 use actum_core::{PathRule, RelPath};
 use actum_gate::policy::{BUILT_IN, BuiltInPaths, PROTECTED_GROUPS, Policy};
-use actum_gate::{Case, Trigger};
+use actum_gate::{Case, GateName, Trigger};
 use actum_record::receipt::PathEffect;
 
 /// A rule, in the gate that it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Rule {
-    pub(super) gate: String,
+    pub(super) gate: &'static str,
     pub(super) name: String,
 }
 
 /// The rules by which these `gates` hold back a change under the default policy, each once. A gate that no known
 /// rule explains has one by itself: that of size, or of names.
-pub(super) fn holding_back(case: &Case, gates: &[&str]) -> Vec<Rule> {
+pub(super) fn holding_back(case: &Case, gates: &[GateName]) -> Vec<Rule> {
     let mut rules = BTreeSet::new();
     for gate in gates {
         let mut names: BTreeSet<String> = BTreeSet::new();
-        match *gate {
-            "tier" => {
+        match gate {
+            GateName::Tier => {
                 let files = || case.change.iter().filter(|it| it.effect.is_of_file());
                 for built_in in &BUILT_IN {
                     names.extend(matching(&built_in.paths, files()));
                 }
                 names.extend(triggers(case));
             }
-            "protected" => {
+            GateName::Protected => {
                 let policy = Policy::default();
                 for group in PROTECTED_GROUPS.iter().filter(|group| policy.protects(group)) {
                     names.extend(matching(&group.paths, case.change.iter()));
                 }
                 names.extend(triggers(case));
             }
-            "credentials" => {
+            GateName::Credentials => {
                 names.extend(case.found.iter().map(|found| found.finding.rule.clone()))
             }
-            _ => {}
+            GateName::Scope
+            | GateName::Budget
+            | GateName::Commands
+            | GateName::Access
+            | GateName::Approval => {}
         }
         if names.is_empty() {
             names
                 .insert("no rule of a path or a content: size, or characters of a name".to_owned());
         }
-        let rule = |name| Rule { gate: (*gate).to_owned(), name };
+        let rule = |name| Rule { gate: gate.as_str(), name };
         rules.extend(names.into_iter().map(rule));
     }
     rules.into_iter().collect()

@@ -4,8 +4,8 @@ use actum_access::{Access, AccessError, AccessFileError, AccessPolicies, Cedar, 
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RelPath, RiskTier};
 use actum_gate::{
-    AccessJudge, AccessText, Bundle, Case, NoAccess, Policy, ReplayProblem, Verdict, WorkKind,
-    decide, replay,
+    AccessJudge, AccessText, Bundle, Case, GateName, NoAccess, Policy, ReplayProblem, Verdict,
+    WorkKind, decide, replay,
 };
 use actum_record::ledger::Actor;
 use actum_record::receipt::{EffectKind, PathEffect};
@@ -43,7 +43,7 @@ fn bundle(case: Case, policy: &Policy) -> Bundle {
 fn said(files: &[AccessText], case: Case) -> (Verdict, String) {
     let policy = Policy::default().with_access(files.to_vec());
     let decision = decide(&bundle(case, &policy), &policy, &Cedar::default());
-    let gate = decision.gates.iter().find(|gate| gate.gate == "access").unwrap();
+    let gate = decision.gates.iter().find(|gate| gate.gate == GateName::Access).unwrap();
     (gate.verdict, gate.ground.to_string())
 }
 
@@ -221,7 +221,7 @@ fn a_decision_is_made_again_by_who_knows_cedar() {
     let decision = decide(&bundle, &policy, &Cedar::default());
     assert_eq!(
         (decision.verdict, decision.first_refusal().unwrap().gate),
-        (Verdict::Deny, "access")
+        (Verdict::Deny, GateName::Access)
     );
     let bytes = bundle.to_vec().unwrap();
     let record = decision.record(&bytes).unwrap();

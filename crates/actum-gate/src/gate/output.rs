@@ -4,8 +4,9 @@ use std::sync::OnceLock;
 
 use actum_core::RelPath;
 
+use crate::gate_name::GateName;
 use crate::policy::{BUILT_IN, PROTECTED_GROUPS, Profile};
-use crate::spelling::{Above, Guards, Spellings};
+use crate::spelling::{Above, GuardKind, Guards, Spellings};
 use crate::trigger::Trigger;
 
 /// Content of a result file, as far as it is known before it is written.
@@ -71,17 +72,36 @@ pub fn refuses_root(around: &[&[u8]], root: &[&[u8]]) -> bool {
 fn guards() -> &'static Guards<&'static str> {
     static GUARDS: OnceLock<Guards<&str>> = OnceLock::new();
     GUARDS.get_or_init(|| {
-        let groups = PROTECTED_GROUPS.iter().filter(|group| {
-            group.profiles.contains(&Profile::Critical)
-                || group.profiles.contains(&Profile::Interactive)
-        });
-        let groups = groups
-            .flat_map(|group| group.paths.rules().map(|(rule, kind)| (rule, kind, group.name)));
-        let risky = BUILT_IN.iter().filter(|rule| rule.tier.needs_approval());
-        let risky =
-            risky.flat_map(|rule| rule.paths.rules().map(|(path, kind)| (path, kind, rule.why)));
-        Guards::built_in(groups.chain(risky))
+        Guards::built_in(GateName::ALL.iter().flat_map(|gate| rules_about_output(*gate)))
     })
+}
+
+/// Built-in rules by which a gate refuses a path alone, each with its reason.
+fn rules_about_output(gate: GateName) -> Vec<(&'static str, GuardKind, &'static str)> {
+    match gate {
+        GateName::Protected => {
+            let groups = PROTECTED_GROUPS.iter().filter(|group| {
+                group.profiles.contains(&Profile::Critical)
+                    || group.profiles.contains(&Profile::Interactive)
+            });
+            let rules = groups
+                .flat_map(|group| group.paths.rules().map(|(rule, kind)| (rule, kind, group.name)));
+            rules.collect()
+        }
+        GateName::Tier => {
+            let risky = BUILT_IN.iter().filter(|rule| rule.tier.needs_approval());
+            let rules = risky
+                .flat_map(|rule| rule.paths.rules().map(|(path, kind)| (path, kind, rule.why)));
+            rules.collect()
+        }
+        // They have no built-in rules about paths.
+        GateName::Scope
+        | GateName::Budget
+        | GateName::Commands
+        | GateName::Credentials
+        | GateName::Access
+        | GateName::Approval => Vec::new(),
+    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use super::mistake::{Mistake, listed};
 use super::written::{Secret, Table, Text, Value};
 use crate::command::CommandLine;
 use crate::decision::{Case, Decision, GateDecision, TriggerFound, Verdict};
+use crate::gate_name::GateName;
 
 /// The most cases of one file.
 const CASES_MAX: usize = 10_000;
@@ -24,8 +25,6 @@ const EFFECTS: [EffectKind; 5] = [
     EffectKind::Renamed,
     EffectKind::Mode,
 ];
-/// The gates that can refuse a case, which has paths and no content.
-const GATES: [&str; 6] = ["protected", "scope", "budget", "commands", "tier", "access"];
 /// What stands between the old path and the new one.
 const ARROW: &str = " -> ";
 
@@ -47,7 +46,7 @@ pub struct ExpectedCase {
     /// The tier that it should be of, where that is said.
     pub tier: Option<RiskTier>,
     /// The gate that should be the first to refuse it, where that is said.
-    pub gate: Option<&'static str>,
+    pub gate: Option<GateName>,
     agent: Option<String>,
     declared: Option<RiskTier>,
     change: Vec<PathEffect>,
@@ -132,7 +131,7 @@ impl ExpectedCase {
     /// that was expected to, else that of the command or, without one, of the tier.
     pub fn telling<'d>(&self, decision: &'d Decision) -> Option<&'d GateDecision> {
         decision.first_refusal().or_else(|| {
-            let of_kind = if self.command.is_some() { "commands" } else { "tier" };
+            let of_kind = if self.command.is_some() { GateName::Commands } else { GateName::Tier };
             let expected = self.gate.unwrap_or(of_kind);
             decision.gates.iter().find(|gate| gate.gate == expected)
         })
@@ -170,7 +169,8 @@ fn case(table: &Table<'_>) -> Result<ExpectedCase, Mistake> {
     let verdicts = [Verdict::Allow, Verdict::NeedsApproval, Verdict::Deny];
     let verdict = table.need("expect")?.one_of(&verdicts, expected_word)?;
     let gate = table.get("gate").map(|it| {
-        let gate = it.one_of(&GATES, |gate| gate)?;
+        let testable = GateName::ALL.iter().copied().filter(|gate| gate.is_testable());
+        let gate = it.one_of(&testable.collect::<Vec<_>>(), GateName::as_str)?;
         match verdict {
             Verdict::Allow => Err(it.unusable(&"a gate refuses, and `expect` is `allow`")),
             Verdict::NeedsApproval | Verdict::Deny => Ok(gate),

@@ -7,8 +7,8 @@ use actum_core::{Budget, Digest, RiskTier, Scope};
 use actum_gate::decision::Undone;
 use actum_gate::ground::{AccessGround, AccessPolicyName};
 use actum_gate::{
-    AccessJudge, AccessSaid, AccessText, AccessUnknown, Bundle, Case, Decision, NoAccess, Policy,
-    ReplayProblem, Verdict, WorkKind, decide, replay,
+    AccessJudge, AccessSaid, AccessText, AccessUnknown, Bundle, Case, Decision, GateName, NoAccess,
+    Policy, ReplayProblem, Verdict, WorkKind, decide, replay,
 };
 use actum_record::ledger::Actor;
 
@@ -66,7 +66,7 @@ fn bundle(case: Case, policy: &Policy) -> Bundle {
 }
 
 fn said(decision: &Decision) -> (&'static str, String) {
-    let gate = decision.gates.iter().find(|gate| gate.gate == "access").unwrap();
+    let gate = decision.gates.iter().find(|gate| gate.gate == GateName::Access).unwrap();
     (gate.verdict.as_str(), gate.ground.to_string())
 }
 
@@ -81,7 +81,7 @@ fn what_access_policies_say_counts_like_any_gate() {
             said(&decision),
             (verdict.as_str(), "forbidden by `ada, R2, 4 files` of `all.cedar`".to_owned())
         );
-        let gates: Vec<_> = decision.gates.iter().map(|gate| gate.gate).collect();
+        let gates: Vec<_> = decision.gates.iter().map(|gate| gate.gate.as_str()).collect();
         assert_eq!(
             gates,
             [
@@ -140,7 +140,7 @@ fn where_nobody_knows_what_they_say_nothing_is_allowed_and_no_decision_is_judged
     let (asked, policy_bytes) = (bundle(asked(), &policy), policy.to_vec().unwrap());
     let denied = decide(&asked, &policy, &NoAccess);
     assert_eq!(denied.verdict, Verdict::Deny);
-    assert_eq!(denied.first_refusal().unwrap().gate, "access");
+    assert_eq!(denied.first_refusal().unwrap().gate, GateName::Access);
     let bytes = asked.to_vec().unwrap();
     let allowed = decide(&asked, &policy, &Says::new(Verdict::Allow));
     for decision in [allowed, denied] {

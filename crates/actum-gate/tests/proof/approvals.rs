@@ -2,7 +2,7 @@
 
 use actum_core::{Budget, Digest, RelPath, Scope};
 use actum_gate::{
-    Approved, Bundle, Case, Decision, NoAccess, Policy, Verdict, decide, verify_answer,
+    Approved, Bundle, Case, Decision, GateName, NoAccess, Policy, Verdict, decide, verify_answer,
 };
 use actum_record::ledger::{Answer, PlanAnswered};
 use actum_record::receipt::{EffectKind, GateRecord, PathEffect, RecordedGround};
@@ -52,7 +52,7 @@ const CI: &str = ".github/workflows/ci.yml";
 fn what_asks_for_a_person_goes_with_an_approval_of_exactly_this_and_not_without() {
     let waiting = judged(&asks(CI));
     assert_eq!(waiting.verdict, Verdict::NeedsApproval);
-    assert_eq!(waiting.first_refusal().unwrap().gate, "tier");
+    assert_eq!(waiting.first_refusal().unwrap().gate, GateName::Tier);
     let agreed = judged(&with_approval(&asks(CI), |_| {}));
     assert_eq!(agreed.verdict, Verdict::Allow, "{agreed:?}");
     assert_eq!(agreed.first_refusal(), None);
@@ -60,7 +60,7 @@ fn what_asks_for_a_person_goes_with_an_approval_of_exactly_this_and_not_without(
     // The tier is what it was: what was agreed to is told beside what asked for it.
     assert_eq!(agreed.tier, waiting.tier);
     assert_eq!(
-        agreed.gates.iter().find(|it| it.gate == "tier").unwrap().verdict,
+        agreed.gates.iter().find(|it| it.gate == GateName::Tier).unwrap().verdict,
         Verdict::NeedsApproval
     );
     let ordinary = judged(&asks("src/lib.rs"));
@@ -87,7 +87,7 @@ fn an_approval_of_something_else_denies_and_says_what_is_other() {
             let decision = judged(&with_approval(&asks(name), change));
             assert_eq!(decision.verdict, Verdict::Deny, "{what}");
             assert!(ground(&decision).ends_with(what), "{decision:?}");
-            assert_eq!(decision.first_refusal().unwrap().gate, "approval");
+            assert_eq!(decision.first_refusal().unwrap().gate, GateName::Approval);
         }
     }
     // Until it expires it counts.
@@ -113,7 +113,7 @@ fn an_approval_of_what_is_denied_changes_nothing() {
     let denied = with_approval(&asks(".env"), |_| {});
     let decision = judged(&denied);
     assert_eq!(decision.verdict, Verdict::Deny);
-    assert_eq!(decision.first_refusal().unwrap().gate, "protected");
+    assert_eq!(decision.first_refusal().unwrap().gate, GateName::Protected);
     let plain = decide(&bundle(asks(".env")), &Policy::default(), &NoAccess);
     assert_eq!(plain.verdict, Verdict::Deny);
     assert_eq!(ground(&plain), "no gate asks for a person");

@@ -4,7 +4,7 @@ use actum_core::{Budget, Digest, Scope};
 use actum_gate::command::CommandLineError;
 use actum_gate::policy::{Ignored, Trust};
 use actum_gate::{
-    Bundle, Case, CommandLine, Decision, NoAccess, Policy, PolicyFile, Verdict, decide,
+    Bundle, Case, CommandLine, Decision, GateName, NoAccess, Policy, PolicyFile, Verdict, decide,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -40,7 +40,7 @@ fn running(policy: &Policy, lines: &[CommandLine]) -> Decision {
 fn said(policy: &Policy, texts: &[&str]) -> (String, String) {
     let lines: Vec<_> = texts.iter().map(|text| line(text)).collect();
     let decision = running(policy, &lines);
-    let gate = decision.gates.iter().find(|gate| gate.gate == "commands").unwrap();
+    let gate = decision.gates.iter().find(|gate| gate.gate == GateName::Commands).unwrap();
     (gate.verdict.as_str().to_owned(), gate.ground.to_string())
 }
 
@@ -101,7 +101,7 @@ fn the_strictest_command_is_told_with_its_rule_and_whose_it_is() {
     }
     let asks = running(&policy, &[line("cargo test --release")]);
     assert_eq!(asks.verdict, Verdict::NeedsApproval);
-    assert_eq!(asks.first_refusal().unwrap().gate, "commands");
+    assert_eq!(asks.first_refusal().unwrap().gate, GateName::Commands);
 }
 
 /// AEC-10: a ground stands in receipts, and is short and harmless.

@@ -3,8 +3,8 @@
 
 use actum_core::{Budget, Digest, PathRule, Scope};
 use actum_gate::{
-    Bundle, DECISION_SEMANTICS, DocumentError, DocumentProblem, NoAccess, ReplayProblem, Verdict,
-    decide, replay,
+    Bundle, DECISION_SEMANTICS, DocumentError, DocumentProblem, GateName, NoAccess, ReplayProblem,
+    Verdict, decide, replay,
 };
 use actum_record::receipt::{DecisionRecord, EffectKind, PathEffect};
 use proptest::prelude::*;
@@ -77,10 +77,10 @@ fn the_first_refusal_is_the_first_of_the_strictest() {
     assert_eq!((decision.verdict, decision.first_refusal()), (Verdict::Allow, None));
     let budget = Budget { max_files: Some(0), max_loc: Some(0) };
     let decision = decide(&bundle_of(Scope::everything(), budget, change()), &policy(), &NoAccess);
-    assert_eq!(decision.first_refusal().unwrap().gate, "budget");
+    assert_eq!(decision.first_refusal().unwrap().gate, GateName::Budget);
     let nowhere = Scope { allow: Some(Vec::new()), deny: Vec::new() };
     let decision = decide(&bundle_of(nowhere, budget, change()), &policy(), &NoAccess);
-    assert_eq!(decision.first_refusal().unwrap().gate, "scope");
+    assert_eq!(decision.first_refusal().unwrap().gate, GateName::Scope);
     assert!(Verdict::Allow < Verdict::NeedsApproval && Verdict::NeedsApproval < Verdict::Deny);
 }
 

@@ -31,7 +31,7 @@ fn modified(policy: &Policy, name: &str) -> Decision {
 }
 
 fn said(decision: &Decision, gate: &str) -> (String, String) {
-    let gate = decision.gates.iter().find(|record| record.gate == gate).unwrap();
+    let gate = decision.gates.iter().find(|record| record.gate.as_str() == gate).unwrap();
     (gate.verdict.as_str().to_owned(), gate.ground.to_string())
 }
 

@@ -4,7 +4,7 @@ use actum_core::{Digest, RiskTier};
 use actum_gate::ground::AccessGround;
 use actum_gate::policy::{Policy, PolicyFile, PolicyTest, PolicyTestError};
 use actum_gate::{
-    AccessJudge, AccessSaid, AccessText, AccessUnknown, Bundle, Case, NoAccess, Verdict,
+    AccessJudge, AccessSaid, AccessText, AccessUnknown, Bundle, Case, GateName, NoAccess, Verdict,
 };
 
 fn policy(text: &str) -> Policy {
@@ -85,7 +85,7 @@ fn a_case_can_be_a_command() {
         .unwrap();
     let decision =
         test.cases()[0].decide(&Case::of(Vec::new()), &policy, Digest::of(b""), &NoAccess);
-    assert_eq!(test.cases()[0].telling(&decision).unwrap().gate, "commands");
+    assert_eq!(test.cases()[0].telling(&decision).unwrap().gate, GateName::Commands);
     assert_eq!(
         refused("[[case]]\nname = 'n'\ncommand = 'cargo test; ls'\nexpect = 'deny'\n"),
         "line 3: `case.command` cannot be used: the command is run without a shell, and the `;` at \
@@ -132,7 +132,7 @@ fn a_case_tells_the_gate_that_refuses_or_should_have() {
     let told = test.cases().iter().map(|case| {
         let decision = case.decide(&nobody(), &Policy::default(), Digest::of(b""), &NoAccess);
         let gate = case.telling(&decision).unwrap();
-        (case.line, decision.verdict, decision.tier, gate.gate)
+        (case.line, decision.verdict, decision.tier, gate.gate.as_str())
     });
     let expected = [
         (1, Verdict::Deny, RiskTier::R2, "protected"),

@@ -4,8 +4,7 @@ use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use actum_gate::decision::{COMMANDS, GateDecision};
-use actum_gate::{CommandLine, Ground, Policy, Verdict};
+use actum_gate::{CommandLine, GateDecision, GateName, Ground, Policy, Verdict};
 use actum_record::command::{CommandEnd, CommandRecord, SandboxRecord};
 use actum_sandbox::{Outcome, Output, Stdin};
 
@@ -114,7 +113,9 @@ pub fn permitted_line(policy: &Policy, words: &[impl AsRef<OsStr>]) -> Result<Co
     match policy.restrain_command(&line) {
         Some(judged) if judged.verdict == Verdict::Deny => {
             let (verdict, ground) = (judged.verdict, Ground::of_command(&line, &judged).into());
-            Err(Error::Denied { gates: vec![GateDecision { gate: COMMANDS, verdict, ground }] })
+            Err(Error::Denied {
+                gates: vec![GateDecision { gate: GateName::Commands, verdict, ground }],
+            })
         }
         Some(_) | None => Ok(line),
     }

@@ -1,8 +1,7 @@
 //! Hold: what the gates refuse is recorded; what waits for a person is queued, or let go where one agreed.
 
 use actum_core::{Digest, RunId, Timestamp, canonical};
-use actum_gate::decision::{APPROVAL, COMMANDS};
-use actum_gate::{Approved, Verdict, decide};
+use actum_gate::{Approved, GateName, Verdict, decide};
 use actum_ledger::NewEntry;
 use actum_record::ledger::{Answer, EntryKind, JudgedPlan, PlanQueued, PlanRefused, WorkspaceId};
 use actum_workspace::disk::Disk;
@@ -90,7 +89,8 @@ impl<D: Disk> Staged<'_, D> {
         }
         // What a person has to agree to does not run before; and of an action that is to begin there is nothing yet
         // that could be checked.
-        let asks_about_commands = judged.said(Verdict::Allow).iter().all(|it| it.gate != COMMANDS);
+        let asks_about_commands =
+            judged.said(Verdict::Allow).iter().all(|it| it.gate != GateName::Commands);
         if !asks_about_commands && !self.request.begins_action() {
             self.check(judged.bundle.change())?;
         }
@@ -197,6 +197,6 @@ fn held(
     let tier = judged.decision.tier;
     // What the gate of approval adds is what this error says.
     let mut gates = judged.said(Verdict::NeedsApproval);
-    gates.retain(|gate| gate.gate != APPROVAL);
+    gates.retain(|gate| gate.gate != GateName::Approval);
     Error::Queued { plan, tier, gates, expires, waited, denied }
 }

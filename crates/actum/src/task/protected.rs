@@ -1,9 +1,9 @@
 //! Targets that no plan may touch: where one is among them, the whole plan is refused (EX-4, D-5).
 
 use actum_core::{Digest, PathRule, RelPath};
-use actum_gate::decision::{Bundle, Case, PROTECTED};
+use actum_gate::decision::{Bundle, Case};
 use actum_gate::policy::Profile;
-use actum_gate::{Policy, Verdict, decide};
+use actum_gate::{GateName, Policy, Verdict, decide};
 use actum_task::ErrorCode;
 use actum_task::report::is_protected_report;
 
@@ -39,7 +39,8 @@ pub fn violations<'p>(
     let denied = |case: &Case, policy: &Policy| -> Result<Option<String>> {
         let bundle = Bundle::new(Digest::of(&policy.to_vec()?), case.clone());
         let gates = decide(&bundle, policy, cedar).gates.into_iter();
-        let mut denied = gates.filter(|it| it.gate == PROTECTED && it.verdict == Verdict::Deny);
+        let mut denied =
+            gates.filter(|it| it.gate == GateName::Protected && it.verdict == Verdict::Deny);
         Ok(denied.next().map(|it| it.ground.to_string()))
     };
     let mut violations = Vec::new();

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use actum_core::plain_id::PlainId;
 use actum_core::{PathRule, RelPath, RunId, Scope, Timestamp};
 use actum_edit::Operation;
-use actum_gate::decision::{CREDENTIALS, PROTECTED};
+use actum_gate::GateName;
 use actum_ledger::{Doing, UnderWay};
 use actum_record::ledger::{Actor, WorkspaceId};
 use actum_record::receipt::PathEffect;
@@ -412,8 +412,8 @@ impl TaskProblem {
             return Self::new(ErrorCode::ReportUnwritable, error.to_string());
         }
         let code = if let Error::Denied { gates } = error {
-            let is_by = |name: &str| gates.iter().any(|gate| gate.gate == name);
-            match (is_by(PROTECTED), is_by(CREDENTIALS)) {
+            let is_by = |name: GateName| gates.iter().any(|gate| gate.gate == name);
+            match (is_by(GateName::Protected), is_by(GateName::Credentials)) {
                 (true, _) => ErrorCode::ProtectedFileViolation,
                 (false, true) => ErrorCode::SecretInContent,
                 (false, false) => ErrorCode::PolicyDenied,

@@ -12,7 +12,7 @@ use actum::{
     Approver, Cedar, Clock, Done, Engine, Error, PolicyFiles, PolicyInForce, Records, Reply,
     Request, Which,
 };
-use actum_gate::{AccessText, GateDecision, NoAccess, Policy, replay, sentence};
+use actum_gate::{AccessText, GateDecision, GateName, NoAccess, Policy, replay, sentence};
 use actum_ledger::Log;
 use actum_record::ledger::{Actor, Answer, EntryKind, Isolation};
 use actum_record::signer::KeyRole;
@@ -49,7 +49,7 @@ fn a_change_that_no_policy_permits_is_denied() {
     let bob = "permit (principal == User::\"bob\", action, resource);";
     let request = || Request::apply(vec![patch("a", "one", "ONE")]);
     let gates = refused(run(&disk, grounds.records(), &policy(&[("bob.cedar", bob)]), request()));
-    assert_eq!((gates.len(), gates[0].gate), (1, "access"));
+    assert_eq!((gates.len(), gates[0].gate), (1, GateName::Access));
     assert_eq!(gates[0].ground.to_string(), "no policy permits it");
     assert_eq!(disk.get("a").unwrap(), b"one\ntwo\n");
     assert_eq!(grounds.store.count(EntryKind::PlanRefused), 1);
@@ -70,7 +70,7 @@ fn a_change_that_access_policies_want_a_person_for_is_queued() {
     let error = run(&disk, grounds.records(), &policy, request.clone()).unwrap_err();
     assert_eq!(error.workspace(), State::Unchanged);
     let Error::Queued { plan, gates, waited: false, .. } = error else { panic!("{error}") };
-    assert_eq!((gates.len(), gates[0].gate), (1, "access"));
+    assert_eq!((gates.len(), gates[0].gate), (1, GateName::Access));
     let ground = "no policy permits it; once 1 person agreed, permitted by `a-person-looks` of \
                   `ask.cedar`";
     assert_eq!(gates[0].ground.to_string(), ground);
@@ -98,7 +98,7 @@ fn a_change_of_a_high_tier_is_queued_whatever_is_permitted() {
     let error = run(&disk, grounds.records(), &policy, request).unwrap_err();
     let Error::Queued { gates, .. } = error else { panic!("{error}") };
     let names: Vec<_> = gates.iter().map(|gate| gate.gate).collect();
-    assert_eq!(names, ["tier", "access"]);
+    assert_eq!(names, [GateName::Tier, GateName::Access]);
     assert!(gates[1].ground.to_string().starts_with("forbidden by `actum.tier`: "), "{gates:?}");
 }
 
@@ -136,7 +136,7 @@ fn an_undo_that_restores_exactly_is_not_held_by_access_policies() {
     assert_eq!(disk.get("a").unwrap(), b"one\ntwo\n");
     // To do it again is a change like any other.
     let redo = Request::redo(Which::Run(undone.run()));
-    assert_eq!(refused(run(&disk, grounds.records(), &nothing, redo))[0].gate, "access");
+    assert_eq!(refused(run(&disk, grounds.records(), &nothing, redo))[0].gate, GateName::Access);
 }
 
 /// An operator's directory with these access policies in it, and a workspace.

@@ -9,7 +9,7 @@ use actum::{
     QueueError, QueuedPlan, Reply, Request, Which,
 };
 use actum_core::{Digest, PathRule, RiskTier, RunId, Scope, Status, canonical};
-use actum_gate::{NoAccess, Policy, PolicyFile, replay, verify_receipt};
+use actum_gate::{GateName, NoAccess, Policy, PolicyFile, replay, verify_receipt};
 use actum_ledger::{Inputs, LedgerError, Log, NewEntry};
 use actum_record::dsse::Envelope;
 use actum_record::ledger::{Actor, Answer, EntryKind, Isolation, PlanAnswered, PlanQueued};
@@ -73,7 +73,10 @@ fn what_asks_for_a_person_waits_and_changes_nothing() {
     let error = run(&disk, grounds.records(), asks()).unwrap_err();
     assert_eq!(error.workspace(), State::Unchanged);
     let Error::Queued { plan, tier, gates, waited, .. } = error else { panic!("{error}") };
-    assert_eq!((tier, waited, gates.len(), gates[0].gate), (RiskTier::R3, false, 1, "tier"));
+    assert_eq!(
+        (tier, waited, gates.len(), gates[0].gate),
+        (RiskTier::R3, false, 1, GateName::Tier)
+    );
     assert_eq!(disk.snapshot_without(".actum"), before);
     assert_eq!(grounds.store.count(EntryKind::EffectStarted), 0);
     let kept = grounds.records().plan(plan).unwrap();

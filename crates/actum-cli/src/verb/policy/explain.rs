@@ -11,8 +11,10 @@ use actum::PolicyInForce;
 use actum_core::path::PathError;
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RelPath, RiskTier, RunId};
-use actum_gate::decision::{PROTECTED, TriggerFound};
-use actum_gate::{Bundle, Case, CommandLine, GateDecision, Policy, Trigger, Verdict, decide};
+use actum_gate::decision::TriggerFound;
+use actum_gate::{
+    Bundle, Case, CommandLine, GateDecision, GateName, Policy, Trigger, Verdict, decide,
+};
 use actum_ledger::Log;
 use actum_record::receipt::{EffectKind, PathEffect};
 use actum_workspace::View;
@@ -197,7 +199,8 @@ fn explain(
     let case = Case { change, triggers, ..policy::asked(&in_force, agent, &session.tenant)? };
     let root = case.root.clone();
     let decision = decide(&Bundle::new(digest, case), &in_force.policy, &in_force.cedar);
-    let denies = |gate: &GateDecision| gate.gate == PROTECTED && gate.verdict == Verdict::Deny;
+    let denies =
+        |gate: &GateDecision| gate.gate == GateName::Protected && gate.verdict == Verdict::Deny;
     let hint =
         decision.gates.iter().any(denies).then(|| ways_past_protection(path, &in_force.policy));
     session.screen.show(&Explained {

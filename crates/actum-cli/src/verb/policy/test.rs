@@ -9,7 +9,7 @@ use actum_core::path::{Harmless, Quoted};
 use actum_core::place::Place;
 use actum_core::{Digest, RiskTier};
 use actum_gate::policy::{ExpectedCase, Mistake, PolicyTest, PolicyTestError, expected_word};
-use actum_gate::{Decision, Grounds, Verdict};
+use actum_gate::{Decision, GateName, Grounds, Verdict};
 use serde::Serialize;
 
 use crate::exit::Exit;
@@ -70,7 +70,7 @@ struct TestedCase {
 struct Expected {
     verdict: Verdict,
     tier: Option<RiskTier>,
-    gate: Option<&'static str>,
+    gate: Option<GateName>,
 }
 
 /// What came.
@@ -79,7 +79,7 @@ struct Found {
     verdict: Verdict,
     tier: RiskTier,
     /// The first that refuses.
-    gate: Option<&'static str>,
+    gate: Option<GateName>,
     /// Of the gate that refuses or, where none does, of the one that should have.
     ground: Option<Grounds>,
     /// The same as a sentence; its wording is not fixed.
@@ -183,7 +183,7 @@ fn write_verdict(
     f: &mut std::fmt::Formatter<'_>,
     verdict: Verdict,
     tier: Option<RiskTier>,
-    gate: Option<&str>,
+    gate: Option<GateName>,
 ) -> std::fmt::Result {
     f.write_str(expected_word(verdict))?;
     if let Some(gate) = gate {

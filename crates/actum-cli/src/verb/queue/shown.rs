@@ -7,8 +7,8 @@ use std::path::Path;
 use actum::{Moved, PlanState, PolicyInForce, QueuedPlan, Request};
 use actum_core::path::{Harmless, Quoted};
 use actum_core::{Digest, FileMode, FileState, Timestamp};
-use actum_gate::Verdict;
-use actum_gate::decision::{APPROVAL, Bundle};
+use actum_gate::decision::Bundle;
+use actum_gate::{GateName, Verdict};
 use actum_record::ledger::{PlanAnswered, TenantId};
 use actum_record::receipt::PathEffect;
 use actum_workspace::path_change::PathChange;
@@ -197,7 +197,8 @@ impl Document for Shown {
         self.line.write(out)?;
         let asks = Verdict::NeedsApproval.as_str();
         // The first is told above, and what that of approval says the state does.
-        let gates = self.gates.iter().filter(|it| it.verdict == asks && it.gate != APPROVAL);
+        let approval = GateName::Approval.as_str();
+        let gates = self.gates.iter().filter(|it| it.verdict == asks && it.gate != approval);
         for gate in gates.skip(1) {
             writeln!(out, "gate     {}", gate)?;
         }

@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 
 use actum_core::path::Harmless;
-use actum_gate::decision::COMMANDS;
-use actum_gate::{CommandJudgement, CommandLine, CommandRule, GateDecision, Ground, Verdict};
+use actum_gate::{
+    CommandJudgement, CommandLine, CommandRule, GateDecision, GateName, Ground, Verdict,
+};
 use serde::Serialize;
 
 use super::{in_force, told};
@@ -31,7 +32,7 @@ pub(super) fn explain(line: &CommandLine, session: &Session) -> Result<Exit, Fai
     let judgement = in_force.policy.judge_command(line);
     let ground = Ground::of_command(line, &judgement).into();
     let CommandJudgement { verdict, rule, .. } = judgement;
-    let decision = GateDecision { gate: COMMANDS, verdict, ground };
+    let decision = GateDecision { gate: GateName::Commands, verdict, ground };
     let gate = GateView::from(&decision);
     session.screen.show(&ExplainedCommand { command: line.clone(), verdict, rule, gate })?;
     Ok(Exit::Success)
