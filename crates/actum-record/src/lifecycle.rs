@@ -164,9 +164,9 @@ mod tests {
                 for status in Status::ALL {
                     let end = [Event::EndRun(status), Event::CutOff];
                     let events = started.iter().chain(&told).chain(&end).copied();
-                    let in_effect = match after(events).unwrap() {
-                        State::Ended(status) | State::Recorded(status) => status,
-                        state => panic!("{state:?}"),
+                    let state = after(events).unwrap();
+                    let (State::Ended(in_effect) | State::Recorded(in_effect)) = state else {
+                        panic!("{state:?}")
                     };
                     let expected = match status {
                         Status::Succeeded | Status::Failed => status,

@@ -201,12 +201,7 @@ impl Records {
         let is_started = is_open || recorded.is_some();
         let started = is_started.then_some(Event::StartRun);
         let events = [Some(Event::Start), started, is_open.then_some(Event::Record), ended];
-        let events = events.into_iter().flatten().chain([Event::CutOff]);
-        let state = lifecycle::after(events).map_err(|source| OutputError {
-            doing: "find out what became of a task from",
-            path: "the ledger".to_owned(),
-            source: std::io::Error::other(source),
-        })?;
+        let state = cut_off(events.into_iter().flatten())?;
         Ok((state, receipt.map(|(receipt, _)| receipt.index)))
     }
 
@@ -235,6 +230,18 @@ fn finish_rollback(root: &Path, notes: &RollbackNotes) -> Result<Left> {
     let Some(task) = report.facts().more.task_id.clone() else { return Ok(Left::Nothing) };
     let status = Some(report.status());
     Ok(Left::Finished(Box::new(FinishedTask { task, report: name, status })))
+}
+
+/// The state of a task or a rollback after these events and the end of its process.
+pub(super) fn cut_off(
+    events: impl IntoIterator<Item = Event>,
+) -> std::result::Result<State, OutputError> {
+    let events = events.into_iter().chain([Event::CutOff]);
+    lifecycle::after(events).map_err(|source| OutputError {
+        doing: "find out what became of a task from",
+        path: "the ledger".to_owned(),
+        source: std::io::Error::other(source),
+    })
 }
 
 /// What the reports of a task say.

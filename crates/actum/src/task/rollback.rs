@@ -5,10 +5,11 @@ mod settle;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use actum_core::{Digest, RelPath, RunId, ShellWord, Timestamp};
+use actum_core::{Digest, RelPath, RunId, ShellWord, Status, Timestamp};
 use actum_git::CommitId;
 use actum_ledger::Doing;
 use actum_record::ledger::{Actor, WorkspaceId};
+use actum_record::lifecycle::{Event, State};
 use actum_record::receipt::{PathEffect, RollbackFiles};
 use actum_task::ErrorCode;
 use actum_task::report::{
@@ -24,7 +25,7 @@ use super::git::{Found, Reverting, kept};
 use super::git_code::code_of;
 use super::notes::RollbackNotes;
 use super::outputs::{OutputError, Outputs, ReportDirectory};
-use super::resume::{FinishedTask, Turn, take_turn};
+use super::resume::{FinishedTask, Turn, cut_off, take_turn};
 use super::run::random;
 use crate::engine::Engine;
 use crate::engine::outcome::settled_status;
@@ -427,13 +428,12 @@ pub(super) fn told_late(
 ) -> Result<Option<ExecutionReport>> {
     let Some(bytes) = directory.read(ROLLBACK_MANIFEST_FILE)? else { return Ok(None) };
     let Ok(manifest) = RollbackManifest::read(&bytes) else { return Ok(None) };
-    // What later commits did to its files stays in them.
-    if commit.is_none() && !is_as_before(outputs, &manifest) {
-        return Ok(None);
-    }
     let Some(report) = read_report(directory)? else { return Ok(None) };
+    // What later commits did to its files stays in them.
+    let is_done = commit.is_some() || is_as_before(outputs, &manifest);
     let is_told = report.rollback_performed();
-    if is_told && manifest.status() != ManifestStatus::Active {
+    let is_recorded = is_told && manifest.status() != ManifestStatus::Active;
+    if state_of(is_done, is_recorded)? != State::Ended(Status::Succeeded) {
         return Ok(None);
     }
     if is_told {
@@ -451,6 +451,15 @@ pub(super) fn told_late(
     let is_reverted = commit.is_some();
     let method = if is_reverted { RollbackMethod::GitRevert } else { RollbackMethod::Checkpoint };
     Ok(told(outputs, directory, &Done { method, receipt: None, commit, notes })?)
+}
+
+/// The state of a rollback that was cut off. The run of one that is not done is over too, and not in effect: its end is
+/// recorded before.
+fn state_of(is_done: bool, is_recorded: bool) -> Result<State> {
+    let run = if is_done { Status::Succeeded } else { Status::Reverted };
+    let record = (is_done && is_recorded).then_some(Event::Record);
+    let events = [Event::Start, Event::StartRun, Event::EndRun(run)];
+    Ok(cut_off(events.into_iter().chain(record))?)
 }
 
 /// The commit of a task, where its report tells of one.
