@@ -20,6 +20,9 @@ pub(crate) struct Options {
 pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     let directory = root.join("schemas");
     let changed = changed(&directory)?;
+    if !options.check {
+        fs::create_dir_all(directory.join("api"))?;
+    }
     for (name, text) in &changed {
         println!("schemas/{name}");
         if !options.check {
@@ -38,18 +41,21 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
 }
 
 /// The files that are not as the types say, each with its text as it should be.
-fn changed(directory: &Path) -> Result<Vec<(&'static str, String)>, Box<dyn Error>> {
+fn changed(directory: &Path) -> Result<Vec<(String, String)>, Box<dyn Error>> {
     let mut changed = Vec::new();
     let task = actum_task::schemas().into_iter().chain(report::schemas());
-    for file in actum_action::schemas().into_iter().chain(task) {
-        let path = directory.join(file.name);
+    let contracts = actum_action::schemas().into_iter().chain(task);
+    let contracts = contracts.map(|file| (file.name.to_owned(), file.text));
+    let documents = actum_api::schemas().into_iter().map(|file| (file.name, file.text));
+    for (name, text) in contracts.chain(documents) {
+        let path = directory.join(&name);
         let is_same = match fs::read(&path) {
-            Ok(text) => text == file.text.as_bytes(),
+            Ok(found) => found == text.as_bytes(),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
             Err(error) => return Err(format!("reading {}: {error}", path.display()).into()),
         };
         if !is_same {
-            changed.push((file.name, file.text));
+            changed.push((name, text));
         }
     }
     Ok(changed)
@@ -77,7 +83,7 @@ mod tests {
 
         let [plan, ..] = actum_action::schemas();
         fs::write(directory.join(plan.name), "{}").unwrap();
-        assert_eq!(changed(&directory).unwrap(), [(plan.name, plan.text)]);
+        assert_eq!(changed(&directory).unwrap(), [(plan.name.to_owned(), plan.text)]);
         assert_eq!(run_in(root.path(), true), ExitCode::FAILURE);
     }
 }

@@ -1,13 +1,14 @@
 //! What goes to standard output and standard error.
 
+use std::borrow::Borrow;
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
+use actum_api::Envelope;
 use actum_core::path::Harmless;
 use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
-use serde::Serialize;
 
 use crate::diff_text::Audience;
 use crate::exit::Exit;
@@ -17,10 +18,12 @@ use crate::pager::Pager;
 use crate::plan_failure::PlanFailure;
 use crate::{hint, style};
 
-/// What a verb has to say: one JSON document, or the same as text.
-pub(crate) trait Document: Serialize {
-    /// The value of the field `format`; a change that breaks readers gets a new number.
-    fn format(&self) -> &'static str;
+/// Result of a command: a JSON document of `actum-api`, or the same as text.
+pub(crate) trait Document {
+    /// Type of the JSON document.
+    type Api: actum_api::Document;
+    /// Returns the JSON document. It is asked for with `--json` only.
+    fn document(&self) -> impl Borrow<Self::Api>;
     /// The text, which ends with a newline. It may hold colours, which are taken out again where
     /// nobody sees them.
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()>;
@@ -66,13 +69,6 @@ pub(crate) struct Screen {
     pub(crate) paging: Paging,
     /// When to use colours.
     pub(crate) color: ColorChoice,
-}
-
-#[derive(Serialize)]
-struct Tagged<'a, D> {
-    format: &'static str,
-    #[serde(flatten)]
-    document: &'a D,
 }
 
 impl Screen {
@@ -207,8 +203,7 @@ impl Screen {
             }
             Form::Json => {
                 let mut out = Guard::json(BufWriter::new(io::stdout().lock()));
-                let tagged = Tagged { format: document.format(), document };
-                serde_json::to_writer(&mut out, &tagged)?;
+                serde_json::to_writer(&mut out, &Envelope::new(document.document().borrow()))?;
                 out.write_all(b"\n")?;
                 out.flush()
             }
@@ -252,9 +247,15 @@ impl Screen {
     }
 }
 
+impl actum_api::Document for Failure {
+    const FORMAT: &'static str = "actum.error/1";
+}
+
 impl Document for Failure {
-    fn format(&self) -> &'static str {
-        "actum.error/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     /// As text a failure is told on standard error.

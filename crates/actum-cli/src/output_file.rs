@@ -5,6 +5,7 @@
 //! denied, by the policy in force where it lies in a workspace, nor among ledgers, keys and the operator's
 //! configuration, nor where other programs act on files by themselves.
 
+use std::borrow::Borrow;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
@@ -502,9 +503,15 @@ pub(crate) fn write(
     session.screen.show(&Written { what, file, bytes: bytes.len(), shown_file })
 }
 
+impl actum_api::Document for Written {
+    const FORMAT: &'static str = "actum.written/1";
+}
+
 impl Document for Written {
-    fn format(&self) -> &'static str {
-        "actum.written/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! Result of a requested run, or of its dry run.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum::{
@@ -231,13 +232,17 @@ impl RunEnd {
     /// Shows it, and tells what went beyond what was asked for.
     pub(crate) fn show(&self, screen: &Screen) -> Result<(), Failure> {
         self.note(screen);
-        screen.show(self)
+        match self.title {
+            Title::Apply => screen.show(&Shown { end: self, document: Applied(self) }),
+            Title::Undo(_) => screen.show(&Shown { end: self, document: Undone(self) }),
+            Title::Redo(_) => screen.show(&Shown { end: self, document: Redone(self) }),
+        }
     }
 
     /// The same on standard error, where standard output is somebody else's.
     pub(crate) fn tell(&self, screen: &Screen) -> Result<(), Failure> {
         self.note(screen);
-        screen.tell_text(self)
+        screen.tell_text(&Shown { end: self, document: Applied(self) })
     }
 
     fn note(&self, screen: &Screen) {
@@ -313,15 +318,49 @@ impl Observer<LinuxDisk> for RunEndObserver<'_> {
     }
 }
 
-impl Document for RunEnd {
-    fn format(&self) -> &'static str {
-        match self.title {
-            Title::Apply => "actum.apply/1",
-            Title::Undo(_) => "actum.undo/1",
-            Title::Redo(_) => "actum.redo/1",
-        }
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Applied<'a>(&'a RunEnd);
+
+impl actum_api::Document for Applied<'_> {
+    const FORMAT: &'static str = "actum.apply/1";
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Undone<'a>(&'a RunEnd);
+
+impl actum_api::Document for Undone<'_> {
+    const FORMAT: &'static str = "actum.undo/1";
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Redone<'a>(&'a RunEnd);
+
+impl actum_api::Document for Redone<'_> {
+    const FORMAT: &'static str = "actum.redo/1";
+}
+
+/// Result of a run with its JSON document.
+struct Shown<'a, D> {
+    end: &'a RunEnd,
+    document: D,
+}
+
+impl<D: actum_api::Document> Document for Shown<'_, D> {
+    type Api = D;
+
+    fn document(&self) -> impl Borrow<D> {
+        &self.document
     }
 
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.end.write_text(out)
+    }
+}
+
+impl RunEnd {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         if let Some(diff) = &self.diff {
             diff.write(out)?;

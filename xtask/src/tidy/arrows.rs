@@ -20,6 +20,7 @@ const ARROWS: &[Arrows] = &[
     Arrows { from: "actum-core", to: &[], to_in_tests: &[] },
     Arrows { from: "actum-edit", to: &["actum-core"], to_in_tests: &[] },
     Arrows { from: "actum-record", to: &["actum-core"], to_in_tests: &[] },
+    Arrows { from: "actum-api", to: &["actum-core", "actum-record"], to_in_tests: &[] },
     Arrows { from: "actum-document", to: &["actum-core"], to_in_tests: &[] },
     Arrows {
         from: "actum-action",
@@ -71,6 +72,7 @@ const ARROWS: &[Arrows] = &[
         to: &[
             "actum",
             "actum-action",
+            "actum-api",
             "actum-core",
             "actum-document",
             "actum-edit",
@@ -95,6 +97,7 @@ const ARROWS: &[Arrows] = &[
             "actum",
             "actum-access",
             "actum-action",
+            "actum-api",
             "actum-core",
             "actum-edit",
             "actum-gate",

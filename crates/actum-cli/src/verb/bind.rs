@@ -1,5 +1,6 @@
 //! `actum bind`: moves a workspace to the ledger in use here.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -95,9 +96,15 @@ fn prove(
     ApprovalKey::ask(session, "Move this workspace?", file).map(Some)
 }
 
+impl actum_api::Document for Bound {
+    const FORMAT: &'static str = "actum.bind/1";
+}
+
 impl Document for Bound {
-    fn format(&self) -> &'static str {
-        "actum.bind/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! `actum completions`: a script that completes command lines.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use clap::{Arg, Command, ValueHint};
@@ -70,9 +71,15 @@ fn set_hint(argument: Arg) -> Arg {
     argument.value_hint(hint)
 }
 
+impl actum_api::Document for Script {
+    const FORMAT: &'static str = "actum.completions/1";
+}
+
 impl Document for Script {
-    fn format(&self) -> &'static str {
-        "actum.completions/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -2,6 +2,7 @@
 
 mod project;
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -188,9 +189,15 @@ fn fits(root: &std::path::Path, operations: &[Operation]) -> Result<bool, Failur
     Ok(tried.is_ok_and(|end| !end.changes.is_empty()))
 }
 
+impl actum_api::Document for Story {
+    const FORMAT: &'static str = "actum.demo/1";
+}
+
 impl Document for Story {
-    fn format(&self) -> &'static str {
-        "actum.demo/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

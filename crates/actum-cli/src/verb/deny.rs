@@ -1,5 +1,6 @@
 //! `actum deny` and `actum revoke`: a plan is not carried out, or not any more.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -96,9 +97,15 @@ struct Denied {
     plans: Vec<RunId>,
 }
 
+impl actum_api::Document for Denied {
+    const FORMAT: &'static str = "actum.denied/1";
+}
+
 impl Document for Denied {
-    fn format(&self) -> &'static str {
-        "actum.denied/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

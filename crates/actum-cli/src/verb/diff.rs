@@ -1,5 +1,6 @@
 //! `actum diff`: what a run, or a row of runs, changed, as a unified diff.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::str::FromStr;
 
@@ -84,9 +85,15 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
+impl actum_api::Document for Diff {
+    const FORMAT: &'static str = "actum.diff/1";
+}
+
 impl Document for Diff {
-    fn format(&self) -> &'static str {
-        "actum.diff/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! `actum doctor`: whether the workspace and the system below it are fit for work.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -198,9 +199,15 @@ impl Shown {
     }
 }
 
+impl actum_api::Document for Examined {
+    const FORMAT: &'static str = "actum.doctor/1";
+}
+
 impl Document for Examined {
-    fn format(&self) -> &'static str {
-        "actum.doctor/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! `actum explain`: what a reason for a refusal means, and what to do.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum_task::{ErrorCategory, ErrorCode, RecoveryAction};
@@ -88,9 +89,15 @@ impl ExplainedCode {
     }
 }
 
+impl actum_api::Document for ExplainedCode {
+    const FORMAT: &'static str = "actum.task-code/1";
+}
+
 impl Document for ExplainedCode {
-    fn format(&self) -> &'static str {
-        "actum.task-code/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -101,9 +108,15 @@ impl Document for ExplainedCode {
     }
 }
 
+impl actum_api::Document for Explained {
+    const FORMAT: &'static str = "actum.reason/1";
+}
+
 impl Document for Explained {
-    fn format(&self) -> &'static str {
-        "actum.reason/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -111,9 +124,15 @@ impl Document for Explained {
     }
 }
 
+impl actum_api::Document for Listed {
+    const FORMAT: &'static str = "actum.reasons/1";
+}
+
 impl Document for Listed {
-    fn format(&self) -> &'static str {
-        "actum.reasons/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! `actum feedback`: how actions ended.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum::{Feedback, Wanted};
@@ -194,9 +195,15 @@ impl Line {
     }
 }
 
+impl actum_api::Document for Told {
+    const FORMAT: &'static str = "actum.feedback/1";
+}
+
 impl Document for Told {
-    fn format(&self) -> &'static str {
-        "actum.feedback/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -1,13 +1,13 @@
 //! `actum gc`: gives back the space of old history.
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use actum::Retained;
-use actum_core::RunId;
+use actum_api::Gc;
 use actum_workspace::{GcOptions, GcReport, View, Workspace};
-use serde::Serialize;
 
 use super::Session;
 use crate::change_list::count;
@@ -46,17 +46,6 @@ pub(crate) struct Arguments {
     dry_run: bool,
 }
 
-#[derive(Serialize)]
-struct Collected {
-    dry_run: bool,
-    removed_runs: Vec<RunId>,
-    kept_runs: usize,
-    freed_bytes: u64,
-    kept_bytes: u64,
-    removed_files: usize,
-    retained_runs: Vec<RunId>,
-}
-
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let mut workspace = records::own_root(session.root(), &session.tenant)?.open_existing()?;
     let view = View::open(session.root())?;
@@ -80,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         session.screen.note(format_args!("the retention keeps {runs} beyond the limits"));
     }
     let dry_run = arguments.dry_run;
-    session.screen.show(&Collected {
+    session.screen.show(&Gc {
         dry_run,
         removed_runs,
         kept_runs,
@@ -131,9 +120,11 @@ fn collected(
     Ok(GcReport { retained_runs: foreseen.retained_runs, ..report })
 }
 
-impl Document for Collected {
-    fn format(&self) -> &'static str {
-        "actum.gc/1"
+impl Document for Gc {
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -1,11 +1,12 @@
 //! `actum init`: makes a workspace.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use actum_api::Init;
 use actum_core::path::Quoted;
-use serde::Serialize;
 
 use super::Session;
 use crate::exit::Exit;
@@ -26,11 +27,8 @@ pub(crate) struct Arguments {
     exactly: Option<PathBuf>,
 }
 
-#[derive(Serialize)]
 struct Made {
-    root: String,
-    created: bool,
-    #[serde(skip)]
+    document: Init,
     shown_root: String,
 }
 
@@ -51,18 +49,20 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     let bytes = root.as_os_str().as_bytes();
     let (root, shown_root) = (shown_path::text(bytes), Quoted(bytes).to_string());
-    session.screen.show(&Made { root, created, shown_root })?;
+    session.screen.show(&Made { document: Init { root, created }, shown_root })?;
     Ok(Exit::Success)
 }
 
 impl Document for Made {
-    fn format(&self) -> &'static str {
-        "actum.init/1"
+    type Api = Init;
+
+    fn document(&self) -> impl Borrow<Init> {
+        &self.document
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let root = &self.shown_root;
-        if self.created {
+        if self.document.created {
             writeln!(out, "made a workspace in {root}")
         } else {
             writeln!(out, "there is a workspace in {root} already")

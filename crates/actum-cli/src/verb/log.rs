@@ -1,5 +1,6 @@
 //! `actum log`: past runs, the newest first.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum_core::{RunId, Status};
@@ -118,9 +119,15 @@ fn line(
     })
 }
 
+impl actum_api::Document for History {
+    const FORMAT: &'static str = "actum.log/1";
+}
+
 impl Document for History {
-    fn format(&self) -> &'static str {
-        "actum.log/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

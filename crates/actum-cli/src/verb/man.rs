@@ -1,5 +1,6 @@
 //! `actum man`: the manual pages.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -81,9 +82,15 @@ fn rendered(man: &Man) -> Vec<u8> {
     page
 }
 
+impl actum_api::Document for Pages {
+    const FORMAT: &'static str = "actum.man/1";
+}
+
 impl Document for Pages {
-    fn format(&self) -> &'static str {
-        "actum.man/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! `actum recover`: finishes what an earlier process could not.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum::reason::Reason;
@@ -95,9 +96,15 @@ impl Recovered {
     }
 }
 
+impl actum_api::Document for Recovered {
+    const FORMAT: &'static str = "actum.recovery/1";
+}
+
 impl Document for Recovered {
-    fn format(&self) -> &'static str {
-        "actum.recovery/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

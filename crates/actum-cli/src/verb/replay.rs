@@ -1,5 +1,6 @@
 //! `actum replay`: makes the decision about a run again, from what it was made from.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum::{Cedar, RecordedRun};
@@ -108,9 +109,15 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
+impl actum_api::Document for Replayed {
+    const FORMAT: &'static str = "actum.replay/1";
+}
+
 impl Document for Replayed {
-    fn format(&self) -> &'static str {
-        "actum.replay/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

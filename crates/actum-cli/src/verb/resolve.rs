@@ -1,5 +1,6 @@
 //! `actum resolve`: a person has looked at a blocked path.
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -91,9 +92,15 @@ fn tell_operator(
     Ok(())
 }
 
+impl actum_api::Document for Resolved {
+    const FORMAT: &'static str = "actum.resolve/1";
+}
+
 impl Document for Resolved {
-    fn format(&self) -> &'static str {
-        "actum.resolve/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! `actum rollback`: a task that was carried out is taken back.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum::task::{self, RolledBack};
@@ -78,9 +79,15 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
 }
 
+impl actum_api::Document for Shown {
+    const FORMAT: &'static str = "actum.rollback/1";
+}
+
 impl Document for Shown {
-    fn format(&self) -> &'static str {
-        "actum.rollback/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! `actum show`: all about one run.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum_core::path::Quoted;
@@ -216,9 +217,15 @@ fn write_record(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     }
 }
 
+impl actum_api::Document for Shown {
+    const FORMAT: &'static str = "actum.run/1";
+}
+
 impl Document for Shown {
-    fn format(&self) -> &'static str {
-        "actum.run/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

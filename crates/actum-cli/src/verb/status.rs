@@ -1,5 +1,6 @@
 //! `actum status`: whether anything is to be done.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 
@@ -184,9 +185,15 @@ pub(super) fn attention(blocked: &[Blocked]) -> Exit {
     if blocked.is_empty() { Exit::Success } else { Exit::NeedsAttention }
 }
 
+impl actum_api::Document for Shown {
+    const FORMAT: &'static str = "actum.status/1";
+}
+
 impl Document for Shown {
-    fn format(&self) -> &'static str {
-        "actum.status/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! `actum trust`: lets what a workspace's policy widens count.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -111,9 +112,15 @@ fn prove(
     Ok(Some(Timestamp::from_micros(now.micros().saturating_add(WAIT_MICROS))))
 }
 
+impl actum_api::Document for Trusted {
+    const FORMAT: &'static str = "actum.trust/1";
+}
+
 impl Document for Trusted {
-    fn format(&self) -> &'static str {
-        "actum.trust/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! `actum verify`: whether a receipt is what it says, by public keys alone.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -169,9 +170,15 @@ const ONE_LOG: &str =
 const NAMES: &str = "that names are right: user and agent are as the program gave them that signed";
 const FILES_NOW: &str = "that files are now as it says: it tells how the run left them";
 
+impl actum_api::Document for Verified {
+    const FORMAT: &'static str = "actum.verification/1";
+}
+
 impl Document for Verified {
-    fn format(&self) -> &'static str {
-        "actum.verification/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! `actum catalog lint`: what is not as it should be with actions.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -65,9 +66,15 @@ fn package_lints(file: &std::path::Path, session: &Session) -> Result<Vec<Lint>,
     }
 }
 
+impl actum_api::Document for Linted {
+    const FORMAT: &'static str = "actum.catalog-lint/1";
+}
+
 impl Document for Linted {
-    fn format(&self) -> &'static str {
-        "actum.catalog-lint/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

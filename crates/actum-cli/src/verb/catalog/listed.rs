@@ -1,5 +1,6 @@
 //! Actions, a line each or whole.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum::{Catalog, Flags, Origin, Registered, RollbackKind};
@@ -169,9 +170,15 @@ fn of_rollback(kind: RollbackKind) -> &'static str {
     }
 }
 
+impl actum_api::Document for Listed {
+    const FORMAT: &'static str = "actum.catalog/1";
+}
+
 impl Document for Listed {
-    fn format(&self) -> &'static str {
-        "actum.catalog/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

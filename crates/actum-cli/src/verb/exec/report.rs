@@ -1,5 +1,6 @@
 //! What a command did and what came of it, for people and for programs.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum::{Runner, Tried};
@@ -151,9 +152,15 @@ impl Outcome {
     }
 }
 
+impl actum_api::Document for Executed {
+    const FORMAT: &'static str = "actum.exec/1";
+}
+
 impl Document for Executed {
-    fn format(&self) -> &'static str {
-        "actum.exec/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     /// As text it is told on standard error.

@@ -1,5 +1,6 @@
 //! `actum key deny`: rejects an approval key that waits.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum_ledger::{Keys, LedgerHome};
@@ -41,9 +42,15 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(alerted)
 }
 
+impl actum_api::Document for Denied {
+    const FORMAT: &'static str = "actum.key-denied/1";
+}
+
 impl Document for Denied {
-    fn format(&self) -> &'static str {
-        "actum.key-denied/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

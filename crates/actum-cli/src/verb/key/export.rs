@@ -1,5 +1,6 @@
 //! `actum key export`: the public keys, for whoever verifies.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum_ledger::keys::public_pem;
@@ -93,9 +94,15 @@ impl Exported {
     }
 }
 
+impl actum_api::Document for Exported {
+    const FORMAT: &'static str = "actum.key/1";
+}
+
 impl Document for Exported {
-    fn format(&self) -> &'static str {
-        "actum.key/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

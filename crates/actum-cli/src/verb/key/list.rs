@@ -1,5 +1,6 @@
 //! `actum key list`: which keys there are, and whether they can sign.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 
@@ -80,9 +81,15 @@ fn listings(keys: &Keys, now: Timestamp) -> Vec<Listing> {
     KeyRole::ALL.into_iter().flat_map(of_role).collect()
 }
 
+impl actum_api::Document for Listed {
+    const FORMAT: &'static str = "actum.keys/1";
+}
+
 impl Document for Listed {
-    fn format(&self) -> &'static str {
-        "actum.keys/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

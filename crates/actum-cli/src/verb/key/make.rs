@@ -1,5 +1,6 @@
 //! `actum key make`: the first key of a role.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum_ledger::{Admission, KeyError, Keys, Protection};
@@ -62,9 +63,15 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(alerted)
 }
 
+impl actum_api::Document for Made {
+    const FORMAT: &'static str = "actum.key-made/1";
+}
+
 impl Document for Made {
-    fn format(&self) -> &'static str {
-        "actum.key-made/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! `actum key rotate`: a new key takes the place of an old one, and the ledgers record it.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -139,9 +140,15 @@ impl Changed {
     }
 }
 
+impl actum_api::Document for Changed {
+    const FORMAT: &'static str = "actum.rotation/1";
+}
+
 impl Document for Changed {
-    fn format(&self) -> &'static str {
-        "actum.rotation/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! `actum ledger checkpoint`: the state of the ledger, signed.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum_core::Digest;
@@ -59,9 +60,15 @@ impl Signed {
     }
 }
 
+impl actum_api::Document for Signed {
+    const FORMAT: &'static str = "actum.checkpoint/1";
+}
+
 impl Document for Signed {
-    fn format(&self) -> &'static str {
-        "actum.checkpoint/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

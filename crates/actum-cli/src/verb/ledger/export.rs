@@ -1,5 +1,6 @@
 //! `actum ledger export`: a ledger in one file.
 
+use std::borrow::Borrow;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -81,9 +82,15 @@ fn failed(error: ExportError, file: Option<&PathBuf>) -> Failure {
     }
 }
 
+impl actum_api::Document for Written {
+    const FORMAT: &'static str = "actum.export/1";
+}
+
 impl Document for Written {
-    fn format(&self) -> &'static str {
-        "actum.export/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! `actum ledger prove`: that an entry is in the log.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::io::{self, Write};
 
@@ -90,9 +91,15 @@ pub(in crate::verb) fn path(
     Ok((checkpoint, hashes))
 }
 
+impl actum_api::Document for Proven {
+    const FORMAT: &'static str = "actum.proof/1";
+}
+
 impl Document for Proven {
-    fn format(&self) -> &'static str {
-        "actum.proof/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! `actum ledger show`: the entries of a ledger, or one of them.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum_core::path::{Harmless, Quoted};
@@ -159,9 +160,15 @@ impl Shown {
     }
 }
 
+impl actum_api::Document for Listed {
+    const FORMAT: &'static str = "actum.ledger/1";
+}
+
 impl Document for Listed {
-    fn format(&self) -> &'static str {
-        "actum.ledger/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -189,9 +196,15 @@ impl Document for Listed {
     }
 }
 
+impl actum_api::Document for Shown {
+    const FORMAT: &'static str = "actum.entry/1";
+}
+
 impl Document for Shown {
-    fn format(&self) -> &'static str {
-        "actum.entry/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

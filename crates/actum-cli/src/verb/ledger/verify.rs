@@ -1,5 +1,6 @@
 //! `actum ledger verify`: whether anything in a ledger was changed.
 
+use std::borrow::Borrow;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -271,9 +272,15 @@ impl Found {
     }
 }
 
+impl actum_api::Document for Verified {
+    const FORMAT: &'static str = "actum.audit/1";
+}
+
 impl Document for Verified {
-    fn format(&self) -> &'static str {
-        "actum.audit/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! `actum plan approve`: a task envelope for a plan that somebody looked at, signed where that is needed.
 
+use std::borrow::Borrow;
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -362,9 +363,15 @@ fn must_give_way(path: &Path, is_one: impl Fn(&[u8]) -> bool) -> Result<(), Fail
     Err(failed(io::Error::new(io::ErrorKind::AlreadyExists, what)))
 }
 
+impl actum_api::Document for Approved {
+    const FORMAT: &'static str = "actum.plan-approve/1";
+}
+
 impl Document for Approved {
-    fn format(&self) -> &'static str {
-        "actum.plan-approve/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! `actum plan lint`: whether a task plan can be used, without looking into any file.
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{self, Write};
@@ -119,9 +120,15 @@ impl Problems {
     }
 }
 
+impl actum_api::Document for Linted {
+    const FORMAT: &'static str = "actum.plan-lint/1";
+}
+
 impl Document for Linted {
-    fn format(&self) -> &'static str {
-        "actum.plan-lint/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

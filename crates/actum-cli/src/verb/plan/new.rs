@@ -1,5 +1,6 @@
 //! `actum plan new`: a template of a task plan.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -57,9 +58,15 @@ fn compact(time: &str) -> String {
         .collect()
 }
 
+impl actum_api::Document for Made {
+    const FORMAT: &'static str = "actum.plan-new/1";
+}
+
 impl Document for Made {
-    fn format(&self) -> &'static str {
-        "actum.plan-new/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

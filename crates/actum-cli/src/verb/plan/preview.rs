@@ -1,5 +1,6 @@
 //! `actum plan preview`: what a task plan would do, and what the gates say of it.
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
@@ -223,9 +224,15 @@ impl From<ActionProblem> for Failed {
     }
 }
 
+impl actum_api::Document for Previewed {
+    const FORMAT: &'static str = "actum.plan-preview/1";
+}
+
 impl Document for Previewed {
-    fn format(&self) -> &'static str {
-        "actum.plan-preview/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn kind(&self) -> Kind {

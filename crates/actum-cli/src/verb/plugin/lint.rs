@@ -1,5 +1,6 @@
 //! `actum plugin lint`: a package is read as the engine reads it, and nothing of it is run.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -95,9 +96,15 @@ fn compiled(
     }
 }
 
+impl actum_api::Document for Linted {
+    const FORMAT: &'static str = "actum.plugin-lint/1";
+}
+
 impl Document for Linted {
-    fn format(&self) -> &'static str {
-        "actum.plugin-lint/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! `actum plugin new`: a package that works, and changes nothing yet.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -79,9 +80,15 @@ fn write(place: &Path, name: &str, tenant: &Tenant) -> Result<(), Failure> {
     Ok(())
 }
 
+impl actum_api::Document for Made {
+    const FORMAT: &'static str = "actum.plugin-new/1";
+}
+
 impl Document for Made {
-    fn format(&self) -> &'static str {
-        "actum.plugin-new/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

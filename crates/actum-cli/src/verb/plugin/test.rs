@@ -1,5 +1,6 @@
 //! `actum plugin test`: a package is tried out on the workspace, and nothing of what it does is kept.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -119,9 +120,15 @@ fn read_input(file: Option<&Path>, start: &Path) -> Result<Map<String, Value>, F
     Ok(read?)
 }
 
+impl actum_api::Document for Tested {
+    const FORMAT: &'static str = "actum.plugin-test/1";
+}
+
 impl Document for Tested {
-    fn format(&self) -> &'static str {
-        "actum.plugin-test/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

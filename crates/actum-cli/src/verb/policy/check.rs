@@ -1,5 +1,6 @@
 //! `actum policy check`: whether the policies are sound, and what they come to.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 
@@ -183,9 +184,15 @@ fn warnings_of(layer: &Layer) -> Vec<String> {
     warnings.iter().map(|warning| format!("{}: {warning}", source.policy())).collect()
 }
 
+impl actum_api::Document for Checked {
+    const FORMAT: &'static str = "actum.policy-check/1";
+}
+
 impl Document for Checked {
-    fn format(&self) -> &'static str {
-        "actum.policy-check/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

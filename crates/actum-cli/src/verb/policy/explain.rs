@@ -3,6 +3,7 @@
 mod command;
 mod run;
 
+use std::borrow::Borrow;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -276,9 +277,15 @@ impl From<Effect> for EffectKind {
     }
 }
 
+impl actum_api::Document for Explained {
+    const FORMAT: &'static str = "actum.policy-explanation/1";
+}
+
 impl Document for Explained {
-    fn format(&self) -> &'static str {
-        "actum.policy-explanation/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! `actum policy suggest`: what the policies would have to say for what was refused.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -138,9 +139,15 @@ impl Suggested {
     }
 }
 
+impl actum_api::Document for Suggested {
+    const FORMAT: &'static str = "actum.policy-suggestion/1";
+}
+
 impl Document for Suggested {
-    fn format(&self) -> &'static str {
-        "actum.policy-suggestion/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

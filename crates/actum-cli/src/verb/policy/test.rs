@@ -1,5 +1,6 @@
 //! `actum policy test`: whether the policy in force does what the operator expects of it.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -192,9 +193,15 @@ fn write_verdict(
     tier.map_or(Ok(()), |tier| write!(f, ", {tier}"))
 }
 
+impl actum_api::Document for Tested {
+    const FORMAT: &'static str = "actum.policy-test/1";
+}
+
 impl Document for Tested {
-    fn format(&self) -> &'static str {
-        "actum.policy-test/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! Alerts: what is listed beside the plans until somebody has looked at it.
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
@@ -253,9 +254,15 @@ pub(super) fn see(
 #[derive(Serialize)]
 struct AboutToBeSeen(Vec<AlertLine>);
 
+impl actum_api::Document for AboutToBeSeen {
+    const FORMAT: &'static str = "actum.alerts-seen/1";
+}
+
 impl Document for AboutToBeSeen {
-    fn format(&self) -> &'static str {
-        "actum.alerts-seen/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -269,9 +276,15 @@ struct Seen {
     alerts: Vec<AlertLine>,
 }
 
+impl actum_api::Document for Seen {
+    const FORMAT: &'static str = "actum.alerts-seen/1";
+}
+
 impl Document for Seen {
-    fn format(&self) -> &'static str {
-        "actum.alerts-seen/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

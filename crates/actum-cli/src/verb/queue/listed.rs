@@ -1,5 +1,6 @@
 //! Plans, a few lines each, and the alerts.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum::{PlanState, QueuedPlan};
@@ -83,9 +84,15 @@ pub(super) fn who(actor: &Actor) -> String {
     }
 }
 
+impl actum_api::Document for Listed {
+    const FORMAT: &'static str = "actum.queue/1";
+}
+
 impl Document for Listed {
-    fn format(&self) -> &'static str {
-        "actum.queue/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! One plan: who asks for what, why it waits, what it would change, and what is other than it was.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -188,9 +189,15 @@ impl Earlier {
     }
 }
 
+impl actum_api::Document for Shown {
+    const FORMAT: &'static str = "actum.plan/1";
+}
+
 impl Document for Shown {
-    fn format(&self) -> &'static str {
-        "actum.plan/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! The queue as it changes: a document for each plan that comes, changes or goes, and for each alert.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::thread;
@@ -68,9 +69,15 @@ pub(super) fn run(session: &Session) -> Result<(), Failure> {
     }
 }
 
+impl actum_api::Document for Event {
+    const FORMAT: &'static str = "actum.queue-event/1";
+}
+
 impl Document for Event {
-    fn format(&self) -> &'static str {
-        "actum.queue-event/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

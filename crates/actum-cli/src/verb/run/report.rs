@@ -1,5 +1,6 @@
 //! What a person is told of a task.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum::task::{Outcome, TaskEnd};
@@ -39,9 +40,15 @@ impl ActionLine {
     }
 }
 
+impl actum_api::Document for ActionLine {
+    const FORMAT: &'static str = "actum.task-status/1";
+}
+
 impl Document for ActionLine {
-    fn format(&self) -> &'static str {
-        "actum.task-status/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -91,9 +98,15 @@ pub(super) fn show(screen: &Screen, ended: &TaskEnd) -> Result<(), Failure> {
     }
 }
 
+impl actum_api::Document for Ended<'_> {
+    const FORMAT: &'static str = "actum.task-status/1";
+}
+
 impl Document for Ended<'_> {
-    fn format(&self) -> &'static str {
-        "actum.task-status/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

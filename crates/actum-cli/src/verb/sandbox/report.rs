@@ -1,5 +1,6 @@
 //! What a command in a sandbox did, for people and for programs.
 
+use std::borrow::Borrow;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -267,9 +268,15 @@ impl ShownNode {
     }
 }
 
+impl actum_api::Document for Report {
+    const FORMAT: &'static str = "actum.sandbox/1";
+}
+
 impl Document for Report {
-    fn format(&self) -> &'static str {
-        "actum.sandbox/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     /// As text it is told on standard error.

@@ -1,5 +1,6 @@
 //! What the rules say of a command.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum_core::path::Harmless;
@@ -38,9 +39,15 @@ pub(super) fn explain(line: &CommandLine, session: &Session) -> Result<Exit, Fai
     Ok(Exit::Success)
 }
 
+impl actum_api::Document for ExplainedCommand {
+    const FORMAT: &'static str = "actum.command-explanation/1";
+}
+
 impl Document for ExplainedCommand {
-    fn format(&self) -> &'static str {
-        "actum.command-explanation/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

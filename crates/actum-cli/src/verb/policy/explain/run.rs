@@ -1,5 +1,6 @@
 //! What the gates said of a recorded run, and what they would say of it now.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum::PolicyInForce;
@@ -81,9 +82,15 @@ impl Said {
     }
 }
 
+impl actum_api::Document for ExplainedRun {
+    const FORMAT: &'static str = "actum.run-explanation/1";
+}
+
 impl Document for ExplainedRun {
-    fn format(&self) -> &'static str {
-        "actum.run-explanation/1"
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -1,0 +1,44 @@
+//! Schemas of values that `actum-core` and `actum-record` define.
+//!
+//! These types are never made. A field names one in `#[schemars(with = "...")]`.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+/// Defines schemas of texts.
+macro_rules! texts {
+    ($($(#[doc = $about:literal])+ $name:ident { $($keyword:literal: $value:expr),+ $(,)? })+) => { $(
+        $(#[doc = $about])+
+        pub(crate) enum $name {}
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                let about = concat!($($about),+).trim_start();
+                json_schema!({ "description": about, "type": "string", $($keyword: $value),+ })
+            }
+        }
+    )+ };
+}
+
+texts! {
+    /// Id of a run or of a plan.
+    RunId { "pattern": "^[0-9a-hjkmnp-tv-z]{12}$" }
+    /// SHA-256 digest in hexadecimal.
+    Digest { "pattern": "^[0-9a-f]{64}$" }
+    /// Id of a key.
+    KeyId { "pattern": "^[0-9a-f]{16}$" }
+    /// Time in UTC (RFC 3339).
+    Time { "format": "date-time", "pattern": "Z$" }
+    /// Permission bits in octal.
+    Mode { "pattern": "^[0-7]{4}$" }
+    /// Status of a request: `reverted` is taken back, `rejected` changed nothing, `queued` waits for an approver, `failed`
+    /// needs a look.
+    Status { "enum": ["succeeded", "reverted", "rejected", "queued", "failed"] }
+    /// Risk tier; from R3 on an approver decides.
+    Tier { "enum": ["R0", "R1", "R2", "R3", "R4"] }
+}
