@@ -13,18 +13,64 @@
 //! A type leaves out the field `format`, which [`Envelope`] adds and [`from_str`] checks. Readers skip unknown fields, as
 //! `docs/stability.md` asks. [`schemas`] gives the files below `schemas/api/`.
 
+mod change;
 mod document;
+mod gate;
+mod path;
+mod record;
 mod value;
+mod word;
 
+mod apply;
+mod bind;
+mod command;
+mod doctor;
+mod error;
 mod gc;
+mod history;
 mod init;
+mod recovery;
+mod status;
 
+pub use apply::{Apply, Effect, MovedHunk, Outcome, ReceiptRef, Redo, Undo};
+pub use bind::{Bind, Binding};
+pub use change::{Change, ChangeKind, Changes, Diffs, FileDiff, Sides};
+pub use command::{
+    Ended, Enforcement, Exec, ExecOutcome, Execution, InForce, Node, NodeChange, NodeType, Output,
+    Resource, Sandbox, Usage, Violation,
+};
+pub use doctor::{Doctor, Finding, Health};
 pub use document::{Document, DocumentType, Envelope, ReadError, SchemaFile, from_str};
+pub use error::{
+    BudgetUse, Conflict, DeniedPlan, Error, FileCost, Queued, Refusal, WorkspaceState,
+};
+pub use gate::{Gate, Ground, Verdict};
 pub use gc::Gc;
+pub use history::{
+    Diff, Image, ImageAttributes, ImageChange, ImageType, Log, LoggedRun, Run, RunFacts, RunKind,
+};
 pub use init::Init;
+pub use path::{WorkspacePath, hexadecimal};
+pub use record::{
+    Actor, Approval, Command, CommandEnding, Commands, Confinement, EntryRef, Isolation, RunRecord,
+    SignedReceipt,
+};
+pub use recovery::{BlockedPath, Recovered, Recovery, RefusedPath, Resolve};
+pub use status::{DriftedPath, Status};
 
-/// All documents, by family.
-const FAMILIES: &[&[DocumentType]] = &[init::DOCUMENTS, gc::DOCUMENTS];
+/// All documents, one line for each family.
+const FAMILIES: &[&[DocumentType]] = &[
+    init::DOCUMENTS,
+    apply::DOCUMENTS,
+    history::DOCUMENTS,
+    status::DOCUMENTS,
+    error::DOCUMENTS,
+    recovery::DOCUMENTS,
+    gc::DOCUMENTS,
+    doctor::DOCUMENTS,
+    command::DOCUMENTS,
+    bind::DOCUMENTS,
+];
 
 /// Returns the type of each document, in the order of `docs/json.md`.
 pub fn document_types() -> impl Iterator<Item = &'static DocumentType> {

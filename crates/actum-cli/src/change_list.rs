@@ -2,147 +2,103 @@
 
 use std::io::{self, Write};
 
+use actum_api::{Change as Line, ChangeKind as Kind, Changes, Sides, WorkspacePath};
 use actum_core::FileMode;
 use actum_workspace::{Change, ChangeKind, Extent, Lines};
-use serde::Serialize;
-
-use crate::shown_path::ShownPath;
-
-/// What happens to the paths of one run, and the sums.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct ChangeList {
-    /// How many files change; directories are not counted.
-    pub(crate) files: u64,
-    /// Lines added.
-    pub(crate) added: u64,
-    /// Lines removed.
-    pub(crate) removed: u64,
-    changes: Vec<ChangeLine>,
-}
-
-/// What happens to one path.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct ChangeLine {
-    #[serde(flatten)]
-    path: ShownPath,
-    /// Where a renamed file was before.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    renamed_from: Option<ShownPath>,
-    #[serde(serialize_with = "kind_name")]
-    kind: ChangeKind,
-    added: u64,
-    removed: u64,
-    /// The sizes of a file whose content is binary and changes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bytes: Option<Sides<u64>>,
-    /// The permission bits, where they change.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mode: Option<Sides<String>>,
-}
-
-/// Something before a change and after it.
-#[derive(Debug, Clone, Serialize)]
-struct Sides<T> {
-    before: T,
-    after: T,
-}
 
 /// Paths longer than this are not aligned, in characters.
 const ALIGNED_MAX: usize = 60;
 
-impl ChangeList {
-    pub(crate) fn of<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Self {
-        let mut list = Self { files: 0, added: 0, removed: 0, changes: Vec::new() };
-        for change in changes {
-            let line = ChangeLine::of(change);
-            list.files += u64::from(line.kind.is_of_file());
-            list.added = list.added.saturating_add(line.added);
-            list.removed = list.removed.saturating_add(line.removed);
-            list.changes.push(line);
-        }
-        list
+/// Lists changes and counts their files and lines.
+pub(crate) fn list<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Changes {
+    let mut list = Changes::default();
+    for change in changes {
+        let line = line(change);
+        list.files += u64::from(!line.kind.is_of_directory());
+        list.added = list.added.saturating_add(line.added);
+        list.removed = list.removed.saturating_add(line.removed);
+        list.changes.push(line);
     }
+    list
+}
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.changes.is_empty()
+/// Makes the line of one change.
+pub(crate) fn line(Change { path, kind, extent, modes }: &Change) -> Line {
+    let Lines { added, removed } = extent.lines();
+    let (kind, renamed_from) = kind_of(kind);
+    let bytes = match *extent {
+        Extent::Lines(_) => None,
+        Extent::Bytes { before, after } => Some(Sides { before, after }),
+    };
+    let mode = modes.map(|modes| Sides { before: octal(modes.before), after: octal(modes.after) });
+    Line { path: path.into(), renamed_from, kind, added, removed, bytes, mode }
+}
+
+/// Kind of a change, and where a renamed file was before.
+fn kind_of(kind: &ChangeKind) -> (Kind, Option<WorkspacePath>) {
+    let kind = match kind {
+        ChangeKind::Renamed { from } => return (Kind::Renamed, Some(from.into())),
+        ChangeKind::Created => Kind::Created,
+        ChangeKind::Modified => Kind::Modified,
+        ChangeKind::Mode => Kind::Mode,
+        ChangeKind::Attributes => Kind::Attributes,
+        ChangeKind::Deleted => Kind::Deleted,
+        ChangeKind::DirectoryCreated => Kind::DirectoryCreated,
+        ChangeKind::DirectoryRemoved => Kind::DirectoryRemoved,
+    };
+    (kind, None)
+}
+
+/// Writes one line for each path, indented by this many spaces.
+pub(crate) fn write_lines(
+    Changes { changes, .. }: &Changes,
+    out: &mut dyn Write,
+    indent: usize,
+) -> io::Result<()> {
+    let shown: Vec<_> = changes.iter().map(shown_path).collect();
+    let widths = shown.iter().map(|path| path.chars().count());
+    let width = widths.filter(|width| *width <= ALIGNED_MAX).max().unwrap_or(0);
+    for (line, path) in changes.iter().zip(shown) {
+        writeln!(out, "{:indent$}{}", "", text(line, &path, width))?;
     }
+    Ok(())
+}
 
-    /// `1 file`, `3 files`.
-    pub(crate) fn count(&self) -> String {
-        count(self.files, "file")
-    }
+/// The line of a change for people.
+pub(crate) fn title(line: &Line) -> String {
+    text(line, &shown_path(line), 0)
+}
 
-    /// One line for each path, indented by this many spaces.
-    pub(crate) fn write_lines(&self, out: &mut dyn Write, indent: usize) -> io::Result<()> {
-        let shown: Vec<_> = self.changes.iter().map(ChangeLine::shown_path).collect();
-        let widths = shown.iter().map(|path| path.chars().count());
-        let width = widths.filter(|width| *width <= ALIGNED_MAX).max().unwrap_or(0);
-        for (line, path) in self.changes.iter().zip(shown) {
-            writeln!(out, "{:indent$}{}", "", line.text(&path, width))?;
-        }
-        Ok(())
+/// The path for people: that of a directory ends with `/`, that of a renamed file stands behind
+/// the old one.
+fn shown_path(Line { path, renamed_from, kind, .. }: &Line) -> String {
+    let slash = if kind.is_of_directory() { "/" } else { "" };
+    match renamed_from {
+        None => format!("{path}{slash}"),
+        Some(from) => format!("{from} -> {path}"),
     }
 }
 
-impl ChangeLine {
-    pub(crate) fn of(Change { path, kind, extent, modes }: &Change) -> Self {
-        let Lines { added, removed } = extent.lines();
-        let renamed_from = match kind {
-            ChangeKind::Renamed { from } => Some(ShownPath(from.clone())),
-            ChangeKind::Created
-            | ChangeKind::Modified
-            | ChangeKind::Mode
-            | ChangeKind::Attributes
-            | ChangeKind::Deleted
-            | ChangeKind::DirectoryCreated
-            | ChangeKind::DirectoryRemoved => None,
-        };
-        let bytes = match *extent {
-            Extent::Lines(_) => None,
-            Extent::Bytes { before, after } => Some(Sides { before, after }),
-        };
-        let mode =
-            modes.map(|modes| Sides { before: octal(modes.before), after: octal(modes.after) });
-        let (path, kind) = (ShownPath(path.clone()), kind.clone());
-        Self { path, renamed_from, kind, added, removed, bytes, mode }
+fn text(line: &Line, path: &str, width: usize) -> String {
+    let word = word(&line.kind);
+    let details: Vec<_> = [extent(line), mode(line)].into_iter().flatten().collect();
+    match details.is_empty() {
+        true => format!("{word:10}  {path}"),
+        false => format!("{word:10}  {path:width$}  {}", details.join("  ")),
     }
+}
 
-    /// The line for people.
-    pub(crate) fn title(&self) -> String {
-        self.text(&self.shown_path(), 0)
+fn extent(line: &Line) -> Option<String> {
+    match &line.bytes {
+        Some(Sides { before, after }) => Some(format!("{before} -> {}", count(*after, "byte"))),
+        None => lines(line.added, line.removed),
     }
+}
 
-    /// The path for people: that of a directory ends with `/`, that of a renamed file stands behind
-    /// the old one.
-    fn shown_path(&self) -> String {
-        let slash = if self.kind.is_of_file() { "" } else { "/" };
-        match &self.renamed_from {
-            None => format!("{}{slash}", self.path),
-            Some(from) => format!("{from} -> {}", self.path),
-        }
-    }
-
-    fn text(&self, path: &str, width: usize) -> String {
-        let word = word(&self.kind);
-        let details: Vec<_> = [self.extent(), self.mode()].into_iter().flatten().collect();
-        match details.is_empty() {
-            true => format!("{word:10}  {path}"),
-            false => format!("{word:10}  {path:width$}  {}", details.join("  ")),
-        }
-    }
-
-    fn extent(&self) -> Option<String> {
-        match &self.bytes {
-            Some(Sides { before, after }) => Some(format!("{before} -> {}", count(*after, "byte"))),
-            None => lines(self.added, self.removed),
-        }
-    }
-
-    fn mode(&self) -> Option<String> {
-        let Sides { before, after } = self.mode.as_ref()?;
-        let word = if self.kind == ChangeKind::Mode { "" } else { "mode " };
-        Some(format!("{word}{before} -> {after}"))
-    }
+fn mode(line: &Line) -> Option<String> {
+    let Sides { before, after } = line.mode.as_ref()?;
+    let word = if line.kind == Kind::Mode { "" } else { "mode " };
+    Some(format!("{word}{before} -> {after}"))
 }
 
 /// Permission bits as chmod(1) takes them.
@@ -162,31 +118,16 @@ pub(crate) fn lines(added: u64, removed: u64) -> Option<String> {
 }
 
 /// The word for people; a directory is told from a file by the `/` behind its name.
-fn word(kind: &ChangeKind) -> &'static str {
+fn word(kind: &Kind) -> &str {
     match kind {
-        ChangeKind::Created | ChangeKind::DirectoryCreated => "created",
-        ChangeKind::Modified => "modified",
-        ChangeKind::Renamed { .. } => "renamed",
-        ChangeKind::Mode => "mode",
-        ChangeKind::Attributes => "attributes",
-        ChangeKind::Deleted | ChangeKind::DirectoryRemoved => "deleted",
+        Kind::DirectoryCreated => "created",
+        Kind::DirectoryRemoved => "deleted",
+        Kind::Created
+        | Kind::Modified
+        | Kind::Renamed
+        | Kind::Mode
+        | Kind::Attributes
+        | Kind::Deleted
+        | Kind::Other(_) => kind.as_str(),
     }
-}
-
-/// The name for programs.
-fn name(kind: &ChangeKind) -> &'static str {
-    match kind {
-        ChangeKind::Created => "created",
-        ChangeKind::Modified => "modified",
-        ChangeKind::Renamed { .. } => "renamed",
-        ChangeKind::Mode => "mode",
-        ChangeKind::Attributes => "attributes",
-        ChangeKind::Deleted => "deleted",
-        ChangeKind::DirectoryCreated => "directory_created",
-        ChangeKind::DirectoryRemoved => "directory_removed",
-    }
-}
-
-fn kind_name<S: serde::Serializer>(kind: &ChangeKind, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(name(kind))
 }

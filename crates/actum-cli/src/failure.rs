@@ -6,20 +6,19 @@ use std::path::PathBuf;
 
 use actum::{CommandError, StateClause};
 use actum_action::PlanError;
+use actum_api::{BudgetUse, Conflict, DeniedPlan, FileCost, Gate, Queued, Refusal, WorkspaceState};
 use actum_core::near::word;
 use actum_core::path::Quoted;
 use actum_core::place::Place;
-use actum_core::{BudgetStatus, RiskTier, RunId, Status, Timestamp};
+use actum_core::{BudgetStatus, RunId, Timestamp};
 use actum_edit::format::{INPUT_BYTES_MAX, ParseError};
 use actum_sandbox::NoProgram;
 use actum_workspace::{Error, ErrorKind, PathConflict, State};
-use serde::{Serialize, Serializer};
 
 use crate::approval_key::ApprovalKeyUnread;
 use crate::exit::Exit;
-use crate::gate_view::{GateView, views};
+use crate::gate_view::views;
 use crate::hint;
-use crate::shown_path::ShownPath;
 use crate::snippet::{Quote, Snippet};
 use actum::reason::{self, Reason};
 
@@ -418,6 +417,29 @@ impl Failure {
         if let Self::Input { source, .. } = self { source.place } else { None }
     }
 
+    /// Makes the document of the failure.
+    pub(crate) fn document(&self) -> actum_api::Error {
+        actum_api::Error {
+            status: self.exit().status(),
+            reason: self.reason().name().to_owned(),
+            message: self.message(),
+            workspace: match self.workspace() {
+                State::Unchanged | State::Forgotten { .. } => WorkspaceState::Unchanged,
+                State::Restored => WorkspaceState::Restored,
+                State::Published => WorkspaceState::Published,
+                State::NeedsAttention => WorkspaceState::NeedsAttention,
+            },
+            hints: self.hints(),
+            line: self.place().map(|place| place.line),
+            column: self.place().map(|place| place.column),
+            conflicts: self.conflicts(),
+            budget: self.budget(),
+            queued: self.queued(),
+            gates: self.gates(),
+            also: self.also().iter().map(refusal).collect(),
+        }
+    }
+
     fn conflicts(&self) -> Option<Vec<Conflict>> {
         let Self::Workspace(Error { kind: ErrorKind::ChangedSince { conflicts, .. }, .. }) =
             self.bare()
@@ -425,14 +447,14 @@ impl Failure {
             return None;
         };
         let one = |conflict: &PathConflict| Conflict {
-            path: ShownPath(conflict.path.clone()),
+            path: (&conflict.path).into(),
             difference: conflict.difference.to_string(),
             by: conflict.by,
         };
         Some(conflicts.iter().map(one).collect())
     }
 
-    fn gates(&self) -> Vec<GateView> {
+    fn gates(&self) -> Vec<Gate> {
         let Self::Engine { source } = self.bare() else { return Vec::new() };
         if let actum::Error::Denied { gates } | actum::Error::Queued { gates, .. } = &**source {
             views(gates)
@@ -442,154 +464,51 @@ impl Failure {
     }
 
     /// The plan that waits for a person now.
-    pub(crate) fn queued(&self) -> Option<QueuedFacts> {
+    pub(crate) fn queued(&self) -> Option<Queued> {
         let Self::Engine { source } = self.bare() else { return None };
-        let actum::Error::Queued { plan, tier, expires, waited, denied, .. } = &**source else {
+        let actum::Error::Queued { plan, tier, expires, denied, .. } = &**source else {
             return None;
         };
-        let (plan, tier, expires, is_new) = (*plan, *tier, *expires, !waited);
-        let denied_before =
-            denied.as_ref().map(|(plan, reason)| Denied { plan: *plan, reason: reason.clone() });
-        Some(QueuedFacts { plan, tier, expires, denied_before, is_new })
+        let denied_before = denied
+            .as_ref()
+            .map(|(plan, reason)| DeniedPlan { plan: *plan, reason: reason.clone() });
+        Some(Queued { plan: *plan, tier: *tier, expires: expires.to_string(), denied_before })
     }
 
-    fn budget(&self) -> Option<BudgetFacts> {
+    /// Whether a plan was queued now, and did not wait before.
+    pub(crate) fn is_newly_queued(&self) -> bool {
+        let Self::Engine { source } = self.bare() else { return false };
+        matches!(&**source, actum::Error::Queued { waited: false, .. })
+    }
+
+    fn budget(&self) -> Option<BudgetUse> {
         if let Self::Workspace(Error { kind: ErrorKind::Budget { status }, .. }) = self.bare() {
-            return Some(BudgetFacts::of(status));
+            return Some(budget_use(status));
         }
         None
     }
 }
 
-/// A plan that waits for a person.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct QueuedFacts {
-    /// The plan.
-    pub(crate) plan: RunId,
-    tier: RiskTier,
-    /// Until when it can be approved.
-    expires: Timestamp,
-    /// The version before, where a person denied it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    denied_before: Option<Denied>,
-    /// Whether it was queued now, and did not wait before.
-    #[serde(skip)]
-    pub(crate) is_new: bool,
-}
-
-/// A plan that a person denied.
-#[derive(Debug, Clone, Serialize)]
-struct Denied {
-    plan: RunId,
-    reason: Option<String>,
-}
-
 /// FO-4: what was asked for beside what is allowed.
-#[derive(Serialize)]
-struct BudgetFacts {
-    max_files: Option<u64>,
-    max_loc: Option<u64>,
-    files: u64,
-    loc: u64,
-    per_file: Vec<FileCost>,
-}
-
-#[derive(Serialize)]
-struct FileCost {
-    #[serde(flatten)]
-    path: ShownPath,
-    added: u64,
-    removed: u64,
-}
-
-impl BudgetFacts {
-    fn of(status: &BudgetStatus) -> Self {
-        let cost = |cost: &actum_core::PathCost| FileCost {
-            path: ShownPath(cost.path.clone()),
-            added: cost.added,
-            removed: cost.removed,
-        };
-        Self {
-            max_files: status.budget.max_files,
-            max_loc: status.budget.max_loc,
-            files: status.files,
-            loc: status.loc,
-            per_file: status.per_file.iter().map(cost).collect(),
-        }
+fn budget_use(status: &BudgetStatus) -> BudgetUse {
+    let cost = |cost: &actum_core::PathCost| FileCost {
+        path: (&cost.path).into(),
+        added: cost.added,
+        removed: cost.removed,
+    };
+    BudgetUse {
+        max_files: status.budget.max_files,
+        max_loc: status.budget.max_loc,
+        files: status.files,
+        loc: status.loc,
+        per_file: status.per_file.iter().map(cost).collect(),
     }
 }
 
-#[derive(Serialize)]
-struct Facts {
-    status: Status,
-    reason: Reason,
-    message: String,
-    workspace: &'static str,
-    hints: Vec<String>,
-    /// Where in the input it is, counted from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    column: Option<u64>,
-    /// The paths in the way of an undo.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    conflicts: Option<Vec<Conflict>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    budget: Option<BudgetFacts>,
-    /// The plan in the queue that it is now.
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    queued: Option<QueuedFacts>,
-    /// What the gates said that refuse the change.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    gates: Vec<GateView>,
-    /// What else of the change is refused.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    also: Vec<Refusal>,
-}
-
-/// One more refusal of a change.
-#[derive(Serialize)]
-struct Refusal {
-    reason: Reason,
-    message: String,
-    hints: Vec<String>,
-}
-
-impl Refusal {
-    fn of(kind: &ErrorKind) -> Self {
-        Self { reason: reason::of(kind), message: kind.to_string(), hints: hint::after(kind) }
-    }
-}
-
-#[derive(Serialize)]
-struct Conflict {
-    #[serde(flatten)]
-    path: ShownPath,
-    difference: String,
-    by: Option<RunId>,
-}
-
-impl Serialize for Failure {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let facts = Facts {
-            status: self.exit().status(),
-            reason: self.reason(),
-            message: self.message(),
-            workspace: match self.workspace() {
-                State::Unchanged | State::Forgotten { .. } => "unchanged",
-                State::Restored => "restored",
-                State::Published => "published",
-                State::NeedsAttention => "needs_attention",
-            },
-            hints: self.hints(),
-            line: self.place().map(|place| place.line),
-            column: self.place().map(|place| place.column),
-            conflicts: self.conflicts(),
-            budget: self.budget(),
-            queued: self.queued(),
-            gates: self.gates(),
-            also: self.also().iter().map(Refusal::of).collect(),
-        };
-        facts.serialize(serializer)
+fn refusal(kind: &ErrorKind) -> Refusal {
+    Refusal {
+        reason: reason::of(kind).name().to_owned(),
+        message: kind.to_string(),
+        hints: hint::after(kind),
     }
 }

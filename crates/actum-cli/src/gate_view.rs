@@ -1,46 +1,18 @@
-//! Decision of a gate, as documents and the terminal show it.
+//! Decisions of gates, as documents show them.
 
-use std::fmt;
-
-use actum_core::path::Harmless;
+use actum_api::{Gate, Ground};
 use actum_gate::{GateDecision, Grounds, Verdict, sentence};
-use actum_record::receipt::{GateRecord, RecordedGround};
-use serde::{Serialize, Serializer};
+use actum_record::receipt::GateRecord;
 
-/// Decision of one gate. Shown on a line of its own, with text from outside escaped.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct GateView {
-    pub(crate) gate: String,
-    pub(crate) verdict: String,
-    /// Fields by which programs tell grounds apart.
-    ground: GroundView,
-    /// Sentence for people; its wording is not fixed.
-    pub(crate) message: String,
-}
-
-/// Ground, in the form that the receipt has it in.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-enum GroundView {
-    Known(Box<Grounds>),
-    /// One of another version of the rules.
-    Other(RecordedGround),
+/// Decision of a gate that a document can show.
+pub(crate) trait GateView {
+    /// Makes the form of the decision in documents.
+    fn view(&self) -> Gate;
 }
 
 /// Views of recorded decisions, or of those just made.
-pub(crate) fn views<'g, G: 'g>(gates: impl IntoIterator<Item = &'g G>) -> Vec<GateView>
-where
-    GateView: From<&'g G>,
-{
-    gates.into_iter().map(GateView::from).collect()
-}
-
-/// Serializes recorded decisions as their views: `log` reads many and shows few.
-pub(crate) fn serialize_views<S: Serializer>(
-    gates: &[GateRecord],
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(gates.iter().map(GateView::from))
+pub(crate) fn views<'g, G: GateView + 'g>(gates: impl IntoIterator<Item = &'g G>) -> Vec<Gate> {
+    gates.into_iter().map(GateView::view).collect()
 }
 
 /// Sentence of the first gate that needs approval.
@@ -49,40 +21,39 @@ pub(crate) fn why_approval(gates: &[GateDecision]) -> Option<String> {
     gates.iter().find(asks).map(|gate| gate.ground.to_string())
 }
 
-impl From<&GateDecision> for GateView {
-    fn from(GateDecision { gate, verdict, ground }: &GateDecision) -> Self {
-        Self {
+impl GateView for GateDecision {
+    fn view(&self) -> Gate {
+        let Self { gate, verdict, ground } = self;
+        Gate {
             gate: gate.as_str().to_owned(),
-            verdict: verdict.as_str().to_owned(),
-            ground: GroundView::Known(Box::new(ground.clone())),
+            verdict: verdict.as_str().into(),
+            ground: fields(ground),
             message: ground.to_string(),
         }
     }
 }
 
-impl From<&GateRecord> for GateView {
-    fn from(record: &GateRecord) -> Self {
-        let GateRecord { gate, verdict, ground } = record;
-        let known = Grounds::read(ground).map(|grounds| GroundView::Known(Box::new(grounds)));
-        Self {
+impl GateView for GateRecord {
+    fn view(&self) -> Gate {
+        let Self { gate, verdict, ground } = self;
+        Gate {
             gate: gate.clone(),
-            verdict: verdict.clone(),
-            ground: known.unwrap_or_else(|| GroundView::Other(ground.clone())),
-            message: sentence(record),
+            verdict: verdict.as_str().into(),
+            ground: Ground(ground.0.clone()),
+            message: sentence(self),
         }
     }
 }
 
-impl fmt::Display for GateView {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { gate, verdict, message, .. } = self;
-        let [gate, verdict, message] = [gate, verdict, message].map(|it| Harmless(it.as_bytes()));
-        write!(f, "{gate}: {}, {message}", verdict.to_string().replace('_', " "))
-    }
+/// Fields of a ground. They have no map with other keys than texts, so this does not fail.
+fn fields(ground: &Grounds) -> Ground {
+    Ground(serde_json::to_value(ground).unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
+    use actum_record::receipt::RecordedGround;
+
     use super::*;
 
     /// AEC-10: ledgers of other versions of the rules name other gates.
@@ -90,6 +61,6 @@ mod tests {
     fn a_recorded_gate_with_an_unknown_name_is_shown() {
         let ground = RecordedGround("nobody else holds it".into());
         let record = GateRecord { gate: "lease".to_owned(), verdict: "allow".to_owned(), ground };
-        assert_eq!(GateView::from(&record).to_string(), "lease: allow, nobody else holds it");
+        assert_eq!(record.view().to_string(), "lease: allow, nobody else holds it");
     }
 }

@@ -11,9 +11,9 @@ use actum::{
     CatalogError, CommandError, PlanState, PolicyError, PolicyProblem, QueueError, Unkept,
     WhyUnkept,
 };
+use actum_core::ShellWord;
 use actum_core::near::Near;
 use actum_core::path::{self, Quoted};
-use actum_core::{RelPath, ShellWord};
 use actum_edit::HunkError;
 use actum_edit::change_set::ChangeSetError;
 use actum_edit::format::git_diff::DiffProblem;
@@ -424,7 +424,7 @@ pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
         ErrorKind::Blocked { run, path } => format!(
             "what actum knows of it is in `.actum/lost/{run}/`; when the file is as you want it, \
              `{}`",
-            resolve_command(path)
+            resolve_command(path.as_bytes())
         ),
         ErrorKind::NotBlocked { .. } => "`actum status` lists the blocked paths".to_owned(),
         ErrorKind::ChangedSince { attempt, run, conflicts } => {
@@ -574,6 +574,6 @@ fn is_full(error: &io::Error) -> bool {
 }
 
 /// Command line that resolves a path, for a message.
-pub(crate) fn resolve_command(path: &RelPath) -> String {
-    format!("actum resolve {}", ShellWord::operand(path.as_bytes()))
+pub(crate) fn resolve_command(path: &[u8]) -> String {
+    format!("actum resolve {}", ShellWord::operand(path))
 }

@@ -29,7 +29,7 @@ const STEP: Duration = Duration::from_millis(10);
 /// Runs the command where a plan was queued now, with the failure that says so as JSON on its standard
 /// input. That it fails is told, and changes nothing: the plan waits.
 pub(crate) fn tell(screen: &Screen, command: &[String], failure: &Failure) {
-    if !failure.queued().is_some_and(|queued| queued.is_new) {
+    if !failure.is_newly_queued() {
         return;
     }
     let Some((program, arguments)) = command.split_first() else { return };
@@ -60,7 +60,7 @@ fn start(program: &str, arguments: &[String], failure: &Failure) -> std::io::Res
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
-    let mut text = serde_json::to_vec(failure)?;
+    let mut text = serde_json::to_vec(&failure.document())?;
     text.push(b'\n');
     if let Some(mut stdin) = child.stdin.take() {
         // It need not read it, and nobody waits until it has.

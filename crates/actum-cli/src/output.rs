@@ -247,15 +247,11 @@ impl Screen {
     }
 }
 
-impl actum_api::Document for Failure {
-    const FORMAT: &'static str = "actum.error/1";
-}
-
 impl Document for Failure {
-    type Api = Self;
+    type Api = actum_api::Error;
 
-    fn document(&self) -> impl Borrow<Self> {
-        self
+    fn document(&self) -> impl Borrow<actum_api::Error> {
+        Self::document(self)
     }
 
     /// As text a failure is told on standard error.

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use actum::RecordedRun;
+use actum_api::{RunRecord, SignedReceipt};
 use actum_core::RunId;
 use actum_core::path::{Harmless, Quoted};
 use actum_ledger::{LedgerError, Log};
@@ -10,13 +11,11 @@ use actum_record::command::{CommandRecord, CommandsRun, SandboxRecord};
 use actum_record::keyring::Keyring;
 use actum_record::ledger::{Actor, Approval, RequestKey};
 use actum_record::receipt::GateRecord;
-use actum_record::signer::KeyId;
-use serde::Serialize;
 
-use crate::gate_view::serialize_views;
+use crate::gate_view::views;
 
 /// What the ledger knows of a run.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub(crate) struct Record {
     /// Who asked for it.
     pub(crate) actor: Actor,
@@ -26,18 +25,15 @@ pub(crate) struct Record {
     pub(crate) request: Option<RequestKey>,
     pub(crate) attempt: u32,
     /// Who agreed to it, where that was needed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) approval: Option<Approval>,
     /// Decisions of the gates.
-    #[serde(serialize_with = "serialize_views")]
     pub(crate) gates: Vec<GateRecord>,
     /// What was run for it.
-    #[serde(skip_serializing_if = "CommandsRun::is_empty")]
     pub(crate) commands: CommandsRun,
     /// Where the intent is in the ledger, counted from 0.
     pub(crate) intent: u64,
     /// The receipt; none while how it ended is not recorded.
-    pub(crate) receipt: Option<SignedBy>,
+    pub(crate) receipt: Option<SignedReceipt>,
 }
 
 /// Tells what was run for a run, with words before it of so many characters.
@@ -69,22 +65,12 @@ pub(crate) fn write_commands(
 }
 
 /// What is told of a run that a ledger was asked about.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Told {
     /// What is known, if anything is.
     pub(crate) record: Option<Record>,
     /// Why nothing of it can be believed, where that is so.
-    #[serde(rename = "record_problem", skip_serializing_if = "Option::is_none")]
     pub(crate) problem: Option<String>,
-}
-
-/// Where a receipt is, and who signed it.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct SignedBy {
-    /// Its place in the ledger, counted from 0.
-    pub(crate) index: u64,
-    /// The key.
-    pub(crate) key: KeyId,
 }
 
 impl Record {
@@ -105,12 +91,28 @@ impl Record {
             gates: intent.decision.gates,
             commands: intent.commands,
             intent: started,
-            receipt: receipt.map(|(receipt, key)| SignedBy { index: receipt.index, key }),
+            receipt: receipt.map(|(receipt, key)| SignedReceipt { index: receipt.index, key }),
         }))
     }
 }
 
 impl Told {
+    /// Makes the form of the record in documents.
+    pub(crate) fn document(&self) -> Option<RunRecord> {
+        let record = self.record.clone()?;
+        Some(RunRecord {
+            actor: record.actor.into(),
+            door: record.door,
+            request: record.request.map(|key| key.to_string()),
+            attempt: record.attempt,
+            approval: record.approval.map(Into::into),
+            gates: views(&record.gates),
+            commands: record.commands.into(),
+            intent: record.intent,
+            receipt: record.receipt,
+        })
+    }
+
     /// What `log` proves of `run`. A record that is damaged does not hide the others.
     pub(crate) fn of(log: &dyn Log, keyring: &Keyring, run: RunId) -> Result<Self, LedgerError> {
         match Record::of(log, keyring, run) {

@@ -1,5 +1,7 @@
 //! Times in UTC as RFC 3339 writes them.
 
+use std::fmt::Display;
+
 use actum_workspace::disk::Time;
 use jiff::Timestamp;
 
@@ -41,7 +43,7 @@ pub(crate) fn exact(time: Time) -> String {
 }
 
 /// A time of the ledger, to the second.
-pub(crate) fn second(time: actum_core::Timestamp) -> String {
+pub(crate) fn second(time: impl Display) -> String {
     let text = time.to_string();
     text.split('.').next().map(|second| format!("{second}Z")).unwrap_or(text)
 }

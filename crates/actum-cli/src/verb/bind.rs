@@ -4,11 +4,10 @@ use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use actum::{Adoption, Binding};
-use actum_core::Timestamp;
+use actum::{Adoption, Binding as Adopted};
+use actum_api::{Bind, Binding};
 use actum_core::path::Quoted;
 use actum_record::signer::KeyRole;
-use serde::Serialize;
 
 use super::Session;
 use crate::exit::Exit;
@@ -33,26 +32,6 @@ pub(crate) struct Arguments {
     passphrase_file: Option<PathBuf>,
 }
 
-#[derive(Serialize)]
-struct Bound {
-    binding: State,
-    /// Log of the ledger that asks for the workspace, and when the request can be completed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ledger: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<Timestamp>,
-}
-
-#[derive(Clone, Copy, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum State {
-    Own,
-    Adopted,
-    Waiting,
-    Cancelled,
-    NothingWaits,
-}
-
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let root = session.root();
     let (checked, records) = records::open_for(root, &session.tenant)?;
@@ -64,22 +43,20 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let mut engine = checked.existing_engine(records)?;
     let (binding, waiting) = if arguments.cancel {
         match engine.cancel_adoption(&by)? {
-            Some(cancelled) => (State::Cancelled, Some(cancelled)),
-            None => (State::NothingWaits, None),
+            Some(cancelled) => (Binding::Cancelled, Some(cancelled)),
+            None => (Binding::NothingWaits, None),
         }
     } else {
         match engine.adopt(&by, proof.as_ref().map(ApprovalKey::id).as_ref())? {
-            Binding::Own => (State::Own, None),
-            Binding::Adopted => (State::Adopted, None),
-            Binding::Waiting(waiting) => (State::Waiting, Some(waiting)),
+            Adopted::Own => (Binding::Own, None),
+            Adopted::Adopted => (Binding::Adopted, None),
+            Adopted::Waiting(waiting) => (Binding::Waiting, Some(waiting)),
         }
     };
-    let from = waiting.as_ref().map(Adoption::due);
-    session.screen.show(&Bound { binding, ledger: waiting.map(|it| it.log), from })?;
-    Ok(match binding {
-        State::Waiting => Exit::Queued,
-        State::Own | State::Adopted | State::Cancelled | State::NothingWaits => Exit::Success,
-    })
+    let from = waiting.as_ref().map(|waiting| Adoption::due(waiting).to_string());
+    let exit = if binding == Binding::Waiting { Exit::Queued } else { Exit::Success };
+    session.screen.show(&Bind { binding, ledger: waiting.map(|it| it.log), from })?;
+    Ok(exit)
 }
 
 /// Unlocks the approval key, where there is one and a passphrase can be read.
@@ -96,11 +73,7 @@ fn prove(
     ApprovalKey::ask(session, "Move this workspace?", file).map(Some)
 }
 
-impl actum_api::Document for Bound {
-    const FORMAT: &'static str = "actum.bind/1";
-}
-
-impl Document for Bound {
+impl Document for Bind {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {
@@ -110,23 +83,25 @@ impl Document for Bound {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let ledger = self.ledger.as_deref().unwrap_or_default();
         let ledger = Quoted(ledger.as_bytes());
-        match (self.binding, self.from) {
-            (State::Own, _) => writeln!(out, "this workspace belongs to the ledger in use here"),
-            (State::Adopted, _) => {
+        match (&self.binding, &self.from) {
+            (Binding::Own, _) => writeln!(out, "this workspace belongs to the ledger in use here"),
+            (Binding::Adopted, _) => {
                 writeln!(out, "this workspace belongs to the ledger in use here from now on")
             }
-            (State::Waiting, from) => {
-                let from = from.map(timestamp::second).unwrap_or_default();
+            (Binding::Waiting, from) => {
+                let from = from.as_ref().map(timestamp::second).unwrap_or_default();
                 writeln!(
                     out,
                     "the ledger `{ledger}` asked for this workspace; `actum bind` completes it from {from} on"
                 )?;
                 writeln!(out, "`actum bind --cancel` rejects it")
             }
-            (State::Cancelled, _) => {
+            (Binding::Cancelled, _) => {
                 writeln!(out, "the request of the ledger `{ledger}` is rejected")
             }
-            (State::NothingWaits, _) => writeln!(out, "no request waits in this workspace"),
+            (Binding::NothingWaits | Binding::Other(_), _) => {
+                writeln!(out, "no request waits in this workspace")
+            }
         }
     }
 }

@@ -19,7 +19,7 @@ use serde::Serialize;
 use self::project::{Project, Tree};
 use super::Session;
 use super::log::log;
-use crate::change_list::count;
+use crate::change_list::{count, write_lines};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
@@ -90,7 +90,7 @@ impl Story {
         self.title("1  A change to all of them at once, written as a git diff");
         let change = named("apply change.diff", steps(project::CHANGE)?);
         let end = RunEnd::make(&mut engine, change, None)?;
-        self.lines(|out| end.changes.write_lines(out, 5))?;
+        self.lines(|out| write_lines(&end.effect.changes, out, 5))?;
         let changed = Tree::read(root)?;
         self.check("every file is what the diff says", changed == project.changed());
 
@@ -110,7 +110,7 @@ impl Story {
         self.lines(|out| log.write_lines(out, 5))?;
 
         self.title("4  Undo");
-        if let Some(run) = end.run {
+        if let Some(run) = end.outcome.run {
             let request = Request::undo(Which::Run(run)).asked_by(actor::of(None));
             let done = engine.run(request)?;
             let after = done.receipt.statement.predicate.paths.len();
@@ -186,7 +186,7 @@ fn fits(root: &std::path::Path, operations: &[Operation]) -> Result<bool, Failur
     let request = Request::apply(operations.to_vec());
     let built_in = PolicyInForce::built_in(root);
     let tried = RunEnd::look(&mut workspace, &request, (&built_in, &TenantId::default()), None);
-    Ok(tried.is_ok_and(|end| !end.changes.is_empty()))
+    Ok(tried.is_ok_and(|end| !end.is_empty()))
 }
 
 impl actum_api::Document for Story {

@@ -4,10 +4,10 @@ use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::str::FromStr;
 
+use actum_api::{Diff, Diffs};
 use actum_core::RunId;
 use actum_workspace::View;
 use actum_workspace::path_change::PathChange;
-use serde::Serialize;
 
 use super::Session;
 use crate::exit::Exit;
@@ -52,11 +52,9 @@ impl FromStr for Range {
 }
 
 /// A change as a diff.
-#[derive(Serialize)]
-pub(super) struct Diff {
+pub(super) struct Difference {
     from: Option<RunId>,
     to: RunId,
-    #[serde(flatten)]
     pub(super) files: FileDiffs,
 }
 
@@ -81,19 +79,16 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         changes = PathChange::reversed(changes);
     }
     let files = FileDiffs::of(changes, session.screen.audience());
-    session.screen.show(&Diff { from, to, files })?;
+    session.screen.show(&Difference { from, to, files })?;
     Ok(Exit::Success)
 }
 
-impl actum_api::Document for Diff {
-    const FORMAT: &'static str = "actum.diff/1";
-}
+impl Document for Difference {
+    type Api = Diff;
 
-impl Document for Diff {
-    type Api = Self;
-
-    fn document(&self) -> impl Borrow<Self> {
-        self
+    fn document(&self) -> impl Borrow<Diff> {
+        let Diffs { changes } = self.files.document();
+        Diff { from: self.from, to: self.to, changes }
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

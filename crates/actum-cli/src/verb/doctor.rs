@@ -4,11 +4,11 @@ use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::path::Path;
 
+use actum_api::{Doctor, Health};
 use actum_core::path::Quoted;
 use actum_gate::policy::TaskEnvelopes;
 use actum_sandbox::{Helper, HostReport};
 use actum_workspace::examination::{Finding, Verdict, examine};
-use serde::Serialize;
 
 use super::Session;
 use super::ledger::entries_of;
@@ -28,21 +28,6 @@ use crate::{operators_policy, policy, root};
 #[derive(clap::Args)]
 pub(crate) struct Arguments {}
 
-#[derive(Serialize)]
-struct Examined {
-    version: &'static str,
-    findings: Vec<Shown>,
-}
-
-#[derive(Serialize)]
-struct Shown {
-    what: &'static str,
-    verdict: &'static str,
-    detail: String,
-    #[serde(skip)]
-    style: anstyle::Style,
-}
-
 pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let mut findings = if root::is_made(session.root()) {
         examine(session.root())
@@ -58,8 +43,8 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
     findings.extend(policies(session.root()));
     findings.push(sandbox(&HostReport::probe(&Helper::this_program())));
     let worst = findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Good);
-    let findings = findings.into_iter().map(Shown::of).collect();
-    session.screen.show(&Examined { version: env!("CARGO_PKG_VERSION"), findings })?;
+    let findings = findings.into_iter().map(shown).collect();
+    session.screen.show(&Doctor { version: env!("CARGO_PKG_VERSION").to_owned(), findings })?;
     Ok(match worst {
         Verdict::Good => Exit::Success,
         Verdict::Limited | Verdict::Bad => Exit::NeedsAttention,
@@ -188,22 +173,25 @@ fn sandbox(host: &HostReport) -> Finding {
     Finding { what: "sandbox", verdict, detail }
 }
 
-impl Shown {
-    fn of(Finding { what, verdict, detail }: Finding) -> Self {
-        let (verdict, style) = match verdict {
-            Verdict::Good => ("ok", style::ADDED),
-            Verdict::Limited => ("limited", style::CHANGED),
-            Verdict::Bad => ("bad", style::REMOVED),
-        };
-        Self { what, verdict, detail, style }
+/// Makes the form of a finding in documents.
+fn shown(Finding { what, verdict, detail }: Finding) -> actum_api::Finding {
+    let verdict = match verdict {
+        Verdict::Good => Health::Ok,
+        Verdict::Limited => Health::Limited,
+        Verdict::Bad => Health::Bad,
+    };
+    actum_api::Finding { what: what.to_owned(), verdict, detail }
+}
+
+fn style_of(verdict: &Health) -> anstyle::Style {
+    match verdict {
+        Health::Ok => style::ADDED,
+        Health::Limited | Health::Other(_) => style::CHANGED,
+        Health::Bad => style::REMOVED,
     }
 }
 
-impl actum_api::Document for Examined {
-    const FORMAT: &'static str = "actum.doctor/1";
-}
-
-impl Document for Examined {
+impl Document for Doctor {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {
@@ -211,9 +199,9 @@ impl Document for Examined {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        for Shown { what, verdict, detail, style } in &self.findings {
-            let verdict = format!("{verdict:7}");
-            writeln!(out, "{}  {what:20}  {detail}", Painted(*style, verdict))?;
+        for actum_api::Finding { what, verdict, detail } in &self.findings {
+            let padded = format!("{verdict:7}");
+            writeln!(out, "{}  {what:20}  {detail}", Painted(style_of(verdict), padded))?;
         }
         writeln!(out, "actum {}", self.version)
     }

@@ -3,13 +3,13 @@
 use std::borrow::Borrow;
 use std::io::{self, Write};
 
+use actum_api::{Changes, Log, LoggedRun, RunFacts, RunKind};
 use actum_core::{RunId, Status};
 use actum_workspace::{ErrorKind, RunRef, RunReport, View};
-use serde::Serialize;
 
 use super::Session;
 use super::show::{kind_name, status_of, undoes};
-use crate::change_list::{ChangeList, count, lines};
+use crate::change_list::{count, lines, list};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Document, Kind};
@@ -32,41 +32,29 @@ pub(crate) struct Arguments {
 }
 
 /// A part of the log.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub(super) struct History {
     runs: Vec<Line>,
-    /// How many runs there are, shown or not.
     total: usize,
-    /// A run that has begun and not ended.
     unfinished: Option<RunId>,
 }
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 struct Line {
     run: RunId,
-    kind: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: RunKind,
     undoes: Option<RunId>,
     status: Status,
     /// `None` where the record of the run is damaged.
-    #[serde(flatten)]
     facts: Option<Facts>,
-    damaged: bool,
     /// What the ledger tells of it.
-    #[serde(flatten)]
     told: Told,
 }
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 struct Facts {
-    time: String,
-    #[serde(skip)]
     short_time: String,
-    label: String,
-    files: u64,
-    added: u64,
-    removed: u64,
-    undone_by: Option<RunId>,
+    known: RunFacts,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -99,10 +87,11 @@ fn line(
     let facts = match report {
         Ok(report) => {
             let changes = report.changes.iter().map(|shown| &shown.change);
-            let ChangeList { files, added, removed, .. } = ChangeList::of(changes);
+            let Changes { files, added, removed, .. } = list(changes);
             let (time, short_time) = (timestamp::exact(report.time), timestamp::ago(report.time));
             let (label, undone_by) = (report.label, report.undone_by);
-            Some(Facts { time, short_time, label, files, added, removed, undone_by })
+            let known = RunFacts { time, label, files, added, removed, undone_by };
+            Some(Facts { short_time, known })
         }
         // One damaged record must not hide the others.
         Err(error) if matches!(error.kind, ErrorKind::DamagedHistory { .. }) => None,
@@ -113,21 +102,17 @@ fn line(
         kind: kind_name(known.kind),
         undoes: undoes(known.kind),
         status: status_of(known.outcome),
-        damaged: facts.is_none(),
         facts,
         told,
     })
 }
 
-impl actum_api::Document for History {
-    const FORMAT: &'static str = "actum.log/1";
-}
-
 impl Document for History {
-    type Api = Self;
+    type Api = Log;
 
-    fn document(&self) -> impl Borrow<Self> {
-        self
+    fn document(&self) -> impl Borrow<Log> {
+        let runs = self.runs.iter().map(Line::document).collect();
+        Log { runs, total: self.total, unfinished: self.unfinished }
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -179,11 +164,24 @@ struct Cells {
 }
 
 impl Line {
+    fn document(&self) -> LoggedRun {
+        LoggedRun {
+            run: self.run,
+            kind: self.kind.clone(),
+            undoes: self.undoes,
+            status: self.status,
+            facts: self.facts.as_ref().map(|facts| facts.known.clone()),
+            damaged: self.facts.is_none(),
+            record: self.told.document(),
+            record_problem: self.told.problem.clone(),
+        }
+    }
+
     fn cells(&self) -> Option<Cells> {
-        let facts = self.facts.as_ref()?;
+        let Facts { short_time, known: facts } = self.facts.as_ref()?;
         let undone = facts.undone_by.map(|by| format!(" (undone by {by})")).unwrap_or_default();
         Some(Cells {
-            time: facts.short_time.clone(),
+            time: short_time.clone(),
             files: count(facts.files, "file"),
             lines: lines(facts.added, facts.removed).unwrap_or_default(),
             record: self.told.place(),

@@ -5,17 +5,15 @@ use std::io::{self, Write};
 
 use actum::reason::Reason;
 use actum::task;
-use actum_core::RunId;
+use actum_api::Recovery;
 use actum_workspace::RunOptions;
-use serde::Serialize;
 
-use super::status::{Blocked, attention, write_blocked};
+use super::status::{attention, blocked_paths, write_blocked};
 use super::{Session, run as task_run};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
-use crate::records;
-use crate::recovery_note::RecoveryNote;
+use crate::{records, recovery_note};
 
 /// Take back a run that was cut off, and put right what a power cut broke
 ///
@@ -27,19 +25,6 @@ pub(crate) struct Arguments {
     /// start a new one; the files stay as they are, and runs that are in that journal alone can no longer be undone
     #[arg(long)]
     set_aside_journal: bool,
-}
-
-#[derive(Serialize)]
-struct Recovered {
-    set_aside_journal: Option<String>,
-    /// Directory with the files that only the old journal names.
-    set_aside_images: Option<String>,
-    /// A run in the old journal whose end cannot be read: its paths are blocked.
-    interrupted: Option<RunId>,
-    /// Whether a new journal was started.
-    new_journal: bool,
-    recovery: Option<RecoveryNote>,
-    blocked: Vec<Blocked>,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -58,13 +43,13 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     // is to be recorded of them can wait where the ledger cannot be used.
     let options = RunOptions { label: "recover".to_owned(), ..RunOptions::default() };
     workspace.begin(options)?.abort();
-    let recovered = Recovered {
+    let recovered = Recovery {
         new_journal: set_aside.is_some(),
         set_aside_journal: set_aside.as_ref().and_then(|aside| aside.journal.clone()),
         set_aside_images: set_aside.as_ref().and_then(|aside| aside.images.clone()),
         interrupted: set_aside.and_then(|aside| aside.unfinished),
-        recovery: RecoveryNote::of(workspace.recovery()),
-        blocked: Blocked::all(workspace.blocked()),
+        recovery: workspace.recovery().map(recovery_note::document),
+        blocked: blocked_paths(workspace.blocked()),
     };
     let resumed = records::open_for(root, &session.tenant).and_then(|(checked, records)| {
         let mut engine = checked.existing_engine(records)?;
@@ -80,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         }
         // One document is written; the rest is told.
         Err(failure) => {
-            if recovered.did_nothing() {
+            if did_nothing(&recovered) {
                 session.screen.tell_failure(&failure);
             } else {
                 session.screen.tell_failure_after_work(&failure);
@@ -90,17 +75,11 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
 }
 
-impl Recovered {
-    fn did_nothing(&self) -> bool {
-        !self.new_journal && self.recovery.is_none()
-    }
+fn did_nothing(recovered: &Recovery) -> bool {
+    !recovered.new_journal && recovered.recovery.is_none()
 }
 
-impl actum_api::Document for Recovered {
-    const FORMAT: &'static str = "actum.recovery/1";
-}
-
-impl Document for Recovered {
+impl Document for Recovery {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {
@@ -130,7 +109,7 @@ impl Document for Recovered {
             None if self.new_journal => {}
             None => writeln!(out, "nothing to recover")?,
             Some(recovery) => {
-                for sentence in recovery.sentences() {
+                for sentence in recovery_note::sentences(recovery) {
                     writeln!(out, "{sentence}")?;
                 }
             }

@@ -4,6 +4,7 @@ use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum::{Cedar, RecordedRun};
+use actum_api::Gate;
 use actum_core::{Digest, RiskTier, RunId};
 use actum_gate::{ReplayProblem, replay};
 use actum_ledger::{Log, RunRow};
@@ -14,7 +15,7 @@ use super::Session;
 use super::ledger::Opened;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::gate_view::{GateView, views};
+use crate::gate_view::views;
 use crate::ledger_failure::LedgerFailure;
 use crate::output::Document;
 use crate::run_prefix::RunPrefix;
@@ -44,7 +45,7 @@ struct Replayed {
     policy: Digest,
     /// The risk tier of the change.
     tier: RiskTier,
-    gates: Vec<GateView>,
+    gates: Vec<Gate>,
     /// Whether the receipt, where there is one, says the same.
     receipt: Option<u64>,
 }

@@ -8,13 +8,13 @@ use std::os::unix::ffi::OsStrExt;
 
 use actum::NewAlert;
 use actum::reason::Reason;
+use actum_api::{BlockedPath, Resolve};
 use actum_core::RelPath;
 use actum_core::path::InBackticks;
 use actum_workspace::{Error, ErrorKind, Workspace};
-use serde::Serialize;
 
 use super::Session;
-use super::status::Blocked;
+use super::status::blocked_paths;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
@@ -33,13 +33,6 @@ pub(crate) struct Arguments {
 /// The most paths that the alert names.
 const NAMED_MAX: usize = 20;
 
-#[derive(Serialize)]
-struct Resolved {
-    resolved: Vec<Blocked>,
-    /// How many paths are still blocked.
-    blocked: usize,
-}
-
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let mut paths = BTreeSet::new();
     for path in &arguments.paths {
@@ -56,9 +49,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let mut resolved = Vec::new();
     for path in &paths {
         let run = workspace.resolve(path)?;
-        resolved.extend(Blocked::all([(path, &run)]));
+        resolved.extend(blocked_paths([(path, &run)]));
     }
-    session.screen.show(&Resolved { resolved, blocked: workspace.blocked().len() })?;
+    session.screen.show(&Resolve { resolved, blocked: workspace.blocked().len() })?;
     Ok(Exit::Success)
 }
 
@@ -92,11 +85,7 @@ fn tell_operator(
     Ok(())
 }
 
-impl actum_api::Document for Resolved {
-    const FORMAT: &'static str = "actum.resolve/1";
-}
-
-impl Document for Resolved {
+impl Document for Resolve {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {
@@ -104,7 +93,7 @@ impl Document for Resolved {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        for Blocked { path, run } in &self.resolved {
+        for BlockedPath { path, run } in &self.resolved {
             writeln!(out, "resolved  {path}; what run {run} left is kept in .actum/lost/{run}/")?;
         }
         match self.blocked {

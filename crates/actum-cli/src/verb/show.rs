@@ -3,20 +3,20 @@
 use std::borrow::Borrow;
 use std::io::{self, Write};
 
+use actum_api::{Changes, ImageAttributes, ImageChange, ImageType, Run, SignedReceipt};
 use actum_core::path::Quoted;
-use actum_core::{Digest, RunId, Status};
+use actum_core::{RunId, Status};
 use actum_record::ledger::Actor;
 use actum_workspace::{Image, Outcome, RunKind, RunReport, View};
-use serde::Serialize;
 
 use super::Session;
-use crate::change_list::{ChangeLine, ChangeList, count, octal};
+use crate::change_list::{count, list, octal, title};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::file_diffs::FileDiffs;
 use crate::gate_view::views;
 use crate::output::{Document, Kind};
-use crate::record::{Record, SignedBy, Told, write_commands};
+use crate::record::{Record, Told, write_commands};
 use crate::records::{self, Seen};
 use crate::run_prefix::{RunPrefix, newest};
 use crate::{shown_path, timestamp};
@@ -31,60 +31,15 @@ pub(crate) struct Arguments {
     no_diff: bool,
 }
 
-#[derive(Serialize)]
 struct Shown {
-    run: RunId,
-    kind: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    undoes: Option<RunId>,
-    status: Status,
-    undone_by: Option<RunId>,
-    time: String,
-    label: String,
-    files: u64,
-    added: u64,
-    removed: u64,
-    changes: Vec<ShownChange>,
+    report: RunReport,
+    changes: Changes,
     /// What the ledger tells of it.
-    #[serde(flatten)]
     told: Told,
     /// Whether it could not be asked.
-    #[serde(skip)]
     unread: bool,
-    #[serde(skip)]
-    short_time: String,
     /// Left out where the user wants none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<FileDiffs>,
-}
-
-#[derive(Serialize)]
-struct ShownChange {
-    #[serde(flatten)]
-    line: ChangeLine,
-    before: ShownImage,
-    after: ShownImage,
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum ShownImage {
-    Absent,
-    Directory(ShownAttributes),
-    File {
-        sha256: Digest,
-        size: u64,
-        #[serde(flatten)]
-        attributes: ShownAttributes,
-    },
-}
-
-#[derive(Serialize)]
-struct ShownAttributes {
-    mode: String,
-    user: u32,
-    group: u32,
-    xattrs: Vec<String>,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -100,7 +55,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     };
     let seen = Seen::look(session);
     let (told, unread) = (seen.told(run)?, matches!(seen, Seen::Unreadable));
-    let shown = Shown { diff, told, unread, ..Shown::of(report) };
+    let changes = list(report.changes.iter().map(|shown| &shown.change));
+    let shown = Shown { report, changes, told, unread, diff };
     session.screen.show(&shown)?;
     Ok(records::tell_problems(&session.screen, [&shown.told].into_iter()))
 }
@@ -114,10 +70,10 @@ pub(super) fn status_of(outcome: Outcome) -> Status {
     }
 }
 
-pub(super) fn kind_name(kind: RunKind) -> &'static str {
+pub(super) fn kind_name(kind: RunKind) -> actum_api::RunKind {
     match kind {
-        RunKind::Apply => "apply",
-        RunKind::Undo(_) => "undo",
+        RunKind::Apply => actum_api::RunKind::Apply,
+        RunKind::Undo(_) => actum_api::RunKind::Undo,
     }
 }
 
@@ -128,70 +84,34 @@ pub(super) fn undoes(kind: RunKind) -> Option<RunId> {
     }
 }
 
-impl Shown {
-    fn of(report: RunReport) -> Self {
-        let shown = &report.changes;
-        let ChangeList { files, added, removed, .. } =
-            ChangeList::of(shown.iter().map(|shown| &shown.change));
-        let changes = shown.iter().map(|shown| ShownChange {
-            line: ChangeLine::of(&shown.change),
-            before: ShownImage::of(&shown.before),
-            after: ShownImage::of(&shown.after),
-        });
-        Self {
-            run: report.run,
-            kind: kind_name(report.kind),
-            undoes: undoes(report.kind),
-            status: status_of(report.outcome),
-            undone_by: report.undone_by,
-            time: timestamp::exact(report.time),
-            label: report.label.clone(),
-            files,
-            added,
-            removed,
-            changes: changes.collect(),
-            told: Told::default(),
-            unread: false,
-            short_time: timestamp::to_the_second(report.time),
-            diff: None,
-        }
-    }
-}
-
-impl ShownImage {
-    fn of(image: &Image) -> Self {
-        match image {
-            Image::Absent => Self::Absent,
-            Image::Directory(attributes) => Self::Directory(ShownAttributes::of(attributes)),
-            Image::File(file) => Self::File {
-                sha256: file.digest,
-                size: file.size,
-                attributes: ShownAttributes::of(&file.attributes),
-            },
-        }
-    }
-}
-
-impl ShownAttributes {
-    fn of(attributes: &actum_workspace::Attributes) -> Self {
-        Self {
+/// Makes the form of what is at a path in documents.
+fn image_of(image: &Image) -> actum_api::Image {
+    let (r#type, file, attributes) = match image {
+        Image::Absent => (ImageType::Absent, None, None),
+        Image::Directory(attributes) => (ImageType::Directory, None, Some(attributes)),
+        Image::File(file) => (ImageType::File, Some(file), Some(&file.attributes)),
+    };
+    actum_api::Image {
+        r#type,
+        sha256: file.map(|file| file.digest),
+        size: file.map(|file| file.size),
+        attributes: attributes.map(|attributes| ImageAttributes {
             mode: octal(attributes.mode),
             user: attributes.user,
             group: attributes.group,
             xattrs: attributes.xattrs.iter().map(|(name, _)| shown_path::text(name)).collect(),
-        }
+        }),
     }
 }
 
-impl std::fmt::Display for ShownImage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Absent => f.write_str("nothing"),
-            Self::Directory(attributes) => write!(f, "a directory  {}", attributes.mode),
-            Self::File { sha256, size, attributes } => {
-                let size = count(*size, "byte");
-                write!(f, "{sha256}  {}  {size}", attributes.mode)
-            }
+/// What is at a path, for people.
+fn image_text(image: &Image) -> String {
+    match image {
+        Image::Absent => "nothing".to_owned(),
+        Image::Directory(attributes) => format!("a directory  {}", octal(attributes.mode)),
+        Image::File(file) => {
+            let (mode, size) = (octal(file.attributes.mode), count(file.size, "byte"));
+            format!("{}  {mode}  {size}", file.digest)
         }
     }
 }
@@ -210,36 +130,57 @@ fn write_record(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     }
     match &record.receipt {
         None => writeln!(out, "receipt    none yet; the next run here records how this one ended"),
-        Some(SignedBy { index, key }) => {
+        Some(SignedReceipt { index, key }) => {
             let intent = record.intent;
             writeln!(out, "receipt    #{index}, signed by {key}; its intent is #{intent}")
         }
     }
 }
 
-impl actum_api::Document for Shown {
-    const FORMAT: &'static str = "actum.run/1";
-}
-
 impl Document for Shown {
-    type Api = Self;
+    type Api = Run;
 
-    fn document(&self) -> impl Borrow<Self> {
-        self
+    fn document(&self) -> impl Borrow<Run> {
+        let report = &self.report;
+        let images = report.changes.iter().zip(&self.changes.changes);
+        Run {
+            run: report.run,
+            kind: kind_name(report.kind),
+            undoes: undoes(report.kind),
+            status: status_of(report.outcome),
+            undone_by: report.undone_by,
+            time: timestamp::exact(report.time),
+            label: report.label.clone(),
+            files: self.changes.files,
+            added: self.changes.added,
+            removed: self.changes.removed,
+            changes: images
+                .map(|(shown, change)| ImageChange {
+                    change: change.clone(),
+                    before: image_of(&shown.before),
+                    after: image_of(&shown.after),
+                })
+                .collect(),
+            record: self.told.document(),
+            record_problem: self.told.problem.clone(),
+            diff: self.diff.as_ref().map(FileDiffs::document),
+        }
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "run        {}", self.run)?;
-        match self.undoes {
-            None => writeln!(out, "kind       {}", self.kind)?,
-            Some(run) => writeln!(out, "kind       {} of {run}", self.kind)?,
+        let report = &self.report;
+        let (kind, status) = (kind_name(report.kind), status_of(report.outcome));
+        writeln!(out, "run        {}", report.run)?;
+        match undoes(report.kind) {
+            None => writeln!(out, "kind       {kind}")?,
+            Some(run) => writeln!(out, "kind       {kind} of {run}")?,
         }
-        writeln!(out, "status     {}", self.status.as_str())?;
-        if let Some(by) = self.undone_by {
+        writeln!(out, "status     {}", status.as_str())?;
+        if let Some(by) = report.undone_by {
             writeln!(out, "undone by  {by}")?;
         }
-        writeln!(out, "time       {}", self.short_time)?;
-        writeln!(out, "label      {}", Quoted(self.label.as_bytes()))?;
+        writeln!(out, "time       {}", timestamp::to_the_second(report.time))?;
+        writeln!(out, "label      {}", Quoted(report.label.as_bytes()))?;
         match &self.told.record {
             None if self.unread => {
                 writeln!(out, "receipt    not shown; the ledger cannot be read")?
@@ -250,13 +191,14 @@ impl Document for Shown {
             None => writeln!(out, "receipt    none; this ledger does not know the run")?,
             Some(record) => write_record(out, record)?,
         }
-        let files = count(self.files, "file");
-        let word = if self.status == Status::Succeeded { "changed" } else { "tried" };
-        writeln!(out, "{word:9}  {files} +{} -{}", self.added, self.removed)?;
-        for change in &self.changes {
-            writeln!(out, "\n{}", change.line.title())?;
-            writeln!(out, "  before  {}", change.before)?;
-            writeln!(out, "  after   {}", change.after)?;
+        let Changes { files, added, removed, changes } = &self.changes;
+        let files = count(*files, "file");
+        let word = if status == Status::Succeeded { "changed" } else { "tried" };
+        writeln!(out, "{word:9}  {files} +{added} -{removed}")?;
+        for (shown, change) in report.changes.iter().zip(changes) {
+            writeln!(out, "\n{}", title(change))?;
+            writeln!(out, "  before  {}", image_text(&shown.before))?;
+            writeln!(out, "  after   {}", image_text(&shown.after))?;
         }
         match &self.diff {
             Some(diff) => {

@@ -5,22 +5,20 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 
 use actum::QueuedPlan;
+use actum_api::{BlockedPath, DriftedPath, Status};
 use actum_core::path::Quoted;
 use actum_core::{RelPath, RunId};
 use actum_record::ledger::WorkspaceId;
 use actum_workspace::{Drift, View, WorkspaceStatus};
-use serde::Serialize;
 
 use super::{Session, queue};
 use crate::change_list::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::hint;
 use crate::ledger_queue::Queue;
-use crate::obstacle::Obstacle;
 use crate::output::Document;
 use crate::records::Differences;
-use crate::shown_path::{self, ShownPath};
+use crate::{hint, obstacle, shown_path};
 
 /// Report whether anything is unfinished, has changed since, or needs the user
 ///
@@ -35,60 +33,16 @@ pub(crate) struct Arguments {
     runs: usize,
 }
 
-#[derive(Serialize)]
 struct Shown {
-    root: String,
-    #[serde(skip)]
+    document: Status,
     shown_root: String,
-    runs: usize,
-    unfinished: Option<RunId>,
-    /// Whether no process is at work on the unfinished run.
-    interrupted: bool,
-    recovery_due: bool,
-    blocked: Vec<Blocked>,
-    /// Entries of `.actum/lost` that recoveries displaced and attributed to no run, by name.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    saved: Vec<String>,
-    /// Paths that are not as the newest run that changed them left them.
-    drifted: Vec<Drifted>,
-    /// Plans of this workspace that wait for a person, or for who asks again.
-    plans: Vec<RunId>,
-    /// Alerts about this workspace that nobody has looked at, by number.
-    alerts: Vec<u64>,
-    /// Newest runs that the ledger of this user does not know, the newest first.
-    unrecorded: Vec<RunId>,
-    /// Recorded runs that the history has lost and no `gc` removed, the newest first.
-    missing: Vec<RunId>,
-    /// Why every change is rejected here, if it is.
-    unusable: Vec<Obstacle>,
-    /// How many of the newest runs were looked at for that.
-    drift_runs: usize,
 }
 
-#[derive(Serialize)]
-struct Drifted {
-    #[serde(flatten)]
-    path: ShownPath,
-    difference: String,
-    run: RunId,
-}
-
-/// A path that waits for a person.
-#[derive(Debug, Clone, Serialize)]
-pub(super) struct Blocked {
-    #[serde(flatten)]
-    pub(super) path: ShownPath,
-    pub(super) run: RunId,
-}
-
-impl Blocked {
-    pub(super) fn all<'a>(
-        blocked: impl IntoIterator<Item = (&'a RelPath, &'a RunId)>,
-    ) -> Vec<Self> {
-        let one =
-            |(path, run): (&RelPath, &RunId)| Self { path: ShownPath(path.clone()), run: *run };
-        blocked.into_iter().map(one).collect()
-    }
+/// Makes the form of blocked paths in documents.
+pub(super) fn blocked_paths<'a>(
+    blocked: impl IntoIterator<Item = (&'a RelPath, &'a RunId)>,
+) -> Vec<BlockedPath> {
+    blocked.into_iter().map(|(path, run)| BlockedPath { path: path.into(), run: *run }).collect()
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -103,20 +57,19 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let recorded = Recorded::find(&view, &ledger, arguments.runs, session);
     let Recorded { plans, alerts, differences } = recorded;
     let Differences { unrecorded, missing } = differences;
-    let unusable = Obstacle::find_all(root, ledger.ok().flatten().as_ref(), &session.tenant);
-    let shown = Shown {
+    let unusable = obstacle::find_all(root, ledger.ok().flatten().as_ref(), &session.tenant);
+    let document = Status {
         root: shown_path::text(bytes),
-        shown_root: Quoted(bytes).to_string(),
         runs,
         unfinished,
         interrupted,
         recovery_due,
-        blocked: Blocked::all(&blocked),
+        blocked: blocked_paths(&blocked),
         saved: saved.iter().map(|name| Quoted(name).to_string()).collect(),
         drifted: drift
             .into_iter()
-            .map(|Drift { path, difference, run }| Drifted {
-                path: ShownPath(path),
+            .map(|Drift { path, difference, run }| DriftedPath {
+                path: (&path).into(),
                 difference: difference.to_string(),
                 run,
             })
@@ -128,12 +81,14 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         unusable,
         drift_runs: arguments.runs.min(runs),
     };
+    let shown = Shown { document, shown_root: Quoted(bytes).to_string() };
     session.screen.show(&shown)?;
-    let is_sound = !shown.interrupted
-        && shown.unrecorded.is_empty()
-        && shown.missing.is_empty()
-        && shown.unusable.is_empty();
-    Ok(if is_sound { attention(&shown.blocked) } else { Exit::NeedsAttention })
+    let status = &shown.document;
+    let is_sound = !status.interrupted
+        && status.unrecorded.is_empty()
+        && status.missing.is_empty()
+        && status.unusable.is_empty();
+    Ok(if is_sound { attention(&status.blocked) } else { Exit::NeedsAttention })
 }
 
 /// What the ledger says about a workspace.
@@ -181,27 +136,24 @@ impl Recorded {
 }
 
 /// Needs the user's attention if paths are blocked.
-pub(super) fn attention(blocked: &[Blocked]) -> Exit {
+pub(super) fn attention(blocked: &[BlockedPath]) -> Exit {
     if blocked.is_empty() { Exit::Success } else { Exit::NeedsAttention }
 }
 
-impl actum_api::Document for Shown {
-    const FORMAT: &'static str = "actum.status/1";
-}
-
 impl Document for Shown {
-    type Api = Self;
+    type Api = Status;
 
-    fn document(&self) -> impl Borrow<Self> {
-        self
+    fn document(&self) -> impl Borrow<Status> {
+        &self.document
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let status = &self.document;
         writeln!(out, "workspace   {}", self.shown_root)?;
-        writeln!(out, "runs        {}", self.runs)?;
-        match (self.unfinished, self.recovery_due) {
+        writeln!(out, "runs        {}", status.runs)?;
+        match (status.unfinished, status.recovery_due) {
             (None, false) => writeln!(out, "unfinished  nothing")?,
-            (Some(run), _) if self.interrupted => writeln!(
+            (Some(run), _) if status.interrupted => writeln!(
                 out,
                 "unfinished  run {run} was interrupted: some files may be new and others old; \
                  `actum recover` takes it back"
@@ -212,26 +164,26 @@ impl Document for Shown {
                 "unfinished  recovery is due: `actum recover` checks what has reached the disk"
             )?,
         }
-        self.unusable.iter().try_for_each(|obstacle| obstacle.write(out, 10))?;
-        write_blocked(&self.blocked, out)?;
-        for (index, name) in self.saved.iter().enumerate() {
+        status.unusable.iter().try_for_each(|obstacle| obstacle::write(obstacle, out, 10))?;
+        write_blocked(&status.blocked, out)?;
+        for (index, name) in status.saved.iter().enumerate() {
             let title = if index == 0 { "saved" } else { "" };
             writeln!(
                 out,
                 "{title:10}  .actum/lost/{name} was moved there by a recovery: move it back, or delete it"
             )?;
         }
-        if !self.plans.is_empty() {
-            let plans: Vec<String> = self.plans.iter().map(ToString::to_string).collect();
+        if !status.plans.is_empty() {
+            let plans: Vec<String> = status.plans.iter().map(ToString::to_string).collect();
             writeln!(out, "waiting     {}; `actum queue` lists them", plans.join(", "))?;
         }
-        match self.alerts.len() {
+        match status.alerts.len() {
             0 => {}
             1 => writeln!(out, "alerts      1; `actum queue` shows it")?,
             alerts => writeln!(out, "alerts      {alerts}; `actum queue` shows them")?,
         }
-        if let Some(newest) = self.unrecorded.first() {
-            let unrecorded = u64::try_from(self.unrecorded.len()).unwrap_or(u64::MAX);
+        if let Some(newest) = status.unrecorded.first() {
+            let unrecorded = u64::try_from(status.unrecorded.len()).unwrap_or(u64::MAX);
             let count = count(unrecorded, "run");
             writeln!(
                 out,
@@ -239,19 +191,19 @@ impl Document for Shown {
                  RUN_UNRECORDED`"
             )?;
         }
-        if let Some(newest) = self.missing.first() {
+        if let Some(newest) = status.missing.first() {
             let missing =
-                count(u64::try_from(self.missing.len()).unwrap_or(u64::MAX), "recorded run");
+                count(u64::try_from(status.missing.len()).unwrap_or(u64::MAX), "recorded run");
             writeln!(
                 out,
                 "missing     {missing} that the history has lost, the newest {newest}; `actum gc` did not remove \
                  them, and they cannot be undone"
             )?;
         }
-        if self.drifted.is_empty() {
+        if status.drifted.is_empty() {
             return writeln!(out, "drifted     nothing");
         }
-        for (index, Drifted { path, difference, run }) in self.drifted.iter().enumerate() {
+        for (index, DriftedPath { path, difference, run }) in status.drifted.iter().enumerate() {
             let title = if index == 0 { "drifted" } else { "" };
             writeln!(out, "{title:10}  {path} since run {run}: {difference}")?;
         }
@@ -260,11 +212,11 @@ impl Document for Shown {
 }
 
 /// The paths that wait for a person, and what to do about them.
-pub(super) fn write_blocked(blocked: &[Blocked], out: &mut dyn Write) -> io::Result<()> {
-    let Some(Blocked { path: first, .. }) = blocked.first() else {
+pub(super) fn write_blocked(blocked: &[BlockedPath], out: &mut dyn Write) -> io::Result<()> {
+    let Some(BlockedPath { path: first, .. }) = blocked.first() else {
         return writeln!(out, "blocked     nothing");
     };
-    for (index, Blocked { path, run }) in blocked.iter().enumerate() {
+    for (index, BlockedPath { path, run }) in blocked.iter().enumerate() {
         let title = if index == 0 { "blocked" } else { "" };
         writeln!(out, "{title:10}  {path} since run {run}; what it held: .actum/lost/{run}/paths")?;
     }
@@ -272,6 +224,6 @@ pub(super) fn write_blocked(blocked: &[Blocked], out: &mut dyn Write) -> io::Res
         out,
         "\nNo run touches a blocked path. Look at it, make it what it should be, then\n\
          `{}`.",
-        hint::resolve_command(&first.0)
+        hint::resolve_command(&first.bytes().unwrap_or_default())
     )
 }

@@ -4,6 +4,7 @@ use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use actum_api::Gate;
 use actum_core::path::Quoted;
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RunId, Status, Timestamp};
@@ -22,7 +23,7 @@ use super::Session;
 use crate::change_list::{count, lines};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::gate_view::{GateView, views};
+use crate::gate_view::views;
 use crate::ledger_failure::LedgerFailure;
 use crate::output::Document;
 use crate::record::write_commands;
@@ -57,7 +58,7 @@ struct Verified {
     label: String,
     ended: Timestamp,
     /// What the gates said.
-    gates: Vec<GateView>,
+    gates: Vec<Gate>,
     /// What was run for it.
     #[serde(skip_serializing_if = "CommandsRun::is_empty")]
     commands: CommandsRun,

@@ -4,9 +4,9 @@ use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum::{Runner, Tried};
+use actum_api::{Exec, ExecOutcome, Sandbox};
 use actum_core::Status;
 use actum_record::command::CommandEnd;
-use serde::Serialize;
 
 use crate::change_list::count;
 use crate::exit::Exit;
@@ -16,24 +16,17 @@ use crate::run_end::RunEnd;
 use crate::verb::sandbox::report::Report;
 
 /// A command that ran.
-#[derive(Serialize)]
 pub(super) struct Executed {
     /// The outcome in the frozen words (D-1).
     status: Status,
-    #[serde(flatten)]
     report: Report,
-    #[serde(skip)]
     ended: CommandEnd,
     /// The caches of which what it did there is there for good.
-    #[serde(skip)]
     passed: Vec<String>,
-    #[serde(flatten)]
     outcome: Outcome,
 }
 
 /// What came of what it changed.
-#[derive(Serialize)]
-#[serde(tag = "outcome", rename_all = "snake_case")]
 pub(super) enum Outcome {
     /// It changed nothing.
     Nothing,
@@ -152,15 +145,33 @@ impl Outcome {
     }
 }
 
-impl actum_api::Document for Executed {
-    const FORMAT: &'static str = "actum.exec/1";
-}
-
 impl Document for Executed {
-    type Api = Self;
+    type Api = Exec;
 
-    fn document(&self) -> impl Borrow<Self> {
-        self
+    fn document(&self) -> impl Borrow<Exec> {
+        let (mut dropped, mut change, mut error) = (None, None, None);
+        let outcome = match &self.outcome {
+            Outcome::Nothing => ExecOutcome::Nothing,
+            Outcome::Dropped { dropped_changes } => {
+                dropped = Some(*dropped_changes);
+                ExecOutcome::Dropped
+            }
+            Outcome::Changed { change: end } => {
+                change = Some(Box::new(RunEnd::document(end)));
+                ExecOutcome::Changed
+            }
+            Outcome::Queued { error: failure } => {
+                error = Some(Box::new(Failure::document(failure)));
+                ExecOutcome::Queued
+            }
+            Outcome::Refused { error: failure } => {
+                error = Some(Box::new(Failure::document(failure)));
+                ExecOutcome::Refused
+            }
+        };
+        let Sandbox { execution, output, .. } = self.report.document.clone();
+        let (status, dropped_changes) = (self.status, dropped);
+        Exec { status, execution, output, outcome, dropped_changes, change, error }
     }
 
     /// As text it is told on standard error.

@@ -9,6 +9,7 @@ use actum::task::{
     self, ActionEnd, ActionProblem, Rehearsal, Rehearsed, Script, ShownChange, Verdict, Watch,
 };
 use actum::{Error, Judgement, PolicyInForce, Preview};
+use actum_api::Gate;
 use actum_core::path::Harmless;
 use actum_core::plain_id::PlainIdError;
 use actum_core::{RiskTier, Timestamp};
@@ -25,7 +26,7 @@ use crate::diff_text::Audience;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::file_diffs::FileDiffs;
-use crate::gate_view::{GateView, views};
+use crate::gate_view::views;
 use crate::home::Tenant;
 use crate::output::{Document, Kind};
 use crate::task_settings::ShownSettings;
@@ -68,7 +69,7 @@ pub(super) struct Previewed {
     /// Rules of the plan that would not hold.
     broken_rules: Vec<Failed>,
     tier: RiskTier,
-    gates: Vec<GateView>,
+    gates: Vec<Gate>,
     #[serde(flatten)]
     settings: ShownSettings,
     diff: FileDiffs,

@@ -8,6 +8,7 @@ use actum::StagedView;
 use actum::plugin::{Call, PluginError, RollbackEvidence, Steps};
 use actum_action::limits::PLAN_BYTES_MAX;
 use actum_action::{Check, PlanScope};
+use actum_api::Changes;
 use actum_core::path::{Harmless, Quoted};
 use actum_core::{ActionName, Digest};
 use actum_workspace::RunOptions;
@@ -15,7 +16,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{PluginFailure, lint};
-use crate::change_list::{ChangeList, count};
+use crate::change_list::{count, list, write_lines};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::file_diffs::FileDiffs;
@@ -52,7 +53,7 @@ struct Tested {
     checks: Vec<Check>,
     rollback: Restored,
     #[serde(flatten)]
-    changes: ChangeList,
+    changes: Changes,
     diff: FileDiffs,
 }
 
@@ -96,7 +97,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         output: executed.output,
         checks,
         rollback: Restored { paths: files, before: digest_before, restored: digest_restored },
-        changes: ChangeList::of(&*transaction.changes()),
+        changes: list(&*transaction.changes()),
         diff: FileDiffs::of(transaction.diff()?, session.screen.audience()),
     };
     transaction.abort();
@@ -133,7 +134,7 @@ impl Document for Tested {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         self.diff.write(out)?;
-        self.changes.write_lines(out, 0)?;
+        write_lines(&self.changes, out, 0)?;
         writeln!(out, "output     {}", Harmless(self.output.to_string().as_bytes()))?;
         for Check { name, ok, message, .. } in &self.checks {
             let says = if *ok { "holds" } else { "does not hold" };

@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 
 use actum::PolicyInForce;
+use actum_api::{Gate, WorkspacePath};
 use actum_core::path::PathError;
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RelPath, RiskTier, RunId};
@@ -24,11 +25,10 @@ use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::gate_view::{GateView, views};
+use crate::gate_view::views;
 use crate::output::Document;
 use crate::run_arguments::label;
 use crate::run_prefix::RunPrefix;
-use crate::shown_path::ShownPath;
 use crate::verb::Session;
 use crate::verb::ledger::Opened;
 use crate::{operators_policy, policy, root};
@@ -100,15 +100,15 @@ enum Effect {
 #[derive(Serialize)]
 struct Explained {
     #[serde(flatten)]
-    path: ShownPath,
+    path: WorkspacePath,
     /// What would happen to it.
     effect: EffectKind,
     /// Where a renamed file was.
     #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<ShownPath>,
+    from: Option<WorkspacePath>,
     verdict: Verdict,
     tier: RiskTier,
-    gates: Vec<GateView>,
+    gates: Vec<Gate>,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -205,9 +205,9 @@ fn explain(
     let hint =
         decision.gates.iter().any(denies).then(|| ways_past_protection(path, &in_force.policy));
     session.screen.show(&Explained {
-        path: ShownPath(path.clone()),
+        path: WorkspacePath::from(path),
         effect,
-        from: from.cloned().map(ShownPath),
+        from: from.map(WorkspacePath::from),
         verdict: decision.verdict,
         tier: decision.tier,
         gates: views(&decision.gates),

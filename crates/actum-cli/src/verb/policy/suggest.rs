@@ -125,7 +125,7 @@ impl Suggested {
             let decision = decide(bundle, &wider, cedar);
             match decision.first_refusal() {
                 Some(gate) if decision.verdict == Verdict::Deny => {
-                    let told = GateView::from(gate).to_string();
+                    let told = gate.view().to_string();
                     if !still.contains(&told) {
                         still.push(told);
                     }

@@ -6,10 +6,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use actum::{Moved, PlanState, PolicyInForce, QueuedPlan, Request};
+use actum_api::Gate;
 use actum_core::path::{Harmless, Quoted};
 use actum_core::{Digest, FileMode, FileState, Timestamp};
+use actum_gate::GateName;
 use actum_gate::decision::Bundle;
-use actum_gate::{GateName, Verdict};
 use actum_record::ledger::{PlanAnswered, TenantId};
 use actum_record::receipt::PathEffect;
 use actum_workspace::path_change::PathChange;
@@ -21,7 +22,7 @@ use super::listed::Line;
 use crate::diff_text::Audience;
 use crate::failure::Failure;
 use crate::file_diffs::FileDiffs;
-use crate::gate_view::{GateView, views};
+use crate::gate_view::views;
 use crate::ledger_queue::Queue;
 use crate::output::{Document, Kind};
 use crate::verb::Session;
@@ -35,7 +36,7 @@ pub(crate) struct Shown {
     /// What was asked for, as the digest that an approval is bound to.
     digest: Digest,
     door: String,
-    gates: Vec<GateView>,
+    gates: Vec<Gate>,
     /// What a person said.
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<PlanAnswered>,
@@ -202,7 +203,7 @@ impl Document for Shown {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         self.line.write(out)?;
-        let asks = Verdict::NeedsApproval.as_str();
+        let asks = actum_api::Verdict::NeedsApproval;
         // The first is told above, and what that of approval says the state does.
         let approval = GateName::Approval.as_str();
         let gates = self.gates.iter().filter(|it| it.verdict == asks && it.gate != approval);

@@ -6,11 +6,14 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use actum_api::{
+    ChangeKind, Execution, NodeChange, NodeType, Output, Sandbox, WorkspacePath, hexadecimal,
+};
 use actum_core::path::Quoted;
 use actum_sandbox::{
-    Change, Ended, InForce, Limits, Node, Outcome, Resource, SandboxPolicy, Usage, Violation,
+    Change, Ended, Enforcement, InForce, Limits, Node, Outcome, Resource, SandboxPolicy, Usage,
+    Violation,
 };
-use serde::Serialize;
 
 use crate::change_list::count;
 use crate::exit::Exit;
@@ -26,66 +29,15 @@ const TOLD_MAX: usize = 50;
 /// What timeout(1) ends with.
 const OVER: u8 = 124;
 
-#[derive(Serialize)]
 pub(crate) struct Report {
-    command: Vec<String>,
-    /// How it ended by itself, or nothing.
-    ended: Option<Ended>,
+    pub(crate) document: Sandbox,
     violated: Vec<Violation>,
-    usage: Usage,
-    in_force: InForce,
-    #[serde(skip)]
     limits: Limits,
-    #[serde(skip)]
     caches: Vec<PathBuf>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    changes: Option<Vec<Shown>>,
-    #[serde(flatten)]
-    output: Written,
-}
-
-/// What it wrote: the exact text, or what can be shown of it and all bytes.
-#[derive(Serialize)]
-struct Written {
-    stdout: String,
-    stderr: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stdout_hex: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stderr_hex: Option<String>,
-}
-
-/// One path that it changed.
-#[derive(Serialize)]
-struct Shown {
-    path: String,
-    kind: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    path_hex: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    before: Option<ShownNode>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    after: Option<ShownNode>,
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum ShownNode {
-    File { mode: String, size: u64 },
-    Directory { mode: String },
-    Symlink { target: String },
-    Special { mode: String },
 }
 
 fn hex(bytes: &[u8]) -> Option<String> {
-    let is_text = std::str::from_utf8(bytes).is_ok();
-    (!is_text).then(|| {
-        bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
-            let digit = |half: u8| char::from_digit(u32::from(half), 16);
-            hex.extend([byte >> 4, byte & 15].into_iter().filter_map(digit));
-            hex
-        })
-    })
+    std::str::from_utf8(bytes).is_err().then(|| hexadecimal(bytes))
 }
 
 impl Report {
@@ -96,21 +48,28 @@ impl Report {
         changes: Option<Vec<Change>>,
     ) -> Self {
         let Outcome { ended, violated, usage, in_force, stdout, stderr, captured: _ } = outcome;
-        Self {
+        let execution = Execution {
             command: command.iter().map(|word| text(word.as_bytes())).collect(),
-            ended: *ended,
+            ended: ended.map(|ended| match ended {
+                Ended::Code(code) => actum_api::Ended::Code(code),
+                Ended::Signal(signal) => actum_api::Ended::Signal(signal),
+            }),
+            violated: violated.iter().map(violation).collect(),
+            usage: used(*usage),
+            in_force: in_force_of(in_force),
+        };
+        let output = Output {
+            stdout: String::from_utf8_lossy(stdout).into_owned(),
+            stderr: String::from_utf8_lossy(stderr).into_owned(),
+            stdout_hex: hex(stdout),
+            stderr_hex: hex(stderr),
+        };
+        let changes = changes.map(|changes| changes.into_iter().map(changed).collect());
+        Self {
+            document: Sandbox { execution, changes, output },
             violated: violated.clone(),
-            usage: *usage,
-            in_force: in_force.clone(),
             limits: policy.limits.clone(),
             caches: policy.view.iter().flat_map(|view| view.caches.clone()).collect(),
-            changes: changes.map(|changes| changes.into_iter().map(Shown::of).collect()),
-            output: Written {
-                stdout: String::from_utf8_lossy(stdout).into_owned(),
-                stderr: String::from_utf8_lossy(stderr).into_owned(),
-                stdout_hex: hex(stdout),
-                stderr_hex: hex(stderr),
-            },
         }
     }
 
@@ -149,16 +108,17 @@ impl Report {
                 }
             }
         }
-        if self.ended.is_none() && self.violated.is_empty() {
+        if self.document.execution.ended.is_none() && self.violated.is_empty() {
             screen.note("the command was ended from outside");
         }
     }
 
     fn note_usage(&self, screen: &Screen) {
-        let Usage { wall, cpu, memory, processes, .. } = self.usage;
+        let Execution { usage, in_force, .. } = &self.document.execution;
+        let actum_api::Usage { wall, cpu, memory, processes, .. } = *usage;
         screen.note(format_args!(
             "tier {}: {}, {} of processor, {}, {}",
-            self.in_force.tier,
+            in_force.tier,
             time(wall),
             time(cpu),
             Size(memory),
@@ -170,9 +130,9 @@ impl Report {
     }
 
     fn note_changes(&self, screen: &Screen) {
-        let Some(changes) = &self.changes else { return };
+        let Some(changes) = &self.document.changes else { return };
         for change in changes.iter().take(TOLD_MAX) {
-            screen.note(change.line());
+            screen.note(line(change));
         }
         if let Some(more @ 1..) = changes.len().checked_sub(TOLD_MAX) {
             screen.note(format_args!("and {more} more; `--json` has all"));
@@ -188,10 +148,10 @@ impl Report {
     }
 
     pub(crate) fn exit(&self) -> Exit {
-        let code = match (self.violated.is_empty(), self.ended) {
+        let code = match (self.violated.is_empty(), self.document.execution.ended) {
             (false, _) => return Exit::Passed(OVER),
-            (true, Some(Ended::Code(code))) => code,
-            (true, Some(Ended::Signal(signal))) => SIGNAL + signal,
+            (true, Some(actum_api::Ended::Code(code))) => code,
+            (true, Some(actum_api::Ended::Signal(signal))) => SIGNAL + signal,
             (true, None) => SIGNAL + SIGKILL,
         };
         Exit::Passed(u8::try_from(code).unwrap_or(u8::MAX))
@@ -213,70 +173,91 @@ fn amount(resource: Resource, max: u64) -> String {
     }
 }
 
-impl Shown {
-    fn of(change: Change) -> Self {
-        let Change { path, before, after, is_disturbed: _ } = change;
-        let kind = match (&before, &after) {
-            (None, Some(Node::Directory { .. })) => "directory_created",
-            (None, _) => "created",
-            (Some(Node::Directory { .. }), None) => "directory_removed",
-            (Some(_), None) => "deleted",
-            (Some(_), Some(_)) => "modified",
-        };
-        Self {
-            kind,
-            path_hex: hex(path.as_os_str().as_bytes()),
-            path: text(path.as_os_str().as_bytes()),
-            before: before.map(ShownNode::of),
-            after: after.map(ShownNode::of),
-        }
+fn violation(violation: &Violation) -> actum_api::Violation {
+    match violation {
+        Violation::Limit(resource) => actum_api::Violation::Limit(resource.name().into()),
+        Violation::Unwatched => actum_api::Violation::Unwatched,
+        Violation::Made(path) => actum_api::Violation::Made(text(path.as_os_str().as_bytes())),
+        Violation::Interrupted => actum_api::Violation::Interrupted,
     }
+}
 
-    fn line(&self) -> String {
-        let path = Quoted(self.path.as_bytes());
-        let verb = match self.kind {
-            "directory_created" => "created",
-            "directory_removed" => "deleted",
-            kind => kind,
-        };
-        match self.after.as_ref().or(self.before.as_ref()) {
-            Some(ShownNode::Directory { .. }) => format!("{verb} {path}/"),
-            _ if self.after.is_none() => format!("{verb} {path}"),
-            Some(ShownNode::File { mode, size }) => {
-                format!("{verb} {path} ({}, mode {mode})", Size(*size))
-            }
-            Some(ShownNode::Symlink { target }) => {
-                format!("{verb} {path} (link to {})", Quoted(target.as_bytes()))
-            }
-            Some(ShownNode::Special { .. }) => format!("{verb} {path} (a pipe, socket or device)"),
-            None => format!("{verb} {path}"),
+fn used(usage: Usage) -> actum_api::Usage {
+    let Usage { wall, cpu, memory, storage_read, storage_write, processes, output } = usage;
+    actum_api::Usage { wall, cpu, memory, storage_read, storage_write, processes, output }
+}
+
+fn in_force_of(in_force: &InForce) -> actum_api::InForce {
+    let InForce { tier, landlock, ipc_confined, is_root, limits } = in_force;
+    let limit = |(resource, enforcement): (&Resource, &Enforcement)| {
+        (resource.name().into(), enforcement.to_string().as_str().into())
+    };
+    actum_api::InForce {
+        tier: tier.to_string(),
+        landlock: *landlock,
+        ipc_confined: *ipc_confined,
+        is_root: *is_root,
+        limits: limits.iter().map(limit).collect(),
+    }
+}
+
+/// Makes the form of a captured change in documents.
+fn changed(Change { path, before, after, is_disturbed: _ }: Change) -> NodeChange {
+    let kind = match (&before, &after) {
+        (None, Some(Node::Directory { .. })) => ChangeKind::DirectoryCreated,
+        (None, _) => ChangeKind::Created,
+        (Some(Node::Directory { .. }), None) => ChangeKind::DirectoryRemoved,
+        (Some(_), None) => ChangeKind::Deleted,
+        (Some(_), Some(_)) => ChangeKind::Modified,
+    };
+    let WorkspacePath { path, path_hex } = WorkspacePath::new(path.as_os_str().as_bytes());
+    NodeChange { path, kind, path_hex, before: before.map(node), after: after.map(node) }
+}
+
+/// The line of a captured change for people.
+fn line(NodeChange { path, kind, before, after, .. }: &NodeChange) -> String {
+    let path = Quoted(path.as_bytes());
+    let verb = match kind {
+        ChangeKind::DirectoryCreated => "created",
+        ChangeKind::DirectoryRemoved => "deleted",
+        kind => kind.as_str(),
+    };
+    let Some(node) = after.as_ref().or(before.as_ref()) else { return format!("{verb} {path}") };
+    match (&node.r#type, after) {
+        (NodeType::Directory, _) => format!("{verb} {path}/"),
+        (_, None) => format!("{verb} {path}"),
+        (NodeType::File, Some(actum_api::Node { mode, size, .. })) => {
+            let (mode, size) = (mode.as_deref().unwrap_or_default(), size.unwrap_or_default());
+            format!("{verb} {path} ({}, mode {mode})", Size(size))
+        }
+        (NodeType::Symlink, Some(actum_api::Node { target, .. })) => {
+            let target = target.as_deref().unwrap_or_default();
+            format!("{verb} {path} (link to {})", Quoted(target.as_bytes()))
+        }
+        (NodeType::Special | NodeType::Other(_), Some(_)) => {
+            format!("{verb} {path} (a pipe, socket or device)")
         }
     }
 }
 
-impl ShownNode {
-    fn of(node: Node) -> Self {
-        let octal = |mode: u32| format!("{mode:04o}");
-        match node {
-            Node::File { mode, size } => Self::File { mode: octal(mode), size },
-            Node::Directory { mode } => Self::Directory { mode: octal(mode) },
-            Node::Symlink { target } => {
-                Self::Symlink { target: text(target.as_os_str().as_bytes()) }
-            }
-            Node::Special { mode } => Self::Special { mode: octal(mode) },
+fn node(node: Node) -> actum_api::Node {
+    let octal = |mode: u32| Some(format!("{mode:04o}"));
+    let (r#type, mode, size, target) = match node {
+        Node::File { mode, size } => (NodeType::File, octal(mode), Some(size), None),
+        Node::Directory { mode } => (NodeType::Directory, octal(mode), None, None),
+        Node::Symlink { target } => {
+            (NodeType::Symlink, None, None, Some(text(target.as_os_str().as_bytes())))
         }
-    }
-}
-
-impl actum_api::Document for Report {
-    const FORMAT: &'static str = "actum.sandbox/1";
+        Node::Special { mode } => (NodeType::Special, octal(mode), None, None),
+    };
+    actum_api::Node { r#type, mode, size, target }
 }
 
 impl Document for Report {
-    type Api = Self;
+    type Api = Sandbox;
 
-    fn document(&self) -> impl Borrow<Self> {
-        self
+    fn document(&self) -> impl Borrow<Sandbox> {
+        &self.document
     }
 
     /// As text it is told on standard error.

@@ -25,7 +25,7 @@ struct ExplainedCommand {
     /// The rule that decides; none where no rule speaks of it.
     rule: Option<CommandRule>,
     #[serde(flatten)]
-    gate: GateView,
+    gate: actum_api::Gate,
 }
 
 pub(super) fn explain(line: &CommandLine, session: &Session) -> Result<Exit, Failure> {
@@ -34,7 +34,7 @@ pub(super) fn explain(line: &CommandLine, session: &Session) -> Result<Exit, Fai
     let ground = Ground::of_command(line, &judgement).into();
     let CommandJudgement { verdict, rule, .. } = judgement;
     let decision = GateDecision { gate: GateName::Commands, verdict, ground };
-    let gate = GateView::from(&decision);
+    let gate = decision.view();
     session.screen.show(&ExplainedCommand { command: line.clone(), verdict, rule, gate })?;
     Ok(Exit::Success)
 }

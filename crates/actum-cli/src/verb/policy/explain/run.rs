@@ -4,6 +4,7 @@ use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum::PolicyInForce;
+use actum_api::Gate;
 use actum_core::path::Harmless;
 use actum_core::{Digest, RiskTier, RunId};
 use actum_gate::{Bundle, Decision, ReplayProblem, Verdict, decide};
@@ -13,7 +14,7 @@ use serde::Serialize;
 use super::{in_force, told};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::gate_view::{GateView, views};
+use crate::gate_view::views;
 use crate::ledger_failure::LedgerFailure;
 use crate::output::Document;
 use crate::verb::Session;
@@ -37,11 +38,11 @@ struct ExplainedRun {
 }
 
 /// What all gates said.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 struct Said {
     verdict: Verdict,
     tier: RiskTier,
-    gates: Vec<GateView>,
+    gates: Vec<Gate>,
 }
 
 pub(super) fn explain(run: RunId, session: &Session) -> Result<Exit, Failure> {
@@ -122,11 +123,12 @@ mod tests {
     use actum_record::receipt::{GateRecord, RecordedGround};
 
     use super::*;
+    use crate::gate_view::GateView;
 
-    fn gate(gate: &str, verdict: &str) -> GateView {
+    fn gate(gate: &str, verdict: &str) -> Gate {
         let ground = "a ground";
         let ground = RecordedGround(ground.into());
-        (&GateRecord { gate: gate.to_owned(), verdict: verdict.to_owned(), ground }).into()
+        GateRecord { gate: gate.to_owned(), verdict: verdict.to_owned(), ground }.view()
     }
 
     /// AEC-11: a decision of other rules is told as it is recorded.

@@ -1,0 +1,211 @@
+//! Facts about a run in the ledger: who asked for it, what the gates decided, what was run, who signed.
+
+use actum_core::{Digest, RunId};
+use actum_record::command::{CommandEnd, CommandRecord, CommandsRun, SandboxRecord};
+use actum_record::ledger;
+use actum_record::receipt;
+use actum_record::signer::KeyId;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::gate::Gate;
+use crate::value;
+use crate::word::words;
+
+/// User who asked for something, and the agent that acts for this user.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Actor {
+    /// Name that the agent gives itself; `null` where no agent is named.
+    pub agent: Option<String>,
+    /// Number of the user.
+    pub uid: u32,
+    /// Name of the user of the operating system, or its number where it has no name.
+    pub user: String,
+}
+
+/// Approval that let a run go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Approval {
+    /// Id of the approved plan.
+    #[schemars(with = "value::RunId")]
+    pub plan: RunId,
+    /// Entry of the ledger with the signed approval.
+    pub entry: EntryRef,
+    /// Key that signed it.
+    #[schemars(with = "value::KeyId")]
+    pub key: KeyId,
+    /// Who approved.
+    pub by: Actor,
+    /// Protection of the key.
+    pub isolation: Isolation,
+}
+
+words! {
+    /// Protection of an approval key from other processes of the same user.
+    Isolation {
+        /// The key is protected by a passphrase.
+        Passphrase = "passphrase",
+        /// The key is protected by a passphrase, and was admitted by waiting: nothing proves who made it.
+        Unproven = "unproven",
+        /// None: any process of the same user can read the key.
+        SameUser = "same_user",
+    }
+}
+
+/// Reference to an entry of a ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EntryRef {
+    /// Name of the log.
+    pub origin: String,
+    /// Index of the entry, counted from 0.
+    pub index: u64,
+    /// Hash of the entry as a leaf of the Merkle tree.
+    #[schemars(with = "value::Digest")]
+    pub leaf: Digest,
+}
+
+/// Reference to a receipt, with the key that signed it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SignedReceipt {
+    /// Index of the receipt in the ledger, counted from 0.
+    pub index: u64,
+    /// Key that signed it.
+    #[schemars(with = "value::KeyId")]
+    pub key: KeyId,
+}
+
+/// Record of a run in the ledger.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunRecord {
+    /// Who asked for the run.
+    pub actor: Actor,
+    /// Entry point that received the request.
+    pub door: String,
+    /// Key of the request; `null` where the caller gave none.
+    pub request: Option<String>,
+    /// Number of the attempt at this request, counted from 1.
+    pub attempt: u32,
+    /// Approval that let the run go. Absent where none was needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Approval")]
+    pub approval: Option<Approval>,
+    /// Decisions of the gates.
+    pub gates: Vec<Gate>,
+    /// Commands that were run. Absent where none was.
+    #[serde(default, skip_serializing_if = "Commands::is_empty")]
+    pub commands: Commands,
+    /// Index of the intent in the ledger, counted from 0.
+    pub intent: u64,
+    /// The receipt; `null` while the end of the run is not recorded.
+    pub receipt: Option<SignedReceipt>,
+}
+
+/// Commands that were run for a run, and their confinement.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Commands {
+    /// Commands whose effects are the change, in order. Absent where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub made: Vec<Command>,
+    /// Commands that checked the staged change. Absent where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verified: Vec<Command>,
+    /// Confinement of the commands. Absent where there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Confinement")]
+    pub sandbox: Option<Confinement>,
+}
+
+/// A command and its end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Command {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// How the command ended.
+    pub ended: CommandEnding,
+    /// Running time in milliseconds.
+    pub wall_ms: u64,
+    /// SHA-256 of its standard output.
+    #[schemars(with = "value::Digest")]
+    pub stdout: Digest,
+    /// SHA-256 of its standard error.
+    #[schemars(with = "value::Digest")]
+    pub stderr: Digest,
+}
+
+/// End of a command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandEnding {
+    /// It exited with this code.
+    Code(i32),
+    /// This signal ended it.
+    Signal(i32),
+    /// It was terminated for this reason.
+    Stopped(String),
+}
+
+/// Confinement of commands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Confinement {
+    /// Tier of the sandbox: `N` (namespaces, Landlock and seccomp) or `L` (Landlock and seccomp).
+    pub tier: String,
+    /// Version of the Landlock interface; `null` where it was not used.
+    pub landlock: Option<u32>,
+    /// Whether the commands ran as root, without capabilities.
+    pub is_root: bool,
+    /// Directories that were passed through. Their changes are not part of the run.
+    pub caches: Vec<String>,
+}
+
+impl Commands {
+    /// Whether no command was run.
+    pub fn is_empty(&self) -> bool {
+        self.made.is_empty() && self.verified.is_empty()
+    }
+}
+
+impl From<ledger::Actor> for Actor {
+    fn from(ledger::Actor { agent, uid, user }: ledger::Actor) -> Self {
+        Self { agent, uid, user }
+    }
+}
+
+impl From<receipt::Approval> for Approval {
+    fn from(approval: receipt::Approval) -> Self {
+        let receipt::Approval { plan, entry, key, by, isolation } = approval;
+        let receipt::EntryRef { origin, index, leaf } = entry;
+        Self {
+            plan,
+            entry: EntryRef { origin, index, leaf },
+            key,
+            by: by.into(),
+            isolation: isolation.as_str().into(),
+        }
+    }
+}
+
+impl From<CommandsRun> for Commands {
+    fn from(CommandsRun { made, verified, sandbox }: CommandsRun) -> Self {
+        Self {
+            made: made.into_iter().map(Command::from).collect(),
+            verified: verified.into_iter().map(Command::from).collect(),
+            sandbox: sandbox.map(|SandboxRecord { tier, landlock, is_root, caches }| Confinement {
+                tier,
+                landlock,
+                is_root,
+                caches,
+            }),
+        }
+    }
+}
+
+impl From<CommandRecord> for Command {
+    fn from(CommandRecord { argv, ended, wall_ms, stdout, stderr }: CommandRecord) -> Self {
+        let ended = match ended {
+            CommandEnd::Code(code) => CommandEnding::Code(code),
+            CommandEnd::Signal(signal) => CommandEnding::Signal(signal),
+            CommandEnd::Stopped(why) => CommandEnding::Stopped(why),
+        };
+        Self { argv, ended, wall_ms, stdout, stderr }
+    }
+}
