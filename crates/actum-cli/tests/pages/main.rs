@@ -11,6 +11,7 @@
 
 mod completions;
 mod docs;
+mod documents;
 mod hostile_terminal;
 mod scenarios;
 mod security;

@@ -1,4 +1,7 @@
-//! Starts the program in a directory, with an empty environment and the usual umask.
+//! Starts the program in a directory, with an empty environment and the usual umask. Each JSON document that it prints is
+//! held to its published schema.
+
+pub(crate) mod documents;
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
@@ -18,9 +21,13 @@ pub(crate) struct Ended {
 
 impl From<Output> for Ended {
     fn from(output: Output) -> Self {
+        let stdout = String::from_utf8(output.stdout).expect("standard output is UTF-8");
+        for line in stdout.lines().filter(|line| line.starts_with("{\"format\":")) {
+            documents::check_document(line);
+        }
         Self {
             code: output.status.code().expect("the program exits and is not killed"),
-            stdout: String::from_utf8(output.stdout).expect("standard output is UTF-8"),
+            stdout,
             stderr: String::from_utf8(output.stderr).expect("standard error is UTF-8"),
         }
     }

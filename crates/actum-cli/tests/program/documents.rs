@@ -1,0 +1,35 @@
+//! Holds JSON documents to the published types and schemas.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use actum_api::DocumentType;
+use jsonschema::Validator;
+use serde_json::Value;
+
+/// Type and schema of each document, by its format.
+fn known() -> &'static BTreeMap<&'static str, (&'static DocumentType, Validator)> {
+    static KNOWN: OnceLock<BTreeMap<&str, (&DocumentType, Validator)>> = OnceLock::new();
+    KNOWN.get_or_init(|| {
+        let entry = |document: &'static DocumentType| {
+            let options = jsonschema::options().should_validate_formats(true);
+            let validator = options.build(&document.schema()).expect("a schema");
+            (document.format, (document, validator))
+        };
+        actum_api::document_types().map(entry).collect()
+    })
+}
+
+/// Checks a document: it is valid against its schema, and its type reads it and writes the same text again. Returns
+/// false where the text is no document that `actum-api` has a type of.
+pub(crate) fn check_document(text: &str) -> bool {
+    let Ok(document) = serde_json::from_str::<Value>(text) else { return false };
+    let Some(format) = document.get("format").and_then(Value::as_str) else { return false };
+    let Some((document_type, validator)) = known().get(format) else { return false };
+    let errors: Vec<_> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{format} is not as its schema says: {errors:#?}\n{document:#}");
+    let written = document_type.rewrite(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    // As texts, since the order of the fields counts.
+    assert_eq!(written.to_string(), document.to_string(), "{format} is not written as it is read");
+    true
+}
