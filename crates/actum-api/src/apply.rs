@@ -133,7 +133,7 @@ pub struct MovedHunk {
     #[serde(flatten)]
     pub path: WorkspacePath,
     /// Number of the hunk in the file, counted from 1.
-    pub hunk: usize,
+    pub hunk: u64,
     /// Line that the hunk states, counted from 1.
     pub stated_line: u64,
     /// Line where the hunk applies, counted from 1.

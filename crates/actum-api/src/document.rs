@@ -93,27 +93,31 @@ impl DocumentType {
     pub fn schema(&self) -> Value {
         let mut schema = (self.root_schema)().to_value();
         let Some(object) = schema.as_object_mut() else { return schema };
+        let id = format!("urn:actum:api:{}", self.name().replace('/', ":"));
         let mut published = Map::new();
-        published.insert("$schema".into(), object.remove("$schema").unwrap_or_default());
-        published
-            .insert("$id".into(), format!("urn:{}", self.format.replace(['.', '/'], ":")).into());
+        published.insert("$schema".into(), object.shift_remove("$schema").unwrap_or_default());
+        published.insert("$id".into(), id.into());
         published.insert("title".into(), self.format.into());
         object.shift_remove("title");
-        for (keyword, value) in std::mem::take(object) {
-            published.insert(keyword, value);
+        for keyword in ["description", "type"] {
+            published.extend(object.shift_remove_entry(keyword));
         }
+        published.append(object);
         add_format(&mut published, self.format);
         published.into()
     }
 
     /// Returns the published file of the schema.
     pub fn schema_file(&self) -> SchemaFile {
-        let name = self.format.trim_start_matches("actum.").replace('/', "-");
+        let name = self.name().replace('/', "-");
         // The alternate form is indented.
-        SchemaFile {
-            name: format!("api/{name}.schema.json"),
-            text: format!("{:#}\n", self.schema()),
-        }
+        let text = format!("{:#}\n", self.schema());
+        SchemaFile { name: format!("api/{name}.schema.json"), text }
+    }
+
+    /// Returns the format without `actum.`.
+    fn name(&self) -> &'static str {
+        self.format.trim_start_matches("actum.")
     }
 }
 

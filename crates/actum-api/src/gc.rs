@@ -18,13 +18,13 @@ pub struct Gc {
     #[schemars(with = "Vec<value::RunId>")]
     pub removed_runs: Vec<RunId>,
     /// Number of runs that stay.
-    pub kept_runs: usize,
+    pub kept_runs: u64,
     /// Bytes of history that were freed.
     pub freed_bytes: u64,
     /// Bytes of history that stay.
     pub kept_bytes: u64,
     /// Number of files of actum's own that no run needed any more.
-    pub removed_files: usize,
+    pub removed_files: u64,
     /// Runs beyond the limits that the operator's retention keeps.
     #[schemars(with = "Vec<value::RunId>")]
     pub retained_runs: Vec<RunId>,

@@ -39,7 +39,7 @@ pub struct Log {
     /// Runs, the newest first.
     pub runs: Vec<LoggedRun>,
     /// Number of all runs, shown or not.
-    pub total: usize,
+    pub total: u64,
     /// Run that has begun and not ended; `null` where there is none.
     #[schemars(with = "Option<value::RunId>")]
     pub unfinished: Option<RunId>,

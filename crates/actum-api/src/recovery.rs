@@ -39,7 +39,7 @@ pub struct Resolve {
     /// Paths that runs may touch again.
     pub resolved: Vec<BlockedPath>,
     /// Number of paths that are still blocked.
-    pub blocked: usize,
+    pub blocked: u64,
 }
 
 impl Document for Resolve {

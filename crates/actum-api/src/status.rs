@@ -18,7 +18,7 @@ pub struct Status {
     /// Root of the workspace, as an absolute path. Escaped where its bytes are not UTF-8.
     pub root: String,
     /// Number of runs in the history.
-    pub runs: usize,
+    pub runs: u64,
     /// Run that has begun and not ended; `null` where there is none.
     #[schemars(with = "Option<value::RunId>")]
     pub unfinished: Option<RunId>,
@@ -47,7 +47,7 @@ pub struct Status {
     /// Why every change is rejected at present. Empty where changes are possible.
     pub unusable: Vec<Refusal>,
     /// Number of the newest runs that were examined for drift.
-    pub drift_runs: usize,
+    pub drift_runs: u64,
 }
 
 impl Document for Status {

@@ -106,6 +106,11 @@ pub(crate) fn octal(mode: FileMode) -> String {
     format!("{:04o}", mode.bits())
 }
 
+/// Counts items as documents do.
+pub(crate) fn number(items: usize) -> u64 {
+    u64::try_from(items).unwrap_or(u64::MAX)
+}
+
 /// `1 run`, `3 runs`.
 pub(crate) fn count(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };

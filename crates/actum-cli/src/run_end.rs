@@ -14,7 +14,7 @@ use actum_core::{RunId, Status};
 use actum_record::ledger::TenantId;
 use actum_workspace::{LinuxDisk, Recovery, Transaction, Workspace};
 
-use crate::change_list::{self, count};
+use crate::change_list::{self, count, number};
 use crate::diff_text::Audience;
 use crate::failure::Failure;
 use crate::file_diffs::FileDiffs;
@@ -137,7 +137,7 @@ impl RunEnd {
         };
         let moved_hunks = transaction.moved_hunks().iter().map(|(path, hunk)| MovedHunk {
             path: path.into(),
-            hunk: hunk.hunk,
+            hunk: number(hunk.hunk),
             stated_line: hunk.stated,
             found_line: hunk.found,
         });

@@ -10,7 +10,7 @@ use actum_api::Gc;
 use actum_workspace::{GcOptions, GcReport, View, Workspace};
 
 use super::Session;
-use crate::change_list::count;
+use crate::change_list::{count, number};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
@@ -65,17 +65,17 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let GcReport { removed_runs, kept_runs, freed_bytes, kept_bytes, removed_files, retained_runs } =
         report?;
     if !retained_runs.is_empty() && !arguments.below_retention {
-        let runs = count(u64::try_from(retained_runs.len()).unwrap_or(u64::MAX), "run");
+        let runs = count(number(retained_runs.len()), "run");
         session.screen.note(format_args!("the retention keeps {runs} beyond the limits"));
     }
     let dry_run = arguments.dry_run;
     session.screen.show(&Gc {
         dry_run,
         removed_runs,
-        kept_runs,
+        kept_runs: number(kept_runs),
         freed_bytes,
         kept_bytes,
-        removed_files,
+        removed_files: number(removed_files),
         retained_runs,
     })?;
     Ok(Exit::Success)
@@ -132,19 +132,18 @@ impl Document for Gc {
         for run in &self.removed_runs {
             writeln!(out, "{verb} run {run}")?;
         }
-        let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         writeln!(
             out,
             "{verb} {}, {}; {} of {} stay",
             count(number(self.removed_runs.len()), "run"),
             Size(self.freed_bytes),
-            count(number(self.kept_runs), "run"),
+            count(self.kept_runs, "run"),
             Size(self.kept_bytes)
         )?;
         if self.dry_run {
             writeln!(out, "dry run: nothing was changed")
         } else {
-            let left_over = count(number(self.removed_files), "left-over file");
+            let left_over = count(self.removed_files, "left-over file");
             writeln!(out, "removed {left_over} of actum's own")
         }
     }

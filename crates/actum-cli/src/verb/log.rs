@@ -9,7 +9,7 @@ use actum_workspace::{ErrorKind, RunRef, RunReport, View};
 
 use super::Session;
 use super::show::{kind_name, status_of, undoes};
-use crate::change_list::{count, lines, list};
+use crate::change_list::{count, lines, list, number};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Document, Kind};
@@ -112,7 +112,7 @@ impl Document for History {
 
     fn document(&self) -> impl Borrow<Log> {
         let runs = self.runs.iter().map(Line::document).collect();
-        Log { runs, total: self.total, unfinished: self.unfinished }
+        Log { runs, total: number(self.total), unfinished: self.unfinished }
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -15,6 +15,7 @@ use actum_workspace::{Error, ErrorKind, Workspace};
 
 use super::Session;
 use super::status::blocked_paths;
+use crate::change_list::number;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
@@ -51,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         let run = workspace.resolve(path)?;
         resolved.extend(blocked_paths([(path, &run)]));
     }
-    session.screen.show(&Resolve { resolved, blocked: workspace.blocked().len() })?;
+    session.screen.show(&Resolve { resolved, blocked: number(workspace.blocked().len()) })?;
     Ok(Exit::Success)
 }
 

@@ -12,7 +12,7 @@ use actum_record::ledger::WorkspaceId;
 use actum_workspace::{Drift, View, WorkspaceStatus};
 
 use super::{Session, queue};
-use crate::change_list::count;
+use crate::change_list::{count, number};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::ledger_queue::Queue;
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let unusable = obstacle::find_all(root, ledger.ok().flatten().as_ref(), &session.tenant);
     let document = Status {
         root: shown_path::text(bytes),
-        runs,
+        runs: number(runs),
         unfinished,
         interrupted,
         recovery_due,
@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         unrecorded,
         missing,
         unusable,
-        drift_runs: arguments.runs.min(runs),
+        drift_runs: number(arguments.runs.min(runs)),
     };
     let shown = Shown { document, shown_root: Quoted(bytes).to_string() };
     session.screen.show(&shown)?;
@@ -183,7 +183,7 @@ impl Document for Shown {
             alerts => writeln!(out, "alerts      {alerts}; `actum queue` shows them")?,
         }
         if let Some(newest) = status.unrecorded.first() {
-            let unrecorded = u64::try_from(status.unrecorded.len()).unwrap_or(u64::MAX);
+            let unrecorded = number(status.unrecorded.len());
             let count = count(unrecorded, "run");
             writeln!(
                 out,
@@ -192,8 +192,7 @@ impl Document for Shown {
             )?;
         }
         if let Some(newest) = status.missing.first() {
-            let missing =
-                count(u64::try_from(status.missing.len()).unwrap_or(u64::MAX), "recorded run");
+            let missing = count(number(status.missing.len()), "recorded run");
             writeln!(
                 out,
                 "missing     {missing} that the history has lost, the newest {newest}; `actum gc` did not remove \

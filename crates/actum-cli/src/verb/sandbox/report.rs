@@ -15,7 +15,7 @@ use actum_sandbox::{
     Violation,
 };
 
-use crate::change_list::count;
+use crate::change_list::{count, number};
 use crate::exit::Exit;
 use crate::output::{Document, Form, Screen};
 use crate::shown_path::text;
@@ -137,7 +137,7 @@ impl Report {
         if let Some(more @ 1..) = changes.len().checked_sub(TOLD_MAX) {
             screen.note(format_args!("and {more} more; `--json` has all"));
         }
-        let told = count(u64::try_from(changes.len()).unwrap_or(u64::MAX), "change");
+        let told = count(number(changes.len()), "change");
         let but: Vec<_> = self.caches.iter().map(|path| format!("`{}`", path.display())).collect();
         if but.is_empty() {
             screen.note(format_args!("{told} captured; the directory is as before"));
@@ -220,7 +220,13 @@ fn line(NodeChange { path, kind, before, after, .. }: &NodeChange) -> String {
     let verb = match kind {
         ChangeKind::DirectoryCreated => "created",
         ChangeKind::DirectoryRemoved => "deleted",
-        kind => kind.as_str(),
+        ChangeKind::Created
+        | ChangeKind::Modified
+        | ChangeKind::Renamed
+        | ChangeKind::Mode
+        | ChangeKind::Attributes
+        | ChangeKind::Deleted
+        | ChangeKind::Other(_) => kind.as_str(),
     };
     let Some(node) = after.as_ref().or(before.as_ref()) else { return format!("{verb} {path}") };
     match (&node.r#type, after) {
