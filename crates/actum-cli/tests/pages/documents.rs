@@ -112,7 +112,7 @@ fn every_document_of_the_pages_has_a_type_and_every_type_is_on_the_pages() {
     }
 }
 
-/// AA-12
+/// AA-12, D-4
 #[test]
 fn the_published_schemas_are_those_of_the_types() {
     let schemas = Path::new(DOCS).join("../schemas");

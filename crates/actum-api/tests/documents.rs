@@ -1,0 +1,77 @@
+//! Documents and their schemas, as a client uses them.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may fail loudly"
+)]
+
+use std::collections::BTreeSet;
+
+use actum_api::{Envelope, Init, ReadError, document_types, from_str};
+use serde_json::Value;
+
+/// D-4
+#[test]
+fn unknown_fields_are_skipped_and_format_comes_first() {
+    let newer = r#"{"created":true,"since":1,"root":"/r","format":"actum.init/1"}"#;
+    let init: Init = from_str(newer).unwrap();
+    assert_eq!(init, Init { root: "/r".to_owned(), created: true });
+    assert_eq!(
+        serde_json::to_string(&Envelope::new(&init)).unwrap(),
+        r#"{"format":"actum.init/1","root":"/r","created":true}"#
+    );
+}
+
+/// D-4
+#[test]
+fn a_document_of_another_name_or_number_is_rejected() {
+    for format in ["actum.init/2", "actum.gc/1", "actum.init/1 "] {
+        let text = format!(r#"{{"format":"{format}","root":"/r","created":true}}"#);
+        let error = from_str::<Init>(&text).unwrap_err();
+        assert_eq!(error.to_string(), format!("the document is `{format}`, not `actum.init/1`"));
+        assert!(matches!(error, ReadError::Format { found, .. } if found == format));
+    }
+    for text in ["", "[]", r#"{"root":"/r","created":true}"#, r#"{"format":"actum.init/1"}"#] {
+        assert!(matches!(from_str::<Init>(text), Err(ReadError::Json(_))), "{text}");
+    }
+}
+
+/// D-4
+#[test]
+fn every_schema_is_sound_and_demands_its_format_and_describes_each_field() {
+    let mut names = BTreeSet::new();
+    for document in document_types() {
+        let schema = document.schema();
+        jsonschema::draft202012::meta::validate(&schema).unwrap();
+        assert_eq!(schema["properties"]["format"]["const"], document.format);
+        assert_eq!(schema["required"][0], "format");
+        assert!(names.insert(document.schema_file().name), "{} is there twice", document.format);
+        check_descriptions(&schema, document.format);
+    }
+    assert!(!names.is_empty());
+}
+
+/// Checks that each property has a description, and that objects are open to further properties.
+fn check_descriptions(schema: &Value, place: &str) {
+    match schema {
+        Value::Object(keywords) => {
+            // A tag and its value, such as `{ "code": 0 }`, are closed.
+            if keywords.get("additionalProperties") == Some(&Value::Bool(false)) {
+                assert_eq!(keywords["required"].as_array().unwrap().len(), 1, "{place} is closed");
+                return;
+            }
+            for (name, property) in
+                keywords.get("properties").and_then(Value::as_object).into_iter().flatten()
+            {
+                let place = format!("{place}.{name}");
+                assert!(property.get("description").is_some(), "{place} has no description");
+            }
+            for (name, inner) in keywords {
+                check_descriptions(inner, &format!("{place}.{name}"));
+            }
+        }
+        Value::Array(all) => all.iter().for_each(|inner| check_descriptions(inner, place)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
