@@ -26,6 +26,14 @@ pub struct Status {
     pub interrupted: bool,
     /// Whether a recovery has something to check: after a restart, for example.
     pub recovery_due: bool,
+    /// Actions whose process is gone and whose end is not recorded. Absent where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<value::RunId>")]
+    pub cut_off_actions: Vec<RunId>,
+    /// Tasks whose process is gone, or that of their rollback, and whose reports do not say how that ended. Absent where
+    /// there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cut_off_tasks: Vec<String>,
     /// Paths that no run touches until they are resolved.
     pub blocked: Vec<BlockedPath>,
     /// Entries of `.actum/lost` that recoveries displaced and attributed to no run. Absent where there are none.

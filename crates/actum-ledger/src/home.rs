@@ -28,7 +28,7 @@ pub(crate) use disk::{Directory, FileId, random};
 pub(crate) use problem::Shown;
 pub use problem::{HomeError, Thing};
 pub use trust::TrustedPolicy;
-pub use under_way::{Doing, Marked, Marks, TaskTurn, UnderWay};
+pub use under_way::{Doing, Marks, TaskTurn, UnderWay};
 
 use disk::{Lock, Sharing};
 

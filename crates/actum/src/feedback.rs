@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::records::Records;
 
 pub use crate::error::FeedbackError;
+pub use resume::cut_off_actions;
 
 /// How many entries are looked up at once.
 const ENTRIES: u64 = 256;

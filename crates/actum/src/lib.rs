@@ -66,7 +66,7 @@ pub use engine::settle::Done;
 pub use engine::stage::{Preview, Staged, preview};
 pub use engine::verify::Verified;
 pub use error::{BoundWorkspace, Error, Result, StateClause};
-pub use feedback::{Feedback, FeedbackError, Wanted};
+pub use feedback::{Feedback, FeedbackError, Wanted, cut_off_actions};
 pub use forget::{ForgottenRun, Retained, foresee, forgotten_run, missing_runs};
 pub use place::Place;
 pub use policies::{

@@ -31,7 +31,7 @@ pub use outputs::{ACTIVE_DIRECTORY, OutputError, read_document};
 pub use problem::{ActionProblem, TaskProblem};
 pub use protected::{Violation, linked, violations};
 pub use rehearsal::{ActionChange, ActionEnd, Rehearsal, Rehearsed, Script, Verdict, Watch};
-pub use resume::{FinishedTask, finish};
+pub use resume::{FinishedTask, cut_off_tasks, finish};
 pub use rollback::{RollbackRefused, RolledBack, rollback};
 pub use run::{APPROVAL_FILE, Outcome, TaskEnd, label, limits, request, run};
 pub use status_writer::ProgressObserver;

@@ -4,10 +4,12 @@ use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 
-use actum::QueuedPlan;
+use actum::task::cut_off_tasks;
+use actum::{QueuedPlan, cut_off_actions};
 use actum_api::{BlockedPath, DriftedPath, Status};
-use actum_core::path::Quoted;
+use actum_core::path::{Harmless, Quoted};
 use actum_core::{RelPath, RunId};
+use actum_ledger::Marks;
 use actum_record::ledger::WorkspaceId;
 use actum_workspace::{Drift, View, WorkspaceStatus};
 
@@ -55,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let bytes = root.as_os_str().as_bytes();
     let ledger = Queue::open(&session.tenant);
     let recorded = Recorded::find(&view, &ledger, arguments.runs, session);
-    let Recorded { plans, alerts, differences } = recorded;
+    let Recorded { plans, alerts, cut_off_actions, cut_off_tasks, differences } = recorded;
     let Differences { unrecorded, missing } = differences;
     let unusable = obstacle::find_all(root, ledger.ok().flatten().as_ref(), &session.tenant);
     let document = Status {
@@ -64,6 +66,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         unfinished,
         interrupted,
         recovery_due,
+        cut_off_actions,
+        cut_off_tasks,
         blocked: blocked_paths(&blocked),
         saved: saved.iter().map(|name| Quoted(name).to_string()).collect(),
         drifted: drift
@@ -96,6 +100,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 struct Recorded {
     plans: Vec<RunId>,
     alerts: Vec<u64>,
+    cut_off_actions: Vec<RunId>,
+    cut_off_tasks: Vec<String>,
     differences: Differences,
 }
 
@@ -123,9 +129,31 @@ impl Recorded {
                 None => (Vec::new(), Vec::new()),
             };
             let differences = Differences::find(session.root(), view, ledger, runs_max)?;
-            Ok(Self { plans, alerts, differences })
+            let (cut_off_actions, cut_off_tasks) = match (view.workspace_id()?, ledger) {
+                (Some(id), Some(queue)) => {
+                    Self::cut_off(queue, id, session).unwrap_or_else(|failure| {
+                        session.screen.note(format_args!(
+                            "whether an action or a task was cut off is not known: {failure}"
+                        ));
+                        Default::default()
+                    })
+                }
+                (None, _) | (_, None) => Default::default(),
+            };
+            Ok(Self { plans, alerts, cut_off_actions, cut_off_tasks, differences })
         };
         read().unwrap_or_else(|failure| unread(failure.to_string()))
+    }
+
+    /// Actions and tasks that were cut off.
+    fn cut_off(
+        queue: &Queue,
+        id: WorkspaceId,
+        session: &Session,
+    ) -> Result<(Vec<RunId>, Vec<String>), Failure> {
+        let marks = Marks::new(queue.home.clone(), session.tenant.id()?);
+        let actions = cut_off_actions(&marks, (&queue.view, &queue.keyring), id)?;
+        Ok((actions, cut_off_tasks(&marks, session.root(), id)?))
     }
 
     fn plans(queue: Option<&Queue>, id: WorkspaceId) -> Result<Vec<RunId>, Failure> {
@@ -163,6 +191,13 @@ impl Document for Shown {
                 out,
                 "unfinished  recovery is due: `actum recover` checks what has reached the disk"
             )?,
+        }
+        let actions = status.cut_off_actions.iter().map(|action| format!("action {action}"));
+        let tasks =
+            status.cut_off_tasks.iter().map(|task| format!("task {}", Harmless(task.as_bytes())));
+        for (index, work) in actions.chain(tasks).enumerate() {
+            let title = if index == 0 { "cut off" } else { "" };
+            writeln!(out, "{title:10}  {work}: `actum recover` records how it ended")?;
         }
         status.unusable.iter().try_for_each(|obstacle| obstacle::write(obstacle, out, 10))?;
         write_blocked(&status.blocked, out)?;

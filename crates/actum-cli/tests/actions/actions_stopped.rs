@@ -85,6 +85,14 @@ fn an_action_that_was_cut_off_is_told_by_whoever_comes_next() {
     let mut cut = begun(directory.path(), &root, &configuration, &run);
     kill(cut.pid, Signal::SIGKILL).unwrap();
     cut.process.wait().unwrap();
+    let cut_off = || -> Value {
+        let status = actum(&root, &["status", "--json"]);
+        assert_eq!(status.code, 0, "{status:?}");
+        serde_json::from_str::<Value>(&status.stdout).unwrap()["cut_off_actions"].clone()
+    };
+    assert_eq!(cut_off().as_array().unwrap().len(), 1);
+    let shown = actum(&root, &["status"]).stdout;
+    assert!(shown.contains("\ncut off     action "), "{shown}");
     let under_way = begun(directory.path(), &root, &configuration, &run);
     let told = |count: usize| -> Vec<Value> {
         assert_eq!(actum(&root, &["recover"]).code, 0);
@@ -95,6 +103,7 @@ fn an_action_that_was_cut_off_is_told_by_whoever_comes_next() {
         told
     };
     let first = &told(1)[0];
+    assert_eq!(cut_off(), Value::Null, "the other is under way");
     assert_eq!((&first["status"], &first["ground"]), (&json!("reverted"), &json!("INTERRUPTED")));
     assert_eq!((&first["action_id"], &first["confidence"]), (&json!("action:test"), &json!(0.9)));
     assert_eq!(first["rollback"], json!({ "attempted": true, "ok": true }));

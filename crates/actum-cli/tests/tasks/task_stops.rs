@@ -4,7 +4,7 @@ use std::fs::{self, File};
 
 use crate::program::{actum, command, home_of, text, workspace};
 use crate::task::{create, document, plan, put, replace, report, run, run_as};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// EX-13: reports become durable with the next task at the latest. Where the machine came to a stop before, and they are
 /// gone or cut short, they are written again from what is noted.
@@ -20,12 +20,20 @@ fn reports_that_a_stop_of_the_machine_took_are_written_again() {
             .count()
     };
     assert_eq!(noted(), 1, "what is noted stays until the reports are durable");
+    let cut_off = || -> Value {
+        let status = actum(&root, &["status", "--json"]);
+        assert_eq!(status.code, 0, "{status:?}");
+        serde_json::from_str::<Value>(&status.stdout).unwrap()["cut_off_tasks"].clone()
+    };
+    assert_eq!(cut_off(), Value::Null, "the reports are there");
     let reports = report(&root);
     let before = document(&root, "execution_report.json");
     fs::write(reports.join("execution_report.json"), "{ \"cut").unwrap();
     fs::remove_file(reports.join("change_log.json")).unwrap();
+    assert_eq!(cut_off().as_array().unwrap().len(), 1);
+    assert_eq!(noted(), 1, "`status` changes nothing");
     let recovered = actum(&root, &["recover"]);
-    assert_eq!(recovered.code, 0, "{recovered:?}");
+    assert_eq!((recovered.code, cut_off()), (0, Value::Null), "{recovered:?}");
     let after = document(&root, "execution_report.json");
     assert_eq!(
         (&after["status"], &after["run"], &after["receipt"]),

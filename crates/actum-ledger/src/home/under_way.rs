@@ -73,21 +73,6 @@ impl Marks {
         Ok(lock.map(|lock| TaskTurn { _lock: lock }))
     }
 
-    /// Lists those in a workspace that are marked, each with whether a process carries it out.
-    ///
-    /// # Errors
-    /// [`HomeError`]
-    pub fn list(&self, doing: Doing, workspace: WorkspaceId) -> Result<Vec<Marked>, HomeError> {
-        let Some(directory) = self.directory(doing)? else { return Ok(Vec::new()) };
-        let mut listed = Vec::new();
-        for id in marked(&directory, workspace)? {
-            // Who lets go of it now holds nothing that somebody else waits for.
-            let is_left = directory.lock_if_free(&name(workspace, id))?.is_some();
-            listed.push(Marked { id, is_held: !is_left });
-        }
-        Ok(listed)
-    }
-
     /// Takes those in a workspace that no process carries out any more, one after the other.
     ///
     /// # Errors
@@ -116,15 +101,6 @@ impl Marks {
     fn directory_made(&self, doing: Doing) -> Result<Directory, HomeError> {
         self.home.tenant(&self.tenant)?.directory.directory_made(doing.directory())
     }
-}
-
-/// An action or a task that is marked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Marked {
-    /// Its name.
-    pub id: RunId,
-    /// Whether a process carries it out; else it was cut off.
-    pub is_held: bool,
 }
 
 /// Name of the file of a mark.
@@ -231,24 +207,19 @@ mod tests {
             let left = marks.left(Doing::Action, workspace).unwrap();
             left.map(|left| left.unwrap().id()).collect()
         };
-        let listed = || -> Vec<(RunId, bool)> {
-            let listed = marks.list(Doing::Action, here).unwrap().into_iter();
-            listed.map(|Marked { id, is_held }| (id, is_held)).collect()
-        };
-        assert_eq!((left(here), listed()), (vec![], vec![]));
+        assert_eq!(left(here), []);
         let [one, two] = [1, 2].map(RunId::from_random);
         let first = marks.begin(Doing::Action, one, here).unwrap();
         let second = marks.begin(Doing::Action, two, here).unwrap();
         assert_eq!(left(here), []);
-        assert_eq!(listed(), [(one, true), (two, true)]);
         drop(first);
-        assert_eq!(listed(), [(one, false), (two, true)]);
         assert_eq!((left(here), left(elsewhere)), (vec![one], vec![]));
         second.end().unwrap();
         let settled = marks.left(Doing::Action, here).unwrap().next().unwrap().unwrap();
         assert_eq!((settled.id(), left(here)), (one, vec![]), "somebody settles it");
         settled.end().unwrap();
-        assert_eq!((left(here), listed()), (vec![], vec![]));
+        let files = std::fs::read_dir(directory.path().join("home/tenants/default/acting"));
+        assert_eq!((left(here), files.unwrap().count()), (vec![], 0));
     }
 
     /// EX-13: what a task left behind can be ended by somebody else.
@@ -263,12 +234,12 @@ mod tests {
         begun.note(b"one").unwrap();
         begun.note(b"another").unwrap();
         begun.sync().unwrap();
-        assert_eq!(marks.list(Doing::Task, here).unwrap(), [Marked { id, is_held: true }]);
-        assert_eq!(marks.list(Doing::Action, here).unwrap(), []);
+        assert!(marks.left(Doing::Task, here).unwrap().next().is_none(), "it is held");
         drop(begun);
+        assert!(marks.left(Doing::Action, here).unwrap().next().is_none());
         let left = marks.left(Doing::Task, here).unwrap().next().unwrap().unwrap();
         assert_eq!(left.noted().unwrap().unwrap(), b"another");
         left.end().unwrap();
-        assert_eq!(marks.list(Doing::Task, here).unwrap(), []);
+        assert!(marks.left(Doing::Task, here).unwrap().next().is_none());
     }
 }

@@ -2,7 +2,7 @@
 
 use actum_core::canonical::plainly;
 use actum_core::{RunId, Status, Timestamp};
-use actum_ledger::{Doing, LedgerError, Log};
+use actum_ledger::{Doing, LedgerError, Log, Marks};
 use actum_record::keyring::Keyring;
 use actum_record::ledger::{
     ActionEnded, ActionStarted, Attempt, EffectStarted, EntryKind, WorkspaceId,
@@ -16,14 +16,12 @@ use crate::reason::Reason;
 use crate::recorded::RecordedRun;
 use crate::records::Records;
 
-/// What the ledger says of an action whose process is gone.
-enum Left {
-    /// It never began, or how it ended is recorded.
-    Told,
-    /// It ended so, and that is not recorded.
-    Untold(Box<ActionEnded>),
-    /// The end of its run is not recorded.
-    Open,
+/// An action whose process is gone and whose end is not recorded.
+struct CutOff {
+    started: ActionStarted,
+    /// The result of its newest run, where that has one.
+    run: Option<RunResult>,
+    state: State,
 }
 
 impl Records {
@@ -36,14 +34,15 @@ impl Records {
         let mut settled = Vec::new();
         for left in self.marks().left(Doing::Action, workspace)? {
             let left = left?;
-            let (id, now) = (left.id(), self.clock.now());
-            match self.ledger.read(|log| find(log, self.keyring(), id, now))? {
-                Left::Told => {}
-                Left::Untold(ended) => {
+            match self.ledger.read(|log| CutOff::find(log, self.keyring(), left.id()))? {
+                None => {}
+                Some(CutOff { started, run, state: State::Ended(status) }) => {
+                    let ended = ended(started, (status, run), self.clock.now());
                     self.append_feedback(&ended).map_err(super::FeedbackError::into_error)?;
-                    settled.push(id);
+                    settled.push(left.id());
                 }
-                Left::Open => continue,
+                // The end of its run is not recorded.
+                Some(_) => continue,
             }
             left.end()?;
         }
@@ -51,33 +50,51 @@ impl Records {
     }
 }
 
-/// Finds out from the ledger what became of an action that nobody carries out any more.
-fn find(log: &dyn Log, keyring: &Keyring, id: RunId, now: Timestamp) -> Result<Left, LedgerError> {
-    let is_of_it = |started: &ActionStarted| started.id == id;
-    let Some((index, started)) = newest(log, EntryKind::ActionStarted, 0, is_of_it)? else {
-        return Ok(Left::Told);
-    };
-    let is_of_it = |ended: &ActionEnded| ended.id == id;
-    if newest(log, EntryKind::ActionEnded, index, is_of_it)?.is_some() {
-        return Ok(Left::Told);
+/// Lists the actions in a workspace whose process is gone and whose end is not recorded. Changes nothing.
+///
+/// # Errors
+/// `Home`, `Ledger`.
+pub fn cut_off_actions(
+    marks: &Marks,
+    (log, keyring): (&dyn Log, &Keyring),
+    workspace: WorkspaceId,
+) -> Result<Vec<RunId>> {
+    let mut cut_off = Vec::new();
+    for left in marks.left(Doing::Action, workspace)? {
+        let id = left?.id();
+        cut_off.extend(CutOff::find(log, keyring, id)?.map(|_| id));
     }
-    let mut events = vec![Event::Start];
-    let mut result = None;
-    let is_of_it = |run: &EffectStarted| run.action == Some(id);
-    if let Some((_, intent)) = newest(log, EntryKind::EffectStarted, index, is_of_it)? {
-        events.push(Event::StartRun);
-        let run =
-            log.run(intent.run)?.map(|row| RecordedRun::read(log, keyring, row)).transpose()?;
-        let receipt = run.and_then(|run| run.receipt);
-        result = receipt.map(|(receipt, _)| receipt.statement.predicate);
-        events.extend(result.as_ref().map(|result| Event::EndRun(result.status)));
+    Ok(cut_off)
+}
+
+impl CutOff {
+    /// Finds out from the ledger what became of an action that nobody carries out any more. `None` where it never began, or
+    /// where its end is recorded.
+    fn find(log: &dyn Log, keyring: &Keyring, id: RunId) -> Result<Option<Self>, LedgerError> {
+        let is_of_it = |started: &ActionStarted| started.id == id;
+        let Some((index, started)) = newest(log, EntryKind::ActionStarted, 0, is_of_it)? else {
+            return Ok(None);
+        };
+        let is_of_it = |ended: &ActionEnded| ended.id == id;
+        if newest(log, EntryKind::ActionEnded, index, is_of_it)?.is_some() {
+            return Ok(None);
+        }
+        let mut events = vec![Event::Start];
+        let mut result = None;
+        let is_of_it = |run: &EffectStarted| run.action == Some(id);
+        if let Some((_, intent)) = newest(log, EntryKind::EffectStarted, index, is_of_it)? {
+            events.push(Event::StartRun);
+            let row = log.run(intent.run)?;
+            let run = row.map(|row| RecordedRun::read(log, keyring, row)).transpose()?;
+            let receipt = run.and_then(|run| run.receipt);
+            result = receipt.map(|(receipt, _)| receipt.statement.predicate);
+            events.extend(result.as_ref().map(|result| Event::EndRun(result.status)));
+        }
+        events.push(Event::CutOff);
+        let state = lifecycle::after(events);
+        let state = state.map_err(|error| LedgerError::entry(index, &error))?;
+        Ok(Some(Self { started, run: result, state }))
     }
-    events.push(Event::CutOff);
-    Ok(match lifecycle::after(events).map_err(|error| LedgerError::entry(index, &error))? {
-        State::Ended(status) => Left::Untold(Box::new(ended(started, (status, result), now))),
-        State::Recorded(_) | State::New => Left::Told,
-        State::Begun | State::Changing | State::Open => Left::Open,
-    })
 }
 
 /// What is recorded of an action that was cut off and ended so, with the newest of its runs.

@@ -139,6 +139,14 @@ fn to_vec(notes: &impl Serialize, report: &str) -> Result<Vec<u8>> {
 }
 
 impl Noted {
+    /// The name of the directory of its reports.
+    pub(super) fn report(&self) -> &str {
+        match self {
+            Self::Task(notes) => &notes.report,
+            Self::Rollback(notes) => &notes.report,
+        }
+    }
+
     /// Reads what was noted. None are what is left of notes that a stop of the machine cut off: those of a task of which nothing
     /// had become visible, since they are made durable before that.
     pub(super) fn read(bytes: &[u8]) -> Result<Option<Self>> {

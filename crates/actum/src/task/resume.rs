@@ -4,7 +4,7 @@ use std::path::Path;
 
 use actum_core::plain_id::PlainId;
 use actum_core::{RunId, Status, Timestamp};
-use actum_ledger::{Doing, TaskTurn, UnderWay};
+use actum_ledger::{Doing, Marks, TaskTurn, UnderWay};
 use actum_record::ledger::WorkspaceId;
 use actum_record::lifecycle::{self, Event, State};
 use actum_task::ErrorCode;
@@ -22,7 +22,7 @@ use super::git::{Found, resumed_revert, resumed_run};
 use super::notes::{Noted, Notes, Prepared, RollbackNotes};
 use super::outputs::{EndReports, Outputs, ReportDirectory};
 use super::problem::TaskProblem;
-use super::rollback::told_late;
+use super::rollback::{state_of, told_late};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::records::Records;
@@ -47,6 +47,36 @@ pub fn finish(engine: &mut Engine, root: &Path) -> Result<Vec<FinishedTask>> {
     let turn = take_turn(engine, root)?;
     turn.reported.sync(&Outputs::of(root)?)?;
     Ok(turn.finished)
+}
+
+/// Names the tasks in the workspace at `root` that were cut off, or whose rollback was, and whose reports do not say how
+/// that ended. Changes nothing.
+///
+/// # Errors
+/// `Home`, `Output`.
+pub fn cut_off_tasks(marks: &Marks, root: &Path, workspace: WorkspaceId) -> Result<Vec<String>> {
+    let outputs = Outputs::of(root)?;
+    let mut cut_off = Vec::new();
+    for left in marks.left(Doing::Task, workspace)? {
+        let noted = left?.noted()?.map(|notes| Noted::read(&notes)).transpose()?;
+        let Some(noted) = noted.flatten() else { continue };
+        let Some(name) = ReportName::read(noted.report().as_bytes()) else { continue };
+        let directory = outputs.reports_named(name.clone())?;
+        let is_told = match (&noted, &directory) {
+            (Noted::Task(notes), None) => !notes.is_untold,
+            (Noted::Task(notes), Some(_)) if notes.ended.is_some() => false,
+            (Noted::Task(notes), Some(directory)) => {
+                matches!(Reports::read(directory, notes.prepared.is_some())?, Reports::Whole)
+            }
+            (Noted::Rollback(_), None) => true,
+            (Noted::Rollback(_), Some(directory)) => {
+                let found = state_of(&outputs, directory, false)?;
+                found.is_none_or(|(state, _)| state != State::Ended(Status::Succeeded))
+            }
+        };
+        cut_off.extend((!is_told).then(|| name.task().to_owned()));
+    }
+    Ok(cut_off)
 }
 
 /// The turn to do something about the tasks of a workspace.

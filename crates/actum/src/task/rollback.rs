@@ -426,17 +426,13 @@ pub(super) fn told_late(
     directory: &ReportDirectory,
     (commit, told_by_git): Found,
 ) -> Result<Option<ExecutionReport>> {
-    let Some(bytes) = directory.read(ROLLBACK_MANIFEST_FILE)? else { return Ok(None) };
-    let Ok(manifest) = RollbackManifest::read(&bytes) else { return Ok(None) };
-    let Some(report) = read_report(directory)? else { return Ok(None) };
-    // What later commits did to its files stays in them.
-    let is_done = commit.is_some() || is_as_before(outputs, &manifest);
-    let is_told = report.rollback_performed();
-    let is_recorded = is_told && manifest.status() != ManifestStatus::Active;
-    if state_of(is_done, is_recorded)? != State::Ended(Status::Succeeded) {
+    let Some((state, report)) = state_of(outputs, directory, commit.is_some())? else {
+        return Ok(None);
+    };
+    if state != State::Ended(Status::Succeeded) {
         return Ok(None);
     }
-    if is_told {
+    if report.rollback_performed() {
         directory.end_manifest(ManifestEvent::RolledBack)?;
         outputs.sync()?;
         return Ok(Some(report));
@@ -453,13 +449,23 @@ pub(super) fn told_late(
     Ok(told(outputs, directory, &Done { method, receipt: None, commit, notes })?)
 }
 
-/// The state of a rollback that was cut off. The run of one that is not done is over too, and not in effect: its end is
-/// recorded before.
-fn state_of(is_done: bool, is_recorded: bool) -> Result<State> {
+/// Finds the state of a rollback that was cut off, and the report of its task. `None` where the reports were removed or
+/// cannot be read. Its run is over, and its end recorded.
+pub(super) fn state_of(
+    outputs: &Outputs,
+    directory: &ReportDirectory,
+    has_commit: bool,
+) -> Result<Option<(State, ExecutionReport)>> {
+    let Some(bytes) = directory.read(ROLLBACK_MANIFEST_FILE)? else { return Ok(None) };
+    let Ok(manifest) = RollbackManifest::read(&bytes) else { return Ok(None) };
+    let Some(report) = read_report(directory)? else { return Ok(None) };
+    // What later commits did to its files stays in them.
+    let is_done = has_commit || is_as_before(outputs, &manifest);
+    let is_told = report.rollback_performed() && manifest.status() != ManifestStatus::Active;
     let run = if is_done { Status::Succeeded } else { Status::Reverted };
-    let record = (is_done && is_recorded).then_some(Event::Record);
+    let record = (is_done && is_told).then_some(Event::Record);
     let events = [Event::Start, Event::StartRun, Event::EndRun(run)];
-    Ok(cut_off(events.into_iter().chain(record))?)
+    Ok(Some((cut_off(events.into_iter().chain(record))?, report)))
 }
 
 /// The commit of a task, where its report tells of one.
