@@ -29,7 +29,7 @@ pub(crate) fn find_all(root: &Path, ledger: Option<&Queue>, tenant: &Tenant) -> 
 }
 
 /// Makes the form of a failure in a list of refusals.
-pub(crate) fn refusal(failure: &Failure) -> Refusal {
+fn refusal(failure: &Failure) -> Refusal {
     Refusal {
         reason: failure.reason().name().to_owned(),
         message: failure.to_string(),
