@@ -3,6 +3,8 @@
 //! What two readers could take for different values is refused before: names that stand twice,
 //! numbers that a double cannot hold exactly, surrogates without their other half.
 
+mod quick;
+
 use std::collections::BTreeSet;
 
 use serde::Serialize;
@@ -160,6 +162,11 @@ fn behind_string(mut text: &[u8]) -> &[u8] {
 /// # Errors
 /// `Syntax`, `Number`, `Duplicate`.
 pub fn read(text: &[u8]) -> Result<Value, CanonicalError> {
+    quick::read(text).map_or_else(|| read_slowly(text), Ok)
+}
+
+/// Reads JSON by the strict reader, which knows what is wrong and where.
+fn read_slowly(text: &[u8]) -> Result<Value, CanonicalError> {
     check(&json::Value::read(text).map_err(|source| CanonicalError::Syntax { source })?)?;
     serde_json::from_slice(text).map_err(unwritable)
 }
@@ -231,6 +238,7 @@ fn check_number(value: Option<f64>, text: &str) -> Result<(), CanonicalError> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
@@ -281,6 +289,78 @@ mod tests {
         assert!(to_vec(&json!({ "a": [u64::MAX] })).is_err());
         assert!(to_vec(&i64::MIN).is_err());
         assert!(matches!(to_vec(&f64::NAN), Err(CanonicalError::Unwritable { .. })));
+    }
+
+    /// D-4, FE-14
+    #[test]
+    fn what_is_read_quickly_is_what_the_slow_reader_returns() {
+        let deep = |depth| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+        let ordinary = [
+            r#" {"b":[1,-2,0,"\u00e9\n\u0000"],"a":{"\ud83d\ude00":null},"":[true,false,{},[]]}"#,
+            "9007199254740991",
+            "-9007199254740991",
+            "\"\u{7f}\u{e9}\"",
+        ];
+        for text in ordinary.map(str::to_owned).into_iter().chain([deep(json::DEPTH_MAX)]) {
+            let read = quick::read(text.as_bytes());
+            assert!(read.is_some(), "{text}");
+            assert_eq!(read, read_slowly(text.as_bytes()).ok(), "{text}");
+        }
+        let left = [
+            "",
+            " ",
+            "{",
+            "[1,]",
+            "[1]x",
+            "\u{feff}1",
+            "nul",
+            "01",
+            "1.0",
+            "1e0",
+            "-0",
+            "0.5",
+            "9007199254740992",
+            "-9007199254740992",
+            "18446744073709551616",
+            "-9223372036854775808",
+            r#"{"a":1,"\u0061":1}"#,
+            r#""\ud800""#,
+            r#"{"\udc00":1}"#,
+            "\"\t\"",
+            r#""\q""#,
+        ];
+        for text in left.map(str::to_owned).into_iter().chain([deep(json::DEPTH_MAX + 1)]) {
+            assert_eq!(quick::read(text.as_bytes()), None, "{text}");
+        }
+        assert_eq!(quick::read(b"\"\xff\""), None);
+    }
+
+    proptest! {
+        /// D-4, FE-14
+        #[test]
+        fn no_text_is_read_quickly_as_something_else(
+            edits in prop::collection::vec((0_usize..120, 0_usize..3, any::<prop::sample::Index>()), 0..4),
+        ) {
+            let mut text = br#"{"b":[1,-2,0,"\u00e9\\\n",12],"a":{"\ud83d\ude00":null,"x":[]},"c":[true,false,{}]}"#
+                .to_vec();
+            let bytes = b"[]{}:,-+.eE019ntrfu \n\t\"\\/d8abcx\x00\x7f\xc3\xa9";
+            for (at, length, byte) in edits {
+                let at = at.min(text.len());
+                let end = (at + length).min(text.len());
+                text.splice(at..end, [bytes[byte.index(bytes.len())]]);
+            }
+            if let Some(value) = quick::read(&text) {
+                prop_assert_eq!(read_slowly(&text), Ok(value));
+            }
+        }
+
+        /// D-4, FE-14
+        #[test]
+        fn every_integer_within_the_limits_is_read_quickly(number in any::<i64>()) {
+            let text = number.to_string();
+            let value = quick::read(text.as_bytes());
+            prop_assert_eq!(value, read_slowly(text.as_bytes()).ok());
+        }
     }
 
     #[test]
