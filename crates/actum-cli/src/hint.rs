@@ -12,12 +12,12 @@ use actum::{
     WhyUnkept,
 };
 use actum_core::ShellWord;
-use actum_core::near::Near;
 use actum_core::path::{self, Quoted};
 use actum_edit::HunkError;
 use actum_edit::change_set::ChangeSetError;
 use actum_edit::format::git_diff::DiffProblem;
 use actum_edit::format::{DocumentProblem, Problem};
+use actum_edit::near::Near;
 use actum_gate::{GateDecision, GateName, Ground};
 use actum_ledger::{KeyError, LedgerError, Refusal};
 use actum_sandbox::{NoProgram, SandboxPolicy, SpawnError};

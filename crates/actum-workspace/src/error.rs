@@ -3,7 +3,8 @@
 use std::io;
 
 use actum_core::path::Quoted;
-use actum_core::{BudgetStatus, Digest, PathError, RelPath, RunId, near::Near, scope::ScopeError};
+use actum_core::{BudgetStatus, Digest, PathError, RelPath, RunId, scope::ScopeError};
+use actum_edit::near::Near;
 use actum_edit::{EditError, HunkError, change_set::ChangeSetError};
 use actum_record::keyring::{KEYRING_FILE, KEYS_DIRECTORY};
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use crate::near::{Clause, Lines, Near};
 use actum_core::count;
-use actum_core::near::{Clause, Lines, Near};
 use actum_core::path::CutContent;
 use serde::{Deserialize, Serialize};
 

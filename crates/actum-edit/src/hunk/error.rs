@@ -1,6 +1,6 @@
 //! Why hunks do not apply.
 
-use actum_core::near::Lines;
+use crate::near::Lines;
 use actum_core::path::CutContent;
 
 /// How many bytes of a line an error shows.

@@ -1,7 +1,7 @@
 //! Finds the places of hunks whose line numbers are off, where that is allowed.
 
+use crate::near::Lines;
 use actum_core::count;
-use actum_core::near::Lines;
 
 use super::{HunkError, LineHunk};
 use crate::search::find_overlapping;

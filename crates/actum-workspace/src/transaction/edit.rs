@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use actum_core::near::Near;
 use actum_core::{Digest, RelPath};
 use actum_edit::edit::EDIT_BYTES_MAX;
 use actum_edit::hunk::{MovedHunk, Patcher};
+use actum_edit::near::Near;
 use actum_edit::splice::Splicer;
 use actum_edit::{Edit, HunkError, LineHunk, Splice};
 
