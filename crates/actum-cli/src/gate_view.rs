@@ -36,16 +36,18 @@ impl GateView for GateDecision {
 impl GateView for GateRecord {
     fn view(&self) -> Gate {
         let Self { gate, verdict, ground } = self;
+        // A record sorts its fields; documents begin with the kind. A ground of other rules is shown as recorded.
+        let known = Grounds::read(ground).as_ref().map(fields);
         Gate {
             gate: gate.clone(),
             verdict: verdict.as_str().into(),
-            ground: Ground(ground.0.clone()),
+            ground: known.unwrap_or_else(|| Ground(ground.0.clone())),
             message: sentence(self),
         }
     }
 }
 
-/// Fields of a ground. They have no map with other keys than texts, so this does not fail.
+/// Fields of a ground. All their names are texts, so this does not fail.
 fn fields(ground: &Grounds) -> Ground {
     Ground(serde_json::to_value(ground).unwrap_or_default())
 }
