@@ -31,6 +31,22 @@ mod history;
 mod init;
 mod recovery;
 mod status;
+mod recorded;
+
+pub mod catalog;
+pub mod feedback;
+pub mod key;
+pub mod ledger;
+pub mod plugin;
+pub mod policy;
+pub mod program;
+pub mod queue;
+pub mod reason;
+pub mod receipt;
+pub mod replay;
+pub mod task;
+pub mod view;
+pub mod written;
 
 pub use apply::{Apply, Effect, MovedHunk, Outcome, ReceiptRef, Redo, Undo};
 pub use bind::{Bind, Binding};
@@ -70,6 +86,23 @@ const FAMILIES: &[&[DocumentType]] = &[
     doctor::DOCUMENTS,
     command::DOCUMENTS,
     bind::DOCUMENTS,
+/// All documents, by family.
+const FAMILIES: &[&[DocumentType]] = &[
+    init::DOCUMENTS,
+    gc::DOCUMENTS,
+    key::DOCUMENTS,
+    written::DOCUMENTS,
+    receipt::DOCUMENTS,
+    ledger::DOCUMENTS,
+    replay::DOCUMENTS,
+    queue::DOCUMENTS,
+    catalog::DOCUMENTS,
+    feedback::DOCUMENTS,
+    task::DOCUMENTS,
+    plugin::DOCUMENTS,
+    policy::DOCUMENTS,
+    reason::DOCUMENTS,
+    program::DOCUMENTS,
 ];
 
 /// Returns the type of each document, in the order of `docs/json.md`.

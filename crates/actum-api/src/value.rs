@@ -34,6 +34,25 @@ texts! {
     KeyId { "pattern": "^[0-9a-f]{16}$" }
     /// Time in UTC (RFC 3339).
     Time { "format": "date-time", "pattern": "Z$" }
+    /// Ed25519 public key in base64.
+    PublicKey { "pattern": "^[A-Za-z0-9+/]{43}=$" }
+    /// Purpose of a key: receipts (`result`), the state of a ledger (`checkpoint`), approvals (`approval`).
+    KeyRole { "enum": ["lease", "result", "checkpoint", "approval"] }
+    /// Name of a tenant, to which a ledger belongs.
+    TenantId { "minLength": 1, "maxLength": 64 }
+    /// Id of a workspace.
+    WorkspaceId { "pattern": "^[0-9a-hjkmnp-tv-z]{12}$" }
+    /// Name of an action.
+    ActionName { "pattern": "^[a-z][a-z0-9_]*$" }
+    /// State of an action: registered (`DRAFT`), usable (`ACTIVE`), or usable no longer (`RETIRED`).
+    ActionState { "enum": ["DRAFT", "ACTIVE", "RETIRED"] }
+    /// Effect on a path.
+    EffectKind {
+        "enum": [
+            "created", "modified", "renamed", "mode", "attributes", "deleted", "directory_created",
+            "directory_removed"
+        ]
+    }
     /// Permission bits in octal.
     Mode { "pattern": "^[0-7]{4}$" }
     /// Status of a request: `reverted` is taken back, `rejected` changed nothing, `queued` waits for an approver, `failed`
