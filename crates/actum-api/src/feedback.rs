@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::document::{Document, DocumentType};
-use crate::{recorded, value};
+use crate::{record, value};
 
 pub(crate) const DOCUMENTS: &[DocumentType] = &[DocumentType::new::<Feedback>()];
 
@@ -68,7 +68,7 @@ pub struct EndedAction {
     /// Duration in milliseconds.
     pub duration_ms: u64,
     /// Requester.
-    #[schemars(with = "recorded::Actor")]
+    #[schemars(with = "record::Actor")]
     pub actor: Actor,
     /// Entry point that received the request.
     pub door: String,

@@ -4,7 +4,7 @@
 //!
 //! ```
 //! let printed = r#"{"format":"actum.init/1","root":"/home/you/greeter","created":true}"#;
-//! let init: actum_api::Init = actum_api::from_str(printed)?;
+//! let init: actum_api::init::Init = actum_api::from_str(printed)?;
 //! assert!(init.created);
 //! assert_eq!(serde_json::to_string(&actum_api::Envelope::new(&init))?, printed);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -13,28 +13,28 @@
 //! A type leaves out the field `format`, which [`Envelope`] adds and [`from_str`] checks. Readers skip unknown fields, as
 //! `docs/stability.md` asks. [`schemas`] gives the files below `schemas/api/`.
 
-mod change;
 mod document;
-mod gate;
-mod path;
-mod record;
+mod recorded;
 mod value;
 mod word;
 
-mod apply;
-mod bind;
-mod command;
-mod doctor;
-mod error;
-mod gc;
-mod history;
-mod init;
-mod recovery;
-mod status;
-mod recorded;
+// Parts of several documents.
+pub mod change;
+pub mod gate;
+pub mod path;
+pub mod record;
 
+// Documents, by family.
+pub mod apply;
+pub mod bind;
 pub mod catalog;
+pub mod command;
+pub mod doctor;
+pub mod error;
 pub mod feedback;
+pub mod gc;
+pub mod history;
+pub mod init;
 pub mod key;
 pub mod ledger;
 pub mod plugin;
@@ -43,36 +43,13 @@ pub mod program;
 pub mod queue;
 pub mod reason;
 pub mod receipt;
+pub mod recovery;
 pub mod replay;
+pub mod status;
 pub mod task;
-pub mod view;
 pub mod written;
 
-pub use apply::{Apply, Effect, MovedHunk, Outcome, ReceiptRef, Redo, Undo};
-pub use bind::{Bind, Binding};
-pub use change::{Change, ChangeKind, Changes, Diffs, FileDiff, Sides};
-pub use command::{
-    Ended, Enforcement, Exec, ExecOutcome, Execution, InForce, Node, NodeChange, NodeType, Output,
-    Resource, Sandbox, Usage, Violation,
-};
-pub use doctor::{Doctor, Finding, Health};
 pub use document::{Document, DocumentType, Envelope, ReadError, SchemaFile, from_str};
-pub use error::{
-    BudgetUse, Conflict, DeniedPlan, Error, FileCost, Queued, Refusal, WorkspaceState,
-};
-pub use gate::{Gate, Ground, Verdict};
-pub use gc::Gc;
-pub use history::{
-    Diff, Image, ImageAttributes, ImageChange, ImageType, Log, LoggedRun, Run, RunFacts, RunKind,
-};
-pub use init::Init;
-pub use path::{WorkspacePath, hexadecimal};
-pub use record::{
-    Actor, Approval, Command, CommandEnding, Commands, Confinement, EntryRef, Isolation, RunRecord,
-    SignedReceipt,
-};
-pub use recovery::{BlockedPath, Recovered, Recovery, RefusedPath, Resolve};
-pub use status::{DriftedPath, Status};
 
 /// All documents, one line for each family.
 const FAMILIES: &[&[DocumentType]] = &[
@@ -86,10 +63,6 @@ const FAMILIES: &[&[DocumentType]] = &[
     doctor::DOCUMENTS,
     command::DOCUMENTS,
     bind::DOCUMENTS,
-/// All documents, by family.
-const FAMILIES: &[&[DocumentType]] = &[
-    init::DOCUMENTS,
-    gc::DOCUMENTS,
     key::DOCUMENTS,
     written::DOCUMENTS,
     receipt::DOCUMENTS,

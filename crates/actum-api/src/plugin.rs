@@ -5,9 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::change::{Changes, Diffs};
 use crate::document::{Document, DocumentType};
 use crate::value;
-use crate::view::{ChangeList, Diff};
 
 pub(crate) const DOCUMENTS: &[DocumentType] = &[
     DocumentType::new::<PluginNew>(),
@@ -71,9 +71,9 @@ pub struct PluginTest {
     pub rollback: RestoreEvidence,
     /// Change that the package would make.
     #[serde(flatten)]
-    pub changes: ChangeList,
-    /// Diff of the change.
-    pub diff: Diff,
+    pub changes: Changes,
+    /// Diffs of the change.
+    pub diff: Diffs,
 }
 
 /// Check of a plugin package, in the form of `schemas/action-result.schema.json`.

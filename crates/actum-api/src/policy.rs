@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::document::{Document, DocumentType};
-use crate::view::{Gate, Ground, PathRef, Verdict};
+use crate::gate::{Gate, Ground, Verdict};
+use crate::path::WorkspacePath;
 use crate::{recorded, value};
 
 pub(crate) const DOCUMENTS: &[DocumentType] = &[
@@ -218,13 +219,13 @@ pub struct PolicyAddition {
 pub struct PolicyExplanation {
     /// The path.
     #[serde(flatten)]
-    pub path: PathRef,
+    pub path: WorkspacePath,
     /// Effect that was asked about.
     #[schemars(with = "value::EffectKind")]
     pub effect: EffectKind,
     /// Path of a renamed file before. Absent for other effects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from: Option<PathRef>,
+    pub from: Option<WorkspacePath>,
     /// Verdict of all gates.
     pub verdict: Verdict,
     /// Risk tier of the change.

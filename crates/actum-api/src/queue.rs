@@ -7,10 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::change::Diffs;
 use crate::document::{Document, DocumentType};
+use crate::gate::Gate;
 use crate::task::TaskSettings;
-use crate::view::{Diff, Gate};
-use crate::{recorded, value};
+use crate::{record, recorded, value};
 
 pub(crate) const DOCUMENTS: &[DocumentType] = &[
     DocumentType::new::<Queue>(),
@@ -45,7 +46,7 @@ pub struct QueuedPlan {
     /// Label of the request.
     pub label: String,
     /// Requester.
-    #[schemars(with = "recorded::Actor")]
+    #[schemars(with = "record::Actor")]
     pub actor: Actor,
     /// Root of the workspace when the plan was queued; of a single plan that is still open, its root now.
     pub root: String,
@@ -107,7 +108,7 @@ pub struct Alert {
     /// Label of the request.
     pub label: String,
     /// Requester; `null` where none is known.
-    #[schemars(with = "Option<recorded::Actor>")]
+    #[schemars(with = "Option<record::Actor>")]
     pub actor: Option<Actor>,
     /// Root of the workspace. Absent for alerts about no workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -196,9 +197,9 @@ pub struct Plan {
     /// Parts of the request that an approver agrees to. Absent where the plan is no longer open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
-    /// Diff of the change as it would be made now. Absent where the plan is no longer open, and where the diff cannot be computed.
+    /// Diffs of the change as it would be made now. Absent where the plan is no longer open, and where the diff cannot be computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub diff: Option<Diff>,
+    pub diff: Option<Diffs>,
 }
 
 /// Earlier version of a plan.

@@ -9,9 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::document::{Document, DocumentType};
+use crate::gate::Gate;
 use crate::key::TrustedKeyring;
-use crate::view::Gate;
-use crate::{recorded, value};
+use crate::{record, recorded, value};
 
 pub(crate) const DOCUMENTS: &[DocumentType] =
     &[DocumentType::new::<Receipt>(), DocumentType::new::<Verification>()];
@@ -77,7 +77,7 @@ pub struct Verification {
     #[schemars(with = "value::Status")]
     pub status: Status,
     /// Requester.
-    #[schemars(with = "recorded::Actor")]
+    #[schemars(with = "record::Actor")]
     pub actor: Actor,
     /// Entry point that received the request.
     pub door: String,
@@ -90,7 +90,7 @@ pub struct Verification {
     pub gates: Vec<Gate>,
     /// Commands that ran for the run. Absent where there are none.
     #[serde(default, skip_serializing_if = "CommandsRun::is_empty")]
-    #[schemars(with = "recorded::CommandsRun")]
+    #[schemars(with = "record::Commands")]
     pub commands: CommandsRun,
     /// Effects on paths.
     #[schemars(with = "Vec<recorded::PathEffect>")]

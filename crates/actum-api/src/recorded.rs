@@ -7,6 +7,8 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+use crate::change::ChangeKind;
+use crate::record::{Actor, EntryRef, Isolation};
 use crate::value;
 
 /// Path below the root of the workspace: its text, or an object with `hex` where its bytes are not UTF-8.
@@ -40,17 +42,6 @@ impl JsonSchema for PathName {
     }
 }
 
-/// User who asked for something, and the agent that acted for this user.
-#[derive(JsonSchema)]
-pub(crate) struct Actor {
-    /// Name that the agent gave itself; `null` where no agent is named.
-    agent: Option<String>,
-    /// Number of the user in the operating system.
-    uid: u32,
-    /// Name of the user, or the number where there is no name.
-    user: String,
-}
-
 /// Effect of a run on one path.
 #[derive(JsonSchema)]
 pub(crate) struct PathEffect {
@@ -61,7 +52,7 @@ pub(crate) struct PathEffect {
     /// The file before the run; `null` where there was none.
     before: Option<FileState>,
     /// What happens to the path.
-    effect: value::EffectKind,
+    effect: ChangeKind,
     /// Path of a renamed file before the run, else `null`.
     from: Option<PathName>,
     /// The path; of a renamed file the new one.
@@ -79,60 +70,6 @@ struct FileState {
     size: u64,
     /// Permission bits.
     mode: value::Mode,
-}
-
-/// Commands that ran for a run, and their sandbox.
-#[derive(JsonSchema)]
-pub(crate) struct CommandsRun {
-    /// Commands whose effects are the change, in their order. Absent where there are none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    made: Vec<CommandRecord>,
-    /// Checks that passed on the staged change. Absent where there are none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    verified: Vec<CommandRecord>,
-    /// The sandbox. Absent where no command was confined.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    sandbox: Option<SandboxRecord>,
-}
-
-/// Command, and how it ended.
-#[derive(JsonSchema)]
-struct CommandRecord {
-    /// The program as it was asked for, and its arguments.
-    argv: Vec<String>,
-    /// End of the command.
-    ended: CommandEnd,
-    /// Running time in milliseconds.
-    wall_ms: u64,
-    /// SHA-256 of its standard output.
-    stdout: value::Digest,
-    /// SHA-256 of its standard error.
-    stderr: value::Digest,
-}
-
-/// End of a command.
-#[derive(JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum CommandEnd {
-    /// Exit code.
-    Code(i32),
-    /// Number of the signal that ended it.
-    Signal(i32),
-    /// Reason for which actum stopped it.
-    Stopped(String),
-}
-
-/// Sandbox of commands.
-#[derive(JsonSchema)]
-struct SandboxRecord {
-    /// Tier of the sandbox: `N` for namespaces, Landlock and seccomp.
-    tier: String,
-    /// Version of Landlock's interface; `null` where it was not used.
-    landlock: Option<u32>,
-    /// Whether commands ran as root, without capabilities.
-    is_root: bool,
-    /// Directories of the workspace that were passed through. No change in them is part of the run.
-    caches: Vec<String>,
 }
 
 /// Signed answer of an approver about a plan.
@@ -177,18 +114,6 @@ struct Bound {
     policy: value::Digest,
 }
 
-/// Isolation of an approval key.
-#[derive(JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum Isolation {
-    /// A passphrase protects the key.
-    Passphrase,
-    /// A passphrase protects the key, which was admitted by waiting alone.
-    Unproven,
-    /// Any process of the same user can read the key.
-    SameUser,
-}
-
 /// Answer of an approver.
 #[derive(JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -199,15 +124,4 @@ enum Answer {
     Denied,
     /// The approval was withdrawn.
     Revoked,
-}
-
-/// Reference to a ledger entry.
-#[derive(JsonSchema)]
-struct EntryRef {
-    /// Name of the log.
-    origin: String,
-    /// Number of the entry, counted from 0.
-    index: u64,
-    /// Hash of the entry as a leaf of the Merkle tree.
-    leaf: value::Digest,
 }

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::document::{Document, DocumentType};
+use crate::gate::Gate;
 use crate::value;
-use crate::view::Gate;
 
 pub(crate) const DOCUMENTS: &[DocumentType] = &[DocumentType::new::<Replay>()];
 

@@ -5,9 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::change::Diffs;
 use crate::document::{Document, DocumentType};
+use crate::gate::Gate;
 use crate::value;
-use crate::view::{Diff, Gate};
 
 pub(crate) const DOCUMENTS: &[DocumentType] = &[
     DocumentType::new::<PlanLint>(),
@@ -133,8 +134,8 @@ pub struct PlanPreview {
     /// Settings of the task.
     #[serde(flatten)]
     pub settings: TaskSettings,
-    /// Diff of the whole change.
-    pub diff: Diff,
+    /// Diffs of the whole change.
+    pub diff: Diffs,
 }
 
 /// Action of a previewed plan.

@@ -8,7 +8,8 @@
 
 use std::collections::BTreeSet;
 
-use actum_api::{Envelope, Init, ReadError, document_types, from_str};
+use actum_api::init::Init;
+use actum_api::{Envelope, ReadError, document_types, from_str};
 use serde_json::Value;
 
 /// D-4

@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use actum_api::{Change as Line, ChangeKind as Kind, Changes, Sides, WorkspacePath};
+use actum_api::change::{Change as Line, ChangeKind as Kind, Changes, Sides};
+use actum_api::path::WorkspacePath;
 use actum_core::FileMode;
 use actum_workspace::{Change, ChangeKind, Extent, Lines};
 

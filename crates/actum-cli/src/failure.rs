@@ -6,7 +6,10 @@ use std::path::PathBuf;
 
 use actum::{CommandError, StateClause};
 use actum_action::PlanError;
-use actum_api::{BudgetUse, Conflict, DeniedPlan, FileCost, Gate, Queued, Refusal, WorkspaceState};
+use actum_api::error::{
+    BudgetUse, Conflict, DeniedPlan, FileCost, Queued, Refusal, WorkspaceState,
+};
+use actum_api::gate::Gate;
 use actum_core::near::word;
 use actum_core::path::Quoted;
 use actum_core::place::Place;
@@ -418,8 +421,8 @@ impl Failure {
     }
 
     /// Makes the document of the failure.
-    pub(crate) fn document(&self) -> actum_api::Error {
-        actum_api::Error {
+    pub(crate) fn document(&self) -> actum_api::error::Error {
+        actum_api::error::Error {
             status: self.exit().status(),
             reason: self.reason().name().to_owned(),
             message: self.message(),

@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use actum_api::{Diffs, FileDiff, WorkspacePath};
+use actum_api::change::{Diffs, FileDiff};
+use actum_api::path::WorkspacePath;
 use actum_edit::format::git_diff::write::Part;
 use actum_workspace::path_change::PathChange;
 use serde::{Serialize, Serializer};

@@ -1,6 +1,6 @@
 //! Decisions of gates, as documents show them.
 
-use actum_api::{Gate, Ground};
+use actum_api::gate::{Gate, Ground};
 use actum_gate::{GateDecision, Grounds, Verdict, sentence};
 use actum_record::receipt::GateRecord;
 

@@ -8,6 +8,7 @@ mod actor;
 mod approval_key;
 mod change_list;
 mod clock;
+mod code_document;
 mod diff_text;
 mod exit;
 mod failure;

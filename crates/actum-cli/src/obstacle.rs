@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use actum_api::Refusal;
+use actum_api::error::Refusal;
 
 use crate::failure::Failure;
 use crate::home::Tenant;

@@ -105,6 +105,20 @@ impl Screen {
         Ok(written.map_err(|source| PlanFailure::Unshown { source })?)
     }
 
+    /// Writes text to standard output, for a result whose JSON is written elsewhere.
+    pub(crate) fn show_text(
+        &self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        let stdout = io::stdout().lock();
+        let colors = self.colors(&stdout);
+        let mut out = Guard::text(BufWriter::new(stdout), colors);
+        match write(&mut out).and_then(|()| out.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            written => written.map_err(|source| Failure::Unwritten { source }),
+        }
+    }
+
     /// Writes one result of many; false where nobody reads any more.
     pub(crate) fn show_next(&self, document: &impl Document) -> Result<bool, Failure> {
         match self.write(document) {
@@ -248,9 +262,9 @@ impl Screen {
 }
 
 impl Document for Failure {
-    type Api = actum_api::Error;
+    type Api = actum_api::error::Error;
 
-    fn document(&self) -> impl Borrow<actum_api::Error> {
+    fn document(&self) -> impl Borrow<actum_api::error::Error> {
         Self::document(self)
     }
 

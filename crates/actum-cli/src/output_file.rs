@@ -15,13 +15,13 @@ use std::path::{Component, Path, PathBuf};
 
 use actum::RootState;
 use actum::reason::Reason;
+use actum_api::written::{Written, WrittenKind};
 use actum_core::RelPath;
 use actum_core::path::Quoted;
 use actum_gate::{OutputContent, Verdict, refuses_output, refuses_result};
 use actum_record::receipt::EffectKind;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
-use serde::Serialize;
 
 use crate::failure::{Failure, FailureKind};
 use crate::home::Tenant;
@@ -481,12 +481,8 @@ fn unwritten(path: &Path, source: io::Error) -> Failure {
 }
 
 /// A result file that was written.
-#[derive(Serialize)]
-struct Written {
-    what: &'static str,
-    file: String,
-    bytes: usize,
-    #[serde(skip)]
+struct ShownFile {
+    document: Written,
     shown_file: String,
 }
 
@@ -494,27 +490,24 @@ struct Written {
 pub(crate) fn write(
     session: &Session,
     (file, existing): (&Path, Existing),
-    what: &'static str,
+    what: WrittenKind,
     bytes: &[u8],
 ) -> Result<(), Failure> {
     OutputFile::write(&session.start.join(file), existing, bytes, &session.tenant)?;
     let name = file.as_os_str().as_bytes();
     let (file, shown_file) = (shown_path::text(name), Quoted(name).to_string());
-    session.screen.show(&Written { what, file, bytes: bytes.len(), shown_file })
+    let document = Written { what, file, bytes: bytes.len() };
+    session.screen.show(&ShownFile { document, shown_file })
 }
 
-impl actum_api::Document for Written {
-    const FORMAT: &'static str = "actum.written/1";
-}
+impl Document for ShownFile {
+    type Api = Written;
 
-impl Document for Written {
-    type Api = Self;
-
-    fn document(&self) -> impl Borrow<Self> {
-        self
+    fn document(&self) -> impl Borrow<Written> {
+        &self.document
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "wrote the {} to {}", self.what, self.shown_file)
+        writeln!(out, "wrote the {} to {}", self.document.what.as_str(), self.shown_file)
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use actum::RecordedRun;
-use actum_api::{RunRecord, SignedReceipt};
+use actum_api::record::{RunRecord, SignedReceipt};
 use actum_core::RunId;
 use actum_core::path::{Harmless, Quoted};
 use actum_ledger::{LedgerError, Log};

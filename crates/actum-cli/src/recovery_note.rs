@@ -1,7 +1,7 @@
 //! What a recovery did, for people and for programs.
 
-use actum_api::WorkspacePath;
-use actum_api::{Recovered, RefusedPath};
+use actum_api::path::WorkspacePath;
+use actum_api::recovery::{Recovered, RefusedPath};
 use actum_core::RelPath;
 use actum_workspace::Recovery;
 

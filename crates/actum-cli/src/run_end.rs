@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use actum::{
     Done, Engine, Error, Observer, PolicyInForce, Preview, Receipt, Request, Staged, Verified, Work,
 };
-use actum_api::{
-    Apply, Approval, Effect, MovedHunk, Outcome, ReceiptRef, Redo, Undo, WorkspacePath,
-};
+use actum_api::apply::{Apply, Effect, MovedHunk, Outcome, ReceiptRef, Redo, Undo};
+use actum_api::path::WorkspacePath;
+use actum_api::record::Approval;
 use actum_core::path::{Harmless, Quoted};
 use actum_core::{RunId, Status};
 use actum_record::ledger::TenantId;

@@ -4,10 +4,10 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use actum_api::key::{KeyringSource, TrustedKeyring};
 use actum_core::path::Quoted;
 use actum_ledger::{Keys, LedgerHome};
 use actum_record::keyring::{KEYRING_BYTES_MAX, Keyring};
-use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::ledger_failure::LedgerFailure;
@@ -15,26 +15,11 @@ use crate::snippet::Quote;
 use crate::{home, input, own_format, shown_path};
 
 /// A keyring, and where it is from.
-#[derive(Serialize)]
 pub(crate) struct Trusted {
-    #[serde(skip)]
     pub(crate) keyring: Keyring,
-    /// The file.
-    file: String,
-    /// Who named it.
-    source: Source,
-    #[serde(skip)]
+    /// File and its origin, for documents.
+    pub(crate) document: TrustedKeyring,
     shown_file: String,
-}
-
-/// Who named a keyring.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Source {
-    /// The command line.
-    Argument,
-    /// The directory of ledgers and keys, of which this user is the owner.
-    Home,
 }
 
 impl Trusted {
@@ -55,7 +40,7 @@ impl Trusted {
                     let quote = quote.of_kind(own_format::is_like_ours(&bytes));
                     LedgerFailure::Keyring { input, source, quote }
                 })?;
-                Ok(Self::new(keyring, file, Source::Argument))
+                Ok(Self::new(keyring, file, KeyringSource::Argument))
             }
             None => Self::own(),
         }
@@ -74,20 +59,20 @@ impl Trusted {
     pub(crate) fn in_home(home: &LedgerHome) -> Result<Self, Failure> {
         let keys = Keys::open_existing(home).map_err(actum::Error::from)?;
         let keys = keys.ok_or_else(|| LedgerFailure::NoKeys { home: home.path().to_owned() })?;
-        Ok(Self::new(keys.keyring().clone(), &keys.keyring_path(), Source::Home))
+        Ok(Self::new(keys.keyring().clone(), &keys.keyring_path(), KeyringSource::Home))
     }
 
-    fn new(keyring: Keyring, file: &Path, source: Source) -> Self {
+    fn new(keyring: Keyring, file: &Path, source: KeyringSource) -> Self {
         let bytes = file.as_os_str().as_bytes();
         let (file, shown_file) = (shown_path::text(bytes), Quoted(bytes).to_string());
-        Self { keyring, file, source, shown_file }
+        Self { keyring, document: TrustedKeyring { file, source }, shown_file }
     }
 
     /// What the text of a verification says of it.
     pub(crate) fn write_text(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        let whose = match self.source {
-            Source::Argument => "",
-            Source::Home => "your own keys, ",
+        let whose = match self.document.source {
+            KeyringSource::Argument => "",
+            KeyringSource::Home => "your own keys, ",
         };
         writeln!(out, "trusting  {whose}{}", self.shown_file)
     }

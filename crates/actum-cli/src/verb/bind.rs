@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use actum::{Adoption, Binding as Adopted};
-use actum_api::{Bind, Binding};
+use actum_api::bind::{Bind, Binding};
 use actum_core::path::Quoted;
 use actum_record::signer::KeyRole;
 

@@ -15,7 +15,6 @@ use super::ledger::Opened;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::trusted::Trusted;
-use listed::Listed;
 
 /// List, show and check the actions that agents can ask for, and say which can be used
 #[derive(clap::Args)]
@@ -58,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 }
 
 fn list(session: &Session) -> Result<Exit, Failure> {
-    session.screen.show(&Listed::all(&in_force(session)?)?)?;
+    session.screen.show(&listed::all(&in_force(session)?)?)?;
     Ok(Exit::Success)
 }
 
@@ -67,7 +66,7 @@ fn show(arguments: &ShowArguments, session: &Session) -> Result<Exit, Failure> {
     let unknown = || actum::CatalogError::Unknown { action: arguments.name.clone() };
     let registered = catalog.find(&arguments.name).ok_or_else(unknown);
     let registered = registered.map_err(actum::Error::from)?;
-    session.screen.show(&Listed::one(&catalog, registered)?)?;
+    session.screen.show(&listed::one(&catalog, registered)?)?;
     Ok(Exit::Success)
 }
 

@@ -3,9 +3,9 @@
 use std::borrow::Borrow;
 use std::io::{self, Write};
 
+use actum_api::program::Completions;
 use clap::{Arg, Command, ValueHint};
 use clap_complete::Shell;
-use serde::Serialize;
 
 use super::Session;
 use crate::exit::Exit;
@@ -23,15 +23,9 @@ pub(crate) struct Arguments {
     shell: Shell,
 }
 
-#[derive(Serialize)]
-struct Script {
-    shell: String,
-    script: String,
-}
-
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let script = generate(arguments.shell);
-    session.screen.show(&Script { shell: arguments.shell.to_string(), script })?;
+    session.screen.show(&Completions { shell: arguments.shell.to_string(), script })?;
     Ok(Exit::Success)
 }
 
@@ -71,11 +65,7 @@ fn set_hint(argument: Arg) -> Arg {
     argument.value_hint(hint)
 }
 
-impl actum_api::Document for Script {
-    const FORMAT: &'static str = "actum.completions/1";
-}
-
-impl Document for Script {
+impl Document for Completions {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {

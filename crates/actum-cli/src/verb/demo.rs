@@ -8,13 +8,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use actum::{Engine, PolicyInForce, Records, Request, Which};
+use actum_api::program::{Demo, DemoCheck};
 use actum_core::{ShellWord, path::Quoted};
 use actum_edit::Operation;
 use actum_edit::format::{Reading, parse};
 use actum_gate::verify_receipt;
 use actum_record::ledger::TenantId;
 use actum_workspace::{View, Workspace};
-use serde::Serialize;
 
 use self::project::{Project, Tree};
 use super::Session;
@@ -40,20 +40,10 @@ pub(crate) struct Arguments {
 }
 
 /// What happened, told step by step.
-#[derive(Serialize, Default)]
+#[derive(Default)]
 struct Story {
-    /// Where the project is; `None` when it was removed.
-    directory: Option<String>,
-    checks: Vec<Check>,
-    #[serde(skip)]
+    document: Demo,
     text: String,
-}
-
-/// A comparison of the project with what it should be.
-#[derive(Serialize)]
-struct Check {
-    what: &'static str,
-    held: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -68,10 +58,10 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         let (root, records) = (word(&root), word(&records));
         story.line(format_args!("\nThe project is in {}; look around with\n", Quoted(bytes)));
         story.line(format_args!("  ACTUM_HOME={records} actum -C {root} log"));
-        story.directory = Some(shown_path::text(bytes));
+        story.document.directory = Some(shown_path::text(bytes));
     }
     session.screen.show(&story)?;
-    let held = story.checks.iter().all(|check| check.held);
+    let held = story.document.checks.iter().all(|check| check.held);
     Ok(if held { Exit::Success } else { Exit::NeedsAttention })
 }
 
@@ -135,8 +125,8 @@ impl Story {
             self.check("with one bit of it changed it is refused", forged.is_err());
         }
 
-        let held = self.checks.iter().filter(|check| check.held).count();
-        let all = self.checks.len();
+        let held = self.document.checks.iter().filter(|check| check.held).count();
+        let all = self.document.checks.len();
         self.title(if held == all {
             "All comparisons held: a change is made whole or not at all, and it can be taken back."
         } else {
@@ -166,7 +156,7 @@ impl Story {
 
     fn check(&mut self, what: &'static str, held: bool) {
         self.line(format_args!("   {}  {what}", if held { "ok    " } else { "FAILED" }));
-        self.checks.push(Check { what, held });
+        self.document.checks.push(DemoCheck { what: what.to_owned(), held });
     }
 }
 
@@ -189,15 +179,11 @@ fn fits(root: &std::path::Path, operations: &[Operation]) -> Result<bool, Failur
     Ok(tried.is_ok_and(|end| !end.is_empty()))
 }
 
-impl actum_api::Document for Story {
-    const FORMAT: &'static str = "actum.demo/1";
-}
-
 impl Document for Story {
-    type Api = Self;
+    type Api = Demo;
 
-    fn document(&self) -> impl Borrow<Self> {
-        self
+    fn document(&self) -> impl Borrow<Demo> {
+        &self.document
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

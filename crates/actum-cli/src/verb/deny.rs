@@ -5,10 +5,9 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use actum::{PlanState, QueuedPlan, Reply};
-use actum_core::RunId;
+use actum_api::queue::Denied;
 use actum_record::ledger::Answer;
 use actum_workspace::View;
-use serde::Serialize;
 
 use super::Session;
 use super::queue::{self, Shown};
@@ -89,16 +88,6 @@ fn deny_all(arguments: &Arguments, reply: &Reply, session: &Session) -> Result<E
     }
     session.screen.show(&Denied { plans: plans.iter().map(QueuedPlan::id).collect() })?;
     Ok(Exit::Success)
-}
-
-/// Plans that were refused in one act.
-#[derive(Serialize)]
-struct Denied {
-    plans: Vec<RunId>,
-}
-
-impl actum_api::Document for Denied {
-    const FORMAT: &'static str = "actum.denied/1";
 }
 
 impl Document for Denied {

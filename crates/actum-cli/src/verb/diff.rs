@@ -4,7 +4,8 @@ use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::str::FromStr;
 
-use actum_api::{Diff, Diffs};
+use actum_api::change::Diffs;
+use actum_api::history::Diff;
 use actum_core::RunId;
 use actum_workspace::View;
 use actum_workspace::path_change::PathChange;

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::path::Path;
 
-use actum_api::{Doctor, Health};
+use actum_api::doctor::{Doctor, Health};
 use actum_core::path::Quoted;
 use actum_gate::policy::TaskEnvelopes;
 use actum_sandbox::{Helper, HostReport};
@@ -174,13 +174,13 @@ fn sandbox(host: &HostReport) -> Finding {
 }
 
 /// Makes the form of a finding in documents.
-fn shown(Finding { what, verdict, detail }: Finding) -> actum_api::Finding {
+fn shown(Finding { what, verdict, detail }: Finding) -> actum_api::doctor::Finding {
     let verdict = match verdict {
         Verdict::Good => Health::Ok,
         Verdict::Limited => Health::Limited,
         Verdict::Bad => Health::Bad,
     };
-    actum_api::Finding { what: what.to_owned(), verdict, detail }
+    actum_api::doctor::Finding { what: what.to_owned(), verdict, detail }
 }
 
 fn style_of(verdict: &Health) -> anstyle::Style {
@@ -199,7 +199,7 @@ impl Document for Doctor {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        for actum_api::Finding { what, verdict, detail } in &self.findings {
+        for actum_api::doctor::Finding { what, verdict, detail } in &self.findings {
             let padded = format!("{verdict:7}");
             writeln!(out, "{}  {what:20}  {detail}", Painted(style_of(verdict), padded))?;
         }

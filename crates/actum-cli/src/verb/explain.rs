@@ -3,10 +3,12 @@
 use std::borrow::Borrow;
 use std::io::{self, Write};
 
-use actum_task::{ErrorCategory, ErrorCode, RecoveryAction};
-use serde::Serialize;
+use actum_api::reason::{self, Reasons};
+use actum_api::task::TaskCode;
+use actum_task::ErrorCode;
 
 use super::Session;
+use crate::code_document;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Document, Kind};
@@ -21,30 +23,21 @@ pub(crate) struct Arguments {
     reason: Option<String>,
 }
 
-#[derive(Serialize)]
-struct Explained {
-    reason: Reason,
-    /// The page, in Markdown.
-    page: &'static str,
-}
-
-#[derive(Serialize)]
-struct Listed {
-    reasons: Vec<Explained>,
-}
-
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let explained = |reason: Reason| Explained { reason, page: reason.page() };
+    let explained = |reason: Reason| reason::Reason {
+        reason: reason.name().to_owned(),
+        page: reason.page().to_owned(),
+    };
     match &arguments.reason {
         None => {
             let reasons = Reason::ALL.iter().copied().map(explained).collect();
-            session.screen.show(&Listed { reasons })?;
+            session.screen.show(&Reasons { reasons })?;
         }
         Some(name) => {
             let known = Reason::ALL.iter().find(|reason| reason.name().eq_ignore_ascii_case(name));
             match (known, task_code(name)) {
                 (Some(reason), _) => session.screen.show(&explained(*reason))?,
-                (None, Some(code)) => session.screen.show(&ExplainedCode::of(code))?,
+                (None, Some(code)) => session.screen.show(&code_page(code))?,
                 (None, None) => return Err(Failure::UnknownReason { name: name.clone() }),
             }
         }
@@ -60,40 +53,19 @@ fn task_code(name: &str) -> Option<ErrorCode> {
     ErrorCode::ALL.into_iter().find(is_it)
 }
 
-/// A code of a task.
-#[derive(Serialize)]
-struct ExplainedCode {
-    error_code: ErrorCode,
-    error_type: &'static str,
-    error_category: ErrorCategory,
-    about: &'static str,
-    /// What is done about it, by the word of reports.
-    recovery_action: RecoveryAction,
-    /// The same in a sentence.
-    response: &'static str,
-    /// What to do.
-    to_do: &'static str,
-}
-
-impl ExplainedCode {
-    fn of(code: ErrorCode) -> Self {
-        Self {
-            error_code: code,
-            error_type: code.error_type(),
-            error_category: code.category(),
-            about: code.about(),
-            recovery_action: code.recovery_action(),
-            response: code.response().about(),
-            to_do: code.to_do(),
-        }
+fn code_page(code: ErrorCode) -> TaskCode {
+    TaskCode {
+        error_code: code.number(),
+        error_type: code.error_type().to_owned(),
+        error_category: code_document::category(code.category()),
+        about: code.about().to_owned(),
+        recovery_action: code_document::recovery_action(code.recovery_action()),
+        response: code.response().about().to_owned(),
+        to_do: code.to_do().to_owned(),
     }
 }
 
-impl actum_api::Document for ExplainedCode {
-    const FORMAT: &'static str = "actum.task-code/1";
-}
-
-impl Document for ExplainedCode {
+impl Document for TaskCode {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {
@@ -101,18 +73,14 @@ impl Document for ExplainedCode {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Self { error_code, error_category, about, response, to_do, .. } = self;
-        writeln!(out, "# {error_code}\n\n{about}\n")?;
+        let Self { error_code, error_type, error_category, about, response, to_do, .. } = self;
+        writeln!(out, "# {error_code} {error_type}\n\n{about}\n")?;
         writeln!(out, "{} of a task plan. {response}\n", error_category.as_str())?;
         writeln!(out, "## What to do\n\n{to_do}")
     }
 }
 
-impl actum_api::Document for Explained {
-    const FORMAT: &'static str = "actum.reason/1";
-}
-
-impl Document for Explained {
+impl Document for reason::Reason {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {
@@ -124,11 +92,7 @@ impl Document for Explained {
     }
 }
 
-impl actum_api::Document for Listed {
-    const FORMAT: &'static str = "actum.reasons/1";
-}
-
-impl Document for Listed {
+impl Document for Reasons {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {
@@ -136,8 +100,8 @@ impl Document for Listed {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        for Explained { reason, page } in &self.reasons {
-            writeln!(out, "{:26}  {}", reason.name(), summary(page))?;
+        for reason::Reason { reason, page } in &self.reasons {
+            writeln!(out, "{reason:26}  {}", summary(page))?;
         }
         Ok(())
     }

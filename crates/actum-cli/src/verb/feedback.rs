@@ -3,11 +3,11 @@
 use std::borrow::Borrow;
 use std::io::{self, Write};
 
-use actum::{Feedback, Wanted};
+use actum::Wanted;
+use actum_api::feedback::{ActionCheck, Attempt, EndedAction, Feedback};
 use actum_core::path::{Harmless, Quoted};
-use actum_core::{ActionName, Digest, RiskTier, RunId, Status, Timestamp};
-use actum_record::ledger::{ActionCheck, ActionEnded, Actor, Attempt, Confidence, WorkspaceId};
-use serde::Serialize;
+use actum_core::{ActionName, Status};
+use actum_record::ledger::ActionEnded;
 
 use super::Session;
 use super::ledger::Opened;
@@ -56,150 +56,100 @@ impl From<Ended> for Status {
     }
 }
 
-#[derive(Serialize)]
-struct Told {
-    actions: Vec<Line>,
-}
-
-/// How one action ended.
-#[derive(Serialize)]
-struct Line {
-    /// Where it stands in the ledger.
-    entry: u64,
-    time: Timestamp,
-    /// The name of this action.
-    id: RunId,
-    /// How its planner calls it.
-    action_id: Option<String>,
-    action: ActionName,
-    tier: RiskTier,
-    status: Status,
-    /// The permanent name of why.
-    ground: Option<String>,
-    message: Option<String>,
-    confidence: Option<Confidence>,
-    /// Why the planner proposed it.
-    reason: Option<String>,
-    checks: Vec<ActionCheck>,
-    repair: Attempt,
-    rollback: Attempt,
-    /// The run that changed files.
-    run: Option<RunId>,
-    /// The plan in the queue.
-    queued: Option<RunId>,
-    /// The plan whose approval let it go.
-    approved: Option<RunId>,
-    duration_ms: u64,
-    actor: Actor,
-    door: String,
-    /// The digest of the plan envelope.
-    plan: Digest,
-    workspace: WorkspaceId,
-    root: String,
-}
-
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let Arguments { action, status, limit } = arguments;
     let wanted = Wanted { action: action.clone(), status: status.map(Status::from) };
     let found = match Opened::if_there(&session.tenant)? {
-        Some(Opened { log, .. }) => Feedback::newest(&log, &wanted, *limit),
+        Some(Opened { log, .. }) => actum::Feedback::newest(&log, &wanted, *limit),
         None => Ok(Vec::new()),
     };
     let found = found.map_err(actum::Error::from)?;
-    let actions = found.into_iter().map(Line::from).collect();
-    session.screen.show(&Told { actions })?;
+    let actions = found.into_iter().map(document).collect();
+    session.screen.show(&Feedback { actions })?;
     Ok(Exit::Success)
 }
 
-impl From<Feedback> for Line {
-    fn from(Feedback { index, ended }: Feedback) -> Self {
-        let ActionEnded { time, workspace, root, id, action_id, action_type, tier, .. } = ended;
-        let ActionEnded { confidence, reason, plan, actor, door, status, ground, .. } = ended;
-        let ActionEnded { message, checks, repair, rollback, run, queued, .. } = ended;
-        let ActionEnded { approved, duration_ms, .. } = ended;
-        Self {
-            entry: index,
-            time,
-            id,
-            action_id,
-            action: action_type,
-            tier,
-            status,
-            ground,
-            message,
-            confidence,
-            reason,
-            checks,
-            repair,
-            rollback,
-            run,
-            queued,
-            approved,
-            duration_ms,
-            actor,
-            door,
-            plan,
-            workspace,
-            root,
-        }
+fn document(actum::Feedback { index, ended }: actum::Feedback) -> EndedAction {
+    let ActionEnded { time, workspace, root, id, action_id, action_type, tier, .. } = ended;
+    let ActionEnded { confidence, reason, plan, actor, door, status, ground, .. } = ended;
+    let ActionEnded { message, checks, repair, rollback, run, queued, .. } = ended;
+    let ActionEnded { approved, duration_ms, .. } = ended;
+    EndedAction {
+        entry: index,
+        time,
+        id,
+        action_id,
+        action: action_type,
+        tier,
+        status,
+        ground,
+        message,
+        confidence,
+        reason,
+        checks: checks.into_iter().map(Into::into).collect(),
+        repair: repair.into(),
+        rollback: rollback.into(),
+        run,
+        queued,
+        approved,
+        duration_ms,
+        actor,
+        door,
+        plan,
+        workspace,
+        root,
     }
 }
 
-impl Line {
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Self { entry, time, id, action, tier, status, duration_ms, .. } = self;
-        let painted = match status {
-            Status::Succeeded => style::ADDED,
-            Status::Queued => style::CHANGED,
-            Status::Reverted | Status::Rejected | Status::Failed => style::REMOVED,
-        };
-        let word = format!("{:9}", status.as_str());
-        let (word, id) = (Painted(painted, word), Painted(style::RUN, id));
-        let (second, name) = (timestamp::second(*time), action.as_str());
-        writeln!(out, "{id}  {second}  {word}  {tier}  {name}  {duration_ms} ms  #{entry}")?;
-        let mut more = |text: &dyn std::fmt::Display| writeln!(out, "              {text}");
-        if let Some(reason) = &self.reason {
-            more(&format_args!("for {}", Harmless(reason.as_bytes())))?;
-        }
-        match (&self.ground, &self.message) {
-            (Some(ground), Some(message)) => {
-                let [ground, message] = [ground, message].map(|text| Quoted(text.as_bytes()));
-                more(&format_args!("{ground}: {message}"))?;
-            }
-            (Some(text), None) | (None, Some(text)) => more(&Quoted(text.as_bytes()))?,
-            (None, None) => {}
-        }
-        for ActionCheck { name, ok, .. } in &self.checks {
-            let held = if *ok { "held" } else { "failed" };
-            more(&format_args!("the check `{}` {held}", Harmless(name.as_bytes())))?;
-        }
-        for (what, Attempt { attempted, ok }) in
-            [("repaired", self.repair), ("rolled back", self.rollback)]
-        {
-            match (attempted, ok) {
-                (true, true) => more(&format_args!("it was {what}"))?,
-                (true, false) => more(&format_args!("it could not be {what}"))?,
-                (false, _) => {}
-            }
-        }
-        if let Some(run) = self.run {
-            more(&format_args!("run {run}"))?;
-        }
-        if let Some(plan) = self.queued {
-            more(&format_args!("plan {plan} is or was pending"))?;
-        }
-        if let Some(plan) = self.approved {
-            more(&format_args!("plan {plan} was approved"))?;
-        }
-        Ok(())
+fn write(ended: &EndedAction, out: &mut dyn Write) -> io::Result<()> {
+    let EndedAction { entry, time, id, action, tier, status, duration_ms, .. } = ended;
+    let painted = match status {
+        Status::Succeeded => style::ADDED,
+        Status::Queued => style::CHANGED,
+        Status::Reverted | Status::Rejected | Status::Failed => style::REMOVED,
+    };
+    let word = format!("{:9}", status.as_str());
+    let (word, id) = (Painted(painted, word), Painted(style::RUN, id));
+    let (second, name) = (timestamp::second(*time), action.as_str());
+    writeln!(out, "{id}  {second}  {word}  {tier}  {name}  {duration_ms} ms  #{entry}")?;
+    let mut more = |text: &dyn std::fmt::Display| writeln!(out, "              {text}");
+    if let Some(reason) = &ended.reason {
+        more(&format_args!("for {}", Harmless(reason.as_bytes())))?;
     }
+    match (&ended.ground, &ended.message) {
+        (Some(ground), Some(message)) => {
+            let [ground, message] = [ground, message].map(|text| Quoted(text.as_bytes()));
+            more(&format_args!("{ground}: {message}"))?;
+        }
+        (Some(text), None) | (None, Some(text)) => more(&Quoted(text.as_bytes()))?,
+        (None, None) => {}
+    }
+    for ActionCheck { name, ok, .. } in &ended.checks {
+        let held = if *ok { "held" } else { "failed" };
+        more(&format_args!("the check `{}` {held}", Harmless(name.as_bytes())))?;
+    }
+    for (what, Attempt { attempted, ok }) in
+        [("repaired", ended.repair), ("rolled back", ended.rollback)]
+    {
+        match (attempted, ok) {
+            (true, true) => more(&format_args!("it was {what}"))?,
+            (true, false) => more(&format_args!("it could not be {what}"))?,
+            (false, _) => {}
+        }
+    }
+    if let Some(run) = ended.run {
+        more(&format_args!("run {run}"))?;
+    }
+    if let Some(plan) = ended.queued {
+        more(&format_args!("plan {plan} is or was pending"))?;
+    }
+    if let Some(plan) = ended.approved {
+        more(&format_args!("plan {plan} was approved"))?;
+    }
+    Ok(())
 }
 
-impl actum_api::Document for Told {
-    const FORMAT: &'static str = "actum.feedback/1";
-}
-
-impl Document for Told {
+impl Document for Feedback {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {
@@ -210,7 +160,7 @@ impl Document for Told {
         if self.actions.is_empty() {
             return writeln!(out, "no such action has ended yet");
         }
-        self.actions.iter().try_for_each(|line| line.write(out))
+        self.actions.iter().try_for_each(|action| write(action, out))
     }
 
     fn kind(&self) -> Kind {

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use actum::Retained;
-use actum_api::Gc;
+use actum_api::gc::Gc;
 use actum_workspace::{GcOptions, GcReport, View, Workspace};
 
 use super::Session;

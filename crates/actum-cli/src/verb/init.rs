@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use actum_api::Init;
+use actum_api::init::Init;
 use actum_core::path::Quoted;
 
 use super::Session;

@@ -3,7 +3,8 @@
 use std::borrow::Borrow;
 use std::io::{self, Write};
 
-use actum_api::{Changes, Log, LoggedRun, RunFacts, RunKind};
+use actum_api::change::Changes;
+use actum_api::history::{Log, LoggedRun, RunFacts, RunKind};
 use actum_core::{RunId, Status};
 use actum_workspace::{ErrorKind, RunRef, RunReport, View};
 

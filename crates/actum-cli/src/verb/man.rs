@@ -4,9 +4,9 @@ use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use actum_api::program;
 use clap::Command;
 use clap_mangen::Man;
-use serde::Serialize;
 
 use super::Session;
 use crate::exit::Exit;
@@ -30,16 +30,9 @@ pub(crate) struct Arguments {
     force: bool,
 }
 
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Pages {
-    Here { page: String },
-    Written { pages: Vec<String> },
-}
-
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let pages = match &arguments.pages_directory {
-        None => Pages::Here { page: page() },
+        None => program::Man::Page { page: page() },
         Some(directory) => {
             let directory = session.start.join(directory);
             let mut command = CommandLine::described().disable_help_subcommand(true);
@@ -47,7 +40,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             write_pages(command, &directory, Existing::forced(arguments.force), &session.tenant)?;
             let verbs = CommandLine::described();
             let verbs = verbs.get_subcommands().map(|verb| format!("actum-{}.1", verb.get_name()));
-            Pages::Written { pages: std::iter::once("actum.1".to_owned()).chain(verbs).collect() }
+            program::Man::Pages {
+                pages: std::iter::once("actum.1".to_owned()).chain(verbs).collect(),
+            }
         }
     };
     session.screen.show(&pages)?;
@@ -82,11 +77,7 @@ fn rendered(man: &Man) -> Vec<u8> {
     page
 }
 
-impl actum_api::Document for Pages {
-    const FORMAT: &'static str = "actum.man/1";
-}
-
-impl Document for Pages {
+impl Document for program::Man {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {
@@ -95,8 +86,8 @@ impl Document for Pages {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         match self {
-            Self::Here { page } => out.write_all(page.as_bytes()),
-            Self::Written { pages } => pages.iter().try_for_each(|page| writeln!(out, "{page}")),
+            Self::Page { page } => out.write_all(page.as_bytes()),
+            Self::Pages { pages } => pages.iter().try_for_each(|page| writeln!(out, "{page}")),
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::input;
 use crate::snippet::Quote;
-use found::{Found, Problems};
+use found::{Problems, plan_problem};
 
 /// Write a task plan, check it, see what it would do, and approve it
 #[derive(clap::Args)]
@@ -79,7 +79,7 @@ impl Documents {
                 // Ids are content, which is shown only where the document may be.
                 if Quote::new(file.as_deref(), &bytes, None).is_shown() {
                     for (problem, place) in TaskPlan::named_order_problems(&bytes) {
-                        problems.add(Found::new(
+                        problems.add(plan_problem(
                             problem.code(),
                             &problem,
                             (&problem.path(), place),
@@ -119,7 +119,7 @@ impl Documents {
             Err(error) => {
                 for problem in &error.problems {
                     let place = places.0.get(problem.action()).copied();
-                    problems.add(Found::new(problem.code(), problem, (&problem.path(), place)));
+                    problems.add(plan_problem(problem.code(), problem, (&problem.path(), place)));
                 }
                 Err(problems)
             }

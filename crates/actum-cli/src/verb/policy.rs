@@ -5,6 +5,9 @@ mod explain;
 mod suggest;
 mod test;
 
+use actum_api::policy::PolicySource;
+use actum_gate::policy::Source;
+
 use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -30,5 +33,15 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         Command::Test(arguments) => test::run(arguments, session),
         Command::Explain(arguments) => explain::run(arguments, session),
         Command::Suggest(arguments) => suggest::run(arguments, session),
+    }
+}
+
+/// Returns the owner of a policy file as documents have it.
+fn source(source: Source) -> PolicySource {
+    match source {
+        Source::System => PolicySource::System,
+        Source::Operator => PolicySource::Operator,
+        Source::Workspace => PolicySource::Workspace,
+        Source::Enclosing => PolicySource::Enclosing,
     }
 }

@@ -9,6 +9,7 @@ mod watch;
 use std::path::PathBuf;
 
 use actum::{PlanState, QueuedPlan};
+use actum_api::queue;
 
 use super::Session;
 use crate::exit::Exit;
@@ -18,7 +19,6 @@ use crate::run_prefix::RunPrefix;
 use crate::{clock, plans};
 use alerts::Looked;
 pub(super) use alerts::of_workspace as alerts_in;
-use listed::{Line, Listed};
 pub(super) use shown::Shown;
 
 /// List pending plans and alerts of all workspaces, or show one plan
@@ -57,16 +57,16 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         None => {
             let queue = Queue::open(&session.tenant)?;
             let (plans, alerts) = (waiting(queue.as_ref())?, alerts::waiting(queue.as_ref())?);
-            session.screen.show(&Listed { plans, alerts })?;
+            session.screen.show(&queue::Queue { plans, alerts })?;
         }
     }
     Ok(Exit::Success)
 }
 
 /// The plans that can be answered or carried out now, the oldest first.
-fn waiting(queue: Option<&Queue>) -> Result<Vec<Line>, Failure> {
+fn waiting(queue: Option<&Queue>) -> Result<Vec<queue::QueuedPlan>, Failure> {
     let now = clock::now();
-    Ok(open_plans(queue)?.iter().map(|plan| Line::of(plan, plan.state(now))).collect())
+    Ok(open_plans(queue)?.iter().map(|plan| listed::document(plan, plan.state(now))).collect())
 }
 
 /// Plans that can be answered or carried out now, the oldest first.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use actum_api::written::WrittenKind;
 use actum_gate::{ReceiptBundle, verify_bundle, verify_receipt};
 use actum_ledger::{LedgerError, Log};
 use actum_record::dsse::Envelope;
@@ -55,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     bytes.push(b'\n');
     match arguments.target.file() {
-        Some(file) => output_file::write(session, file, "receipt", &bytes)?,
+        Some(file) => output_file::write(session, file, WrittenKind::Receipt, &bytes)?,
         None => session.screen.hand_over(&bytes)?,
     }
     Ok(Exit::Success)

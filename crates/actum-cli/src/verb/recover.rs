@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use actum::reason::Reason;
 use actum::task;
-use actum_api::Recovery;
+use actum_api::recovery::Recovery;
 use actum_workspace::RunOptions;
 
 use super::status::{attention, blocked_paths, write_blocked};

@@ -4,12 +4,11 @@ use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum::{Cedar, RecordedRun};
-use actum_api::Gate;
-use actum_core::{Digest, RiskTier, RunId};
+use actum_api::replay::Replay;
+use actum_core::{Digest, RunId};
 use actum_gate::{ReplayProblem, replay};
 use actum_ledger::{Log, RunRow};
 use actum_record::receipt::DecisionRecord;
-use serde::Serialize;
 
 use super::Session;
 use super::ledger::Opened;
@@ -30,24 +29,6 @@ use crate::trusted::Trusted;
 pub(crate) struct Arguments {
     /// The run, or at least 4 characters of the beginning of its id; without it the newest
     run: Option<RunPrefix>,
-}
-
-#[derive(Serialize)]
-struct Replayed {
-    run: RunId,
-    /// The version of the rules.
-    semantics: u32,
-    /// The document that the decision was made from.
-    bundle: Digest,
-    /// The digest of bundle and decision together.
-    digest: Digest,
-    /// The policy that was in force.
-    policy: Digest,
-    /// The risk tier of the change.
-    tier: RiskTier,
-    gates: Vec<Gate>,
-    /// Whether the receipt, where there is one, says the same.
-    receipt: Option<u64>,
 }
 
 /// A recorded run, and the documents that its decision was made from.
@@ -97,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let policy = intent.policy;
     let DecisionRecord { semantics, bundle, digest, tier, gates } = intent.decision;
     let receipt = receipt.map(|(receipt, _)| receipt.index);
-    session.screen.show(&Replayed {
+    session.screen.show(&Replay {
         run,
         semantics,
         bundle,
@@ -110,11 +91,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-impl actum_api::Document for Replayed {
-    const FORMAT: &'static str = "actum.replay/1";
-}
-
-impl Document for Replayed {
+impl Document for Replay {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use actum::NewAlert;
 use actum::reason::Reason;
-use actum_api::{BlockedPath, Resolve};
+use actum_api::recovery::{BlockedPath, Resolve};
 use actum_core::RelPath;
 use actum_core::path::InBackticks;
 use actum_workspace::{Error, ErrorKind, Workspace};

@@ -4,9 +4,8 @@ use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum::task::{self, RolledBack};
-use actum_core::RunId;
+use actum_api::task::Rollback;
 use actum_core::path::Harmless;
-use serde::Serialize;
 
 use super::Session;
 use crate::exit::Exit;
@@ -29,18 +28,6 @@ pub(crate) struct Arguments {
     agent: Option<String>,
 }
 
-/// What came of it.
-#[derive(Serialize)]
-struct Shown {
-    task: String,
-    report_directory: String,
-    /// The run that took it back; none where that was done before.
-    run: Option<RunId>,
-    /// The commit that reverts the one of the task, where there is one.
-    commit: Option<String>,
-    rollback_performed: bool,
-}
-
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let root = session.root();
     let files = policy::files()?;
@@ -59,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         session.screen.note(Harmless(note.as_bytes()));
     }
     super::run::tell_finished(&session.screen, &finished);
-    session.screen.show(&Shown {
+    session.screen.show(&Rollback {
         task,
         report_directory: directory.directory(),
         run: receipt.map(|receipt| receipt.statement.predicate.run),
@@ -79,11 +66,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
 }
 
-impl actum_api::Document for Shown {
-    const FORMAT: &'static str = "actum.rollback/1";
-}
-
-impl Document for Shown {
+impl Document for Rollback {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {

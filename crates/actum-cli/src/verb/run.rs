@@ -157,7 +157,7 @@ impl ProgressObserver for Lines<'_> {
 /// A line for each action as it comes to something, and for what is worth knowing besides.
 fn show(screen: &Screen, update: &StatusUpdate) -> Result<(), Failure> {
     match report::ActionLine::of(update) {
-        Some(line) => screen.show(&line),
+        Some(line) => line.show(screen),
         None => {
             if let (Phase::Archiving, Some(message)) = (update.phase, &update.message) {
                 screen.note(message);

@@ -3,7 +3,9 @@
 use std::borrow::Borrow;
 use std::io::{self, Write};
 
-use actum_api::{Changes, ImageAttributes, ImageChange, ImageType, Run, SignedReceipt};
+use actum_api::change::Changes;
+use actum_api::history::{ImageAttributes, ImageChange, ImageType, Run};
+use actum_api::record::SignedReceipt;
 use actum_core::path::Quoted;
 use actum_core::{RunId, Status};
 use actum_record::ledger::Actor;
@@ -70,10 +72,10 @@ pub(super) fn status_of(outcome: Outcome) -> Status {
     }
 }
 
-pub(super) fn kind_name(kind: RunKind) -> actum_api::RunKind {
+pub(super) fn kind_name(kind: RunKind) -> actum_api::history::RunKind {
     match kind {
-        RunKind::Apply => actum_api::RunKind::Apply,
-        RunKind::Undo(_) => actum_api::RunKind::Undo,
+        RunKind::Apply => actum_api::history::RunKind::Apply,
+        RunKind::Undo(_) => actum_api::history::RunKind::Undo,
     }
 }
 
@@ -85,13 +87,13 @@ pub(super) fn undoes(kind: RunKind) -> Option<RunId> {
 }
 
 /// Makes the form of what is at a path in documents.
-fn image_of(image: &Image) -> actum_api::Image {
+fn image_of(image: &Image) -> actum_api::history::Image {
     let (r#type, file, attributes) = match image {
         Image::Absent => (ImageType::Absent, None, None),
         Image::Directory(attributes) => (ImageType::Directory, None, Some(attributes)),
         Image::File(file) => (ImageType::File, Some(file), Some(&file.attributes)),
     };
-    actum_api::Image {
+    actum_api::history::Image {
         r#type,
         sha256: file.map(|file| file.digest),
         size: file.map(|file| file.size),

@@ -6,7 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 
 use actum::task::cut_off_tasks;
 use actum::{QueuedPlan, cut_off_actions};
-use actum_api::{BlockedPath, DriftedPath, Status};
+use actum_api::recovery::BlockedPath;
+use actum_api::status::{DriftedPath, Status};
 use actum_core::path::{Harmless, Quoted};
 use actum_core::{RelPath, RunId};
 use actum_ledger::Marks;

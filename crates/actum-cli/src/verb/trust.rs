@@ -7,13 +7,13 @@ use std::path::PathBuf;
 
 use actum::reason::Reason;
 use actum::{NewAlert, PolicyFiles, PolicyInForce};
+use actum_api::policy::Trust;
+use actum_core::Timestamp;
 use actum_core::path::Quoted;
-use actum_core::{Digest, Timestamp};
 use actum_gate::policy::Source;
 use actum_ledger::{LedgerHome, WAIT_MICROS};
 use actum_record::keyring::Keyring;
 use actum_record::signer::KeyRole;
-use serde::Serialize;
 
 use super::Session;
 use crate::exit::Exit;
@@ -39,18 +39,8 @@ pub(crate) struct Arguments {
     passphrase_file: Option<PathBuf>,
 }
 
-#[derive(Serialize)]
 struct Trusted {
-    file: String,
-    trusted: bool,
-    /// When it takes effect, where that is later.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<Timestamp>,
-    /// Of the file that is trusted now.
-    digest: Option<Digest>,
-    /// What did not count before.
-    counts: Vec<String>,
-    #[serde(skip)]
+    document: Trust,
     shown: String,
 }
 
@@ -65,7 +55,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         home.map_or(Ok(()), |home| home.distrust(root)).map_err(actum::Error::from)?;
         let counts = Vec::new();
         let (trusted, from, digest) = (false, None, None);
-        session.screen.show(&Trusted { file, trusted, from, digest, counts, shown })?;
+        let document = Trust { file, trusted, from, digest, counts };
+        session.screen.show(&Trusted { document, shown })?;
         return Ok(Exit::Success);
     }
     let files: PolicyFiles = policy::files()?;
@@ -92,7 +83,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         alerted = records::alert_everywhere(&alert, session)?;
     }
     let digest = Some(digest);
-    session.screen.show(&Trusted { file, trusted: true, from, digest, counts, shown })?;
+    let document = Trust { file, trusted: true, from, digest, counts };
+    session.screen.show(&Trusted { document, shown })?;
     Ok(alerted)
 }
 
@@ -112,19 +104,15 @@ fn prove(
     Ok(Some(Timestamp::from_micros(now.micros().saturating_add(WAIT_MICROS))))
 }
 
-impl actum_api::Document for Trusted {
-    const FORMAT: &'static str = "actum.trust/1";
-}
-
 impl Document for Trusted {
-    type Api = Self;
+    type Api = Trust;
 
-    fn document(&self) -> impl Borrow<Self> {
-        self
+    fn document(&self) -> impl Borrow<Trust> {
+        &self.document
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Self { trusted, from, counts, shown, .. } = self;
+        let Self { document: Trust { trusted, from, counts, .. }, shown } = self;
         if !trusted {
             return writeln!(out, "{shown} is not trusted; it can only tighten the rules");
         }

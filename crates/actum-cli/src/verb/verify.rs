@@ -4,20 +4,17 @@ use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use actum_api::Gate;
+use actum_api::receipt::{LogPlace, Verification};
 use actum_core::path::Quoted;
 use actum_core::path_name::PathName;
-use actum_core::{Digest, RunId, Status, Timestamp};
 use actum_gate::bundle::BUNDLE_BYTES_MAX;
 use actum_gate::{
     BundleProblem, Inclusion, ReceiptBundle, VerifiedBundle, VerifiedReceipt, unread,
     verify_bundle, verify_receipt,
 };
 use actum_record::command::CommandsRun;
-use actum_record::ledger::{Actor, TenantId, WorkspaceId};
+use actum_record::ledger::Actor;
 use actum_record::receipt::{EffectKind, PathEffect, RunResult};
-use actum_record::signer::KeyId;
-use serde::Serialize;
 
 use super::Session;
 use crate::change_list::{count, lines};
@@ -46,49 +43,14 @@ pub(crate) struct Arguments {
     keyring: Option<PathBuf>,
 }
 
-#[derive(Serialize)]
+/// Result with what its text adds.
 struct Verified {
-    run: RunId,
-    tenant: TenantId,
-    workspace: WorkspaceId,
-    status: Status,
-    /// Requester, and the entry point that received the request.
-    actor: Actor,
-    door: String,
-    label: String,
-    ended: Timestamp,
-    /// What the gates said.
-    gates: Vec<Gate>,
-    /// What was run for it.
-    #[serde(skip_serializing_if = "CommandsRun::is_empty")]
-    commands: CommandsRun,
-    paths: Vec<PathEffect>,
-    /// The key that signed the receipt.
-    key: KeyId,
-    /// Its hash as an entry of the log.
-    leaf: Digest,
+    document: Verification,
     keyring: Trusted,
-    log: Option<Place>,
-    verified: Vec<&'static str>,
-    not_verified: Vec<&'static str>,
-    /// Parts of the file that nobody checked, in words.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    unread: Vec<String>,
 }
 
 /// The most paths that are told one by one; all are in the JSON.
 const PATHS_SHOWN_MAX: usize = 20;
-
-/// Where the log has it.
-#[derive(Serialize)]
-struct Place {
-    origin: String,
-    index: u64,
-    size: u64,
-    root: Digest,
-    /// The key that signed the checkpoint.
-    key: KeyId,
-}
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let keyring = Trusted::read(arguments.keyring.as_deref(), &session.start)?;
@@ -109,12 +71,17 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         LedgerFailure::Receipt { input, source: Box::new(source), quote }
     })?;
     let unread = unread(&bytes, &keyring.keyring).iter().map(ToString::to_string).collect();
-    session.screen.show(&Verified { unread, ..Verified::of(receipt, inclusion, keyring) })?;
+    session.screen.show(&Verified::of(receipt, inclusion, keyring, unread))?;
     Ok(Exit::Success)
 }
 
 impl Verified {
-    fn of(receipt: VerifiedReceipt, inclusion: Option<Inclusion>, keyring: Trusted) -> Self {
+    fn of(
+        receipt: VerifiedReceipt,
+        inclusion: Option<Inclusion>,
+        keyring: Trusted,
+        unread: Vec<String>,
+    ) -> Self {
         let VerifiedReceipt { statement, key, leaf, .. } = receipt;
         let RunResult { run, tenant, workspace, status, actor, door, .. } = statement.predicate;
         let RunResult { label, ended, decision, paths, approval, .. } = statement.predicate;
@@ -122,7 +89,7 @@ impl Verified {
         let commands = CommandsRun { made, verified, sandbox };
         let log = inclusion.map(|place| {
             let Inclusion { origin, index, size, root, key, .. } = place;
-            Place { origin, index, size, root, key }
+            LogPlace { origin, index, size, root, key }
         });
         let (mut verified, mut not_verified) = (vec![SIGNED, CONSISTENT], Vec::new());
         match log {
@@ -134,7 +101,7 @@ impl Verified {
         }
         not_verified.extend([FILES_NOW, NAMES]);
         not_verified.extend(approval.map(|_| APPROVAL));
-        Self {
+        let document = Verification {
             run,
             tenant,
             workspace,
@@ -148,12 +115,13 @@ impl Verified {
             paths,
             key,
             leaf,
-            keyring,
+            keyring: keyring.document.clone(),
             log,
-            verified,
-            not_verified,
-            unread: Vec::new(),
-        }
+            verified: verified.into_iter().map(str::to_owned).collect(),
+            not_verified: not_verified.into_iter().map(str::to_owned).collect(),
+            unread,
+        };
+        Self { document, keyring }
     }
 }
 
@@ -171,52 +139,49 @@ const ONE_LOG: &str =
 const NAMES: &str = "that names are right: user and agent are as the program gave them that signed";
 const FILES_NOW: &str = "that files are now as it says: it tells how the run left them";
 
-impl actum_api::Document for Verified {
-    const FORMAT: &'static str = "actum.verification/1";
-}
-
 impl Document for Verified {
-    type Api = Self;
+    type Api = Verification;
 
-    fn document(&self) -> impl Borrow<Self> {
-        self
+    fn document(&self) -> impl Borrow<Verification> {
+        &self.document
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Self { run, tenant, workspace, status, key, .. } = self;
-        let paths = count(u64::try_from(self.paths.len()).unwrap_or(u64::MAX), "path");
+        let found = &self.document;
+        let Verification { run, tenant, workspace, status, key, .. } = found;
+        let paths = count(u64::try_from(found.paths.len()).unwrap_or(u64::MAX), "path");
         writeln!(out, "verified  run {run}: {}, {paths}", status.as_str())?;
-        writeln!(out, "for       {}", Quoted(self.label.as_bytes()))?;
-        let Actor { user, uid, agent } = &self.actor;
+        writeln!(out, "for       {}", Quoted(found.label.as_bytes()))?;
+        let Actor { user, uid, agent } = &found.actor;
         let agent = agent.as_ref().map(|agent| format!("{} for ", Quoted(agent.as_bytes())));
         let (agent, user) = (agent.unwrap_or_default(), Quoted(user.as_bytes()));
-        writeln!(out, "asked by  {agent}{user} ({uid}), {}", Quoted(self.door.as_bytes()))?;
-        writeln!(out, "ended     {}", self.ended)?;
-        for path in self.paths.iter().take(PATHS_SHOWN_MAX) {
+        writeln!(out, "asked by  {agent}{user} ({uid}), {}", Quoted(found.door.as_bytes()))?;
+        writeln!(out, "ended     {}", found.ended)?;
+        for path in found.paths.iter().take(PATHS_SHOWN_MAX) {
             writeln!(out, "          {}", line_of(path))?;
         }
-        if let Some(more @ 1..) = self.paths.len().checked_sub(PATHS_SHOWN_MAX) {
+        if let Some(more @ 1..) = found.paths.len().checked_sub(PATHS_SHOWN_MAX) {
             writeln!(out, "          and {more} more")?;
         }
-        write_commands(out, 10, &self.commands)?;
-        for gate in &self.gates {
+        write_commands(out, 10, &found.commands)?;
+        for gate in &found.gates {
             writeln!(out, "gate      {}", gate)?;
         }
         writeln!(out, "in        workspace {workspace}, tenant {tenant}")?;
         writeln!(out, "signed    by the result key {key}")?;
-        if let Some(Place { origin, index, size, key, .. }) = &self.log {
+        if let Some(LogPlace { origin, index, size, key, .. }) = &found.log {
             let origin = Quoted(origin.as_bytes());
             writeln!(out, "logged    as entry {index} of {origin}")?;
             writeln!(out, "          as the checkpoint of size {size} proves, signed by {key}")?;
         }
         self.keyring.write_text(out)?;
-        for told in &self.verified {
+        for told in &found.verified {
             writeln!(out, "yes       {told}")?;
         }
-        for told in &self.not_verified {
+        for told in &found.not_verified {
             writeln!(out, "not told  {told}")?;
         }
-        for unread in &self.unread {
+        for unread in &found.unread {
             writeln!(out, "warning   not checked: {unread}")?;
         }
         Ok(())

@@ -7,6 +7,9 @@ use actum_api::DocumentType;
 use jsonschema::Validator;
 use serde_json::Value;
 
+/// Documents that are contracts of their own, with their fields in another order than in the types.
+const OF_OTHER_ORDER: [&str; 2] = ["actum.keyring/1", "actum.task-status/1"];
+
 /// Type and schema of each document, by its format.
 fn known() -> &'static BTreeMap<&'static str, (&'static DocumentType, Validator)> {
     static KNOWN: OnceLock<BTreeMap<&str, (&DocumentType, Validator)>> = OnceLock::new();
@@ -29,7 +32,9 @@ pub(crate) fn check_document(text: &str) -> bool {
     let errors: Vec<_> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{format} is not as its schema says: {errors:#?}\n{document:#}");
     let written = document_type.rewrite(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    // As texts, since the order of the fields counts.
-    assert_eq!(written.to_string(), document.to_string(), "{format} is not written as it is read");
+    assert_eq!(written, document, "{format} is not written as it is read");
+    if !OF_OTHER_ORDER.contains(&format) {
+        assert_eq!(written.to_string(), document.to_string(), "{format} has another order");
+    }
     true
 }

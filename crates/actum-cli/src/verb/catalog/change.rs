@@ -7,7 +7,7 @@ use actum::{Catalog, Registration, Standing, Step};
 use actum_core::ActionName;
 use actum_core::path::Harmless;
 
-use super::listed::Listed;
+use super::listed;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::plans::ApprovalKey;
@@ -110,9 +110,9 @@ fn change(asked: &Asked<'_>, session: &Session) -> Result<Exit, Failure> {
             "{}. With your signature the catalog is in force again as it was before that",
             Harmless(problem.as_bytes())
         ));
-        session.screen.tell_text(&Listed::all(&after)?)?;
+        session.screen.tell_text(&listed::all(&after)?)?;
     }
-    session.screen.tell_text(&Listed::one(&after, &registered)?)?;
+    session.screen.tell_text(&listed::one(&after, &registered)?)?;
     let question = format!("{verb} the action `{name}`?");
     let key = ApprovalKey::ask(session, &question, *passphrase_file)?;
     let records = records::open(&session.tenant)?;
@@ -120,6 +120,6 @@ fn change(asked: &Asked<'_>, session: &Session) -> Result<Exit, Failure> {
         records.change_catalog((name, step), &after, reason.cloned(), &key.approver())?;
     let Standing { catalog, .. } = records.catalog()?;
     // All of it was shown before the question.
-    session.screen.show(&Listed::line(&catalog, &registered)?)?;
+    session.screen.show(&listed::line(&catalog, &registered)?)?;
     Ok(Exit::Success)
 }

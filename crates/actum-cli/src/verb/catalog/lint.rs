@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use actum::{Lint, lint_manifest};
 use actum_action::limits::MANIFEST_BYTES_MAX;
 use actum_action::{MANIFEST_FILE, Manifest};
+use actum_api::catalog::{CatalogFinding, CatalogLint};
 use actum_core::path::Harmless;
-use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -28,20 +28,6 @@ pub(super) struct Arguments {
     package: Option<PathBuf>,
 }
 
-#[derive(Serialize)]
-struct Linted {
-    sound: bool,
-    /// How many actions were looked at.
-    actions: usize,
-    findings: Vec<Found>,
-}
-
-#[derive(Serialize)]
-struct Found {
-    action: String,
-    message: String,
-}
-
 pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let (actions, lints) = match &arguments.package {
         None => {
@@ -50,9 +36,10 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         }
         Some(package) => (1, package_lints(&package.join(MANIFEST_FILE), session)?),
     };
-    let findings: Vec<Found> =
-        lints.into_iter().map(|Lint { action, message }| Found { action, message }).collect();
-    let linted = Linted { sound: findings.is_empty(), actions, findings };
+    let findings = lints.into_iter();
+    let findings: Vec<_> =
+        findings.map(|Lint { action, message }| CatalogFinding { action, message }).collect();
+    let linted = CatalogLint { sound: findings.is_empty(), actions, findings };
     session.screen.show(&linted)?;
     Ok(if linted.sound { Exit::Success } else { Exit::NeedsAttention })
 }
@@ -66,11 +53,7 @@ fn package_lints(file: &std::path::Path, session: &Session) -> Result<Vec<Lint>,
     }
 }
 
-impl actum_api::Document for Linted {
-    const FORMAT: &'static str = "actum.catalog-lint/1";
-}
-
-impl Document for Linted {
+impl Document for CatalogLint {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {
@@ -78,7 +61,7 @@ impl Document for Linted {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        for Found { action, message } in &self.findings {
+        for CatalogFinding { action, message } in &self.findings {
             let [action, message] = [action, message].map(|text| Harmless(text.as_bytes()));
             writeln!(out, "{}  {action}: {message}", Painted(style::REMOVED, "wrong"))?;
         }

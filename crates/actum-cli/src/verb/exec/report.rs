@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum::{Runner, Tried};
-use actum_api::{Exec, ExecOutcome, Sandbox};
+use actum_api::command::{Exec, ExecOutcome, Sandbox};
 use actum_core::Status;
 use actum_record::command::CommandEnd;
 

@@ -3,9 +3,8 @@
 use std::borrow::Borrow;
 use std::io::{self, Write};
 
+use actum_api::key::{Key, KeyDenied};
 use actum_ledger::{Keys, LedgerHome};
-use actum_record::keyring::KeyEntry;
-use serde::Serialize;
 
 use super::{Role, waits};
 use crate::exit::Exit;
@@ -23,11 +22,6 @@ pub(crate) struct Arguments {
     role: Role,
 }
 
-#[derive(Serialize)]
-struct Denied {
-    denied: KeyEntry,
-}
-
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let (home, _) = super::existing()?;
     let home = LedgerHome::open(home.path()).map_err(actum::Error::from)?;
@@ -38,15 +32,11 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     };
     let denied = denied.map_err(actum::Error::from)?;
     let alerted = waits::raise_denied(&denied, session)?;
-    session.screen.show(&Denied { denied })?;
+    session.screen.show(&KeyDenied { denied: denied.into() })?;
     Ok(alerted)
 }
 
-impl actum_api::Document for Denied {
-    const FORMAT: &'static str = "actum.key-denied/1";
-}
-
-impl Document for Denied {
+impl Document for KeyDenied {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {
@@ -54,7 +44,7 @@ impl Document for Denied {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let KeyEntry { id, role, .. } = &self.denied;
+        let Key { id, role, .. } = &self.denied;
         writeln!(out, "the {role} key {id} is denied; it never counts")
     }
 }

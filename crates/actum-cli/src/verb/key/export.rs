@@ -3,12 +3,13 @@
 use std::borrow::Borrow;
 use std::io::{self, Write};
 
+use actum_api::key::ExportedKey;
+use actum_api::written::WrittenKind;
 use actum_ledger::keys::public_pem;
 use actum_ledger::{LedgerView, Log};
 use actum_record::keyring::KeyEntry;
 use actum_record::note::NoteKey;
-use actum_record::signer::{KeyId, KeyRole};
-use serde::Serialize;
+use actum_record::signer::KeyRole;
 
 use super::{Role, current};
 use crate::exit::Exit;
@@ -35,28 +36,12 @@ pub(crate) struct Arguments {
     vkey: bool,
 }
 
-/// One key in a form for other programs.
-#[derive(Serialize)]
-struct Exported {
-    id: KeyId,
-    role: KeyRole,
-    #[serde(flatten)]
-    form: KeyForm,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "snake_case")]
-enum KeyForm {
-    Pem(String),
-    Vkey(String),
-}
-
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let (ledger_home, keys) = super::existing()?;
     let exported = match (arguments.pem, arguments.vkey) {
         (Some(role), _) => {
             let KeyEntry { id, role, public, .. } = current(&keys, role.into())?;
-            Exported { id, role, form: KeyForm::Pem(public_pem(&public)) }
+            ExportedKey { id, role, pem: Some(public_pem(&public)), vkey: None }
         }
         (None, true) => {
             let tenant = session.tenant.id()?;
@@ -66,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             let KeyEntry { id, role, public, .. } = current(&keys, KeyRole::Checkpoint)?;
             let name = log.origin().map_err(actum::Error::from)?;
             let key = NoteKey { name, key: public };
-            Exported { id, role, form: KeyForm::Vkey(key.to_text() + "\n") }
+            ExportedKey { id, role, pem: None, vkey: Some(key.to_text() + "\n") }
         }
         (None, false) => {
             let keyring = keys.keyring().to_vec();
@@ -74,31 +59,27 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
                 .map_err(|source| Failure::Unwritten { source: io::Error::other(source) })?;
             bytes.push(b'\n');
             match arguments.target.file() {
-                Some(file) => output_file::write(session, file, "keyring", &bytes)?,
+                Some(file) => output_file::write(session, file, WrittenKind::Keyring, &bytes)?,
                 None => session.screen.hand_over(&bytes)?,
             }
             return Ok(Exit::Success);
         }
     };
     match arguments.target.file() {
-        Some(file) => output_file::write(session, file, "public key", exported.text().as_bytes())?,
+        Some(file) => {
+            let text = text(&exported).as_bytes();
+            output_file::write(session, file, WrittenKind::PublicKey, text)?;
+        }
         None => session.screen.show(&exported)?,
     }
     Ok(Exit::Success)
 }
 
-impl Exported {
-    fn text(&self) -> &str {
-        let (KeyForm::Pem(text) | KeyForm::Vkey(text)) = &self.form;
-        text
-    }
+fn text(key: &ExportedKey) -> &str {
+    key.pem.as_deref().or(key.vkey.as_deref()).unwrap_or_default()
 }
 
-impl actum_api::Document for Exported {
-    const FORMAT: &'static str = "actum.key/1";
-}
-
-impl Document for Exported {
+impl Document for ExportedKey {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {
@@ -106,6 +87,6 @@ impl Document for Exported {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        out.write_all(self.text().as_bytes())
+        out.write_all(text(self).as_bytes())
     }
 }

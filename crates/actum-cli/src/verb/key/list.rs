@@ -4,15 +4,14 @@ use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 
+use actum_api::key::{Key, Keys as KeyList, ListedKey};
 use actum_core::Timestamp;
 use actum_core::path::Quoted;
-use actum_ledger::{Keys, Protection};
-use actum_record::keyring::KeyEntry;
+use actum_ledger::Keys;
 use actum_record::signer::KeyRole;
-use serde::Serialize;
 
 use super::at;
-use super::protect::words;
+use super::protect::{shown, words};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
@@ -28,27 +27,9 @@ use crate::{clock, home, shown_path, timestamp};
 #[derive(clap::Args)]
 pub(crate) struct Arguments {}
 
-#[derive(Serialize)]
 struct Listed {
-    home: String,
-    keys: Vec<Listing>,
-    #[serde(skip)]
+    document: KeyList,
     shown_home: String,
-}
-
-#[derive(Serialize)]
-struct Listing {
-    #[serde(flatten)]
-    key: KeyEntry,
-    /// Whether it is the one that signs for its role.
-    current: bool,
-    /// Whether it waits to be admitted.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    waits: bool,
-    /// What protects its private half, where that is there.
-    protection: Option<Protection>,
-    /// Why it cannot sign, where it should.
-    problem: Option<String>,
 }
 
 pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -59,12 +40,12 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
     };
     let bytes = path.as_os_str().as_bytes();
     let (home, shown_home) = (shown_path::text(bytes), Quoted(bytes).to_string());
-    session.screen.show(&Listed { home, keys, shown_home })?;
+    session.screen.show(&Listed { document: KeyList { home, keys }, shown_home })?;
     Ok(Exit::Success)
 }
 
 /// The keys of each role, the newest first.
-fn listings(keys: &Keys, now: Timestamp) -> Vec<Listing> {
+fn listings(keys: &Keys, now: Timestamp) -> Vec<ListedKey> {
     let ring = keys.keyring();
     let of_role = |role: KeyRole| {
         let current = ring.current(role, now).map(|key| key.id.clone());
@@ -74,32 +55,28 @@ fn listings(keys: &Keys, now: Timestamp) -> Vec<Listing> {
             let waits = Some(&key.id) == waiting.as_ref();
             let problem = current.then(|| keys.check(role, now).err()).flatten();
             let problem = problem.map(|problem| problem.to_string());
-            let protection = keys.protection_of(key).ok();
-            Listing { key: key.clone(), current, waits, protection, problem }
+            let protection = keys.protection_of(key).ok().map(shown);
+            ListedKey { key: key.clone().into(), current, waits, protection, problem }
         })
     };
     KeyRole::ALL.into_iter().flat_map(of_role).collect()
 }
 
-impl actum_api::Document for Listed {
-    const FORMAT: &'static str = "actum.keys/1";
-}
-
 impl Document for Listed {
-    type Api = Self;
+    type Api = KeyList;
 
-    fn document(&self) -> impl Borrow<Self> {
-        self
+    fn document(&self) -> impl Borrow<KeyList> {
+        &self.document
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let home = &self.shown_home;
-        if self.keys.is_empty() {
+        if self.document.keys.is_empty() {
             return writeln!(out, "there are no keys in {home} yet; the first run makes them");
         }
         writeln!(out, "keys in {home}")?;
-        for Listing { key, current, waits, protection, problem } in &self.keys {
-            let KeyEntry { id, role, not_before, not_after, revoked, .. } = key;
+        for ListedKey { key, current, waits, protection, problem } in &self.document.keys {
+            let Key { id, role, not_before, not_after, revoked, .. } = key;
             let from = timestamp::second(*not_before);
             let until = match (revoked, not_after) {
                 (Some(since), _) => format!("revoked {}", timestamp::second(*since)),

@@ -3,11 +3,11 @@
 use std::borrow::Borrow;
 use std::io::{self, Write};
 
-use actum_ledger::{Admission, KeyError, Keys, Protection};
+use actum_api::key::{Key, KeyMade};
+use actum_ledger::{Admission, KeyError, Keys};
 use actum_record::keyring::KeyEntry;
-use serde::Serialize;
 
-use super::protect::{Protect, words};
+use super::protect::{Protect, shown, words};
 use super::{Role, waits};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -28,12 +28,6 @@ pub(crate) struct Arguments {
     role: Role,
     #[command(flatten)]
     protect: Protect,
-}
-
-#[derive(Serialize)]
-struct Made {
-    new: KeyEntry,
-    protection: Protection,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -59,15 +53,11 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         false => Exit::Success,
     };
     let protection = keys.protection_of(&new).map_err(actum::Error::from)?;
-    session.screen.show(&Made { new, protection })?;
+    session.screen.show(&KeyMade { new: new.into(), protection: shown(protection) })?;
     Ok(alerted)
 }
 
-impl actum_api::Document for Made {
-    const FORMAT: &'static str = "actum.key-made/1";
-}
-
-impl Document for Made {
+impl Document for KeyMade {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {
@@ -75,7 +65,7 @@ impl Document for Made {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let KeyEntry { id, role, not_before, unproven, .. } = &self.new;
+        let Key { id, role, not_before, unproven, .. } = &self.new;
         let by = words(self.protection);
         if *unproven {
             let from = timestamp::second(*not_before);

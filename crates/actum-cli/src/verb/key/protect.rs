@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use actum_ledger::{KeyError, Passphrase, Protection};
+use actum_api::key::Protection;
+use actum_ledger::{KeyError, Passphrase};
 
 use super::Role;
 use crate::failure::Failure;
@@ -36,6 +37,14 @@ impl Protect {
     /// Whether it reads standard input.
     pub(super) fn takes_standard_input(&self) -> bool {
         self.passphrase_file.as_deref() == Some(Path::new("-"))
+    }
+}
+
+/// Returns a protection as documents have it.
+pub(super) fn shown(protection: actum_ledger::Protection) -> Protection {
+    match protection {
+        actum_ledger::Protection::Passphrase => Protection::Passphrase,
+        actum_ledger::Protection::FilePermissions => Protection::FilePermissions,
     }
 }
 

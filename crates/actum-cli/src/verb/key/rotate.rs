@@ -4,12 +4,11 @@ use std::borrow::Borrow;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use actum_ledger::key_rotation::{RotationReport, Unrecorded, rotate};
-use actum_ledger::{KeyError, Keys, LedgerHome, Passphrase, Passphrases, Protection};
-use actum_record::keyring::KeyEntry;
-use actum_record::ledger::TenantId;
-use actum_record::signer::{KeyId, KeyRole};
-use serde::Serialize;
+use actum_api::key::{Key, Rotation, Unrecorded};
+use actum_ledger::key_rotation::{RotationReport, rotate};
+use actum_ledger::keys::KeyError;
+use actum_ledger::{Keys, LedgerHome, Passphrase, Passphrases, Protection};
+use actum_record::signer::KeyRole;
 
 use super::protect::Protect;
 use super::{Role, current, waits};
@@ -42,22 +41,6 @@ pub(crate) struct Arguments {
     old_passphrase_lost: bool,
 }
 
-#[derive(Serialize)]
-struct Changed {
-    old: KeyId,
-    new: KeyEntry,
-    /// The tenants whose ledgers record it.
-    recorded: Vec<TenantId>,
-    unrecorded: Vec<NotThere>,
-}
-
-#[derive(Serialize)]
-struct NotThere {
-    tenant: TenantId,
-    reason: Reason,
-    message: String,
-}
-
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let (home, keys) = super::existing()?;
     let home = LedgerHome::open(home.path()).map_err(actum::Error::from)?;
@@ -86,12 +69,12 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     if let Some(error) = &report.unsynced {
         session.screen.note(format_args!("{error}"));
     }
-    let changed = Changed::of(report);
     let mut alerted = Exit::Success;
-    if changed.new.not_before > clock::now() {
-        alerted = waits::raise(&changed.new, session)?;
+    if report.new.not_before > clock::now() {
+        alerted = waits::raise(&report.new, session)?;
     }
-    for NotThere { tenant, message, .. } in &changed.unrecorded {
+    let changed = document(report);
+    for Unrecorded { tenant, message, .. } in &changed.unrecorded {
         session.screen.note(format_args!(
             "the ledger of the tenant `{tenant}` does not record it: {message}; see `actum explain {}`",
             Reason::RotationNotRecorded.name()
@@ -129,22 +112,16 @@ impl Arguments {
     }
 }
 
-impl Changed {
-    fn of(RotationReport { old, new, recorded, unrecorded, .. }: RotationReport) -> Self {
-        let unrecorded = unrecorded.into_iter().map(|(tenant, why): (_, Unrecorded)| NotThere {
-            tenant,
-            reason: Reason::RotationNotRecorded,
-            message: why.to_string(),
-        });
-        Self { old, new, recorded, unrecorded: unrecorded.collect() }
-    }
+fn document(RotationReport { old, new, recorded, unrecorded, .. }: RotationReport) -> Rotation {
+    let unrecorded = unrecorded.into_iter().map(|(tenant, why)| Unrecorded {
+        tenant,
+        reason: Reason::RotationNotRecorded.name().to_owned(),
+        message: why.to_string(),
+    });
+    Rotation { old, new: new.into(), recorded, unrecorded: unrecorded.collect() }
 }
 
-impl actum_api::Document for Changed {
-    const FORMAT: &'static str = "actum.rotation/1";
-}
-
-impl Document for Changed {
+impl Document for Rotation {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {
@@ -152,7 +129,7 @@ impl Document for Changed {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let KeyEntry { id, role, not_before, .. } = &self.new;
+        let Key { id, role, not_before, .. } = &self.new;
         if *not_before > clock::now() {
             let from = timestamp::second(*not_before);
             writeln!(out, "the {role} key {id} waits, and replaces {} from {from} on", self.old)?;

@@ -3,11 +3,11 @@
 use std::borrow::Borrow;
 use std::io::{self, Write};
 
-use actum_core::Digest;
+use actum_api::ledger;
+use actum_api::written::WrittenKind;
 use actum_ledger::{LedgerError, Log};
 use actum_record::checkpoint::Checkpoint;
 use actum_record::note::Note;
-use serde::Serialize;
 
 use super::Opened;
 use crate::exit::Exit;
@@ -27,44 +27,30 @@ pub(crate) struct Arguments {
     target: Target,
 }
 
-#[derive(Serialize)]
-struct Signed {
-    origin: String,
-    size: u64,
-    root: Digest,
-    checkpoint: String,
-}
-
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let opened = Opened::existing(&session.tenant)?;
     let size = opened.log.size().map_err(actum::Error::from)?;
     let (_, signed) = opened.checkpoint(size)?;
     match arguments.target.file() {
         Some(file) => {
-            output_file::write(session, file, "checkpoint", signed.note.as_bytes())?;
+            output_file::write(session, file, WrittenKind::Checkpoint, signed.note.as_bytes())?;
         }
-        None => session.screen.show(&Signed::of(signed.note).map_err(actum::Error::from)?)?,
+        None => session.screen.show(&document(signed.note).map_err(actum::Error::from)?)?,
     }
     Ok(Exit::Success)
 }
 
-impl Signed {
-    fn of(checkpoint: String) -> Result<Self, LedgerError> {
-        let damaged = |error: &dyn std::fmt::Display| LedgerError::Damaged {
-            message: format!("its newest checkpoint is none: {error}"),
-        };
-        let note = Note::read(checkpoint.as_bytes()).map_err(|error| damaged(&error))?;
-        let read = Checkpoint::read(&note.text).map_err(|error| damaged(&error))?;
-        let Checkpoint { origin, size, root } = read;
-        Ok(Self { origin, size, root, checkpoint })
-    }
+fn document(checkpoint: String) -> Result<ledger::Checkpoint, LedgerError> {
+    let damaged = |error: &dyn std::fmt::Display| LedgerError::Damaged {
+        message: format!("its newest checkpoint is none: {error}"),
+    };
+    let note = Note::read(checkpoint.as_bytes()).map_err(|error| damaged(&error))?;
+    let read = Checkpoint::read(&note.text).map_err(|error| damaged(&error))?;
+    let Checkpoint { origin, size, root } = read;
+    Ok(ledger::Checkpoint { origin, size, root, checkpoint })
 }
 
-impl actum_api::Document for Signed {
-    const FORMAT: &'static str = "actum.checkpoint/1";
-}
-
-impl Document for Signed {
+impl Document for ledger::Checkpoint {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {

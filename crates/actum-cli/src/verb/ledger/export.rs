@@ -5,10 +5,10 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use actum_api::ledger::Export;
 use actum_core::path::Quoted;
 use actum_ledger::Log;
 use actum_ledger::export::{ExportError, Exported, export};
-use serde::Serialize;
 
 use super::{Opened, entries_of};
 use crate::change_list::count;
@@ -29,13 +29,8 @@ pub(crate) struct Arguments {
     target: Target,
 }
 
-#[derive(Serialize)]
-struct Written {
-    file: String,
-    entries: u64,
-    documents: u64,
-    checkpoints: u64,
-    #[serde(skip)]
+struct Shown {
+    document: Export,
     shown_file: String,
 }
 
@@ -66,7 +61,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let Exported { entries, documents, checkpoints } = exported;
     let name = file.as_os_str().as_bytes();
     let (file, shown_file) = (shown_path::text(name), Quoted(name).to_string());
-    session.screen.show(&Written { file, entries, documents, checkpoints, shown_file })?;
+    let document = Export { file, entries, documents, checkpoints };
+    session.screen.show(&Shown { document, shown_file })?;
     Ok(Exit::Success)
 }
 
@@ -82,19 +78,15 @@ fn failed(error: ExportError, file: Option<&PathBuf>) -> Failure {
     }
 }
 
-impl actum_api::Document for Written {
-    const FORMAT: &'static str = "actum.export/1";
-}
+impl Document for Shown {
+    type Api = Export;
 
-impl Document for Written {
-    type Api = Self;
-
-    fn document(&self) -> impl Borrow<Self> {
-        self
+    fn document(&self) -> impl Borrow<Export> {
+        &self.document
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Self { entries, documents, checkpoints, shown_file, .. } = self;
+        let Self { document: Export { entries, documents, checkpoints, .. }, shown_file } = self;
         let documents = count(*documents, "document");
         let checkpoints = count(*checkpoints, "checkpoint");
         let entries = entries_of(*entries);

@@ -4,12 +4,12 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::io::{self, Write};
 
+use actum_api::ledger::Proof;
 use actum_core::Digest;
 use actum_core::path::Quoted;
 use actum_gate::{check_inclusion, verify_checkpoint};
 use actum_ledger::{LedgerError, Log, SignedCheckpoint, inclusion};
 use actum_record::merkle::leaf_hash;
-use serde::Serialize;
 
 use super::Opened;
 use crate::exit::Exit;
@@ -33,16 +33,6 @@ pub(crate) struct Arguments {
     entry: Option<u64>,
 }
 
-#[derive(Serialize)]
-struct Proven {
-    origin: String,
-    index: u64,
-    leaf: Digest,
-    size: u64,
-    hashes: Vec<Digest>,
-    checkpoint: String,
-}
-
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let opened = Opened::existing(&session.tenant)?;
     let index = match arguments.entry {
@@ -52,31 +42,29 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             row.done.unwrap_or(row.started)
         }
     };
-    session.screen.show(&Proven::of(opened, index)?)?;
+    session.screen.show(&prove(opened, index)?)?;
     Ok(Exit::Success)
 }
 
-impl Proven {
-    fn of(opened: Opened, index: u64) -> Result<Self, Failure> {
-        let log = &opened.log;
-        let size = log.size().map_err(actum::Error::from)?;
-        if index >= size {
-            return Err(LedgerFailure::NoEntry { index, size }.into());
-        }
-        let leaf = leaf_hash(&log.sound_entry(index).map_err(actum::Error::from)?.body);
-        let origin = log.origin().map_err(actum::Error::from)?;
-        let (SignedCheckpoint { size, note: checkpoint }, hashes) = path(opened, index)?;
-        // What is handed over is verified first: elsewhere nobody could do anything about it.
-        let wrong = |error: &dyn fmt::Display| {
-            let message = format!("its checkpoint of size {size}: {error}");
-            actum::Error::from(LedgerError::Damaged { message })
-        };
-        let signed = verify_checkpoint(checkpoint.as_bytes(), &Trusted::own()?.keyring);
-        let root = signed.map_err(|problem| wrong(&problem))?.checkpoint.root;
-        let included = check_inclusion(&leaf, index, size, &hashes, &root);
-        included.map_err(|problem| wrong(&problem))?;
-        Ok(Self { origin, index, leaf, size, hashes, checkpoint })
+fn prove(opened: Opened, index: u64) -> Result<Proof, Failure> {
+    let log = &opened.log;
+    let size = log.size().map_err(actum::Error::from)?;
+    if index >= size {
+        return Err(LedgerFailure::NoEntry { index, size }.into());
     }
+    let leaf = leaf_hash(&log.sound_entry(index).map_err(actum::Error::from)?.body);
+    let origin = log.origin().map_err(actum::Error::from)?;
+    let (SignedCheckpoint { size, note: checkpoint }, hashes) = path(opened, index)?;
+    // What is handed over is verified first: elsewhere nobody could do anything about it.
+    let wrong = |error: &dyn fmt::Display| {
+        let message = format!("its checkpoint of size {size}: {error}");
+        actum::Error::from(LedgerError::Damaged { message })
+    };
+    let signed = verify_checkpoint(checkpoint.as_bytes(), &Trusted::own()?.keyring);
+    let root = signed.map_err(|problem| wrong(&problem))?.checkpoint.root;
+    let included = check_inclusion(&leaf, index, size, &hashes, &root);
+    included.map_err(|problem| wrong(&problem))?;
+    Ok(Proof { origin, index, leaf, size, hashes, checkpoint })
 }
 
 /// The hashes that lead from an entry, which is there, to the root of a signed checkpoint.
@@ -91,11 +79,7 @@ pub(in crate::verb) fn path(
     Ok((checkpoint, hashes))
 }
 
-impl actum_api::Document for Proven {
-    const FORMAT: &'static str = "actum.proof/1";
-}
-
-impl Document for Proven {
+impl Document for Proof {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {

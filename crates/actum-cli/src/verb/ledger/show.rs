@@ -3,14 +3,12 @@
 use std::borrow::Borrow;
 use std::io::{self, Write};
 
+use actum_api::ledger::{self, EntryLine, Ledger};
 use actum_core::path::{Harmless, Quoted};
-use actum_core::{Digest, RunId, Status};
 use actum_ledger::{Entry, LedgerError, Log};
 use actum_record::dsse::Envelope;
-use actum_record::ledger::{EntryFacts, EntryKind, TenantId};
+use actum_record::ledger::{EntryFacts, EntryKind};
 use actum_record::merkle::{Node, leaf_hash};
-use serde::Serialize;
-use serde_json::Value;
 
 use super::{Opened, entries_of};
 use crate::exit::Exit;
@@ -32,45 +30,6 @@ pub(crate) struct Arguments {
     count: u64,
 }
 
-#[derive(Serialize)]
-struct Listed {
-    tenant: TenantId,
-    origin: String,
-    size: u64,
-    /// The newest first.
-    entries: Vec<Line>,
-}
-
-#[derive(Serialize)]
-struct Line {
-    index: u64,
-    kind: &'static str,
-    time: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    run: Option<RunId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<Status>,
-    leaf: Digest,
-    /// The hash that was recorded, where that is another one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    recorded_leaf: Option<Digest>,
-    #[serde(skip)]
-    second: String,
-}
-
-/// One entry.
-#[derive(Serialize)]
-struct Shown {
-    #[serde(flatten)]
-    line: Line,
-    /// The digests of the documents that it names.
-    documents: Vec<Digest>,
-    body: Value,
-    /// What is signed, where the body is an envelope.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    payload: Option<Value>,
-}
-
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let Opened { tenant, log } = Opened::existing(&session.tenant)?;
     let size = log.size().map_err(actum::Error::from)?;
@@ -80,11 +39,11 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             let count = arguments.count.min(size);
             let found = log.entries(size.saturating_sub(count), count);
             let found = found.map_err(actum::Error::from)?;
-            let lines = found.iter().rev().map(|entry| Ok(Line::of(&log, entry)?.0));
+            let lines = found.iter().rev().map(|entry| Ok(line_of(&log, entry)?.0));
             let entries = lines.collect::<Result<Vec<_>, LedgerError>>();
             let entries = entries.map_err(actum::Error::from)?;
             let is_sound = entries.iter().all(|line| line.recorded_leaf.is_none());
-            session.screen.show(&Listed { tenant, origin, size, entries })?;
+            session.screen.show(&Ledger { tenant, origin, size, entries })?;
             if !is_sound {
                 session.screen.note("`actum ledger verify` tells all that is wrong");
                 return Ok(Exit::NeedsAttention);
@@ -93,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         Some(index) => {
             let entry = log.entry(index).map_err(actum::Error::from)?;
             let entry = entry.ok_or(LedgerFailure::NoEntry { index, size })?;
-            let shown = Shown::of(&log, &entry).map_err(actum::Error::from)?;
+            let shown = shown(&log, &entry).map_err(actum::Error::from)?;
             session.screen.show(&shown)?;
             if shown.line.recorded_leaf.is_some() {
                 session.screen.note("`actum ledger verify` tells all that is wrong");
@@ -110,61 +69,52 @@ fn number(text: &str) -> Result<u64, String> {
     digits.parse().map_err(|_| "an entry is named by its number, such as `7` or `#7`".to_owned())
 }
 
-impl Line {
-    fn of(log: &dyn Log, entry: &Entry) -> Result<(Self, EntryFacts), LedgerError> {
-        let (leaf, recorded) =
-            (leaf_hash(&entry.body), log.node(Node { level: 0, index: entry.index })?);
-        let facts = EntryFacts::of(entry.kind, &entry.body);
-        let facts = facts.map_err(|error| LedgerError::entry(entry.index, &error))?;
-        let line = Self {
-            index: entry.index,
-            kind: entry.kind.as_str(),
-            time: facts.time.to_string(),
-            run: facts.run.or(facts.plan),
-            status: facts.status,
-            leaf,
-            recorded_leaf: (recorded != leaf).then_some(recorded),
-            second: timestamp::second(facts.time),
-        };
-        Ok((line, facts))
-    }
+/// Returns the line of an entry, and all facts that follow from its bytes.
+fn line_of(log: &dyn Log, entry: &Entry) -> Result<(EntryLine, EntryFacts), LedgerError> {
+    let (leaf, recorded) =
+        (leaf_hash(&entry.body), log.node(Node { level: 0, index: entry.index })?);
+    let facts = EntryFacts::of(entry.kind, &entry.body);
+    let facts = facts.map_err(|error| LedgerError::entry(entry.index, &error))?;
+    let line = EntryLine {
+        index: entry.index,
+        kind: entry.kind.as_str().to_owned(),
+        time: facts.time,
+        run: facts.run.or(facts.plan),
+        status: facts.status,
+        leaf,
+        recorded_leaf: (recorded != leaf).then_some(recorded),
+    };
+    Ok((line, facts))
 }
 
-impl Shown {
-    fn of(log: &dyn Log, entry: &Entry) -> Result<Self, LedgerError> {
-        let (line, facts) = Line::of(log, entry)?;
-        let json = |bytes: &[u8]| {
-            serde_json::from_slice(bytes).map_err(|error| LedgerError::entry(entry.index, &error))
-        };
-        let payload = match entry.kind {
-            EntryKind::EffectDone
-            | EntryKind::KeyRotated
-            | EntryKind::PlanAnswered
-            | EntryKind::CatalogChanged
-            | EntryKind::HistoryForgotten => {
-                let envelope = Envelope::read_own(&entry.body);
-                Some(json(
-                    &envelope.map_err(|error| LedgerError::entry(entry.index, &error))?.payload,
-                )?)
-            }
-            EntryKind::LogStarted
-            | EntryKind::EffectStarted
-            | EntryKind::PlanRefused
-            | EntryKind::PlanQueued
-            | EntryKind::ActionStarted
-            | EntryKind::ActionEnded
-            | EntryKind::AlertRaised
-            | EntryKind::AlertSeen => None,
-        };
-        Ok(Self { line, documents: facts.blobs, body: json(&entry.body)?, payload })
-    }
+/// Returns an entry with its content.
+fn shown(log: &dyn Log, entry: &Entry) -> Result<ledger::Entry, LedgerError> {
+    let (line, facts) = line_of(log, entry)?;
+    let json = |bytes: &[u8]| {
+        serde_json::from_slice(bytes).map_err(|error| LedgerError::entry(entry.index, &error))
+    };
+    let payload = match entry.kind {
+        EntryKind::EffectDone
+        | EntryKind::KeyRotated
+        | EntryKind::PlanAnswered
+        | EntryKind::CatalogChanged
+        | EntryKind::HistoryForgotten => {
+            let envelope = Envelope::read_own(&entry.body);
+            Some(json(&envelope.map_err(|error| LedgerError::entry(entry.index, &error))?.payload)?)
+        }
+        EntryKind::LogStarted
+        | EntryKind::EffectStarted
+        | EntryKind::PlanRefused
+        | EntryKind::PlanQueued
+        | EntryKind::ActionStarted
+        | EntryKind::ActionEnded
+        | EntryKind::AlertRaised
+        | EntryKind::AlertSeen => None,
+    };
+    Ok(ledger::Entry { line, documents: facts.blobs, body: json(&entry.body)?, payload })
 }
 
-impl actum_api::Document for Listed {
-    const FORMAT: &'static str = "actum.ledger/1";
-}
-
-impl Document for Listed {
+impl Document for Ledger {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {
@@ -173,8 +123,8 @@ impl Document for Listed {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let Self { tenant, origin, size, entries } = self;
-        for Line { index, kind, second, run, status, recorded_leaf, .. } in entries {
-            write!(out, "{index:>8}  {second}  ")?;
+        for EntryLine { index, kind, time, run, status, recorded_leaf, .. } in entries {
+            write!(out, "{index:>8}  {}  ", timestamp::second(*time))?;
             match run {
                 Some(run) => write!(out, "{kind:14}  {}", Painted(style::RUN, run))?,
                 None => write!(out, "{kind}")?,
@@ -196,11 +146,7 @@ impl Document for Listed {
     }
 }
 
-impl actum_api::Document for Shown {
-    const FORMAT: &'static str = "actum.entry/1";
-}
-
-impl Document for Shown {
+impl Document for ledger::Entry {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {
@@ -208,7 +154,7 @@ impl Document for Shown {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Line { index, kind, time, leaf, .. } = &self.line;
+        let EntryLine { index, kind, time, leaf, .. } = &self.line;
         writeln!(out, "entry     {index}\nkind      {kind}\ntime      {time}\nleaf      {leaf}")?;
         if let Some(recorded) = &self.line.recorded_leaf {
             let wrong = Painted(style::REMOVED, "wrong");

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use actum_core::Digest;
+use actum_api::ledger::{self, Audit, FindingSubject};
 use actum_core::path::Quoted;
 use actum_gate::{
     verify_answer, verify_change, verify_checkpoint, verify_forgotten, verify_receipt,
@@ -17,7 +17,6 @@ use actum_record::checkpoint::Checkpoint;
 use actum_record::keyring::Keyring;
 use actum_record::ledger::EntryKind;
 use actum_record::note::NOTE_BYTES_MAX;
-use serde::Serialize;
 
 use super::{Opened, entries_of};
 use crate::change_list::count;
@@ -53,42 +52,16 @@ pub(crate) struct Arguments {
     receipts: bool,
 }
 
-#[derive(Serialize)]
+/// Result with what its text adds.
 struct Verified {
-    sound: bool,
-    origin: Option<String>,
-    entries: u64,
-    root: Digest,
-    runs: u64,
-    open_runs: u64,
-    documents: u64,
-    checkpoints: u64,
-    /// How many entries the newest sound checkpoint covers.
-    covered: u64,
-    /// How often the clock was set back.
-    steps_back: u64,
-    /// Receipts whose own signature was verified.
-    receipts: u64,
-    findings: Vec<Found>,
-    findings_left_out: u64,
-    /// How many entries the checkpoint covers that was kept elsewhere and compared.
-    #[serde(serialize_with = "size_alone", skip_serializing_if = "Option::is_none")]
-    compared: Option<(String, u64)>,
+    document: Audit,
+    /// Findings as lines of text.
+    findings: Vec<String>,
+    /// Checkpoint that was kept elsewhere, by its name.
+    compared: Option<String>,
     keyring: Trusted,
-    /// Of which receipts the signatures were verified, for people.
-    #[serde(skip)]
+    /// Of which receipts the signatures were verified.
     of_which: &'static str,
-}
-
-/// Something that is wrong.
-#[derive(Serialize)]
-struct Found {
-    what: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    which: Option<String>,
-    message: String,
-    #[serde(skip)]
-    text: String,
 }
 
 /// A checkpoint that was kept elsewhere.
@@ -158,9 +131,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     progress.end();
     let compared = kept.and_then(|kept| Some((kept.name, kept.checkpoint.ok()?.size)));
-    let verified = Verified { compared, ..Verified::of(verification, receipts, keyring) };
+    let verified = Verified::of(verification, receipts, keyring, compared);
     session.screen.show(&verified)?;
-    Ok(if verified.sound { Exit::Success } else { Exit::NeedsAttention })
+    Ok(if verified.document.sound { Exit::Success } else { Exit::NeedsAttention })
 }
 
 fn exported(
@@ -219,13 +192,18 @@ fn check_entry(kind: EntryKind, body: &[u8], keyring: &Keyring) -> Result<(), St
 }
 
 impl Verified {
-    fn of(verification: Verification, receipts_asked: Receipts, keyring: Trusted) -> Self {
+    fn of(
+        verification: Verification,
+        receipts_asked: Receipts,
+        keyring: Trusted,
+        compared: Option<(String, u64)>,
+    ) -> Self {
         let sound = verification.is_sound();
         let Verification { origin, entries, root, runs, open_runs, documents, .. } = verification;
         let Verification { checkpoints, covered, receipts, .. } = verification;
         let Verification { steps_back, findings_left_out, .. } = verification;
-        let findings = verification.findings.iter().map(Found::of).collect();
-        Self {
+        let (compared, size) = compared.unzip();
+        let document = Audit {
             sound,
             origin,
             entries,
@@ -237,9 +215,15 @@ impl Verified {
             covered,
             steps_back,
             receipts,
-            findings,
+            findings: verification.findings.iter().map(document_of).collect(),
             findings_left_out,
-            compared: None,
+            compared: size,
+            keyring: keyring.document.clone(),
+        };
+        Self {
+            document,
+            findings: verification.findings.iter().map(ToString::to_string).collect(),
+            compared,
             keyring,
             of_which: match receipts_asked {
                 Receipts::All => "",
@@ -249,76 +233,64 @@ impl Verified {
     }
 }
 
-fn size_alone<S: serde::Serializer>(
-    compared: &Option<(String, u64)>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    compared.as_ref().map(|(_, size)| size).serialize(serializer)
-}
-
-impl Found {
-    fn of(finding: &Finding) -> Self {
-        let (what, which) = match &finding.subject {
-            Subject::Log => ("log", None),
-            Subject::Database => ("database", None),
-            Subject::Entry(index) => ("entry", Some(index.to_string())),
-            Subject::Run(run) => ("run", Some(run.to_string())),
-            Subject::Plan(plan) => ("plan", Some(plan.to_string())),
-            Subject::Document(digest) => ("document", Some(digest.to_string())),
-            Subject::Checkpoint(size) => ("checkpoint", Some(size.to_string())),
-            Subject::Line(line) => ("line", Some(line.to_string())),
-        };
-        Self { what, which, message: finding.message.clone(), text: finding.to_string() }
-    }
-}
-
-impl actum_api::Document for Verified {
-    const FORMAT: &'static str = "actum.audit/1";
+fn document_of(finding: &Finding) -> ledger::Finding {
+    let (what, which) = match &finding.subject {
+        Subject::Log => (FindingSubject::Log, None),
+        Subject::Database => (FindingSubject::Database, None),
+        Subject::Entry(index) => (FindingSubject::Entry, Some(index.to_string())),
+        Subject::Run(run) => (FindingSubject::Run, Some(run.to_string())),
+        Subject::Plan(plan) => (FindingSubject::Plan, Some(plan.to_string())),
+        Subject::Document(digest) => (FindingSubject::Document, Some(digest.to_string())),
+        Subject::Checkpoint(size) => (FindingSubject::Checkpoint, Some(size.to_string())),
+        Subject::Line(line) => (FindingSubject::Line, Some(line.to_string())),
+    };
+    ledger::Finding { what, which, message: finding.message.clone() }
 }
 
 impl Document for Verified {
-    type Api = Self;
+    type Api = Audit;
 
-    fn document(&self) -> impl Borrow<Self> {
-        self
+    fn document(&self) -> impl Borrow<Audit> {
+        &self.document
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let (word, painted) = match self.sound {
+        let audit = &self.document;
+        let (word, painted) = match audit.sound {
             true => ("sound", style::ADDED),
             false => ("wrong", style::REMOVED),
         };
-        let origin = self.origin.as_deref().unwrap_or("without a name");
-        let Self { entries, covered, checkpoints, runs, open_runs, documents, .. } = self;
+        let origin = audit.origin.as_deref().unwrap_or("without a name");
+        let Audit { entries, covered, checkpoints, runs, open_runs, documents, .. } = audit;
         let origin = Quoted(origin.as_bytes());
         let word = Painted(painted, word);
         writeln!(out, "{word}     the ledger {origin}: {}", entries_of(*entries))?;
         writeln!(out, "signed    {covered} of them, by {}", count(*checkpoints, "checkpoint"))?;
         let documents = count(*documents, "document");
         writeln!(out, "runs      {runs}, {open_runs} of them without an end; {documents}")?;
-        let receipts = count(self.receipts, "signature");
+        let receipts = count(audit.receipts, "signature");
         writeln!(out, "receipts  {receipts} verified{}", self.of_which)?;
-        writeln!(out, "root      {}", self.root)?;
-        if let Some((name, size)) = &self.compared {
+        writeln!(out, "root      {}", audit.root)?;
+        if let (Some(name), Some(size)) = (&self.compared, audit.compared) {
             writeln!(
                 out,
                 "compared  with the checkpoint {name}, which covers {}",
-                entries_of(*size)
+                entries_of(size)
             )?;
         }
         self.keyring.write_text(out)?;
-        if self.steps_back > 0 {
+        if audit.steps_back > 0 {
             writeln!(
                 out,
                 "clock     set back, {} between entries",
-                count(self.steps_back, "time")
+                count(audit.steps_back, "time")
             )?;
         }
-        for Found { text, .. } in &self.findings {
+        for text in &self.findings {
             writeln!(out, "{}     {}", Painted(style::REMOVED, "wrong"), Quoted(text.as_bytes()))?;
         }
-        if self.findings_left_out > 0 {
-            writeln!(out, "          and {} more", self.findings_left_out)?;
+        if audit.findings_left_out > 0 {
+            writeln!(out, "          and {} more", audit.findings_left_out)?;
         }
         Ok(())
     }

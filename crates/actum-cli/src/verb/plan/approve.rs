@@ -9,18 +9,17 @@ use std::path::{Path, PathBuf};
 use actum::task::{
     self, APPROVAL_FILE, ApprovalError, ApprovedPlan, Script, SignedApproval, TaskDocuments, Watch,
 };
+use actum_api::task::PlanApprove;
+use actum_core::ShellWord;
 use actum_core::path::Quoted;
 use actum_core::plain_id::PlainId;
-use actum_core::{ShellWord, Timestamp};
 use actum_record::dsse::Envelope;
 use actum_record::signer::KeyRole;
 use actum_task::limits::APPROVAL_BYTES_MAX;
 use actum_task::report::CONFIG_FILE;
 use actum_task::{ErrorCode, TaskEnvelope, TaskId};
-use serde::Serialize;
 
 use super::found::Problems;
-use super::lint::Linted;
 use super::preview::{Nobody, Previewed};
 use super::{Documents, Session, Task};
 use crate::exit::Exit;
@@ -70,16 +69,9 @@ pub(super) struct Arguments {
 const CONFIG_TEXT: &str =
     "# What holds for the tasks of this project. All of it can be left out.\n";
 
-/// What was approved.
-#[derive(Serialize)]
+/// Approval with the envelope that the text names.
 struct Approved {
-    task: String,
-    envelope: String,
-    /// The file with the signed approval, where there is one.
-    approval: Option<String>,
-    /// Until when that counts.
-    expires: Option<Timestamp>,
-    #[serde(skip)]
+    document: PlanApprove,
     run: PathBuf,
 }
 
@@ -136,8 +128,8 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let has_key = records.keyring().current(KeyRole::Approval, clock::now()).is_some();
     let must_be_signed = !in_force.task_envelopes.is_any();
     let is_signed =
-        previewed.sound && (arguments.sign || previewed.asks || has_key || must_be_signed);
-    if !previewed.sound {
+        previewed.document.sound && (arguments.sign || previewed.asks || has_key || must_be_signed);
+    if !previewed.document.sound {
         session.screen.show(&previewed)?;
         let told = format_args!("task {id} is not approved, and no envelope was written");
         session.screen.note(told);
@@ -196,13 +188,9 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
         None => PathBuf::from(&arguments.output),
     };
     let (approval, expires) = approval.unzip();
-    session.screen.show(&Approved {
-        task: id.to_string(),
-        envelope: arguments.output.clone(),
-        approval,
-        expires,
-        run: shown,
-    })?;
+    let (task, envelope) = (id.to_string(), arguments.output.clone());
+    let document = PlanApprove { task, envelope, approval, expires };
+    session.screen.show(&Approved { document, run: shown })?;
     Ok(Exit::Success)
 }
 
@@ -278,7 +266,7 @@ impl ConfigFile {
 }
 
 fn refused(session: &Session, problems: Problems) -> Result<Exit, Failure> {
-    session.screen.show(&Linted::unread(problems))?;
+    session.screen.show(&problems.document(None, None))?;
     Ok(Exit::Refused)
 }
 
@@ -363,28 +351,24 @@ fn must_give_way(path: &Path, is_one: impl Fn(&[u8]) -> bool) -> Result<(), Fail
     Err(failed(io::Error::new(io::ErrorKind::AlreadyExists, what)))
 }
 
-impl actum_api::Document for Approved {
-    const FORMAT: &'static str = "actum.plan-approve/1";
-}
-
 impl Document for Approved {
-    type Api = Self;
+    type Api = PlanApprove;
 
-    fn document(&self) -> impl Borrow<Self> {
-        self
+    fn document(&self) -> impl Borrow<PlanApprove> {
+        &self.document
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        match (&self.approval, self.expires) {
+        let PlanApprove { task, approval, expires, .. } = &self.document;
+        match (approval, expires) {
             (Some(file), Some(expires)) => {
                 writeln!(
                     out,
-                    "task {} is approved, signed in {file} until {}",
-                    self.task,
-                    timestamp::second(expires)
+                    "task {task} is approved, signed in {file} until {}",
+                    timestamp::second(*expires)
                 )?;
             }
-            (Some(_) | None, _) => writeln!(out, "task {} is approved", self.task)?,
+            (Some(_) | None, _) => writeln!(out, "task {task} is approved")?,
         }
         let envelope = ShellWord::path(self.run.as_os_str().as_bytes());
         writeln!(out, "`actum run {envelope}` carries it out")

@@ -4,62 +4,43 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::Path;
 
+use actum_api::task::{PlanLint, PlanProblem};
 use actum_core::path::Harmless;
 use actum_core::place::Place;
 use actum_document::JsonPath;
 use actum_gate::credential::spans;
 use actum_task::limits::PROBLEMS_MAX;
 use actum_task::report::CleanText;
-use actum_task::{ErrorCategory, ErrorCode, Mistakes, RecoveryAction};
-use serde::Serialize;
+use actum_task::{ErrorCode, Mistakes};
 
+use crate::code_document;
 use crate::snippet::Quote;
 
 /// All that is wrong, at most as many as one wants to read.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default)]
 pub(super) struct Problems {
-    problems: Vec<Found>,
+    problems: Vec<PlanProblem>,
     /// Whether there are more.
     more: bool,
 }
 
-/// One problem.
-#[derive(Debug, Serialize)]
-pub(super) struct Found {
-    /// The document, where it is not the plan.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<String>,
-    error_code: ErrorCode,
-    error_type: &'static str,
-    error_category: ErrorCategory,
-    /// The value that is meant.
-    path: String,
-    /// Counted from 1.
-    line: Option<u64>,
-    column: Option<u64>,
-    message: String,
-    /// What would become of the plan.
-    recovery_action: RecoveryAction,
-}
-
-impl Found {
-    pub(super) fn new(
-        code: ErrorCode,
-        message: impl Display,
-        (path, place): (&JsonPath, Option<Place>),
-    ) -> Self {
-        Self {
-            file: None,
-            error_code: code,
-            error_type: code.error_type(),
-            error_category: code.category(),
-            path: path.to_string(),
-            line: place.map(|place| place.line),
-            column: place.map(|place| place.column),
-            // A text of the plan can stand in it.
-            message: CleanText::new(&message.to_string(), &spans).to_string(),
-            recovery_action: code.recovery_action(),
-        }
+/// Describes a problem at its place.
+pub(super) fn plan_problem(
+    code: ErrorCode,
+    message: impl Display,
+    (path, place): (&JsonPath, Option<Place>),
+) -> PlanProblem {
+    PlanProblem {
+        file: None,
+        error_code: code.number(),
+        error_type: code.error_type().to_owned(),
+        error_category: code_document::category(code.category()),
+        path: path.to_string(),
+        line: place.map(|place| place.line),
+        column: place.map(|place| place.column),
+        // A text of the plan can stand in it.
+        message: CleanText::new(&message.to_string(), &spans).to_string(),
+        recovery_action: code_document::recovery_action(code.recovery_action()),
     }
 }
 
@@ -68,7 +49,16 @@ impl Problems {
         self.problems.is_empty()
     }
 
-    pub(super) fn add(&mut self, found: Found) {
+    /// Returns the document about a plan with these problems. Its id, and how many actions and files it has, are known where
+    /// it can be read.
+    pub(super) fn document(self, plan: Option<String>, size: Option<(usize, usize)>) -> PlanLint {
+        let Self { problems, more } = self;
+        let (actions, files) = size.unzip();
+        let sound = plan.is_some() && problems.is_empty();
+        PlanLint { plan, sound, actions, files, problems, more }
+    }
+
+    pub(super) fn add(&mut self, found: PlanProblem) {
         match self.problems.len() < PROBLEMS_MAX {
             true => self.problems.push(found),
             false => self.more = true,
@@ -86,33 +76,32 @@ impl Problems {
             let message = quote.message_at_place(&mistake.problem, "the document breaks its rules");
             // Names of members are content, too.
             let path = if quote.is_shown() { mistake.path.clone() } else { JsonPath::default() };
-            let found = Found::new(ErrorCode::of(mistake), message, (&path, mistake.place));
-            self.add(Found { file: Some(file.to_owned()), ..found });
+            let found = plan_problem(ErrorCode::of(mistake), message, (&path, mistake.place));
+            self.add(PlanProblem { file: Some(file.to_owned()), ..found });
         }
         self.more |= mistakes.is_cut;
     }
+}
 
-    /// A line for each, and how many there are.
-    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        for found in &self.problems {
-            let Found { file, error_code, error_type, path, line, column, message, .. } = found;
-            if let Some(file) = file {
-                write!(out, "{}: ", Harmless(file.as_bytes()))?;
-            }
-            if let (Some(line), Some(column)) = (line, column) {
-                write!(out, "line {line}, column {column}: ")?;
-            }
-            if !path.is_empty() {
-                write!(out, "`{}`: ", Harmless(path.as_bytes()))?;
-            }
-            let number = error_code.number();
-            writeln!(out, "{} ({number} {error_type})", Harmless(message.as_bytes()))?;
+/// Writes a line for each problem, and how many there are.
+pub(super) fn write(lint: &PlanLint, out: &mut dyn Write) -> io::Result<()> {
+    for found in &lint.problems {
+        let PlanProblem { file, error_code, error_type, path, line, column, message, .. } = found;
+        if let Some(file) = file {
+            write!(out, "{}: ", Harmless(file.as_bytes()))?;
         }
-        let more = if self.more { ", and there are more" } else { "" };
-        match self.problems.len() {
-            0 => Ok(()),
-            1 => writeln!(out, "1 problem{more}; nothing was changed"),
-            count => writeln!(out, "{count} problems{more}; nothing was changed"),
+        if let (Some(line), Some(column)) = (line, column) {
+            write!(out, "line {line}, column {column}: ")?;
         }
+        if !path.is_empty() {
+            write!(out, "`{}`: ", Harmless(path.as_bytes()))?;
+        }
+        writeln!(out, "{} ({error_code} {error_type})", Harmless(message.as_bytes()))?;
+    }
+    let more = if lint.more { ", and there are more" } else { "" };
+    match lint.problems.len() {
+        0 => Ok(()),
+        1 => writeln!(out, "1 problem{more}; nothing was changed"),
+        count => writeln!(out, "{count} problems{more}; nothing was changed"),
     }
 }

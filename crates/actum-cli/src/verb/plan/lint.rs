@@ -8,12 +8,12 @@ use std::iter::successors;
 use std::os::unix::ffi::OsStrExt;
 
 use actum::task::{Violation, violations};
+use actum_api::task::PlanLint;
 use actum_core::RelPath;
 use actum_document::{JsonPath, Step};
 use actum_task::{Action, links, lint};
-use serde::Serialize;
 
-use super::found::{Found, Problems};
+use super::found::{self, Problems, plan_problem};
 use super::{Documents, Session, Task};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -30,46 +30,19 @@ pub(super) struct Arguments {
     documents: Documents,
 }
 
-/// What came out.
-#[derive(Serialize)]
-pub(super) struct Linted {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    plan: Option<String>,
-    sound: bool,
-    /// What there is in the plan, where it can be read.
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    size: Option<Size>,
-    #[serde(flatten)]
-    problems: Problems,
-}
-
-#[derive(Serialize)]
-struct Size {
-    actions: usize,
-    files: usize,
-}
-
 pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let linted = match arguments.documents.read(&session.start)? {
-        Err(problems) => Linted::unread(problems),
+        Err(problems) => problems.document(None, None),
         Ok(task) => {
             let mut problems = Problems::default();
             problems.find(&task, session)?;
             let files: BTreeSet<_> = task.plan.actions.iter().flat_map(Action::written).collect();
-            let size = Size { actions: task.plan.actions.len(), files: files.len() };
-            let plan = Some(task.plan.id.to_string());
-            Linted { plan, sound: problems.is_empty(), size: Some(size), problems }
+            let size = (task.plan.actions.len(), files.len());
+            problems.document(Some(task.plan.id.to_string()), Some(size))
         }
     };
     session.screen.show(&linted)?;
     Ok(if linted.sound { Exit::Success } else { Exit::Refused })
-}
-
-impl Linted {
-    /// Documents that cannot be read.
-    pub(super) fn unread(problems: Problems) -> Self {
-        Self { plan: None, sound: false, size: None, problems }
-    }
 }
 
 impl Problems {
@@ -88,12 +61,12 @@ impl Problems {
     ) -> Result<(), Failure> {
         let root = root::existing_or_new(&session.start);
         let Task { plan, places, config, .. } = task;
-        for Violation { action, problem, .. } in
+        for Violation { action, problem: found, .. } in
             violations(plan.targets(), &config.protected, &policy::in_force(root)?)?
         {
             let steps = vec![Step::Member("action_plan".to_owned()), Step::Element(action)];
             let place = places.0.get(action).copied();
-            self.add(Found::new(problem.code, &problem.message, (&JsonPath(steps), place)));
+            self.add(plan_problem(found.code, &found.message, (&JsonPath(steps), place)));
         }
         Ok(())
     }
@@ -115,16 +88,12 @@ impl Problems {
         };
         for finding in links(plan, link).into_iter().chain(lint(plan, graph, config, exists)) {
             let place = finding.action().and_then(|action| places.0.get(action).copied());
-            self.add(Found::new(finding.code(), &finding, (&finding.path(), place)));
+            self.add(plan_problem(finding.code(), &finding, (&finding.path(), place)));
         }
     }
 }
 
-impl actum_api::Document for Linted {
-    const FORMAT: &'static str = "actum.plan-lint/1";
-}
-
-impl Document for Linted {
+impl Document for PlanLint {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {
@@ -132,9 +101,9 @@ impl Document for Linted {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        self.problems.write(out)?;
-        let (true, Some(plan), Some(Size { actions, files })) =
-            (self.sound, &self.plan, &self.size)
+        found::write(self, out)?;
+        let (true, Some(plan), Some(actions), Some(files)) =
+            (self.sound, &self.plan, &self.actions, &self.files)
         else {
             return Ok(());
         };

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use actum_api::task::PlanNew;
 use actum_core::{ShellWord, path::Quoted};
-use serde::Serialize;
 
 use super::Session;
 use crate::exit::Exit;
@@ -31,10 +31,8 @@ pub(super) struct Arguments {
     file: PathBuf,
 }
 
-#[derive(Serialize)]
 struct Made {
-    file: String,
-    #[serde(skip)]
+    document: PlanNew,
     given: PathBuf,
 }
 
@@ -44,7 +42,8 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let text = TEMPLATE.replace(TEMPLATE_ID, &id);
     OutputFile::write(&path, Existing::Refuse, text.as_bytes(), &session.tenant)?;
     let bytes = arguments.file.as_os_str().as_bytes();
-    session.screen.show(&Made { file: shown_path::text(bytes), given: arguments.file.clone() })?;
+    let document = PlanNew { file: shown_path::text(bytes) };
+    session.screen.show(&Made { document, given: arguments.file.clone() })?;
     Ok(Exit::Success)
 }
 
@@ -58,15 +57,11 @@ fn compact(time: &str) -> String {
         .collect()
 }
 
-impl actum_api::Document for Made {
-    const FORMAT: &'static str = "actum.plan-new/1";
-}
-
 impl Document for Made {
-    type Api = Self;
+    type Api = PlanNew;
 
-    fn document(&self) -> impl Borrow<Self> {
-        self
+    fn document(&self) -> impl Borrow<PlanNew> {
+        &self.document
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

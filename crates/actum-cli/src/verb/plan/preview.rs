@@ -9,7 +9,8 @@ use actum::task::{
     self, ActionEnd, ActionProblem, Rehearsal, Rehearsed, Script, ShownChange, Verdict, Watch,
 };
 use actum::{Error, Judgement, PolicyInForce, Preview};
-use actum_api::Gate;
+use actum_api::change::Diffs;
+use actum_api::task::{ActionError, ActionResult, PlanPreview, PreviewedAction};
 use actum_core::path::Harmless;
 use actum_core::plain_id::PlainIdError;
 use actum_core::{RiskTier, Timestamp};
@@ -19,9 +20,8 @@ use actum_record::ledger::Actor;
 use actum_task::report::CleanText;
 use actum_task::{Action, ErrorCode, TaskPlan};
 use actum_workspace::{RunOptions, Workspace};
-use serde::Serialize;
 
-use super::{Documents, Problems, Session, Task, lint};
+use super::{Documents, Problems, Session, Task};
 use crate::diff_text::Audience;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -29,8 +29,7 @@ use crate::file_diffs::FileDiffs;
 use crate::gate_view::views;
 use crate::home::Tenant;
 use crate::output::{Document, Kind};
-use crate::task_settings::ShownSettings;
-use crate::{actor, clock, policy, records, recovery_note, root};
+use crate::{actor, clock, policy, records, recovery_note, root, task_settings};
 
 /// Show what a task plan would do, and what every gate says of it; nothing is changed
 ///
@@ -51,63 +50,33 @@ impl Watch for Nobody {
     }
 }
 
-#[derive(Serialize)]
+/// Result with what its text and approvals add.
 pub(super) struct Previewed {
-    plan: String,
-    /// Whether all of it would be done.
-    pub(super) sound: bool,
+    /// The document but for the diff.
+    pub(super) document: PlanPreview,
     /// Whether some of it would be done all the same.
-    #[serde(skip)]
     is_partial: bool,
     /// Change of which the diff is shown.
-    #[serde(skip)]
     pub(super) change: ShownChange,
     /// Whether a gate asks for a person.
-    #[serde(skip)]
     pub(super) asks: bool,
-    actions: Vec<Acted>,
-    /// Rules of the plan that would not hold.
-    broken_rules: Vec<Failed>,
-    tier: RiskTier,
-    gates: Vec<Gate>,
-    #[serde(flatten)]
-    settings: ShownSettings,
+    /// What would go wrong first.
+    first_error: Option<ErrorCode>,
     diff: FileDiffs,
-}
-
-#[derive(Serialize)]
-struct Acted {
-    action_id: String,
-    #[serde(flatten)]
-    end: End,
-}
-
-#[derive(Serialize)]
-#[serde(tag = "status", rename_all = "SCREAMING_SNAKE_CASE")]
-enum End {
-    Success { output: String },
-    Failed(Failed),
-    Skipped { reason: String },
-}
-
-#[derive(Serialize)]
-struct Failed {
-    error_code: ErrorCode,
-    error_message: String,
 }
 
 pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let task = match arguments.documents.read(&session.start)? {
         Ok(task) => task,
         Err(problems) => {
-            session.screen.show(&lint::Linted::unread(problems))?;
+            session.screen.show(&problems.document(None, None))?;
             return Ok(Exit::Refused);
         }
     };
     let mut problems = Problems::default();
     problems.find_violations(&task, session)?;
     if !problems.is_empty() {
-        session.screen.show(&lint::Linted::unread(problems))?;
+        session.screen.show(&problems.document(None, None))?;
         return Ok(Exit::Refused);
     }
     let root = root::existing_or_new(&session.start);
@@ -122,7 +91,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     recovery_note::tell(&session.screen, workspace.recovery());
     let previewed = previewed?;
     session.screen.show(&previewed)?;
-    Ok(if previewed.sound { Exit::Success } else { Exit::Refused })
+    Ok(if previewed.document.sound { Exit::Success } else { Exit::Refused })
 }
 
 impl Previewed {
@@ -154,11 +123,11 @@ impl Previewed {
             .parse()
             .map_err(|error: PlainIdError| Failure::Usage { message: error.to_string() })?;
         let settings =
-            ShownSettings::new(config, plan.description.as_deref(), (root, &actor), clock::now());
+            task_settings::new(config, plan.description.as_deref(), (root, &actor), clock::now());
         let request = task::request((plan, &id), task.documents.clone(), operations, actor);
         let mut preview = Preview { transaction, undoes: None, undone: None };
         let judged = preview.judged(&request, in_force, &tenant.id()?, clock::now());
-        let (tier, gates, answer, digest) = match judged {
+        let (tier, decisions, answer, digest) = match judged {
             Ok(Judgement { bundle, decision, .. }) => {
                 let bound = bundle.bound().map_err(Error::from)?;
                 (decision.tier, decision.gates, Some(decision.verdict), Some(bound.change))
@@ -168,22 +137,36 @@ impl Previewed {
         };
         let is_refused = answer == Some(Answer::Deny) || !linked.is_empty();
         let is_kept = verdict == Verdict::Keep && !is_refused;
-        let actions: Vec<_> = actions.into_iter().map(|done| Acted::of(plan, done)).collect();
-        let is_done = |acted: &Acted| matches!(acted.end, End::Success { .. });
+        let failed = actions.iter().filter_map(|done| match &done.end {
+            ActionEnd::Failed(problem) => Some(problem.code),
+            ActionEnd::Completed { .. } | ActionEnd::Skipped { .. } => None,
+        });
+        let failed: Vec<_> = failed.collect();
+        let actions: Vec<_> = actions.into_iter().map(|done| action(plan, done)).collect();
+        let is_done = |it: &PreviewedAction| matches!(it.end, ActionResult::Success { .. });
         let broken_off =
             broken_off.map(|code| ActionProblem { code, message: code.about().into() });
-        let broken_rules = broken_off.into_iter().chain(broken_rules).chain(linked);
-        Ok(Self {
+        let broken_rules: Vec<_> =
+            broken_off.into_iter().chain(broken_rules).chain(linked).collect();
+        let first_error =
+            failed.into_iter().chain(broken_rules.iter().map(|problem| problem.code)).next();
+        let is_partial = is_kept && actions.iter().any(is_done);
+        let document = PlanPreview {
             plan: plan.id.to_string(),
             sound: is_kept && actions.iter().all(is_done),
-            is_partial: is_kept && actions.iter().any(is_done),
+            actions,
+            broken_rules: broken_rules.into_iter().map(error).collect(),
+            tier,
+            gates: views(&decisions),
+            settings,
+            diff: Diffs::default(),
+        };
+        Ok(Self {
+            document,
+            is_partial,
             change: ShownChange { effects, umask, digest },
             asks: answer == Some(Answer::NeedsApproval),
-            actions,
-            broken_rules: broken_rules.map(Failed::from).collect(),
-            tier,
-            gates: views(&gates),
-            settings,
+            first_error,
             diff,
         })
     }
@@ -192,48 +175,32 @@ impl Previewed {
 impl Previewed {
     /// Checks whether settings of the task differ from the defaults.
     pub(super) fn has_settings(&self) -> bool {
-        !self.settings.is_empty()
-    }
-
-    /// What would go wrong.
-    fn codes(&self) -> impl Iterator<Item = ErrorCode> {
-        let failed = self.actions.iter().filter_map(|acted| match &acted.end {
-            End::Failed(failed) => Some(failed),
-            End::Success { .. } | End::Skipped { .. } => None,
-        });
-        failed.chain(&self.broken_rules).map(|failed| failed.error_code)
+        !self.document.settings.settings.is_empty()
     }
 }
 
-impl Acted {
-    fn of(plan: &TaskPlan, rehearsed: Rehearsed) -> Self {
-        let action = plan.actions.get(rehearsed.action);
-        Self {
-            action_id: action.map(|action| action.id.to_string()).unwrap_or_default(),
-            end: match rehearsed.end {
-                ActionEnd::Completed { output, .. } => End::Success { output },
-                ActionEnd::Failed(problem) => End::Failed(problem.into()),
-                ActionEnd::Skipped { reason } => End::Skipped { reason },
-            },
-        }
+fn action(plan: &TaskPlan, rehearsed: Rehearsed) -> PreviewedAction {
+    let action = plan.actions.get(rehearsed.action);
+    PreviewedAction {
+        action_id: action.map(|action| action.id.to_string()).unwrap_or_default(),
+        end: match rehearsed.end {
+            ActionEnd::Completed { output, .. } => ActionResult::Success { output },
+            ActionEnd::Failed(problem) => ActionResult::Failed(error(problem)),
+            ActionEnd::Skipped { reason } => ActionResult::Skipped { reason },
+        },
     }
 }
 
-impl From<ActionProblem> for Failed {
-    fn from(ActionProblem { code, message }: ActionProblem) -> Self {
-        Self { error_code: code, error_message: CleanText::new(&message, &spans).to_string() }
-    }
-}
-
-impl actum_api::Document for Previewed {
-    const FORMAT: &'static str = "actum.plan-preview/1";
+fn error(ActionProblem { code, message }: ActionProblem) -> ActionError {
+    let error_message = CleanText::new(&message, &spans).to_string();
+    ActionError { error_code: code.number(), error_message }
 }
 
 impl Document for Previewed {
-    type Api = Self;
+    type Api = PlanPreview;
 
-    fn document(&self) -> impl Borrow<Self> {
-        self
+    fn document(&self) -> impl Borrow<PlanPreview> {
+        PlanPreview { diff: self.diff.document(), ..self.document.clone() }
     }
 
     fn kind(&self) -> Kind {
@@ -242,32 +209,42 @@ impl Document for Previewed {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         self.diff.write(out)?;
-        for Acted { action_id, end } in &self.actions {
+        let preview = &self.document;
+        for PreviewedAction { action_id, end } in &preview.actions {
             let (word, told) = match end {
-                End::Success { output } => ("ok", output.clone()),
-                End::Failed(Failed { error_code, error_message }) => {
-                    ("failed", format!("{error_message} ({error_code})"))
+                ActionResult::Success { output } => ("ok", output.clone()),
+                ActionResult::Failed(ActionError { error_code, error_message }) => {
+                    ("failed", format!("{error_message} ({})", words(*error_code)))
                 }
-                End::Skipped { reason } => ("skipped", reason.clone()),
+                ActionResult::Skipped { reason } => ("skipped", reason.clone()),
             };
             let (id, told) = (Harmless(action_id.as_bytes()), Harmless(told.as_bytes()));
             writeln!(out, "{word:7}  {id}  {told}")?;
         }
-        for Failed { error_code, error_message } in &self.broken_rules {
+        for ActionError { error_code, error_message } in &preview.broken_rules {
             let told = Harmless(error_message.as_bytes());
-            writeln!(out, "rule     {told} ({error_code})")?;
+            writeln!(out, "rule     {told} ({})", words(*error_code))?;
         }
-        self.settings.write(out)?;
-        self.gates.iter().try_for_each(|gate| writeln!(out, "gate     {}", gate))?;
-        let end = match (self.sound, self.is_partial) {
+        task_settings::write(&preview.settings, out)?;
+        preview.gates.iter().try_for_each(|gate| writeln!(out, "gate     {}", gate))?;
+        let end = match (preview.sound, self.is_partial) {
             (true, _) => "all of it would be done",
             (false, true) => "not all of it would be done",
             (false, false) => "nothing of it would be done",
         };
-        writeln!(out, "preview of `{}`: {end} ({}); nothing was changed", self.plan, self.tier)?;
-        match self.codes().next() {
+        writeln!(
+            out,
+            "preview of `{}`: {end} ({}); nothing was changed",
+            preview.plan, preview.tier
+        )?;
+        match self.first_error {
             Some(code) => writeln!(out, "`actum explain {}` says what to do", code.number()),
             None => Ok(()),
         }
     }
+}
+
+/// Names a code in text.
+fn words(code: u16) -> String {
+    ErrorCode::of_number(code).map_or_else(|| code.to_string(), |code| code.to_string())
 }

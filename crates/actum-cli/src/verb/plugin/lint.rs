@@ -5,9 +5,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use actum::plugin::{Node, Package, PluginError};
+use actum_api::plugin::PluginLint;
 use actum_core::path::Quoted;
-use actum_core::{ActionName, Digest, RiskTier};
-use serde::Serialize;
 
 use crate::change_list::count;
 use crate::exit::Exit;
@@ -29,22 +28,6 @@ pub(crate) struct Arguments {
     package: PathBuf,
 }
 
-#[derive(Serialize)]
-struct Linted {
-    name: ActionName,
-    version: Option<String>,
-    tier: RiskTier,
-    filesystem: &'static str,
-    /// Of all its files.
-    digest: Digest,
-    files: usize,
-    bytes: usize,
-    /// The version of Node.js that compiled its steps; none where there is none.
-    node: Option<String>,
-    /// Why its steps were not compiled.
-    not_compiled: Option<String>,
-}
-
 /// Reads the package in a directory, seen from where the command was started.
 pub(super) fn package(directory: &Path, session: &Session) -> Result<Package, Failure> {
     let read = Package::read(&session.start.join(directory));
@@ -58,11 +41,11 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let (node, not_compiled) = compiled(&package, session)?;
     let (files, bytes) = package.extent();
     let manifest = package.manifest;
-    session.screen.show(&Linted {
+    session.screen.show(&PluginLint {
         name: manifest.name,
         version: manifest.version,
         tier: manifest.risk_tier,
-        filesystem: manifest.permissions.filesystem.as_str(),
+        filesystem: manifest.permissions.filesystem.as_str().to_owned(),
         digest: package.digest,
         files,
         bytes,
@@ -96,11 +79,7 @@ fn compiled(
     }
 }
 
-impl actum_api::Document for Linted {
-    const FORMAT: &'static str = "actum.plugin-lint/1";
-}
-
-impl Document for Linted {
+impl Document for PluginLint {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {

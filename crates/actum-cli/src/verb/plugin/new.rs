@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use actum_api::plugin::PluginNew;
 use actum_core::ActionName;
 use actum_core::path::Quoted;
-use serde::Serialize;
 
 use super::PluginFailure;
 use crate::exit::Exit;
@@ -41,12 +41,8 @@ const FILES: [(&str, &str); 7] = [
 /// What stands for the name.
 const NAME: &str = "NAME";
 
-#[derive(Serialize)]
 struct Made {
-    name: String,
-    directory: String,
-    files: Vec<&'static str>,
-    #[serde(skip)]
+    document: PluginNew,
     shown: String,
 }
 
@@ -62,12 +58,12 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     write(&place, name.as_str(), &session.tenant)?;
     let bytes = directory.as_os_str().as_bytes();
-    session.screen.show(&Made {
+    let document = PluginNew {
         name: name.to_string(),
         directory: shown_path::text(bytes),
-        files: FILES.iter().map(|(file, _)| *file).collect(),
-        shown: Quoted(bytes).to_string(),
-    })?;
+        files: FILES.iter().map(|(file, _)| (*file).to_owned()).collect(),
+    };
+    session.screen.show(&Made { document, shown: Quoted(bytes).to_string() })?;
     Ok(Exit::Success)
 }
 
@@ -80,19 +76,15 @@ fn write(place: &Path, name: &str, tenant: &Tenant) -> Result<(), Failure> {
     Ok(())
 }
 
-impl actum_api::Document for Made {
-    const FORMAT: &'static str = "actum.plugin-new/1";
-}
-
 impl Document for Made {
-    type Api = Self;
+    type Api = PluginNew;
 
-    fn document(&self) -> impl Borrow<Self> {
-        self
+    fn document(&self) -> impl Borrow<PluginNew> {
+        &self.document
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        for file in &self.files {
+        for file in &self.document.files {
             writeln!(out, "wrote {}/{file}", self.shown)?;
         }
         writeln!(

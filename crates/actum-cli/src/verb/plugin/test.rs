@@ -8,11 +8,10 @@ use actum::StagedView;
 use actum::plugin::{Call, PluginError, RollbackEvidence, Steps};
 use actum_action::limits::PLAN_BYTES_MAX;
 use actum_action::{Check, PlanScope};
-use actum_api::Changes;
+use actum_api::change::Diffs;
+use actum_api::plugin::{PluginCheck, PluginTest, RestoreEvidence};
 use actum_core::path::{Harmless, Quoted};
-use actum_core::{ActionName, Digest};
 use actum_workspace::RunOptions;
-use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{PluginFailure, lint};
@@ -43,26 +42,11 @@ pub(crate) struct Arguments {
     confinement: Confinement,
 }
 
-#[derive(Serialize)]
+/// Result with what its text adds.
 struct Tested {
-    name: ActionName,
-    digest: Digest,
-    /// Whether all checks hold.
-    ok: bool,
-    output: Value,
-    checks: Vec<Check>,
-    rollback: Restored,
-    #[serde(flatten)]
-    changes: Changes,
+    /// The document but for the diff.
+    document: PluginTest,
     diff: FileDiffs,
-}
-
-/// The evidence that a rollback restores what was before.
-#[derive(Serialize)]
-struct Restored {
-    paths: usize,
-    before: Digest,
-    restored: Digest,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -90,19 +74,30 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     });
     let checks = checks?;
     let RollbackEvidence { files, digest_before, digest_restored } = evidence?;
-    let tested = Tested {
+    let document = PluginTest {
         name: package.manifest.name.clone(),
         digest: package.digest,
         ok: checks.iter().all(|check| check.ok),
         output: executed.output,
-        checks,
-        rollback: Restored { paths: files, before: digest_before, restored: digest_restored },
+        checks: checks.into_iter().map(check).collect(),
+        rollback: RestoreEvidence {
+            paths: files,
+            before: digest_before,
+            restored: digest_restored,
+        },
         changes: list(&*transaction.changes()),
-        diff: FileDiffs::of(transaction.diff()?, session.screen.audience()),
+        diff: Diffs::default(),
     };
+    let diff = FileDiffs::of(transaction.diff()?, session.screen.audience());
+    let tested = Tested { document, diff };
     transaction.abort();
     session.screen.show(&tested)?;
-    Ok(if tested.ok { Exit::Success } else { Exit::Refused })
+    Ok(if tested.document.ok { Exit::Success } else { Exit::Refused })
+}
+
+fn check(check: Check) -> PluginCheck {
+    let Check { name, ok, exit_code, duration_ms, stdout, stderr, message } = check;
+    PluginCheck { name, ok, exit_code, duration_ms, stdout, stderr, message }
 }
 
 /// The input of the action.
@@ -121,31 +116,28 @@ fn read_input(file: Option<&Path>, start: &Path) -> Result<Map<String, Value>, F
     Ok(read?)
 }
 
-impl actum_api::Document for Tested {
-    const FORMAT: &'static str = "actum.plugin-test/1";
-}
-
 impl Document for Tested {
-    type Api = Self;
+    type Api = PluginTest;
 
-    fn document(&self) -> impl Borrow<Self> {
-        self
+    fn document(&self) -> impl Borrow<PluginTest> {
+        PluginTest { diff: self.diff.document(), ..self.document.clone() }
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let tested = &self.document;
         self.diff.write(out)?;
-        write_lines(&self.changes, out, 0)?;
-        writeln!(out, "output     {}", Harmless(self.output.to_string().as_bytes()))?;
-        for Check { name, ok, message, .. } in &self.checks {
+        write_lines(&tested.changes, out, 0)?;
+        writeln!(out, "output     {}", Harmless(tested.output.to_string().as_bytes()))?;
+        for PluginCheck { name, ok, message, .. } in &tested.checks {
             let says = if *ok { "holds" } else { "does not hold" };
             let message = message.as_ref().map(|it| format!(": {}", Harmless(it.as_bytes())));
             let (name, message) = (Quoted(name.as_bytes()), message.unwrap_or_default());
             writeln!(out, "check      `{name}` {says}{message}")?;
         }
-        let Restored { paths, restored, .. } = &self.rollback;
+        let RestoreEvidence { paths, restored, .. } = &tested.rollback;
         let paths = count(u64::try_from(*paths).unwrap_or(u64::MAX), "path");
         writeln!(out, "rollback   restores all of it: {paths}, {restored}")?;
-        let end = if self.ok { "it works" } else { "not all checks hold" };
+        let end = if tested.ok { "it works" } else { "not all checks hold" };
         writeln!(out, "{end}; nothing was kept")
     }
 }

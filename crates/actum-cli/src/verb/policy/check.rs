@@ -5,13 +5,13 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 
 use actum::{PolicyInForce, ReadAccess, ReadPolicy};
+use actum_api::policy::{self as api, PolicyCheck};
 use actum_core::path::{Harmless, Quoted};
 use actum_core::{Budget, Digest, Scope};
 use actum_gate::policy::{
     Layer, PluginAllowance, SandboxAllowance, Source, TaskEnvelopes, TierRule, Trust,
 };
 use actum_gate::{CommandRule, Ground, Policy};
-use serde::Serialize;
 
 use crate::change_list::count;
 use crate::exit::Exit;
@@ -29,56 +29,12 @@ use crate::{operators_policy, policy, root, shown_path};
 #[derive(clap::Args)]
 pub(crate) struct Arguments {}
 
-#[derive(Serialize)]
+/// Result with what its text adds.
 struct Checked {
-    /// The digest of all that is in force, as it stands in receipts.
-    digest: Digest,
-    files: Vec<File>,
+    document: PolicyCheck,
     policy: Policy,
-    /// The command that tells the operator of a plan that waits.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    notify: Option<Vec<String>>,
-    /// What commands may see and pass through besides.
-    #[serde(skip_serializing_if = "SandboxAllowance::is_empty")]
-    sandbox: SandboxAllowance,
-    /// Whether the code of plugin packages may be run.
-    #[serde(skip_serializing_if = "PluginAllowance::is_empty")]
-    plugins: PluginAllowance,
-    /// Directories in which a workspace may be made although programs act on what they hold.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    roots: Vec<String>,
-    /// Task envelopes that are accepted.
-    #[serde(skip_serializing_if = "TaskEnvelopes::is_any")]
-    task_envelopes: TaskEnvelopes,
-    /// The files of the operator's access policies.
-    access: Vec<AccessFile>,
-    /// What the workspace's policy asks for and does not get before it is trusted.
-    ignored: Vec<String>,
-    /// Rules that do something that nobody can have meant.
-    warnings: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct File {
-    source: Source,
-    path: String,
-    digest: Digest,
-    trusted: bool,
-    /// What was trusted in its place, where the file changed since.
-    trusted_before: Option<Digest>,
-    #[serde(skip)]
-    shown: String,
-}
-
-/// A file of access policies.
-#[derive(Serialize)]
-struct AccessFile {
-    path: String,
-    digest: Digest,
-    /// How many policies it has.
-    policies: usize,
-    #[serde(skip)]
-    shown: String,
+    files: Vec<ReadPolicy>,
+    access: Vec<ReadAccess>,
 }
 
 /// Where files are there, and no policy in them.
@@ -105,40 +61,55 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
     }
     warnings.extend(set_aside);
     let exit = if warnings.is_empty() { Exit::Success } else { Exit::NeedsAttention };
-    let checked = Checked {
+    let written = serde_json::to_value(&policy).and_then(serde_json::from_value);
+    let document = PolicyCheck {
         digest: Digest::of(&policy.to_vec().map_err(actum::Error::from)?),
-        files: files.into_iter().map(File::of).collect(),
-        policy,
+        files: files.iter().map(file).collect(),
+        policy: written.map_err(|error| Failure::Unwritten { source: io::Error::other(error) })?,
         notify,
-        sandbox,
-        plugins,
+        sandbox: sandbox_allowance(sandbox),
+        plugins: plugin_allowance(plugins),
         roots,
-        task_envelopes,
-        access: access.into_iter().map(AccessFile::of).collect(),
+        task_envelopes: match task_envelopes {
+            TaskEnvelopes::Any => None,
+            TaskEnvelopes::Signed => Some(api::TaskEnvelopes::Signed),
+        },
+        access: access.iter().map(access_file).collect(),
         ignored: ignored.iter().map(ToString::to_string).collect(),
         warnings,
     };
-    session.screen.show(&checked)?;
+    session.screen.show(&Checked { document, policy, files, access })?;
     Ok(exit)
 }
 
-impl File {
-    fn of(read: ReadPolicy) -> Self {
-        let ReadPolicy { source, path, digest, trust, trusted_before } = read;
-        let bytes = path.as_os_str().as_bytes();
-        let (path, shown) = (shown_path::text(bytes), Quoted(bytes).to_string());
-        let trusted = trust == Trust::Trusted;
-        Self { source, path, digest, trusted, trusted_before, shown }
+fn file(read: &ReadPolicy) -> api::PolicyFile {
+    let ReadPolicy { source, path, digest, trust, trusted_before } = read;
+    api::PolicyFile {
+        source: super::source(*source),
+        path: shown_path::text(path.as_os_str().as_bytes()),
+        digest: *digest,
+        trusted: *trust == Trust::Trusted,
+        trusted_before: *trusted_before,
     }
 }
 
-impl AccessFile {
-    fn of(read: ReadAccess) -> Self {
-        let ReadAccess { path, digest, policies } = read;
-        let bytes = path.as_os_str().as_bytes();
-        let (path, shown) = (shown_path::text(bytes), Quoted(bytes).to_string());
-        Self { path, digest, policies, shown }
+fn access_file(read: &ReadAccess) -> api::AccessFile {
+    let ReadAccess { path, digest, policies } = read;
+    let path = shown_path::text(path.as_os_str().as_bytes());
+    api::AccessFile { path, digest: *digest, policies: *policies }
+}
+
+fn sandbox_allowance(allowance: SandboxAllowance) -> Option<api::SandboxAllowance> {
+    if allowance.is_empty() {
+        return None;
     }
+    let SandboxAllowance { read, write, exec, env, caches, limits } = allowance;
+    Some(api::SandboxAllowance { read, write, exec, env, caches, limits })
+}
+
+fn plugin_allowance(allowance: PluginAllowance) -> Option<api::PluginAllowance> {
+    let PluginAllowance { code_execution } = allowance;
+    (!allowance.is_empty()).then_some(api::PluginAllowance { code_execution })
 }
 
 /// What nobody can have meant.
@@ -184,15 +155,11 @@ fn warnings_of(layer: &Layer) -> Vec<String> {
     warnings.iter().map(|warning| format!("{}: {warning}", source.policy())).collect()
 }
 
-impl actum_api::Document for Checked {
-    const FORMAT: &'static str = "actum.policy-check/1";
-}
-
 impl Document for Checked {
-    type Api = Self;
+    type Api = PolicyCheck;
 
-    fn document(&self) -> impl Borrow<Self> {
-        self
+    fn document(&self) -> impl Borrow<PolicyCheck> {
+        &self.document
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -203,8 +170,8 @@ impl Document for Checked {
                 "policy     what is built in; {operators}, or `actum.toml` here, can say more"
             )?;
         }
-        for File { source, shown, trusted, trusted_before, .. } in &self.files {
-            let trusted = match (source, trusted, trusted_before) {
+        for ReadPolicy { source, path, trust, trusted_before, .. } in &self.files {
+            let trusted = match (source, trust == &Trust::Trusted, trusted_before) {
                 (Source::System | Source::Operator, _, _) => "",
                 (Source::Workspace, true, _) => ", trusted",
                 (Source::Enclosing, _, _) | (Source::Workspace, false, None) => {
@@ -214,6 +181,7 @@ impl Document for Checked {
                     ", which can only narrow: it was trusted, and changed since"
                 }
             };
+            let shown = Quoted(path.as_os_str().as_bytes());
             writeln!(out, "policy     {shown} ({}{trusted})", source.policy())?;
         }
         let profiles: Vec<String> = self.policy.profiles().map(|it| it.to_string()).collect();
@@ -233,7 +201,8 @@ impl Document for Checked {
         for layer in self.policy.layers() {
             write_layer(out, layer)?;
         }
-        for AccessFile { shown, policies, .. } in &self.access {
+        for ReadAccess { path, policies, .. } in &self.access {
+            let shown = Quoted(path.as_os_str().as_bytes());
             let policies = u64::try_from(*policies).unwrap_or(u64::MAX);
             let how_many = match policies {
                 1 => "1 policy".to_owned(),
@@ -241,54 +210,61 @@ impl Document for Checked {
             };
             writeln!(out, "access     {how_many} of {shown}")?;
         }
+        let checked = &self.document;
         let known = u64::try_from(self.policy.credentials().len()).unwrap_or(u64::MAX);
         if known > 0 {
             writeln!(out, "known      {} that look like credentials", count(known, "content"))?;
         }
-        if let Some(command) = &self.notify {
+        if let Some(command) = &checked.notify {
             let words: Vec<_> =
                 command.iter().map(|it| Quoted(it.as_bytes()).to_string()).collect();
             writeln!(out, "notify     {}", words.join(" "))?;
         }
-        let SandboxAllowance { read, write, exec, env, caches, limits } = &self.sandbox;
-        let caches = caches.iter().map(ToString::to_string).collect();
-        let all = [
-            ("read", read),
-            ("write", write),
-            ("exec", exec),
-            ("env", env),
-            ("caches", &caches),
-            ("limits", limits),
-        ];
-        for (what, told) in all {
-            if !told.is_empty() {
-                let told: Vec<_> =
-                    told.iter().map(|it| Quoted(it.as_bytes()).to_string()).collect();
-                writeln!(out, "commands   {what}: {}", told.join(", "))?;
-            }
+        if let Some(sandbox) = &checked.sandbox {
+            write_sandbox(out, sandbox)?;
         }
-        match self.plugins.code_execution {
+        match checked.plugins.and_then(|plugins| plugins.code_execution) {
             Some(true) => writeln!(out, "plugins    their code may be run, in a sandbox")?,
             Some(false) => writeln!(out, "plugins    their code is not run")?,
             None => {}
         }
-        if !self.roots.is_empty() {
+        if !checked.roots.is_empty() {
             let told: Vec<_> =
-                self.roots.iter().map(|it| Quoted(it.as_bytes()).to_string()).collect();
+                checked.roots.iter().map(|it| Quoted(it.as_bytes()).to_string()).collect();
             writeln!(out, "workspaces roots: {}", told.join(", "))?;
         }
-        match self.task_envelopes {
-            TaskEnvelopes::Any => {}
-            TaskEnvelopes::Signed => writeln!(out, "tasks      signed envelopes only")?,
+        match checked.task_envelopes {
+            None => {}
+            Some(api::TaskEnvelopes::Signed) => writeln!(out, "tasks      signed envelopes only")?,
         }
-        for ignored in &self.ignored {
+        for ignored in &checked.ignored {
             writeln!(out, "ignored    {ignored}; `actum trust` lets it count")?;
         }
-        for warning in &self.warnings {
+        for warning in &checked.warnings {
             writeln!(out, "warning    {}", Harmless(warning.as_bytes()))?;
         }
         Ok(())
     }
+}
+
+fn write_sandbox(out: &mut dyn Write, sandbox: &api::SandboxAllowance) -> io::Result<()> {
+    let api::SandboxAllowance { read, write, exec, env, caches, limits } = sandbox;
+    let caches = caches.iter().map(ToString::to_string).collect();
+    let all = [
+        ("read", read),
+        ("write", write),
+        ("exec", exec),
+        ("env", env),
+        ("caches", &caches),
+        ("limits", limits),
+    ];
+    for (what, told) in all {
+        if !told.is_empty() {
+            let told: Vec<_> = told.iter().map(|it| Quoted(it.as_bytes()).to_string()).collect();
+            writeln!(out, "commands   {what}: {}", told.join(", "))?;
+        }
+    }
+    Ok(())
 }
 
 fn write_layer(out: &mut dyn Write, layer: &Layer) -> io::Result<()> {

@@ -9,10 +9,12 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 
 use actum::PolicyInForce;
-use actum_api::{Gate, WorkspacePath};
-use actum_core::path::PathError;
+use actum_api::gate;
+use actum_api::path::WorkspacePath;
+use actum_api::policy::PolicyExplanation;
+use actum_core::path::{Harmless, PathError};
 use actum_core::path_name::PathName;
-use actum_core::{Digest, RelPath, RiskTier, RunId};
+use actum_core::{Digest, RelPath, RunId};
 use actum_gate::decision::TriggerFound;
 use actum_gate::{
     Bundle, Case, CommandLine, GateDecision, GateName, Policy, Trigger, Verdict, decide,
@@ -21,7 +23,6 @@ use actum_ledger::Log;
 use actum_record::receipt::{EffectKind, PathEffect};
 use actum_workspace::View;
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -83,6 +84,13 @@ struct Named {
     run: Option<RunPrefix>,
 }
 
+/// Result with what its text adds.
+struct Explained {
+    document: PolicyExplanation,
+    path: RelPath,
+    from: Option<RelPath>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Effect {
     /// A file appears
@@ -95,20 +103,6 @@ enum Effect {
     Mode,
     /// It disappears
     Deleted,
-}
-
-#[derive(Serialize)]
-struct Explained {
-    #[serde(flatten)]
-    path: WorkspacePath,
-    /// What would happen to it.
-    effect: EffectKind,
-    /// Where a renamed file was.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<WorkspacePath>,
-    verdict: Verdict,
-    tier: RiskTier,
-    gates: Vec<Gate>,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -204,14 +198,15 @@ fn explain(
         |gate: &GateDecision| gate.gate == GateName::Protected && gate.verdict == Verdict::Deny;
     let hint =
         decision.gates.iter().any(denies).then(|| ways_past_protection(path, &in_force.policy));
-    session.screen.show(&Explained {
+    let document = PolicyExplanation {
         path: WorkspacePath::from(path),
         effect,
         from: from.map(WorkspacePath::from),
-        verdict: decision.verdict,
+        verdict: decision.verdict.as_str().into(),
         tier: decision.tier,
         gates: views(&decision.gates),
-    })?;
+    };
+    session.screen.show(&Explained { document, path: path.clone(), from: from.cloned() })?;
     session.screen.advise(hint.as_slice());
     for trigger in by_content(&root, path, effect) {
         session.screen.note(format_args!(
@@ -247,11 +242,12 @@ fn ways_past_protection(path: &RelPath, in_force: &Policy) -> String {
 }
 
 /// What all gates together say, in words.
-fn told(verdict: Verdict) -> &'static str {
+fn told(verdict: &gate::Verdict) -> String {
     match verdict {
-        Verdict::Allow => "allowed",
-        Verdict::NeedsApproval => "needs approval",
-        Verdict::Deny => "denied",
+        gate::Verdict::Allow => "allowed".to_owned(),
+        gate::Verdict::NeedsApproval => "needs approval".to_owned(),
+        gate::Verdict::Deny => "denied".to_owned(),
+        gate::Verdict::Other(word) => Harmless(word.as_bytes()).to_string(),
     }
 }
 
@@ -277,21 +273,18 @@ impl From<Effect> for EffectKind {
     }
 }
 
-impl actum_api::Document for Explained {
-    const FORMAT: &'static str = "actum.policy-explanation/1";
-}
-
 impl Document for Explained {
-    type Api = Self;
+    type Api = PolicyExplanation;
 
-    fn document(&self) -> impl Borrow<Self> {
-        self
+    fn document(&self) -> impl Borrow<PolicyExplanation> {
+        &self.document
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Self { path, effect, from, verdict, tier, gates } = self;
+        let Self { document: PolicyExplanation { effect, verdict, tier, gates, .. }, path, from } =
+            self;
         let from = from.as_ref().map(|from| format!("{from} -> ")).unwrap_or_default();
-        writeln!(out, "{from}{path} {}: {}, {tier}", effect.as_str(), told(*verdict))?;
+        writeln!(out, "{from}{path} {}: {}, {tier}", effect.as_str(), told(verdict))?;
         gates.iter().try_for_each(|gate| writeln!(out, "gate  {}", gate))
     }
 }

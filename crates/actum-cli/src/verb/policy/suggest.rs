@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use actum::PolicyInForce;
+use actum_api::policy::{PolicyAddition, PolicySource, PolicySuggestion};
 use actum_core::Digest;
 use actum_core::path::Quoted;
-use actum_gate::policy::{Addition, Source};
+use actum_gate::policy::Addition;
 use actum_gate::{Bundle, Verdict, decide};
 use actum_ledger::{LedgerError, Log};
 use actum_record::ledger::{EntryKind, PlanRefused, WorkspaceId};
 use actum_workspace::View;
-use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -34,26 +34,6 @@ pub(crate) struct Arguments {
     entries: u64,
 }
 
-#[derive(Serialize)]
-struct Suggested {
-    /// At how many entries of the ledger was looked.
-    entries: u64,
-    /// How many changes were refused, by different plans, that would be refused now as well.
-    refused: usize,
-    /// How many of them would pass with all that is suggested.
-    would_pass: usize,
-    additions: Vec<ShownAddition>,
-    /// Why others would be refused all the same, each ground once.
-    still: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct ShownAddition {
-    source: Source,
-    /// Lines for the file.
-    toml: String,
-}
-
 /// How many entries are read at once.
 const STRETCH: u64 = 512;
 /// How many grounds are told.
@@ -72,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         }
         (None, _) | (_, None) => Vec::new(),
     };
-    session.screen.show(&Suggested::of(refused, &in_force, arguments.entries))?;
+    session.screen.show(&suggestion(refused, &in_force, arguments.entries))?;
     Ok(Exit::Success)
 }
 
@@ -105,45 +85,40 @@ fn refused(log: &dyn Log, workspace: WorkspaceId, count: u64) -> Result<Vec<Bund
     Ok(found.into_values().collect())
 }
 
-impl Suggested {
-    fn of(refused: Vec<Bundle>, in_force: &PolicyInForce, entries: u64) -> Self {
-        let PolicyInForce { policy, cedar, .. } = in_force;
-        let refused: Vec<Bundle> = refused
-            .into_iter()
-            .filter(|bundle| decide(bundle, policy, cedar).verdict == Verdict::Deny)
-            .collect();
-        // What would be refused all the same is no reason to widen anything.
-        let helps = |bundle: &&Bundle| {
-            let alone = policy.additions(std::iter::once(*bundle));
-            decide(bundle, &policy.clone().with(&alone), cedar).verdict != Verdict::Deny
-        };
-        let additions = policy.additions(refused.iter().filter(helps));
-        let wider = policy.clone().with(&additions);
-        let mut still = Vec::new();
-        let mut would_pass = 0;
-        for bundle in &refused {
-            let decision = decide(bundle, &wider, cedar);
-            match decision.first_refusal() {
-                Some(gate) if decision.verdict == Verdict::Deny => {
-                    let told = gate.view().to_string();
-                    if !still.contains(&told) {
-                        still.push(told);
-                    }
+fn suggestion(refused: Vec<Bundle>, in_force: &PolicyInForce, entries: u64) -> PolicySuggestion {
+    let PolicyInForce { policy, cedar, .. } = in_force;
+    let refused: Vec<Bundle> = refused
+        .into_iter()
+        .filter(|bundle| decide(bundle, policy, cedar).verdict == Verdict::Deny)
+        .collect();
+    // What would be refused all the same is no reason to widen anything.
+    let helps = |bundle: &&Bundle| {
+        let alone = policy.additions(std::iter::once(*bundle));
+        decide(bundle, &policy.clone().with(&alone), cedar).verdict != Verdict::Deny
+    };
+    let additions = policy.additions(refused.iter().filter(helps));
+    let wider = policy.clone().with(&additions);
+    let mut still = Vec::new();
+    let mut would_pass = 0;
+    for bundle in &refused {
+        let decision = decide(bundle, &wider, cedar);
+        match decision.first_refusal() {
+            Some(gate) if decision.verdict == Verdict::Deny => {
+                let told = gate.view().to_string();
+                if !still.contains(&told) {
+                    still.push(told);
                 }
-                Some(_) | None => would_pass += 1,
             }
+            Some(_) | None => would_pass += 1,
         }
-        let shown = |it: &Addition| ShownAddition { source: it.source, toml: it.to_toml() };
-        let additions = additions.iter().map(shown).collect();
-        Self { entries, refused: refused.len(), would_pass, additions, still }
     }
+    let shown =
+        |it: &Addition| PolicyAddition { source: super::source(it.source), toml: it.to_toml() };
+    let additions = additions.iter().map(shown).collect();
+    PolicySuggestion { entries, refused: refused.len(), would_pass, additions, still }
 }
 
-impl actum_api::Document for Suggested {
-    const FORMAT: &'static str = "actum.policy-suggestion/1";
-}
-
-impl Document for Suggested {
+impl Document for PolicySuggestion {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {
@@ -158,12 +133,12 @@ impl Document for Suggested {
                 "nothing that was refused here, in the newest {entries} entries of the ledger, would be refused now"
             );
         }
-        for ShownAddition { source, toml } in &self.additions {
+        for PolicyAddition { source, toml } in &self.additions {
             let file = match source {
-                Source::Operator => operators_policy::operators(),
-                Source::Workspace => "`actum.toml` in this workspace".to_owned(),
-                Source::System => format!("`{}`", policy::system().display()),
-                Source::Enclosing => "`actum.toml` in an enclosing directory".to_owned(),
+                PolicySource::Operator => operators_policy::operators(),
+                PolicySource::Workspace => "`actum.toml` in this workspace".to_owned(),
+                PolicySource::System => format!("`{}`", policy::system().display()),
+                PolicySource::Enclosing => "`actum.toml` in an enclosing directory".to_owned(),
             };
             writeln!(out, "# in {file}:")?;
             write!(out, "{toml}")?;

@@ -6,15 +6,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use actum::reason::Reason;
+use actum_api::gate;
+use actum_api::policy::{self as api, ExpectedDecision, FoundDecision, PolicyCase};
 use actum_core::path::{Harmless, Quoted};
 use actum_core::place::Place;
 use actum_core::{Digest, RiskTier};
 use actum_gate::policy::{ExpectedCase, Mistake, PolicyTest, PolicyTestError, expected_word};
-use actum_gate::{Decision, GateName, Grounds, Verdict};
-use serde::Serialize;
+use actum_gate::{Decision, Grounds, Verdict};
 
 use crate::exit::Exit;
 use crate::failure::{Failure, FailureKind};
+
 use crate::output::Document;
 use crate::snippet::Quote;
 use crate::verb::Session;
@@ -47,46 +49,6 @@ pub(crate) enum PolicyTestFailure {
     Unusable { file: String, source: PolicyTestError, quote: Quote },
 }
 
-#[derive(Serialize)]
-struct Tested {
-    file: String,
-    /// The digest of all that is in force, as it stands in receipts.
-    policy: Digest,
-    /// How many cases hold.
-    held: usize,
-    cases: Vec<TestedCase>,
-}
-
-#[derive(Serialize)]
-struct TestedCase {
-    line: u64,
-    name: String,
-    holds: bool,
-    expected: Expected,
-    found: Found,
-}
-
-/// What was expected; what it does not say may be anything.
-#[derive(Serialize)]
-struct Expected {
-    verdict: Verdict,
-    tier: Option<RiskTier>,
-    gate: Option<GateName>,
-}
-
-/// What came.
-#[derive(Serialize)]
-struct Found {
-    verdict: Verdict,
-    tier: RiskTier,
-    /// The first that refuses.
-    gate: Option<GateName>,
-    /// Of the gate that refuses or, where none does, of the one that should have.
-    ground: Option<Grounds>,
-    /// The same as a sentence; its wording is not fixed.
-    message: String,
-}
-
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let root = root::existing_or_new(&session.start);
     let file = arguments.file.clone().unwrap_or_else(|| root.join(IN_WORKSPACE));
@@ -94,15 +56,16 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let in_force = policy::in_force(root)?;
     let digest = Digest::of(&in_force.policy.to_vec().map_err(actum::Error::from)?);
     let asked = policy::asked(&in_force, None, &session.tenant)?;
-    let tested = |case: &ExpectedCase| {
+    let judged = |case: &ExpectedCase| {
         let decision = case.decide(&asked, &in_force.policy, digest, &in_force.cedar);
-        TestedCase::of(case, &decision)
+        tested(case, &decision)
     };
-    let cases: Vec<_> = test.cases().iter().map(tested).collect();
+    let cases = test.cases().iter().map(judged).collect::<Result<Vec<_>, _>>();
+    let cases = cases.map_err(|error| Failure::Unwritten { source: io::Error::other(error) })?;
     let held = cases.iter().filter(|case| case.holds).count();
     let exit = if held == cases.len() { Exit::Success } else { Exit::NeedsAttention };
     let file = shown_path::text(file.as_os_str().as_bytes());
-    session.screen.show(&Tested { file, policy: digest, held, cases })?;
+    session.screen.show(&api::PolicyTest { file, policy: digest, held, cases })?;
     Ok(exit)
 }
 
@@ -128,21 +91,26 @@ fn read(file: &std::path::Path, session: &Session) -> Result<PolicyTest, Failure
     })
 }
 
-impl TestedCase {
-    fn of(case: &ExpectedCase, decision: &Decision) -> Self {
-        let holds = case.holds(decision);
-        let ground = case.telling(decision).map(|gate| gate.ground.clone());
-        let message = ground.as_ref().map(Grounds::without_tier).unwrap_or_default();
-        let gate = decision.first_refusal().map(|gate| gate.gate);
-        let Decision { verdict, tier, .. } = *decision;
-        Self {
-            line: case.line,
-            name: case.name.clone(),
-            holds,
-            expected: Expected { verdict: case.verdict, tier: case.tier, gate: case.gate },
-            found: Found { verdict, tier, gate, ground, message },
-        }
-    }
+fn tested(case: &ExpectedCase, decision: &Decision) -> serde_json::Result<PolicyCase> {
+    let ground = case.telling(decision).map(|gate| &gate.ground);
+    let message = ground.map(Grounds::without_tier).unwrap_or_default();
+    Ok(PolicyCase {
+        line: case.line,
+        name: case.name.clone(),
+        holds: case.holds(decision),
+        expected: ExpectedDecision {
+            verdict: case.verdict.as_str().into(),
+            tier: case.tier,
+            gate: case.gate.map(|gate| gate.as_str().to_owned()),
+        },
+        found: FoundDecision {
+            verdict: decision.verdict.as_str().into(),
+            tier: decision.tier,
+            gate: decision.first_refusal().map(|gate| gate.gate.as_str().to_owned()),
+            ground: ground.map(serde_json::to_value).transpose()?,
+            message,
+        },
+    })
 }
 
 impl FailureKind for PolicyTestFailure {
@@ -168,36 +136,20 @@ impl FailureKind for PolicyTestFailure {
     }
 }
 
-impl std::fmt::Display for Expected {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write_verdict(f, self.verdict, self.tier, self.gate)
-    }
+/// Describes a decision in words.
+fn words(verdict: &gate::Verdict, tier: Option<RiskTier>, gate: Option<&str>) -> String {
+    let verdict = match verdict {
+        gate::Verdict::Allow => expected_word(Verdict::Allow),
+        gate::Verdict::NeedsApproval => expected_word(Verdict::NeedsApproval),
+        gate::Verdict::Deny => expected_word(Verdict::Deny),
+        gate::Verdict::Other(word) => word,
+    };
+    let gate = gate.map(|gate| format!(" by `{gate}`")).unwrap_or_default();
+    let tier = tier.map(|tier| format!(", {tier}")).unwrap_or_default();
+    format!("{verdict}{gate}{tier}")
 }
 
-impl std::fmt::Display for Found {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write_verdict(f, self.verdict, Some(self.tier), self.gate)
-    }
-}
-
-fn write_verdict(
-    f: &mut std::fmt::Formatter<'_>,
-    verdict: Verdict,
-    tier: Option<RiskTier>,
-    gate: Option<GateName>,
-) -> std::fmt::Result {
-    f.write_str(expected_word(verdict))?;
-    if let Some(gate) = gate {
-        write!(f, " by `{gate}`")?;
-    }
-    tier.map_or(Ok(()), |tier| write!(f, ", {tier}"))
-}
-
-impl actum_api::Document for Tested {
-    const FORMAT: &'static str = "actum.policy-test/1";
-}
-
-impl Document for Tested {
+impl Document for api::PolicyTest {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {
@@ -205,10 +157,12 @@ impl Document for Tested {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        for TestedCase { line, name, expected, found, .. } in
+        for PolicyCase { line, name, expected, found, .. } in
             self.cases.iter().filter(|case| !case.holds)
         {
             let (name, message) = (Quoted(name.as_bytes()), Harmless(found.message.as_bytes()));
+            let expected = words(&expected.verdict, expected.tier, expected.gate.as_deref());
+            let found = words(&found.verdict, Some(found.tier), found.gate.as_deref());
             writeln!(out, "line {line}, `{name}`: expected {expected}; it is {found}: {message}")?;
         }
         writeln!(out, "{} of {} cases hold", self.held, self.cases.len())

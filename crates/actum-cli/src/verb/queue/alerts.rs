@@ -7,10 +7,9 @@ use std::path::Path;
 use std::str::FromStr;
 
 use actum::{Alert, AlertMessage};
+use actum_api::queue::{self, AlertsSeen};
 use actum_core::path::{Harmless, Quoted};
-use actum_core::{RunId, Timestamp};
-use actum_record::ledger::{Actor, AlertRaised, WorkspaceId};
-use serde::Serialize;
+use actum_record::ledger::{AlertRaised, WorkspaceId};
 
 use super::listed::who;
 use crate::failure::Failure;
@@ -66,142 +65,98 @@ impl Looked {
 /// The most messages of one line that are shown as text, the first and the last.
 const MESSAGES_SHOWN: usize = 20;
 
-/// One alert, as it is listed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct AlertLine {
-    /// Its number: the place of its entry in the ledger.
-    pub(super) alert: u64,
-    time: Timestamp,
-    /// Number of the last of its kind.
-    last_alert: u64,
-    /// How many there are of its kind, this one included, and the time of the last.
-    count: u64,
-    last: Timestamp,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<u16>,
-    name: String,
-    message: String,
-    /// Every message, where they differ.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    messages: Vec<MessageLine>,
-    /// How many more errors there are of which a person is told.
-    more: u64,
-    label: String,
-    actor: Option<Actor>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    root: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    run: Option<RunId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reports: Option<String>,
+/// Returns an alert as it is listed.
+pub(super) fn document(alert: Alert) -> queue::Alert {
+    let indexes = alert.indexes();
+    let Alert { index, raised, messages, last } = alert;
+    let messages = if messages.len() > 1 { messages } else { Vec::new() };
+    let messages = messages
+        .into_iter()
+        .map(|AlertMessage { message, indexes }| queue::AlertMessage { message, alerts: indexes });
+    let AlertRaised { time, root, actor, label, code, name, message, more, run, reports, .. } =
+        raised;
+    queue::Alert {
+        alert: index,
+        time,
+        last_alert: indexes.last().copied().unwrap_or(index),
+        count: u64::try_from(indexes.len()).unwrap_or(u64::MAX),
+        last,
+        code,
+        name,
+        messages: messages.collect(),
+        message,
+        more,
+        label,
+        actor,
+        root,
+        run,
+        reports,
+    }
 }
 
-/// Message of alerts of one kind.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct MessageLine {
-    message: String,
-    /// Numbers of the alerts that have it.
-    alerts: Vec<u64>,
+/// Number by which `--seen` takes all of them.
+pub(super) fn number(line: &queue::Alert) -> String {
+    match (line.alert, line.last_alert) {
+        (alert, last) if alert == last => alert.to_string(),
+        (alert, last) => format!("{alert}..{last}"),
+    }
 }
 
-impl AlertLine {
-    pub(super) fn of(alert: Alert) -> Self {
-        let indexes = alert.indexes();
-        let Alert { index, raised, messages, last } = alert;
-        let messages = if messages.len() > 1 { messages } else { Vec::new() };
-        let messages = messages
-            .into_iter()
-            .map(|AlertMessage { message, indexes }| MessageLine { message, alerts: indexes });
-        let AlertRaised {
-            time, root, actor, label, code, name, message, more, run, reports, ..
-        } = raised;
-        Self {
-            alert: index,
-            time,
-            last_alert: indexes.last().copied().unwrap_or(index),
-            count: u64::try_from(indexes.len()).unwrap_or(u64::MAX),
-            last,
-            code,
-            name,
-            messages: messages.collect(),
-            message,
-            more,
-            label,
-            actor,
-            root,
-            run,
-            reports,
-        }
+/// Writes an alert in a few lines.
+pub(super) fn write(line: &queue::Alert, out: &mut dyn Write) -> io::Result<()> {
+    let queue::Alert { time, code, name, message, more, label, actor, root, reports, .. } = line;
+    let who = actor.as_ref().map_or("unknown user".to_owned(), who);
+    let (name, label) = (Harmless(name.as_bytes()), Quoted(label.as_bytes()));
+    let message = Harmless(message.as_bytes());
+    let alert = Painted(style::RUN, format!("{:<12}", format!("alert {}", number(line))));
+    writeln!(out, "{alert}  {}  {who}: {label}", timestamp::second(*time))?;
+    match code {
+        Some(code) => write!(out, "              {message} ({code} {name})")?,
+        None => write!(out, "              {message} ({name})")?,
     }
-
-    /// Number by which `--seen` takes all of them.
-    pub(super) fn number(&self) -> String {
-        match (self.alert, self.last_alert) {
-            (alert, last) if alert == last => alert.to_string(),
-            (alert, last) => format!("{alert}..{last}"),
-        }
+    match more {
+        0 => writeln!(out)?,
+        more => writeln!(out, ", and {more} more")?,
     }
+    if line.count > 1 {
+        let (count, last) = (line.count, timestamp::second(line.last));
+        writeln!(out, "              {count} times, the last at {last}")?;
+    }
+    write_messages(line, out)?;
+    let Some(root) = root else { return Ok(()) };
+    let root = Harmless(root.as_bytes());
+    match reports {
+        Some(reports) => {
+            writeln!(out, "              in {root}: {}", Harmless(reports.as_bytes()))
+        }
+        None => writeln!(out, "              in {root}"),
+    }
+}
 
-    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Self { time, code, name, message, more, label, actor, root, reports, .. } = self;
-        let who = actor.as_ref().map_or("unknown user".to_owned(), who);
-        let (name, label) = (Harmless(name.as_bytes()), Quoted(label.as_bytes()));
+/// Writes the messages that differ from the first: an agent chooses the names in them, and how many there are.
+fn write_messages(line: &queue::Alert, out: &mut dyn Write) -> io::Result<()> {
+    let others = line.messages.iter().skip(1);
+    let left_out = others.len().saturating_sub(MESSAGES_SHOWN);
+    for (index, queue::AlertMessage { message, alerts }) in others.enumerate() {
+        if left_out > 0 && index == MESSAGES_SHOWN / 2 {
+            writeln!(out, "              {left_out} other messages; `actum queue --json` has all")?;
+        }
+        let is_left_out = index >= MESSAGES_SHOWN / 2 && index < MESSAGES_SHOWN / 2 + left_out;
+        if is_left_out {
+            continue;
+        }
         let message = Harmless(message.as_bytes());
-        let alert = Painted(style::RUN, format!("{:<12}", format!("alert {}", self.number())));
-        writeln!(out, "{alert}  {}  {who}: {label}", timestamp::second(*time))?;
-        match code {
-            Some(code) => write!(out, "              {message} ({code} {name})")?,
-            None => write!(out, "              {message} ({name})")?,
-        }
-        match more {
-            0 => writeln!(out)?,
-            more => writeln!(out, ", and {more} more")?,
-        }
-        if self.count > 1 {
-            let (count, last) = (self.count, timestamp::second(self.last));
-            writeln!(out, "              {count} times, the last at {last}")?;
-        }
-        self.write_messages(out)?;
-        let Some(root) = root else { return Ok(()) };
-        let root = Harmless(root.as_bytes());
-        match reports {
-            Some(reports) => {
-                writeln!(out, "              in {root}: {}", Harmless(reports.as_bytes()))
-            }
-            None => writeln!(out, "              in {root}"),
+        match alerts.len() {
+            1 => writeln!(out, "              also: {message}")?,
+            count => writeln!(out, "              also, {count} times: {message}")?,
         }
     }
-}
-
-impl AlertLine {
-    /// Writes the messages that differ from the first: an agent chooses the names in them, and how many there are.
-    fn write_messages(&self, out: &mut dyn Write) -> io::Result<()> {
-        let others = self.messages.iter().skip(1);
-        let left_out = others.len().saturating_sub(MESSAGES_SHOWN);
-        for (index, MessageLine { message, alerts }) in others.enumerate() {
-            if left_out > 0 && index == MESSAGES_SHOWN / 2 {
-                writeln!(
-                    out,
-                    "              {left_out} other messages; `actum queue --json` has all"
-                )?;
-            }
-            let is_left_out = index >= MESSAGES_SHOWN / 2 && index < MESSAGES_SHOWN / 2 + left_out;
-            if is_left_out {
-                continue;
-            }
-            let message = Harmless(message.as_bytes());
-            match alerts.len() {
-                1 => writeln!(out, "              also: {message}")?,
-                count => writeln!(out, "              also, {count} times: {message}")?,
-            }
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// The alerts that wait, the oldest first.
-pub(super) fn waiting(queue: Option<&Queue>) -> Result<Vec<AlertLine>, Failure> {
-    Ok(open(queue)?.into_iter().map(AlertLine::of).collect())
+pub(super) fn waiting(queue: Option<&Queue>) -> Result<Vec<queue::Alert>, Failure> {
+    Ok(open(queue)?.into_iter().map(document).collect())
 }
 
 /// Alerts about one workspace or about the whole installation, by number.
@@ -234,9 +189,9 @@ pub(super) fn see(
     // A process that reads a ledger cannot write it.
     drop(queue);
     if numbers.is_empty() {
-        return session.screen.show(&Seen { alerts: Vec::new() });
+        return session.screen.show(&AlertsSeen { alerts: Vec::new() });
     }
-    session.screen.tell_text(&AboutToBeSeen(shown.into_iter().map(AlertLine::of).collect()))?;
+    session.screen.tell_text(&AboutToBeSeen(seen(shown)))?;
     if records::has_passphrase()? {
         ApprovalKey::ask(session, "Mark as seen?", passphrase_file)?;
     } else {
@@ -247,40 +202,29 @@ pub(super) fn see(
     }
     let (records, by) = (records::open(&session.tenant)?, actor::of(None));
     let seen = records.see(&numbers, &by)?;
-    session.screen.show(&Seen { alerts: seen.into_iter().map(AlertLine::of).collect() })
+    session.screen.show(&self::seen(seen))
+}
+
+fn seen(alerts: Vec<Alert>) -> AlertsSeen {
+    AlertsSeen { alerts: alerts.into_iter().map(document).collect() }
 }
 
 /// Those that are shown before they are marked.
-#[derive(Serialize)]
-struct AboutToBeSeen(Vec<AlertLine>);
-
-impl actum_api::Document for AboutToBeSeen {
-    const FORMAT: &'static str = "actum.alerts-seen/1";
-}
+struct AboutToBeSeen(AlertsSeen);
 
 impl Document for AboutToBeSeen {
-    type Api = Self;
+    type Api = AlertsSeen;
 
-    fn document(&self) -> impl Borrow<Self> {
-        self
+    fn document(&self) -> impl Borrow<AlertsSeen> {
+        &self.0
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        self.0.iter().try_for_each(|alert| alert.write(out))
+        self.0.alerts.iter().try_for_each(|alert| write(alert, out))
     }
 }
 
-/// Those that wait no longer.
-#[derive(Serialize)]
-struct Seen {
-    alerts: Vec<AlertLine>,
-}
-
-impl actum_api::Document for Seen {
-    const FORMAT: &'static str = "actum.alerts-seen/1";
-}
-
-impl Document for Seen {
+impl Document for AlertsSeen {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {
@@ -291,7 +235,7 @@ impl Document for Seen {
         if self.alerts.is_empty() {
             return writeln!(out, "no pending alerts");
         }
-        for line @ AlertLine { label, name, .. } in &self.alerts {
+        for line @ queue::Alert { label, name, .. } in &self.alerts {
             let about = if label == name {
                 String::new()
             } else {
@@ -301,7 +245,7 @@ impl Document for Seen {
             writeln!(
                 out,
                 "alert {} ({about}{name}) is marked as seen; it stays in the ledger",
-                line.number()
+                number(line)
             )?;
         }
         Ok(())

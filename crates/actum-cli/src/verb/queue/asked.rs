@@ -6,66 +6,32 @@ use std::path::Path;
 
 use actum::{Phase, Request};
 use actum_action::{PlanEnvelope, PlanScope};
-use actum_core::Digest;
+use actum_api::queue::{self, AskedCommand};
 use actum_core::path::{Harmless, Quoted};
-use serde::Serialize;
 
-use crate::shown_path;
-use crate::task_settings::ShownSettings;
+use crate::failure::Failure;
 use crate::verb::sandbox::policy::{special_environment, special_limits};
+use crate::{shown_path, task_settings};
 
 /// The same, from the request that is kept.
-#[derive(Serialize)]
 pub(super) struct Asked {
-    /// The commands that would run once it is approved, or ran already, each as it would be typed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    runs: Vec<Ran>,
-    /// The commands that check the change before it is made.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    checks: Vec<String>,
-    /// The command that is tried where a check fails.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    repair: Option<String>,
-    /// Directory that checks start in, from the root, where it is another one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    checks_start_in: Option<String>,
-    /// Environment of checks, each as `NAME=value`, where it differs from that of every command.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    checks_environment: Vec<String>,
-    /// Limits of checks, each as `NAME=AMOUNT`, where they differ from the usual ones; times in milliseconds.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    checks_limits: Vec<String>,
+    pub(super) document: queue::Asked,
     /// The plan envelope, where it is an action.
-    #[serde(skip_serializing_if = "Option::is_none")]
     envelope: Option<PlanEnvelope>,
-    /// The digest of the package, where that does it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    package: Option<Digest>,
-    /// Settings of the system config, where it is a task.
-    #[serde(flatten)]
-    settings: ShownSettings,
-}
-
-/// A command.
-#[derive(Serialize)]
-struct Ran {
-    command: String,
-    /// Whether it has run: what it changed is what is asked for.
-    has_run: bool,
 }
 
 /// How much of an input is shown; documents in JSON have all of it.
 const INPUT_CHARS_MAX: usize = 4000;
 
 impl Asked {
-    pub(super) fn new(request: &Request, root: &Path) -> Self {
+    pub(super) fn new(request: &Request, root: &Path) -> Result<Self, Failure> {
         let commands = &request.commands;
         let typed = |argv: &Vec<String>| match actum_gate::CommandLine::new(argv.clone()) {
             Ok(line) => line.quoted(),
             Err(_) => argv.join(" "),
         };
         let made = commands.made.iter().map(|made| typed(&made.argv));
-        let made = made.map(|command| Ran { command, has_run: true });
+        let made = made.map(|command| AskedCommand { command, has_run: true });
         let action = request.action.as_deref();
         let has_checks = !commands.checks.is_empty() || commands.repair.is_some();
         let confinement = commands.confinement.as_ref().filter(|_| has_checks);
@@ -73,18 +39,22 @@ impl Asked {
         let start = start.filter(|start| *start != Path::new(""));
         let to_run = action.filter(|action| action.phase == Phase::ToRun);
         let to_run = to_run.iter().flat_map(|action| &action.commands);
-        let to_run = to_run.map(|line| Ran { command: line.quoted(), has_run: false });
-        Self {
+        let to_run = to_run.map(|line| AskedCommand { command: line.quoted(), has_run: false });
+        let envelope = action.map(|action| action.plan.clone());
+        let written = envelope.as_ref().map(serde_json::to_value).transpose();
+        let document = queue::Asked {
             runs: made.chain(to_run).collect(),
             checks: commands.checks.iter().map(actum_gate::CommandLine::quoted).collect(),
             repair: commands.repair.as_ref().map(actum_gate::CommandLine::quoted),
             checks_start_in: start.map(|start| shown_path::text(start.as_os_str().as_bytes())),
             checks_environment: confinement.map(special_environment).unwrap_or_default(),
             checks_limits: confinement.map(special_limits).unwrap_or_default(),
-            envelope: action.map(|action| action.plan.clone()),
+            envelope: written
+                .map_err(|error| Failure::Unwritten { source: io::Error::other(error) })?,
             package: action.and_then(|action| action.package),
-            settings: ShownSettings::of_request(request, root),
-        }
+            settings: task_settings::of_request(request, root),
+        };
+        Ok(Self { document, envelope })
     }
 
     pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -105,27 +75,28 @@ impl Asked {
             }
             write_scope(out, &plan.scope)?;
         }
-        if let Some(package) = &self.package {
+        let asked = &self.document;
+        if let Some(package) = &asked.package {
             writeln!(out, "package  {package}")?;
         }
-        self.settings.write(out)?;
-        for Ran { command, has_run } in &self.runs {
+        task_settings::write(&asked.settings, out)?;
+        for AskedCommand { command, has_run } in &asked.runs {
             let word = if *has_run { "ran" } else { "runs" };
             writeln!(out, "{word:<8} {}", Harmless(command.as_bytes()))?;
         }
-        for check in &self.checks {
+        for check in &asked.checks {
             writeln!(out, "check    {}", Harmless(check.as_bytes()))?;
         }
-        if let Some(repair) = &self.repair {
+        if let Some(repair) = &asked.repair {
             writeln!(out, "repair   {}", Harmless(repair.as_bytes()))?;
         }
-        if let Some(start) = &self.checks_start_in {
+        if let Some(start) = &asked.checks_start_in {
             writeln!(out, "start    checks start in {}", Quoted(start.as_bytes()))?;
         }
-        for variable in &self.checks_environment {
+        for variable in &asked.checks_environment {
             writeln!(out, "env      {}", Harmless(variable.as_bytes()))?;
         }
-        for limit in &self.checks_limits {
+        for limit in &asked.checks_limits {
             writeln!(out, "limit    {}", Harmless(limit.as_bytes()))?;
         }
         Ok(())

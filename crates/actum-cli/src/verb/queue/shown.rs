@@ -6,19 +6,18 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use actum::{Moved, PlanState, PolicyInForce, QueuedPlan, Request};
-use actum_api::Gate;
+use actum_api::queue::{EarlierPlan, Plan};
 use actum_core::path::{Harmless, Quoted};
-use actum_core::{Digest, FileMode, FileState, Timestamp};
+use actum_core::{FileMode, FileState, Timestamp};
 use actum_gate::GateName;
 use actum_gate::decision::Bundle;
 use actum_record::ledger::{PlanAnswered, TenantId};
 use actum_record::receipt::PathEffect;
 use actum_workspace::path_change::PathChange;
 use actum_workspace::{ErrorKind, Workspace};
-use serde::Serialize;
 
 use super::asked::Asked;
-use super::listed::Line;
+use super::listed;
 use crate::diff_text::Audience;
 use crate::failure::Failure;
 use crate::file_diffs::FileDiffs;
@@ -29,45 +28,14 @@ use crate::verb::Session;
 use crate::{clock, plans, policy, records, recovery_note, timestamp};
 
 /// A plan, and what would come of it now.
-#[derive(Serialize)]
 pub(crate) struct Shown {
-    #[serde(flatten)]
-    line: Line,
-    /// What was asked for, as the digest that an approval is bound to.
-    digest: Digest,
-    door: String,
-    gates: Vec<Gate>,
-    /// What a person said.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    answer: Option<PlanAnswered>,
-    changes: Vec<PathEffect>,
-    /// The version before, where there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    earlier: Option<Earlier>,
-    /// Why it would not do any more what was queued.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    moved: Vec<String>,
-    /// What is run for it, and the action that it is; of a plan of which nothing can come any more it is not kept.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The document but for the diff.
+    document: Plan,
     asked: Option<Asked>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<FileDiffs>,
-    #[serde(skip)]
     state: PlanState,
     /// The command that alone carries it out, where it is a task.
-    #[serde(skip)]
     by_task: Option<&'static str>,
-}
-
-/// An earlier version of a plan.
-#[derive(Serialize)]
-struct Earlier {
-    plan: actum_core::RunId,
-    state: &'static str,
-    /// What was said of it.
-    reason: Option<String>,
-    /// What this one does otherwise.
-    differs: Vec<String>,
 }
 
 impl Shown {
@@ -84,19 +52,19 @@ impl Shown {
         let judged = &plan.queued.plan;
         let changes = bundle.change().to_vec();
         let earlier = match plan.queued.earlier.map(|earlier| queue.plan(earlier)).transpose()? {
-            Some(Some(earlier)) => Some(Earlier::of(queue, &earlier, &changes, now)?),
+            Some(Some(earlier)) => Some(earlier_of(queue, &earlier, &changes, now)?),
             Some(None) | None => None,
         };
         let is_open = matches!(state, PlanState::Waiting | PlanState::Approved);
-        let mut line = Line::of(plan, state);
+        let mut line = listed::document(plan, state);
         let (mut moved, mut diff, mut asked) = (Vec::new(), None, None);
         if is_open {
             let root = plans::root_of(plan, session)?;
             line.root = Quoted(root.as_os_str().as_bytes()).to_string();
-            asked = Some(Asked::new(&plan.request(&queue.inputs)?, &root));
+            asked = Some(Asked::new(&plan.request(&queue.inputs)?, &root)?);
             (moved, diff) = would_do(queue, plan, &bundle, &root, (session, audience))?;
         }
-        Ok(Self {
+        let document = Plan {
             line,
             digest: judged.bound.plan,
             door: judged.door.clone(),
@@ -105,16 +73,15 @@ impl Shown {
             changes,
             earlier,
             moved,
-            asked,
-            diff,
-            state,
-            by_task: plans::task_command(judged),
-        })
+            asked: asked.as_ref().map(|asked| asked.document.clone()),
+            diff: None,
+        };
+        Ok(Self { document, asked, diff, state, by_task: plans::task_command(judged) })
     }
 
     /// Why it cannot be carried out as it was queued, if it cannot.
     pub(crate) fn moved(&self) -> &[String] {
-        &self.moved
+        &self.document.moved
     }
 }
 
@@ -169,48 +136,42 @@ fn is_busy(error: &actum::Error) -> bool {
     matches!(error, actum::Error::Workspace(error) if matches!(error.kind, ErrorKind::Busy { .. }))
 }
 
-impl Earlier {
-    fn of(
-        queue: &Queue,
-        earlier: &QueuedPlan,
-        changes: &[PathEffect],
-        now: Timestamp,
-    ) -> Result<Self, Failure> {
-        let bundle = earlier.bundle(&queue.view).map_err(actum::Error::from)?;
-        let answered = earlier.answer.as_ref().map(|answer| &answer.verified.answered);
-        Ok(Self {
-            plan: earlier.id(),
-            state: earlier.state(now).as_str(),
-            reason: answered.and_then(|answered| answered.reason.clone()),
-            differs: Moved::in_files(bundle.change(), changes)
-                .iter()
-                .map(ToString::to_string)
-                .collect(),
-        })
-    }
-}
-
-impl actum_api::Document for Shown {
-    const FORMAT: &'static str = "actum.plan/1";
+fn earlier_of(
+    queue: &Queue,
+    earlier: &QueuedPlan,
+    changes: &[PathEffect],
+    now: Timestamp,
+) -> Result<EarlierPlan, Failure> {
+    let bundle = earlier.bundle(&queue.view).map_err(actum::Error::from)?;
+    let answered = earlier.answer.as_ref().map(|answer| &answer.verified.answered);
+    let differs = Moved::in_files(bundle.change(), changes);
+    Ok(EarlierPlan {
+        plan: earlier.id(),
+        state: listed::document_state(earlier.state(now)),
+        reason: answered.and_then(|answered| answered.reason.clone()),
+        differs: differs.iter().map(ToString::to_string).collect(),
+    })
 }
 
 impl Document for Shown {
-    type Api = Self;
+    type Api = Plan;
 
-    fn document(&self) -> impl Borrow<Self> {
-        self
+    fn document(&self) -> impl Borrow<Plan> {
+        let diff = self.diff.as_ref().map(FileDiffs::document);
+        Plan { diff, ..self.document.clone() }
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        self.line.write(out)?;
-        let asks = actum_api::Verdict::NeedsApproval;
-        // The first is told above, and what that of approval says the state does.
+        let plan = &self.document;
+        listed::write(&plan.line, out)?;
+        let asks = actum_api::gate::Verdict::NeedsApproval;
         let approval = GateName::Approval.as_str();
-        let gates = self.gates.iter().filter(|it| it.verdict == asks && it.gate != approval);
+        // The first is told above, and what that of approval says the state does.
+        let gates = plan.gates.iter().filter(|it| it.verdict == asks && it.gate != approval);
         for gate in gates.skip(1) {
             writeln!(out, "gate     {}", gate)?;
         }
-        if let Some(PlanAnswered { answer, by, reason, time, .. }) = &self.answer {
+        if let Some(PlanAnswered { answer, by, reason, time, .. }) = &plan.answer {
             let (by, time) = (Quoted(by.user.as_bytes()), timestamp::second(*time));
             write!(out, "{:<8} by {by} at {time}", answer.as_str())?;
             match reason {
@@ -218,8 +179,8 @@ impl Document for Shown {
                 None => writeln!(out)?,
             }
         }
-        if let Some(Earlier { plan, state, reason, differs }) = &self.earlier {
-            write!(out, "earlier  {plan} ({})", state.replace('_', " "))?;
+        if let Some(EarlierPlan { plan, state, reason, differs }) = &plan.earlier {
+            write!(out, "earlier  {plan} ({})", listed::words(*state))?;
             match reason {
                 Some(reason) => writeln!(out, ": {}", Quoted(reason.as_bytes()))?,
                 None => writeln!(out)?,
@@ -231,24 +192,25 @@ impl Document for Shown {
         if let Some(asked) = &self.asked {
             asked.write(out)?;
         }
-        for effect in &self.changes {
+        for effect in &plan.changes {
             write_effect(out, effect)?;
         }
         if let Some(diff) = &self.diff {
             diff.write(out)?;
         }
-        if self.changes.len() > 1 {
+        if plan.changes.len() > 1 {
             let sum = |lines: fn(&PathEffect) -> u64| {
-                self.changes.iter().map(lines).fold(0, u64::saturating_add)
+                plan.changes.iter().map(lines).fold(0, u64::saturating_add)
             };
             let (added, removed) = (sum(|effect| effect.added), sum(|effect| effect.removed));
-            writeln!(out, "in all   {} paths  +{added} -{removed}", self.changes.len())?;
+            writeln!(out, "in all   {} paths  +{added} -{removed}", plan.changes.len())?;
         }
-        for moved in &self.moved {
+        for moved in &plan.moved {
             writeln!(out, "stale    {}", Harmless(moved.as_bytes()))?;
         }
-        let plan = self.line.plan;
-        match (self.state, self.moved.is_empty(), self.by_task) {
+        let is_current = plan.moved.is_empty();
+        let plan = plan.line.plan;
+        match (self.state, is_current, self.by_task) {
             (PlanState::Waiting, true, Some(command)) => writeln!(
                 out,
                 "`actum approve {plan}` approves exactly this change, and the same `{command}` then applies it once; \

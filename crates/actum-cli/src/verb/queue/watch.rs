@@ -6,12 +6,10 @@ use std::io::{self, Write};
 use std::thread;
 use std::time::Duration;
 
+use actum_api::queue::{Alert, QueueEvent, QueuedPlan};
 use actum_core::RunId;
-use serde::Serialize;
 
-use super::alerts::{self, AlertLine};
-use super::listed::Line;
-use super::waiting;
+use super::{alerts, listed, waiting};
 use crate::failure::Failure;
 use crate::ledger_queue::Queue;
 use crate::output::Document;
@@ -21,43 +19,30 @@ use crate::verb::Session;
 /// How often the ledger is looked at.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// What happened to a plan or an alert.
-#[derive(Serialize)]
-#[serde(tag = "event", rename_all = "snake_case")]
-enum Event {
-    /// It waits, or stands otherwise than before.
-    Waits(Line),
-    /// It waits no longer: it was answered, carried out, or has expired.
-    Gone { plan: RunId },
-    /// It was raised, and nobody has looked at it.
-    Alert(AlertLine),
-    /// Somebody has.
-    Seen { alert: u64 },
-}
-
 /// Looks until the program is ended, or nobody reads any more.
 pub(super) fn run(session: &Session) -> Result<(), Failure> {
-    let mut known: BTreeMap<RunId, Line> = BTreeMap::new();
-    let mut alerts: Vec<AlertLine> = Vec::new();
+    let mut known: BTreeMap<RunId, QueuedPlan> = BTreeMap::new();
+    let mut alerts: Vec<Alert> = Vec::new();
     loop {
         let queue = Queue::open(&session.tenant)?;
-        let now: BTreeMap<RunId, Line> =
+        let now: BTreeMap<RunId, QueuedPlan> =
             waiting(queue.as_ref())?.into_iter().map(|line| (line.plan, line)).collect();
         for &plan in known.keys().filter(|plan| !now.contains_key(plan)) {
-            if !session.screen.show_next(&Event::Gone { plan })? {
+            if !session.screen.show_next(&QueueEvent::Gone { plan })? {
                 return Ok(());
             }
         }
         for line in now.values().filter(|line| known.get(&line.plan) != Some(line)) {
-            if !session.screen.show_next(&Event::Waits(line.clone()))? {
+            if !session.screen.show_next(&QueueEvent::Waits(line.clone()))? {
                 return Ok(());
             }
         }
         known = now;
         let open = alerts::waiting(queue.as_ref())?;
         let gone = alerts.iter().filter(|alert| !open.contains(alert));
-        let gone = gone.map(|alert| Event::Seen { alert: alert.alert });
-        let raised = open.iter().filter(|alert| !alerts.contains(alert)).cloned().map(Event::Alert);
+        let gone = gone.map(|alert| QueueEvent::Seen { alert: alert.alert });
+        let raised =
+            open.iter().filter(|alert| !alerts.contains(alert)).cloned().map(QueueEvent::Alert);
         for event in gone.chain(raised) {
             if !session.screen.show_next(&event)? {
                 return Ok(());
@@ -69,11 +54,7 @@ pub(super) fn run(session: &Session) -> Result<(), Failure> {
     }
 }
 
-impl actum_api::Document for Event {
-    const FORMAT: &'static str = "actum.queue-event/1";
-}
-
-impl Document for Event {
+impl Document for QueueEvent {
     type Api = Self;
 
     fn document(&self) -> impl Borrow<Self> {
@@ -82,8 +63,8 @@ impl Document for Event {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         match self {
-            Self::Waits(line) => line.write(out),
-            Self::Alert(line) => line.write(out),
+            Self::Waits(line) => listed::write(line, out),
+            Self::Alert(line) => alerts::write(line, out),
             Self::Seen { alert } => writeln!(out, "alert {alert}  marked as seen"),
             Self::Gone { plan } => {
                 writeln!(out, "{}  no longer pending", Painted(style::RUN, plan))

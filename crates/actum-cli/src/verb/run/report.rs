@@ -1,6 +1,5 @@
 //! What a person is told of a task.
 
-use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum::task::{Outcome, TaskEnd};
@@ -8,13 +7,11 @@ use actum_core::{ShellWord, path::Harmless};
 use actum_record::receipt::RunResult;
 use actum_task::ErrorCode;
 use actum_task::report::{ActionStatus, ErrorObject, ErrorReport, ExecutionReport, StatusUpdate};
-use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::output::{Document, Form, Screen};
+use crate::output::{Form, Screen};
 
 /// What came of one action, on a line.
-#[derive(Serialize)]
 pub(super) struct ActionLine {
     word: &'static str,
     action: String,
@@ -40,18 +37,13 @@ impl ActionLine {
     }
 }
 
-impl actum_api::Document for ActionLine {
-    const FORMAT: &'static str = "actum.task-status/1";
-}
-
-impl Document for ActionLine {
-    type Api = Self;
-
-    fn document(&self) -> impl Borrow<Self> {
-        self
+impl ActionLine {
+    /// Shows the line. Programs get the status line instead.
+    pub(super) fn show(&self, screen: &Screen) -> Result<(), Failure> {
+        screen.show_text(|out| self.write(out))
     }
 
-    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let (action, message) =
             (Harmless(self.action.as_bytes()), Harmless(self.message.as_bytes()));
         write!(out, "{:7}  {action}  {message}", self.word)?;
@@ -62,14 +54,7 @@ impl Document for ActionLine {
     }
 }
 
-/// How a task ended, for people; programs have had the final status line.
-#[derive(Serialize)]
-struct Ended<'t> {
-    #[serde(skip)]
-    ended: &'t TaskEnd,
-}
-
-/// Tells how it ended.
+/// Tells how it ended. Programs have had the final status line.
 pub(super) fn show(screen: &Screen, ended: &TaskEnd) -> Result<(), Failure> {
     let report = match &ended.outcome {
         Outcome::Rejected(report) => Some(&**report),
@@ -94,49 +79,37 @@ pub(super) fn show(screen: &Screen, ended: &TaskEnd) -> Result<(), Failure> {
     }
     match screen.form {
         Form::Json => Ok(()),
-        Form::Text => screen.show(&Ended { ended }),
+        Form::Text => screen.show_text(|out| write(out, ended)),
     }
 }
 
-impl actum_api::Document for Ended<'_> {
-    const FORMAT: &'static str = "actum.task-status/1";
-}
-
-impl Document for Ended<'_> {
-    type Api = Self;
-
-    fn document(&self) -> impl Borrow<Self> {
-        self
+fn write(out: &mut dyn Write, ended: &TaskEnd) -> io::Result<()> {
+    let TaskEnd { task, directory, outcome, receipt, .. } = ended;
+    let result = receipt.as_ref().map(|receipt| &receipt.statement.predicate);
+    let error = match outcome {
+        Outcome::Rejected(report) => {
+            report.errors().try_for_each(|it| error(out, it))?;
+            writeln!(out, "task {task}: REJECTED; nothing was changed")?;
+            Some(&**report)
+        }
+        Outcome::Executed { report, error: told, .. } => {
+            let errors = told.iter().flat_map(|told| told.errors());
+            let mut others = errors.filter(|it| !is_told(report, it));
+            others.try_for_each(|it| error(out, it))?;
+            executed(out, report, result)?;
+            told.as_deref()
+        }
+    };
+    if let Some(result) = result {
+        let task = ShellWord::operand(task.as_str().as_bytes());
+        writeln!(out, "take it back with `actum rollback {task}` (run {})", result.run)?;
     }
-
-    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let TaskEnd { task, directory, outcome, receipt, .. } = self.ended;
-        let result = receipt.as_ref().map(|receipt| &receipt.statement.predicate);
-        let error = match outcome {
-            Outcome::Rejected(report) => {
-                report.errors().try_for_each(|it| error(out, it))?;
-                writeln!(out, "task {task}: REJECTED; nothing was changed")?;
-                Some(&**report)
-            }
-            Outcome::Executed { report, error: told, .. } => {
-                let errors = told.iter().flat_map(|told| told.errors());
-                let mut others = errors.filter(|it| !is_told(report, it));
-                others.try_for_each(|it| error(out, it))?;
-                executed(out, report, result)?;
-                told.as_deref()
-            }
-        };
-        if let Some(result) = result {
-            let task = ShellWord::operand(task.as_str().as_bytes());
-            writeln!(out, "take it back with `actum rollback {task}` (run {})", result.run)?;
-        }
-        if let Some(ErrorReport { error, .. }) = error {
-            writeln!(out, "`actum explain {}` says what to do", error.error_code)?;
-        }
-        match directory {
-            Some(directory) => writeln!(out, "reports: {}", directory.directory()),
-            None => Ok(()),
-        }
+    if let Some(ErrorReport { error, .. }) = error {
+        writeln!(out, "`actum explain {}` says what to do", error.error_code)?;
+    }
+    match directory {
+        Some(directory) => writeln!(out, "reports: {}", directory.directory()),
+        None => Ok(()),
     }
 }
 

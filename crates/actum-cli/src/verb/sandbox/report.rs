@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use actum_api::{
-    ChangeKind, Execution, NodeChange, NodeType, Output, Sandbox, WorkspacePath, hexadecimal,
-};
+use actum_api::change::ChangeKind;
+use actum_api::command::{Execution, NodeChange, NodeType, Output, Sandbox};
+use actum_api::path::{WorkspacePath, hexadecimal};
 use actum_core::path::Quoted;
 use actum_sandbox::{
     Change, Ended, Enforcement, InForce, Limits, Node, Outcome, Resource, SandboxPolicy, Usage,
@@ -51,8 +51,8 @@ impl Report {
         let execution = Execution {
             command: command.iter().map(|word| text(word.as_bytes())).collect(),
             ended: ended.map(|ended| match ended {
-                Ended::Code(code) => actum_api::Ended::Code(code),
-                Ended::Signal(signal) => actum_api::Ended::Signal(signal),
+                Ended::Code(code) => actum_api::command::Ended::Code(code),
+                Ended::Signal(signal) => actum_api::command::Ended::Signal(signal),
             }),
             violated: violated.iter().map(violation).collect(),
             usage: used(*usage),
@@ -115,7 +115,7 @@ impl Report {
 
     fn note_usage(&self, screen: &Screen) {
         let Execution { usage, in_force, .. } = &self.document.execution;
-        let actum_api::Usage { wall, cpu, memory, processes, .. } = *usage;
+        let actum_api::command::Usage { wall, cpu, memory, processes, .. } = *usage;
         screen.note(format_args!(
             "tier {}: {}, {} of processor, {}, {}",
             in_force.tier,
@@ -150,8 +150,8 @@ impl Report {
     pub(crate) fn exit(&self) -> Exit {
         let code = match (self.violated.is_empty(), self.document.execution.ended) {
             (false, _) => return Exit::Passed(OVER),
-            (true, Some(actum_api::Ended::Code(code))) => code,
-            (true, Some(actum_api::Ended::Signal(signal))) => SIGNAL + signal,
+            (true, Some(actum_api::command::Ended::Code(code))) => code,
+            (true, Some(actum_api::command::Ended::Signal(signal))) => SIGNAL + signal,
             (true, None) => SIGNAL + SIGKILL,
         };
         Exit::Passed(u8::try_from(code).unwrap_or(u8::MAX))
@@ -173,26 +173,28 @@ fn amount(resource: Resource, max: u64) -> String {
     }
 }
 
-fn violation(violation: &Violation) -> actum_api::Violation {
+fn violation(violation: &Violation) -> actum_api::command::Violation {
     match violation {
-        Violation::Limit(resource) => actum_api::Violation::Limit(resource.name().into()),
-        Violation::Unwatched => actum_api::Violation::Unwatched,
-        Violation::Made(path) => actum_api::Violation::Made(text(path.as_os_str().as_bytes())),
-        Violation::Interrupted => actum_api::Violation::Interrupted,
+        Violation::Limit(resource) => actum_api::command::Violation::Limit(resource.name().into()),
+        Violation::Unwatched => actum_api::command::Violation::Unwatched,
+        Violation::Made(path) => {
+            actum_api::command::Violation::Made(text(path.as_os_str().as_bytes()))
+        }
+        Violation::Interrupted => actum_api::command::Violation::Interrupted,
     }
 }
 
-fn used(usage: Usage) -> actum_api::Usage {
+fn used(usage: Usage) -> actum_api::command::Usage {
     let Usage { wall, cpu, memory, storage_read, storage_write, processes, output } = usage;
-    actum_api::Usage { wall, cpu, memory, storage_read, storage_write, processes, output }
+    actum_api::command::Usage { wall, cpu, memory, storage_read, storage_write, processes, output }
 }
 
-fn in_force_of(in_force: &InForce) -> actum_api::InForce {
+fn in_force_of(in_force: &InForce) -> actum_api::command::InForce {
     let InForce { tier, landlock, ipc_confined, is_root, limits } = in_force;
     let limit = |(resource, enforcement): (&Resource, &Enforcement)| {
         (resource.name().into(), enforcement.to_string().as_str().into())
     };
-    actum_api::InForce {
+    actum_api::command::InForce {
         tier: tier.to_string(),
         landlock: *landlock,
         ipc_confined: *ipc_confined,
@@ -232,11 +234,11 @@ fn line(NodeChange { path, kind, before, after, .. }: &NodeChange) -> String {
     match (&node.r#type, after) {
         (NodeType::Directory, _) => format!("{verb} {path}/"),
         (_, None) => format!("{verb} {path}"),
-        (NodeType::File, Some(actum_api::Node { mode, size, .. })) => {
+        (NodeType::File, Some(actum_api::command::Node { mode, size, .. })) => {
             let (mode, size) = (mode.as_deref().unwrap_or_default(), size.unwrap_or_default());
             format!("{verb} {path} ({}, mode {mode})", Size(size))
         }
-        (NodeType::Symlink, Some(actum_api::Node { target, .. })) => {
+        (NodeType::Symlink, Some(actum_api::command::Node { target, .. })) => {
             let target = target.as_deref().unwrap_or_default();
             format!("{verb} {path} (link to {})", Quoted(target.as_bytes()))
         }
@@ -246,7 +248,7 @@ fn line(NodeChange { path, kind, before, after, .. }: &NodeChange) -> String {
     }
 }
 
-fn node(node: Node) -> actum_api::Node {
+fn node(node: Node) -> actum_api::command::Node {
     let octal = |mode: u32| Some(format!("{mode:04o}"));
     let (r#type, mode, size, target) = match node {
         Node::File { mode, size } => (NodeType::File, octal(mode), Some(size), None),
@@ -256,7 +258,7 @@ fn node(node: Node) -> actum_api::Node {
         }
         Node::Special { mode } => (NodeType::Special, octal(mode), None, None),
     };
-    actum_api::Node { r#type, mode, size, target }
+    actum_api::command::Node { r#type, mode, size, target }
 }
 
 impl Document for Report {

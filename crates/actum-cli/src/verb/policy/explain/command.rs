@@ -3,11 +3,9 @@
 use std::borrow::Borrow;
 use std::io::{self, Write};
 
+use actum_api::policy::CommandExplanation;
 use actum_core::path::Harmless;
-use actum_gate::{
-    CommandJudgement, CommandLine, CommandRule, GateDecision, GateName, Ground, Verdict,
-};
-use serde::Serialize;
+use actum_gate::{CommandJudgement, CommandLine, GateDecision, GateName, Ground};
 
 use super::{in_force, told};
 use crate::exit::Exit;
@@ -16,16 +14,10 @@ use crate::gate_view::GateView;
 use crate::output::Document;
 use crate::verb::Session;
 
-#[derive(Serialize)]
-struct ExplainedCommand {
-    /// The program and its arguments.
+/// Result with what its text adds.
+struct Explained {
+    document: CommandExplanation,
     command: CommandLine,
-    #[serde(skip)]
-    verdict: Verdict,
-    /// The rule that decides; none where no rule speaks of it.
-    rule: Option<CommandRule>,
-    #[serde(flatten)]
-    gate: actum_api::Gate,
 }
 
 pub(super) fn explain(line: &CommandLine, session: &Session) -> Result<Exit, Failure> {
@@ -35,25 +27,25 @@ pub(super) fn explain(line: &CommandLine, session: &Session) -> Result<Exit, Fai
     let CommandJudgement { verdict, rule, .. } = judgement;
     let decision = GateDecision { gate: GateName::Commands, verdict, ground };
     let gate = decision.view();
-    session.screen.show(&ExplainedCommand { command: line.clone(), verdict, rule, gate })?;
+    let rule = rule.map(|rule| serde_json::to_value(rule).and_then(serde_json::from_value));
+    let rule = rule.transpose();
+    let rule = rule.map_err(|error| Failure::Unwritten { source: io::Error::other(error) })?;
+    let document = CommandExplanation { command: line.clone().into(), rule, gate };
+    session.screen.show(&Explained { document, command: line.clone() })?;
     Ok(Exit::Success)
 }
 
-impl actum_api::Document for ExplainedCommand {
-    const FORMAT: &'static str = "actum.command-explanation/1";
-}
+impl Document for Explained {
+    type Api = CommandExplanation;
 
-impl Document for ExplainedCommand {
-    type Api = Self;
-
-    fn document(&self) -> impl Borrow<Self> {
-        self
+    fn document(&self) -> impl Borrow<CommandExplanation> {
+        &self.document
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Self { command, verdict, gate, .. } = self;
+        let Self { command, document: CommandExplanation { gate, .. } } = self;
         let line = command.to_string();
-        writeln!(out, "{}: {}", Harmless(line.as_bytes()), told(*verdict))?;
-        writeln!(out, "gate  {gate}")
+        writeln!(out, "{}: {}", Harmless(line.as_bytes()), told(&gate.verdict))?;
+        writeln!(out, "gate  {}", gate)
     }
 }
