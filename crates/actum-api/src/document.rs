@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// A JSON document. Its fields are those of the type; [`Envelope`] adds `format`.
-pub trait Document: Serialize {
+pub trait Document: Serialize + DeserializeOwned + JsonSchema {
     /// Value of the field `format`. A change that breaks readers gets a new number.
     const FORMAT: &'static str;
 }
@@ -46,7 +46,7 @@ pub enum ReadError {
 }
 
 /// Reads a document and checks its format. Unknown fields are skipped.
-pub fn from_str<D: Document + DeserializeOwned>(text: &str) -> Result<D, ReadError> {
+pub fn from_str<D: Document>(text: &str) -> Result<D, ReadError> {
     #[derive(Deserialize)]
     struct Tag<'a> {
         #[serde(borrow)]
@@ -80,7 +80,7 @@ pub struct DocumentType {
 
 impl DocumentType {
     /// Makes the entry of a type.
-    pub(crate) const fn new<D: Document + DeserializeOwned + JsonSchema>() -> Self {
+    pub(crate) const fn new<D: Document>() -> Self {
         Self { format: D::FORMAT, root_schema: root_schema::<D>, rewrite: rewrite::<D> }
     }
 
@@ -121,11 +121,11 @@ impl DocumentType {
     }
 }
 
-fn root_schema<D: JsonSchema>() -> Schema {
+fn root_schema<D: Document>() -> Schema {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<D>()
 }
 
-fn rewrite<D: Document + DeserializeOwned>(text: &str) -> Result<Value, ReadError> {
+fn rewrite<D: Document>(text: &str) -> Result<Value, ReadError> {
     let document: D = from_str(text)?;
     Ok(serde_json::to_value(Envelope::new(&document))?)
 }

@@ -6,7 +6,6 @@ use actum_api::change::{Diffs, FileDiff};
 use actum_api::path::WorkspacePath;
 use actum_edit::format::git_diff::write::Part;
 use actum_workspace::path_change::PathChange;
-use serde::{Serialize, Serializer};
 
 use crate::diff_text::{self, Audience, Section};
 
@@ -52,11 +51,5 @@ fn file_diff(section: &Section<'_>) -> FileDiff {
         diff: String::from_utf8(text).ok(),
         added,
         removed,
-    }
-}
-
-impl Serialize for FileDiffs {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.document().serialize(serializer)
     }
 }

@@ -9,56 +9,6 @@ use serde_json::Value;
 use crate::docs::{DOCS, documents_in};
 use crate::program::documents::check_document;
 
-/// Documents that have no type in `actum-api` yet.
-const WITHOUT_TYPE: &[&str] = &[
-    "actum.alerts-seen/1",
-    "actum.audit/1",
-    "actum.catalog-lint/1",
-    "actum.catalog/1",
-    "actum.checkpoint/1",
-    "actum.command-explanation/1",
-    "actum.completions/1",
-    "actum.demo/1",
-    "actum.denied/1",
-    "actum.entry/1",
-    "actum.export/1",
-    "actum.feedback/1",
-    "actum.key-denied/1",
-    "actum.key-made/1",
-    "actum.key/1",
-    "actum.keyring/1",
-    "actum.keys/1",
-    "actum.ledger/1",
-    "actum.man/1",
-    "actum.plan-approve/1",
-    "actum.plan-lint/1",
-    "actum.plan-new/1",
-    "actum.plan-preview/1",
-    "actum.plan/1",
-    "actum.plugin-lint/1",
-    "actum.plugin-new/1",
-    "actum.plugin-test/1",
-    "actum.policy-check/1",
-    "actum.policy-explanation/1",
-    "actum.policy-suggestion/1",
-    "actum.policy-test/1",
-    "actum.proof/1",
-    "actum.queue-event/1",
-    "actum.queue/1",
-    "actum.reason/1",
-    "actum.reasons/1",
-    "actum.receipt/1",
-    "actum.replay/1",
-    "actum.rollback/1",
-    "actum.rotation/1",
-    "actum.run-explanation/1",
-    "actum.task-code/1",
-    "actum.task-status/1",
-    "actum.trust/1",
-    "actum.verification/1",
-    "actum.written/1",
-];
-
 /// JSON documents that the page shows: in blocks of JSON, and in what commands print.
 fn examples() -> Vec<String> {
     let page = fs::read_to_string(Path::new(DOCS).join("json.md")).unwrap();
@@ -90,7 +40,6 @@ fn every_example_of_the_page_is_as_its_type_and_schema_say() {
         .filter_map(|text| serde_json::from_str::<Value>(text).ok())
         .filter_map(|document| document.get("format")?.as_str().map(str::to_owned))
         .filter(|format| actum_api::document_types().all(|known| known.format != format))
-        .filter(|format| !WITHOUT_TYPE.contains(&format.as_str()))
         .collect();
     assert_eq!(unchecked, [""; 0]);
     assert!(checked > 20, "{checked}");
@@ -99,9 +48,8 @@ fn every_example_of_the_page_is_as_its_type_and_schema_say() {
 /// D-4
 #[test]
 fn every_document_of_the_pages_has_a_type_and_every_type_is_on_the_pages() {
-    let typed = actum_api::document_types().map(|document| document.format.to_owned());
-    let without_type = WITHOUT_TYPE.iter().map(|format| (*format).to_owned());
-    let known: Vec<String> = typed.chain(without_type).collect();
+    let known = actum_api::document_types().map(|document| document.format.to_owned());
+    let known: Vec<String> = known.collect();
     let distinct: BTreeSet<String> = known.iter().cloned().collect();
     assert_eq!(distinct.len(), known.len(), "a format stands twice");
     for page in ["json.md", "stability.md"] {
