@@ -102,7 +102,7 @@ pub struct CatalogLint {
     /// Whether nothing is wrong. Where it is `false`, the command ends with code 4.
     pub sound: bool,
     /// Number of actions that were checked.
-    pub actions: usize,
+    pub actions: u64,
     /// Everything that is wrong.
     pub findings: Vec<CatalogFinding>,
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::document::{Document, DocumentType};
+use crate::word::words;
 use crate::key::TrustedKeyring;
 use crate::value;
 
@@ -159,26 +160,26 @@ pub struct Finding {
     pub message: String,
 }
 
-/// Subject of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum FindingSubject {
-    /// The log as a whole.
-    Log,
-    /// The database of the ledger.
-    Database,
-    /// An entry.
-    Entry,
-    /// A run.
-    Run,
-    /// A plan in the queue.
-    Plan,
-    /// A document that an entry names.
-    Document,
-    /// A signed checkpoint.
-    Checkpoint,
-    /// A line of an export.
-    Line,
+words! {
+    /// Subject of a finding.
+    FindingSubject {
+        /// The log as a whole.
+        Log = "log",
+        /// The database of the ledger.
+        Database = "database",
+        /// An entry.
+        Entry = "entry",
+        /// A run.
+        Run = "run",
+        /// A plan in the queue.
+        Plan = "plan",
+        /// A document that an entry names.
+        Document = "document",
+        /// A signed checkpoint.
+        Checkpoint = "checkpoint",
+        /// A line of an export.
+        Line = "line",
+    }
 }
 
 /// Result of `actum ledger export --output`.

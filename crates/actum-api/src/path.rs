@@ -51,10 +51,8 @@ impl From<&RelPath> for WorkspacePath {
 /// The path for people: on one line, with control characters escaped.
 impl fmt::Display for WorkspacePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.path_hex {
-            None => Quoted(self.path.as_bytes()).fmt(f),
-            Some(_) => f.pad(&self.path),
-        }
+        // What `path_hex` says counts; where it says nothing, the text is escaped once more.
+        Quoted(&self.bytes().unwrap_or_else(|| self.path.as_bytes().into())).fmt(f)
     }
 }
 
@@ -83,6 +81,12 @@ mod tests {
         assert_eq!(json(b"a\xff"), r#"{"path":"a\\377","path_hex":"61ff"}"#);
         assert_eq!(WorkspacePath::new(b"a\n").to_string(), "a\\n");
         assert_eq!(WorkspacePath::new(b"a\xff").to_string(), "a\\377");
+        let hostile = |hex: &str| WorkspacePath {
+            path: "\u{1b}[2J".to_owned(),
+            path_hex: Some(hex.to_owned()),
+        };
+        assert_eq!(hostile("61ff").to_string(), "a\\377");
+        assert!(!hostile("0g").to_string().contains('\u{1b}'));
     }
 
     /// D-4

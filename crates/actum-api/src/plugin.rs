@@ -43,9 +43,9 @@ pub struct PluginLint {
     #[schemars(with = "value::Digest")]
     pub digest: Digest,
     /// Number of its files.
-    pub files: usize,
+    pub files: u64,
     /// Size of its files in bytes.
-    pub bytes: usize,
+    pub bytes: u64,
     /// Version of Node.js that compiled its steps; `null` where none did.
     pub node: Option<String>,
     /// Reason why its steps were not compiled, or `null`.
@@ -105,7 +105,7 @@ pub struct PluginCheck {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RestoreEvidence {
     /// Number of paths that were compared.
-    pub paths: usize,
+    pub paths: u64,
     /// Digest of their content before the change.
     #[schemars(with = "value::Digest")]
     pub before: Digest,

@@ -129,7 +129,7 @@ pub struct AccessFile {
     #[schemars(with = "value::Digest")]
     pub digest: Digest,
     /// Number of policies in the file.
-    pub policies: usize,
+    pub policies: u64,
 }
 
 /// Result of `actum policy test`.
@@ -141,7 +141,7 @@ pub struct PolicyTest {
     #[schemars(with = "value::Digest")]
     pub policy: Digest,
     /// Number of cases that hold.
-    pub held: usize,
+    pub held: u64,
     /// The cases, in the order of the file.
     pub cases: Vec<PolicyCase>,
 }
@@ -196,9 +196,9 @@ pub struct PolicySuggestion {
     /// Number of ledger entries that were looked at, the newest ones.
     pub entries: u64,
     /// Number of refused changes that would be refused now as well.
-    pub refused: usize,
+    pub refused: u64,
     /// Number of these that would pass with all additions.
-    pub would_pass: usize,
+    pub would_pass: u64,
     /// Suggested additions, by file.
     pub additions: Vec<PolicyAddition>,
     /// Reasons why the others would still be refused, each once, as sentences.

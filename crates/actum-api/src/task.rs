@@ -30,10 +30,10 @@ pub struct PlanLint {
     pub sound: bool,
     /// Number of actions in the plan. Absent where the plan cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub actions: Option<usize>,
+    pub actions: Option<u64>,
     /// Number of files that the plan writes. Absent where the plan cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub files: Option<usize>,
+    pub files: Option<u64>,
     /// The problems, up to a limit.
     pub problems: Vec<PlanProblem>,
     /// Whether there are more problems than are listed.

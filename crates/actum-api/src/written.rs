@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::document::{Document, DocumentType};
+use crate::word::words;
 
 pub(crate) const DOCUMENTS: &[DocumentType] = &[DocumentType::new::<Written>()];
 
@@ -15,35 +16,20 @@ pub struct Written {
     /// The file, as the command named it. Escaped where its bytes are not UTF-8.
     pub file: String,
     /// Size of the file in bytes.
-    pub bytes: usize,
+    pub bytes: u64,
 }
 
-/// Kind of a document in a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum WrittenKind {
-    /// Public keys of an installation.
-    #[serde(rename = "keyring")]
-    Keyring,
-    /// One public key.
-    #[serde(rename = "public key")]
-    PublicKey,
-    /// Receipt of a run.
-    #[serde(rename = "receipt")]
-    Receipt,
-    /// Signed state of a ledger.
-    #[serde(rename = "checkpoint")]
-    Checkpoint,
-}
-
-impl WrittenKind {
-    /// Returns the word that stands in the document.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Keyring => "keyring",
-            Self::PublicKey => "public key",
-            Self::Receipt => "receipt",
-            Self::Checkpoint => "checkpoint",
-        }
+words! {
+    /// Kind of a document in a file.
+    WrittenKind {
+        /// Public keys of an installation.
+        Keyring = "keyring",
+        /// One public key.
+        PublicKey = "public key",
+        /// Receipt of a run.
+        Receipt = "receipt",
+        /// Signed state of a ledger.
+        Checkpoint = "checkpoint",
     }
 }
 

@@ -47,9 +47,9 @@ impl GateView for GateRecord {
     }
 }
 
-/// Fields of a ground. All their names are texts, so this does not fail.
+/// Fields of a ground. All their names are texts, so the sentence is never needed.
 fn fields(ground: &Grounds) -> Ground {
-    Ground(serde_json::to_value(ground).unwrap_or_default())
+    Ground(serde_json::to_value(ground).unwrap_or_else(|_| ground.to_string().into()))
 }
 
 #[cfg(test)]

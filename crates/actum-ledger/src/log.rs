@@ -40,7 +40,9 @@ pub struct RunRow {
 impl RunRow {
     /// Where the run is in its life: the ledger knows of none before its intent.
     pub fn state(&self) -> State {
-        self.status.map_or(State::Changing, State::Recorded)
+        // A row that does not say how the run ended is damaged, and the run is over all the same.
+        let ended = || State::Recorded(self.status.unwrap_or(Status::Failed));
+        self.done.map_or(State::Changing, |_| ended())
     }
 }
 

@@ -10,7 +10,7 @@ mod plan;
 
 use std::collections::BTreeMap;
 
-use actum_core::{Digest, RunId};
+use actum_core::{Digest, RunId, Status};
 use actum_record::ledger::{EntryFacts, EntryKind, RequestKey, WorkspaceId};
 use actum_record::lifecycle::{self, Event, OutOfOrder, State};
 
@@ -46,24 +46,20 @@ pub(crate) fn after(
     if is_first != (index == 0) {
         return Err(Refusal::Beginning { index });
     }
-    let event = match (facts.kind, facts.status) {
-        (EntryKind::EffectStarted, _) => Event::StartRun,
-        (EntryKind::EffectDone, Some(status)) => Event::End(status),
-        (
-            EntryKind::LogStarted
-            | EntryKind::KeyRotated
-            | EntryKind::PlanRefused
-            | EntryKind::PlanQueued
-            | EntryKind::PlanAnswered
-            | EntryKind::ActionStarted
-            | EntryKind::ActionEnded
-            | EntryKind::CatalogChanged
-            | EntryKind::AlertRaised
-            | EntryKind::AlertSeen
-            | EntryKind::HistoryForgotten
-            | EntryKind::EffectDone,
-            _,
-        ) => return Ok(None),
+    let event = match facts.kind {
+        EntryKind::EffectStarted => Event::StartRun,
+        EntryKind::EffectDone => Event::End(facts.status.unwrap_or(Status::Failed)),
+        EntryKind::LogStarted
+        | EntryKind::KeyRotated
+        | EntryKind::PlanRefused
+        | EntryKind::PlanQueued
+        | EntryKind::PlanAnswered
+        | EntryKind::ActionStarted
+        | EntryKind::ActionEnded
+        | EntryKind::CatalogChanged
+        | EntryKind::AlertRaised
+        | EntryKind::AlertSeen
+        | EntryKind::HistoryForgotten => return Ok(None),
     };
     let (Some(run), Some(workspace)) = (facts.run, facts.workspace) else { return Ok(None) };
     let state = before.map_or(State::New, |known| known.row.state());

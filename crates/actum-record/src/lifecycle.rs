@@ -1,14 +1,14 @@
 //! The lifecycle of work: of a run, and of what makes one (an action, a task, the rollback of a task).
 //!
-//! [`next`] is the only table of what may follow what. The process that does the work, the process that finds it cut off,
-//! and the verification of a ledger all use it.
+//! [`next`] is the only table of what may follow what. The ledger takes the entries of runs in its order, verification
+//! reads them in its order, and recovery finds by it how work ended that was cut off.
 //!
 //! ```text
 //!       Start          StartRun            EndRun, End               Record
 //!  New ───────► Begun ──────────► Changing ────────────► Ended(s) ──────────► Recorded(s)
 //!   │            │ ▲               ▲ │  │                  ▲ ▲                     ▲
 //!   └────────────┼─┼───────────────┘ │  │ Record           │ │                     │
-//!     StartRun   │ └─────────────────┘  └────────► Open ───┘ │                     │
+//!     StartRun   │ └─────────────────┘  └──► Unsettled ────┘ │                     │
 //!                │  EndRun(not in effect)            │ EndRun │     EndRun(Failed)  │
 //!                │                                   └────────┼────────────────────┘
 //!                └────────────────────────────────────────────┘
@@ -17,7 +17,7 @@
 //!
 //! A run is announced and changes files at once, so it goes from `New` to `Changing`, and only the journal of the workspace
 //! knows how it ended. Work that makes a run can begin before, where nobody sees what it does; a run of it that is
-//! not in effect leaves it begun. Work that is refused before it begins has no life: its refusal is recorded alone.
+//! not in effect leaves it begun. Rejected work has no lifecycle: only the rejection is recorded.
 
 use actum_core::Status;
 
@@ -31,7 +31,7 @@ pub enum State {
     /// Its run is recorded as started: files may be changed.
     Changing,
     /// It was reported while the end of its run was not known.
-    Open,
+    Unsettled,
     /// It ended so, and that is not recorded.
     Ended(Status),
     /// How it ended is recorded.
@@ -71,7 +71,7 @@ pub struct OutOfOrder {
 /// [`OutOfOrder`] where the event cannot follow.
 pub fn next(state: State, event: Event) -> Result<State, OutOfOrder> {
     use Event::{CutOff, End, EndRun, Record, Start, StartRun};
-    use State::{Begun, Changing, Ended, New, Open, Recorded};
+    use State::{Begun, Changing, Ended, New, Recorded, Unsettled};
     use Status::{Failed, Queued, Rejected, Reverted, Succeeded};
     Ok(match (state, event) {
         (New, Start) => Begun,
@@ -80,20 +80,22 @@ pub fn next(state: State, event: Event) -> Result<State, OutOfOrder> {
         (Changing, EndRun(status @ (Succeeded | Failed))) => Ended(status),
         // The work can try again, or end without a run.
         (Changing, EndRun(Reverted | Rejected | Queued)) => Begun,
-        // Somebody was told that it is not known, and is told again.
-        (Open, EndRun(Succeeded)) => Ended(Succeeded),
-        (Open, EndRun(Reverted | Rejected | Queued)) => Ended(Reverted),
-        (Open, EndRun(Failed)) => Recorded(Failed),
+        // The report said that the end is unknown; recovery reports it again.
+        (Unsettled, EndRun(Succeeded)) => Ended(Succeeded),
+        (Unsettled, EndRun(Reverted | Rejected | Queued)) => Ended(Reverted),
+        (Unsettled, EndRun(Failed)) => Recorded(Failed),
         // What it did where nobody sees it is gone with its process.
         (Begun, CutOff) => Ended(Reverted),
-        (New | Changing | Open | Ended(_) | Recorded(_), CutOff) => state,
-        (Changing, Record) => Open,
+        (New | Changing | Unsettled | Ended(_) | Recorded(_), CutOff) => state,
+        (Changing, Record) => Unsettled,
         (Ended(status), Record) => Recorded(status),
-        (Begun | Changing | Open | Ended(_) | Recorded(_), Start)
-        | (Changing | Open | Ended(_) | Recorded(_), StartRun)
+        (Begun | Changing | Unsettled | Ended(_) | Recorded(_), Start)
+        | (Changing | Unsettled | Ended(_) | Recorded(_), StartRun)
         | (New | Begun | Ended(_) | Recorded(_), EndRun(_))
-        | (New | Open | Ended(_) | Recorded(_), End(_))
-        | (New | Begun | Open | Recorded(_), Record) => return Err(OutOfOrder { state, event }),
+        | (New | Unsettled | Ended(_) | Recorded(_), End(_))
+        | (New | Begun | Unsettled | Recorded(_), Record) => {
+            return Err(OutOfOrder { state, event });
+        }
     })
 }
 
@@ -139,7 +141,9 @@ mod tests {
             for journal in Status::ALL {
                 // What the journal knows of a run that was started.
                 let known = match state {
-                    State::Changing | State::Open => next(state, Event::EndRun(journal)).unwrap(),
+                    State::Changing | State::Unsettled => {
+                        next(state, Event::EndRun(journal)).unwrap()
+                    }
                     State::New | State::Begun | State::Ended(_) | State::Recorded(_) => state,
                 };
                 let cut_off = next(known, Event::CutOff).unwrap();
@@ -150,7 +154,9 @@ mod tests {
                         assert_eq!(recorded, State::Recorded(status), "{path:?}");
                     }
                     State::Recorded(_) => {}
-                    State::Begun | State::Changing | State::Open => panic!("{path:?}: {cut_off:?}"),
+                    State::Begun | State::Changing | State::Unsettled => {
+                        panic!("{path:?}: {cut_off:?}")
+                    }
                 }
             }
         }
@@ -202,7 +208,7 @@ mod tests {
     /// AEC-8: while the end of a run is not known, only the journal can tell it.
     #[test]
     fn a_run_that_changes_files_is_not_ended_by_being_cut_off() {
-        for state in [State::Changing, State::Open] {
+        for state in [State::Changing, State::Unsettled] {
             assert_eq!(next(state, Event::CutOff), Ok(state));
         }
     }

@@ -131,14 +131,7 @@ impl Recorded {
             };
             let differences = Differences::find(session.root(), view, ledger, runs_max)?;
             let (cut_off_actions, cut_off_tasks) = match (view.workspace_id()?, ledger) {
-                (Some(id), Some(queue)) => {
-                    Self::cut_off(queue, id, session).unwrap_or_else(|failure| {
-                        session.screen.note(format_args!(
-                            "whether an action or a task was cut off is not known: {failure}"
-                        ));
-                        Default::default()
-                    })
-                }
+                (Some(id), Some(queue)) => Self::cut_off(queue, id, session)?,
                 (None, _) | (_, None) => Default::default(),
             };
             Ok(Self { plans, alerts, cut_off_actions, cut_off_tasks, differences })
@@ -146,15 +139,23 @@ impl Recorded {
         read().unwrap_or_else(|failure| unread(failure.to_string()))
     }
 
-    /// Actions and tasks that were cut off.
+    /// Lists the actions and the tasks that were cut off. Prints a note for each kind that cannot be read.
     fn cut_off(
         queue: &Queue,
         id: WorkspaceId,
         session: &Session,
     ) -> Result<(Vec<RunId>, Vec<String>), Failure> {
         let marks = Marks::new(queue.home.clone(), session.tenant.id()?);
-        let actions = cut_off_actions(&marks, (&queue.view, &queue.keyring), id)?;
-        Ok((actions, cut_off_tasks(&marks, session.root(), id)?))
+        let unread = |kind: &str, error: &actum::Error| {
+            let screen = &session.screen;
+            screen.note(format_args!("cannot find out which {kind} were cut off: {error}"));
+        };
+        let actions = cut_off_actions(&marks, (&queue.view, &queue.keyring), id);
+        let tasks = cut_off_tasks(&marks, session.root(), id);
+        Ok((
+            actions.inspect_err(|error| unread("actions", error)).unwrap_or_default(),
+            tasks.inspect_err(|error| unread("tasks", error)).unwrap_or_default(),
+        ))
     }
 
     fn plans(queue: Option<&Queue>, id: WorkspaceId) -> Result<Vec<RunId>, Failure> {

@@ -307,15 +307,15 @@ impl Directory {
 
     /// Takes the lock of that name for itself, where it is there and nobody has it.
     pub(crate) fn lock_if_free(&self, name: &str) -> Result<Option<Lock>, HomeError> {
-        match self.take_lock(name, OFlags::empty(), FlockOperation::NonBlockingLockExclusive) {
-            Err(HomeError::System { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                Ok(None)
-            }
-            taken => taken,
-        }
+        found(self.take_lock(name, OFlags::empty(), FlockOperation::NonBlockingLockExclusive))
     }
 
-    /// The same, made where it is missing.
+    /// Takes the lock of that name for itself, where it is there. Waits for who has it.
+    pub(crate) fn lock_existing(&self, name: &str) -> Result<Option<Lock>, HomeError> {
+        found(self.take_lock(name, OFlags::empty(), FlockOperation::LockExclusive))
+    }
+
+    /// Takes the lock of that name for itself where nobody has it, made where it is missing.
     pub(crate) fn lock_if_free_made(&self, name: &str) -> Result<Option<Lock>, HomeError> {
         self.take_lock(name, OFlags::CREATE, FlockOperation::NonBlockingLockExclusive)
     }
@@ -439,6 +439,16 @@ fn check(handle: &OwnedFd, path: &Path, what: Thing) -> Result<fs::Stat, HomeErr
 
 fn mode_of(what: Thing) -> Mode {
     Mode::from_raw_mode(what.mode())
+}
+
+/// A lock that was taken; `None` where it is not there.
+fn found(taken: Result<Option<Lock>, HomeError>) -> Result<Option<Lock>, HomeError> {
+    match taken {
+        Err(HomeError::System { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            Ok(None)
+        }
+        taken => taken,
+    }
 }
 
 fn refused(doing: &'static str, path: PathBuf, error: Errno) -> HomeError {

@@ -2,8 +2,8 @@
 //! that is locked by the process that carries it out. One that nobody has locked is left from a process that came
 //! to its end before. What somebody else needs to end it stands in `WORKSPACE.ID.json` beside it.
 //!
-//! Those of actions are made, looked for and removed under the lock of the workspace alone. Marks and notes outlive the
-//! process; notes that are synced outlive a stop of the machine, too.
+//! Those of actions are made and removed under the lock of the workspace, those of tasks under the turn. `actum status` locks
+//! each for a moment, to look at it. Marks and notes outlive the process; notes that are synced outlive a stop of the machine, too.
 
 use actum_core::RunId;
 use actum_record::ledger::{TenantId, WorkspaceId};
@@ -73,21 +73,44 @@ impl Marks {
         Ok(lock.map(|lock| TaskTurn { _lock: lock }))
     }
 
-    /// Takes those in a workspace that no process carries out any more, one after the other.
+    /// Takes those in a workspace that no process carries out any more, one after the other. Locks each; skips those that
+    /// another process has locked.
     ///
     /// # Errors
     /// [`HomeError`]
-    pub fn left(
+    pub fn abandoned(
         &self,
         doing: Doing,
         workspace: WorkspaceId,
+    ) -> Result<impl Iterator<Item = Result<UnderWay, HomeError>>, HomeError> {
+        self.taken(doing, workspace, Directory::lock_if_free)
+    }
+
+    /// Takes all tasks in a workspace that are marked, one after the other. Nobody carries one out, since the turn is held;
+    /// who only looks at one has it for a moment, which is waited for.
+    ///
+    /// # Errors
+    /// [`HomeError`]
+    pub fn abandoned_tasks(
+        &self,
+        _turn: &TaskTurn,
+        workspace: WorkspaceId,
+    ) -> Result<impl Iterator<Item = Result<UnderWay, HomeError>>, HomeError> {
+        self.taken(Doing::Task, workspace, Directory::lock_existing)
+    }
+
+    fn taken(
+        &self,
+        doing: Doing,
+        workspace: WorkspaceId,
+        lock: fn(&Directory, &str) -> Result<Option<Lock>, HomeError>,
     ) -> Result<impl Iterator<Item = Result<UnderWay, HomeError>>, HomeError> {
         let listed = self.directory(doing)?.map(|directory| marked(&directory, workspace));
         let ids = listed.transpose()?.unwrap_or_default();
         let take = move |id| -> Result<Option<UnderWay>, HomeError> {
             let Some(directory) = self.directory(doing)? else { return Ok(None) };
             let name = name(workspace, id);
-            let lock = directory.lock_if_free(&name)?;
+            let lock = lock(&directory, &name)?;
             Ok(lock.map(|lock| UnderWay { id, name, directory, _lock: lock }))
         };
         Ok(ids.into_iter().filter_map(move |id| take(id).transpose()))
@@ -204,7 +227,7 @@ mod tests {
         let marks = Marks::new(home, TenantId::default());
         let [here, elsewhere] = [1, 2].map(WorkspaceId::from_random);
         let left = |workspace| -> Vec<RunId> {
-            let left = marks.left(Doing::Action, workspace).unwrap();
+            let left = marks.abandoned(Doing::Action, workspace).unwrap();
             left.map(|left| left.unwrap().id()).collect()
         };
         assert_eq!(left(here), []);
@@ -215,7 +238,7 @@ mod tests {
         drop(first);
         assert_eq!((left(here), left(elsewhere)), (vec![one], vec![]));
         second.end().unwrap();
-        let settled = marks.left(Doing::Action, here).unwrap().next().unwrap().unwrap();
+        let settled = marks.abandoned(Doing::Action, here).unwrap().next().unwrap().unwrap();
         assert_eq!((settled.id(), left(here)), (one, vec![]), "somebody settles it");
         settled.end().unwrap();
         let files = std::fs::read_dir(directory.path().join("home/tenants/default/acting"));
@@ -234,12 +257,22 @@ mod tests {
         begun.note(b"one").unwrap();
         begun.note(b"another").unwrap();
         begun.sync().unwrap();
-        assert!(marks.left(Doing::Task, here).unwrap().next().is_none(), "it is held");
+        assert!(marks.abandoned(Doing::Task, here).unwrap().next().is_none(), "it is held");
         drop(begun);
-        assert!(marks.left(Doing::Action, here).unwrap().next().is_none());
-        let left = marks.left(Doing::Task, here).unwrap().next().unwrap().unwrap();
+        assert!(marks.abandoned(Doing::Action, here).unwrap().next().is_none());
+        let turn = marks.begin_tasks(here).unwrap().unwrap();
+        let looked_at = marks.abandoned(Doing::Task, here).unwrap().next().unwrap().unwrap();
+        std::thread::scope(|threads| {
+            let taken = threads.spawn(|| {
+                let mut taken = marks.abandoned_tasks(&turn, here).unwrap();
+                taken.next().is_some()
+            });
+            drop(looked_at);
+            assert!(taken.join().unwrap(), "it is waited for");
+        });
+        let left = marks.abandoned(Doing::Task, here).unwrap().next().unwrap().unwrap();
         assert_eq!(left.noted().unwrap().unwrap(), b"another");
         left.end().unwrap();
-        assert!(marks.left(Doing::Task, here).unwrap().next().is_none());
+        assert!(marks.abandoned(Doing::Task, here).unwrap().next().is_none());
     }
 }

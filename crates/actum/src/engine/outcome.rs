@@ -1,4 +1,4 @@
-//! Outcome: how a run ended, as its own process saw it, or as the journal tells the process that comes next.
+//! Outcome of a run, from its own process or from the journal.
 
 use actum_core::{Status, Timestamp};
 use actum_record::receipt::SettledBy;
@@ -32,7 +32,7 @@ impl Outcome {
 
     /// The outcome of a run that began at `started` and whose process is gone. `is_taken_back` says that this process
     /// rolled it back just now, so it was interrupted.
-    pub(crate) fn of_journal(ending: Ending, started: Timestamp, is_taken_back: bool) -> Self {
+    pub(crate) fn from_journal(ending: Ending, started: Timestamp, is_taken_back: bool) -> Self {
         use actum_workspace::Outcome::{Committed, Failed, RolledBack};
         let (status, reason) = match ending {
             Ending::Ended(Committed, _) => (Status::Succeeded, None),

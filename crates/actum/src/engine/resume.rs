@@ -68,10 +68,10 @@ pub(crate) fn settle_open_runs<D: Disk>(
         let is_taken_back =
             transaction.recovery().is_some_and(|found| found.unfinished == Some(run));
         let ending = transaction.ending_of(run, started.place)?;
-        let outcome = Outcome::of_journal(ending, started.time, is_taken_back);
+        let outcome = Outcome::from_journal(ending, started.time, is_taken_back);
         let entry = EntryRef { origin: origin.to_owned(), index, leaf };
         let intent = Intent { started, entry, paths };
-        let receipt = records.settle(signer, &intent, outcome)?;
+        let receipt = records.record_end(signer, &intent, outcome)?;
         let keys = records.keys_in_force();
         let entry = receipt.entry(origin);
         Witness::keep(entry, keys, |log, line| transaction.keep_witness(log, line));

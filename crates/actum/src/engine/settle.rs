@@ -53,7 +53,7 @@ impl<D: Disk> Published<'_, D> {
         };
         let (run, at) = (intent.started.run, records.clock.now().max(intent.started.time));
         let settle = |outcome| {
-            let receipt = records.settle(&signer, &intent, outcome)?;
+            let receipt = records.record_end(&signer, &intent, outcome)?;
             if let Some(lock) = &lock {
                 let keys = records.keys_in_force();
                 let entry = receipt.entry(&intent.entry.origin);
@@ -80,8 +80,8 @@ impl<D: Disk> Published<'_, D> {
 }
 
 impl Records {
-    /// Signs how a run ended, and appends that to the ledger. The request of its plan is of no use any more.
-    pub(crate) fn settle(
+    /// Signs how a run ended, and appends that to the ledger. Also removes the queued request of its plan.
+    pub(crate) fn record_end(
         &self,
         signer: &SigningKey,
         intent: &Intent,

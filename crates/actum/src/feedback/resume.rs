@@ -32,7 +32,7 @@ impl Records {
     /// `Home`, `Ledger`; the action stays left then, and is found again.
     pub(crate) fn settle_left_actions(&self, workspace: WorkspaceId) -> Result<Vec<RunId>> {
         let mut settled = Vec::new();
-        for left in self.marks().left(Doing::Action, workspace)? {
+        for left in self.marks().abandoned(Doing::Action, workspace)? {
             let left = left?;
             match self.ledger.read(|log| CutOff::find(log, self.keyring(), left.id()))? {
                 None => {}
@@ -60,7 +60,7 @@ pub fn cut_off_actions(
     workspace: WorkspaceId,
 ) -> Result<Vec<RunId>> {
     let mut cut_off = Vec::new();
-    for left in marks.left(Doing::Action, workspace)? {
+    for left in marks.abandoned(Doing::Action, workspace)? {
         let id = left?.id();
         cut_off.extend(CutOff::find(log, keyring, id)?.map(|_| id));
     }

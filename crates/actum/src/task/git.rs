@@ -194,6 +194,12 @@ pub(super) fn resumed_revert(root: &Path, reverted: CommitId) -> Found {
     resumed(Repository::open(root), Left::Revert(reverted))
 }
 
+/// Whether the repository at `root` has a commit that reverts this one. Changes nothing.
+pub(super) fn is_reverted(root: &Path, commit: CommitId) -> bool {
+    let found = Repository::open(root).and_then(|repository| repository.find(Left::Revert(commit)));
+    found.is_ok_and(|found| found.is_some())
+}
+
 fn resumed(repository: Result<Repository, GitProblem>, left: Left<'_>) -> Found {
     let resumed = repository.and_then(|repository| repository.resume(left));
     let Resumed { commit, locks } = match resumed {

@@ -123,6 +123,11 @@ impl RollbackNotes {
         Self { format: ROLLBACK_FORMAT.to_owned(), report: report.as_str().to_owned(), reverts }
     }
 
+    /// The commit that is reverted, where the task was committed.
+    pub(super) fn reverts(&self) -> Option<CommitId> {
+        self.reverts.as_deref()?.parse().ok()
+    }
+
     /// Keeps them, for as long as the machine runs.
     pub(super) fn keep(&self, mark: &UnderWay) -> Result<()> {
         Ok(mark.note(&to_vec(self, &self.report)?)?)

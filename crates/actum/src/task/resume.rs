@@ -18,11 +18,11 @@ use actum_workspace::ErrorKind;
 use super::OutputError;
 use super::alert::Alerts;
 use super::documents::{ErrorFacts, Ids, clean};
-use super::git::{Found, resumed_revert, resumed_run};
+use super::git::{Found, is_reverted, resumed_revert, resumed_run};
 use super::notes::{Noted, Notes, Prepared, RollbackNotes};
 use super::outputs::{EndReports, Outputs, ReportDirectory};
 use super::problem::TaskProblem;
-use super::rollback::{state_of, told_late};
+use super::rollback::{told_late, unreported};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::records::Records;
@@ -57,7 +57,7 @@ pub fn finish(engine: &mut Engine, root: &Path) -> Result<Vec<FinishedTask>> {
 pub fn cut_off_tasks(marks: &Marks, root: &Path, workspace: WorkspaceId) -> Result<Vec<String>> {
     let outputs = Outputs::of(root)?;
     let mut cut_off = Vec::new();
-    for left in marks.left(Doing::Task, workspace)? {
+    for left in marks.abandoned(Doing::Task, workspace)? {
         let noted = left?.noted()?.map(|notes| Noted::read(&notes)).transpose()?;
         let Some(noted) = noted.flatten() else { continue };
         let Some(name) = ReportName::read(noted.report().as_bytes()) else { continue };
@@ -69,9 +69,9 @@ pub fn cut_off_tasks(marks: &Marks, root: &Path, workspace: WorkspaceId) -> Resu
                 matches!(Reports::read(directory, notes.prepared.is_some())?, Reports::Whole)
             }
             (Noted::Rollback(_), None) => true,
-            (Noted::Rollback(_), Some(directory)) => {
-                let found = state_of(&outputs, directory, false)?;
-                found.is_none_or(|(state, _)| state != State::Ended(Status::Succeeded))
+            (Noted::Rollback(notes), Some(directory)) => {
+                let has_commit = notes.reverts().is_some_and(|commit| is_reverted(root, commit));
+                unreported(&outputs, directory, has_commit)?.is_none()
             }
         };
         cut_off.extend((!is_told).then(|| name.task().to_owned()));
@@ -121,7 +121,7 @@ pub(super) fn take_turn(engine: &mut Engine, root: &Path) -> Result<Turn> {
         let holder = Some("a process that carries out a task".to_owned());
         return Err(actum_workspace::Error::from(ErrorKind::Busy { holder }).into());
     };
-    let (finished, reported) = engine.records.finish_left_tasks(root, workspace)?;
+    let (finished, reported) = engine.records.finish_abandoned_tasks(&lock, root, workspace)?;
     Ok(Turn { lock, workspace, finished, reported })
 }
 
@@ -131,13 +131,14 @@ impl Records {
     ///
     /// # Errors
     /// `Home`, `Ledger`; `Output` where the reports cannot be written: the task stays left then, and is found again.
-    pub(super) fn finish_left_tasks(
+    pub(super) fn finish_abandoned_tasks(
         &self,
+        turn: &TaskTurn,
         root: &Path,
         workspace: WorkspaceId,
     ) -> Result<(Vec<FinishedTask>, Reported)> {
         let (mut finished, mut reported) = (Vec::new(), Reported::default());
-        for left in self.marks().left(Doing::Task, workspace)? {
+        for left in self.marks().abandoned_tasks(turn, workspace)? {
             let left = left?;
             // Without notes it had not begun.
             let noted = left.noted()?.map(|notes| Noted::read(&notes)).transpose()?;
@@ -154,7 +155,7 @@ impl Records {
                     left.end()?;
                 }
                 // Somebody else records how its run ended.
-                Left::Open => {}
+                Left::Unsettled => {}
             }
         }
         Ok((finished, reported))
@@ -194,12 +195,12 @@ impl Records {
                 let end = match self.state((run, &reports))? {
                     (State::Ended(status), entry) => (status, entry),
                     (State::Recorded(_), _) => return Ok(Left::Reported),
-                    (State::New | State::Begun | State::Changing | State::Open, _) => {
-                        return Ok(Left::Open);
+                    (State::New | State::Begun | State::Changing | State::Unsettled, _) => {
+                        return Ok(Left::Unsettled);
                     }
                 };
                 let cut_off = match reports {
-                    Reports::Open(why) => format!("{OPEN_BEFORE}: {why}"),
+                    Reports::Unsettled(why) => format!("{OPEN_BEFORE}: {why}"),
                     Reports::Whole | Reports::Missing => CUT_OFF.to_owned(),
                 };
                 let committed = self.committed(root, run)?;
@@ -220,7 +221,7 @@ impl Records {
     /// run.
     fn state(&self, (run, reports): (Option<RunId>, &Reports)) -> Result<(State, Option<u64>)> {
         let recorded = run.map(|run| self.recorded(run)).transpose()?.flatten();
-        let is_open = matches!(reports, Reports::Open(_));
+        let is_open = matches!(reports, Reports::Unsettled(_));
         let receipt = recorded.as_ref().and_then(|run| run.receipt.as_ref());
         let ended = match (&recorded, receipt) {
             (_, Some((receipt, _))) => Some(Event::EndRun(receipt.status())),
@@ -231,7 +232,12 @@ impl Records {
         let is_started = is_open || recorded.is_some();
         let started = is_started.then_some(Event::StartRun);
         let events = [Some(Event::Start), started, is_open.then_some(Event::Record), ended];
-        let state = cut_off(events.into_iter().flatten())?;
+        let events = events.into_iter().flatten().chain([Event::CutOff]);
+        let state = lifecycle::after(events).map_err(|source| OutputError {
+            doing: "find out what became of a task from",
+            path: "the ledger".to_owned(),
+            source: std::io::Error::other(source),
+        })?;
         Ok((state, receipt.map(|(receipt, _)| receipt.index)))
     }
 
@@ -250,8 +256,7 @@ impl Records {
 /// commit reverts it.
 fn finish_rollback(root: &Path, notes: &RollbackNotes) -> Result<Left> {
     let outputs = Outputs::of(root)?;
-    let reverts = notes.reverts.as_deref().and_then(|commit| commit.parse().ok());
-    let reverted = reverts.map(|commit| resumed_revert(root, commit));
+    let reverted = notes.reverts().map(|commit| resumed_revert(root, commit));
     let Some(name) = ReportName::read(notes.report.as_bytes()) else { return Ok(Left::Nothing) };
     let Some(directory) = outputs.reports_named(name.clone())? else { return Ok(Left::Nothing) };
     directory.remove_unfinished()?;
@@ -262,24 +267,12 @@ fn finish_rollback(root: &Path, notes: &RollbackNotes) -> Result<Left> {
     Ok(Left::Finished(Box::new(FinishedTask { task, report: name, status })))
 }
 
-/// The state of a task or a rollback after these events and the end of its process.
-pub(super) fn cut_off(
-    events: impl IntoIterator<Item = Event>,
-) -> std::result::Result<State, OutputError> {
-    let events = events.into_iter().chain([Event::CutOff]);
-    lifecycle::after(events).map_err(|source| OutputError {
-        doing: "find out what became of a task from",
-        path: "the ledger".to_owned(),
-        source: std::io::Error::other(source),
-    })
-}
-
 /// What the reports of a task say.
 enum Reports {
     /// All that is to be said.
     Whole,
-    /// That its run was neither made nor taken back, and why.
-    Open(String),
+    /// That the end of its run is not known, and why.
+    Unsettled(String),
     /// Not all of it.
     Missing,
 }
@@ -303,7 +296,7 @@ impl Reports {
         let is_open = report.status() == ReportStatus::Failed && had_run;
         Ok(match error {
             Some(error) if is_whole && is_open => {
-                Self::Open(error.error.message.as_str().to_owned())
+                Self::Unsettled(error.error.message.as_str().to_owned())
             }
             _ if is_whole => Self::Whole,
             _ => Self::Missing,
@@ -319,8 +312,8 @@ enum Left {
     Reported,
     /// It is told now.
     Finished(Box<FinishedTask>),
-    /// How its run ended is not known yet.
-    Open,
+    /// The end of its run is not recorded.
+    Unsettled,
 }
 
 const CUT_OFF: &str = "the process of the task ended before the task did";

@@ -5,11 +5,10 @@ mod settle;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use actum_core::{Digest, RelPath, RunId, ShellWord, Status, Timestamp};
+use actum_core::{Digest, RelPath, RunId, ShellWord, Timestamp};
 use actum_git::CommitId;
 use actum_ledger::Doing;
 use actum_record::ledger::{Actor, WorkspaceId};
-use actum_record::lifecycle::{Event, State};
 use actum_record::receipt::{PathEffect, RollbackFiles};
 use actum_task::ErrorCode;
 use actum_task::report::{
@@ -25,7 +24,7 @@ use super::git::{Found, Reverting, kept};
 use super::git_code::code_of;
 use super::notes::RollbackNotes;
 use super::outputs::{OutputError, Outputs, ReportDirectory};
-use super::resume::{FinishedTask, Turn, cut_off, take_turn};
+use super::resume::{FinishedTask, Turn, take_turn};
 use super::run::random;
 use crate::engine::Engine;
 use crate::engine::outcome::settled_status;
@@ -426,12 +425,7 @@ pub(super) fn told_late(
     directory: &ReportDirectory,
     (commit, told_by_git): Found,
 ) -> Result<Option<ExecutionReport>> {
-    let Some((state, report)) = state_of(outputs, directory, commit.is_some())? else {
-        return Ok(None);
-    };
-    if state != State::Ended(Status::Succeeded) {
-        return Ok(None);
-    }
+    let Some(report) = unreported(outputs, directory, commit.is_some())? else { return Ok(None) };
     if report.rollback_performed() {
         directory.end_manifest(ManifestEvent::RolledBack)?;
         outputs.sync()?;
@@ -449,23 +443,22 @@ pub(super) fn told_late(
     Ok(told(outputs, directory, &Done { method, receipt: None, commit, notes })?)
 }
 
-/// Finds the state of a rollback that was cut off, and the report of its task. `None` where the reports were removed or
-/// cannot be read. Its run is over, and its end recorded.
-pub(super) fn state_of(
+/// Finds the report of a task that was taken back, where the reports do not all say so. `has_commit` says that a commit
+/// reverts the one of the task; else every file is as before.
+pub(super) fn unreported(
     outputs: &Outputs,
     directory: &ReportDirectory,
     has_commit: bool,
-) -> Result<Option<(State, ExecutionReport)>> {
+) -> Result<Option<ExecutionReport>> {
     let Some(bytes) = directory.read(ROLLBACK_MANIFEST_FILE)? else { return Ok(None) };
     let Ok(manifest) = RollbackManifest::read(&bytes) else { return Ok(None) };
-    let Some(report) = read_report(directory)? else { return Ok(None) };
     // What later commits did to its files stays in them.
-    let is_done = has_commit || is_as_before(outputs, &manifest);
+    if !has_commit && !is_as_before(outputs, &manifest) {
+        return Ok(None);
+    }
+    let Some(report) = read_report(directory)? else { return Ok(None) };
     let is_told = report.rollback_performed() && manifest.status() != ManifestStatus::Active;
-    let run = if is_done { Status::Succeeded } else { Status::Reverted };
-    let record = (is_done && is_told).then_some(Event::Record);
-    let events = [Event::Start, Event::StartRun, Event::EndRun(run)];
-    Ok(Some((cut_off(events.into_iter().chain(record))?, report)))
+    Ok((!is_told).then_some(report))
 }
 
 /// The commit of a task, where its report tells of one.
