@@ -2,13 +2,14 @@
 
 use actum_core::{ActionName, Digest, RiskTier, RunId, Status, Timestamp};
 use actum_record::ledger::{
-    ActionCheck as RecordedCheck, Actor, Attempt as RecordedAttempt, Confidence, WorkspaceId,
+    ActionCheck as RecordedCheck, Attempt as RecordedAttempt, Confidence, WorkspaceId,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::document::{Document, DocumentType};
-use crate::{record, value};
+use crate::record::Actor;
+use crate::value;
 
 pub(crate) const DOCUMENTS: &[DocumentType] = &[DocumentType::new::<Feedback>()];
 
@@ -68,7 +69,6 @@ pub struct EndedAction {
     /// Duration in milliseconds.
     pub duration_ms: u64,
     /// Requester.
-    #[schemars(with = "record::Actor")]
     pub actor: Actor,
     /// Entry point that received the request.
     pub door: String,

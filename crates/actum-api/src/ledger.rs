@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::document::{Document, DocumentType};
-use crate::word::words;
 use crate::key::TrustedKeyring;
 use crate::value;
+use crate::word::words;
 
 pub(crate) const DOCUMENTS: &[DocumentType] = &[
     DocumentType::new::<Ledger>(),

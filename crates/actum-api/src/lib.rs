@@ -14,7 +14,6 @@
 //! `docs/stability.md` asks. [`schemas`] gives the files below `schemas/api/`.
 
 mod document;
-mod recorded;
 mod value;
 mod word;
 

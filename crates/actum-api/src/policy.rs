@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::document::{Document, DocumentType};
 use crate::gate::{Gate, Ground, Verdict};
 use crate::path::WorkspacePath;
-use crate::{recorded, value};
+use crate::value;
 
 pub(crate) const DOCUMENTS: &[DocumentType] = &[
     DocumentType::new::<PolicyCheck>(),
@@ -97,7 +97,7 @@ pub struct SandboxAllowance {
     /// Names of environment variables that are passed through, or `NAME=VALUE`.
     pub env: Vec<String>,
     /// Directories of the workspace that are passed through. No change in them is part of a run.
-    #[schemars(with = "Vec<recorded::PathName>")]
+    #[schemars(with = "Vec<value::PathName>")]
     pub caches: Vec<RelPath>,
     /// Limits above the default, each `NAME=AMOUNT`. Absent where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -1,7 +1,6 @@
 //! The queue: plans that wait, alerts, and the answers of approvers.
 
 use actum_core::{Digest, RiskTier, RunId, Timestamp};
-use actum_record::ledger::{Actor, PlanAnswered};
 use actum_record::receipt::PathEffect;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,8 +9,9 @@ use serde_json::Value;
 use crate::change::Diffs;
 use crate::document::{Document, DocumentType};
 use crate::gate::Gate;
+use crate::record::{self, Actor, PlanAnswer};
 use crate::task::TaskSettings;
-use crate::{record, recorded, value};
+use crate::value;
 
 pub(crate) const DOCUMENTS: &[DocumentType] = &[
     DocumentType::new::<Queue>(),
@@ -46,7 +46,6 @@ pub struct QueuedPlan {
     /// Label of the request.
     pub label: String,
     /// Requester.
-    #[schemars(with = "record::Actor")]
     pub actor: Actor,
     /// Root of the workspace when the plan was queued; of a single plan that is still open, its root now.
     pub root: String,
@@ -108,7 +107,6 @@ pub struct Alert {
     /// Label of the request.
     pub label: String,
     /// Requester; `null` where none is known.
-    #[schemars(with = "Option<record::Actor>")]
     pub actor: Option<Actor>,
     /// Root of the workspace. Absent for alerts about no workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -182,10 +180,9 @@ pub struct Plan {
     pub gates: Vec<Gate>,
     /// Signed answer of an approver. Absent where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<recorded::PlanAnswered>")]
-    pub answer: Option<PlanAnswered>,
+    pub answer: Option<PlanAnswer>,
     /// Effects on paths as the gates judged them, in the form of a receipt.
-    #[schemars(with = "Vec<recorded::PathEffect>")]
+    #[schemars(with = "Vec<record::PathEffect>")]
     pub changes: Vec<PathEffect>,
     /// Earlier version of the plan. Absent where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::document::{Document, DocumentType};
 use crate::gate::Gate;
 use crate::key::TrustedKeyring;
-use crate::{record, recorded, value};
+use crate::{record, value};
 
 pub(crate) const DOCUMENTS: &[DocumentType] =
     &[DocumentType::new::<Receipt>(), DocumentType::new::<Verification>()];
@@ -93,7 +93,7 @@ pub struct Verification {
     #[schemars(with = "record::Commands")]
     pub commands: CommandsRun,
     /// Effects on paths.
-    #[schemars(with = "Vec<recorded::PathEffect>")]
+    #[schemars(with = "Vec<record::PathEffect>")]
     pub paths: Vec<PathEffect>,
     /// Key that signed the receipt.
     #[schemars(with = "value::KeyId")]

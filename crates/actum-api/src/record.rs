@@ -1,13 +1,15 @@
 //! Facts about a run in the ledger: who asked for it, what the gates decided, what was run, who signed.
 
-use actum_core::{Digest, RunId};
+use actum_core::path_name::PathName;
+use actum_core::{Digest, FileMode, RunId, Timestamp};
 use actum_record::command::{CommandEnd, CommandRecord, CommandsRun, SandboxRecord};
-use actum_record::ledger;
+use actum_record::ledger::{self, TenantId, WorkspaceId};
 use actum_record::receipt;
 use actum_record::signer::KeyId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::change::ChangeKind;
 use crate::gate::Gate;
 use crate::value;
 use crate::word::words;
@@ -72,6 +74,103 @@ pub struct SignedReceipt {
     /// Key that signed it.
     #[schemars(with = "value::KeyId")]
     pub key: KeyId,
+}
+
+/// Effect of a run on one path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PathEffect {
+    /// Number of lines added; 0 for what has none.
+    pub added: u64,
+    /// The file after the run; `null` where there is none.
+    pub after: Option<FileState>,
+    /// The file before the run; `null` where there was none.
+    pub before: Option<FileState>,
+    /// What happens to the path.
+    pub effect: ChangeKind,
+    /// Path of a renamed file before the run, else `null`.
+    #[schemars(with = "Option<value::PathName>")]
+    pub from: Option<PathName>,
+    /// The path; of a renamed file the new one.
+    #[schemars(with = "value::PathName")]
+    pub path: PathName,
+    /// Number of lines removed; 0 for what has none.
+    pub removed: u64,
+}
+
+/// Content and permissions of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FileState {
+    /// SHA-256 of the content.
+    #[schemars(with = "value::Digest")]
+    pub sha256: Digest,
+    /// Size in bytes.
+    pub size: u64,
+    /// Permission bits.
+    #[schemars(with = "value::Mode")]
+    pub mode: FileMode,
+}
+
+/// Signed answer of an approver about a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlanAnswer {
+    /// Name and number of the answer's own format.
+    pub format: String,
+    /// Time of the answer.
+    #[schemars(with = "value::Time")]
+    pub time: Timestamp,
+    /// Tenant of the ledger.
+    #[schemars(with = "value::TenantId")]
+    pub tenant: TenantId,
+    /// Workspace of the plan.
+    #[schemars(with = "value::WorkspaceId")]
+    pub workspace: WorkspaceId,
+    /// The plan.
+    #[schemars(with = "value::RunId")]
+    pub plan: RunId,
+    /// Ledger entry that queued the plan.
+    pub queued: EntryRef,
+    /// The answer.
+    pub answer: Answer,
+    /// Reason that the approver gave, or `null`.
+    pub reason: Option<String>,
+    /// Digests of what was approved.
+    pub bound: Bound,
+    /// Time until which the plan may be carried out.
+    #[schemars(with = "value::Time")]
+    pub expires: Timestamp,
+    /// The approver.
+    pub by: Actor,
+    /// Isolation of the approval key.
+    pub isolation: Isolation,
+}
+
+/// Digests that an approval is bound to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Bound {
+    /// Digest of the request.
+    #[schemars(with = "value::Digest")]
+    pub plan: Digest,
+    /// Digest of the limits of the request.
+    #[schemars(with = "value::Digest")]
+    pub limits: Digest,
+    /// Digest of the change: of each file before and after.
+    #[schemars(with = "value::Digest")]
+    pub change: Digest,
+    /// Digest of the policy in force.
+    #[schemars(with = "value::Digest")]
+    pub policy: Digest,
+}
+
+words! {
+    /// Answer of an approver.
+    Answer {
+        /// The plan may be carried out, once.
+        Approved = "approved",
+        /// The plan may not be carried out.
+        Denied = "denied",
+        /// The approval was withdrawn.
+        Revoked = "revoked",
+    }
 }
 
 /// Record of a run in the ledger.
@@ -164,6 +263,45 @@ impl Commands {
     }
 }
 
+impl From<ledger::PlanAnswered> for PlanAnswer {
+    fn from(answered: ledger::PlanAnswered) -> Self {
+        let ledger::PlanAnswered {
+            format,
+            time,
+            tenant,
+            workspace,
+            plan,
+            queued,
+            answer,
+            reason,
+            bound: ledger::Bound { plan: request, limits, change, policy },
+            expires,
+            by,
+            isolation,
+        } = answered;
+        Self {
+            format,
+            time,
+            tenant,
+            workspace,
+            plan,
+            queued: queued.into(),
+            answer: answer.as_str().into(),
+            reason,
+            bound: Bound { plan: request, limits, change, policy },
+            expires,
+            by: by.into(),
+            isolation: isolation.as_str().into(),
+        }
+    }
+}
+
+impl From<receipt::EntryRef> for EntryRef {
+    fn from(receipt::EntryRef { origin, index, leaf }: receipt::EntryRef) -> Self {
+        Self { origin, index, leaf }
+    }
+}
+
 impl From<ledger::Actor> for Actor {
     fn from(ledger::Actor { agent, uid, user }: ledger::Actor) -> Self {
         Self { agent, uid, user }
@@ -173,14 +311,7 @@ impl From<ledger::Actor> for Actor {
 impl From<receipt::Approval> for Approval {
     fn from(approval: receipt::Approval) -> Self {
         let receipt::Approval { plan, entry, key, by, isolation } = approval;
-        let receipt::EntryRef { origin, index, leaf } = entry;
-        Self {
-            plan,
-            entry: EntryRef { origin, index, leaf },
-            key,
-            by: by.into(),
-            isolation: isolation.as_str().into(),
-        }
+        Self { plan, entry: entry.into(), key, by: by.into(), isolation: isolation.as_str().into() }
     }
 }
 

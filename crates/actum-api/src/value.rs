@@ -61,3 +61,34 @@ texts! {
     /// Risk tier; from R3 on an approver decides.
     Tier { "enum": ["R0", "R1", "R2", "R3", "R4"] }
 }
+
+/// Path below the root of the workspace: its text, or an object with `hex` where its bytes are not UTF-8.
+pub(crate) enum PathName {}
+
+impl JsonSchema for PathName {
+    fn schema_name() -> Cow<'static, str> {
+        "PathName".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let about =
+            "Path below the root: its text, or an object with `hex` where its bytes are not UTF-8.";
+        json_schema!({
+            "description": about,
+            "oneOf": [
+                { "type": "string" },
+                {
+                    "type": "object",
+                    "properties": {
+                        "hex": {
+                            "description": "Bytes of the path in hexadecimal.",
+                            "type": "string",
+                            "pattern": "^([0-9a-f]{2})+$"
+                        }
+                    },
+                    "required": ["hex"]
+                }
+            ]
+        })
+    }
+}

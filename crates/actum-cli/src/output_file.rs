@@ -23,6 +23,7 @@ use actum_record::receipt::EffectKind;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
+use crate::change_list::number;
 use crate::failure::{Failure, FailureKind};
 use crate::home::Tenant;
 use crate::output::Document;
@@ -496,7 +497,7 @@ pub(crate) fn write(
     OutputFile::write(&session.start.join(file), existing, bytes, &session.tenant)?;
     let name = file.as_os_str().as_bytes();
     let (file, shown_file) = (shown_path::text(name), Quoted(name).to_string());
-    let document = Written { what, file, bytes: bytes.len() };
+    let document = Written { what, file, bytes: number(bytes.len()) };
     session.screen.show(&ShownFile { document, shown_file })
 }
 

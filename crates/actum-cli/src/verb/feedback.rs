@@ -93,7 +93,7 @@ fn document(actum::Feedback { index, ended }: actum::Feedback) -> EndedAction {
         queued,
         approved,
         duration_ms,
-        actor,
+        actor: actor.into(),
         door,
         plan,
         workspace,

@@ -10,6 +10,7 @@ use actum_action::{MANIFEST_FILE, Manifest};
 use actum_api::catalog::{CatalogFinding, CatalogLint};
 use actum_core::path::Harmless;
 
+use crate::change_list::number;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::input;
@@ -39,7 +40,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let findings = lints.into_iter();
     let findings: Vec<_> =
         findings.map(|Lint { action, message }| CatalogFinding { action, message }).collect();
-    let linted = CatalogLint { sound: findings.is_empty(), actions, findings };
+    let linted = CatalogLint { sound: findings.is_empty(), actions: number(actions), findings };
     session.screen.show(&linted)?;
     Ok(if linted.sound { Exit::Success } else { Exit::NeedsAttention })
 }

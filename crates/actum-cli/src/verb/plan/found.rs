@@ -13,6 +13,7 @@ use actum_task::limits::PROBLEMS_MAX;
 use actum_task::report::CleanText;
 use actum_task::{ErrorCode, Mistakes};
 
+use crate::change_list::number;
 use crate::code_document;
 use crate::snippet::Quote;
 
@@ -53,7 +54,8 @@ impl Problems {
     /// it can be read.
     pub(super) fn document(self, plan: Option<String>, size: Option<(usize, usize)>) -> PlanLint {
         let Self { problems, more } = self;
-        let (actions, files) = size.unzip();
+        let (actions, files) =
+            size.map(|(actions, files)| (number(actions), number(files))).unzip();
         let sound = plan.is_some() && problems.is_empty();
         PlanLint { plan, sound, actions, files, problems, more }
     }

@@ -107,7 +107,7 @@ impl Document for PlanLint {
         else {
             return Ok(());
         };
-        let plural = |count: &usize| if *count == 1 { "" } else { "s" };
+        let plural = |count: &u64| if *count == 1 { "" } else { "s" };
         writeln!(
             out,
             "the plan `{plan}` can be used: {actions} action{} on {files} file{}",

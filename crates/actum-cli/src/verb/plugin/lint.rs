@@ -8,7 +8,7 @@ use actum::plugin::{Node, Package, PluginError};
 use actum_api::plugin::PluginLint;
 use actum_core::path::Quoted;
 
-use crate::change_list::count;
+use crate::change_list::{count, number};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
@@ -47,8 +47,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         tier: manifest.risk_tier,
         filesystem: manifest.permissions.filesystem.as_str().to_owned(),
         digest: package.digest,
-        files,
-        bytes,
+        files: number(files),
+        bytes: number(bytes),
         node,
         not_compiled,
     })?;

@@ -15,7 +15,7 @@ use actum_workspace::RunOptions;
 use serde_json::{Map, Value};
 
 use super::{PluginFailure, lint};
-use crate::change_list::{count, list, write_lines};
+use crate::change_list::{count, list, number, write_lines};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::file_diffs::FileDiffs;
@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         output: executed.output,
         checks: checks.into_iter().map(check).collect(),
         rollback: RestoreEvidence {
-            paths: files,
+            paths: number(files),
             before: digest_before,
             restored: digest_restored,
         },

@@ -13,7 +13,7 @@ use actum_gate::policy::{
 };
 use actum_gate::{CommandRule, Ground, Policy};
 
-use crate::change_list::count;
+use crate::change_list::{count, number};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
@@ -96,7 +96,7 @@ fn file(read: &ReadPolicy) -> api::PolicyFile {
 fn access_file(read: &ReadAccess) -> api::AccessFile {
     let ReadAccess { path, digest, policies } = read;
     let path = shown_path::text(path.as_os_str().as_bytes());
-    api::AccessFile { path, digest: *digest, policies: *policies }
+    api::AccessFile { path, digest: *digest, policies: number(*policies) }
 }
 
 fn sandbox_allowance(allowance: SandboxAllowance) -> Option<api::SandboxAllowance> {

@@ -14,6 +14,7 @@ use actum_ledger::{LedgerError, Log};
 use actum_record::ledger::{EntryKind, PlanRefused, WorkspaceId};
 use actum_workspace::View;
 
+use crate::change_list::number;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::gate_view::GateView;
@@ -115,7 +116,7 @@ fn suggestion(refused: Vec<Bundle>, in_force: &PolicyInForce, entries: u64) -> P
     let shown =
         |it: &Addition| PolicyAddition { source: super::source(it.source), toml: it.to_toml() };
     let additions = additions.iter().map(shown).collect();
-    PolicySuggestion { entries, refused: refused.len(), would_pass, additions, still }
+    PolicySuggestion { entries, refused: number(refused.len()), would_pass, additions, still }
 }
 
 impl Document for PolicySuggestion {

@@ -14,6 +14,7 @@ use actum_core::{Digest, RiskTier};
 use actum_gate::policy::{ExpectedCase, Mistake, PolicyTest, PolicyTestError, expected_word};
 use actum_gate::{Decision, Grounds, Verdict};
 
+use crate::change_list::number;
 use crate::exit::Exit;
 use crate::failure::{Failure, FailureKind};
 
@@ -65,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let held = cases.iter().filter(|case| case.holds).count();
     let exit = if held == cases.len() { Exit::Success } else { Exit::NeedsAttention };
     let file = shown_path::text(file.as_os_str().as_bytes());
-    session.screen.show(&api::PolicyTest { file, policy: digest, held, cases })?;
+    session.screen.show(&api::PolicyTest { file, policy: digest, held: number(held), cases })?;
     Ok(exit)
 }
 

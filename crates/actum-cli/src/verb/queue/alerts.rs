@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use actum::{Alert, AlertMessage};
 use actum_api::queue::{self, AlertsSeen};
+use actum_api::record::Actor;
 use actum_core::path::{Harmless, Quoted};
 use actum_record::ledger::{AlertRaised, WorkspaceId};
 
@@ -87,7 +88,7 @@ pub(super) fn document(alert: Alert) -> queue::Alert {
         message,
         more,
         label,
-        actor,
+        actor: actor.map(Actor::from),
         root,
         run,
         reports,

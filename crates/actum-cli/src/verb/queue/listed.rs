@@ -5,9 +5,10 @@ use std::io::{self, Write};
 
 use actum::QueuedPlan;
 use actum_api::queue::{self, PlanState, Queue};
+use actum_api::record::Actor;
 use actum_core::path::{Harmless, InBackticks, Quoted};
 use actum_gate::{Verdict, sentence};
-use actum_record::ledger::{Actor, PlanAnswered};
+use actum_record::ledger::PlanAnswered;
 
 use super::alerts;
 use crate::output::{Document, Kind};
@@ -27,7 +28,7 @@ pub(super) fn document(plan: &QueuedPlan, state: actum::PlanState) -> queue::Que
         tier: judged.decision.tier,
         why: why.map(sentence).unwrap_or_default(),
         label: judged.label.clone(),
-        actor: judged.actor.clone(),
+        actor: judged.actor.clone().into(),
         root: judged.root.clone(),
         queued: plan.queued.time,
         expires,

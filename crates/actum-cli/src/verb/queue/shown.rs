@@ -7,11 +7,12 @@ use std::path::Path;
 
 use actum::{Moved, PlanState, PolicyInForce, QueuedPlan, Request};
 use actum_api::queue::{EarlierPlan, Plan};
+use actum_api::record::PlanAnswer;
 use actum_core::path::{Harmless, Quoted};
 use actum_core::{FileMode, FileState, Timestamp};
 use actum_gate::GateName;
 use actum_gate::decision::Bundle;
-use actum_record::ledger::{PlanAnswered, TenantId};
+use actum_record::ledger::TenantId;
 use actum_record::receipt::PathEffect;
 use actum_workspace::path_change::PathChange;
 use actum_workspace::{ErrorKind, Workspace};
@@ -69,7 +70,7 @@ impl Shown {
             digest: judged.bound.plan,
             door: judged.door.clone(),
             gates: views(&judged.decision.gates),
-            answer: plan.answer.as_ref().map(|answer| answer.verified.answered.clone()),
+            answer: plan.answer.as_ref().map(|answer| answer.verified.answered.clone().into()),
             changes,
             earlier,
             moved,
@@ -171,9 +172,13 @@ impl Document for Shown {
         for gate in gates.skip(1) {
             writeln!(out, "gate     {}", gate)?;
         }
-        if let Some(PlanAnswered { answer, by, reason, time, .. }) = &plan.answer {
+        if let Some(PlanAnswer { answer, by, reason, time, .. }) = &plan.answer {
             let (by, time) = (Quoted(by.user.as_bytes()), timestamp::second(*time));
-            write!(out, "{:<8} by {by} at {time}", answer.as_str())?;
+            write!(
+                out,
+                "{:<8} by {by} at {time}",
+                Harmless(answer.as_str().as_bytes()).to_string()
+            )?;
             match reason {
                 Some(reason) => writeln!(out, ": {}", Quoted(reason.as_bytes()))?,
                 None => writeln!(out)?,
