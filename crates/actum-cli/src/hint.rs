@@ -12,11 +12,9 @@ use actum::{
     WhyUnkept,
 };
 use actum_core::ShellWord;
-use actum_core::path::{self, Quoted};
+use actum_core::path::Quoted;
 use actum_edit::HunkError;
-use actum_edit::change_set::ChangeSetError;
-use actum_edit::format::git_diff::DiffProblem;
-use actum_edit::format::{DocumentProblem, Problem};
+use actum_edit::format::{Problem, Remedy};
 use actum_edit::near::Near;
 use actum_gate::{GateDecision, GateName, Ground};
 use actum_ledger::{KeyError, LedgerError, Refusal};
@@ -526,33 +524,18 @@ pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
 
 /// Hint for an input that is not sound.
 pub(crate) fn for_input(problem: &Problem) -> Option<String> {
-    let hint = match problem {
-        Problem::Path(error) | Problem::ChangeSet(ChangeSetError::Path { source: error, .. })
-            if error.problem == path::PathProblem::Absolute =>
-        {
+    let hint = match problem.remedy()? {
+        Remedy::RelativePaths => {
             "absolute paths are accepted below the root of the workspace, which `actum status` names; \
              `actum -C DIR apply FILE` changes another workspace"
         }
-        Problem::Document(DocumentProblem::NoTarget) => "`--target FILE` names it",
-        Problem::Unrecognised { found } if found.to_string().starts_with("\\033[") => {
-            "it is in colour; make the diff with `git diff --no-color`"
-        }
-        Problem::Unrecognised { found } if found.to_string().starts_with("```") => {
-            "give only the text between the fences"
-        }
-        Problem::Unrecognised { .. } | Problem::Blank => "`actum help apply` lists the formats",
-        Problem::Diff(DiffProblem::HunkEndsEarly { .. } | DiffProblem::HunkGoesOn { .. }) => {
+        Remedy::NameTarget => "`--target FILE` names it",
+        Remedy::NoColour => "it is in colour; make the diff with `git diff --no-color`",
+        Remedy::NoFences => "give only the text between the fences",
+        Remedy::KnownFormat => "`actum help apply` lists the formats",
+        Remedy::Recount => {
             "if the diff is complete, `--recount` counts the lines of its hunks anew"
         }
-        Problem::TooLarge { .. }
-        | Problem::ByteOrderMark
-        | Problem::Utf16
-        | Problem::Document(_)
-        | Problem::TargetUnused { .. }
-        | Problem::ChangeSet(_)
-        | Problem::Path(_)
-        | Problem::Diff(_)
-        | Problem::Codex(_) => return None,
     };
     Some(hint.to_owned())
 }

@@ -14,8 +14,8 @@ pub mod git_diff;
 mod json_patch;
 mod root_prefix;
 
-pub use document::{DocumentProblem, JsonFormat};
-pub use error::{ParseError, Problem};
+pub use document::DocumentProblem;
+pub use error::{ParseError, Problem, ProblemClass, Remedy};
 pub use root_prefix::RootPrefix;
 
 use std::fmt;
@@ -29,44 +29,125 @@ use crate::Operation;
 /// The largest input, in bytes: 100 MiB.
 pub const INPUT_BYTES_MAX: usize = 100 * 1024 * 1024;
 
-/// What a text is written in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+/// One format: its names and its syntax.
+struct Row {
+    /// Name on the command line and in the action `apply_changeset`, and of the page in `docs/formats`.
+    name: &'static str,
+    /// Article of the noun with a blank behind it; empty for a plural.
+    article: &'static str,
+    /// Noun for an input in this format, for messages.
+    noun: &'static str,
+    /// One-line description, for help.
+    summary: &'static str,
+    syntax: Syntax,
+}
+
+enum Syntax {
+    Json(JsonSyntax),
+    Text(TextSyntax),
+}
+
+/// A format in JSON, recognised by its fields.
+struct JsonSyntax {
+    read: fn(&Document<'_>) -> Result<Vec<Operation>, Refusal>,
+    /// Fields that no other format has.
+    fields: &'static [&'static str],
+    /// Fields that show a change on one line among prose.
+    fields_in_prose: &'static [&'static str],
+    /// Its fields, for "which ...".
+    sign: &'static str,
+}
+
+/// A format of its own, recognised by a line.
+struct TextSyntax {
+    read: fn(&[u8], &Reading) -> Result<Vec<Operation>, ParseError>,
+    /// Whether an input is in this format; `None` for diffs, which are tried last.
+    is_in: Option<fn(&[u8]) -> bool>,
+    /// Lines of such an input, for "which ...".
+    sign: &'static str,
+    /// Lines that another input lacks, for "since ...".
+    absence: &'static str,
+}
+
+macro_rules! formats {
+    ($($(#[$doc:meta])* $format:ident: $row:expr,)*) => {
+        /// Format of an input.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Format {
+            $($(#[$doc])* $format,)*
+        }
+
+        impl Format {
+            /// All formats, in the order in which they are listed.
+            pub const ALL: [Self; [$(stringify!($format),)*].len()] = [$(Self::$format,)*];
+
+            fn row(self) -> &'static Row {
+                match self {
+                    $(Self::$format => {
+                        const ROW: &Row = &$row;
+                        ROW
+                    })*
+                }
+            }
+        }
+    };
+}
+
+formats! {
     /// A [`ChangeSet`](crate::ChangeSet) as a JSON object.
-    ChangeSet,
+    ChangeSet: Row {
+        name: "change-set",
+        article: "a ",
+        noun: "change set",
+        summary: "Hunks of several files, as a JSON object with `patches`",
+        syntax: Syntax::Json(change_set::SYNTAX),
+    },
     /// Texts that are replaced by others, in JSON.
-    Edits,
+    Edits: Row {
+        name: "edits",
+        article: "",
+        noun: "edits",
+        summary: "Texts that are replaced by others, in JSON",
+        syntax: Syntax::Json(edits::SYNTAX),
+    },
     /// Whole files, in JSON.
-    Files,
+    Files: Row {
+        name: "files",
+        article: "",
+        noun: "whole files",
+        summary: "Whole files, in JSON",
+        syntax: Syntax::Json(files::SYNTAX),
+    },
     /// A JSON Patch (RFC 6902), or several.
-    JsonPatch,
+    JsonPatch: Row {
+        name: "json-patch",
+        article: "a ",
+        noun: "JSON Patch",
+        summary: "A JSON Patch (RFC 6902), or several",
+        syntax: Syntax::Json(json_patch::SYNTAX),
+    },
     /// A unified diff, as git or diff(1) writes it.
-    GitDiff,
+    GitDiff: Row {
+        name: "git-diff",
+        article: "a ",
+        noun: "diff",
+        summary: "A unified diff, as git or diff writes it",
+        syntax: Syntax::Text(git_diff::SYNTAX),
+    },
     /// A patch between `*** Begin Patch` and `*** End Patch`.
-    CodexPatch,
+    CodexPatch: Row {
+        name: "codex-patch",
+        article: "a ",
+        noun: "Codex patch",
+        summary: "A patch from `*** Begin Patch` to `*** End Patch`, as Codex writes it",
+        syntax: Syntax::Text(codex_patch::SYNTAX),
+    },
 }
 
 impl Format {
-    /// All of them, in the order in which they are listed.
-    pub const ALL: [Self; 6] = [
-        Self::ChangeSet,
-        Self::Edits,
-        Self::Files,
-        Self::JsonPatch,
-        Self::GitDiff,
-        Self::CodexPatch,
-    ];
-
     /// Its name, as a caller gives it.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::ChangeSet => "change-set",
-            Self::Edits => "edits",
-            Self::Files => "files",
-            Self::JsonPatch => "json-patch",
-            Self::GitDiff => "git-diff",
-            Self::CodexPatch => "codex-patch",
-        }
+        self.row().name
     }
 
     /// The format of this name.
@@ -76,16 +157,49 @@ impl Format {
 
     /// One-line description, for help.
     pub fn summary(self) -> &'static str {
-        match self {
-            Self::ChangeSet => "Hunks of several files, as a JSON object with `patches`",
-            Self::Edits => "Texts that are replaced by others, in JSON",
-            Self::Files => "Whole files, in JSON",
-            Self::JsonPatch => "A JSON Patch (RFC 6902), or several",
-            Self::GitDiff => "A unified diff, as git or diff writes it",
-            Self::CodexPatch => {
-                "A patch from `*** Begin Patch` to `*** End Patch`, as Codex writes it"
-            }
-        }
+        self.row().summary
+    }
+
+    /// The formats in JSON.
+    fn in_json() -> impl Iterator<Item = (Self, &'static JsonSyntax)> {
+        Self::ALL.into_iter().filter_map(|format| match &format.row().syntax {
+            Syntax::Json(json) => Some((format, json)),
+            Syntax::Text(_) => None,
+        })
+    }
+
+    /// Lists the formats in JSON with their fields: `no edits, which have ...; and no ..., which has ...`.
+    fn signs_in_json() -> String {
+        let signs = Self::in_json()
+            .map(|(format, json)| format!("no {}, which {}", format.row().noun, json.sign));
+        joined(&signs.collect::<Vec<_>>(), "; ", "; and ")
+    }
+
+    /// Lists the other formats with their lines: `, nor a diff, which has ..., nor ...`.
+    fn signs_in_text() -> String {
+        Self::in_text()
+            .map(|(format, text)| format!(", nor {format}, which {}", text.sign))
+            .collect()
+    }
+
+    /// Lists all formats, each with what an input that starts with `found` lacks.
+    fn absences(found: &Excerpt) -> String {
+        let json: Vec<_> = Self::in_json().map(|(format, _)| format.row().noun).collect();
+        let json = format!(
+            "it is no {}, since it starts with `{found}` and not with `{{` or `[`",
+            joined(&json, ", ", " or ")
+        );
+        let text = Self::in_text()
+            .map(|(format, text)| format!("no {}, since {}", format.row().noun, text.absence));
+        joined(&[json].into_iter().chain(text).collect::<Vec<_>>(), "; ", "; and ")
+    }
+
+    /// The formats that are not in JSON.
+    fn in_text() -> impl Iterator<Item = (Self, &'static TextSyntax)> {
+        Self::ALL.into_iter().filter_map(|format| match &format.row().syntax {
+            Syntax::Json(_) => None,
+            Syntax::Text(text) => Some((format, text)),
+        })
     }
 }
 
@@ -121,20 +235,13 @@ pub struct Reading {
 /// # Errors
 /// [`ParseError`] at the first place that is not sound.
 pub fn parse(input: &[u8], reading: &Reading) -> Result<Vec<Operation>, ParseError> {
-    match reading.format {
-        Some(Format::ChangeSet) => json(input, reading, Some(JsonFormat::ChangeSet)),
-        Some(Format::Edits) => json(input, reading, Some(JsonFormat::Edits)),
-        Some(Format::Files) => json(input, reading, Some(JsonFormat::Files)),
-        Some(Format::JsonPatch) => json(input, reading, Some(JsonFormat::JsonPatch)),
-        Some(Format::GitDiff) => {
-            without_target(reading, Format::GitDiff)?;
-            git_diff::parse_with(input, reading)
+    let Some(format) = reading.format else { return recognised(input, reading) };
+    match &format.row().syntax {
+        Syntax::Json(syntax) => json(input, reading, Some((format, syntax))),
+        Syntax::Text(syntax) => {
+            without_target(reading, format)?;
+            (syntax.read)(input, reading)
         }
-        Some(Format::CodexPatch) => {
-            without_target(reading, Format::CodexPatch)?;
-            codex_patch::parse_with(input, &reading.root)
-        }
-        None => recognised(input, reading),
     }
 }
 
@@ -146,9 +253,12 @@ fn recognised(input: &[u8], reading: &Reading) -> Result<Vec<Operation>, ParseEr
     if begins_json(start) {
         return json(input, reading, None);
     }
-    if codex_patch::begins(input) {
-        without_target(reading, Format::CodexPatch)?;
-        return codex_patch::parse_with(input, &reading.root);
+    let mut formats = Format::in_text();
+    if let Some((format, text)) =
+        formats.find(|(_, text)| text.is_in.is_some_and(|is_in| is_in(input)))
+    {
+        without_target(reading, format)?;
+        return (text.read)(input, reading);
     }
     let no_diff =
         |error: &ParseError| error.problem == Problem::Diff(git_diff::DiffProblem::NoSection);
@@ -165,24 +275,17 @@ fn recognised(input: &[u8], reading: &Reading) -> Result<Vec<Operation>, ParseEr
 fn json(
     input: &[u8],
     reading: &Reading,
-    format: Option<JsonFormat>,
+    given: Option<(Format, &'static JsonSyntax)>,
 ) -> Result<Vec<Operation>, ParseError> {
     check_input(input)?;
     let placed = |refusal: Refusal| refusal.placed(input);
-    let document = Document::read(input, &reading.root).map_err(placed)?;
-    let target = reading.target.as_ref();
-    let format = format.map_or_else(|| document.format(target), Ok).map_err(placed)?;
-    if format != JsonFormat::JsonPatch {
-        without_target(reading, format.into())?;
+    let document = Document::read(input, reading).map_err(placed)?;
+    let (format, syntax) = given.map_or_else(|| document.format(), Ok).map_err(placed)?;
+    if format != Format::JsonPatch {
+        without_target(reading, format)?;
         document.filled().map_err(placed)?;
     }
-    let operations = match format {
-        JsonFormat::ChangeSet => change_set::operations(&document),
-        JsonFormat::Edits => edits::operations(&document),
-        JsonFormat::Files => files::operations(&document),
-        JsonFormat::JsonPatch => json_patch::operations(&document, target),
-    };
-    operations.map_err(placed)
+    (syntax.read)(&document).map_err(placed)
 }
 
 /// Whether a text begins as JSON does, and not as prose in brackets: `[PATCH] a subject`.
@@ -198,11 +301,25 @@ fn begins_json(start: &[u8]) -> bool {
 
 /// Whether a line of prose begins a change in JSON.
 fn is_json_change(line: &[u8]) -> bool {
-    const MARKS: [&[u8]; 5] =
-        [b"\"old_string\"", b"\"content\"", b"\"patches\"", b"\"json_patch\"", b"\"edits\""];
+    let has =
+        |field: &&str| memchr::memmem::find(line, format!("\"{field}\"").as_bytes()).is_some();
     begins_json(line)
         && line.contains(&b'"')
-        && MARKS.iter().any(|mark| memchr::memmem::find(line, mark).is_some())
+        && Format::in_json().any(|(_, json)| json.fields_in_prose.iter().any(has))
+}
+
+fn joined<T: AsRef<str>>(parts: &[T], between: &str, before_last: &str) -> String {
+    let last = parts.len().saturating_sub(1);
+    let mut text = String::new();
+    for (index, part) in parts.iter().enumerate() {
+        text.push_str(match index {
+            0 => "",
+            index if index == last => before_last,
+            _ => between,
+        });
+        text.push_str(part.as_ref());
+    }
+    text
 }
 
 /// Refuses a named file beside an input that names its files itself.
@@ -213,28 +330,11 @@ fn without_target(reading: &Reading, format: Format) -> Result<(), ParseError> {
     }
 }
 
-impl From<JsonFormat> for Format {
-    fn from(format: JsonFormat) -> Self {
-        match format {
-            JsonFormat::ChangeSet => Self::ChangeSet,
-            JsonFormat::Edits => Self::Edits,
-            JsonFormat::Files => Self::Files,
-            JsonFormat::JsonPatch => Self::JsonPatch,
-        }
-    }
-}
-
 impl fmt::Display for Format {
-    /// What a text in it is called.
+    /// Noun with its article: `a diff`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::ChangeSet => "a change set",
-            Self::Edits => "edits",
-            Self::Files => "whole files",
-            Self::JsonPatch => "a JSON Patch",
-            Self::GitDiff => "a diff",
-            Self::CodexPatch => "a Codex patch",
-        })
+        let Row { article, noun, .. } = self.row();
+        write!(f, "{article}{noun}")
     }
 }
 
@@ -282,7 +382,7 @@ mod tests {
 
     #[test]
     fn a_format_that_is_given_is_not_guessed() {
-        for format in [Format::ChangeSet, Format::Edits, Format::Files, Format::JsonPatch] {
+        for (format, _) in Format::in_json() {
             let error = parse(DIFF.as_bytes(), &in_format(format)).unwrap_err();
             assert!(matches!(error.problem, Problem::Document(_)), "{error}");
         }
@@ -298,7 +398,7 @@ mod tests {
 
     #[test]
     fn an_empty_array_is_refused_in_every_format_but_that_of_a_json_patch() {
-        for format in [Format::ChangeSet, Format::Edits, Format::Files] {
+        for (format, _) in Format::in_json().filter(|(format, _)| *format != Format::JsonPatch) {
             for reading in [in_format(format), Reading::default()] {
                 assert_eq!(
                     parse(b" []", &reading).unwrap_err().to_string(),
@@ -310,19 +410,24 @@ mod tests {
 
     #[test]
     fn an_input_in_no_format_says_what_it_was_tried_as() {
-        assert_eq!(
-            recognised("please fix the bug\n").unwrap_err().to_string(),
-            "the input is in no known format: it is no change set, edits, whole files or JSON \
-             Patch, since it starts with `please fix the bug` and not with `{` or `[`; no diff, since \
-             it has neither a `diff --git` line nor a `--- ` line followed by a `+++ ` line; and no \
-             Codex patch, since no line is `*** Begin Patch`"
-        );
-        assert_eq!(
-            recognised(" \n\t").unwrap_err().to_string(),
-            "the input is empty: it is neither JSON, which starts with `{` or `[`, nor a diff, \
-             which has a `diff --git` line or a `--- ` line followed by a `+++ ` line, nor a Codex \
-             patch, which begins with `*** Begin Patch`"
-        );
+        let unrecognised = recognised("please fix the bug\n").unwrap_err().to_string();
+        let begins = "the input is in no known format: it is no change set, edits, whole files or JSON Patch";
+        assert!(unrecognised.starts_with(begins), "{unrecognised}");
+        let json = "since it starts with `please fix the bug` and not with `{` or `[`; no diff, since it has neither";
+        assert!(unrecognised.contains(json), "{unrecognised}");
+        assert!(unrecognised.contains("; and no "), "{unrecognised}");
+        let blank = recognised(" \n\t").unwrap_err().to_string();
+        let begins = "the input is empty: it is neither JSON, which starts with `{` or `[`, nor a diff, which has a \
+                      `diff --git` line or a `--- ` line followed by a `+++ ` line, nor a Codex patch, which begins \
+                      with `*** Begin Patch`";
+        assert!(blank.starts_with(begins), "{blank}");
+        for format in Format::ALL {
+            assert!(unrecognised.contains(format.row().noun), "{format}: {unrecognised}");
+        }
+        for (format, text) in Format::in_text() {
+            assert!(unrecognised.contains(text.absence), "{format}: {unrecognised}");
+            assert!(blank.contains(text.sign), "{format}: {blank}");
+        }
     }
 
     /// FO-10

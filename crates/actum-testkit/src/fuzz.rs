@@ -24,10 +24,10 @@ pub const TARGETS: &[Target] = &[
     Target { name: "apply_revert", run: apply_revert::run },
     Target { name: "codex_patch", run: parsers::codex_patch },
     Target { name: "edits", run: edits::run },
+    Target { name: "formats", run: parsers::formats },
     Target { name: "git_diff", run: parsers::git_diff },
     Target { name: "hunks", run: edits::hunks },
     Target { name: "journal", run: journal::run },
-    Target { name: "json", run: parsers::json },
     Target { name: "paths", run: paths::run },
 ];
 

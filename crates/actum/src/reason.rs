@@ -2,7 +2,7 @@
 
 use actum_edit::EditError;
 use actum_edit::change_set::ChangeSetError;
-use actum_edit::format::{DocumentProblem, Problem};
+use actum_edit::format::{Problem, ProblemClass};
 use actum_gate::PolicyFileError;
 use actum_ledger::{KeyError, LedgerError, Refusal};
 use actum_sandbox::{SpawnError, Unsatisfiable};
@@ -434,21 +434,14 @@ pub fn of_ledger(error: &LedgerError) -> Reason {
     }
 }
 
-/// The same for an input that is not sound.
+/// Reason of a problem with an input.
 pub fn of_input(problem: &Problem) -> Reason {
-    match problem {
-        Problem::ChangeSet(error) => of_change_set(error),
-        Problem::Path(_) => Reason::PathRefused,
-        Problem::TooLarge { .. } => Reason::InputTooLarge,
-        Problem::Blank
-        | Problem::Unrecognised { .. }
-        | Problem::Document(DocumentProblem::NoFormat { .. }) => Reason::InputUnrecognised,
-        Problem::ByteOrderMark
-        | Problem::Utf16
-        | Problem::Document(_)
-        | Problem::TargetUnused { .. }
-        | Problem::Codex(_)
-        | Problem::Diff(_) => Reason::InputMalformed,
+    match problem.class() {
+        ProblemClass::TooLarge => Reason::InputTooLarge,
+        ProblemClass::Unrecognised => Reason::InputUnrecognised,
+        ProblemClass::Malformed => Reason::InputMalformed,
+        ProblemClass::Path => Reason::PathRefused,
+        ProblemClass::ChangeSet => Reason::ChangeSetUnsound,
     }
 }
 

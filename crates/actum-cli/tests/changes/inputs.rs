@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::program::{Ended, actum, command, text, workspace};
 use crate::task::{COMMIT, plan, put, replace, report, repository};
+use actum_edit::format::Format;
 use serde_json::json;
 
 /// How long a verb may take that reads nothing.
@@ -143,10 +144,9 @@ fn messages_quote_no_line_with_a_credential_and_nothing_of_files_that_hold_some(
     for (name, content) in &files {
         fs::write(directory.path().join(name), content).unwrap();
         let file = format!("../{name}");
-        for format in ["", "change-set", "edits", "files", "json-patch", "git-diff", "codex-patch"]
-        {
+        for format in Format::ALL.map(Some).into_iter().chain([None]) {
             for json in [&[][..], &["--json"]] {
-                let format = if format.is_empty() { vec![] } else { vec!["--format", format] };
+                let format = format.map_or(vec![], |format| vec!["--format", format.name()]);
                 let ended = actum(&root, &[&["apply", &file], &*format, json].concat());
                 let said = format!("{}{}", ended.stdout, ended.stderr);
                 assert!(!said.contains("hunter2") && !said.contains(&key), "{name}: {said}");

@@ -16,6 +16,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use actum_edit::format::Format;
+
 use crate::program::{actum, home_of, without_chance};
 
 pub(crate) const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
@@ -87,7 +89,19 @@ fn the_pages_on_formats_show_what_the_program_says() {
     let mut names: Vec<_> =
         pages.map(|page| page.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
-    assert!(!names.is_empty());
+    let mut expected = Format::ALL.map(|format| format!("{}.md", format.name())).to_vec();
+    expected.push("README.md".to_owned());
+    expected.sort();
+    assert_eq!(names, expected, "docs/formats has a page for each format");
+    let overview = fs::read_to_string(Path::new(DOCS).join("formats/README.md")).unwrap();
+    for format in Format::ALL {
+        let link = format!("]({}.md)", format.name());
+        assert!(
+            overview.contains(&link),
+            "docs/formats/README.md has no link to {}",
+            format.name()
+        );
+    }
     for name in names {
         play(&format!("formats/{name}"));
     }

@@ -2,6 +2,7 @@
 
 use actum_core::json::{Fields, Schema, Value};
 
+use super::JsonSyntax;
 use super::RootPrefix;
 use super::document::{Document, DocumentProblem, EXPECTED, Refusal};
 use super::error::Problem;
@@ -15,6 +16,14 @@ const HUNK: Schema = Schema {
     name: "a hunk",
     fields: &["old_start", "old_lines", "new_start", "new_lines", "lines"],
     aliases: &[],
+};
+
+/// How this format is recognised and read.
+pub(super) const SYNTAX: JsonSyntax = JsonSyntax {
+    read: operations,
+    fields: &["patches"],
+    fields_in_prose: &["patches"],
+    sign: "has `patches`",
 };
 
 /// The operations of `{"patches": [..]}`.

@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 use actum_core::RelPath;
 use actum_core::place::{Excerpt, Place};
 
-use super::RootPrefix;
 use super::error::{ParseError, Problem};
+use super::{RootPrefix, TextSyntax};
 use crate::codex_marker::{ADD, BEGIN, DELETE, END, END_OF_FILE, MOVE, UPDATE, is_section};
 use crate::edit::{Chunk, ChunkLine, Edit};
 use crate::hunk::Side;
@@ -27,6 +27,14 @@ use crate::{EmptyParents, Operation};
 
 /// The most `@@` lines of one chunk.
 pub const ANCHORS_MAX: usize = 16;
+
+/// How this format is recognised and read.
+pub(super) const SYNTAX: TextSyntax = TextSyntax {
+    read: |input, reading| parse_with(input, &reading.root),
+    is_in: Some(begins),
+    sign: "begins with `*** Begin Patch`",
+    absence: "no line is `*** Begin Patch`",
+};
 
 /// Whether `input` holds a line that begins a patch.
 pub fn begins(input: &[u8]) -> bool {

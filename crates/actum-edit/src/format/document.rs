@@ -4,7 +4,6 @@ mod problem;
 mod recognise;
 
 pub use problem::DocumentProblem;
-pub use recognise::JsonFormat;
 
 use std::collections::BTreeSet;
 
@@ -12,7 +11,7 @@ use actum_core::json::{self, Field, Fields, ShapeError, SyntaxError, Value};
 use actum_core::place::Place;
 use actum_core::{Digest, RelPath};
 
-use super::{ParseError, Problem, RootPrefix};
+use super::{Format, JsonSyntax, ParseError, Problem, Reading, RootPrefix, json_patch};
 
 /// JSON text that describes a change.
 pub(super) struct Document<'t> {
@@ -20,6 +19,8 @@ pub(super) struct Document<'t> {
     pub(super) value: Value<'t>,
     /// Root that absolute paths in it may lie below.
     pub(super) root: &'t RootPrefix,
+    /// File that a bare JSON Patch changes.
+    pub(super) target: Option<&'t RelPath>,
 }
 
 /// What is refused, and at which byte of the input.
@@ -29,15 +30,17 @@ pub(super) struct Refusal {
 }
 
 impl<'t> Document<'t> {
-    pub(super) fn read(text: &'t [u8], root: &'t RootPrefix) -> Result<Self, Refusal> {
-        Ok(Self { text: json::text(text)?, value: Value::read(text)?, root })
+    pub(super) fn read(text: &'t [u8], reading: &'t Reading) -> Result<Self, Refusal> {
+        let Reading { root, target, .. } = reading;
+        let (text, value) = (json::text(text)?, Value::read(text)?);
+        Ok(Self { text, value, root, target: target.as_ref() })
     }
 
     /// The format that its fields show it to be in; an empty array is a JSON Patch where a file is named
     /// for one.
-    pub(super) fn format(&self, target: Option<&RelPath>) -> Result<JsonFormat, Refusal> {
-        if self.is_empty() && target.is_some() {
-            return Ok(JsonFormat::JsonPatch);
+    pub(super) fn format(&self) -> Result<(Format, &'static JsonSyntax), Refusal> {
+        if self.is_empty() && self.target.is_some() {
+            return Ok((Format::JsonPatch, &json_patch::SYNTAX));
         }
         self.filled()?;
         recognise::format(&self.value)

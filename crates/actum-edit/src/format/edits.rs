@@ -5,6 +5,7 @@
 use actum_core::json::{Fields, Schema, Value};
 use actum_core::{Digest, RelPath};
 
+use super::JsonSyntax;
 use super::document::{Document, EditedFiles, Refusal};
 use crate::Operation;
 use crate::edit::{Edit, Occurrences, Replacement};
@@ -26,6 +27,14 @@ const EDIT_OF_THAT_FILE: Schema = Schema {
     name: "an edit in the list of one file",
     fields: &["old_string", "new_string", "replace_all"],
     aliases: &[],
+};
+
+/// How this format is recognised and read.
+pub(super) const SYNTAX: JsonSyntax = JsonSyntax {
+    read: operations,
+    fields: &["edits", "old_string", "new_string", "replace_all"],
+    fields_in_prose: &["edits", "old_string"],
+    sign: "have `edits` or `old_string`",
 };
 
 /// The operations of `{"edits": [..]}`, of one edit, of an array of edits, or of

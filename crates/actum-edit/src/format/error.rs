@@ -3,6 +3,7 @@
 use std::fmt;
 
 use actum_core::PathError;
+use actum_core::path::PathProblem;
 use actum_core::place::{Excerpt, Place};
 
 use super::codex_patch::CodexProblem;
@@ -39,18 +40,12 @@ pub enum Problem {
     Utf16,
     /// There is nothing in it.
     #[error(
-        "the input is empty: it is neither JSON, which starts with `{{` or `[`, nor a diff, which \
-         has a `diff --git` line or a `--- ` line followed by a `+++ ` line, nor a Codex patch, \
-         which begins with `*** Begin Patch`"
+        "the input is empty: it is neither JSON, which starts with `{{` or `[`{}",
+        Format::signs_in_text()
     )]
     Blank,
     /// It is in none of the formats.
-    #[error(
-        "the input is in no known format: it is no change set, edits, whole files or JSON Patch, since \
-         it starts with `{found}` and not with `{{` or `[`; no diff, since it has neither a \
-         `diff --git` line nor a `--- ` line followed by a `+++ ` line; and no Codex patch, since \
-         no line is `*** Begin Patch`"
-    )]
+    #[error("the input is in no known format: {}", Format::absences(found))]
     Unrecognised {
         /// Its first line.
         found: Excerpt,
@@ -76,6 +71,85 @@ pub enum Problem {
     /// The Codex patch is not sound.
     #[error(transparent)]
     Codex(CodexProblem),
+}
+
+/// Class of a problem, from which its reason follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProblemClass {
+    /// The input is larger than [`INPUT_BYTES_MAX`].
+    TooLarge,
+    /// The input is in no known format.
+    Unrecognised,
+    /// The input is not sound in its format.
+    Malformed,
+    /// A path is not one of the workspace.
+    Path,
+    /// The change set contradicts itself.
+    ChangeSet,
+}
+
+/// Remedy for a problem, from which its hint follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remedy {
+    /// Give relative paths, or absolute ones below the root.
+    RelativePaths,
+    /// Name the file that a bare JSON Patch changes.
+    NameTarget,
+    /// Make the diff without colour.
+    NoColour,
+    /// Give the text between the fences of Markdown alone.
+    NoFences,
+    /// Give the change in a known format.
+    KnownFormat,
+    /// Count the lines of hunks anew.
+    Recount,
+}
+
+impl Problem {
+    /// Class of the problem.
+    pub fn class(&self) -> ProblemClass {
+        match self {
+            Self::TooLarge { .. } => ProblemClass::TooLarge,
+            Self::Blank
+            | Self::Unrecognised { .. }
+            | Self::Document(DocumentProblem::NoFormat { .. }) => ProblemClass::Unrecognised,
+            Self::Path(_) | Self::ChangeSet(ChangeSetError::Path { .. }) => ProblemClass::Path,
+            Self::ChangeSet(_) => ProblemClass::ChangeSet,
+            Self::ByteOrderMark
+            | Self::Utf16
+            | Self::Document(_)
+            | Self::TargetUnused { .. }
+            | Self::Diff(_)
+            | Self::Codex(_) => ProblemClass::Malformed,
+        }
+    }
+
+    /// Remedy, where there is one beyond what the message says.
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Self::Path(error) | Self::ChangeSet(ChangeSetError::Path { source: error, .. }) => {
+                (error.problem == PathProblem::Absolute).then_some(Remedy::RelativePaths)
+            }
+            Self::Document(DocumentProblem::NoTarget) => Some(Remedy::NameTarget),
+            Self::Unrecognised { found } => Some(match found.to_string() {
+                text if text.starts_with("\\033[") => Remedy::NoColour,
+                text if text.starts_with("```") => Remedy::NoFences,
+                _ => Remedy::KnownFormat,
+            }),
+            Self::Blank => Some(Remedy::KnownFormat),
+            Self::Diff(DiffProblem::HunkEndsEarly { .. } | DiffProblem::HunkGoesOn { .. }) => {
+                Some(Remedy::Recount)
+            }
+            Self::TooLarge { .. }
+            | Self::ByteOrderMark
+            | Self::Utf16
+            | Self::Document(_)
+            | Self::TargetUnused { .. }
+            | Self::ChangeSet(_)
+            | Self::Diff(_)
+            | Self::Codex(_) => None,
+        }
+    }
 }
 
 impl ParseError {

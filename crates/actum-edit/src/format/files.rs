@@ -7,6 +7,7 @@ use actum_core::json::{Fields, Kind, Schema, Value};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
+use super::JsonSyntax;
 use super::RootPrefix;
 use super::document::{Document, DocumentProblem, Refusal, expected_in, path_in};
 use crate::{EmptyParents, ModeChange, Operation};
@@ -23,6 +24,14 @@ enum Target {
     Content(Vec<u8>),
     Gone,
 }
+
+/// How this format is recognised and read.
+pub(super) const SYNTAX: JsonSyntax = JsonSyntax {
+    read: operations,
+    fields: &["files", "content", "content_base64", "executable"],
+    fields_in_prose: &["content"],
+    sign: "have `files`, `content` or `content_base64`",
+};
 
 /// The operations of `{"files": [..]}`, of one file, or of an array of files.
 pub(super) fn operations(document: &Document<'_>) -> Result<Vec<Operation>, Refusal> {

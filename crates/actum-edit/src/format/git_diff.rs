@@ -19,10 +19,18 @@ pub mod write;
 pub use binary::{BinaryProblem, Side, UNPACKED_BYTES_MAX};
 pub use problem::{DiffProblem, Found, Moves};
 
-use super::Reading;
 use super::error::ParseError;
+use super::{Reading, TextSyntax};
 use crate::Operation;
 use lines::Lines;
+
+/// How this format is recognised and read.
+pub(super) const SYNTAX: TextSyntax = TextSyntax {
+    read: parse_with,
+    is_in: None,
+    sign: "has a `diff --git` line or a `--- ` line followed by a `+++ ` line",
+    absence: "it has neither a `diff --git` line nor a `--- ` line followed by a `+++ ` line",
+};
 
 /// The operations that turn the tree a diff was made from into the one it leads to, ordered so
 /// that each may be computed against the result of those before it. Several diffs in one input

@@ -7,6 +7,7 @@ use actum_core::json::{Content, Field, Fields, Schema, Value};
 use actum_core::place::Excerpt;
 use actum_core::{Digest, RelPath};
 
+use super::JsonSyntax;
 use super::document::{Document, DocumentProblem, EXPECTED, EditedFiles, Refusal};
 use crate::Operation;
 use crate::edit::json_patch::{JsonText, PatchOperation, Pointer};
@@ -28,15 +29,20 @@ const WITH_SOURCE: Schema =
 const REMOVE: Schema =
     Schema { name: "a `remove` operation", fields: &["op", "path"], aliases: &[] };
 
+/// How this format is recognised and read.
+pub(super) const SYNTAX: JsonSyntax = JsonSyntax {
+    read: operations,
+    fields: &["json_patch", "json_patches", "op"],
+    fields_in_prose: &["json_patch"],
+    sign: "has `json_patch`, `json_patches` or, in an array, `op`",
+};
+
 /// The operations of `{"path": .., "json_patch": [..]}`, of `{"json_patches": [..]}` with several of
-/// those, or of a bare patch for `target`.
-pub(super) fn operations(
-    document: &Document<'_>,
-    target: Option<&RelPath>,
-) -> Result<Vec<Operation>, Refusal> {
+/// those, or of a bare patch for the target.
+pub(super) fn operations(document: &Document<'_>) -> Result<Vec<Operation>, Refusal> {
     let value = &document.value;
     let refused = |problem: DocumentProblem| Err(Refusal::at(value.span.start, problem));
-    match (&value.content, target) {
+    match (&value.content, document.target) {
         (Content::Array(_), None) => refused(DocumentProblem::NoTarget),
         (Content::Array(operations), Some(path)) => {
             let edit = patch(operations, document.text)?;

@@ -21,10 +21,9 @@ pub(super) fn codex_patch(input: &[u8]) {
     sound(parsed);
 }
 
-pub(super) fn json(input: &[u8]) {
-    // Whatever it is recognised as, and as each of the formats in JSON.
-    let formats = [Format::ChangeSet, Format::Edits, Format::Files, Format::JsonPatch];
-    for format in formats.map(Some).into_iter().chain([None]) {
+pub(super) fn formats(input: &[u8]) {
+    // As what it is recognised as, and as each format.
+    for format in Format::ALL.map(Some).into_iter().chain([None]) {
         for target in [None, Some(RelPath::new("a").unwrap())] {
             sound(format::parse(input, &Reading { format, target, ..Reading::default() }));
         }

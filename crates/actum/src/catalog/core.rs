@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use actum_access::AccessAction;
 use actum_core::{ActionName, RiskTier};
+use actum_edit::format::Format;
 use actum_record::ledger::ActionState;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -12,6 +13,10 @@ use super::{Catalog, CatalogError, Flags, Origin, Registered, RollbackKind};
 
 /// The version of what they take and give.
 const VERSION: &str = "1";
+
+/// Place of the names of input formats among the members of an input. An empty list in a file of `schemas` is filled
+/// with all of them.
+const FORMATS: &str = "/format/enum";
 
 /// What an action of actum's own does to files.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -70,7 +75,11 @@ impl Core {
         };
         let name: ActionName = self.name.parse().map_err(|error| built_in(&error))?;
         let document = serde_json::from_str(self.document).map_err(|error| built_in(&error))?;
-        let Document { description, input, output } = document;
+        let Document { description, mut input, output } = document;
+        let names = input.get_mut("properties").and_then(|it| it.pointer_mut(FORMATS));
+        if let Some(names) = names.filter(|it| it.as_array().is_some_and(Vec::is_empty)) {
+            *names = Format::ALL.map(Format::name).as_slice().into();
+        }
         let writes = self.effect == Effect::Writes;
         let (tier, rollback) = match self.effect {
             Effect::Looks => (RiskTier::R0, RollbackKind::None),

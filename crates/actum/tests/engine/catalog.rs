@@ -7,6 +7,7 @@ use actum::{
 };
 use actum_action::Manifest;
 use actum_core::{ActionName, CORE_ACTIONS, Digest, RiskTier, canonical};
+use actum_edit::format::Format;
 use actum_ledger::{LedgerError, NewEntry, Refusal, SigningKey};
 use actum_record::dsse::Envelope;
 use actum_record::ledger::{ActionState, Actor, CatalogChanged, EntryKind, Isolation};
@@ -106,6 +107,9 @@ fn the_core_actions_can_all_be_used_before_anybody_says_anything() {
     assert_eq!(access("file_copy"), "change_files");
     assert_eq!(access("run_command"), "run_command");
     assert_eq!(catalog.lint(), []);
+    let change_set = catalog.find(&name("apply_changeset")).unwrap();
+    let formats = &change_set.input_schema["properties"]["format"]["enum"];
+    assert_eq!(*formats, json!(Format::ALL.map(Format::name)));
 }
 
 /// AA-8

@@ -8,7 +8,7 @@ use actum_core::json::{ShapeProblem, SyntaxProblem};
 use actum_core::place::Excerpt;
 
 use crate::edit::json_patch::PointerError;
-use crate::format::{Format, JsonFormat};
+use crate::format::Format;
 
 /// What is wrong with an input in JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,11 +24,9 @@ pub enum DocumentProblem {
     EmptyArray,
     /// It has the fields of no format.
     #[error(
-        "the JSON is in no known format: it has {}; so it is no change set, which has `patches`; \
-         no edits, which have `edits` or `old_string`; no whole files, which have `files`, \
-         `content` or `content_base64`; and no JSON Patch, which has `json_patch`, `json_patches` \
-         or, in an array, `op`",
-        Found(found)
+        "the JSON is in no known format: it has {}; so it is {}",
+        Found(found),
+        Format::signs_in_json()
     )]
     NoFormat {
         /// Its fields, or those of its elements.
@@ -38,7 +36,7 @@ pub enum DocumentProblem {
     #[error("the JSON mixes formats: {}; make each an input of its own", Marks(marks))]
     Mixed {
         /// A field of each format that it has.
-        marks: Vec<(JsonFormat, &'static str)>,
+        marks: Vec<(Format, &'static str)>,
     },
     /// `expected_prev_sha256` is not a digest.
     #[error("`expected_prev_sha256` cannot be used: {source}")]
@@ -129,12 +127,11 @@ impl fmt::Display for Found<'_> {
     }
 }
 
-struct Marks<'a>(&'a [(JsonFormat, &'static str)]);
+struct Marks<'a>(&'a [(Format, &'static str)]);
 
 impl fmt::Display for Marks<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, (format, field)) in self.0.iter().enumerate() {
-            let format = Format::from(*format);
             write!(f, "{}`{field}` belongs to {format}", if index == 0 { "" } else { ", " })?;
         }
         Ok(())

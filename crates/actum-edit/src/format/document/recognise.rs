@@ -5,46 +5,26 @@ use std::collections::BTreeSet;
 use actum_core::json::Value;
 use actum_core::place::Excerpt;
 
-use super::DocumentProblem;
+use super::{DocumentProblem, Format, JsonSyntax};
 
-/// The formats in JSON.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum JsonFormat {
-    /// A [`ChangeSet`](crate::ChangeSet).
-    ChangeSet,
-    /// Texts that are replaced by others.
-    Edits,
-    /// Whole files.
-    Files,
-    /// JSON Patches.
-    JsonPatch,
-}
-
-/// Fields that only one format has.
-const MARKS: &[(JsonFormat, &[&str])] = &[
-    (JsonFormat::ChangeSet, &["patches"]),
-    (JsonFormat::Edits, &["edits", "old_string", "new_string", "replace_all"]),
-    (JsonFormat::Files, &["files", "content", "content_base64", "executable"]),
-    (JsonFormat::JsonPatch, &["json_patch", "json_patches", "op"]),
-];
-
-/// The one format whose fields `value` has: those of an object, or of the objects in an array.
-pub(super) fn format(value: &Value<'_>) -> Result<JsonFormat, DocumentProblem> {
+/// Format and syntax of which `value` has fields: those of an object, or of the objects in an array.
+pub(super) fn format(value: &Value<'_>) -> Result<(Format, &'static JsonSyntax), DocumentProblem> {
     let names = names(value);
-    let marks: Vec<(JsonFormat, &'static str)> = MARKS
-        .iter()
-        .filter_map(|(format, fields)| {
-            let field = fields.iter().find(|field| names.contains(**field))?;
-            Some((*format, *field))
-        })
-        .collect();
-    match marks.as_slice() {
-        [(format, _)] => Ok(*format),
+    let found = Format::in_json().filter_map(|(format, syntax)| {
+        let field = syntax.fields.iter().find(|field| names.contains(**field))?;
+        Some((format, syntax, *field))
+    });
+    let found: Vec<_> = found.collect();
+    match found.as_slice() {
+        [(format, syntax, _)] => Ok((*format, *syntax)),
         [] => {
             let found = names.iter().map(|name| Excerpt::of(name.as_bytes())).collect();
             Err(DocumentProblem::NoFormat { found })
         }
-        [_, _, ..] => Err(DocumentProblem::Mixed { marks }),
+        [_, _, ..] => {
+            let marks = found.into_iter().map(|(format, _, field)| (format, field)).collect();
+            Err(DocumentProblem::Mixed { marks })
+        }
     }
 }
 
@@ -56,27 +36,39 @@ fn names<'v>(value: &'v Value<'_>) -> BTreeSet<&'v str> {
 mod tests {
     use super::*;
 
-    fn recognised(json: &str) -> Result<JsonFormat, String> {
-        format(&Value::read(json.as_bytes()).unwrap()).map_err(|problem| problem.to_string())
+    fn recognised(json: &str) -> Result<Format, String> {
+        let value = Value::read(json.as_bytes()).unwrap();
+        format(&value).map(|(format, _)| format).map_err(|problem| problem.to_string())
     }
 
     /// FO-10
     #[test]
     fn the_fields_tell_the_format() {
         for (json, expected) in [
-            (r#"{"patches":[]}"#, JsonFormat::ChangeSet),
-            (r#"{"edits":[]}"#, JsonFormat::Edits),
-            (r#"{"path":"a","edits":[]}"#, JsonFormat::Edits),
-            (r#"{"file_path":"a","old_string":"","new_string":""}"#, JsonFormat::Edits),
-            (r#"[{"path":"a","new_string":""}]"#, JsonFormat::Edits),
-            (r#"{"files":[]}"#, JsonFormat::Files),
-            (r#"[{"path":"a","content":null}]"#, JsonFormat::Files),
-            (r#"{"path":"a","content_base64":""}"#, JsonFormat::Files),
-            (r#"{"path":"a","json_patch":[]}"#, JsonFormat::JsonPatch),
-            (r#"{"json_patches":[]}"#, JsonFormat::JsonPatch),
-            (r#"[{"op":"remove","path":"/a"}]"#, JsonFormat::JsonPatch),
+            (r#"{"patches":[]}"#, Format::ChangeSet),
+            (r#"{"edits":[]}"#, Format::Edits),
+            (r#"{"path":"a","edits":[]}"#, Format::Edits),
+            (r#"{"file_path":"a","old_string":"","new_string":""}"#, Format::Edits),
+            (r#"[{"path":"a","new_string":""}]"#, Format::Edits),
+            (r#"{"files":[]}"#, Format::Files),
+            (r#"[{"path":"a","content":null}]"#, Format::Files),
+            (r#"{"path":"a","content_base64":""}"#, Format::Files),
+            (r#"{"path":"a","json_patch":[]}"#, Format::JsonPatch),
+            (r#"{"json_patches":[]}"#, Format::JsonPatch),
+            (r#"[{"op":"remove","path":"/a"}]"#, Format::JsonPatch),
         ] {
             assert_eq!(recognised(json), Ok(expected), "{json}");
+        }
+    }
+
+    #[test]
+    fn the_formats_are_listed_with_their_fields() {
+        let signs = Format::signs_in_json();
+        let first =
+            "no change set, which has `patches`; no edits, which have `edits` or `old_string`; ";
+        assert!(signs.starts_with(first), "{signs}");
+        for (format, json) in Format::in_json() {
+            assert!(signs.contains(&format!(", which {}", json.sign)), "{format}: {signs}");
         }
     }
 
@@ -84,12 +76,8 @@ mod tests {
     #[test]
     fn an_input_with_the_fields_of_no_format_or_of_two_is_refused() {
         let no_format = |found: &str| {
-            Err(format!(
-                "the JSON is in no known format: it has {found}; so it is no change set, which has \
-                 `patches`; no edits, which have `edits` or `old_string`; no whole files, which have \
-                 `files`, `content` or `content_base64`; and no JSON Patch, which has `json_patch`, \
-                 `json_patches` or, in an array, `op`"
-            ))
+            let signs = Format::signs_in_json();
+            Err(format!("the JSON is in no known format: it has {found}; so it is {signs}"))
         };
         assert_eq!(recognised("{}"), no_format("no fields"));
         assert_eq!(recognised("[]"), no_format("no fields"));

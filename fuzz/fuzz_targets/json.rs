@@ -1,4 +1,0 @@
-//! The target `json` for libFuzzer.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|input: &[u8]| actum_testkit::fuzz::run("json", input));
