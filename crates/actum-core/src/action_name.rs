@@ -1,24 +1,12 @@
-//! The names of actions, and those that actum keeps for its own.
+//! Names of actions.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::core_action::CoreAction;
 use crate::path::Cut;
-
-/// The core actions. No package can have one of these names (AA-9).
-pub const CORE_ACTIONS: [&str; 9] = [
-    "apply_changeset",
-    "file_create",
-    "file_modify",
-    "file_delete",
-    "file_rename",
-    "file_copy",
-    "run_command",
-    "diagnose_error",
-    "undo_run",
-];
 
 /// The longest name of an action, in characters.
 pub const NAME_CHARS_MAX: usize = 64;
@@ -54,9 +42,14 @@ impl ActionName {
             && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
     }
 
+    /// Core action of this name.
+    pub fn core(&self) -> Option<CoreAction> {
+        CoreAction::parse(&self.0)
+    }
+
     /// Whether it is a core action.
     pub fn is_core(&self) -> bool {
-        CORE_ACTIONS.contains(&self.as_str())
+        self.core().is_some()
     }
 }
 

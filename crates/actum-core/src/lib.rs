@@ -6,6 +6,7 @@
 mod action_name;
 pub mod budget;
 pub mod canonical;
+mod core_action;
 pub mod digest;
 mod file_mode;
 mod file_state;
@@ -24,8 +25,9 @@ pub mod text;
 pub mod tier;
 pub mod timestamp;
 
-pub use action_name::{ActionName, ActionNameError, CORE_ACTIONS, NAME_CHARS_MAX};
+pub use action_name::{ActionName, ActionNameError, NAME_CHARS_MAX};
 pub use budget::{Budget, BudgetStatus, PathCost};
+pub use core_action::{CORE_ACTIONS, CoreAction, CoreEffect};
 pub use digest::{Digest, Hasher, Messages};
 pub use file_mode::FileMode;
 pub use file_state::FileState;

@@ -16,6 +16,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use actum_core::CORE_ACTIONS;
 use actum_edit::format::Format;
 
 use crate::program::{actum, home_of, without_chance};
@@ -75,6 +76,10 @@ fn the_page_on_commands_shows_what_the_program_says() {
 
 #[test]
 fn the_page_on_actions_shows_what_the_program_says() {
+    let page = fs::read_to_string(Path::new(DOCS).join("actions.md")).unwrap();
+    for name in CORE_ACTIONS {
+        assert!(page.contains(&format!("`{name}`")), "docs/actions.md has no row for {name}");
+    }
     play("actions.md");
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use actum_action::PlanEnvelope;
 use actum_core::path::Harmless;
-use actum_core::{Digest, RelPath};
+use actum_core::{CoreAction, Digest, RelPath};
 use actum_edit::edit::{Edit, Occurrences, Replacement};
 use actum_edit::format::{Format, HunkCounts, Reading, RootPrefix, parse};
 use actum_edit::{EmptyParents, ModeChange, Operation};
@@ -164,8 +164,9 @@ struct UndoRun {
 /// Reads what a core action is given; `None` where the action is none of them. The input has the form of the
 /// action's schema already. Absolute paths in a change may lie below the root.
 pub(super) fn intake(plan: &PlanEnvelope, root: &RootPrefix) -> Result<Option<Intake>, Halt> {
-    let (work, repair) = match plan.action_type.as_str() {
-        "apply_changeset" => {
+    let Some(action) = plan.action_type.core() else { return Ok(None) };
+    let (work, repair) = match action {
+        CoreAction::ApplyChangeset => {
             let ApplyChangeset { document, format, recount, repair } = read(plan)?;
             let counts = match recount {
                 Some(true) => HunkCounts::Counted,
@@ -174,40 +175,40 @@ pub(super) fn intake(plan: &PlanEnvelope, root: &RootPrefix) -> Result<Option<In
             let reading = Reading { counts, root: root.clone(), ..Reading::default() };
             (Work::Apply(change_set(&document, format.as_deref(), reading)?), repair)
         }
-        "file_create" => {
+        CoreAction::FileCreate => {
             let FileCreate { path, content, content_base64, executable, repair } = read(plan)?;
             let content = bytes(content, content_base64)?.unwrap_or_default();
             let mode = executable.map(ModeChange::Executable);
             let path = rel_path("path", &path)?;
             (Work::Apply(vec![Operation::Create { path, content, mode }]), repair)
         }
-        "file_modify" => {
+        CoreAction::FileModify => {
             let modify: FileModify = read(plan)?;
             let repair = modify.repair.clone();
             (Work::Apply(modify.operations()?), repair)
         }
-        "file_delete" => {
+        CoreAction::FileDelete => {
             let FileDelete { path, expected_sha256, repair } = read(plan)?;
             let (path, expected) = (rel_path("path", &path)?, digest(expected_sha256)?);
             let parents = EmptyParents::Remove;
             (Work::Apply(vec![Operation::Delete { path, expected, parents }]), repair)
         }
-        "file_rename" => {
+        CoreAction::FileRename => {
             let FromTo { from, to, repair } = read(plan)?;
             let (from, to) = (rel_path("from", &from)?, rel_path("to", &to)?);
             let parents = EmptyParents::Remove;
             (Work::Apply(vec![Operation::Rename { from, to, parents }]), repair)
         }
-        "file_copy" => {
+        CoreAction::FileCopy => {
             let FromTo { from, to, repair } = read(plan)?;
             let (from, to) = (rel_path("from", &from)?, rel_path("to", &to)?);
             (Work::Apply(vec![Operation::Copy { from, to }]), repair)
         }
-        "undo_run" => {
+        CoreAction::UndoRun => {
             let UndoRun { run } = read(plan)?;
             (Work::Undo(which(&run)?), None)
         }
-        "run_command" => {
+        CoreAction::RunCommand => {
             let RunCommand { command, argv, accept_exit_codes, repair } = read(plan)?;
             let line = match (command, argv) {
                 (Some(text), None) => command_line("input.command", &text)?,
@@ -220,14 +221,13 @@ pub(super) fn intake(plan: &PlanEnvelope, root: &RootPrefix) -> Result<Option<In
             let accepted = accept_exit_codes.into_iter().map(i32::from).collect();
             return intake_of(Task::Command { line, accepted }, repair);
         }
-        "diagnose_error" => {
+        CoreAction::DiagnoseError => {
             let DiagnoseError { commands, _error: _ } = read(plan)?;
             let lines = commands.iter().enumerate();
             let lines =
                 lines.map(|(index, text)| command_line(&format!("input.commands[{index}]"), text));
             return intake_of(Task::Diagnosis(lines.collect::<Result<_, _>>()?), None);
         }
-        _ => return Ok(None),
     };
     intake_of(Task::Work(work), repair)
 }

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use actum_access::AccessAction;
-use actum_core::{ActionName, RiskTier};
+use actum_core::{ActionName, CoreAction, CoreEffect, RiskTier, core_actions};
 use actum_edit::format::Format;
 use actum_record::ledger::ActionState;
 use serde::Deserialize;
@@ -18,24 +18,7 @@ const VERSION: &str = "1";
 /// with all of them.
 const FORMATS: &str = "/format/enum";
 
-/// What an action of actum's own does to files.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Effect {
-    /// It looks, and what it runs leaves nothing behind.
-    Looks,
-    /// It changes what can be taken back.
-    Writes,
-}
-
-/// An action of actum's own.
-struct Core {
-    name: &'static str,
-    effect: Effect,
-    access: AccessAction,
-    document: &'static str,
-}
-
-/// What is said of it in a file.
+/// Description and schemas of a core action, from its file in `schemas`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Document {
@@ -44,48 +27,43 @@ struct Document {
     output: Map<String, Value>,
 }
 
-macro_rules! core {
-    ($($name:literal $effect:ident $access:ident,)*) => {
-        [$(Core {
-            name: $name,
-            effect: Effect::$effect,
-            access: AccessAction::$access,
-            document: include_str!(concat!("schemas/", $name, ".json")),
-        },)*]
+macro_rules! documents {
+    ($($action:ident = $name:literal $effect:ident,)*) => {
+        /// Text of the document of a core action.
+        fn document(action: CoreAction) -> &'static str {
+            match action {
+                $(CoreAction::$action => include_str!(concat!("schemas/", $name, ".json")),)*
+            }
+        }
     };
 }
 
-static CORE: [Core; 9] = core! {
-    "apply_changeset" Writes ChangeFiles,
-    "file_create" Writes ChangeFiles,
-    "file_modify" Writes ChangeFiles,
-    "file_delete" Writes ChangeFiles,
-    "file_rename" Writes ChangeFiles,
-    "file_copy" Writes ChangeFiles,
-    "run_command" Writes RunCommand,
-    "diagnose_error" Looks RunCommand,
-    "undo_run" Writes ChangeFiles,
-};
+core_actions!(documents);
 
-impl Core {
-    fn registered(&self) -> Result<Registered, CatalogError> {
+impl Registered {
+    /// Core action as it is before an operator changes its state.
+    fn from_core(action: CoreAction) -> Result<Self, CatalogError> {
         let built_in = |error: &dyn std::fmt::Display| CatalogError::BuiltIn {
-            action: self.name,
+            action: action.as_str(),
             message: error.to_string(),
         };
-        let name: ActionName = self.name.parse().map_err(|error| built_in(&error))?;
-        let document = serde_json::from_str(self.document).map_err(|error| built_in(&error))?;
+        let name: ActionName = action.as_str().parse().map_err(|error| built_in(&error))?;
+        let document = serde_json::from_str(document(action)).map_err(|error| built_in(&error))?;
         let Document { description, mut input, output } = document;
         let names = input.get_mut("properties").and_then(|it| it.pointer_mut(FORMATS));
         if let Some(names) = names.filter(|it| it.as_array().is_some_and(Vec::is_empty)) {
             *names = Format::ALL.map(Format::name).as_slice().into();
         }
-        let writes = self.effect == Effect::Writes;
-        let (tier, rollback) = match self.effect {
-            Effect::Looks => (RiskTier::R0, RollbackKind::None),
-            Effect::Writes => (RiskTier::R2, RollbackKind::Undo),
+        let (writes, access) = match action.effect() {
+            CoreEffect::ChangesFiles => (true, AccessAction::ChangeFiles),
+            CoreEffect::RunsCommand => (true, AccessAction::RunCommand),
+            CoreEffect::Diagnoses => (false, AccessAction::RunCommand),
         };
-        Ok(Registered {
+        let (tier, rollback) = match writes {
+            false => (RiskTier::R0, RollbackKind::None),
+            true => (RiskTier::R2, RollbackKind::Undo),
+        };
+        Ok(Self {
             name,
             version: Some(VERSION.to_owned()),
             state: ActionState::Active,
@@ -93,7 +71,7 @@ impl Core {
             description: Some(description),
             tier,
             flags: Flags { impactful: writes, side_effecting: writes, irreversible: false, writes },
-            access: self.access,
+            access,
             rollback,
             input_schema: input,
             output_schema: output,
@@ -111,8 +89,8 @@ impl Catalog {
         if let Some(catalog) = MADE.get() {
             return Ok(catalog.clone());
         }
-        let registered = CORE.iter().map(|core| {
-            let registered = core.registered()?;
+        let registered = CoreAction::ALL.iter().map(|action| {
+            let registered = Registered::from_core(*action)?;
             Ok((registered.name.clone(), registered))
         });
         let actions = registered.collect::<Result<_, CatalogError>>()?;
