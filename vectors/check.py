@@ -764,8 +764,11 @@ def within(limit, files, loc):
 
 
 VERDICTS = ("allow", "needs_approval", "deny")
-# Version of the rules.
-SEMANTICS = 7
+# Order of the gates, version of the rules, and the rules that hold everywhere.
+BUILT_IN = json.loads(
+    (pathlib.Path(__file__).resolve().parent / "rules" / "built-in.json").read_text("utf-8")
+)
+SEMANTICS = BUILT_IN["semantics"]
 # Kinds of grounds that each gate has for each verdict.
 GROUNDS = {
     "protected": {
@@ -863,13 +866,19 @@ def decide(bundle, policy, rules):
     word = lambda passes: "allow" if passes else "deny"
     asked = "needs_approval" if tier >= "R3" else "allow"
     protected = "needs_approval" if free and emoji else word(free)
-    said = [["protected", protected], ["scope", word(scope)], ["budget", word(budget)]]
-    said += [["commands", commands_of(case["commands"], case["confined"], policy["layers"])]]
-    said += [["credentials", credentials], ["tier", asked], ["access", "allow"]]
-    strictest = max((word for _, word in said), key=VERDICTS.index)
-    approval = approval_of(bundle, strictest)
+    said = {
+        "protected": protected,
+        "scope": word(scope),
+        "budget": word(budget),
+        "commands": commands_of(case["commands"], case["confined"], policy["layers"]),
+        "credentials": credentials,
+        "tier": asked,
+        "access": "allow",
+    }
+    strictest = max(said.values(), key=VERDICTS.index)
+    approval = said["approval"] = approval_of(bundle, strictest)
     verdict = approval if strictest == "needs_approval" else max(strictest, approval, key=VERDICTS.index)
-    return [*said, ["approval", approval]], verdict, tier
+    return [[gate, said[gate]] for gate in rules["gates"]], verdict, tier
 
 
 def fits(rule, argv, same_program):
@@ -1028,9 +1037,6 @@ def judge_canonical(given, _):
     return {"canonical": canonical(read_json(data))}
 
 
-BUILT_IN = json.loads(
-    (pathlib.Path(__file__).resolve().parent / "rules" / "built-in.json").read_text("utf-8")
-)
 JUDGES = {
     "canonical": judge_canonical,
     "decisions": judge_decision,

@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::program::{Ended, actum, command, workspace};
+use actum_gate::GateName;
 use serde_json::{Value, json};
 
 /// The only document that a command writes.
@@ -97,10 +98,8 @@ fn a_run_is_shown_with_what_each_path_held_before_and_after() {
     );
     let gates: Vec<_> =
         record["gates"].as_array().unwrap().iter().map(|gate| &gate["gate"]).collect();
-    assert_eq!(
-        gates,
-        ["protected", "scope", "budget", "commands", "credentials", "tier", "access", "approval"]
-    );
+    let all: Vec<_> = GateName::ALL.iter().map(|gate| gate.as_str()).collect();
+    assert_eq!(gates, all);
     let diff = shown["diff"]["changes"].take();
     assert_eq!(document(&root, &["diff", run.as_str().unwrap()])["changes"], diff);
     let first = json!({

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::program::{Ended, actum, command, home_of, workspace};
 use actum_core::{Digest, Timestamp};
-use actum_gate::{check_inclusion, verify_checkpoint};
+use actum_gate::{GateName, check_inclusion, verify_checkpoint};
 use actum_record::keyring::{KeyEntry, Keyring};
 use actum_record::merkle::leaf_hash;
 use actum_record::note::NoteKey;
@@ -68,6 +68,34 @@ fn a_receipt_is_verified_by_public_keys_alone() {
     let entry = &log["entries"][0];
     let said = document(&root, &["ledger", "show", "#2"])["payload"]["predicate"].clone();
     assert!(said["paths"].as_array().is_some_and(|paths| !paths.is_empty()));
+    let gates = verified["gates"].as_array().unwrap();
+    let names: Vec<_> = gates.iter().map(|gate| &gate["gate"]).collect();
+    let all: Vec<_> = GateName::ALL.iter().map(|gate| gate.as_str()).collect();
+    assert_eq!(names, all);
+    for expected in [
+        allowed("protected", &json!({ "kind": "not_protected" }), "no path is protected"),
+        allowed("scope", &json!({ "kind": "in_scope" }), "every path is in scope"),
+        allowed(
+            "budget",
+            &json!({ "kind": "budget", "files": 2, "loc": 4 }),
+            "files: 2 (no limit); changed lines: 4 (no limit)",
+        ),
+        allowed("commands", &json!({ "kind": "no_command" }), "no command would be run"),
+        allowed("credentials", &json!({ "kind": "no_credential" }), "nothing new looks like one"),
+        allowed(
+            "tier",
+            &json!({ "kind": "tier", "tier": "R2", "reason": { "kind": "reversible" } }),
+            "R2: all of it can be taken back",
+        ),
+        allowed(
+            "access",
+            &json!({ "kind": "no_access_policies" }),
+            "no access policies are in force",
+        ),
+        allowed("approval", &json!({ "kind": "no_approval_needed" }), "no gate asks for a person"),
+    ] {
+        assert!(gates.contains(&expected), "{expected}: {gates:?}");
+    }
     assert_eq!(
         verified,
         json!({
@@ -80,36 +108,7 @@ fn a_receipt_is_verified_by_public_keys_alone() {
             "door": said["door"],
             "label": "apply change.diff",
             "ended": said["ended"],
-            "gates": [
-                allowed("protected", &json!({ "kind": "not_protected" }), "no path is protected"),
-                allowed("scope", &json!({ "kind": "in_scope" }), "every path is in scope"),
-                allowed(
-                    "budget",
-                    &json!({ "kind": "budget", "files": 2, "loc": 4 }),
-                    "files: 2 (no limit); changed lines: 4 (no limit)",
-                ),
-                allowed("commands", &json!({ "kind": "no_command" }), "no command would be run"),
-                allowed(
-                    "credentials",
-                    &json!({ "kind": "no_credential" }),
-                    "nothing new looks like one",
-                ),
-                allowed(
-                    "tier",
-                    &json!({ "kind": "tier", "tier": "R2", "reason": { "kind": "reversible" } }),
-                    "R2: all of it can be taken back",
-                ),
-                allowed(
-                    "access",
-                    &json!({ "kind": "no_access_policies" }),
-                    "no access policies are in force",
-                ),
-                allowed(
-                    "approval",
-                    &json!({ "kind": "no_approval_needed" }),
-                    "no gate asks for a person",
-                ),
-            ],
+            "gates": verified["gates"],
             "paths": said["paths"],
             "key": keys[0]["id"],
             "leaf": entry["leaf"],

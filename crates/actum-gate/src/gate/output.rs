@@ -71,37 +71,30 @@ pub fn refuses_root(around: &[&[u8]], root: &[&[u8]]) -> bool {
 
 fn guards() -> &'static Guards<&'static str> {
     static GUARDS: OnceLock<Guards<&str>> = OnceLock::new();
-    GUARDS.get_or_init(|| {
-        Guards::built_in(GateName::ALL.iter().flat_map(|gate| rules_about_output(*gate)))
-    })
+    GUARDS
+        .get_or_init(|| Guards::built_in(GateName::ALL.iter().flat_map(|gate| gate.output_rules())))
 }
 
-/// Built-in rules by which a gate refuses a path alone, each with its reason.
-fn rules_about_output(gate: GateName) -> Vec<(&'static str, GuardKind, &'static str)> {
-    match gate {
-        GateName::Protected => {
-            let groups = PROTECTED_GROUPS.iter().filter(|group| {
-                group.profiles.contains(&Profile::Critical)
-                    || group.profiles.contains(&Profile::Interactive)
-            });
-            let rules = groups
-                .flat_map(|group| group.paths.rules().map(|(rule, kind)| (rule, kind, group.name)));
-            rules.collect()
-        }
-        GateName::Tier => {
-            let risky = BUILT_IN.iter().filter(|rule| rule.tier.needs_approval());
-            let rules = risky
-                .flat_map(|rule| rule.paths.rules().map(|(path, kind)| (path, kind, rule.why)));
-            rules.collect()
-        }
-        // They have no built-in rules about paths.
-        GateName::Scope
-        | GateName::Budget
-        | GateName::Commands
-        | GateName::Credentials
-        | GateName::Access
-        | GateName::Approval => Vec::new(),
-    }
+/// Built-in rule about a path, with its reason.
+pub(crate) type OutputRule = (&'static str, GuardKind, &'static str);
+
+/// Rules of the gate `protected`.
+pub(crate) fn protected_rules() -> Vec<OutputRule> {
+    let groups = PROTECTED_GROUPS.iter().filter(|group| {
+        group.profiles.contains(&Profile::Critical)
+            || group.profiles.contains(&Profile::Interactive)
+    });
+    let rules =
+        groups.flat_map(|group| group.paths.rules().map(|(rule, kind)| (rule, kind, group.name)));
+    rules.collect()
+}
+
+/// Rules of the gate `tier`.
+pub(crate) fn tier_rules() -> Vec<OutputRule> {
+    let risky = BUILT_IN.iter().filter(|rule| rule.tier.needs_approval());
+    let rules =
+        risky.flat_map(|rule| rule.paths.rules().map(|(path, kind)| (path, kind, rule.why)));
+    rules.collect()
 }
 
 #[cfg(test)]

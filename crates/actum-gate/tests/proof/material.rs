@@ -4,7 +4,7 @@ use actum_core::path_name::PathName;
 use actum_core::{
     Budget, Digest, FileMode, FileState, RelPath, Scope, Status, Timestamp, canonical,
 };
-use actum_gate::{Approved, Bundle, Case, NoAccess, Policy, ReceiptBundle, decide};
+use actum_gate::{Approved, Bundle, Case, GateName, NoAccess, Policy, ReceiptBundle, decide};
 use actum_record::checkpoint::Checkpoint;
 use actum_record::dsse::Envelope;
 use actum_record::keyring::{KeyEntry, Keyring};
@@ -384,4 +384,9 @@ pub fn keyring_with(key: &TestKey, change: impl Fn(&mut KeyEntry)) -> Keyring {
     }
     keys.iter_mut().filter(|entry| entry.id == id).for_each(change);
     Keyring::new(keys)
+}
+
+/// What a recorded gate said.
+pub fn gate(record: &mut DecisionRecord, name: GateName) -> &mut GateRecord {
+    record.gates.iter_mut().find(|gate| gate.gate == name.as_str()).unwrap()
 }

@@ -169,8 +169,7 @@ fn a_file_of_cases_that_cannot_be_meant_is_refused_with_its_line() {
         ),
         (
             case("change = ['mode a']\nexpect = 'deny'\ngate = 'paths'"),
-            "line 5: `case.gate` must be `protected`, `scope`, `budget`, `commands`, `tier` or `access`, \
-             and is `paths`",
+            "line 5: `case.gate` must be `protected`, `scope`, `budget`, `commands`, `tier`",
         ),
         (
             case("change = ['mode a']\nexpect = 'allow'\ngate = 'tier'"),

@@ -5,15 +5,17 @@ use actum_gate::credential::Finding;
 use actum_gate::decision::{Found, Undone};
 use actum_gate::policy::{BUILT_IN, Exceptions, PROTECTED_GROUPS, Trust};
 use actum_gate::{
-    AccessText, Approved, Bundle, Case as Judged, CommandLine, DECISION_SEMANTICS, NoAccess,
-    Policy, PolicyFile, Profile, ReplayProblem, WorkKind, decide, replay,
+    AccessText, Approved, Bundle, Case as Judged, CommandLine, DECISION_SEMANTICS, GateName,
+    NoAccess, Policy, PolicyFile, Profile, ReplayProblem, WorkKind, decide, replay,
 };
 use actum_record::ledger::Actor;
 use actum_record::receipt::{DecisionRecord, EffectKind, PathEffect};
 use serde_json::{Map, Value, json};
 
 use super::{Case as Vector, Vectors, accepted, refused};
-use crate::material::{approved, at, bundle, bundle_of, case, change, path, policy, policy_bytes};
+use crate::material::{
+    approved, at, bundle, bundle_of, case, change, gate, path, policy, policy_bytes,
+};
 
 pub(super) fn decisions() -> Vectors {
     Vectors {
@@ -61,7 +63,8 @@ pub(super) fn built_in_rules() -> String {
         .iter()
         .map(|rule| json!({ "directories": rule.paths.directories, "files": rule.paths.files, "tier": rule.tier, "why": rule.why }))
         .collect();
-    let whole = json!({ "protected": groups, "semantics": DECISION_SEMANTICS, "tiers": tiers });
+    let gates: Vec<_> = GateName::ALL.iter().map(|gate| gate.as_str()).collect();
+    let whole = json!({ "gates": gates, "protected": groups, "semantics": DECISION_SEMANTICS, "tiers": tiers });
     serde_json::to_string_pretty(&whole).unwrap() + "\n"
 }
 
@@ -580,9 +583,13 @@ fn mismatches() -> Vec<Vector> {
         refused(
             "another ground",
             mismatch,
-            altered(&|r| r.gates[0].ground.0["kind"] = "excepted".into()),
+            altered(&|r| gate(r, GateName::Protected).ground.0["kind"] = "excepted".into()),
         ),
-        refused("another verdict", mismatch, altered(&|r| r.gates[2].verdict = "deny".to_owned())),
+        refused(
+            "another verdict",
+            mismatch,
+            altered(&|r| gate(r, GateName::Budget).verdict = "deny".to_owned()),
+        ),
         refused("a gate is missing", mismatch, altered(&|r| drop(r.gates.pop()))),
         refused("another tier", mismatch, altered(&|r| r.tier = RiskTier::R1)),
         refused("another policy", "REPLAY_REF_HASH_MISMATCH", elsewhere("{}")),
