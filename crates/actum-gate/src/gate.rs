@@ -5,7 +5,7 @@ pub(crate) mod approval;
 pub(crate) mod budget;
 pub(crate) mod commands;
 mod credentials;
-pub(crate) mod output;
+mod output;
 mod protected;
 pub(crate) mod scope;
 pub(crate) mod tier;

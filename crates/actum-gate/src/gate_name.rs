@@ -4,10 +4,17 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use crate::gate::output::{self, OutputRule};
+/// Built-in rules about paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PathRules {
+    /// Groups of protected paths.
+    Protected,
+    /// Paths of a tier that needs approval.
+    Tier,
+}
 
 macro_rules! gates {
-    ($($(#[$doc:meta])* $gate:ident = $name:literal { testable: $testable:literal, output: $output:expr },)*) => {
+    ($($(#[$doc:meta])* $gate:ident = $name:literal { testable: $testable:literal, path_rules: $path_rules:expr },)*) => {
         /// A gate of this version of the rules. Records keep names as text, since other versions have other gates.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum GateName {
@@ -33,11 +40,10 @@ macro_rules! gates {
             }
 
             /// Built-in rules by which the gate refuses a path alone, which result files obey.
-            pub(crate) fn output_rules(self) -> Vec<OutputRule> {
-                let rules: Option<fn() -> Vec<OutputRule>> = match self {
-                    $(Self::$gate => $output,)*
-                };
-                rules.map(|rules| rules()).unwrap_or_default()
+            pub(crate) fn path_rules(self) -> Option<PathRules> {
+                match self {
+                    $(Self::$gate => $path_rules,)*
+                }
             }
         }
     };
@@ -47,21 +53,21 @@ macro_rules! gates {
 // the gates about these are not `testable`.
 gates! {
     /// Denies changes of protected paths.
-    Protected = "protected" { testable: true, output: Some(output::protected_rules) },
+    Protected = "protected" { testable: true, path_rules: Some(PathRules::Protected) },
     /// Denies paths outside the scopes.
-    Scope = "scope" { testable: true, output: None },
+    Scope = "scope" { testable: true, path_rules: None },
     /// Denies changes that exceed a budget.
-    Budget = "budget" { testable: true, output: None },
+    Budget = "budget" { testable: true, path_rules: None },
     /// Judges the commands of a change.
-    Commands = "commands" { testable: true, output: None },
+    Commands = "commands" { testable: true, path_rules: None },
     /// Denies credentials in new content.
-    Credentials = "credentials" { testable: false, output: None },
+    Credentials = "credentials" { testable: false, path_rules: None },
     /// Requires approval for risky changes.
-    Tier = "tier" { testable: true, output: Some(output::tier_rules) },
+    Tier = "tier" { testable: true, path_rules: Some(PathRules::Tier) },
     /// Asks the operator's access policies.
-    Access = "access" { testable: true, output: None },
+    Access = "access" { testable: true, path_rules: None },
     /// Answers the other gates: a valid approval lifts what they require.
-    Approval = "approval" { testable: false, output: None },
+    Approval = "approval" { testable: false, path_rules: None },
 }
 
 impl GateName {

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use actum_core::RelPath;
 
-use crate::gate_name::GateName;
+use crate::gate_name::{GateName, PathRules};
 use crate::policy::{BUILT_IN, PROTECTED_GROUPS, Profile};
 use crate::spelling::{Above, GuardKind, Guards, Spellings};
 use crate::trigger::Trigger;
@@ -71,30 +71,31 @@ pub fn refuses_root(around: &[&[u8]], root: &[&[u8]]) -> bool {
 
 fn guards() -> &'static Guards<&'static str> {
     static GUARDS: OnceLock<Guards<&str>> = OnceLock::new();
-    GUARDS
-        .get_or_init(|| Guards::built_in(GateName::ALL.iter().flat_map(|gate| gate.output_rules())))
+    GUARDS.get_or_init(|| {
+        let rules = GateName::ALL.iter().filter_map(|gate| gate.path_rules());
+        Guards::built_in(rules.flat_map(each_rule))
+    })
 }
 
-/// Built-in rule about a path, with its reason.
-pub(crate) type OutputRule = (&'static str, GuardKind, &'static str);
-
-/// Rules of the gate `protected`.
-pub(crate) fn protected_rules() -> Vec<OutputRule> {
-    let groups = PROTECTED_GROUPS.iter().filter(|group| {
-        group.profiles.contains(&Profile::Critical)
-            || group.profiles.contains(&Profile::Interactive)
-    });
-    let rules =
-        groups.flat_map(|group| group.paths.rules().map(|(rule, kind)| (rule, kind, group.name)));
-    rules.collect()
-}
-
-/// Rules of the gate `tier`.
-pub(crate) fn tier_rules() -> Vec<OutputRule> {
-    let risky = BUILT_IN.iter().filter(|rule| rule.tier.needs_approval());
-    let rules =
-        risky.flat_map(|rule| rule.paths.rules().map(|(path, kind)| (path, kind, rule.why)));
-    rules.collect()
+/// Built-in rules about paths, each with its reason.
+fn each_rule(rules: PathRules) -> Vec<(&'static str, GuardKind, &'static str)> {
+    match rules {
+        PathRules::Protected => {
+            let groups = PROTECTED_GROUPS.iter().filter(|group| {
+                group.profiles.contains(&Profile::Critical)
+                    || group.profiles.contains(&Profile::Interactive)
+            });
+            let rules = groups
+                .flat_map(|group| group.paths.rules().map(|(rule, kind)| (rule, kind, group.name)));
+            rules.collect()
+        }
+        PathRules::Tier => {
+            let risky = BUILT_IN.iter().filter(|rule| rule.tier.needs_approval());
+            let rules = risky
+                .flat_map(|rule| rule.paths.rules().map(|(path, kind)| (path, kind, rule.why)));
+            rules.collect()
+        }
+    }
 }
 
 #[cfg(test)]

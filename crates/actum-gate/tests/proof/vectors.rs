@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_methods, reason = "these tests own the files, and start the checker")]
 
 mod answers;
+mod built_in;
 mod canonical_json;
 mod changes;
 mod checker;
@@ -72,7 +73,7 @@ fn directory() -> PathBuf {
                 std::fs::write(path, vectors.to_text()).unwrap();
             }
             std::fs::create_dir_all(directory.join("rules")).unwrap();
-            std::fs::write(rules(&directory), documents::built_in_rules()).unwrap();
+            std::fs::write(rules(&directory), built_in::text()).unwrap();
         }
     });
     directory
@@ -135,5 +136,5 @@ fn the_vectors_are_judged_as_they_say_and_no_format_has_changed() {
         assert!(found == text, "{}: UPDATE_VECTORS=1 writes it anew", path.display());
     }
     let found = std::fs::read_to_string(rules(&directory)).unwrap_or_default();
-    assert!(found == documents::built_in_rules(), "the rules: UPDATE_VECTORS=1 writes them anew");
+    assert!(found == built_in::text(), "the rules: UPDATE_VECTORS=1 writes them anew");
 }

@@ -3,7 +3,7 @@
 use actum_core::{Budget, Digest, PathRule, RiskTier, RunId, Scope};
 use actum_gate::credential::Finding;
 use actum_gate::decision::{Found, Undone};
-use actum_gate::policy::{BUILT_IN, Exceptions, PROTECTED_GROUPS, Trust};
+use actum_gate::policy::Trust;
 use actum_gate::{
     AccessText, Approved, Bundle, Case as Judged, CommandLine, DECISION_SEMANTICS, GateName,
     NoAccess, Policy, PolicyFile, Profile, ReplayProblem, WorkKind, decide, replay,
@@ -48,24 +48,6 @@ fn recorded(bundle: &Bundle, policy: &Policy) -> (String, DecisionRecord) {
     let bytes = bundle.to_vec().unwrap();
     let record = decide(bundle, policy, &NoAccess).record(&bytes).unwrap();
     (String::from_utf8(bytes).unwrap(), record)
-}
-
-/// The rules that hold everywhere, for whoever decides again without this program.
-pub(super) fn built_in_rules() -> String {
-    let groups: Vec<Value> = PROTECTED_GROUPS
-        .iter()
-        .map(
-            // In the order of their names, which JSON objects keep where a feature of `serde_json` says so.
-            |group| json!({ "directories": group.paths.directories, "exceptions": group.exceptions == Exceptions::Interactive, "files": group.paths.files, "name": group.name, "profiles": group.profiles }),
-        )
-        .collect();
-    let tiers: Vec<Value> = BUILT_IN
-        .iter()
-        .map(|rule| json!({ "directories": rule.paths.directories, "files": rule.paths.files, "tier": rule.tier, "why": rule.why }))
-        .collect();
-    let gates: Vec<_> = GateName::ALL.iter().map(|gate| gate.as_str()).collect();
-    let whole = json!({ "gates": gates, "protected": groups, "semantics": DECISION_SEMANTICS, "tiers": tiers });
-    serde_json::to_string_pretty(&whole).unwrap() + "\n"
 }
 
 /// Decisions under policies of files.
