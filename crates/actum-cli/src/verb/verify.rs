@@ -17,7 +17,7 @@ use actum_record::ledger::Actor;
 use actum_record::receipt::{EffectKind, PathEffect, RunResult};
 
 use super::Session;
-use crate::change_list::{count, lines};
+use crate::change_list::{count, lines, number};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::gate_view::views;
@@ -149,7 +149,7 @@ impl Document for Verified {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let found = &self.document;
         let Verification { run, tenant, workspace, status, key, .. } = found;
-        let paths = count(u64::try_from(found.paths.len()).unwrap_or(u64::MAX), "path");
+        let paths = count(number(found.paths.len()), "path");
         writeln!(out, "verified  run {run}: {}, {paths}", status.as_str())?;
         writeln!(out, "for       {}", Quoted(found.label.as_bytes()))?;
         let Actor { user, uid, agent } = &found.actor;

@@ -90,7 +90,7 @@ impl Document for PluginLint {
         let Self { name, version, tier, filesystem, digest, node, not_compiled, .. } = self;
         let version = version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
         writeln!(out, "package    {name}{version}, {tier}, filesystem {filesystem}")?;
-        let files = count(u64::try_from(self.files).unwrap_or(u64::MAX), "file");
+        let files = count(self.files, "file");
         writeln!(out, "files      {files}, {} bytes", self.bytes)?;
         writeln!(out, "digest     {digest}")?;
         match (node, not_compiled) {

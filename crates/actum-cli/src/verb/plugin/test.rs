@@ -135,7 +135,7 @@ impl Document for Tested {
             writeln!(out, "check      `{name}` {says}{message}")?;
         }
         let RestoreEvidence { paths, restored, .. } = &tested.rollback;
-        let paths = count(u64::try_from(*paths).unwrap_or(u64::MAX), "path");
+        let paths = count(*paths, "path");
         writeln!(out, "rollback   restores all of it: {paths}, {restored}")?;
         let end = if tested.ok { "it works" } else { "not all checks hold" };
         writeln!(out, "{end}; nothing was kept")
