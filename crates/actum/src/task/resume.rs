@@ -55,12 +55,12 @@ pub fn finish(engine: &mut Engine, root: &Path) -> Result<Vec<FinishedTask>> {
 /// # Errors
 /// `Home`, `Output`.
 pub fn cut_off_tasks(marks: &Marks, root: &Path, workspace: WorkspaceId) -> Result<Vec<String>> {
-    let outputs = Outputs::of(root)?;
     let mut cut_off = Vec::new();
     for left in marks.abandoned(Doing::Task, workspace)? {
         let noted = left?.noted()?.map(|notes| Noted::read(&notes)).transpose()?;
         let Some(noted) = noted.flatten() else { continue };
         let Some(name) = ReportName::read(noted.report().as_bytes()) else { continue };
+        let outputs = Outputs::of(root)?;
         let directory = outputs.reports_named(name.clone())?;
         let is_told = match (&noted, &directory) {
             (Noted::Task(notes), None) => !notes.is_untold,
