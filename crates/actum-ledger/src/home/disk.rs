@@ -8,6 +8,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{
     self, Access, AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags,
@@ -19,6 +20,10 @@ use zeroize::Zeroizing;
 
 use super::NEW;
 use super::problem::{HomeError, Thing};
+
+/// How often a lock is tried that another process has for a moment, and the pause between two tries: two seconds in all.
+const LOCK_TRIES: u32 = 100;
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// A directory that belongs to us and to nobody else.
 #[derive(Debug)]
@@ -310,9 +315,20 @@ impl Directory {
         found(self.take_lock(name, OFlags::empty(), FlockOperation::NonBlockingLockExclusive))
     }
 
-    /// Takes the lock of that name for itself, where it is there. Waits for who has it.
-    pub(crate) fn lock_existing(&self, name: &str) -> Result<Option<Lock>, HomeError> {
-        found(self.take_lock(name, OFlags::empty(), FlockOperation::LockExclusive))
+    /// Takes the lock of that name for itself, where it is there. Who has it for a moment is waited for, and who keeps it is an
+    /// error.
+    pub(crate) fn lock_soon(&self, name: &str) -> Result<Option<Lock>, HomeError> {
+        let operation = FlockOperation::NonBlockingLockExclusive;
+        for _ in 0..LOCK_TRIES {
+            match self.take_lock(name, OFlags::empty(), operation) {
+                Ok(None) => std::thread::sleep(LOCK_PAUSE),
+                taken => return found(taken),
+            }
+        }
+        let held =
+            "another process keeps it, such as a stopped `actum status`; end that, and try again";
+        let source = io::Error::new(io::ErrorKind::WouldBlock, held);
+        Err(HomeError::System { doing: "lock", path: self.path.join(name), source })
     }
 
     /// Takes the lock of that name for itself where nobody has it, made where it is missing.

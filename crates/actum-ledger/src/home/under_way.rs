@@ -87,7 +87,7 @@ impl Marks {
     }
 
     /// Takes all tasks in a workspace that are marked, one after the other. Nobody carries one out, since the turn is held;
-    /// who only looks at one has it for a moment, which is waited for.
+    /// who only looks at one has it for a moment, which is waited for, two seconds at most.
     ///
     /// # Errors
     /// [`HomeError`]
@@ -96,7 +96,7 @@ impl Marks {
         _turn: &TaskTurn,
         workspace: WorkspaceId,
     ) -> Result<impl Iterator<Item = Result<UnderWay, HomeError>>, HomeError> {
-        self.taken(Doing::Task, workspace, Directory::lock_existing)
+        self.taken(Doing::Task, workspace, Directory::lock_soon)
     }
 
     fn taken(
