@@ -28,7 +28,8 @@ use crate::{hint, obstacle, shown_path};
 /// Changes nothing, and recovers nothing. Exits with 4 if paths are blocked, if a run was
 /// interrupted and not taken back, if another installation made the newest runs,
 /// if the history has lost recorded runs, or if every change is rejected here, as where a policy or the ledger cannot be
-/// used. A path has drifted if something other than a run changed it after a run did.
+/// used. A path has drifted if something other than a run changed it after a run did. An action or a task is cut off if its
+/// process ended before it recorded how that ended; `actum recover` does.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// For how many of the newest runs to look whether the files they changed are as they left them
