@@ -5,6 +5,7 @@
 //! sentences that are made from them are not.
 
 mod bundle;
+mod lease;
 
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::{Digest, RiskTier};
@@ -18,6 +19,7 @@ pub use crate::ground::DECISION_SEMANTICS;
 pub use crate::spelling::WORK_TREES;
 pub use crate::verdict::Verdict;
 pub use bundle::{Approved, Bundle, Case, Found, TriggerFound, Undone, WorkKind};
+pub use lease::{LeaseBlock, LeaseCase};
 
 /// Decision of one gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -10,6 +10,7 @@ mod confidence;
 mod document;
 mod facts;
 mod forgotten;
+mod lease;
 mod plan;
 
 pub use crate::name::{Actor, NameError, RequestKey, TenantId, WorkspaceId};
@@ -21,4 +22,5 @@ pub use confidence::{Confidence, NoConfidence};
 pub use document::{EffectStarted, KeyRotated, LogStarted, StartedKey};
 pub use facts::{EntryError, EntryFacts, EntryKind};
 pub use forgotten::{HistoryForgotten, Retention};
+pub use lease::{LeaseGranted, LeaseRevoked};
 pub use plan::{Answer, Bound, Judged, JudgedPlan, PlanAnswered, PlanQueued, PlanRefused};

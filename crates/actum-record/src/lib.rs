@@ -8,6 +8,7 @@ pub mod checkpoint;
 pub mod command;
 pub mod dsse;
 pub mod keyring;
+pub mod lease;
 pub mod ledger;
 pub mod lifecycle;
 pub mod merkle;

@@ -6,6 +6,7 @@ use actum_core::{Digest, FileState, RelPath, RiskTier, RunId, Status, Timestamp}
 use serde::{Deserialize, Serialize};
 
 use crate::command::{CommandRecord, SandboxRecord};
+use crate::lease::LeaseRecord;
 use crate::name::{Actor, RequestKey, TenantId, WorkspaceId};
 use crate::signer::KeyId;
 
@@ -75,8 +76,8 @@ pub struct RunResult {
     pub decision: DecisionRecord,
     /// The approval that let it run, where one was needed.
     pub approval: Option<Approval>,
-    /// The lease it ran under.
-    pub lease: Option<String>,
+    /// Lease that it was made under, with the chain of agents that it was handed to.
+    pub lease: Option<LeaseRecord>,
     /// The commands whose effects it is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<CommandRecord>,

@@ -11,7 +11,7 @@ use actum_record::receipt::{EffectKind, PathEffect, change_digest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::DECISION_SEMANTICS;
+use super::{DECISION_SEMANTICS, LeaseCase};
 use crate::command_line::CommandLine;
 use crate::credential::Finding;
 use crate::document::{self, DocumentError};
@@ -49,6 +49,9 @@ pub struct Case {
     pub enclosing: Vec<String>,
     /// What in its new content looks like a credential, ordered by path.
     pub found: Vec<Found>,
+    /// Lease that came with it, and what it is needed for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<LeaseCase>,
     /// The digest of the limits that were set with it, also of those that no gate judges.
     pub limits: Digest,
     /// Files of it that have other names as well, ordered by path.
@@ -189,6 +192,7 @@ impl Case {
             found: Vec::new(),
             unscanned: Vec::new(),
             approved: None,
+            lease: None,
         }
     }
 }
@@ -373,6 +377,11 @@ impl Bundle {
     /// Files whose new content could not be looked through.
     pub fn unscanned(&self) -> &[PathName] {
         &self.case.unscanned
+    }
+
+    /// Lease that came with it, and what it is needed for.
+    pub fn lease(&self) -> Option<&LeaseCase> {
+        self.case.lease.as_ref()
     }
 
     /// The tier that it was declared as.

@@ -100,6 +100,7 @@ impl SampleRun {
             approval: self.approval.clone(),
             commands: Default::default(),
             rollback_files: None,
+            lease: None,
             engine: "actum 0.1.0".to_owned(),
         })?;
         Ok(NewEntry {
@@ -242,6 +243,7 @@ impl SampleRun {
                 policy: Digest::of(POLICY),
             },
             decision: self.decision(),
+            lease: None,
             engine: "actum 0.1.0".to_owned(),
         }
     }

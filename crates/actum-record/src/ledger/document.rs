@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Approval, RequestKey, TenantId, WorkspaceId};
 use crate::command::CommandsRun;
+use crate::lease::LeaseRecord;
 use crate::name::Actor;
 use crate::receipt::{DecisionRecord, RollbackFiles};
 use crate::signer::{KeyId, KeyRole, PublicKey};
@@ -99,6 +100,9 @@ pub struct EffectStarted {
     pub decision: DecisionRecord,
     /// The approval that lets it go, where one was needed.
     pub approval: Option<Approval>,
+    /// Lease that it was made under.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<LeaseRecord>,
     /// What was run for it.
     #[serde(default, skip_serializing_if = "CommandsRun::is_empty")]
     pub commands: CommandsRun,

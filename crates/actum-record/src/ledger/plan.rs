@@ -4,6 +4,7 @@ use actum_core::{Digest, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{Actor, RequestKey, TenantId, WorkspaceId};
+use crate::lease::LeaseRecord;
 use crate::receipt::{DecisionRecord, EntryRef, Isolation};
 
 /// A plan that was judged and not carried out.
@@ -32,6 +33,9 @@ pub struct JudgedPlan {
     pub bound: Bound,
     /// What the gates said.
     pub decision: DecisionRecord,
+    /// Lease that it was judged under.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<LeaseRecord>,
     /// The program.
     pub engine: String,
 }

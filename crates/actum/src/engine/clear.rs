@@ -3,8 +3,11 @@
 use actum_access::Cedar;
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RunId, Timestamp};
-use actum_gate::decision::{Bundle, Case, Decision, GateDecision, Undone, Verdict, WorkKind};
+use actum_gate::decision::{
+    Bundle, Case, Decision, GateDecision, LeaseCase, Undone, Verdict, WorkKind,
+};
 use actum_gate::{Approved, Policy, decide};
+use actum_record::lease::LeaseRecord;
 use actum_record::ledger::{Agreed, Approval, TenantId};
 use actum_record::receipt::{DecisionRecord, PathEffect};
 use actum_workspace::Transaction;
@@ -33,6 +36,8 @@ pub struct Cleared<'e, D: Disk> {
     pub(crate) decision: DecisionRecord,
     /// The approval that lets it go.
     pub(crate) approval: Option<Approval>,
+    /// Lease that it is made under.
+    pub(crate) lease: Option<LeaseRecord>,
 }
 
 impl<'e, D: Disk> Staged<'e, D> {
@@ -48,7 +53,16 @@ impl<'e, D: Disk> Staged<'e, D> {
         let record = decision.record(&bytes)?;
         let paths = bundle.change().to_vec();
         let approval = bundle.approved().map(|approved| approved.approval.clone());
-        Ok(Cleared { staged: self, bundle: bytes, policy, paths, decision: record, approval })
+        let lease = bundle.lease().map(LeaseCase::record);
+        Ok(Cleared {
+            staged: self,
+            bundle: bytes,
+            policy,
+            paths,
+            decision: record,
+            approval,
+            lease,
+        })
     }
 
     /// Lets the gates judge, and a person where they ask for one.
@@ -228,5 +242,6 @@ fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Resu
         triggers,
         unscanned,
         approved,
+        lease: None,
     })
 }

@@ -1,6 +1,7 @@
 //! Hold: what the gates refuse is recorded; what waits for a person is queued, or let go where one agreed.
 
 use actum_core::{Digest, RunId, Timestamp, canonical};
+use actum_gate::decision::LeaseCase;
 use actum_gate::{Approved, GateName, Verdict, decide};
 use actum_ledger::NewEntry;
 use actum_record::ledger::{Answer, EntryKind, JudgedPlan, PlanQueued, PlanRefused, WorkspaceId};
@@ -164,6 +165,7 @@ impl<D: Disk> Staged<'_, D> {
             label: self.begun.transaction.label().to_owned(),
             bound: judged.bundle.bound()?,
             decision: judged.decision.record(bundle)?,
+            lease: judged.bundle.lease().map(LeaseCase::record),
             engine: crate::records::ENGINE.to_owned(),
         })
     }

@@ -48,7 +48,8 @@ impl<'e, D: Disk> Verified<'e, D> {
         checkpoint: impl FnOnce() -> actum_workspace::Result<()>,
     ) -> Result<Published<'e, D>> {
         let Self { cleared, commands, rollback_files, told: _ } = self;
-        let Cleared { staged, bundle, policy: policy_bytes, paths, decision, approval } = cleared;
+        let Cleared { staged, bundle, policy: policy_bytes, paths, decision, approval, lease } =
+            cleared;
         let Staged { begun, request, plan, attempt, undoes, undone: _, part_of, queued: _ } =
             staged;
         let Begun { transaction, records, root, signer, workspace, .. } = begun;
@@ -76,6 +77,7 @@ impl<'e, D: Disk> Verified<'e, D> {
             policy: Digest::of(&policy_bytes),
             decision,
             approval,
+            lease,
             commands,
             rollback_files,
             engine: crate::records::ENGINE.to_owned(),

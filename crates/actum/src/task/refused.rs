@@ -77,6 +77,7 @@ pub(super) fn record(
             label: label(&task.id),
             bound: bundle.bound()?,
             decision: decision.record(&bytes)?,
+            lease: None,
             engine: crate::records::ENGINE.to_owned(),
         },
     };

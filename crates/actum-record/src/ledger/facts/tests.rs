@@ -76,6 +76,7 @@ fn started(number: u64) -> EffectStarted {
         approval: (number % 5 == 4).then(|| approval(number)),
         commands: Default::default(),
         rollback_files: (number % 3 == 2).then(|| rollback_files(number)),
+        lease: None,
         engine: "actum 0.1.0".to_owned(),
     }
 }
@@ -226,6 +227,7 @@ fn judged(number: u64) -> JudgedPlan {
         label,
         bound,
         decision,
+        lease: None,
         engine,
     }
 }
