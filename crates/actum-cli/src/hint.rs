@@ -252,6 +252,12 @@ fn of_gate(GateDecision { gate, ground, .. }: &GateDecision) -> String {
              shows what is in force"
                 .to_owned()
         }
+        GateName::Lease if matches!(ground.first, Ground::LeaseRequired { .. }) => {
+            "get a lease from the operator (`actum lease grant`), and give it with `--lease FILE` or `ACTUM_LEASE`".to_owned()
+        }
+        GateName::Lease => {
+            "`actum lease show FILE` prints what the lease allows; only the operator can grant another one".to_owned()
+        }
         GateName::Commands | GateName::Tier | GateName::Access | GateName::Approval => {
             "`actum policy check` shows what is in force, and where it is from".to_owned()
         }

@@ -24,6 +24,7 @@ mod look_alike;
 mod new_home;
 mod notify;
 mod obstacle;
+mod operator_key;
 mod operators_policy;
 mod output;
 mod output_file;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use actum_core::{ShellWord, path::Quoted};
 use actum_ledger::Passphrase;
 use actum_ledger::keys::{PASSPHRASE_BYTES_MAX, PassphraseError};
+use actum_record::signer::KeyRole;
 use zeroize::Zeroizing;
 
 use crate::failure::{Failure, FailureKind};
@@ -45,8 +46,8 @@ pub(crate) enum PassphraseFailure {
     NoText,
     #[error("the two passphrases are not the same")]
     Different,
-    #[error("the approval key has no passphrase, so it proves nothing about who uses it")]
-    KeyWithoutPassphrase,
+    #[error("the {role} key has no passphrase, so it proves nothing about who uses it")]
+    KeyWithoutPassphrase { role: KeyRole },
 }
 
 /// A passphrase: what `file` holds, seen from where the command was started and without the line break
@@ -158,7 +159,7 @@ impl FailureKind for PassphraseFailure {
             | Self::Unusable { .. }
             | Self::NoText
             | Self::Different
-            | Self::KeyWithoutPassphrase => Reason::PassphraseUnusable,
+            | Self::KeyWithoutPassphrase { .. } => Reason::PassphraseUnusable,
         }
     }
 
@@ -182,8 +183,10 @@ impl FailureKind for PassphraseFailure {
                 "a passphrase is one line of text, of 1024 bytes at most"
             }
             Self::Different => "type the same one twice",
-            Self::KeyWithoutPassphrase => {
-                "`actum key rotate approval` replaces it with a key under a passphrase, which counts after a day"
+            Self::KeyWithoutPassphrase { role } => {
+                return vec![format!(
+                    "`actum key rotate {role}` replaces it with a key under a passphrase, which counts after a day"
+                )];
             }
             Self::Unreadable { .. } => return Vec::new(),
         };

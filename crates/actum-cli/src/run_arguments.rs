@@ -162,6 +162,7 @@ impl RunArguments {
             commands: Commands::default(),
             action: None,
             task: None,
+            lease: None,
             umask: None,
             images: BTreeMap::new(),
             wait: self.wait,

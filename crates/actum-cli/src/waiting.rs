@@ -37,13 +37,10 @@ fn of_installation() -> Result<Vec<String>, Failure> {
     let Some(home) = home else { return Ok(Vec::new()) };
     let now = clock::now();
     let keys = Keys::open_existing(&home).map_err(actum::Error::from)?;
-    let role = KeyRole::Approval;
-    let key = keys.as_ref().and_then(|keys| keys.keyring().waiting(role, now)).map(|key| {
-        let from = timestamp::second(key.not_before);
-        format!(
-            "a new approval key `{}` counts from {from} on; `actum key deny approval` rejects it",
-            key.id
-        )
+    let waiting = |role| keys.as_ref().and_then(|keys| keys.keyring().waiting(role, now));
+    let keys = [KeyRole::Approval, KeyRole::Lease].into_iter().filter_map(waiting).map(|key| {
+        let (id, role, from) = (&key.id, key.role, timestamp::second(key.not_before));
+        format!("a new {role} key `{id}` counts from {from} on; `actum key deny {role}` rejects it")
     });
     let trusted = home.waiting_trust(now).map_err(actum::Error::from)?;
     let trusted = trusted.into_iter().map(|trusted| {
@@ -52,7 +49,7 @@ fn of_installation() -> Result<Vec<String>, Failure> {
             "the policy of `{root}` is trusted from {from} on; `actum trust --remove` there rejects it"
         )
     });
-    Ok(key.into_iter().chain(trusted).collect())
+    Ok(keys.chain(trusted).collect())
 }
 
 fn of_workspace(root: &Path) -> Result<Vec<String>, Failure> {

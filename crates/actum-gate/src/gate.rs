@@ -5,6 +5,7 @@ pub(crate) mod approval;
 pub(crate) mod budget;
 pub(crate) mod commands;
 mod credentials;
+mod lease;
 mod output;
 mod protected;
 pub(crate) mod scope;
@@ -48,6 +49,7 @@ pub(crate) fn judge(gate: GateName, bundle: &Bundle, policy: &Policy) -> Option<
         GateName::Budget => Some(budget::judge(bundle, policy)),
         GateName::Commands => Some(commands::judge(bundle, policy)),
         GateName::Credentials => Some(credentials::judge(bundle, policy)),
+        GateName::Lease => Some(lease::judge(bundle, policy)),
         GateName::Tier | GateName::Access | GateName::Approval => None,
     }
 }

@@ -62,6 +62,8 @@ gates! {
     Commands = "commands" { testable: true, path_rules: None },
     /// Denies credentials in new content.
     Credentials = "credentials" { testable: false, path_rules: None },
+    /// Denies what the lease of a request does not allow, and requests that need a lease and have none.
+    Lease = "lease" { testable: false, path_rules: None },
     /// Requires approval for risky changes.
     Tier = "tier" { testable: true, path_rules: Some(PathRules::Tier) },
     /// Asks the operator's access policies.
@@ -99,7 +101,7 @@ mod tests {
         for gate in GateName::ALL {
             assert_eq!(GateName::parse(gate.as_str()), Some(*gate));
         }
-        for name in ["lease", "Scope", ""] {
+        for name in ["leases", "Scope", ""] {
             assert_eq!(GateName::parse(name), None, "{name}");
         }
     }

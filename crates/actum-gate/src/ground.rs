@@ -2,10 +2,12 @@
 //! so that wording can change without another version of the rules.
 
 mod access;
+mod lease;
 
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::path_name::PathName;
 use actum_core::{Digest, PathRule, RiskTier, RunId};
+use actum_record::lease::LeaseId;
 use actum_record::receipt::RecordedGround;
 use actum_record::signer::KeyId;
 use serde::{Deserialize, Serialize};
@@ -14,6 +16,8 @@ use crate::command::{CommandExcerpt, CommandJudgement, Nearest, RuleDecision, Ru
 use crate::command_line::CommandLine;
 use crate::source::Source;
 use crate::trigger::Trigger;
+
+pub use lease::{LeaseProblem, QuotaName};
 
 pub use access::{
     AccessGround, AccessPolicyName, AccessUnknownKind, Counted, EvaluationProblem, RequestProblem,
@@ -196,6 +200,33 @@ pub enum Ground {
         /// File.
         path: PathName,
     },
+
+    /// Lease: none came along, and none is required.
+    NoLease,
+    /// Lease: none came along, and one is required.
+    LeaseRequired {
+        /// Entry point that received the request.
+        entry_point: String,
+        /// Policy that requires it; absent where the entry point always needs one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        policy: Option<Source>,
+    },
+    /// Lease: it allows the request.
+    LeaseAllows {
+        /// Id of its last block.
+        lease: LeaseId,
+    },
+    /// Lease: a term of one of its blocks is not met.
+    LeaseDenies {
+        /// Number of the block, counted from 1.
+        block: u64,
+        /// Id of the block.
+        lease: LeaseId,
+        /// Term.
+        problem: LeaseProblem,
+    },
+    /// Lease: it has no block.
+    NoLeaseBlock,
 
     /// Tier: risk tier of the change.
     Tier {

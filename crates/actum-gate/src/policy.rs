@@ -9,6 +9,7 @@ mod command;
 mod exception;
 mod expectation;
 mod file;
+mod lease;
 mod ledger;
 mod mistake;
 mod plugins;
@@ -38,6 +39,7 @@ pub use command::LayerCommands;
 pub use exception::NoException;
 pub use expectation::{ExpectedCase, PolicyTest, PolicyTestError, expected_word};
 pub use file::{POLICY_BYTES_MAX, PolicyFile, PolicyFileError};
+pub use lease::LeasedWork;
 pub use mistake::{Mistake, MistakeProblem};
 pub use plugins::PluginAllowance;
 pub(crate) use profile::groups_covering;
@@ -83,6 +85,9 @@ pub struct Layer {
     pub tiers: Vec<TierRule>,
     /// Which commands may run.
     pub commands: LayerCommands,
+    /// Requests that need a lease.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub lease: BTreeSet<LeasedWork>,
 }
 
 /// Whether what a policy widens counts.

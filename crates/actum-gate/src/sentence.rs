@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use actum_core::path::Harmless;
 use actum_core::path_name::PathName;
 use actum_record::receipt::GateRecord;
 
@@ -72,7 +73,8 @@ impl Ground {
             Self::ScopeDenied { policy, .. }
             | Self::ScopeNotAllowed { policy, .. }
             | Self::ScopeUnknown { policy, .. }
-            | Self::Budget { policy, .. } => *policy,
+            | Self::Budget { policy, .. }
+            | Self::LeaseRequired { policy, .. } => *policy,
             Self::Restores
             | Self::NotProtected
             | Self::Excepted { .. }
@@ -91,6 +93,10 @@ impl Ground {
             | Self::AllowedCredentials { .. }
             | Self::Credential { .. }
             | Self::Unscanned { .. }
+            | Self::NoLease
+            | Self::LeaseAllows { .. }
+            | Self::LeaseDenies { .. }
+            | Self::NoLeaseBlock
             | Self::Tier { .. }
             | Self::NoAccessPolicies
             | Self::Access { .. }
@@ -182,6 +188,16 @@ impl Ground {
             Self::Unscanned { path } => {
                 write!(f, "`{path}` could not be looked through to the end")
             }
+            Self::NoLease => f.write_str("none is required"),
+            Self::LeaseRequired { entry_point, .. } => {
+                let entry_point = Harmless(entry_point.as_bytes());
+                write!(f, "a request by `{entry_point}` needs a lease, and has none")
+            }
+            Self::LeaseAllows { lease } => write!(f, "the lease {lease} allows it"),
+            Self::LeaseDenies { block, lease, problem } => {
+                write!(f, "block {block} of the lease, {lease}, {problem}")
+            }
+            Self::NoLeaseBlock => f.write_str("the lease has no block"),
             Self::Tier { tier, reason } => write!(f, "{tier}: {reason}"),
             Self::NoAccessPolicies => f.write_str("no access policies are in force"),
             Self::Access { approvals, grounds } => {

@@ -114,6 +114,11 @@ impl RequestKey {
         format!("{TASK_KEY_PREFIX}{id}").parse().ok()
     }
 
+    /// Id of the task that it is the key of.
+    pub fn task(&self) -> Option<&str> {
+        self.0.strip_prefix(TASK_KEY_PREFIX)
+    }
+
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -5,6 +5,7 @@ mod cache;
 mod capture;
 mod check;
 mod exec;
+mod quotas;
 mod staged_view;
 mod trial;
 
@@ -35,6 +36,7 @@ pub use capture::Captured;
 pub(crate) use capture::digest;
 pub(crate) use check::{Checked, as_check};
 pub use exec::{Attempt, Ending, Exec};
+pub(crate) use quotas::quotas_of;
 pub use staged_view::StagedView;
 pub use trial::{Trial, Tried, permitted_line};
 

@@ -39,7 +39,7 @@ use crate::place::Place;
 use crate::plugin::PluginCode;
 use crate::policies::{PolicyFiles, PolicyInForce};
 use crate::records::Records;
-use crate::request::Request;
+use crate::request::{Request, RequestLease};
 
 /// Returns a guard that is held while a change is published and recorded.
 pub(crate) type Hold = Arc<dyn Fn() -> Box<dyn Any> + Send + Sync>;
@@ -94,6 +94,8 @@ pub struct Engine<D: Disk = LinuxDisk> {
     pub(crate) rules: Rules,
     /// What runs checks.
     pub(crate) runner: Option<Runner>,
+    /// Lease of the requests that have none of their own.
+    pub(crate) lease: Option<RequestLease>,
     /// What is held while a change becomes visible and is recorded.
     pub(crate) hold: Option<Hold>,
     /// Where the workspace is, for the reader of a record.
@@ -176,6 +178,7 @@ impl<D: Disk> Engine<D> {
             records,
             rules,
             runner: None,
+            lease: None,
             hold: None,
             root,
             place,
@@ -203,7 +206,16 @@ impl<D: Disk> Engine<D> {
     /// The same with what runs the checks of requests; without it a request that has any is refused.
     #[must_use]
     pub fn running(mut self, runner: Runner) -> Self {
-        self.runner = Some(runner);
+        let quotas = self.lease.as_ref().map(RequestLease::quotas);
+        self.runner = Some(runner.limited_by(quotas.unwrap_or_default()));
+        self
+    }
+
+    /// Engine whose requests are made under a lease. Commands stay within its quotas.
+    #[must_use]
+    pub fn under_lease(mut self, lease: RequestLease) -> Self {
+        self.runner = self.runner.map(|runner| runner.limited_by(lease.quotas()));
+        self.lease = Some(lease);
         self
     }
 

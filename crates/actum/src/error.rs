@@ -19,6 +19,7 @@ use actum_core::path::{Harmless, InBackticks, Quoted};
 use actum_core::path_name::PathName;
 use actum_core::{RiskTier, RunId, Status, Timestamp};
 use actum_gate::{CommandLine, ForgottenProblem, GateDecision};
+use actum_lease::LeaseError;
 use actum_ledger::{HomeError, KeyError, LedgerError};
 use actum_record::command::CommandRecord;
 use actum_record::ledger::{Actor, RequestKey, Retention};
@@ -215,6 +216,9 @@ pub enum Error {
     /// Everything is as asked already; no run is made.
     #[error("there is nothing to change; no run was made")]
     NothingToChange,
+    /// A lease cannot be used, so nothing may be done under it.
+    #[error(transparent)]
+    Lease(#[from] LeaseError),
     /// A policy cannot be used, so nothing may be done under it.
     #[error(transparent)]
     Policy(#[from] PolicyError),

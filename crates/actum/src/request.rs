@@ -3,6 +3,7 @@
 mod action;
 mod document;
 mod entry_point;
+mod lease;
 mod task;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub use action::{Phase, RequestedAction};
 pub use entry_point::EntryPoint;
+pub use lease::RequestLease;
 pub use task::TaskDocuments;
 
 /// The number of a user who is not known (`overflowuid`, proc_sys_kernel(5)).
@@ -52,6 +54,8 @@ pub struct Request {
     /// The documents of the task that it carries out. What is asked for is these documents then; the operations follow
     /// from them and from the files.
     pub task: Option<TaskDocuments>,
+    /// Lease that it is made under. It is no part of what is asked for.
+    pub lease: Option<RequestLease>,
     /// Umask that gave new files their mode when it was queued, and gives it when it is carried out. It is no part of what
     /// is asked for.
     pub umask: Option<u32>,
@@ -150,6 +154,7 @@ impl Request {
             commands: Commands::default(),
             action: None,
             task: None,
+            lease: None,
             umask: None,
             images: BTreeMap::new(),
             wait: false,

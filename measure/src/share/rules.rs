@@ -41,6 +41,7 @@ pub(super) fn holding_back(case: &Case, gates: &[GateName]) -> Vec<Rule> {
             GateName::Scope
             | GateName::Budget
             | GateName::Commands
+            | GateName::Lease
             | GateName::Access
             | GateName::Approval => {}
         }

@@ -12,8 +12,9 @@ use super::{Session, action, exec};
 use crate::diff_text::Audience;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::operator_key::OperatorKey;
 use crate::plan_failure::PlanFailure;
-use crate::plans::{self, ApprovalKey};
+use crate::plans;
 use crate::run_arguments::label;
 use crate::run_end::RunEnd;
 use crate::run_prefix::RunPrefix;
@@ -65,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         session.screen.tell_text(&shown)?;
         let file = arguments.passphrase_file.as_deref();
         let question = format!("Approve plan {id}?");
-        let key = ApprovalKey::ask(session, &question, file)?;
+        let key = OperatorKey::approval(session, &question, file)?;
         let reply = Reply { answer: Answer::Approved, reason: arguments.reason.clone() };
         records.answer(&plan, reply, &key.approver())?;
     }

@@ -12,8 +12,8 @@ use actum_record::signer::KeyRole;
 use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::operator_key::OperatorKey;
 use crate::output::Document;
-use crate::plans::ApprovalKey;
 use crate::{actor, clock, records, timestamp};
 
 /// Move this workspace to the ledger in use here
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             None => (Binding::NothingWaits, None),
         }
     } else {
-        match engine.adopt(&by, proof.as_ref().map(ApprovalKey::id).as_ref())? {
+        match engine.adopt(&by, proof.as_ref().map(OperatorKey::id).as_ref())? {
             Adopted::Own => (Binding::Own, None),
             Adopted::Adopted => (Binding::Adopted, None),
             Adopted::Waiting(waiting) => (Binding::Waiting, Some(waiting)),
@@ -64,13 +64,13 @@ fn prove(
     arguments: &Arguments,
     session: &Session,
     records: &actum::Records,
-) -> Result<Option<ApprovalKey>, Failure> {
+) -> Result<Option<OperatorKey>, Failure> {
     let file = arguments.passphrase_file.as_deref();
     let is_there = records.keyring().current(KeyRole::Approval, clock::now()).is_some();
     if !is_there || (file.is_none() && !crate::passphrase::can_ask()) {
         return Ok(None);
     }
-    ApprovalKey::ask(session, "Move this workspace?", file).map(Some)
+    OperatorKey::approval(session, "Move this workspace?", file).map(Some)
 }
 
 impl Document for Bind {

@@ -15,8 +15,9 @@ use crate::change_list::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::ledger_queue::Queue;
+use crate::operator_key::OperatorKey;
 use crate::output::{Document, Kind};
-use crate::plans::{self, ApprovalKey};
+use crate::plans;
 use crate::run_arguments::label;
 use crate::run_prefix::RunPrefix;
 use crate::{clock, records, root};
@@ -83,7 +84,7 @@ fn deny_all(arguments: &Arguments, reply: &Reply, session: &Session) -> Result<E
     if !plans.is_empty() {
         let question =
             format!("Deny {}?", count(u64::try_from(plans.len()).unwrap_or(u64::MAX), "plan"));
-        let key = ApprovalKey::ask(session, &question, arguments.passphrase_file.as_deref())?;
+        let key = OperatorKey::approval(session, &question, arguments.passphrase_file.as_deref())?;
         records::open(&session.tenant)?.answer_all(&plans, reply, &key.approver())?;
     }
     session.screen.show(&Denied { plans: plans.iter().map(QueuedPlan::id).collect() })?;
@@ -126,7 +127,7 @@ fn answer(
     let id = plan.id();
     plan.must_take(reply.answer, clock::now()).map_err(actum::Error::from)?;
     drop(queue);
-    let key = ApprovalKey::ask(session, &format!("{verb} plan {id}?"), file)?;
+    let key = OperatorKey::approval(session, &format!("{verb} plan {id}?"), file)?;
     let records = records::open(&session.tenant)?;
     records.answer(&plan, reply, &key.approver())?;
     drop(records);

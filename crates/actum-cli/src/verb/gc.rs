@@ -13,8 +13,8 @@ use super::Session;
 use crate::change_list::{count, number};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::operator_key::OperatorKey;
 use crate::output::Document;
-use crate::plans::ApprovalKey;
 use crate::run_prefix::RunPrefix;
 use crate::size::Size;
 use crate::{actor, clock, policy, records, recovery_note};
@@ -100,12 +100,13 @@ fn collected(
     let key = match arguments.below_retention {
         true => {
             let question = "Forget runs that the retention keeps, so that they cannot be undone?";
-            let key = ApprovalKey::ask(session, question, arguments.passphrase_file.as_deref())?;
+            let key =
+                OperatorKey::approval(session, question, arguments.passphrase_file.as_deref())?;
             Some(key)
         }
         false => None,
     };
-    let approver = key.as_ref().map(ApprovalKey::approver);
+    let approver = key.as_ref().map(OperatorKey::approver);
     let retained = approver.as_ref().map_or(kept, Retained::Forget);
     let foreseen = actum::foresee(workspace, options, (retention, retained), &clock)?;
     let report = if foreseen.removed_runs.is_empty() {

@@ -1,4 +1,4 @@
-//! `actum key`: the keys that sign receipts, checkpoints and approvals.
+//! `actum key`: the keys that sign receipts, checkpoints, approvals and leases.
 
 mod deny;
 mod export;
@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::home;
 use crate::ledger_failure::LedgerFailure;
 
-/// Show, make, change and export the keys that sign receipts, checkpoints and approvals
+/// Show, make, change and export the keys that sign receipts, checkpoints, approvals and leases
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -43,8 +43,20 @@ enum Role {
     Result,
     /// The state of a ledger
     Checkpoint,
-    /// That a person agrees
+    /// That the operator agrees
     Approval,
+    /// Leases
+    Lease,
+}
+
+impl Role {
+    /// Whether the operator unlocks the key with a passphrase.
+    fn is_operators(self) -> bool {
+        match self {
+            Self::Approval | Self::Lease => true,
+            Self::Result | Self::Checkpoint => false,
+        }
+    }
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -85,6 +97,7 @@ impl From<Role> for KeyRole {
             Role::Result => Self::Result,
             Role::Checkpoint => Self::Checkpoint,
             Role::Approval => Self::Approval,
+            Role::Lease => Self::Lease,
         }
     }
 }

@@ -18,8 +18,8 @@ use actum_record::signer::KeyRole;
 use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::operator_key::OperatorKey;
 use crate::output::Document;
-use crate::plans::ApprovalKey;
 use crate::{actor, clock, home, policy, records, root, shown_path, timestamp};
 
 /// Trust the policy in this workspace as it is now
@@ -98,7 +98,7 @@ fn prove(
     let now = clock::now();
     if keyring.current(KeyRole::Approval, now).is_some() {
         let question = format!("Trust {shown}?");
-        ApprovalKey::ask(session, &question, arguments.passphrase_file.as_deref())?;
+        OperatorKey::approval(session, &question, arguments.passphrase_file.as_deref())?;
         return Ok(None);
     }
     Ok(Some(Timestamp::from_micros(now.micros().saturating_add(WAIT_MICROS))))

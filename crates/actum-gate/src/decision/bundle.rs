@@ -6,6 +6,7 @@ use actum_core::canonical::{self, COUNT_MAX, CanonicalError};
 use actum_core::path::PathError;
 use actum_core::path_name::PathName;
 use actum_core::{Budget, Digest, RelPath, RiskTier, RunId, Scope, Timestamp};
+use actum_record::lease::BaseDirectory;
 use actum_record::ledger::{Actor, Approval, Bound, TenantId};
 use actum_record::receipt::{EffectKind, PathEffect, change_digest};
 use serde::{Deserialize, Serialize};
@@ -281,6 +282,23 @@ impl Bundle {
         let between = own.get(depth..).unwrap_or_default().iter().copied();
         let names: Vec<&[u8]> = between.chain(path.components()).collect();
         RelPath::new(names.join(&b'/'))
+    }
+
+    /// A path of the change as seen from a base directory of a lease, if it lies below that. The base directory can be
+    /// above the workspace's root or in it.
+    pub(crate) fn seen_from_directory(
+        &self,
+        directory: &BaseDirectory,
+        path: &RelPath,
+    ) -> Option<RelPath> {
+        let all = names(&self.case.root).into_iter().chain(path.components());
+        let mut below = all.peekable();
+        for name in directory.names() {
+            if below.next()? != name.as_bytes() {
+                return None;
+            }
+        }
+        RelPath::new(below.collect::<Vec<_>>().join(&b'/')).ok()
     }
 
     /// Each path that it touches as seen from the workspace's root and from each root around it: where the root is

@@ -1,11 +1,14 @@
 //! The file that a policy is written in: `actum.toml`.
 
+use std::collections::BTreeSet;
+
 use actum_core::canonical::COUNT_MAX;
 use actum_core::{Budget, Digest, PathRule, RelPath, RiskTier, Scope};
 use actum_record::ledger::Retention;
 use actum_record::receipt::EffectKind;
 
 use super::exception::{self, NoException};
+use super::lease::LeasedWork;
 use super::mistake::Mistake;
 use super::plugins::PluginAllowance;
 use super::profile::Profile;
@@ -67,6 +70,8 @@ pub struct PolicyFile {
     pub ledger_bytes: Option<u64>,
     /// Task envelopes that are accepted.
     pub task_envelopes: TaskEnvelopes,
+    /// Requests that need a lease.
+    lease: BTreeSet<LeasedWork>,
 }
 
 /// A file that is no policy.
@@ -183,6 +188,7 @@ impl PolicyFile {
                 "retention",
                 "ledger",
                 "tasks",
+                "lease",
             ],
             Secret::No,
         )?;
@@ -200,6 +206,7 @@ impl PolicyFile {
         let retention = retention::read(root.table("retention")?)?;
         let ledger_bytes = ledger::read(root.table("ledger")?)?;
         let task_envelopes = TaskEnvelopes::read(root.table("tasks")?)?;
+        let lease = LeasedWork::read(root.table("lease")?)?;
         let passed = [
             ("sandbox.read", sandbox.read.len()),
             ("sandbox.write", sandbox.write.len()),
@@ -257,6 +264,7 @@ impl PolicyFile {
             retention,
             ledger_bytes,
             task_envelopes,
+            lease,
         })
     }
 
@@ -278,6 +286,7 @@ impl PolicyFile {
             retention: None,
             ledger_bytes: None,
             task_envelopes: TaskEnvelopes::default(),
+            lease: BTreeSet::new(),
         }
     }
 
@@ -297,9 +306,9 @@ impl PolicyFile {
     }
 
     pub(super) fn layer(self, source: Source) -> Layer {
-        let Self { protected, scope, budget, tiers, commands, .. } = self;
+        let Self { protected, scope, budget, tiers, commands, lease, .. } = self;
         let commands = LayerCommands { rules: commands, narrowing: CommandRules::default() };
-        Layer { source, root: None, protected, scope, budget, tiers, commands }
+        Layer { source, root: None, protected, scope, budget, tiers, commands, lease }
     }
 }
 

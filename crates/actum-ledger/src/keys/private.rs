@@ -77,11 +77,11 @@ impl NewKey {
     }
 }
 
-/// Whether a key of the role may wait for a person: the others sign while nobody is there.
+/// Whether a key of the role belongs to the operator, who unlocks it: the others sign unattended.
 pub(super) fn may_wait(role: KeyRole) -> bool {
     match role {
-        KeyRole::Approval => true,
-        KeyRole::Lease | KeyRole::Result | KeyRole::Checkpoint => false,
+        KeyRole::Approval | KeyRole::Lease => true,
+        KeyRole::Result | KeyRole::Checkpoint => false,
     }
 }
 

@@ -86,7 +86,7 @@ impl<D: Disk> Observer<D> for ActionObserver<'_, '_> {
 
     fn verified(&mut self, verified: &mut Verified<'_, D>) -> Result<(), ActionStop> {
         self.story.checked(Ok(&verified.told));
-        if verified.cleared.staged.begun.runner.is_some_and(Runner::is_stopped) {
+        if verified.cleared.staged.begun.runner.as_deref().is_some_and(Runner::is_stopped) {
             return Err(Halt::interrupted().into());
         }
         self.story.join(&mut verified.cleared.staged)?;

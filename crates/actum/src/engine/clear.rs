@@ -13,14 +13,14 @@ use actum_record::receipt::{DecisionRecord, PathEffect};
 use actum_workspace::Transaction;
 use actum_workspace::disk::Disk;
 
-use crate::command::CommandError;
+use crate::command::{CommandError, Runner, quotas_of};
 use crate::engine::binding;
 use crate::engine::scan::Scanned;
 use crate::engine::stage::{Preview, Staged};
 use crate::error::{Error, Result};
 use crate::place::Place;
 use crate::policies::PolicyInForce;
-use crate::request::{Request, Work, limits_digest};
+use crate::request::{Request, RequestLease, Work, limits_digest};
 
 /// A staged change that the gates let pass.
 #[must_use = "what is cleared is not verified"]
@@ -74,8 +74,10 @@ impl<'e, D: Disk> Staged<'e, D> {
         )?;
         let approved = self.read_approval()?;
         let undone = self.undone.clone().filter(|_| self.begun.transaction.restores());
+        self.request.lease = self.verified_lease()?;
         let asked = Asked {
             request: &self.request,
+            runner: self.begun.runner.as_deref(),
             plan: self.plan,
             undoes: self.undoes,
             undone,
@@ -96,6 +98,18 @@ impl<'e, D: Disk> Staged<'e, D> {
             Verdict::Deny => Err(self.refuse(judged)?),
             Verdict::NeedsApproval => self.approve_or_queue(judged),
         }
+    }
+}
+
+impl<D: Disk> Staged<'_, D> {
+    /// Lease of the request, verified with the keys that count now, with what the ledger knows of it.
+    fn verified_lease(&self) -> Result<Option<RequestLease>> {
+        let (records, lease) = (self.begun.records, self.request.lease.as_ref());
+        let now = records.clock.now();
+        let verify = |lease: &RequestLease| {
+            records.ledger.read(|log| lease.verify(records.keyring(), now, log))
+        };
+        lease.map(verify).transpose()
     }
 }
 
@@ -131,7 +145,8 @@ impl<D: Disk> Preview<'_, D> {
     ) -> Result<Judgement> {
         let (plan, undoes) = (request.digest()?, self.undoes);
         let (undone, place) = (self.undone.clone(), in_force.place());
-        let asked = Asked { request, plan, undoes, undone, time, tenant, place, approved: None };
+        let (runner, approved) = (None, None);
+        let asked = Asked { request, runner, plan, undoes, undone, time, tenant, place, approved };
         let guarded = request.profile().map(|profile| in_force.policy.clone().guarding(profile));
         let policy = guarded.as_ref().unwrap_or(&in_force.policy);
         Judgement::of(&mut self.transaction, asked, policy, &in_force.cedar)
@@ -141,6 +156,8 @@ impl<D: Disk> Preview<'_, D> {
 /// What is judged, beside the change.
 pub(crate) struct Asked<'r> {
     request: &'r Request,
+    /// Runner of what is run for it.
+    runner: Option<&'r Runner>,
     plan: Digest,
     undoes: Option<RunId>,
     undone: Option<Undone>,
@@ -201,7 +218,7 @@ impl Judgement {
 
 /// What the gates judge.
 fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Result<Case> {
-    let Asked { request, plan, undoes, undone, time, tenant, place, approved } = asked;
+    let Asked { request, runner, plan, undoes, undone, time, tenant, place, approved } = asked;
     let restores = transaction.restores();
     let is_free = undone.as_ref().is_some_and(|undone| undone.is_free_for(&request.actor));
     // An actor gets back its own contents, whatever they are.
@@ -213,6 +230,8 @@ fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Resu
     linked.sort();
     let limits = &request.limits;
     let (commands, confined) = request.judged_commands().map_err(CommandError::from)?;
+    let confinement = request.commands.confinement.as_ref();
+    let confinement = confinement.or(runner.map(Runner::policy)).map(quotas_of);
     Ok(Case {
         plan,
         limits: limits_digest(limits),
@@ -242,6 +261,9 @@ fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Resu
         triggers,
         unscanned,
         approved,
-        lease: None,
+        lease: request
+            .lease
+            .as_ref()
+            .map(|lease| lease.case(request, confinement.unwrap_or_default())),
     })
 }

@@ -14,6 +14,7 @@ use crate::queue::{
     self, PlanState, QUEUE_MAX, QUEUE_OF_ONE_MAX, QUEUED_MICROS, QueueError, QueuedPlan,
 };
 use crate::records::Records;
+use crate::request::RequestLease;
 
 impl<D: Disk> Staged<'_, D> {
     /// Approval of the plan in the queue that the request carries out. The plan is read and verified once.
@@ -53,7 +54,7 @@ impl<D: Disk> Staged<'_, D> {
             time: self.begun.records.clock.now(),
             plan: self.judged_plan(&judged, &bundle)?,
         };
-        let (body, blobs) = (canonical::to_vec(&refused)?, vec![bundle, judged.policy]);
+        let (body, blobs) = (canonical::to_vec(&refused)?, self.blobs(bundle, judged.policy));
         self.append(NewEntry { kind: EntryKind::PlanRefused, body, blobs })?;
         Ok(denial)
     }
@@ -132,7 +133,7 @@ impl<D: Disk> Staged<'_, D> {
         self.begun.records.inputs.keep(id, &input)?;
         let denied = self.denied(queued.earlier)?;
         let held = held(&judged, (id, queued.expires), false, denied);
-        let (body, blobs) = (canonical::to_vec(&queued)?, vec![bundle, judged.policy]);
+        let (body, blobs) = (canonical::to_vec(&queued)?, self.blobs(bundle, judged.policy));
         self.append(NewEntry { kind: EntryKind::PlanQueued, body, blobs })?;
         Ok(held)
     }
@@ -144,6 +145,12 @@ impl<D: Disk> Staged<'_, D> {
         let answered = answer.map(|answer| answer.verified.answered);
         let denied = answered.filter(|answered| answered.answer == Answer::Denied);
         Ok(denied.map(|denied| (earlier, denied.reason)))
+    }
+
+    /// Documents that an entry of the plan names.
+    fn blobs(&self, bundle: Vec<u8>, policy: Vec<u8>) -> Vec<Vec<u8>> {
+        let lease = self.request.lease.as_ref().map(RequestLease::document);
+        [bundle, policy].into_iter().chain(lease).collect()
     }
 
     fn append(&self, entry: NewEntry) -> Result<()> {

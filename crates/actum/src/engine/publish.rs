@@ -11,6 +11,7 @@ use crate::engine::stage::{Begun, PartOf, Staged};
 use crate::engine::verify::Verified;
 use crate::error::Result;
 use crate::records::Records;
+use crate::request::RequestLease;
 
 /// A run that has ended and whose end is not recorded yet. The workspace stays locked.
 #[must_use = "how it ended is not recorded"]
@@ -53,6 +54,7 @@ impl<'e, D: Disk> Verified<'e, D> {
         let Staged { begun, request, plan, attempt, undoes, undone: _, part_of, queued: _ } =
             staged;
         let Begun { transaction, records, root, signer, workspace, .. } = begun;
+        let lease_document = request.lease.as_ref().map(RequestLease::document);
         let (action, begins) = match part_of {
             Some(PartOf { action, begins }) => (Some(action), begins),
             None => (None, None),
@@ -83,8 +85,8 @@ impl<'e, D: Disk> Verified<'e, D> {
             engine: crate::records::ENGINE.to_owned(),
         };
         let body = canonical::to_vec(&started)?;
-        let entry =
-            NewEntry { kind: EntryKind::EffectStarted, body, blobs: vec![bundle, policy_bytes] };
+        let blobs = [bundle, policy_bytes].into_iter().chain(lease_document).collect();
+        let entry = NewEntry { kind: EntryKind::EffectStarted, body, blobs };
         let appended = records.ledger.append(begins.into_iter().chain([entry]).collect());
         let prepared = checkpoint().and_then(|()| transaction.prepare());
         let entry = records.entry(&appended.wait()?)?;

@@ -1,5 +1,7 @@
 //! Stage: what would change, computed under the lock, and nothing of it visible.
 
+use std::borrow::Cow;
+
 use actum_access::Cedar;
 use actum_core::{Digest, RunId, Status};
 use actum_edit::Operation;
@@ -22,7 +24,7 @@ use crate::place::Place;
 use crate::queue::QueuedPlan;
 use crate::recorded::{Receipt, RecordedRun};
 use crate::records::Records;
-use crate::request::{Request, WayBack, Which, Work};
+use crate::request::{Request, RequestLease, WayBack, Which, Work};
 
 /// Among how many changes or undos in effect an actor's own is looked for.
 const OWN_SEARCHED_MAX: usize = 1000;
@@ -79,7 +81,9 @@ pub(crate) struct Begun<'e, D: Disk> {
     pub(crate) signer: SigningKey,
     pub(crate) workspace: WorkspaceId,
     /// Runner of checks; without one a request with checks is rejected.
-    pub(crate) runner: Option<&'e Runner>,
+    pub(crate) runner: Option<Cow<'e, Runner>>,
+    /// Lease of a request that has none of its own.
+    lease: Option<&'e RequestLease>,
 }
 
 impl<D: Disk> Engine<D> {
@@ -101,7 +105,9 @@ impl<D: Disk> Engine<D> {
         signer: SigningKey,
         way: Option<WayBack>,
     ) -> Result<Begun<'_, D>> {
-        let Self { workspace, records, rules, runner, root, place, resumed, cut_off, .. } = self;
+        let Self {
+            workspace, records, rules, runner, lease, root, place, resumed, cut_off, ..
+        } = self;
         let transaction = workspace.begin(options)?;
         let (policy, cedar) = rules.read(&records.ledger)?;
         let id = transaction.workspace_id()?;
@@ -113,9 +119,19 @@ impl<D: Disk> Engine<D> {
         {
             return Err(Error::RecoveredFirst { way, run });
         }
-        let runner = runner.as_ref();
-        let workspace = id;
-        Ok(Begun { transaction, records, root, place, policy, cedar, signer, workspace, runner })
+        let (runner, lease, workspace) = (runner.as_ref().map(Cow::Borrowed), lease.as_ref(), id);
+        Ok(Begun {
+            transaction,
+            records,
+            root,
+            place,
+            policy,
+            cedar,
+            signer,
+            workspace,
+            runner,
+            lease,
+        })
     }
 
     /// Computes what an admitted request would change, in a workspace that is locked for it.
@@ -179,12 +195,20 @@ impl<'e, D: Disk> Begun<'e, D> {
         Ok(self.staged((request, plan), attempt))
     }
 
-    fn staged(self, (request, plan): (Request, Digest), attempt: u32) -> Staged<'e, D> {
+    fn staged(self, (mut request, plan): (Request, Digest), attempt: u32) -> Staged<'e, D> {
+        request.lease = request.lease.or_else(|| self.lease.cloned());
+        let quotas = request.lease.as_ref().map(RequestLease::quotas);
+        let runner = match quotas {
+            Some(quotas) => {
+                self.runner.map(|runner| Cow::Owned(runner.into_owned().limited_by(quotas)))
+            }
+            None => self.runner,
+        };
         let policy = match request.profile() {
             Some(profile) => self.policy.guarding(profile),
             None => self.policy,
         };
-        let begun = Self { policy, ..self };
+        let begun = Self { policy, runner, ..self };
         let (undoes, undone, part_of, queued) = (None, None, None, None);
         Staged { begun, request, plan, attempt, undoes, undone, part_of, queued }
     }

@@ -47,7 +47,8 @@ impl<D: Disk> Staged<'_, D> {
         if checks.is_empty() {
             return Ok(Checked::default());
         }
-        let mut runner = self.begun.runner.ok_or(CommandError::NoRunner)?.clone();
+        let runner = self.begun.runner.as_deref().ok_or(CommandError::NoRunner)?;
+        let mut runner = runner.clone();
         if let Some(confinement) = &self.request.commands.confinement {
             runner = runner.confined_by(confinement.clone());
         }
@@ -61,7 +62,7 @@ impl<D: Disk> Staged<'_, D> {
     /// # Errors
     /// `Command` where nothing was given that runs commands, or it cannot be laid out; `Workspace`.
     pub fn view(&mut self) -> Result<StagedView> {
-        let runner = self.begun.runner.ok_or(CommandError::NoRunner)?;
+        let runner = self.begun.runner.as_deref().ok_or(CommandError::NoRunner)?;
         StagedView::of(runner, &mut self.begun.transaction)
     }
 }

@@ -10,7 +10,7 @@ use actum_core::path::Harmless;
 use super::listed;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::plans::ApprovalKey;
+use crate::operator_key::OperatorKey;
 use crate::records;
 use crate::run_arguments::label;
 use crate::verb::Session;
@@ -114,7 +114,7 @@ fn change(asked: &Asked<'_>, session: &Session) -> Result<Exit, Failure> {
     }
     session.screen.tell_text(&listed::one(&after, &registered)?)?;
     let question = format!("{verb} the action `{name}`?");
-    let key = ApprovalKey::ask(session, &question, *passphrase_file)?;
+    let key = OperatorKey::approval(session, &question, *passphrase_file)?;
     let records = records::open(&session.tenant)?;
     let registered =
         records.change_catalog((name, step), &after, reason.cloned(), &key.approver())?;

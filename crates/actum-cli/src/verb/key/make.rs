@@ -2,32 +2,39 @@
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use actum_api::key::{Key, KeyMade};
-use actum_ledger::{Admission, KeyError, Keys};
+use actum_ledger::{Admission, KeyError, Keys, LedgerHome};
 use actum_record::keyring::KeyEntry;
+use actum_record::signer::KeyRole;
 
 use super::protect::{Protect, shown, words};
 use super::{Role, waits};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::operator_key::OperatorKey;
 use crate::output::Document;
 use crate::verb::Session;
-use crate::{clock, new_home, signals, timestamp};
+use crate::{clock, new_home, passphrase, signals, timestamp};
 
 /// Make the first key of a role, such as the one that approves
 ///
-/// The first run makes the keys of receipts and checkpoints. The approval key is yours: it is
+/// The first run makes the keys of receipts and checkpoints. The keys of approvals and leases are yours: each is
 /// protected by a passphrase, which cannot be recovered. Verifiers need the new keyring: `actum key export`.
 ///
-/// Make it before an agent works here: it counts at once while nothing is recorded yet. Later it waits for a day, in
-/// which every command shows it and `actum key deny approval` rejects it.
+/// Make them before an agent works here: they count at once while nothing is recorded yet. Later a lease key counts at
+/// once with the passphrase of the approval key. Any other one waits for a day, in which every command shows it and
+/// `actum key deny ROLE` rejects it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// What the key signs
     role: Role,
     #[command(flatten)]
     protect: Protect,
+    /// For a lease key: take the passphrase of the approval key from FILE; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    approval_passphrase_file: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -39,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         return Err(actum::Error::from(KeyError::Exists { role, id: id.clone() }).into());
     }
     let passphrase = arguments.protect.passphrase(arguments.role, session)?;
-    let admission = waits::admission(&home)?;
+    let admission = arguments.admission(&home, &keys, session)?;
     if admission == Admission::AfterWait {
         waits::announce()?;
     }
@@ -55,6 +62,32 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let protection = keys.protection_of(&new).map_err(actum::Error::from)?;
     session.screen.show(&KeyMade { new: new.into(), protection: shown(protection) })?;
     Ok(alerted)
+}
+
+impl Arguments {
+    /// Decides whether the key counts at once. The approval key, once unlocked, vouches for a lease key.
+    fn admission(
+        &self,
+        home: &LedgerHome,
+        keys: &Keys,
+        session: &Session,
+    ) -> Result<Admission, Failure> {
+        let file = self.approval_passphrase_file.as_deref();
+        let has_approval_key = keys.keyring().current(KeyRole::Approval, clock::now()).is_some();
+        match (self.role, waits::admission(home)?) {
+            (Role::Lease, Admission::AfterWait)
+                if has_approval_key && (file.is_some() || passphrase::can_ask()) =>
+            {
+                OperatorKey::approval(session, "Make a lease key?", file)?;
+                Ok(Admission::AtOnce)
+            }
+            (Role::Lease, admission) => Ok(admission),
+            (_, _) if file.is_some() => Err(Failure::Usage {
+                message: "`--approval-passphrase-file` is for a lease key alone".to_owned(),
+            }),
+            (Role::Approval | Role::Result | Role::Checkpoint, admission) => Ok(admission),
+        }
+    }
 }
 
 impl Document for KeyMade {

@@ -10,10 +10,10 @@ use crate::failure::Failure;
 use crate::passphrase;
 use crate::verb::Session;
 
-/// Passphrase of a new approval key; without an option the terminal asks for it.
+/// Passphrase of a new approval or lease key; without an option the terminal asks for it.
 #[derive(clap::Args)]
 pub(super) struct Protect {
-    /// Take the passphrase of the new approval key from FILE; `-` is standard input
+    /// Take the passphrase of the new approval or lease key from FILE; `-` is standard input
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
 }
@@ -30,7 +30,9 @@ impl Protect {
                 Err(actum::Error::from(KeyError::Unattended { role: role.into() }).into())
             }
             (Role::Result | Role::Checkpoint, None) => Ok(None),
-            (Role::Approval, file) => passphrase::read_new(session, file.as_deref()).map(Some),
+            (Role::Approval | Role::Lease, file) => {
+                passphrase::read_new(session, file.as_deref()).map(Some)
+            }
         }
     }
 

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::output::Document;
 use crate::passphrase::{self, PassphraseFailure};
 use crate::verb::Session;
-use crate::{clock, plans, signals, timestamp};
+use crate::{clock, operator_key, signals, timestamp};
 use actum::reason::Reason;
 
 /// Make a new key, which signs from now on
@@ -25,8 +25,8 @@ use actum::reason::Reason;
 /// What the old key signed stays valid, and it counts for one hour more, for runs that are under way.
 /// Every ledger records the change. Verifiers need the new keyring: `actum key export`.
 ///
-/// A new approval key counts at once only with the passphrase of the old one. Otherwise it waits for a day, in which
-/// every command shows it and `actum key deny approval` rejects it.
+/// A new approval or lease key counts at once only with the passphrase of the old one. Otherwise it waits for a day, in which
+/// every command shows it and `actum key deny ROLE` rejects it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// What the key signs
@@ -46,12 +46,12 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let home = LedgerHome::open(home.path()).map_err(actum::Error::from)?;
     current(&keys, arguments.role.into())?;
     if arguments.old_passphrase_file.is_some() {
-        plans::check_alert_can_be_raised(&session.tenant)?;
+        operator_key::check_alert_can_be_raised(&session.tenant)?;
     }
     let old = arguments.old_passphrase(&keys, session)?;
     let new = arguments.protect.passphrase(arguments.role, session)?;
     let passphrases = Passphrases { old: old.as_ref(), new: new.as_ref() };
-    if KeyRole::from(arguments.role) == KeyRole::Approval && old.is_none() {
+    if arguments.role.is_operators() && old.is_none() {
         waits::announce()?;
     }
     let report = {
@@ -62,7 +62,11 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     if let (Err(KeyError::WrongPassphrase { .. }), Some(_)) =
         (&report, &arguments.old_passphrase_file)
     {
-        plans::raise_passphrase_alert("Another approval key?", session)?;
+        operator_key::raise_passphrase_alert(
+            arguments.role.into(),
+            &format!("Another {} key?", KeyRole::from(arguments.role)),
+            session,
+        )?;
     }
     let report = report.map_err(actum::Error::from)?;
     let is_synced = report.unsynced.is_none();

@@ -25,9 +25,9 @@ use super::{Documents, Session, Task};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::home::Tenant;
+use crate::operator_key::OperatorKey;
 use crate::output::Document;
 use crate::output_file::{Existing, OutputFile};
-use crate::plans::ApprovalKey;
 use crate::run_arguments::label;
 use crate::{actor, clock, input, policy, records, root, timestamp};
 
@@ -147,7 +147,7 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     if is_signed {
         session.screen.tell_text(&previewed)?;
         let question = format!("Approve task {id}?");
-        let key = ApprovalKey::ask(session, &question, arguments.passphrase_file.as_deref())?;
+        let key = OperatorKey::approval(session, &question, arguments.passphrase_file.as_deref())?;
         config.make(session)?;
         let (approver, reason) = (key.approver(), arguments.reason.clone());
         signed = Some(

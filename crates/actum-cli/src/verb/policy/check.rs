@@ -118,7 +118,7 @@ fn warnings(policy: &Policy) -> Vec<String> {
 }
 
 fn warnings_of(layer: &Layer) -> Vec<String> {
-    let Layer { source, root: _, protected, scope, budget, tiers, commands } = layer;
+    let Layer { source, root: _, protected, scope, budget, tiers, commands, lease: _ } = layer;
     let mut warnings = Vec::new();
     let everything = |rules: &[actum_core::PathRule]| {
         rules.iter().find(|rule| rule.covers_everything()).map(ToString::to_string)
@@ -268,7 +268,7 @@ fn write_sandbox(out: &mut dyn Write, sandbox: &api::SandboxAllowance) -> io::Re
 }
 
 fn write_layer(out: &mut dyn Write, layer: &Layer) -> io::Result<()> {
-    let Layer { source, root: _, protected, scope, budget, tiers, commands } = layer;
+    let Layer { source, root: _, protected, scope, budget, tiers, commands, lease } = layer;
     let whose = source.policy();
     let list = |rules: &[actum_core::PathRule]| {
         rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
@@ -289,6 +289,10 @@ fn write_layer(out: &mut dyn Write, layer: &Layer) -> io::Result<()> {
         if let Some(limit) = limit {
             writeln!(out, "budget     {whose}: {limit} {what}")?;
         }
+    }
+    if !lease.is_empty() {
+        let required: Vec<_> = lease.iter().map(|work| work.as_str()).collect();
+        writeln!(out, "lease      {whose}: required for {}", required.join(", "))?;
     }
     for TierRule { tier, paths, effects, why, .. } in tiers {
         let why = Quoted(why.as_bytes());

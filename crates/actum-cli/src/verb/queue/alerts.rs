@@ -15,8 +15,8 @@ use actum_record::ledger::{AlertRaised, WorkspaceId};
 use super::listed::who;
 use crate::failure::Failure;
 use crate::ledger_queue::Queue;
+use crate::operator_key::OperatorKey;
 use crate::output::{Document, Kind};
-use crate::plans::ApprovalKey;
 use crate::style::{self, Painted};
 use crate::verb::Session;
 use crate::{actor, records, timestamp};
@@ -194,7 +194,7 @@ pub(super) fn see(
     }
     session.screen.tell_text(&AboutToBeSeen(seen(shown)))?;
     if records::has_passphrase()? {
-        ApprovalKey::ask(session, "Mark as seen?", passphrase_file)?;
+        OperatorKey::approval(session, "Mark as seen?", passphrase_file)?;
     } else {
         session.screen.note(
             "no approval key asks for a passphrase, so any program of yours could have marked these as seen; the ledger \

@@ -1,0 +1,149 @@
+//! Terms of a lease that a request does not meet.
+
+use std::fmt;
+
+use actum_core::Timestamp;
+use actum_core::path::Harmless;
+use actum_core::path_name::PathName;
+use actum_record::lease::{AgentName, Capability, TaskName};
+use actum_record::ledger::TenantId;
+use serde::{Deserialize, Serialize};
+
+/// Term of a lease that a request does not meet. In JSON as [`Ground`](super::Ground).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum LeaseProblem {
+    /// The ledger does not record that it was granted.
+    NotGranted,
+    /// It was revoked.
+    Revoked,
+    /// It is for another tenant.
+    OtherTenant {
+        /// Tenant that it is for.
+        tenant: TenantId,
+    },
+    /// It is for another agent.
+    OtherAgent {
+        /// Agent that it is for.
+        agent: AgentName,
+        /// Agent of the request.
+        asked: Option<String>,
+    },
+    /// It is for another task.
+    OtherTask {
+        /// Task that it is for.
+        task: TaskName,
+        /// Task of the request.
+        asked: Option<TaskName>,
+    },
+    /// It does not have the capability.
+    Capability {
+        /// Capability that the request needs.
+        asked: Capability,
+    },
+    /// It does not count yet.
+    NotYetValid {
+        /// Time from which it counts.
+        from: Timestamp,
+    },
+    /// It counts no longer.
+    Expired {
+        /// Time from which it no longer counts.
+        at: Timestamp,
+    },
+    /// It has started as many runs as it can.
+    UsedUp {
+        /// Most runs that it can start.
+        uses: u64,
+    },
+    /// A path is in none of its base directories.
+    OutsideDirectories {
+        /// Path in the workspace.
+        path: PathName,
+    },
+    /// A path is not in its scope.
+    OutsideScope {
+        /// Path in the workspace.
+        path: PathName,
+    },
+    /// A quota is exceeded, or a limit is missing that would hold it.
+    Quota {
+        /// Quota.
+        quota: QuotaName,
+        /// Amount, or limit in force; absent where there is no limit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        asked: Option<u64>,
+        /// Most that the lease allows.
+        max: u64,
+    },
+}
+
+/// Quota of a lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QuotaName {
+    /// Changed files.
+    Files,
+    /// Size of the changed files, in bytes.
+    SpaceBytes,
+    /// Memory, in bytes.
+    MemoryBytes,
+    /// Bytes read and written.
+    StorageBytes,
+    /// Duration, in milliseconds.
+    WallMs,
+}
+
+impl QuotaName {
+    /// The quota, with its unit, for a sentence.
+    fn description(self) -> &'static str {
+        match self {
+            Self::Files => "changed files",
+            Self::SpaceBytes => "bytes in changed files",
+            Self::MemoryBytes => "bytes of memory",
+            Self::StorageBytes => "bytes read and written",
+            Self::WallMs => "milliseconds",
+        }
+    }
+}
+
+impl fmt::Display for LeaseProblem {
+    /// Completes a sentence whose subject is the block of the lease.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotGranted => f.write_str("was not granted according to this ledger"),
+            Self::Revoked => f.write_str("was revoked"),
+            Self::OtherTenant { tenant } => write!(f, "is for the tenant `{}`", tenant.as_str()),
+            Self::OtherAgent { agent, asked } => {
+                write!(f, "is for the agent `{}`, and the request is by ", agent.as_str())?;
+                match asked {
+                    Some(asked) => write!(f, "`{}`", Harmless(asked.as_bytes())),
+                    None => f.write_str("no agent"),
+                }
+            }
+            Self::OtherTask { task, asked } => {
+                write!(f, "is for the task `{}`, and the request is for ", task.as_str())?;
+                match asked {
+                    Some(asked) => write!(f, "`{}`", asked.as_str()),
+                    None => f.write_str("none"),
+                }
+            }
+            Self::Capability { asked } => write!(f, "does not allow {asked}"),
+            Self::NotYetValid { from } => write!(f, "counts from {from} on"),
+            Self::Expired { at } => write!(f, "expired at {at}"),
+            Self::UsedUp { uses: 1 } => f.write_str("allows one run, which was started"),
+            Self::UsedUp { uses } => write!(f, "allows {uses} runs, which were all started"),
+            Self::OutsideDirectories { path } => {
+                write!(f, "has no base directory that holds `{path}`")
+            }
+            Self::OutsideScope { path } => write!(f, "does not have `{path}` in its scope"),
+            Self::Quota { quota, asked, max } => {
+                let quota = quota.description();
+                match asked {
+                    Some(asked) => write!(f, "allows {max} {quota}, and the request has {asked}"),
+                    None => write!(f, "allows {max} {quota}, and the request has no limit"),
+                }
+            }
+        }
+    }
+}

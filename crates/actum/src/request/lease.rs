@@ -1,0 +1,139 @@
+//! The lease that a request is made under (FE-17, D-7).
+
+use actum_core::{Digest, Timestamp};
+use actum_gate::decision::{LeaseBlock, LeaseCase};
+use actum_lease::{Block, LeaseError, VerifiedLease, read_chain, verify_chain};
+use actum_ledger::{LeaseRow, Log};
+use actum_record::keyring::Keyring;
+use actum_record::lease::{AgentName, Capability, Quotas, TaskName};
+use actum_record::signer::KeyId;
+use serde::{Deserialize, Serialize};
+
+use super::{EntryPoint, Request};
+use crate::error::Result;
+
+/// Lease that a request is made under: its signed blocks, with which nobody can use it, and what the ledger knew of them
+/// when it was presented.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "Written")]
+pub struct RequestLease {
+    /// Signed blocks (`actum.lease-chain/1`).
+    document: String,
+    key: KeyId,
+    blocks: Vec<LeaseBlock>,
+    granted: bool,
+}
+
+/// Part of the lease that the document of a request has. All else follows from it and the ledger.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    document: String,
+}
+
+impl RequestLease {
+    /// Lease of a verified token. Without a `log` no block of it is known, so the gate denies what is asked under it.
+    ///
+    /// # Errors
+    /// `Ledger`.
+    pub fn new(verified: VerifiedLease, log: Option<&dyn Log>) -> Result<Self> {
+        let VerifiedLease { document, key, blocks } = verified;
+        let mut lease = Self::unknown(document, key, blocks);
+        if let Some(log) = log {
+            lease.look_up(log)?;
+        }
+        Ok(lease)
+    }
+
+    /// Lease of which the ledger was not asked yet.
+    fn unknown(document: String, key: KeyId, blocks: Vec<Block>) -> Self {
+        let block = |Block { id, terms }| LeaseBlock { id, revoked: false, terms, used: 0 };
+        Self { document, key, blocks: blocks.into_iter().map(block).collect(), granted: false }
+    }
+
+    /// Verifies the signatures once more, with the keys that count now, and asks the ledger for the blocks.
+    pub(crate) fn verify(&self, keyring: &Keyring, now: Timestamp, log: &dyn Log) -> Result<Self> {
+        let verified = verify_chain(self.document.as_bytes(), keyring, now)?;
+        Self::new(verified, Some(log))
+    }
+
+    fn look_up(&mut self, log: &dyn Log) -> Result<()> {
+        for (block, is_first) in
+            self.blocks.iter_mut().zip(std::iter::once(true).chain(std::iter::repeat(false)))
+        {
+            let Some(LeaseRow { granted, revoked, used, .. }) = log.lease(block.id)? else {
+                continue;
+            };
+            block.revoked = revoked.is_some();
+            block.used = used;
+            self.granted |= is_first && granted.is_some();
+        }
+        Ok(())
+    }
+
+    /// The smallest quota of each resource.
+    pub fn quotas(&self) -> Quotas {
+        self.blocks.iter().fold(Quotas::default(), |least, block| least.min(block.terms.quotas))
+    }
+
+    /// Agent that it was handed to last.
+    pub fn agent(&self) -> Option<&AgentName> {
+        self.blocks.iter().rev().find_map(|block| block.terms.agent.as_ref())
+    }
+
+    /// Signed blocks, a document of the ledger.
+    pub(crate) fn document(&self) -> Vec<u8> {
+        self.document.clone().into_bytes()
+    }
+
+    /// Facts for the gate: what `request` needs the lease for, and the limits of what is run for it.
+    pub(crate) fn case(&self, request: &Request, limits: Quotas) -> LeaseCase {
+        LeaseCase {
+            blocks: self.blocks.clone(),
+            capability: request.capability(),
+            document: Digest::of(self.document.as_bytes()),
+            granted: self.granted,
+            key: self.key.clone(),
+            limits,
+            task: request.task_name(),
+        }
+    }
+}
+
+impl From<RequestLease> for Written {
+    fn from(RequestLease { document, .. }: RequestLease) -> Self {
+        Self { document }
+    }
+}
+
+impl TryFrom<Written> for RequestLease {
+    type Error = LeaseError;
+
+    /// Reads the blocks; their signatures are verified before anything is done under them.
+    fn try_from(Written { document }: Written) -> std::result::Result<Self, LeaseError> {
+        let (key, blocks) = read_chain(document.as_bytes())?;
+        Ok(Self::unknown(document, key, blocks))
+    }
+}
+
+impl Request {
+    /// Capability that a lease must have.
+    fn capability(&self) -> Capability {
+        match (self.door, &self.action) {
+            (EntryPoint::Action, Some(action)) => {
+                Capability::Action(action.plan.action_type.clone())
+            }
+            (EntryPoint::Exec, _) => Capability::Exec,
+            (EntryPoint::TaskPlan, _) => Capability::Task,
+            (EntryPoint::Library | EntryPoint::CommandLine | EntryPoint::Action, _) => {
+                Capability::Apply
+            }
+        }
+    }
+
+    /// Task that the request belongs to: the id of its task plan, otherwise its key. None where no lease can name it.
+    fn task_name(&self) -> Option<TaskName> {
+        let key = self.key.as_ref()?;
+        key.task().unwrap_or(key.as_str()).parse().ok()
+    }
+}
