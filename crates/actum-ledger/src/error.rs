@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::{fmt, io};
 
 use actum_core::{Digest, RunId};
+use actum_record::lease::{LeaseId, TaskName};
 use actum_record::ledger::{Answer, EntryError, RequestKey, WorkspaceId};
 
 use crate::home::HomeError;
@@ -205,7 +206,7 @@ pub enum Refusal {
     },
     /// The log has as many bytes as it may have.
     #[error(
-        "the ledger has {bytes} bytes, and the limit is {max}: it takes no new run, plan or action"
+        "the ledger has {bytes} bytes, and the limit is {max}: it takes no new run, plan, action, lease or file task"
     )]
     LogFull {
         /// How many it has.
@@ -376,6 +377,75 @@ pub enum Refusal {
     NoAlert {
         /// The entry that it names.
         index: Option<u64>,
+    },
+    /// The lease was granted before.
+    #[error("the lease {lease} was granted before, in entry {granted}")]
+    LeaseGranted {
+        /// Id of its first block.
+        lease: LeaseId,
+        /// Where.
+        granted: u64,
+    },
+    /// No entry of this log grants the lease.
+    #[error("the lease {lease} was not granted in this ledger, so nothing starts under it")]
+    LeaseNotGranted {
+        /// Id of its first block.
+        lease: LeaseId,
+    },
+    /// A block of the lease is revoked.
+    #[error("the lease {lease} was revoked, in entry {revoked}, so nothing starts under it")]
+    LeaseRevoked {
+        /// Id of the block.
+        lease: LeaseId,
+        /// Where.
+        revoked: u64,
+    },
+    /// The block was revoked before.
+    #[error("the lease {lease} was revoked before, in entry {revoked}")]
+    LeaseRevokedBefore {
+        /// Id of the block.
+        lease: LeaseId,
+        /// Where.
+        revoked: u64,
+    },
+    /// A block of the lease has no use left.
+    #[error("the lease {lease} is used up: {used} of {uses} uses")]
+    LeaseUsedUp {
+        /// Id of the block.
+        lease: LeaseId,
+        /// How often it was used.
+        used: u64,
+        /// Most uses of it.
+        uses: u64,
+    },
+    /// The file task was started before.
+    #[error("the file task `{}` was started before, in entry {started}", task.as_str())]
+    FileTaskStarted {
+        /// Id of the task.
+        task: TaskName,
+        /// Where.
+        started: u64,
+    },
+    /// The file task has ended before.
+    #[error("the file task `{}` has ended before, in entry {ended}", task.as_str())]
+    FileTaskEnded {
+        /// Id of the task.
+        task: TaskName,
+        /// Where.
+        ended: u64,
+    },
+    /// The result names another entry as the start of its task.
+    #[error(
+        "the result of the file task `{}` names {} as its start, and that is {}",
+        task.as_str(), entry_of(*index), entry_of(*started)
+    )]
+    OtherStartOfFileTask {
+        /// Id of the task.
+        task: TaskName,
+        /// The entry that the result names.
+        index: Option<u64>,
+        /// The entry that it started with.
+        started: Option<u64>,
     },
     /// A document that the entry names is not there.
     #[error("the document {digest}, which the entry names, is not in the ledger")]

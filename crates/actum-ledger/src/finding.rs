@@ -3,6 +3,7 @@
 use std::fmt;
 
 use actum_core::{Digest, RunId};
+use actum_record::lease::{LeaseId, TaskName};
 
 /// Something that is not as the entries say.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +27,10 @@ pub enum Subject {
     Run(RunId),
     /// What is kept about a plan.
     Plan(RunId),
+    /// What is kept about a block of a lease.
+    Lease(LeaseId),
+    /// What is kept about a file task.
+    FileTask(TaskName),
     /// A document, by its digest.
     Document(Digest),
     /// A checkpoint, by the number of entries it is kept for.
@@ -43,6 +48,8 @@ impl fmt::Display for Finding {
             Subject::Entry(index) => write!(f, "entry {index}: {message}"),
             Subject::Run(run) => write!(f, "run {run}: {message}"),
             Subject::Plan(plan) => write!(f, "plan {plan}: {message}"),
+            Subject::Lease(lease) => write!(f, "lease {lease}: {message}"),
+            Subject::FileTask(task) => write!(f, "file task `{}`: {message}", task.as_str()),
             Subject::Document(digest) => write!(f, "document {digest}: {message}"),
             Subject::Checkpoint(size) => write!(f, "checkpoint of {size} entries: {message}"),
             Subject::Line(line) => write!(f, "line {line}: {message}"),

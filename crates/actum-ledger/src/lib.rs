@@ -33,7 +33,7 @@ pub use keys::{
 };
 pub use ledger::{Ledger, Pending};
 pub use limits::{BODY_BYTES_MAX, LOG_BYTES_MAX, REQUEST_ENTRIES_MAX};
-pub use log::{Entry, Log, PlanRow, RunRow, SignedCheckpoint};
+pub use log::{Entry, FileTaskRow, LeaseRow, Log, PlanRow, RunRow, SignedCheckpoint};
 pub use new_entry::{Appended, NewEntry, Prepared, Request};
 pub use proof::{consistency, inclusion};
 pub use snapshot::{OpenSnapshot, Snapshot};

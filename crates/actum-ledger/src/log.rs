@@ -1,7 +1,10 @@
 //! A log that can be read: the queries, and the values that they return.
 
 use actum_core::{Digest, RunId, Status, canonical};
-use actum_record::ledger::{Answer, EntryKind, LogStarted, RequestKey, WorkspaceId};
+use actum_record::lease::{LeaseId, TaskName};
+use actum_record::ledger::{
+    Answer, EntryFacts, EntryKind, LeaseEvent, LogStarted, RequestKey, WorkspaceId,
+};
 use actum_record::lifecycle::State;
 use actum_record::merkle::{Frontier, Node, leaf_hash};
 
@@ -66,6 +69,45 @@ impl PlanRow {
     pub fn is_open(&self) -> bool {
         let is_refused = matches!(self.answered, Some((Answer::Denied | Answer::Revoked, _)));
         self.started.is_none() && !is_refused
+    }
+}
+
+/// One block of a lease, as the entries about it tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeaseRow {
+    /// Id of the block.
+    pub lease: LeaseId,
+    /// Index of its `LEASE_GRANTED`; none of a block that a holder appended.
+    pub granted: Option<u64>,
+    /// Index of its `LEASE_REVOKED`.
+    pub revoked: Option<u64>,
+    /// How often it was used: the number of `EFFECT_STARTED` and `FILE_TASK_STARTED` that name it. The runs of a file task
+    /// are not counted.
+    pub used: u64,
+}
+
+impl LeaseRow {
+    /// A block that no entry is about yet.
+    pub fn unknown(lease: LeaseId) -> Self {
+        Self { lease, granted: None, revoked: None, used: 0 }
+    }
+}
+
+/// One file task, as its entries tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileTaskRow {
+    /// Id of the task.
+    pub task: TaskName,
+    /// Index of its `FILE_TASK_STARTED`; none where it was refused before.
+    pub started: Option<u64>,
+    /// Index of its `FILE_TASK_ENDED`.
+    pub ended: Option<u64>,
+}
+
+impl FileTaskRow {
+    /// Whether it was started and has no end yet.
+    pub fn is_open(&self) -> bool {
+        self.started.is_some() && self.ended.is_none()
     }
 }
 
@@ -167,9 +209,28 @@ pub trait Log {
     fn newest_plans(&self, workspace: WorkspaceId, count: u64)
     -> Result<Vec<PlanRow>, LedgerError>;
 
+    /// One block of a lease; none where no entry is about it.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn lease(&self, lease: LeaseId) -> Result<Option<LeaseRow>, LedgerError>;
+
+    /// One file task; none where no entry is about it.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn file_task(&self, task: &TaskName) -> Result<Option<FileTaskRow>, LedgerError>;
+
+    /// The file tasks that were started and have no end yet, oldest first.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn open_file_tasks(&self) -> Result<Vec<FileTaskRow>, LedgerError>;
+
     /// Where the newest entries of a kind are, at most `count` of those before the entry `before`, the newest
-    /// first. Those of `ACTION_ENDED`, `CATALOG_CHANGED`, `ALERT_RAISED`, `ALERT_SEEN` and `HISTORY_FORGOTTEN` are found at once; for
-    /// another kind the whole log may be looked through. Read them with [`Log::sound_entry`].
+    /// first. Those of `ACTION_ENDED`, `CATALOG_CHANGED`, `ALERT_RAISED`, `ALERT_SEEN`, `HISTORY_FORGOTTEN`, `LEASE_GRANTED` and
+    /// `LEASE_REVOKED` are found at once; for another kind the whole log may be looked through. Read them with
+    /// [`Log::sound_entry`].
     ///
     /// # Errors
     /// See [`Log::size`].
@@ -205,6 +266,29 @@ pub trait Log {
         let value = canonical::read(&first.body).map_err(|error| wrong(&error))?;
         let started: LogStarted = serde_json::from_value(value).map_err(|error| wrong(&error))?;
         Ok(started.origin)
+    }
+
+    /// The leases that were granted before the entry `before`, at most `count`, the newest first.
+    ///
+    /// # Errors
+    /// See [`Log::sound_entry`].
+    fn newest_leases(&self, before: Option<u64>, count: u64) -> Result<Vec<LeaseRow>, LedgerError> {
+        let granted = self.newest_of_kind(EntryKind::LeaseGranted, before, count)?;
+        let row = |index| {
+            let facts = EntryFacts::of(EntryKind::LeaseGranted, &self.sound_entry(index)?.body);
+            let facts = facts.map_err(|error| LedgerError::entry(index, &error))?;
+            let row = match facts.lease {
+                Some(LeaseEvent::Granted { lease }) => self.lease(lease)?,
+                Some(
+                    LeaseEvent::Revoked { .. }
+                    | LeaseEvent::Used { .. }
+                    | LeaseEvent::UsedByTask { .. },
+                )
+                | None => None,
+            };
+            row.ok_or_else(|| LedgerError::entry(index, &"the lease that it grants is not known"))
+        };
+        granted.into_iter().map(row).collect()
     }
 
     /// The right edge of the log as it was when it had `size` entries.

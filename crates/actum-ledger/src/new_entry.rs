@@ -68,7 +68,11 @@ impl Prepared {
             EntryKind::EffectStarted
             | EntryKind::ActionStarted
             | EntryKind::PlanQueued
-            | EntryKind::PlanRefused => true,
+            | EntryKind::PlanRefused
+            | EntryKind::LeaseGranted
+            | EntryKind::FileTaskStarted => true,
+            // As a refused plan, the result of a task that was never started ends nothing.
+            EntryKind::FileTaskEnded => self.facts.follows.is_none(),
             EntryKind::LogStarted
             | EntryKind::EffectDone
             | EntryKind::KeyRotated
@@ -77,7 +81,8 @@ impl Prepared {
             | EntryKind::CatalogChanged
             | EntryKind::AlertRaised
             | EntryKind::AlertSeen
-            | EntryKind::HistoryForgotten => false,
+            | EntryKind::HistoryForgotten
+            | EntryKind::LeaseRevoked => false,
         }
     }
 

@@ -6,20 +6,26 @@
 
 mod alert;
 mod catalog;
+mod file_task;
+mod lease;
 mod plan;
 
 use std::collections::BTreeMap;
 
 use actum_core::{Digest, RunId, Status};
+use actum_record::lease::{LeaseId, TaskName};
 use actum_record::ledger::{EntryFacts, EntryKind, RequestKey, WorkspaceId};
 use actum_record::lifecycle::{self, Event, OutOfOrder, State};
 
 use crate::error::Refusal;
-use crate::log::RunRow;
+use crate::log::{LeaseRow, RunRow};
 use crate::new_entry::Prepared;
 
 pub(crate) use alert::follows as alert_follows;
 pub(crate) use catalog::follows as catalog_follows;
+pub use file_task::KnownFileTask;
+pub(crate) use file_task::after as file_task_after;
+pub(crate) use lease::after as lease_after;
 pub use plan::KnownPlan;
 pub(crate) use plan::after as plan_after;
 
@@ -59,7 +65,11 @@ pub(crate) fn after(
         | EntryKind::CatalogChanged
         | EntryKind::AlertRaised
         | EntryKind::AlertSeen
-        | EntryKind::HistoryForgotten => return Ok(None),
+        | EntryKind::HistoryForgotten
+        | EntryKind::LeaseGranted
+        | EntryKind::LeaseRevoked
+        | EntryKind::FileTaskStarted
+        | EntryKind::FileTaskEnded => return Ok(None),
     };
     let (Some(run), Some(workspace)) = (facts.run, facts.workspace) else { return Ok(None) };
     let state = before.map_or(State::New, |known| known.row.state());
@@ -104,11 +114,13 @@ fn can_end(
     }
 }
 
-/// Runs and plans as they are after the entries of one request, before any of it is stored.
+/// Runs, plans, lease blocks and file tasks as they are after the entries of one request, before any of it is stored.
 #[derive(Debug, Default)]
 pub struct ProjectionUpdate {
     runs: BTreeMap<RunId, Known>,
     plans: BTreeMap<RunId, KnownPlan>,
+    leases: BTreeMap<LeaseId, LeaseRow>,
+    file_tasks: BTreeMap<TaskName, KnownFileTask>,
     /// The last change of the catalog among them.
     catalog: Option<(u64, Digest)>,
     /// Documents that came with them.
@@ -132,6 +144,18 @@ pub trait ProjectionReader {
     /// # Errors
     /// See [`ProjectionReader::known`].
     fn known_plan(&self, plan: RunId) -> Result<Option<KnownPlan>, Self::Error>;
+
+    /// A block of a lease.
+    ///
+    /// # Errors
+    /// See [`ProjectionReader::known`].
+    fn known_lease(&self, lease: LeaseId) -> Result<Option<LeaseRow>, Self::Error>;
+
+    /// A file task, with the hash of the entry that started it.
+    ///
+    /// # Errors
+    /// See [`ProjectionReader::known`].
+    fn known_file_task(&self, task: &TaskName) -> Result<Option<KnownFileTask>, Self::Error>;
 
     /// Index and hash of the last `CATALOG_CHANGED`, or where there is none of the first entry.
     ///
@@ -207,6 +231,31 @@ impl ProjectionUpdate {
         facts: &EntryFacts,
         (index, leaf): (u64, Digest),
     ) -> Result<Result<(), Refusal>, R::Error> {
+        let leases = match &facts.lease {
+            Some(event) => lease_after(event, index, |lease| match self.leases.get(&lease) {
+                Some(row) => Ok(Some(row.clone())),
+                None => stored.known_lease(lease),
+            })?,
+            None => Ok(Vec::new()),
+        };
+        let leases = match leases {
+            Ok(leases) => leases,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let file_task = match &facts.file_task {
+            Some(event) => {
+                let now = self.file_tasks.get(event.task()).cloned();
+                let before = now.map_or_else(
+                    || stored.known_file_task(event.task()),
+                    |known| Ok(Some(known)),
+                )?;
+                match file_task_after(before.as_ref(), event, facts, (index, leaf)) {
+                    Ok(known) => Some(known),
+                    Err(refusal) => return Ok(Err(refusal)),
+                }
+            }
+            None => None,
+        };
         let before = match facts.run {
             Some(run) => {
                 self.runs.get(&run).cloned().map_or_else(|| stored.known(run), |r| Ok(Some(r)))?
@@ -243,6 +292,8 @@ impl ProjectionUpdate {
                     }
                 }
                 self.plans.extend(plan.map(|known| (known.row.plan, known)));
+                self.leases.extend(leases.into_iter().map(|row| (row.lease, row)));
+                self.file_tasks.extend(file_task.map(|known| (known.row.task.clone(), known)));
                 return Ok(Ok(()));
             }
             Ok(Some(known)) => known,
@@ -266,6 +317,7 @@ impl ProjectionUpdate {
             }
         }
         self.plans.extend(plan.map(|known| (known.row.plan, known)));
+        self.leases.extend(leases.into_iter().map(|row| (row.lease, row)));
         self.runs.insert(row.run, known);
         Ok(Ok(()))
     }
@@ -278,5 +330,15 @@ impl ProjectionUpdate {
     /// The plans that the entries are about, as they are now: to be stored.
     pub fn plans(&self) -> impl Iterator<Item = &KnownPlan> {
         self.plans.values()
+    }
+
+    /// The lease blocks that the entries are about, as they are now: to be stored.
+    pub fn leases(&self) -> impl Iterator<Item = &LeaseRow> {
+        self.leases.values()
+    }
+
+    /// The file tasks that the entries are about, as they are now: to be stored.
+    pub fn file_tasks(&self) -> impl Iterator<Item = &KnownFileTask> {
+        self.file_tasks.values()
     }
 }

@@ -5,12 +5,13 @@ use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use actum_core::{Digest, RunId, Status};
+use actum_record::lease::{LeaseId, TaskName};
 use actum_record::ledger::{EntryFacts, EntryKind, WorkspaceId};
 
 use crate::error::LedgerError;
 use crate::finding::Finding;
-use crate::log::Log;
-use crate::projection::{Known, KnownPlan};
+use crate::log::{LeaseRow, Log};
+use crate::projection::{Known, KnownFileTask, KnownPlan};
 
 /// Opens a snapshot of one log as it is now, on any thread.
 pub type OpenSnapshot = Arc<dyn Fn() -> Result<Box<dyn Snapshot>, LedgerError> + Send + Sync>;
@@ -57,7 +58,7 @@ pub trait Snapshot: Log + Send {
     /// See [`Snapshot::count_entries`].
     fn check_structure(&self) -> Result<Vec<Finding>, LedgerError>;
 
-    /// Finds deviations of the stored runs, plans and indexes of entries from what follows from the entries.
+    /// Finds deviations of the stored runs, plans, leases, file tasks and indexes of entries from what follows from the entries.
     ///
     /// # Errors
     /// See [`Snapshot::count_entries`].
@@ -181,13 +182,17 @@ impl DocumentName {
     }
 }
 
-/// Runs, plans and kinds of entries as they follow from all entries of a log.
+/// Runs, plans, leases, file tasks and kinds of entries as they follow from all entries of a log.
 #[derive(Debug, Clone, Copy)]
 pub struct Projection<'a> {
     /// Each run.
     pub runs: &'a HashMap<RunId, Known>,
     /// Each plan.
     pub plans: &'a HashMap<RunId, KnownPlan>,
+    /// Each lease block that an entry is about.
+    pub leases: &'a HashMap<LeaseId, LeaseRow>,
+    /// Each file task.
+    pub file_tasks: &'a HashMap<TaskName, KnownFileTask>,
     /// Entries of the kinds that [`newest_of_kind`](Log::newest_of_kind) finds at once, in the order of the log.
     pub indexed: &'a [(EntryKind, u64)],
 }

@@ -4,13 +4,14 @@ use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 
 use actum_core::{Digest, RunId};
+use actum_record::lease::{LeaseId, TaskName};
 use actum_record::ledger::{EntryKind, RequestKey, TenantId, WorkspaceId};
 use actum_record::merkle::Node;
 
 use crate::error::LedgerError;
 use crate::finding::Finding;
 use crate::home::LedgerHome;
-use crate::log::{Entry, Log, PlanRow, RunRow, SignedCheckpoint};
+use crate::log::{Entry, FileTaskRow, LeaseRow, Log, PlanRow, RunRow, SignedCheckpoint};
 use crate::snapshot::{
     KeptDocument, OpenSnapshot, Projection, Snapshot, StoredDocument, StoredEntry,
 };
@@ -105,6 +106,18 @@ impl Log for LedgerView {
         count: u64,
     ) -> Result<Vec<PlanRow>, LedgerError> {
         self.snapshot.newest_plans(workspace, count)
+    }
+
+    fn lease(&self, lease: LeaseId) -> Result<Option<LeaseRow>, LedgerError> {
+        self.snapshot.lease(lease)
+    }
+
+    fn file_task(&self, task: &TaskName) -> Result<Option<FileTaskRow>, LedgerError> {
+        self.snapshot.file_task(task)
+    }
+
+    fn open_file_tasks(&self) -> Result<Vec<FileTaskRow>, LedgerError> {
+        self.snapshot.open_file_tasks()
     }
 
     fn newest_of_kind(

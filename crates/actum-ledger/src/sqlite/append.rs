@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use actum_core::{Digest, RunId};
+use actum_record::lease::{LeaseId, TaskName};
 use actum_record::ledger::{Answer, EntryFacts, EntryKind, RequestKey, WorkspaceId};
 use actum_record::merkle::{Frontier, Node};
 use rusqlite::params;
@@ -12,9 +13,9 @@ use super::link::Link;
 use super::rows::Column;
 use super::{SqliteStore, connect, packed};
 use crate::error::{LedgerError, Refusal};
-use crate::log::{Log, PlanRow, RunRow, SignedCheckpoint};
+use crate::log::{FileTaskRow, LeaseRow, Log, PlanRow, RunRow, SignedCheckpoint};
 use crate::new_entry::{Appended, Prepared, Request};
-use crate::projection::{Known, KnownPlan, ProjectionReader, ProjectionUpdate};
+use crate::projection::{Known, KnownFileTask, KnownPlan, ProjectionReader, ProjectionUpdate};
 
 const PUT_ENTRY: &str = "INSERT INTO entry (seq, kind, time, run, workspace, request, attempt, status, \
                          nodes, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
@@ -29,6 +30,13 @@ const PUT_PLAN: &str = "INSERT INTO plan (plan, workspace, queued, answer, answe
                         VALUES (?, ?, ?, ?, ?, ?, ?) \
                         ON CONFLICT (plan) DO UPDATE SET answer = excluded.answer, \
                         answered = excluded.answered, started = excluded.started, open = excluded.open";
+
+const PUT_LEASE: &str = "INSERT INTO lease (lease, granted, revoked, used) VALUES (?, ?, ?, ?) \
+                         ON CONFLICT (lease) DO UPDATE SET granted = excluded.granted, \
+                         revoked = excluded.revoked, used = excluded.used";
+
+const PUT_FILE_TASK: &str = "INSERT INTO file_task (task, started, ended) VALUES (?, ?, ?) \
+                             ON CONFLICT (task) DO UPDATE SET ended = excluded.ended";
 
 const BYTES: &str = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
 
@@ -178,6 +186,8 @@ fn request(
     let appended = appended.collect::<Result<_, _>>()?;
     update.runs().try_for_each(|known| put_run(link, &known.row))?;
     update.plans().try_for_each(|known| put_plan(link, &known.row))?;
+    update.leases().try_for_each(|row| put_lease(link, row))?;
+    update.file_tasks().try_for_each(|known| put_file_task(link, &known.row))?;
     Ok(Ok(appended))
 }
 
@@ -265,6 +275,24 @@ fn put_plan(link: &Link, row: &PlanRow) -> Result<(), LedgerError> {
     put().map(|_| ()).map_err(|error| fault("append to", &link.path, error))
 }
 
+fn put_lease(link: &Link, row: &LeaseRow) -> Result<(), LedgerError> {
+    let LeaseRow { lease, granted, revoked, used } = *row;
+    let put = || {
+        let mut insert = link.connection.prepare_cached(PUT_LEASE)?;
+        insert.execute(params![Column(lease), granted, revoked, used])
+    };
+    put().map(|_| ()).map_err(|error| fault("append to", &link.path, error))
+}
+
+fn put_file_task(link: &Link, row: &FileTaskRow) -> Result<(), LedgerError> {
+    let FileTaskRow { task, started, ended } = row;
+    let put = || {
+        let mut insert = link.connection.prepare_cached(PUT_FILE_TASK)?;
+        insert.execute(params![task.as_str(), started, ended])
+    };
+    put().map(|_| ()).map_err(|error| fault("append to", &link.path, error))
+}
+
 /// Keeps a checkpoint, inside a transaction.
 pub(super) fn checkpoint(link: &Link, checkpoint: &SignedCheckpoint) -> Result<(), LedgerError> {
     let SignedCheckpoint { size, note } = checkpoint;
@@ -317,6 +345,17 @@ impl ProjectionReader for Link {
             || LedgerError::entry(row.queued, &"it is not what put a plan into the queue");
         let judged = judged.ok_or_else(no_plan)?;
         Ok(Some(KnownPlan { row, judged, queued_leaf, answered_leaf }))
+    }
+
+    fn known_lease(&self, lease: LeaseId) -> Result<Option<LeaseRow>, LedgerError> {
+        self.lease(lease)
+    }
+
+    fn known_file_task(&self, task: &TaskName) -> Result<Option<KnownFileTask>, LedgerError> {
+        let Some(row) = self.file_task(task)? else { return Ok(None) };
+        let started_leaf =
+            row.started.map(|index| self.node(Node { level: 0, index })).transpose()?;
+        Ok(Some(KnownFileTask { row, started_leaf }))
     }
 
     fn newest_catalog(&self) -> Result<Option<(u64, Digest)>, LedgerError> {

@@ -1,7 +1,9 @@
 //! Verification of what a database keeps beside the entries: its tables, its rows and what finds them.
 
 pub(super) mod documents;
+pub(super) mod file_tasks;
 pub(super) mod kinds;
+pub(super) mod leases;
 pub(super) mod plans;
 pub(super) mod runs;
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use actum_core::{Digest, RunId};
+use actum_record::lease::{LeaseId, TaskName};
 use actum_record::ledger::{EntryKind, RequestKey, WorkspaceId};
 use actum_record::merkle::Node;
 use rusqlite::config::DbConfig;
@@ -13,7 +14,7 @@ use super::LOCKED_SECONDS_MAX;
 use super::fault::fault;
 use super::rows::{self, Column, hash_of_level};
 use crate::error::LedgerError;
-use crate::log::{Entry, Log, PlanRow, RunRow, SignedCheckpoint};
+use crate::log::{Entry, FileTaskRow, LeaseRow, Log, PlanRow, RunRow, SignedCheckpoint};
 
 /// The most rows that one question of the ledger has room for at once.
 const ROWS_MAX: u64 = 1 << 20;
@@ -175,6 +176,22 @@ impl<T: Linked> Log for T {
         let sql = "SELECT plan, workspace, queued, answer, answered, started FROM plan \
                    WHERE workspace = ? ORDER BY queued DESC LIMIT ?";
         self.link().all(sql, (Column(workspace), count.min(ROWS_MAX)), rows::plan)
+    }
+
+    fn lease(&self, lease: LeaseId) -> Result<Option<LeaseRow>, LedgerError> {
+        let sql = "SELECT lease, granted, revoked, used FROM lease WHERE lease = ?";
+        self.link().one(sql, [Column(lease)], rows::lease)
+    }
+
+    fn file_task(&self, task: &TaskName) -> Result<Option<FileTaskRow>, LedgerError> {
+        let sql = "SELECT task, started, ended FROM file_task WHERE task = ?";
+        self.link().one(sql, [task.as_str()], rows::file_task)
+    }
+
+    fn open_file_tasks(&self) -> Result<Vec<FileTaskRow>, LedgerError> {
+        let sql = "SELECT task, started, ended FROM file_task \
+                   WHERE started IS NOT NULL AND ended IS NULL ORDER BY started";
+        self.link().all(sql, (), rows::file_task)
     }
 
     fn newest_of_kind(

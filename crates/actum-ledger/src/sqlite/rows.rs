@@ -1,12 +1,13 @@
 //! How values stand in columns.
 
 use actum_core::{Digest, RunId, Status};
+use actum_record::lease::{LeaseId, TaskName};
 use actum_record::ledger::{Answer, EntryKind, WorkspaceId};
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, Type, ValueRef};
 use rusqlite::{Error, Result, Row};
 
 use super::packed::Unpacker;
-use crate::log::{Entry, PlanRow, RunRow, SignedCheckpoint};
+use crate::log::{Entry, FileTaskRow, LeaseRow, PlanRow, RunRow, SignedCheckpoint};
 
 /// A value of ours as a column holds it.
 pub(super) struct Column<T>(pub(super) T);
@@ -36,6 +37,18 @@ pub(super) fn plan(row: &Row<'_>) -> Result<PlanRow> {
         answered: answer.map(|Column(answer)| answer).zip(row.get(4)?),
         started: row.get(5)?,
     })
+}
+
+/// Reads `lease, granted, revoked, used`.
+pub(super) fn lease(row: &Row<'_>) -> Result<LeaseRow> {
+    let Column(lease) = row.get(0)?;
+    Ok(LeaseRow { lease, granted: row.get(1)?, revoked: row.get(2)?, used: row.get(3)? })
+}
+
+/// Reads `task, started, ended`.
+pub(super) fn file_task(row: &Row<'_>) -> Result<FileTaskRow> {
+    let Text::<TaskName>(task) = row.get(0)?;
+    Ok(FileTaskRow { task, started: row.get(1)?, ended: row.get(2)? })
 }
 
 /// Reads `seq, kind, body`.
@@ -104,6 +117,14 @@ impl FromSql for Column<EntryKind> {
     }
 }
 
+impl FromSql for Column<LeaseId> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let bytes: [u8; 32] =
+            value.as_blob()?.try_into().map_err(|error| FromSqlError::Other(Box::new(error)))?;
+        Ok(Self(LeaseId(Digest::from_bytes(bytes))))
+    }
+}
+
 impl FromSql for Column<Status> {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         let text = value.as_str()?;
@@ -129,5 +150,12 @@ impl ToSql for Column<RunId> {
 impl ToSql for Column<WorkspaceId> {
     fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::from(self.0.bits().cast_signed()))
+    }
+}
+
+impl ToSql for Column<LeaseId> {
+    fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
+        let LeaseId(digest) = &self.0;
+        Ok(ToSqlOutput::from(digest.as_bytes().to_vec()))
     }
 }

@@ -12,20 +12,27 @@ use crate::error::LedgerError;
 /// "actL", in the header of the file.
 const APPLICATION: i32 = 0x6163_744c;
 /// The version that this program writes.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 /// The oldest version of this program that may read what it writes.
-const READ_FROM: u32 = 6;
+const READ_FROM: u32 = 7;
 
-/// What came with each version.
-const TABLES: [&str; 6] = [
-    include_str!("schema.sql"),
-    include_str!("schema_plans.sql"),
-    include_str!("schema_kinds.sql"),
-    include_str!("schema_alerts.sql"),
+/// Definitions that came with each version. A definition makes either tables with their indexes, or indexes of tables of an
+/// earlier version.
+const TABLES: [&[&str]; 7] = [
+    &[include_str!("schema.sql")],
+    &[include_str!("schema_plans.sql")],
+    &[include_str!("schema_kinds.sql")],
+    &[include_str!("schema_alerts.sql")],
     // Since then long bytes are stored as Zstandard frames, too (`packed.rs`).
-    include_str!("schema_forgotten.sql"),
+    &[include_str!("schema_forgotten.sql")],
     // Since then the ground of a gate is an object (version 7 of the rules), which earlier programs take for damage.
-    "",
+    &[],
+    // Since then there are entries about leases and file tasks, which earlier programs take for damage.
+    &[
+        include_str!("schema_leases.sql"),
+        include_str!("schema_file_tasks.sql"),
+        include_str!("schema_lease_entries.sql"),
+    ],
 ];
 
 /// What SQLite makes of the tables up to each version.
@@ -49,7 +56,7 @@ pub(super) enum Purpose {
 
 /// Makes the tables in an empty database.
 pub(super) fn make(connection: &Connection) -> rusqlite::Result<()> {
-    TABLES.iter().try_for_each(|tables| connection.execute_batch(tables))?;
+    added(0).try_for_each(|tables| connection.execute_batch(tables))?;
     connection.pragma_update(None, "application_id", APPLICATION)?;
     connection.pragma_update(None, "user_version", (READ_FROM << 16) | VERSION)
 }
@@ -98,7 +105,7 @@ pub(super) fn has_index(link: &Link, name: &str) -> Result<bool, LedgerError> {
 /// The tables that came after a version.
 fn added(version: u32) -> impl Iterator<Item = &'static str> {
     let known = usize::try_from(version).unwrap_or(usize::MAX);
-    TABLES.iter().skip(known).copied()
+    TABLES.iter().skip(known).copied().flatten().copied()
 }
 
 /// Refuses what is no ledger, and what a later program made.
@@ -134,7 +141,8 @@ pub(super) fn check_whole(link: &Link, tell: &mut dyn FnMut(String)) -> Result<(
         Some(made) => made,
         None => {
             let made = Connection::open_in_memory().and_then(|fresh| {
-                TABLES.iter().take(version + 1).try_for_each(|it| fresh.execute_batch(it))?;
+                let tables = TABLES.iter().take(version + 1).copied().flatten();
+                tables.copied().try_for_each(|it| fresh.execute_batch(it))?;
                 parts(&fresh)
             });
             let made = made.map_err(failed)?;

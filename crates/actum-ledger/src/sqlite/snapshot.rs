@@ -102,6 +102,8 @@ impl Snapshot for SqliteSnapshot {
     fn check_projection(&self, expected: &Projection<'_>) -> Result<Vec<Finding>, LedgerError> {
         let mut findings = check::runs::check(&self.link, expected.runs)?;
         findings.extend(check::plans::check(&self.link, expected.plans)?);
+        findings.extend(check::leases::check(&self.link, expected.leases)?);
+        findings.extend(check::file_tasks::check(&self.link, expected.file_tasks)?);
         findings.extend(check::kinds::check(&self.link, expected.indexed)?);
         Ok(findings)
     }

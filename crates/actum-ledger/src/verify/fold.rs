@@ -2,12 +2,15 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::convert::Infallible;
 
 use actum_core::{Digest, RunId, Timestamp};
+use actum_record::lease::{LeaseId, TaskName};
 use actum_record::ledger::{EntryFacts, EntryKind, RequestKey, WorkspaceId};
 
 use super::{Finding, Subject, Verification};
-use crate::projection::{self, Known, KnownPlan};
+use crate::log::LeaseRow;
+use crate::projection::{self, Known, KnownFileTask, KnownPlan};
 use crate::snapshot::Projection;
 
 /// An entry is dated before its turn comes, so that it may be a little older than the one before it: by as
@@ -20,6 +23,8 @@ pub(crate) struct Fold {
     entries: u64,
     runs: HashMap<RunId, Known>,
     plans: HashMap<RunId, KnownPlan>,
+    leases: HashMap<LeaseId, LeaseRow>,
+    file_tasks: HashMap<TaskName, KnownFileTask>,
     /// The last change of the catalog, or where there is none the beginning of the log.
     catalog: Option<(u64, Digest)>,
     /// The hash of each entry that raised an alert.
@@ -53,7 +58,7 @@ impl Fold {
             }
             EntryKind::KeyRotated => self.key_entries.push(index),
             EntryKind::PlanAnswered => self.signed.push(index),
-            EntryKind::HistoryForgotten => {
+            EntryKind::HistoryForgotten | EntryKind::LeaseGranted | EntryKind::LeaseRevoked => {
                 self.signed.push(index);
                 self.indexed.push((facts.kind, index));
             }
@@ -81,7 +86,9 @@ impl Fold {
             | EntryKind::EffectDone
             | EntryKind::PlanRefused
             | EntryKind::PlanQueued
-            | EntryKind::ActionStarted => {}
+            | EntryKind::ActionStarted
+            | EntryKind::FileTaskStarted
+            | EntryKind::FileTaskEnded => {}
         }
         self.named.extend(&facts.blobs);
         if let Some(plan) = facts.plan {
@@ -90,6 +97,8 @@ impl Fold {
                 Err(refusal) => self.tell(Subject::Entry(index), refusal.to_string()),
             }
         }
+        self.take_lease(facts, index);
+        self.take_file_task(facts, (index, leaf));
         let kept = facts.run.map(|run| self.runs.entry(run));
         let before = match &kept {
             Some(Entry::Occupied(kept)) => Some(kept.get()),
@@ -114,6 +123,25 @@ impl Fold {
         }
     }
 
+    fn take_lease(&mut self, facts: &EntryFacts, index: u64) {
+        let Some(event) = &facts.lease else { return };
+        let known = |lease| Ok::<_, Infallible>(self.leases.get(&lease).cloned());
+        let Ok(after) = projection::lease_after(event, index, known);
+        match after {
+            Ok(rows) => self.leases.extend(rows.into_iter().map(|row| (row.lease, row))),
+            Err(refusal) => self.tell(Subject::Entry(index), refusal.to_string()),
+        }
+    }
+
+    fn take_file_task(&mut self, facts: &EntryFacts, (index, leaf): (u64, Digest)) {
+        let Some(event) = &facts.file_task else { return };
+        let before = self.file_tasks.get(event.task());
+        match projection::file_task_after(before, event, facts, (index, leaf)) {
+            Ok(known) => drop(self.file_tasks.insert(event.task().clone(), known)),
+            Err(refusal) => self.tell(Subject::Entry(index), refusal.to_string()),
+        }
+    }
+
     /// The signature of a receipt counts.
     pub(crate) fn receipt(&mut self) {
         self.receipts = self.receipts.saturating_add(1);
@@ -124,14 +152,15 @@ impl Fold {
         &self.key_entries
     }
 
-    /// The entries that people signed: what they answered of plans, and how they changed the catalog.
+    /// The entries that users signed: answers to plans, changes of the catalog, removed history, and leases.
     pub(crate) fn signed(&self) -> &[u64] {
         &self.signed
     }
 
-    /// Runs, plans and kinds of entries, as they follow from the entries.
+    /// Runs, plans, leases, file tasks and kinds of entries, as they follow from the entries.
     pub(crate) fn projection(&self) -> Projection<'_> {
-        Projection { runs: &self.runs, plans: &self.plans, indexed: &self.indexed }
+        let Self { runs, plans, leases, file_tasks, indexed, .. } = self;
+        Projection { runs, plans, leases, file_tasks, indexed }
     }
 
     /// How many entries there were.

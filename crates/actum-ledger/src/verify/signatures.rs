@@ -18,14 +18,14 @@ pub type EntryCheck<'a> = dyn FnMut(EntryKind, &[u8]) -> Result<(), String> + 'a
 pub struct Checks<'a> {
     /// Of each checkpoint.
     pub note: &'a mut NoteCheck<'a>,
-    /// Of `EFFECT_DONE`, `KEY_ROTATED`, `PLAN_ANSWERED`, `CATALOG_CHANGED` and `HISTORY_FORGOTTEN`, which alone are
-    /// envelopes.
+    /// Of `EFFECT_DONE`, `FILE_TASK_ENDED`, `KEY_ROTATED`, `PLAN_ANSWERED`, `CATALOG_CHANGED`, `HISTORY_FORGOTTEN`,
+    /// `LEASE_GRANTED` and `LEASE_REVOKED`, which alone are envelopes.
     pub entry: &'a mut EntryCheck<'a>,
     /// Which receipts it is asked about; about the others it is always asked.
     pub receipts: Receipts,
 }
 
-/// Of which receipts the own signatures are looked at.
+/// Of which receipts, the results of file tasks among them, the own signatures are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Receipts {
     /// Of those behind the newest sound checkpoint: nothing else signed says that they are what they were.
@@ -51,12 +51,15 @@ impl Fold {
             | EntryKind::ActionStarted
             | EntryKind::ActionEnded
             | EntryKind::AlertRaised
-            | EntryKind::AlertSeen => return,
+            | EntryKind::AlertSeen
+            | EntryKind::FileTaskStarted => return,
             EntryKind::KeyRotated
             | EntryKind::PlanAnswered
             | EntryKind::CatalogChanged
-            | EntryKind::HistoryForgotten => false,
-            EntryKind::EffectDone => true,
+            | EntryKind::HistoryForgotten
+            | EntryKind::LeaseGranted
+            | EntryKind::LeaseRevoked => false,
+            EntryKind::EffectDone | EntryKind::FileTaskEnded => true,
         };
         match (checks.entry)(kind, body) {
             Ok(()) if is_receipt => self.receipt(),

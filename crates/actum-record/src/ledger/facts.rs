@@ -1,5 +1,6 @@
 //! What can be told of an entry from its bytes alone.
 
+mod event;
 mod quick;
 
 use actum_core::{Digest, RunId, Status, Timestamp};
@@ -9,10 +10,13 @@ use serde::Deserialize;
 
 use super::{
     ActionEnded, ActionStarted, Agreed, AlertRaised, AlertSeen, Answer, CatalogChanged,
-    EffectStarted, HistoryForgotten, Judged, KeyRotated, LogStarted, PlanAnswered, PlanQueued,
+    EffectStarted, FILE_TASK_ROOTS_MAX, FileTaskEnded, FileTaskStarted, HistoryForgotten, Judged,
+    JudgedPlan, KeyRotated, LeaseGranted, LeaseRevoked, LogStarted, PlanAnswered, PlanQueued,
     PlanRefused, RequestKey, WorkspaceId,
 };
+use crate::lease::{LEASE_BLOCKS_MAX, LeaseRecord};
 use crate::receipt::{EntryRef, PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE};
+pub use event::{FileTaskEvent, LeaseEvent, LeaseUse};
 
 /// What an entry records. The set is closed; later versions of the format add to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -43,6 +47,14 @@ pub enum EntryKind {
     AlertSeen,
     /// A collection removed the history of runs.
     HistoryForgotten,
+    /// A lease was granted.
+    LeaseGranted,
+    /// A lease, or a block that a holder appended to one, was revoked.
+    LeaseRevoked,
+    /// A file task is about to change files.
+    FileTaskStarted,
+    /// A file task has ended; the entry is its result.
+    FileTaskEnded,
 }
 
 /// What is kept beside an entry, to find it again.
@@ -70,8 +82,13 @@ pub struct EntryFacts {
     pub answer: Option<Answer>,
     /// The entry that it names as the one that it follows, its place and its hash as a leaf: of a receipt
     /// the beginning of its run, of an answer the plan in the queue, of the beginning of a run or an action its
-    /// approval, of a change of the catalog the one before, of an alert that was seen the alert.
+    /// approval, of a change of the catalog the one before, of an alert that was seen the alert, of a file task that
+    /// has ended its start.
     pub follows: Option<(u64, Digest)>,
+    /// What it does with a lease.
+    pub lease: Option<LeaseEvent>,
+    /// What it does with a file task.
+    pub file_task: Option<FileTaskEvent>,
     /// The documents in the ledger that it names.
     pub blobs: Vec<Digest>,
 }
@@ -88,7 +105,7 @@ pub struct EntryError {
 
 impl EntryKind {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 17] = [
         Self::LogStarted,
         Self::KeyRotated,
         Self::EffectStarted,
@@ -102,6 +119,10 @@ impl EntryKind {
         Self::AlertRaised,
         Self::AlertSeen,
         Self::HistoryForgotten,
+        Self::LeaseGranted,
+        Self::LeaseRevoked,
+        Self::FileTaskStarted,
+        Self::FileTaskEnded,
     ];
 
     /// The permanent name.
@@ -120,6 +141,10 @@ impl EntryKind {
             Self::AlertRaised => "ALERT_RAISED",
             Self::AlertSeen => "ALERT_SEEN",
             Self::HistoryForgotten => "HISTORY_FORGOTTEN",
+            Self::LeaseGranted => "LEASE_GRANTED",
+            Self::LeaseRevoked => "LEASE_REVOKED",
+            Self::FileTaskStarted => "FILE_TASK_STARTED",
+            Self::FileTaskEnded => "FILE_TASK_ENDED",
         }
     }
 
@@ -149,6 +174,15 @@ struct Receipt {
     predicate: Predicate,
 }
 
+/// The `door` of the runs of a file task.
+const FILE_TASK_DOOR: &str = "file task";
+
+/// The documents that a judged plan names.
+fn documents(plan: &JudgedPlan) -> Vec<Digest> {
+    let lease = plan.lease.as_ref().map(|lease| lease.document);
+    [plan.decision.bundle, plan.bound.policy].into_iter().chain(lease).collect()
+}
+
 #[derive(Deserialize)]
 struct Predicate {
     run: RunId,
@@ -173,6 +207,8 @@ impl EntryFacts {
             status: None,
             answer: None,
             follows: None,
+            lease: None,
+            file_task: None,
             blobs: Vec::new(),
         }
     }
@@ -202,6 +238,12 @@ impl EntryFacts {
             format(envelope.payload_type, wanted)?;
             STANDARD.decode(envelope.payload).map_err(|error| wrong(error.to_string()))
         };
+        let blocks = |lease: &LeaseRecord| match lease.blocks.len() {
+            1..=LEASE_BLOCKS_MAX => Ok(LeaseUse::of(lease)),
+            count => Err(wrong(format!(
+                "its lease has {count} blocks, and a lease has 1 to {LEASE_BLOCKS_MAX}"
+            ))),
+        };
         match kind {
             EntryKind::LogStarted => {
                 let entry: LogStarted = serde_json::from_slice(body).map_err(json)?;
@@ -219,6 +261,12 @@ impl EntryFacts {
                 format(&entry.format, EffectStarted::FORMAT)?;
                 let approval = entry.approval.as_ref();
                 let EffectStarted { plan, change, policy, .. } = entry;
+                let lease = entry.lease.as_ref();
+                let document = lease.map(|lease| lease.document);
+                let used = lease.map(blocks).transpose()?.map(|blocks| match &*entry.door {
+                    FILE_TASK_DOOR => LeaseEvent::UsedByTask { blocks },
+                    _ => LeaseEvent::Used { blocks },
+                });
                 Ok(Self {
                     run: Some(entry.run),
                     plan: approval.map(|approval| approval.plan),
@@ -227,7 +275,8 @@ impl EntryFacts {
                     undoes: entry.undoes,
                     request: entry.request.map(|request| (request, entry.attempt)),
                     follows: approval.map(|approval| (approval.entry.index, approval.entry.leaf)),
-                    blobs: vec![entry.decision.bundle, policy],
+                    lease: used,
+                    blobs: [entry.decision.bundle, policy].into_iter().chain(document).collect(),
                     ..nothing(entry.time)
                 })
             }
@@ -237,7 +286,7 @@ impl EntryFacts {
                 format(&found, PlanRefused::FORMAT)?;
                 Ok(Self {
                     workspace: Some(plan.workspace),
-                    blobs: vec![plan.decision.bundle, plan.bound.policy],
+                    blobs: documents(&plan),
                     ..nothing(time)
                 })
             }
@@ -250,7 +299,7 @@ impl EntryFacts {
                     judged: Some(plan.bound.judged()),
                     workspace: Some(plan.workspace),
                     undoes: plan.undoes,
-                    blobs: vec![plan.decision.bundle, plan.bound.policy],
+                    blobs: documents(&plan),
                     ..nothing(time)
                 })
             }
@@ -316,6 +365,49 @@ impl EntryFacts {
                 let entry: HistoryForgotten = serde_json::from_slice(&payload).map_err(json)?;
                 format(&entry.format, HistoryForgotten::FORMAT)?;
                 Ok(Self { workspace: Some(entry.workspace), ..nothing(entry.time) })
+            }
+            EntryKind::LeaseGranted => {
+                let payload = payload(LeaseGranted::PAYLOAD_TYPE)?;
+                let entry: LeaseGranted = serde_json::from_slice(&payload).map_err(json)?;
+                format(&entry.format, LeaseGranted::FORMAT)?;
+                let lease = Some(LeaseEvent::Granted { lease: entry.lease });
+                Ok(Self { lease, blobs: vec![entry.document], ..nothing(entry.time) })
+            }
+            EntryKind::LeaseRevoked => {
+                let payload = payload(LeaseRevoked::PAYLOAD_TYPE)?;
+                let entry: LeaseRevoked = serde_json::from_slice(&payload).map_err(json)?;
+                format(&entry.format, LeaseRevoked::FORMAT)?;
+                let lease = Some(LeaseEvent::Revoked { lease: entry.lease });
+                Ok(Self { lease, ..nothing(entry.time) })
+            }
+            EntryKind::FileTaskStarted => {
+                let entry: FileTaskStarted = serde_json::from_slice(body).map_err(json)?;
+                format(&entry.format, FileTaskStarted::FORMAT)?;
+                let FileTaskStarted { time, task, lease, roots, .. } = entry;
+                if !(1..=FILE_TASK_ROOTS_MAX).contains(&roots.len()) {
+                    let found = roots.len();
+                    let message = format!(
+                        "it has {found} base directories, and a file task has 1 to {FILE_TASK_ROOTS_MAX}"
+                    );
+                    return Err(wrong(message));
+                }
+                Ok(Self {
+                    lease: Some(LeaseEvent::Used { blocks: blocks(&lease)? }),
+                    file_task: Some(FileTaskEvent::Started { task }),
+                    blobs: vec![lease.document],
+                    ..nothing(time)
+                })
+            }
+            EntryKind::FileTaskEnded => {
+                let payload = payload(FileTaskEnded::PAYLOAD_TYPE)?;
+                let entry: FileTaskEnded = serde_json::from_slice(&payload).map_err(json)?;
+                let FileTaskEnded { time, task_id, started } = entry;
+                let follows = started.map(|started| (started.index, started.leaf));
+                if task_id.is_none() && follows.is_some() {
+                    return Err(wrong("it names a start, and no task".to_owned()));
+                }
+                let file_task = task_id.map(|task| FileTaskEvent::Ended { task });
+                Ok(Self { follows, file_task, ..nothing(time) })
             }
             EntryKind::EffectDone => {
                 let payload = payload(PAYLOAD_TYPE)?;

@@ -30,7 +30,11 @@ pub(super) fn of(kind: EntryKind, body: &[u8]) -> Option<EntryFacts> {
         | EntryKind::CatalogChanged
         | EntryKind::AlertRaised
         | EntryKind::AlertSeen
-        | EntryKind::HistoryForgotten => None,
+        | EntryKind::HistoryForgotten
+        | EntryKind::LeaseGranted
+        | EntryKind::LeaseRevoked
+        | EntryKind::FileTaskStarted
+        | EntryKind::FileTaskEnded => None,
         EntryKind::EffectStarted => started(body),
         EntryKind::EffectDone => done(body),
     }
@@ -125,6 +129,8 @@ fn started(body: &[u8]) -> Option<EntryFacts> {
         status: None,
         answer: None,
         follows: None,
+        lease: None,
+        file_task: None,
         blobs: vec![bundle, policy],
     })
 }
@@ -186,6 +192,8 @@ fn receipt(payload: &[u8]) -> Option<EntryFacts> {
         status: Some(status?),
         answer: None,
         follows: Some(intent?),
+        lease: None,
+        file_task: None,
         blobs: Vec::new(),
     })
 }

@@ -1,0 +1,68 @@
+//! What an entry does with a lease or a file task.
+
+use crate::lease::{LeaseId, LeaseRecord, TaskName};
+
+/// What an entry does with a lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LeaseEvent {
+    /// Grants it.
+    Granted {
+        /// Id of its first block.
+        lease: LeaseId,
+    },
+    /// Revokes a block, and with it every lease that has the block.
+    Revoked {
+        /// Id of the block.
+        lease: LeaseId,
+    },
+    /// Uses each of its blocks once.
+    Used {
+        /// Its blocks, the granted one first; one at least.
+        blocks: Vec<LeaseUse>,
+    },
+    /// Starts a run of a file task, whose start used the lease already.
+    UsedByTask {
+        /// Its blocks, the granted one first; one at least.
+        blocks: Vec<LeaseUse>,
+    },
+}
+
+/// A block of a lease that an entry uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeaseUse {
+    /// Id of the block.
+    pub id: LeaseId,
+    /// Most uses of it.
+    pub uses: Option<u64>,
+}
+
+/// What an entry does with a file task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileTaskEvent {
+    /// Starts it.
+    Started {
+        /// Id of the task.
+        task: TaskName,
+    },
+    /// Ends it. [`EntryFacts::follows`](super::EntryFacts::follows) is its start; none where it was refused before.
+    Ended {
+        /// Id of the task.
+        task: TaskName,
+    },
+}
+
+impl LeaseUse {
+    /// The blocks of a lease.
+    pub(super) fn of(lease: &LeaseRecord) -> Vec<Self> {
+        lease.blocks.iter().map(|block| Self { id: block.id, uses: block.uses }).collect()
+    }
+}
+
+impl FileTaskEvent {
+    /// Id of the task.
+    pub fn task(&self) -> &TaskName {
+        match self {
+            Self::Started { task } | Self::Ended { task } => task,
+        }
+    }
+}
