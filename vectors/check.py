@@ -373,6 +373,11 @@ is_change = fields(
 )
 CHANGE = {"format", "time", "tenant", "follows", "action", "from", "to", "reason", "snapshot"}
 CHANGE |= {"by", "isolation"}
+is_lease = fields(
+    blocks=each(fields(agent=optional(text), id=digest, uses=optional(whole))),
+    document=digest,
+    key=text,
+)
 is_result = fields(
     tenant=lambda value: text(value) and re.fullmatch("[a-z0-9][a-z0-9-]{0,63}", value),
     workspace=name,
@@ -392,7 +397,7 @@ is_result = fields(
         gates=each(fields(gate=text, verdict=text, ground=lambda value: text(value) or isinstance(value, dict))),
     ),
     approval=optional(is_approval),
-    lease=optional(text),
+    lease=optional(is_lease),
     sandbox=optional(text),
     verification=each(text),
     rollback=optional(fields(undo=name)),
@@ -790,6 +795,10 @@ GROUNDS = {
         "allow": ("no_credential", "allowed_credentials"),
         "deny": ("credential", "unscanned"),
     },
+    "lease": {
+        "allow": ("no_lease", "restores", "lease_allows"),
+        "deny": ("lease_required", "lease_denies", "no_lease_block"),
+    },
     "tier": {"allow": ("tier",), "needs_approval": ("tier",)},
     "access": {"allow": ("no_access_policies", "restores")},
     "approval": {
@@ -872,6 +881,7 @@ def decide(bundle, policy, rules):
         "budget": word(budget),
         "commands": commands_of(case["commands"], case["confined"], policy["layers"]),
         "credentials": credentials,
+        "lease": word(lease_problem(case, policy) is None),
         "tier": asked,
         "access": "allow",
     }
@@ -934,6 +944,84 @@ def commands_of(commands, confined, layers):
     return verdict
 
 
+DOORS = {"library": "apply", "command line": "apply", "exec": "exec", "action": "action", "task plan": "task"}
+
+
+def lease_problem(case, policy):
+    """The kind of the ground on which the gate of leases denies, the block and the term; nothing where it allows."""
+    lease, door = case.get("lease"), case["door"]
+    if lease is None:
+        required = [layer.get("lease", []) for layer in policy["layers"]]
+        needs = door == "file task" or any(
+            DOORS[door] in one if door in DOORS else bool(one) for one in required
+        )
+        return ("lease_required", None, None) if needs and not is_free_undo(case) else None
+    if not lease["blocks"]:
+        return ("no_lease_block", None, None)
+    root, directories = names_of(case["root"]), []
+    for number, block in enumerate(lease["blocks"], 1):
+        directories = block["terms"].get("base_directories", directories)
+        problem = block_problem(case, lease, block, directories, root, number == 1)
+        if problem is not None:
+            return ("lease_denies", number, problem)
+    return None
+
+
+def block_problem(case, lease, block, directories, root, is_first):
+    """The first term of a block that the request does not meet."""
+    terms, quotas = block["terms"], block["terms"].get("quotas", {})
+    agent, asked = terms.get("agent"), case["actor"]["agent"]
+    limits, time = lease.get("limits", {}), case["time"]
+    files = [one for one in case["change"] if one["effect"] not in DIRECTORIES]
+    runs = bool(case["commands"] or case["confined"]) or case["door"] == "file task"
+    used = {
+        "files": len(files),
+        "space_bytes": sum(one["after"]["size"] for one in files if one["after"] is not None),
+    }
+    over = [
+        name
+        for name in ("files", "space_bytes", "memory_bytes", "storage_bytes", "wall_ms")
+        if name in quotas
+        and (name in used or runs)
+        and (used[name] if name in used else limits.get(name, quotas[name] + 1)) > quotas[name]
+    ]
+
+    def placed(effect):
+        for one in (effect["path"], effect["from"]):
+            if one is None:
+                continue
+            names = [*root, *path_bytes(one).split(b"/")]
+            starts = [names_of(directory) for directory in directories]
+            below = [names[len(start):] for start in starts
+                     if names[: len(start)] == start and len(names) > len(start)]
+            if not below:
+                yield "outside_directories"
+            elif "scope" in terms and effect["effect"] not in DIRECTORIES:
+                allow, deny = terms["scope"]["allow"], terms["scope"]["deny"]
+                inside = lambda one: not any(covers(path_bytes(rule), one) for rule in deny) and (
+                    allow is None or any(covers(path_bytes(rule), one) for rule in allow)
+                )
+                if not any(inside(b"/".join(one)) for one in below):
+                    yield "outside_scope"
+
+    limited = "base_directories" in terms or "scope" in terms
+    outside = next((kind for one in case["change"] if limited for kind in placed(one)), None)
+    problems = [
+        ("not_granted", is_first and not lease["granted"]),
+        ("revoked", block["revoked"]),
+        ("other_tenant", terms.get("tenant", case["tenant"]) != case["tenant"]),
+        ("other_agent", agent is not None and (asked is None or not f"{asked}/".startswith(f"{agent}/"))),
+        ("other_task", "task" in terms and terms["task"] != lease["task"]),
+        ("capability", "capabilities" in terms and lease["capability"] not in terms["capabilities"]),
+        ("not_yet_valid", "not_before" in terms and time < terms["not_before"]),
+        ("expired", "expires" in terms and time >= terms["expires"]),
+        ("used_up", "uses" in terms and block["used"] >= terms["uses"]),
+        (outside, outside is not None),
+        ("quota", bool(over)),
+    ]
+    return next((kind for kind, fails in problems if fails), None)
+
+
 def approval_of(bundle, strictest):
     case, approved = bundle["case"], bundle["case"]["approved"]
     if approved is None:
@@ -980,7 +1068,7 @@ def tier_of(case, policy, rules, files, paths, place, rules_of):
     return max([*found, case["declared"] or "R0"])
 
 
-def is_ground_of(one, case, tier):
+def is_ground_of(one, case, tier, policy):
     """Whether the recorded ground of a gate can be one of its verdict, and names what is in the case."""
     gate, verdict, ground = one["gate"], one["verdict"], one["ground"]
     kind = ground["kind"] if isinstance(ground, dict) else None
@@ -1004,6 +1092,15 @@ def is_ground_of(one, case, tier):
         length = len(argv) + ground["command"].get("omitted", 0)
         lines = case["confined"] if kind == "confined" else case["commands"] + case["confined"]
         return any(line[:len(argv)] == argv and len(line) == length for line in lines)
+    if gate == "lease":
+        if kind == "lease_allows":
+            return ground["lease"] == case["lease"]["blocks"][-1]["id"]
+        if kind == "lease_denies":
+            number = ground["block"]
+            found = (kind, number, ground["problem"]["kind"])
+            named = ground["lease"] == case["lease"]["blocks"][number - 1]["id"]
+            return named and found == lease_problem(case, policy)
+        return kind not in ("lease_required", "no_lease_block") or lease_problem(case, policy)[0] == kind
     if gate == "approval" and case["approved"] is not None:
         return ground["plan"] == case["approved"]["approval"]["plan"]
     return True
@@ -1025,7 +1122,7 @@ def judge_decision(given, _):
     need([[one["gate"], one["verdict"]] for one in record["gates"]] == said, mismatch)
     need(record["tier"] == tier, mismatch)
     for one in record["gates"]:
-        need(is_ground_of(one, bundle["case"], tier), mismatch)
+        need(is_ground_of(one, bundle["case"], tier, policy), mismatch)
     decision = {"semantics": SEMANTICS, "verdict": verdict, "tier": tier, "gates": record["gates"]}
     bound = tagged(f"actum/decision/v{SEMANTICS}", sha256(data), canonical(decision).encode())
     need(bound.hex() == record["digest"], mismatch)

@@ -421,6 +421,7 @@ impl Error {
             | Self::Forgotten(_)
             | Self::NoAction
             | Self::NothingToChange
+            | Self::Lease(_)
             | Self::Policy(_)
             | Self::Denied { .. }
             | Self::Queued { .. }

@@ -4,6 +4,7 @@ use actum_edit::EditError;
 use actum_edit::change_set::ChangeSetError;
 use actum_edit::format::{Problem, ProblemClass};
 use actum_gate::PolicyFileError;
+use actum_lease::LeaseError;
 use actum_ledger::{KeyError, LedgerError, Refusal};
 use actum_sandbox::{SpawnError, Unsatisfiable};
 use actum_workspace::ErrorKind;
@@ -255,6 +256,11 @@ pub fn of(kind: &ErrorKind) -> Reason {
     }
 }
 
+/// Reason of a lease that cannot be used.
+fn of_lease(_error: &LeaseError) -> Reason {
+    Reason::KeyUnknown
+}
+
 /// The same for what is no error of the workspace.
 pub fn of_engine(error: &crate::Error) -> Reason {
     use crate::Error;
@@ -281,6 +287,7 @@ pub fn of_engine(error: &crate::Error) -> Reason {
         Error::Untold { .. } => Reason::LedgerUnavailable,
         Error::NoAction => Reason::Usage,
         Error::NothingToChange => Reason::AlreadyAsBefore,
+        Error::Lease(error) => of_lease(error),
         Error::Policy(error) => of_policy(&error.problem),
         Error::Denied { .. } => Reason::ChangeDenied,
         Error::Queued { .. } => Reason::NeedsApproval,

@@ -10,6 +10,7 @@ mod canonical_json;
 mod changes;
 mod checker;
 mod documents;
+mod leases;
 mod proofs;
 mod receipts;
 

@@ -124,6 +124,7 @@ fn status(error: &Error) -> Option<Status> {
         | Error::Retained { .. }
         | Error::Forgotten(_)
         | Error::NoAction
+        | Error::Lease(_)
         | Error::Policy(_)
         | Error::Denied { .. }
         | Error::Rollback(_)

@@ -1,16 +1,16 @@
 //! The lease that a request is made under (FE-17, D-7).
 
-use actum_core::{Digest, Timestamp};
+use actum_core::Digest;
 use actum_gate::decision::{LeaseBlock, LeaseCase};
 use actum_lease::{Block, LeaseError, VerifiedLease, read_chain, verify_chain};
-use actum_ledger::{LeaseRow, Log};
-use actum_record::keyring::Keyring;
+use actum_ledger::{LeaseRow, LedgerError, Log};
 use actum_record::lease::{AgentName, Capability, Quotas, TaskName};
 use actum_record::signer::KeyId;
 use serde::{Deserialize, Serialize};
 
 use super::{EntryPoint, Request};
 use crate::error::Result;
+use crate::records::Records;
 
 /// Lease that a request is made under: its signed blocks, with which nobody can use it, and what the ledger knew of them
 /// when it was presented.
@@ -35,8 +35,8 @@ impl RequestLease {
     /// Lease of a verified token. Without a `log` no block of it is known, so the gate denies what is asked under it.
     ///
     /// # Errors
-    /// `Ledger`.
-    pub fn new(verified: VerifiedLease, log: Option<&dyn Log>) -> Result<Self> {
+    /// Those of the ledger.
+    pub fn new(verified: VerifiedLease, log: Option<&dyn Log>) -> Result<Self, LedgerError> {
         let VerifiedLease { document, key, blocks } = verified;
         let mut lease = Self::unknown(document, key, blocks);
         if let Some(log) = log {
@@ -52,12 +52,13 @@ impl RequestLease {
     }
 
     /// Verifies the signatures once more, with the keys that count now, and asks the ledger for the blocks.
-    pub(crate) fn verify(&self, keyring: &Keyring, now: Timestamp, log: &dyn Log) -> Result<Self> {
-        let verified = verify_chain(self.document.as_bytes(), keyring, now)?;
-        Self::new(verified, Some(log))
+    pub(crate) fn verify(&self, records: &Records) -> Result<Self> {
+        let now = records.clock.now();
+        let verified = verify_chain(self.document.as_bytes(), records.keyring(), now)?;
+        Ok(records.ledger.read(|log| Self::new(verified, Some(log)))?)
     }
 
-    fn look_up(&mut self, log: &dyn Log) -> Result<()> {
+    fn look_up(&mut self, log: &dyn Log) -> Result<(), LedgerError> {
         for (block, is_first) in
             self.blocks.iter_mut().zip(std::iter::once(true).chain(std::iter::repeat(false)))
         {

@@ -12,7 +12,7 @@ use actum_record::ledger::Actor;
 use actum_record::receipt::{DecisionRecord, EffectKind, PathEffect};
 use serde_json::{Map, Value, json};
 
-use super::{Case as Vector, Vectors, accepted, refused};
+use super::{Case as Vector, Vectors, accepted, leases, refused};
 use crate::material::{
     approved, at, bundle, bundle_of, case, change, gate, path, policy, policy_bytes,
 };
@@ -39,12 +39,12 @@ pub(super) fn decisions() -> Vectors {
     }
 }
 
-fn input(bundle: &str, policy: &Policy, record: &DecisionRecord) -> Value {
+pub(super) fn input(bundle: &str, policy: &Policy, record: &DecisionRecord) -> Value {
     let policy = String::from_utf8(policy.to_vec().unwrap()).unwrap();
     json!({ "bundle": bundle, "policy": policy, "record": record })
 }
 
-fn recorded(bundle: &Bundle, policy: &Policy) -> (String, DecisionRecord) {
+pub(super) fn recorded(bundle: &Bundle, policy: &Policy) -> (String, DecisionRecord) {
     let bytes = bundle.to_vec().unwrap();
     let record = decide(bundle, policy, &NoAccess).record(&bytes).unwrap();
     (String::from_utf8(bytes).unwrap(), record)
@@ -406,6 +406,7 @@ fn decision_cases() -> Vec<Vector> {
         .chain(policy_cases())
         .chain(place_cases())
         .chain(approval_cases())
+        .chain(leases::cases())
         .chain(access_cases())
         .chain(mismatches())
         .collect()
