@@ -39,6 +39,7 @@ const ARROWS: &[Arrows] = &[
     },
     Arrows { from: "actum-gate", to: &["actum-core", "actum-record"], to_in_tests: &[] },
     Arrows { from: "actum-git", to: &["actum-core"], to_in_tests: &[] },
+    Arrows { from: "actum-lease", to: &["actum-core", "actum-record"], to_in_tests: &[] },
     Arrows {
         from: "actum-workspace",
         to: &["actum-core", "actum-edit", "actum-record"],
@@ -59,6 +60,7 @@ const ARROWS: &[Arrows] = &[
             "actum-edit",
             "actum-gate",
             "actum-git",
+            "actum-lease",
             "actum-ledger",
             "actum-record",
             "actum-sandbox",
@@ -88,7 +90,7 @@ const ARROWS: &[Arrows] = &[
     Arrows { from: "actum-sandbox", to: &[], to_in_tests: &[] },
     Arrows {
         from: "actum-testkit",
-        to: &["actum-core", "actum-edit", "actum-workspace"],
+        to: &["actum-core", "actum-edit", "actum-lease", "actum-record", "actum-workspace"],
         to_in_tests: &[],
     },
     Arrows {

@@ -1,0 +1,182 @@
+//! Chain document of a lease (`actum.lease-chain/1`): its signed blocks without the proof.
+//!
+//! An auditor verifies the signatures with it and reads the terms. It is not a token, since it lacks the secret or the
+//! seal that ends one.
+
+use actum_core::canonical;
+use actum_core::path::Cut;
+use actum_core::Timestamp;
+use actum_record::keyring::{KeyEntry, Keyring};
+use actum_record::lease::{LeaseId, LeaseTerms};
+use actum_record::signer::{KeyId, KeyRole};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ed25519_dalek::{Signature, VerifyingKey};
+use serde::{Deserialize, Serialize};
+
+use crate::block::{SIGNATURE_VERSION, SignedBlock, read_blocks};
+use crate::error::LeaseError;
+
+/// Longest chain document, in bytes: a token of the largest size fits.
+pub const CHAIN_BYTES_MAX: usize = 32 << 10;
+/// Value of `format`.
+pub(crate) const FORMAT: &str = "actum.lease-chain/1";
+
+/// One block of a lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChainBlock {
+    /// Its id: the SHA-256 of its signature, which is its Biscuit revocation identifier.
+    pub id: LeaseId,
+    /// What it allows.
+    pub terms: LeaseTerms,
+}
+
+/// Content of a chain document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeaseChain {
+    /// Blocks, the one that the lease key signed first.
+    pub blocks: Vec<ChainBlock>,
+    /// Key that signed the first block.
+    pub key: KeyId,
+}
+
+/// Chain document as it is written. The fields stand in the order of their names.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenChain {
+    blocks: Vec<WrittenBlock>,
+    format: String,
+    key: KeyId,
+}
+
+/// One block of it; the bytes are in base64.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenBlock {
+    block: String,
+    next_key: String,
+    signature: String,
+    /// Version of the signed payload.
+    version: u32,
+}
+
+/// Reads a chain document. Its signatures are not verified.
+///
+/// # Errors
+/// [`LeaseError`]: it is too large, not in its canonical form, or a block is not one of a lease.
+pub fn read_chain(bytes: &[u8]) -> Result<LeaseChain, LeaseError> {
+    let (blocks, key) = decode_chain(bytes)?;
+    Ok(LeaseChain { blocks: read_blocks(&blocks)?, key })
+}
+
+/// Reads a chain document and verifies that its signatures are right and that the key counted at `at`.
+///
+/// # Errors
+/// As [`read_chain`]; `Signature`, `KeyUnknown` and `Key`.
+pub fn verify_chain(
+    bytes: &[u8],
+    keyring: &Keyring,
+    at: Timestamp,
+) -> Result<LeaseChain, LeaseError> {
+    let (signed, id) = decode_chain(bytes)?;
+    let blocks = read_blocks(&signed)?;
+    let is_key = |key: &&KeyEntry| key.id == id && key.role == KeyRole::Lease;
+    let key = keyring.keys().iter().find(is_key);
+    let key = key.ok_or(LeaseError::KeyUnknown { hint: key_hint(&id) })?;
+    verify_signatures(&signed, key.public.0).ok_or(LeaseError::Signature)?;
+    key.check(KeyRole::Lease, at).map_err(|source| LeaseError::Key { source })?;
+    Ok(LeaseChain { blocks, key: id })
+}
+
+/// Writes the chain document of these blocks.
+pub(crate) fn write_chain(blocks: &[SignedBlock], key: &KeyId) -> Result<Vec<u8>, LeaseError> {
+    let write = |signed: &SignedBlock| WrittenBlock {
+        block: STANDARD.encode(&signed.block),
+        next_key: STANDARD.encode(signed.next_key),
+        signature: STANDARD.encode(signed.signature),
+        version: SIGNATURE_VERSION,
+    };
+    let chain = WrittenChain {
+        blocks: blocks.iter().map(write).collect(),
+        format: FORMAT.to_owned(),
+        key: key.clone(),
+    };
+    let bytes = canonical::ordered_to_vec(&chain);
+    bytes.map_err(|error| LeaseError::NotChain { message: error.to_string() })
+}
+
+/// Hint at a lease key, which Biscuit has room for in a token: the first half of its id.
+pub(crate) fn key_hint(key: &KeyId) -> Option<u32> {
+    u32::from_str_radix(key.as_str().get(..8)?, 16).ok()
+}
+
+fn decode_chain(bytes: &[u8]) -> Result<(Vec<SignedBlock>, KeyId), LeaseError> {
+    if bytes.len() > CHAIN_BYTES_MAX {
+        return Err(LeaseError::ChainTooLarge { given: bytes.len() });
+    }
+    let wrong = |message: &str| LeaseError::NotChain { message: message.to_owned() };
+    let value = canonical::read(bytes).map_err(|error| wrong(&error.to_string()))?;
+    match value.get("format").and_then(serde_json::Value::as_str) {
+        Some(FORMAT) => {}
+        Some(other) => {
+            return Err(wrong(&format!("its format is `{}`", Cut(other.as_bytes(), 80))));
+        }
+        None => return Err(wrong("it has no `format`")),
+    }
+    let WrittenChain { blocks, format: _, key } = serde_json::from_value(value)
+        .map_err(|error| wrong(&canonical::plainly(&error)))?;
+    let blocks: Option<Vec<SignedBlock>> = blocks.iter().map(decode_block).collect();
+    let blocks = blocks.filter(|blocks| !blocks.is_empty());
+    let blocks = blocks.ok_or_else(|| wrong("a block of it cannot be decoded"))?;
+    // One lease has one document, so that its digest names it.
+    if write_chain(&blocks, &key)? != bytes {
+        return Err(wrong("it is not in its canonical form"));
+    }
+    Ok((blocks, key))
+}
+
+fn decode_block(written: &WrittenBlock) -> Option<SignedBlock> {
+    let WrittenBlock { block, next_key, signature, version } = written;
+    let decode = |text: &str| STANDARD.decode(text).ok();
+    (*version == SIGNATURE_VERSION).then_some(())?;
+    Some(SignedBlock {
+        block: decode(block)?,
+        next_key: decode(next_key)?.try_into().ok()?,
+        signature: decode(signature)?.try_into().ok()?,
+    })
+}
+
+/// Verifies each block with the key that the block before names, and the first one with `root`.
+fn verify_signatures(blocks: &[SignedBlock], root: [u8; 32]) -> Option<()> {
+    let mut key = root;
+    let mut before: Option<&[u8; 64]> = None;
+    for signed in blocks {
+        let payload = signed_payload(signed, before);
+        let signature = Signature::from_bytes(&signed.signature);
+        VerifyingKey::from_bytes(&key).ok()?.verify_strict(&payload, &signature).ok()?;
+        key = signed.next_key;
+        before = Some(&signed.signature);
+    }
+    Some(())
+}
+
+/// Bytes that a signature of version 1 covers (Biscuit specification, "Signature payload version 1").
+fn signed_payload(signed: &SignedBlock, before: Option<&[u8; 64]>) -> Vec<u8> {
+    let algorithm = 0_i32.to_le_bytes();
+    let version = SIGNATURE_VERSION.to_le_bytes();
+    let mut parts: Vec<&[u8]> = vec![
+        b"\0BLOCK\0",
+        b"\0VERSION\0",
+        &version,
+        b"\0PAYLOAD\0",
+        &signed.block,
+        b"\0ALGORITHM\0",
+        &algorithm,
+        b"\0NEXTKEY\0",
+        &signed.next_key,
+    ];
+    if let Some(before) = before {
+        parts.extend([&b"\0PREVSIG\0"[..], before]);
+    }
+    parts.concat()
+}

@@ -1,0 +1,28 @@
+//! Lease tokens: granted, narrowed, sealed and verified (FE-17, D-7).
+//!
+//! A token is a [Biscuit](https://www.biscuitsec.org): a chain of blocks. The lease key signs the first block; each holder
+//! can append a block without a key. A block is a list of checks in the one form of `docs/lease-format.md`, and a token
+//! with anything else in it is rejected. So the checks are read as [`LeaseTerms`](actum_record::lease::LeaseTerms) and
+//! never evaluated as Datalog here: `actum-gate` judges the terms. Reading has no time limit and needs none, since the
+//! work is bounded by [`TOKEN_BYTES_MAX`].
+//!
+//! [`grant`] makes a token, [`Token::attenuate`] narrows one, and [`verify`] is the only way to a [`VerifiedLease`]. Its
+//! chain document has the signed blocks without the proof: [`verify_chain`] checks it later, and nobody can use it as a
+//! token.
+//!
+//! Nothing here has a clock, an environment or I/O. The only randomness is that of new keys inside Biscuit. No other
+//! crate knows Biscuit.
+
+mod block;
+mod chain;
+mod check;
+mod error;
+mod source;
+mod token;
+mod verify;
+
+pub use chain::{CHAIN_BYTES_MAX, ChainBlock, LeaseChain, read_chain, verify_chain};
+pub use error::{FormProblem, GrantError, LeaseError};
+pub use source::write_checks;
+pub use token::{TOKEN_BYTES_MAX, TOKEN_TEXT_BYTES_MAX, Token, grant};
+pub use verify::{VerifiedLease, verify};

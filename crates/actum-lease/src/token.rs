@@ -1,0 +1,215 @@
+//! Tokens: whoever holds one can use the lease, so its bytes are wiped and shown nowhere.
+
+use std::fmt;
+
+use actum_core::Timestamp;
+use actum_record::lease::{LEASE_BLOCKS_MAX, LeaseTerms};
+use actum_record::signer::{KeyId, KeyRole, PublicKey};
+use base64::Engine;
+use base64::alphabet::URL_SAFE;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use biscuit_auth::builder::{Algorithm, BiscuitBuilder, BlockBuilder};
+use biscuit_auth::error::Token as BiscuitError;
+use biscuit_auth::format::schema::{self, proof::Content};
+use biscuit_auth::{KeyPair, PrivateKey, UnverifiedBiscuit};
+use prost::Message;
+use zeroize::{Zeroize, Zeroizing};
+
+use crate::block::{SignedBlock, read_blocks};
+use crate::chain::{ChainBlock, key_hint};
+use crate::error::{GrantError, LeaseError};
+use crate::source::{SECOND_MICROS, write_checks};
+
+/// Longest token, in bytes.
+pub const TOKEN_BYTES_MAX: usize = 16 << 10;
+/// Longest text of a token, in bytes: base64 with padding.
+pub const TOKEN_TEXT_BYTES_MAX: usize = TOKEN_BYTES_MAX.div_ceil(3) * 4;
+
+/// Base64 as Biscuit has it. Padding is written, and may be missing in what is read.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &URL_SAFE,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// A lease token in its known form. Its signatures may be wrong: [`crate::verify`] finds out.
+///
+/// It holds the secret that narrows the lease, and any holder can use the lease. The secret is wiped when the token is
+/// dropped.
+pub struct Token {
+    bytes: Zeroizing<Vec<u8>>,
+    hint: Option<u32>,
+    signed: Vec<SignedBlock>,
+    blocks: Vec<ChainBlock>,
+    is_sealed: bool,
+}
+
+/// Signs a lease with the secret half of a lease key.
+///
+/// # Errors
+/// [`GrantError`]: the terms break a limit or lack a field that a first block needs.
+pub fn grant(secret: &[u8; 32], terms: &LeaseTerms) -> Result<Token, GrantError> {
+    terms.check_complete()?;
+    check_terms(terms)?;
+    let secret = PrivateKey::from_bytes(secret, Algorithm::Ed25519);
+    let key = KeyPair::from(&secret.map_err(|error| describe(&BiscuitError::Format(error)))?);
+    let public = key.public().to_bytes().try_into().map(PublicKey);
+    let id = public.map(|public| KeyId::of(KeyRole::Lease, &public)).ok();
+    let builder = BiscuitBuilder::new().code(write_checks(terms)).map_err(|e| describe(&e))?;
+    let builder = match id.as_ref().and_then(key_hint) {
+        Some(hint) => builder.root_key_id(hint),
+        None => builder,
+    };
+    let biscuit = builder.build(&key).map_err(|error| describe(&error))?;
+    Token::from_written(biscuit.to_vec())
+}
+
+impl Token {
+    /// Reads the text of a token; ASCII whitespace around it is ignored. Its form is checked, its signatures are not.
+    ///
+    /// # Errors
+    /// [`LeaseError`]: it is too large, no Biscuit, or a block is not in the form of `docs/lease-format.md`.
+    pub fn read(text: &[u8]) -> Result<Self, LeaseError> {
+        let text = text.trim_ascii();
+        if text.len() > TOKEN_TEXT_BYTES_MAX {
+            return Err(LeaseError::TextTooLong { given: text.len() });
+        }
+        // Decoded in place of its full size, so that no copy of the secret is left behind by a growing buffer.
+        let mut bytes = Zeroizing::new(vec![0; text.len()]);
+        let decoded = BASE64.decode_slice(text, &mut bytes).map_err(|_| LeaseError::NotBase64)?;
+        bytes.truncate(decoded);
+        Self::from_bytes(bytes)
+    }
+
+    /// Text of the token: base64url with padding, as other Biscuit programs read it.
+    pub fn to_text(&self) -> Zeroizing<String> {
+        Zeroizing::new(BASE64.encode(&*self.bytes))
+    }
+
+    /// Adds a block with these terms. It takes no key, and whatever the terms are, the result allows no more than before.
+    ///
+    /// # Errors
+    /// [`GrantError`]: the token is sealed, the terms are empty or break a limit, or the result would be too large.
+    pub fn attenuate(&self, terms: &LeaseTerms) -> Result<Self, GrantError> {
+        if *terms == LeaseTerms::default() {
+            return Err(GrantError::Empty);
+        }
+        check_terms(terms)?;
+        let biscuit = self.to_unsealed()?;
+        if self.blocks.len() >= LEASE_BLOCKS_MAX {
+            let source = LeaseError::TooManyBlocks { given: self.blocks.len() + 1 };
+            return Err(GrantError::Unreadable { source });
+        }
+        let block = BlockBuilder::new().code(write_checks(terms)).map_err(|e| describe(&e))?;
+        let biscuit = biscuit.append(block).map_err(|error| describe(&error))?;
+        Self::from_written(biscuit.to_vec())
+    }
+
+    /// Ends the chain: the result can be used, but not narrowed.
+    ///
+    /// # Errors
+    /// [`GrantError`]: the token is sealed already.
+    pub fn seal(&self) -> Result<Self, GrantError> {
+        let sealed = self.to_unsealed()?.seal().map_err(|error| describe(&error))?;
+        Self::from_written(sealed.to_vec())
+    }
+
+    /// Whether the token can no longer be narrowed.
+    pub fn is_sealed(&self) -> bool {
+        self.is_sealed
+    }
+
+    /// Blocks as the token has them, not verified. To show; never to decide.
+    pub fn blocks(&self) -> &[ChainBlock] {
+        &self.blocks
+    }
+
+    /// Unsigned hint at the key of the first block.
+    pub(crate) fn hint(&self) -> Option<u32> {
+        self.hint
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(crate) fn signed(&self) -> &[SignedBlock] {
+        &self.signed
+    }
+
+
+    /// Reads a token that Biscuit wrote, so that none is given out that would be rejected.
+    fn from_written(written: Result<Vec<u8>, BiscuitError>) -> Result<Self, GrantError> {
+        let bytes = Zeroizing::new(written.map_err(|error| describe(&error))?);
+        Self::from_bytes(bytes).map_err(|source| GrantError::Unreadable { source })
+    }
+
+    fn from_bytes(bytes: Zeroizing<Vec<u8>>) -> Result<Self, LeaseError> {
+        if bytes.len() > TOKEN_BYTES_MAX {
+            return Err(LeaseError::TooLarge { given: bytes.len() });
+        }
+        let mut decoded =
+            schema::Biscuit::decode(bytes.as_slice()).map_err(|_| LeaseError::NotBiscuit)?;
+        // Fields that are unknown here, and encodings that another reader might take for another token.
+        let is_usual = *Zeroizing::new(decoded.encode_to_vec()) == *bytes;
+        let proof = decoded.proof.content.take();
+        let is_sealed = match proof {
+            Some(Content::NextSecret(mut secret)) => {
+                secret.zeroize();
+                false
+            }
+            Some(Content::FinalSignature(_)) => true,
+            None => return Err(LeaseError::NotBiscuit),
+        };
+        if !is_usual {
+            return Err(LeaseError::NotBiscuit);
+        }
+        let given = decoded.blocks.len() + 1;
+        if given > LEASE_BLOCKS_MAX {
+            return Err(LeaseError::TooManyBlocks { given });
+        }
+        let signed = std::iter::once(decoded.authority).chain(decoded.blocks).enumerate();
+        let signed: Result<Vec<SignedBlock>, LeaseError> = signed
+            .map(|(index, block)| {
+                let block_number = index + 1;
+                SignedBlock::from_biscuit(block)
+                    .map_err(|problem| LeaseError::Form { block: block_number, problem })
+            })
+            .collect();
+        let signed = signed?;
+        let blocks = read_blocks(&signed)?;
+        Ok(Self { bytes, hint: decoded.root_key_id, signed, blocks, is_sealed })
+    }
+
+    fn to_unsealed(&self) -> Result<UnverifiedBiscuit, GrantError> {
+        if self.is_sealed {
+            return Err(GrantError::Sealed);
+        }
+        UnverifiedBiscuit::from(self.bytes()).map_err(|error| describe(&error))
+    }
+}
+
+impl fmt::Debug for Token {
+    /// Id of the last block alone, which nobody can use.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.blocks.last() {
+            Some(block) => write!(f, "Token({})", block.id),
+            None => f.write_str("Token"),
+        }
+    }
+}
+
+/// Whether terms can be written: they are within their limits, and Biscuit can hold their times.
+fn check_terms(terms: &LeaseTerms) -> Result<(), GrantError> {
+    terms.check_limits()?;
+    let times = [("expires", terms.expires), ("not_before", terms.not_before)];
+    let is_held =
+        |time: Timestamp| time.micros() >= 0 && time.micros().rem_euclid(SECOND_MICROS) == 0;
+    let wrong = times.into_iter().find_map(|(field, time)| {
+        time.filter(|&time| !is_held(time)).map(|given| GrantError::Time { field, given })
+    });
+    wrong.map_or(Ok(()), Err)
+}
+
+fn describe(error: &BiscuitError) -> GrantError {
+    GrantError::Biscuit { message: error.to_string() }
+}
