@@ -173,6 +173,10 @@ words! {
         Run = "run",
         /// A plan in the queue.
         Plan = "plan",
+        /// A block of a lease.
+        Lease = "lease",
+        /// A file task.
+        FileTask = "file_task",
         /// A document that an entry names.
         Document = "document",
         /// A signed checkpoint.

@@ -94,6 +94,19 @@ pub fn payload<T: DeserializeOwned>(
     payload_type: &'static str,
     format: &'static str,
 ) -> Result<T, PayloadProblem> {
+    signed_payload(envelope, noun, payload_type, Some(format))
+}
+
+/// Reads the payload of an envelope whose signature was found sound: a document of a type that may have no field `format`.
+///
+/// # Errors
+/// [`PayloadProblem`].
+pub(crate) fn signed_payload<T: DeserializeOwned>(
+    envelope: &Envelope,
+    noun: &'static str,
+    payload_type: &'static str,
+    format: Option<&'static str>,
+) -> Result<T, PayloadProblem> {
     let is = |what: &'static str, found: &str, wanted: &'static str| match found == wanted {
         true => Ok(()),
         false => Err(PayloadProblem::Type { noun, what, found: found.to_owned(), wanted }),
@@ -101,7 +114,7 @@ pub fn payload<T: DeserializeOwned>(
     is("payload type", &envelope.payload_type, payload_type)?;
     let value = canonical::read(&envelope.payload);
     let value = value.map_err(|source| PayloadProblem::Json { noun, source })?;
-    is("format", format_of(&value), format)?;
+    format.map_or(Ok(()), |format| is("format", format_of(&value), format))?;
     let shape = |error| PayloadProblem::Shape { noun, message: canonical::plainly(&error) };
     serde_json::from_value(value).map_err(shape)
 }

@@ -15,11 +15,13 @@ mod decide;
 pub mod decision;
 pub mod document;
 pub mod envelope;
+mod file_task;
 mod fold;
 mod forgotten;
 mod gate;
 mod gate_name;
 pub mod ground;
+mod lease;
 pub mod merkle;
 pub mod policy;
 pub mod receipt;
@@ -43,10 +45,15 @@ pub use command::{
 pub use decide::{ReplayProblem, decide, replay};
 pub use decision::{Approved, Bundle, Case, DECISION_SEMANTICS, Decision, GateDecision, WorkKind};
 pub use document::{DocumentError, DocumentProblem};
+pub use file_task::{FileTaskProblem, VerifiedFileTask, verify_file_task_ended};
 pub use forgotten::{ForgottenProblem, verify_forgotten};
 pub use gate::{OutputContent, refuses_output, refuses_result, refuses_root};
 pub use gate_name::GateName;
 pub use ground::{Ground, Grounds};
+pub use lease::{
+    LeaseEntryProblem, VerifiedLeaseGrant, VerifiedLeaseRevocation, verify_lease_granted,
+    verify_lease_revoked,
+};
 pub use merkle::{ProofError, check_consistency, check_inclusion};
 pub use policy::{Policy, PolicyFile, PolicyFileError, Profile};
 pub use receipt::{ReceiptProblem, SignedIntent, VerifiedReceipt, signed_intent, verify_receipt};

@@ -25,6 +25,7 @@ use crate::snapshot::Snapshot;
 use chunk::{Chunk, chunks};
 use documents::{Documents, Rows};
 pub(crate) use fold::Fold;
+pub(crate) use signatures::SignatureKind;
 pub use signatures::{Checks, EntryCheck, NoteCheck, Receipts};
 
 /// Threads that read and hash, where the machine has as many processors.

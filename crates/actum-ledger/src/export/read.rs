@@ -13,7 +13,9 @@ use serde::de::DeserializeOwned;
 use super::{CheckpointLine, DocumentLine, EntryLine, ExportError, FORMAT, Header, Line, bytes_of};
 use crate::limits::BODY_BYTES_MAX;
 use crate::log::SignedCheckpoint;
-use crate::verify::{Checkpoints, Checks, Fold, Receipts, Subject, Verification, compared};
+use crate::verify::{
+    Checkpoints, Checks, Fold, Receipts, SignatureKind, Subject, Verification, compared,
+};
 
 /// The longest line, in bytes: each byte of a body may need six characters.
 const LINE_BYTES_MAX: u64 = BODY_BYTES_MAX as u64 * 6 + 4096;
@@ -177,7 +179,7 @@ struct Progress<'a> {
     /// Those that come next.
     due: VecDeque<Digest>,
     /// Receipts that no checkpoint covers so far.
-    waiting: Vec<(u64, Vec<u8>)>,
+    waiting: Vec<(u64, EntryKind, Vec<u8>)>,
 }
 
 impl Progress<'_> {
@@ -251,8 +253,9 @@ impl Progress<'_> {
             }
         }
         fold.take(&facts, (index, leaf));
-        if kind == EntryKind::EffectDone && checks.receipts == Receipts::NotCovered {
-            self.waiting.push((index, body));
+        let is_receipt = SignatureKind::of(kind) == SignatureKind::Receipt;
+        if is_receipt && checks.receipts == Receipts::NotCovered {
+            self.waiting.push((index, kind, body));
             if self.waiting.len() > WAITING_MAX {
                 self.check_waiting(fold, checks);
             }
@@ -263,8 +266,8 @@ impl Progress<'_> {
     }
 
     fn check_waiting(&mut self, fold: &mut Fold, checks: &mut Checks<'_>) {
-        for (index, body) in self.waiting.drain(..) {
-            fold.signature(checks, EntryKind::EffectDone, index, &body);
+        for (index, kind, body) in self.waiting.drain(..) {
+            fold.signature(checks, kind, index, &body);
         }
     }
 

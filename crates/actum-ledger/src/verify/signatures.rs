@@ -34,6 +34,41 @@ pub enum Receipts {
     All,
 }
 
+/// How the signature of an entry is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SignatureKind {
+    /// It has none.
+    Unsigned,
+    /// Always.
+    Always,
+    /// As [`Checks::receipts`] says.
+    Receipt,
+}
+
+impl SignatureKind {
+    /// Returns how that of entries of a kind is.
+    pub(crate) fn of(kind: EntryKind) -> Self {
+        match kind {
+            EntryKind::LogStarted
+            | EntryKind::EffectStarted
+            | EntryKind::PlanRefused
+            | EntryKind::PlanQueued
+            | EntryKind::ActionStarted
+            | EntryKind::ActionEnded
+            | EntryKind::AlertRaised
+            | EntryKind::AlertSeen
+            | EntryKind::FileTaskStarted => Self::Unsigned,
+            EntryKind::KeyRotated
+            | EntryKind::PlanAnswered
+            | EntryKind::CatalogChanged
+            | EntryKind::HistoryForgotten
+            | EntryKind::LeaseGranted
+            | EntryKind::LeaseRevoked => Self::Always,
+            EntryKind::EffectDone | EntryKind::FileTaskEnded => Self::Receipt,
+        }
+    }
+}
+
 impl Fold {
     /// Looks at the signature of an entry, where it has one.
     pub(crate) fn signature(
@@ -43,26 +78,12 @@ impl Fold {
         index: u64,
         body: &[u8],
     ) {
-        let is_receipt = match kind {
-            EntryKind::LogStarted
-            | EntryKind::EffectStarted
-            | EntryKind::PlanRefused
-            | EntryKind::PlanQueued
-            | EntryKind::ActionStarted
-            | EntryKind::ActionEnded
-            | EntryKind::AlertRaised
-            | EntryKind::AlertSeen
-            | EntryKind::FileTaskStarted => return,
-            EntryKind::KeyRotated
-            | EntryKind::PlanAnswered
-            | EntryKind::CatalogChanged
-            | EntryKind::HistoryForgotten
-            | EntryKind::LeaseGranted
-            | EntryKind::LeaseRevoked => false,
-            EntryKind::EffectDone | EntryKind::FileTaskEnded => true,
-        };
+        let signature = SignatureKind::of(kind);
+        if signature == SignatureKind::Unsigned {
+            return;
+        }
         match (checks.entry)(kind, body) {
-            Ok(()) if is_receipt => self.receipt(),
+            Ok(()) if signature == SignatureKind::Receipt => self.receipt(),
             Ok(()) => {}
             Err(message) => self.tell(Subject::Entry(index), message),
         }

@@ -98,7 +98,10 @@ fn shown(log: &dyn Log, entry: &Entry) -> Result<ledger::Entry, LedgerError> {
         | EntryKind::KeyRotated
         | EntryKind::PlanAnswered
         | EntryKind::CatalogChanged
-        | EntryKind::HistoryForgotten => {
+        | EntryKind::HistoryForgotten
+        | EntryKind::LeaseGranted
+        | EntryKind::LeaseRevoked
+        | EntryKind::FileTaskEnded => {
             let envelope = Envelope::read_own(&entry.body);
             Some(json(&envelope.map_err(|error| LedgerError::entry(entry.index, &error))?.payload)?)
         }
@@ -109,7 +112,8 @@ fn shown(log: &dyn Log, entry: &Entry) -> Result<ledger::Entry, LedgerError> {
         | EntryKind::ActionStarted
         | EntryKind::ActionEnded
         | EntryKind::AlertRaised
-        | EntryKind::AlertSeen => None,
+        | EntryKind::AlertSeen
+        | EntryKind::FileTaskStarted => None,
     };
     Ok(ledger::Entry { line, documents: facts.blobs, body: json(&entry.body)?, payload })
 }

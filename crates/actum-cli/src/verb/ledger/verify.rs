@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use actum_api::ledger::{self, Audit, FindingSubject};
 use actum_core::path::Quoted;
 use actum_gate::{
-    verify_answer, verify_change, verify_checkpoint, verify_forgotten, verify_receipt,
-    verify_rotation,
+    verify_answer, verify_change, verify_checkpoint, verify_file_task_ended, verify_forgotten,
+    verify_lease_granted, verify_lease_revoked, verify_receipt, verify_rotation,
 };
 use actum_ledger::verify::{Checks, Finding, Receipts, Subject, Verification, compare, verify};
 use actum_ledger::{LedgerView, export};
@@ -162,7 +162,7 @@ fn exported(
     })
 }
 
-/// Of receipts, answers and changes of keys and of the catalog, which are envelopes.
+/// Checks the signature of an entry that is an envelope.
 fn check_entry(kind: EntryKind, body: &[u8], keyring: &Keyring) -> Result<(), String> {
     match kind {
         EntryKind::EffectDone => {
@@ -180,6 +180,15 @@ fn check_entry(kind: EntryKind, body: &[u8], keyring: &Keyring) -> Result<(), St
         EntryKind::HistoryForgotten => {
             verify_forgotten(body, keyring).map(drop).map_err(|problem| problem.to_string())
         }
+        EntryKind::LeaseGranted => {
+            verify_lease_granted(body, keyring).map(drop).map_err(|problem| problem.to_string())
+        }
+        EntryKind::LeaseRevoked => {
+            verify_lease_revoked(body, keyring).map(drop).map_err(|problem| problem.to_string())
+        }
+        EntryKind::FileTaskEnded => {
+            verify_file_task_ended(body, keyring).map(drop).map_err(|problem| problem.to_string())
+        }
         EntryKind::LogStarted
         | EntryKind::EffectStarted
         | EntryKind::PlanRefused
@@ -187,7 +196,8 @@ fn check_entry(kind: EntryKind, body: &[u8], keyring: &Keyring) -> Result<(), St
         | EntryKind::ActionStarted
         | EntryKind::ActionEnded
         | EntryKind::AlertRaised
-        | EntryKind::AlertSeen => Ok(()),
+        | EntryKind::AlertSeen
+        | EntryKind::FileTaskStarted => Ok(()),
     }
 }
 
@@ -240,6 +250,8 @@ fn document_of(finding: &Finding) -> ledger::Finding {
         Subject::Entry(index) => (FindingSubject::Entry, Some(index.to_string())),
         Subject::Run(run) => (FindingSubject::Run, Some(run.to_string())),
         Subject::Plan(plan) => (FindingSubject::Plan, Some(plan.to_string())),
+        Subject::Lease(lease) => (FindingSubject::Lease, Some(lease.to_string())),
+        Subject::FileTask(task) => (FindingSubject::FileTask, Some(task.as_str().to_owned())),
         Subject::Document(digest) => (FindingSubject::Document, Some(digest.to_string())),
         Subject::Checkpoint(size) => (FindingSubject::Checkpoint, Some(size.to_string())),
         Subject::Line(line) => (FindingSubject::Line, Some(line.to_string())),

@@ -1,0 +1,68 @@
+//! Results of file tasks, signed by the key of receipts (FE-14).
+
+use actum_record::dsse::{Envelope, EnvelopeError};
+use actum_record::keyring::{KeyProblem, Keyring};
+use actum_record::ledger::FileTaskEnded;
+use actum_record::signer::{KeyId, KeyRole};
+
+use crate::envelope::{PayloadProblem, SignerProblem, counting, signed_payload, signers};
+
+/// A result of a file task that a result key of the keyring signed, within its time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct VerifiedFileTask {
+    /// The part of it that a ledger reads.
+    pub ended: FileTaskEnded,
+    /// The signed bytes, the whole `ExecutionResult`.
+    pub payload: Vec<u8>,
+    /// Key that signed it.
+    pub key: KeyId,
+}
+
+/// Why the result of a file task does not count.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FileTaskProblem {
+    /// It is no envelope.
+    #[error("the result of the file task cannot be read: {0}")]
+    Envelope(#[from] EnvelopeError),
+    /// No known key signed it.
+    #[error("the result of the file task proves nothing: {0}")]
+    Signer(#[from] SignerProblem),
+    /// The keys that signed it may not, or not at its time.
+    #[error("the result of the file task does not count: {0}")]
+    Key(#[from] KeyProblem),
+    /// Another document was signed.
+    #[error(transparent)]
+    Payload(#[from] PayloadProblem),
+}
+
+impl FileTaskProblem {
+    /// The permanent name.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Envelope(_)
+            | Self::Payload(PayloadProblem::Json { .. } | PayloadProblem::Shape { .. }) => {
+                "FILE_TASK_RESULT_MALFORMED"
+            }
+            Self::Signer(problem) => problem.reason(),
+            Self::Key(problem) => crate::key_reason(problem),
+            Self::Payload(PayloadProblem::Type { .. }) => "FILE_TASK_RESULT_OF_ANOTHER_TYPE",
+        }
+    }
+}
+
+/// Checks a `FILE_TASK_ENDED` entry: a result key of the keyring signed it, which counted when the task ended.
+///
+/// # Errors
+/// [`FileTaskProblem`].
+pub fn verify_file_task_ended(
+    envelope: &[u8],
+    keyring: &Keyring,
+) -> Result<VerifiedFileTask, FileTaskProblem> {
+    let envelope = Envelope::read(envelope)?;
+    let signers = signers(&envelope, keyring)?;
+    let ended: FileTaskEnded =
+        signed_payload(&envelope, "result of a file task", FileTaskEnded::PAYLOAD_TYPE, None)?;
+    let key = counting(&signers, KeyRole::Result, ended.time)?.id.clone();
+    Ok(VerifiedFileTask { ended, payload: envelope.payload, key })
+}
