@@ -29,7 +29,8 @@ pub(crate) struct SignedBlock {
 impl SignedBlock {
     /// Takes a block as Biscuit has it, unless it was signed in another way than leases are.
     pub(crate) fn from_biscuit(signed: schema::SignedBlock) -> Result<Self, FormProblem> {
-        let schema::SignedBlock { block, next_key, signature, external_signature, version } = signed;
+        let schema::SignedBlock { block, next_key, signature, external_signature, version } =
+            signed;
         if external_signature.is_some() {
             return Err(FormProblem::Foreign { part: "a third-party signature" });
         }
@@ -86,8 +87,7 @@ fn read_block(bytes: &[u8], symbols: &mut SymbolTable) -> Result<LeaseTerms, For
     let before = symbols.current_offset();
     let added = SymbolTable::from(block.symbols.clone()).map_err(|_| FormProblem::Symbols)?;
     symbols.extend(&added).map_err(|_| FormProblem::Symbols)?;
-    let block =
-        proto_block_to_token_block(&block, None).map_err(|_| FormProblem::Undecodable)?;
+    let block = proto_block_to_token_block(&block, None).map_err(|_| FormProblem::Undecodable)?;
     let mut terms = LeaseTerms::default();
     let mut reader = CheckReader::new(symbols);
     for (index, check) in block.checks.iter().enumerate() {

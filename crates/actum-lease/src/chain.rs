@@ -3,9 +3,9 @@
 //! An auditor verifies the signatures with it and reads the terms. It is not a token, since it lacks the secret or the
 //! seal that ends one.
 
+use actum_core::Timestamp;
 use actum_core::canonical;
 use actum_core::path::Cut;
-use actum_core::Timestamp;
 use actum_record::keyring::{KeyEntry, Keyring};
 use actum_record::lease::{LeaseId, LeaseTerms};
 use actum_record::signer::{KeyId, KeyRole};
@@ -123,8 +123,8 @@ fn decode_chain(bytes: &[u8]) -> Result<(Vec<SignedBlock>, KeyId), LeaseError> {
         }
         None => return Err(wrong("it has no `format`")),
     }
-    let WrittenChain { blocks, format: _, key } = serde_json::from_value(value)
-        .map_err(|error| wrong(&canonical::plainly(&error)))?;
+    let WrittenChain { blocks, format: _, key } =
+        serde_json::from_value(value).map_err(|error| wrong(&canonical::plainly(&error)))?;
     let blocks: Option<Vec<SignedBlock>> = blocks.iter().map(decode_block).collect();
     let blocks = blocks.filter(|blocks| !blocks.is_empty());
     let blocks = blocks.ok_or_else(|| wrong("a block of it cannot be decoded"))?;

@@ -76,14 +76,26 @@ impl<'s> CheckReader<'s> {
             (
                 "capability",
                 [Term::Variable(variable)],
-                [[Op::Value(Term::Set(set)), Op::Value(Term::Variable(same)), Op::Binary(Binary::Contains)]],
+                [
+                    [
+                        Op::Value(Term::Set(set)),
+                        Op::Value(Term::Variable(same)),
+                        Op::Binary(Binary::Contains),
+                    ],
+                ],
             ) if variable == same => {
                 put(&mut terms.capabilities, self.parse_set(set), "capabilities")
             }
             (
                 "time",
                 [Term::Variable(variable)],
-                [[Op::Value(Term::Variable(same)), Op::Value(Term::Date(seconds)), Op::Binary(order)]],
+                [
+                    [
+                        Op::Value(Term::Variable(same)),
+                        Op::Value(Term::Date(seconds)),
+                        Op::Binary(order),
+                    ],
+                ],
             ) if variable == same => match order {
                 Binary::LessThan => put(&mut terms.expires, read_time(*seconds), "expires"),
                 Binary::GreaterOrEqual => {

@@ -30,7 +30,9 @@ pub enum LeaseError {
         given: usize,
     },
     /// The chain document is longer than [`CHAIN_BYTES_MAX`].
-    #[error("the document of a lease has at most {CHAIN_BYTES_MAX} bytes, and this one has {given}")]
+    #[error(
+        "the document of a lease has at most {CHAIN_BYTES_MAX} bytes, and this one has {given}"
+    )]
     ChainTooLarge {
         /// Length.
         given: usize,

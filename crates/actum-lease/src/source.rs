@@ -34,9 +34,7 @@ pub fn write_checks(terms: &LeaseTerms) -> String {
     }
     if let Some(directories) = base_directories {
         let set = write_set(directories.iter().map(ToString::to_string));
-        checks.push(format!(
-            "check all path($path), {set}.any($base -> $path.starts_with($base))"
-        ));
+        checks.push(format!("check all path($path), {set}.any($base -> $path.starts_with($base))"));
     }
     if let Some(capabilities) = capabilities {
         let set = write_set(capabilities.iter().map(ToString::to_string));
@@ -49,7 +47,9 @@ pub fn write_checks(terms: &LeaseTerms) -> String {
         checks.push(format!("check if time($time), $time >= {}", write_time(*not_before)));
     }
     for (name, most) in name_quotas(quotas) {
-        checks.extend(most.map(|most| format!(r#"check if quota("{name}", $used), $used <= {most}"#)));
+        checks.extend(
+            most.map(|most| format!(r#"check if quota("{name}", $used), $used <= {most}"#)),
+        );
     }
     if let Some(Scope { allow, deny }) = scope {
         let rules = |rules: &[PathRule]| write_set(rules.iter().map(ToString::to_string));

@@ -136,7 +136,6 @@ impl Token {
         &self.signed
     }
 
-
     /// Reads a token that Biscuit wrote, so that none is given out that would be rejected.
     fn from_written(written: Result<Vec<u8>, BiscuitError>) -> Result<Self, GrantError> {
         let bytes = Zeroizing::new(written.map_err(|error| describe(&error))?);

@@ -4,8 +4,9 @@ use actum_edit::EditError;
 use actum_edit::change_set::ChangeSetError;
 use actum_edit::format::{Problem, ProblemClass};
 use actum_gate::PolicyFileError;
-use actum_lease::LeaseError;
+use actum_lease::{GrantError, LeaseError};
 use actum_ledger::{KeyError, LedgerError, Refusal};
+use actum_record::keyring::KeyProblem;
 use actum_sandbox::{SpawnError, Unsatisfiable};
 use actum_workspace::ErrorKind;
 
@@ -98,6 +99,14 @@ reasons! {
     KeyUnknown = "KEY_UNKNOWN",
     KeyUnusable = "KEY_UNUSABLE",
     KeyWaits = "KEY_WAITS",
+    LeaseFormUnknown = "LEASE_FORM_UNKNOWN",
+    LeaseKeyUnknown = "LEASE_KEY_UNKNOWN",
+    LeaseMalformed = "LEASE_MALFORMED",
+    LeaseNotInForce = "LEASE_NOT_IN_FORCE",
+    LeaseSealed = "LEASE_SEALED",
+    LeaseSignatureInvalid = "LEASE_SIGNATURE_INVALID",
+    LeaseTermsInvalid = "LEASE_TERMS_INVALID",
+    LeaseTooLarge = "LEASE_TOO_LARGE",
     LedgerDamaged = "LEDGER_DAMAGED",
     LedgerFull = "LEDGER_FULL",
     LedgerHomeUnknown = "LEDGER_HOME_UNKNOWN",
@@ -257,8 +266,38 @@ pub fn of(kind: &ErrorKind) -> Reason {
 }
 
 /// Reason of a lease that cannot be used.
-fn of_lease(_error: &LeaseError) -> Reason {
-    Reason::KeyUnknown
+pub fn of_lease(error: &LeaseError) -> Reason {
+    match error {
+        LeaseError::TextTooLong { .. }
+        | LeaseError::TooLarge { .. }
+        | LeaseError::TooManyBlocks { .. }
+        | LeaseError::ChainTooLarge { .. } => Reason::LeaseTooLarge,
+        LeaseError::NotBase64 | LeaseError::NotBiscuit | LeaseError::NotChain { .. } => {
+            Reason::LeaseMalformed
+        }
+        LeaseError::Form { .. } => Reason::LeaseFormUnknown,
+        LeaseError::Signature => Reason::LeaseSignatureInvalid,
+        LeaseError::KeyUnknown { .. } => Reason::LeaseKeyUnknown,
+        LeaseError::Key { source } => match source {
+            KeyProblem::Unknown { .. } => Reason::LeaseKeyUnknown,
+            KeyProblem::OtherRole { .. } => Reason::KeyOfAnotherRole,
+            KeyProblem::TooEarly { .. } => Reason::KeyNotYetValid,
+            KeyProblem::Expired { .. } => Reason::KeyExpired,
+            KeyProblem::Revoked { .. } => Reason::KeyRevoked,
+        },
+    }
+}
+
+/// Reason of a lease that cannot be granted, narrowed or sealed.
+pub fn of_grant(error: &GrantError) -> Reason {
+    match error {
+        GrantError::Terms { .. } | GrantError::Time { .. } | GrantError::Empty => {
+            Reason::LeaseTermsInvalid
+        }
+        GrantError::Sealed => Reason::LeaseSealed,
+        GrantError::Unreadable { source } => of_lease(source),
+        GrantError::Biscuit { .. } => Reason::LeaseMalformed,
+    }
 }
 
 /// The same for what is no error of the workspace.
@@ -426,6 +465,13 @@ pub fn of_ledger(error: &LedgerError) -> Reason {
         LedgerError::Home { .. } => Reason::LedgerHomeUnusable,
         LedgerError::Key { source } => of_key(source),
         LedgerError::Refused { refusal: Refusal::LogFull { .. } } => Reason::LedgerFull,
+        LedgerError::Refused {
+            refusal:
+                Refusal::LeaseNotGranted { .. }
+                | Refusal::LeaseRevoked { .. }
+                | Refusal::LeaseRevokedBefore { .. }
+                | Refusal::LeaseUsedUp { .. },
+        } => Reason::LeaseNotInForce,
         LedgerError::Refused { .. }
         | LedgerError::File { .. }
         | LedgerError::NoFile { .. }

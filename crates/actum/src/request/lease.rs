@@ -1,9 +1,10 @@
 //! The lease that a request is made under (FE-17, D-7).
 
-use actum_core::Digest;
+use actum_core::{Digest, Timestamp};
 use actum_gate::decision::{LeaseBlock, LeaseCase};
-use actum_lease::{Block, LeaseError, VerifiedLease, read_chain, verify_chain};
+use actum_lease::{ChainBlock, LeaseChain, LeaseError, Token, read_chain, verify, verify_chain};
 use actum_ledger::{LeaseRow, LedgerError, Log};
+use actum_record::keyring::Keyring;
 use actum_record::lease::{AgentName, Capability, Quotas, TaskName};
 use actum_record::signer::KeyId;
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,7 @@ use crate::records::Records;
 #[serde(try_from = "Written", into = "Written")]
 pub struct RequestLease {
     /// Signed blocks (`actum.lease-chain/1`).
-    document: String,
+    document: Vec<u8>,
     key: KeyId,
     blocks: Vec<LeaseBlock>,
     granted: bool,
@@ -32,30 +33,36 @@ struct Written {
 }
 
 impl RequestLease {
-    /// Lease of a verified token. Without a `log` no block of it is known, so the gate denies what is asked under it.
+    /// Verifies a token. Without a `log` no block of it is known, so the gate denies what is asked under it.
     ///
     /// # Errors
-    /// Those of the ledger.
-    pub fn new(verified: VerifiedLease, log: Option<&dyn Log>) -> Result<Self, LedgerError> {
-        let VerifiedLease { document, key, blocks } = verified;
-        let mut lease = Self::unknown(document, key, blocks);
-        if let Some(log) = log {
-            lease.look_up(log)?;
-        }
+    /// `Lease`, `Ledger`.
+    pub fn present(
+        token: &Token,
+        keyring: &Keyring,
+        now: Timestamp,
+        log: Option<&dyn Log>,
+    ) -> Result<Self> {
+        let verified = verify(token, keyring, now)?;
+        let chain = LeaseChain { blocks: verified.blocks, key: verified.key };
+        let mut lease = Self::unknown(verified.document, chain);
+        log.map_or(Ok(()), |log| lease.look_up(log))?;
         Ok(lease)
-    }
-
-    /// Lease of which the ledger was not asked yet.
-    fn unknown(document: String, key: KeyId, blocks: Vec<Block>) -> Self {
-        let block = |Block { id, terms }| LeaseBlock { id, revoked: false, terms, used: 0 };
-        Self { document, key, blocks: blocks.into_iter().map(block).collect(), granted: false }
     }
 
     /// Verifies the signatures once more, with the keys that count now, and asks the ledger for the blocks.
     pub(crate) fn verify(&self, records: &Records) -> Result<Self> {
         let now = records.clock.now();
-        let verified = verify_chain(self.document.as_bytes(), records.keyring(), now)?;
-        Ok(records.ledger.read(|log| Self::new(verified, Some(log)))?)
+        let chain = verify_chain(&self.document, records.keyring(), now)?;
+        let mut lease = Self::unknown(self.document.clone(), chain);
+        records.ledger.read(|log| lease.look_up(log))?;
+        Ok(lease)
+    }
+
+    /// Lease of which the ledger was not asked yet.
+    fn unknown(document: Vec<u8>, LeaseChain { blocks, key }: LeaseChain) -> Self {
+        let block = |ChainBlock { id, terms }| LeaseBlock { id, revoked: false, terms, used: 0 };
+        Self { document, key, blocks: blocks.into_iter().map(block).collect(), granted: false }
     }
 
     fn look_up(&mut self, log: &dyn Log) -> Result<(), LedgerError> {
@@ -84,7 +91,7 @@ impl RequestLease {
 
     /// Signed blocks, a document of the ledger.
     pub(crate) fn document(&self) -> Vec<u8> {
-        self.document.clone().into_bytes()
+        self.document.clone()
     }
 
     /// Facts for the gate: what `request` needs the lease for, and the limits of what is run for it.
@@ -92,7 +99,7 @@ impl RequestLease {
         LeaseCase {
             blocks: self.blocks.clone(),
             capability: request.capability(),
-            document: Digest::of(self.document.as_bytes()),
+            document: Digest::of(&self.document),
             granted: self.granted,
             key: self.key.clone(),
             limits,
@@ -103,7 +110,8 @@ impl RequestLease {
 
 impl From<RequestLease> for Written {
     fn from(RequestLease { document, .. }: RequestLease) -> Self {
-        Self { document }
+        // Canonical JSON is UTF-8.
+        Self { document: String::from_utf8_lossy(&document).into_owned() }
     }
 }
 
@@ -112,8 +120,8 @@ impl TryFrom<Written> for RequestLease {
 
     /// Reads the blocks; their signatures are verified before anything is done under them.
     fn try_from(Written { document }: Written) -> std::result::Result<Self, LeaseError> {
-        let (key, blocks) = read_chain(document.as_bytes())?;
-        Ok(Self::unknown(document, key, blocks))
+        let chain = read_chain(document.as_bytes())?;
+        Ok(Self::unknown(document.into_bytes(), chain))
     }
 }
 
