@@ -9,7 +9,6 @@ use biscuit_auth::format::convert::proto_block_to_token_block;
 use biscuit_auth::format::schema;
 use prost::Message;
 
-use crate::chain::ChainBlock;
 use crate::check::{CheckProblem, CheckReader};
 use crate::error::{FormProblem, LeaseError};
 
@@ -17,6 +16,15 @@ use crate::error::{FormProblem, LeaseError};
 pub(crate) const SIGNATURE_VERSION: u32 = 1;
 /// Index of the first text that a token itself has; those below are Biscuit's own.
 const OWN_SYMBOLS: SymbolIndex = 1024;
+
+/// One block of a lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChainBlock {
+    /// Its id: the SHA-256 of its signature, which is its Biscuit revocation identifier.
+    pub id: LeaseId,
+    /// What it allows.
+    pub terms: LeaseTerms,
+}
 
 /// One block, its signature, and the public key that the next block must be signed with.
 #[derive(Debug, Clone, PartialEq, Eq)]

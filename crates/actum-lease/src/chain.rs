@@ -7,29 +7,19 @@ use actum_core::Timestamp;
 use actum_core::canonical;
 use actum_core::path::Cut;
 use actum_record::keyring::{KeyEntry, Keyring};
-use actum_record::lease::{LeaseId, LeaseTerms};
 use actum_record::signer::{KeyId, KeyRole};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ed25519_dalek::{Signature, VerifyingKey};
 use serde::{Deserialize, Serialize};
 
-use crate::block::{SIGNATURE_VERSION, SignedBlock, read_blocks};
+use crate::block::{ChainBlock, SIGNATURE_VERSION, SignedBlock, read_blocks};
 use crate::error::LeaseError;
 
 /// Longest chain document, in bytes: a token of the largest size fits.
 pub const CHAIN_BYTES_MAX: usize = 32 << 10;
 /// Value of `format`.
 pub(crate) const FORMAT: &str = "actum.lease-chain/1";
-
-/// One block of a lease.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChainBlock {
-    /// Its id: the SHA-256 of its signature, which is its Biscuit revocation identifier.
-    pub id: LeaseId,
-    /// What it allows.
-    pub terms: LeaseTerms,
-}
 
 /// Content of a chain document.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -93,16 +93,21 @@ impl<'s> CheckReader<'s> {
                     [
                         Op::Value(Term::Variable(same)),
                         Op::Value(Term::Date(seconds)),
-                        Op::Binary(order),
+                        Op::Binary(Binary::LessThan),
                     ],
                 ],
-            ) if variable == same => match order {
-                Binary::LessThan => put(&mut terms.expires, read_time(*seconds), "expires"),
-                Binary::GreaterOrEqual => {
-                    put(&mut terms.not_before, read_time(*seconds), "not_before")
-                }
-                _ => Err(CheckProblem::Unknown),
-            },
+            ) if variable == same => put(&mut terms.expires, read_time(*seconds), "expires"),
+            (
+                "time",
+                [Term::Variable(variable)],
+                [
+                    [
+                        Op::Value(Term::Variable(same)),
+                        Op::Value(Term::Date(seconds)),
+                        Op::Binary(Binary::GreaterOrEqual),
+                    ],
+                ],
+            ) if variable == same => put(&mut terms.not_before, read_time(*seconds), "not_before"),
             ("uses", [Term::Variable(variable)], [most]) => {
                 put(&mut terms.uses, read_most(*variable, most), "uses")
             }
@@ -249,7 +254,11 @@ impl<'s> CheckReader<'s> {
         texts.into_iter().map(|text| PathRule::new(text).ok()).collect()
     }
 
+    /// Texts of a set, which has at least one.
     fn texts(&mut self, set: &BTreeSet<Term>) -> Option<Vec<&'s str>> {
+        if set.is_empty() {
+            return None;
+        }
         let text = |term: &Term| match term {
             Term::Str(symbol) => self.text(*symbol),
             Term::Variable(_)

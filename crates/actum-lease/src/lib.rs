@@ -21,7 +21,8 @@ mod source;
 mod token;
 mod verify;
 
-pub use chain::{CHAIN_BYTES_MAX, ChainBlock, LeaseChain, read_chain, verify_chain};
+pub use block::ChainBlock;
+pub use chain::{CHAIN_BYTES_MAX, LeaseChain, read_chain, verify_chain};
 pub use error::{FormProblem, GrantError, LeaseError};
 pub use source::write_checks;
 pub use token::{TOKEN_BYTES_MAX, TOKEN_TEXT_BYTES_MAX, Token, grant};

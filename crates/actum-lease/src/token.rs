@@ -15,8 +15,8 @@ use biscuit_auth::{KeyPair, PrivateKey, UnverifiedBiscuit};
 use prost::Message;
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::block::{SignedBlock, read_blocks};
-use crate::chain::{ChainBlock, key_hint};
+use crate::block::{ChainBlock, SignedBlock, read_blocks};
+use crate::chain::key_hint;
 use crate::error::{GrantError, LeaseError};
 use crate::source::{SECOND_MICROS, write_checks};
 

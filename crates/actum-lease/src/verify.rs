@@ -6,7 +6,8 @@ use actum_record::signer::{KeyId, KeyRole};
 use biscuit_auth::builder::Algorithm;
 use biscuit_auth::{Biscuit, PublicKey};
 
-use crate::chain::{ChainBlock, key_hint, write_chain};
+use crate::block::ChainBlock;
+use crate::chain::{key_hint, write_chain};
 use crate::error::LeaseError;
 use crate::token::Token;
 

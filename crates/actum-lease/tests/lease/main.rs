@@ -1,0 +1,17 @@
+//! Lease tokens as a whole: granted, narrowed, attacked, and compared with Biscuit's own authorizer.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a test may fail loudly"
+)]
+
+mod attacks;
+mod chain;
+mod fixture;
+mod forms;
+mod limits;
+mod model;
+mod tokens;
