@@ -15,6 +15,7 @@ mod exporting;
 mod grounds;
 mod home;
 mod keys;
+mod leases;
 mod many;
 mod memory;
 mod packing;
