@@ -5,6 +5,7 @@
 
 mod action;
 mod alert;
+mod lease;
 mod plan;
 pub mod sample;
 mod snapshot;
@@ -65,6 +66,8 @@ pub const RULES: &[Rule] = &[
     ("a change of the catalog follows the last one", action::catalog),
     ("the newest entries of a kind are found", action::newest),
     ("an alert is seen where it was raised", alert::seen),
+    ("nothing starts under a lease that was not granted, is used up or is revoked", lease::used),
+    ("a file task starts once, ends once, and binds its id", lease::file_task),
     ("documents are kept once, and none that is named is missing", keeps_blobs),
     ("hashes of subtrees and proofs are those of the entries", proves),
     ("checkpoints cover more and more, and no more than there is", signs),

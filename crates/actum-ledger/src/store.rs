@@ -28,7 +28,7 @@ pub trait Store: Log + Send {
     /// See [`Store::append`].
     fn put_checkpoint(&mut self, checkpoint: &SignedCheckpoint) -> Result<(), LedgerError>;
 
-    /// Sets the most bytes that the log may have before it takes no new run, plan or action; what ends one that
+    /// Sets the most bytes that the log may have before it takes no new run, plan, action, lease or file task; what ends one that
     /// was started is taken all the same. A log in memory has no limit.
     fn limit(&mut self, _bytes_max: u64) {}
 

@@ -76,7 +76,7 @@ pub struct PolicyInForce {
     pub roots: Vec<String>,
     /// History that is kept for undo.
     pub retention: Retention,
-    /// The most bytes of the ledger before it takes no new run, plan or action.
+    /// The most bytes of the ledger before it takes no new run, plan, action, lease or file task.
     pub ledger_bytes: u64,
     /// Task envelopes that are accepted: the strictest that any of the files sets.
     pub task_envelopes: TaskEnvelopes,

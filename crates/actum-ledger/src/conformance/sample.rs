@@ -3,6 +3,8 @@
 
 mod action;
 mod alert;
+mod file_task;
+mod lease;
 
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
@@ -21,6 +23,8 @@ use actum_record::signer::{KeyId, KeyRole, PublicKey};
 use crate::new_entry::NewEntry;
 pub use action::catalog_changed;
 pub use alert::{alert_raised, alert_seen};
+pub use file_task::{file_task_ended, file_task_started};
+pub use lease::SampleLease;
 
 /// The name of the log in samples.
 pub const ORIGIN: &str = "actum/sample/default";
@@ -50,6 +54,10 @@ pub struct SampleRun {
     pub approval: Option<Approval>,
     /// The run that it takes back.
     pub undoes: Option<RunId>,
+    /// Lease that it is made under.
+    pub lease: Option<SampleLease>,
+    /// Entry point that received the request.
+    pub door: &'static str,
 }
 
 impl SampleRun {
@@ -69,7 +77,15 @@ impl SampleRun {
             change: Digest::of(b"change"),
             approval: None,
             undoes: None,
+            lease: None,
+            door: "cli",
         }
+    }
+
+    /// The documents that its entries name.
+    fn documents(&self) -> Vec<Vec<u8>> {
+        let lease = self.lease.as_ref().map(SampleLease::document);
+        [self.bundle.clone(), POLICY.to_vec()].into_iter().chain(lease).collect()
     }
 
     /// Its `EFFECT_STARTED`, with the document.
@@ -91,7 +107,7 @@ impl SampleRun {
             request,
             attempt: attempt.unwrap_or(1),
             actor: actor(),
-            door: "cli".to_owned(),
+            door: self.door.to_owned(),
             label: "x".repeat(self.label_bytes),
             plan: Digest::of(b"plan"),
             change: self.change,
@@ -100,14 +116,10 @@ impl SampleRun {
             approval: self.approval.clone(),
             commands: Default::default(),
             rollback_files: None,
-            lease: None,
+            lease: self.lease.as_ref().map(SampleLease::record),
             engine: "actum 0.1.0".to_owned(),
         })?;
-        Ok(NewEntry {
-            kind: EntryKind::EffectStarted,
-            body,
-            blobs: vec![self.bundle.clone(), POLICY.to_vec()],
-        })
+        Ok(NewEntry { kind: EntryKind::EffectStarted, body, blobs: self.documents() })
     }
 
     /// Its `EFFECT_DONE`, where it began with the entry `started`.
@@ -131,7 +143,7 @@ impl SampleRun {
             policy: Digest::of(POLICY),
             decision: self.decision(),
             approval: self.approval.clone(),
-            lease: None,
+            lease: self.lease.as_ref().map(SampleLease::record),
             commands: Vec::new(),
             sandbox: None,
             verification: Vec::new(),
@@ -140,7 +152,7 @@ impl SampleRun {
             request,
             attempt: attempt.unwrap_or(1),
             actor: actor(),
-            door: "cli".to_owned(),
+            door: self.door.to_owned(),
             label: "x".repeat(self.label_bytes),
             started: self.time,
             ended: later,
@@ -165,7 +177,7 @@ impl SampleRun {
             input: Digest::of(b"input"),
             earlier: None,
         })?;
-        let blobs = vec![self.bundle.clone(), POLICY.to_vec()];
+        let blobs = self.documents();
         Ok(NewEntry { kind: EntryKind::PlanQueued, body, blobs })
     }
 
@@ -179,7 +191,7 @@ impl SampleRun {
             time: self.time,
             plan: self.judged(),
         })?;
-        let blobs = vec![self.bundle.clone(), POLICY.to_vec()];
+        let blobs = self.documents();
         Ok(NewEntry { kind: EntryKind::PlanRefused, body, blobs })
     }
 
@@ -234,7 +246,7 @@ impl SampleRun {
             undoes: self.undoes,
             request: self.request.clone().map(|(request, _)| request),
             actor: actor(),
-            door: "cli".to_owned(),
+            door: self.door.to_owned(),
             label: "x".repeat(self.label_bytes),
             bound: Bound {
                 plan: Digest::of(b"plan"),
@@ -243,7 +255,7 @@ impl SampleRun {
                 policy: Digest::of(POLICY),
             },
             decision: self.decision(),
-            lease: None,
+            lease: self.lease.as_ref().map(SampleLease::record),
             engine: "actum 0.1.0".to_owned(),
         }
     }

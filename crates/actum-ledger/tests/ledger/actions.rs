@@ -70,7 +70,9 @@ fn appends_of_other_kinds_write_no_more_pages_than_without_the_index() {
     };
     let (with, without) = (
         pages("SELECT 1"),
-        pages("DROP INDEX entry_kind; DROP INDEX entry_alert; DROP INDEX entry_forgotten"),
+        pages(
+            "DROP INDEX entry_kind; DROP INDEX entry_alert; DROP INDEX entry_forgotten; DROP INDEX entry_lease",
+        ),
     );
     assert!(with <= without, "{with} {without}");
     assert!(with > 22, "{with}");
@@ -80,8 +82,8 @@ fn appends_of_other_kinds_write_no_more_pages_than_without_the_index() {
 #[test]
 fn a_ledger_without_the_index_is_read_and_renewed_by_the_first_who_writes() {
     for older in [
-        "DROP INDEX entry_kind; DROP INDEX entry_alert; DROP INDEX entry_forgotten; PRAGMA user_version = 131074",
-        "DROP INDEX entry_kind; DROP INDEX entry_alert; DROP INDEX entry_forgotten; DROP TABLE plan; PRAGMA user_version = 65537",
+        "DROP INDEX entry_kind; DROP INDEX entry_alert; DROP INDEX entry_forgotten; DROP INDEX entry_lease; DROP TABLE lease; DROP TABLE file_task; PRAGMA user_version = 131074",
+        "DROP INDEX entry_kind; DROP INDEX entry_alert; DROP INDEX entry_forgotten; DROP INDEX entry_lease; DROP TABLE lease; DROP TABLE file_task; DROP TABLE plan; PRAGMA user_version = 65537",
     ] {
         let grounds = Grounds::new();
         fill(&grounds.ledger(), 0..2);

@@ -47,7 +47,7 @@ fn the_newest_alerts_are_found_without_looking_through_the_log() {
 fn a_ledger_from_before_there_were_alerts_is_read_and_renewed() {
     let grounds = Grounds::new();
     fill(&grounds.ledger(), 0..2);
-    let older = "DROP INDEX entry_alert; DROP INDEX entry_forgotten; PRAGMA user_version = 196611";
+    let older = "DROP INDEX entry_alert; DROP INDEX entry_forgotten; DROP INDEX entry_lease; DROP TABLE lease; DROP TABLE file_task; PRAGMA user_version = 196611";
     grounds.foreign().execute_batch(older).unwrap();
     grounds.settle();
     let before = std::fs::read(grounds.database()).unwrap();

@@ -6,15 +6,18 @@ use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use actum_core::{Digest, RunId};
-use actum_ledger::projection::{Known, KnownPlan, ProjectionReader, ProjectionUpdate};
+use actum_ledger::projection::{
+    Known, KnownFileTask, KnownPlan, ProjectionReader, ProjectionUpdate,
+};
 use actum_ledger::snapshot::{
     Field, KeptDocument, Projection, StoredBytes, StoredDocument, StoredEntry,
 };
 use actum_ledger::verify::{Finding, Subject};
 use actum_ledger::{
-    Appended, Entry, LedgerError, Log, OpenSnapshot, PlanRow, Refusal, Request, RunRow,
-    SignedCheckpoint, Snapshot, Store,
+    Appended, Entry, FileTaskRow, LeaseRow, LedgerError, Log, OpenSnapshot, PlanRow, Refusal,
+    Request, RunRow, SignedCheckpoint, Snapshot, Store,
 };
+use actum_record::lease::{LeaseId, TaskName};
 use actum_record::ledger::{EntryFacts, EntryKind, RequestKey, WorkspaceId};
 use actum_record::merkle::{Frontier, Node, leaf_hash};
 
@@ -28,6 +31,8 @@ pub(crate) struct MemoryStore {
     blobs: BTreeMap<Digest, Vec<u8>>,
     runs: HashMap<RunId, Known>,
     plans: HashMap<RunId, KnownPlan>,
+    leases: HashMap<LeaseId, LeaseRow>,
+    file_tasks: HashMap<TaskName, KnownFileTask>,
     checkpoints: Vec<SignedCheckpoint>,
 }
 
@@ -43,6 +48,9 @@ impl MemoryStore {
         let update = admitted?;
         self.runs.extend(update.runs().map(|known| (known.row.run, known.clone())));
         self.plans.extend(update.plans().map(|known| (known.row.plan, known.clone())));
+        self.leases.extend(update.leases().map(|row| (row.lease, row.clone())));
+        let file_tasks = update.file_tasks().map(|known| (known.row.task.clone(), known.clone()));
+        self.file_tasks.extend(file_tasks);
         let appended = request.iter().zip(size..).map(|(entry, index)| {
             self.frontier.push(entry.leaf(), |hash| self.nodes.push(hash));
             self.blobs.extend(entry.documents().map(|(digest, bytes)| (digest, bytes.to_vec())));
@@ -127,6 +135,21 @@ impl Log for MemoryStore {
         Ok(rows)
     }
 
+    fn lease(&self, lease: LeaseId) -> Result<Option<LeaseRow>, LedgerError> {
+        Ok(self.leases.get(&lease).cloned())
+    }
+
+    fn file_task(&self, task: &TaskName) -> Result<Option<FileTaskRow>, LedgerError> {
+        Ok(self.file_tasks.get(task).map(|known| known.row.clone()))
+    }
+
+    fn open_file_tasks(&self) -> Result<Vec<FileTaskRow>, LedgerError> {
+        let rows = self.file_tasks.values().map(|known| &known.row);
+        let mut rows: Vec<FileTaskRow> = rows.filter(|row| row.is_open()).cloned().collect();
+        rows.sort_by_key(|row| row.started);
+        Ok(rows)
+    }
+
     fn newest_of_kind(
         &self,
         kind: EntryKind,
@@ -178,6 +201,14 @@ impl ProjectionReader for MemoryStore {
 
     fn known_plan(&self, plan: RunId) -> Result<Option<KnownPlan>, Infallible> {
         Ok(self.plans.get(&plan).cloned())
+    }
+
+    fn known_lease(&self, lease: LeaseId) -> Result<Option<LeaseRow>, Infallible> {
+        Ok(self.leases.get(&lease).cloned())
+    }
+
+    fn known_file_task(&self, task: &TaskName) -> Result<Option<KnownFileTask>, Infallible> {
+        Ok(self.file_tasks.get(task).cloned())
     }
 
     fn newest_catalog(&self) -> Result<Option<(u64, Digest)>, Infallible> {
@@ -264,8 +295,11 @@ impl Snapshot for MemoryStore {
     }
 
     fn check_projection(&self, expected: &Projection<'_>) -> Result<Vec<Finding>, LedgerError> {
-        let is_same = *expected.runs == self.runs && *expected.plans == self.plans;
-        let message = "runs or plans are not what the entries say".to_owned();
+        let is_same = *expected.runs == self.runs
+            && *expected.plans == self.plans
+            && *expected.leases == self.leases
+            && *expected.file_tasks == self.file_tasks;
+        let message = "runs, plans, leases or file tasks are not what the entries say".to_owned();
         let finding = Finding { subject: Subject::Database, message };
         Ok(if is_same { Vec::new() } else { vec![finding] })
     }

@@ -31,14 +31,14 @@ fn view_fails(grounds: &Grounds) -> LedgerError {
 
 #[test]
 fn a_ledger_of_a_later_program_is_not_written_and_read_only_where_it_says_so() {
-    for (version, may_be_read) in [((7u32 << 16) | 7, false), ((6 << 16) | 7, true)] {
+    for (version, may_be_read) in [((8u32 << 16) | 8, false), ((7 << 16) | 8, true)] {
         let grounds = Grounds::new();
         fill(&grounds.ledger(), 0..2);
         grounds.foreign().pragma_update(None, "user_version", version).unwrap();
         grounds.settle();
         let before = files(&grounds.place());
         let error = append_fails(&grounds.ledger());
-        let newer = matches!(error, LedgerError::NewerSchema { found: 7, known: 6, .. });
+        let newer = matches!(error, LedgerError::NewerSchema { found: 8, known: 7, .. });
         assert!(newer, "{error}");
         match LedgerView::open(&grounds.home, &TenantId::default()) {
             Ok(view) => assert!(may_be_read && view.unwrap().size().unwrap() == 5),

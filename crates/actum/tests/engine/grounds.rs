@@ -8,9 +8,10 @@ use actum::{Clock, Engine, Records, Request};
 use actum_core::{Digest, RelPath, RunId, Timestamp};
 use actum_edit::{LineHunk, Operation};
 use actum_ledger::{
-    Admission, Appended, Entry, Keys, Ledger, LedgerError, LedgerHome, Log, PlanRow, Prepared,
-    Refusal, RunRow, SignedCheckpoint, Store,
+    Admission, Appended, Entry, FileTaskRow, Keys, LeaseRow, Ledger, LedgerError, LedgerHome, Log,
+    PlanRow, Prepared, Refusal, RunRow, SignedCheckpoint, Store,
 };
+use actum_record::lease::{LeaseId, TaskName};
 use actum_record::ledger::{EntryKind, RequestKey, TenantId, WorkspaceId};
 use actum_record::merkle::Node;
 use actum_record::signer::KeyRole;
@@ -207,6 +208,15 @@ impl Log for SharedStore {
         count: u64,
     ) -> Result<Vec<PlanRow>, LedgerError> {
         self.read(|store| store.newest_plans(workspace, count))
+    }
+    fn lease(&self, lease: LeaseId) -> Result<Option<LeaseRow>, LedgerError> {
+        self.read(|store| store.lease(lease))
+    }
+    fn file_task(&self, task: &TaskName) -> Result<Option<FileTaskRow>, LedgerError> {
+        self.read(|store| store.file_task(task))
+    }
+    fn open_file_tasks(&self) -> Result<Vec<FileTaskRow>, LedgerError> {
+        self.read(|store| store.open_file_tasks())
     }
     fn newest_of_kind(
         &self,

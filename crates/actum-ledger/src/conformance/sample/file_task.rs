@@ -1,0 +1,63 @@
+//! Entries about file tasks.
+
+use actum_core::canonical::{self, CanonicalError};
+use actum_core::{Digest, Timestamp};
+use actum_record::lease::{Capability, LeaseTermError, TaskName};
+use actum_record::ledger::{EntryKind, FileTaskEnded, FileTaskRoot, FileTaskStarted, TenantId};
+use actum_record::receipt::EntryRef;
+
+use super::{ORIGIN, SampleLease, SampleRun, actor, enveloped};
+use crate::new_entry::NewEntry;
+
+/// The `FILE_TASK_STARTED` of a task of these runs, under a lease.
+///
+/// # Errors
+/// Those of canonical JSON; `Unwritable` where `task` is no name of a task.
+pub fn file_task_started(
+    task: &str,
+    lease: &SampleLease,
+    runs: &[SampleRun],
+) -> Result<NewEntry, CanonicalError> {
+    let root = |run: &SampleRun| FileTaskRoot {
+        workspace: run.workspace,
+        root: "/home/ada/project".to_owned(),
+        run: run.run,
+    };
+    let body = canonical::to_vec(&FileTaskStarted {
+        format: FileTaskStarted::FORMAT.to_owned(),
+        time: Timestamp::from_micros(1_795_000_000_000_000),
+        tenant: TenantId::default(),
+        task: name(task)?,
+        manifest: Digest::of(b"manifest"),
+        capability: Capability::FileMove,
+        lease: lease.record(),
+        roots: runs.iter().map(root).collect(),
+        actor: actor(),
+        engine: "actum 0.1.0".to_owned(),
+    })?;
+    Ok(NewEntry { kind: EntryKind::FileTaskStarted, body, blobs: vec![lease.document()] })
+}
+
+/// A `FILE_TASK_ENDED` of a task that the entry `started` with that hash started; of none where the request was refused
+/// before its lease was found valid.
+///
+/// # Errors
+/// See [`file_task_started`].
+pub fn file_task_ended(
+    task: Option<&str>,
+    started: Option<(u64, Digest)>,
+) -> Result<NewEntry, CanonicalError> {
+    let started = started.map(|(index, leaf)| EntryRef { origin: ORIGIN.to_owned(), index, leaf });
+    let payload = canonical::to_vec(&FileTaskEnded {
+        task_id: task.map(name).transpose()?,
+        started,
+        time: Timestamp::from_micros(1_795_000_000_000_000),
+    })?;
+    enveloped(EntryKind::FileTaskEnded, FileTaskEnded::PAYLOAD_TYPE, payload)
+}
+
+fn name(text: &str) -> Result<TaskName, CanonicalError> {
+    let unwritable =
+        |error: LeaseTermError| CanonicalError::Unwritable { message: error.to_string() };
+    text.parse().map_err(unwritable)
+}

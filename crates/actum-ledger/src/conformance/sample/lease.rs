@@ -1,0 +1,99 @@
+//! Leases and the entries about them.
+
+use actum_core::canonical::{self, CanonicalError};
+use actum_core::{Digest, Timestamp};
+use actum_record::lease::{LeaseBlockRecord, LeaseId, LeaseRecord, LeaseTerms};
+use actum_record::ledger::{EntryKind, Isolation, LeaseGranted, LeaseRevoked, TenantId};
+use actum_record::signer::{KeyId, KeyRole, PublicKey};
+
+use super::{actor, enveloped};
+use crate::new_entry::NewEntry;
+
+/// A lease as a holder has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SampleLease {
+    /// Its blocks, the granted one first, each with the most uses of it.
+    pub blocks: Vec<(LeaseId, Option<u64>)>,
+}
+
+impl SampleLease {
+    /// A lease of one block, with the number `number`.
+    pub fn numbered(number: u64, uses: Option<u64>) -> Self {
+        Self { blocks: vec![(id(number), uses)] }
+    }
+
+    /// The lease with one more block, with the number `number`.
+    #[must_use]
+    pub fn narrowed(mut self, number: u64, uses: Option<u64>) -> Self {
+        self.blocks.push((id(number), uses));
+        self
+    }
+
+    /// Id of its last block.
+    pub fn id(&self) -> LeaseId {
+        self.blocks.last().map_or_else(|| id(0), |(id, _)| *id)
+    }
+
+    /// Its signed blocks, a document in the ledger.
+    pub fn document(&self) -> Vec<u8> {
+        let ids: Vec<String> = self.blocks.iter().map(|(id, _)| format!("\"{id}\"")).collect();
+        format!("{{\"blocks\":[{}]}}", ids.join(",")).into_bytes()
+    }
+
+    /// Its part of an entry.
+    pub fn record(&self) -> LeaseRecord {
+        let block = |(id, uses): &(LeaseId, Option<u64>)| LeaseBlockRecord {
+            agent: None,
+            id: *id,
+            uses: *uses,
+        };
+        LeaseRecord {
+            blocks: self.blocks.iter().map(block).collect(),
+            document: Digest::of(&self.document()),
+            key: KeyId::of(KeyRole::Lease, &PublicKey([4; 32])),
+        }
+    }
+
+    /// The `LEASE_GRANTED` of its last block.
+    ///
+    /// # Errors
+    /// Those of canonical JSON, which none of this leads to.
+    pub fn granted(&self) -> Result<NewEntry, CanonicalError> {
+        let payload = canonical::to_vec(&LeaseGranted {
+            format: LeaseGranted::FORMAT.to_owned(),
+            time: Timestamp::from_micros(1_795_000_000_000_000),
+            tenant: TenantId::default(),
+            lease: self.id(),
+            terms: LeaseTerms::default(),
+            document: Digest::of(&self.document()),
+            by: actor(),
+            isolation: Isolation::SameUser,
+            engine: "actum 0.1.0".to_owned(),
+        })?;
+        let entry = enveloped(EntryKind::LeaseGranted, LeaseGranted::PAYLOAD_TYPE, payload)?;
+        Ok(NewEntry { blobs: vec![self.document()], ..entry })
+    }
+
+    /// The `LEASE_REVOKED` of its last block.
+    ///
+    /// # Errors
+    /// See [`SampleLease::granted`].
+    pub fn revoked(&self) -> Result<NewEntry, CanonicalError> {
+        let payload = canonical::to_vec(&LeaseRevoked {
+            format: LeaseRevoked::FORMAT.to_owned(),
+            time: Timestamp::from_micros(1_795_000_000_000_000),
+            tenant: TenantId::default(),
+            lease: self.id(),
+            reason: Some("the agent is done".to_owned()),
+            by: actor(),
+            isolation: Isolation::SameUser,
+            engine: "actum 0.1.0".to_owned(),
+        })?;
+        enveloped(EntryKind::LeaseRevoked, LeaseRevoked::PAYLOAD_TYPE, payload)
+    }
+}
+
+/// Id of the block with the number `number`.
+fn id(number: u64) -> LeaseId {
+    LeaseId(Digest::of(&number.to_be_bytes()))
+}
