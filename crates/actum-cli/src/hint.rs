@@ -104,6 +104,10 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
         }
         actum::Error::NothingToChange => "the files are as the change would make them",
         actum::Error::Policy(error) => return of_policy(error),
+        actum::Error::Lease(_) => {
+            "`actum lease show FILE` prints what a lease allows, and `actum lease verify FILE` whether it counts here"
+        }
+        actum::Error::Grant(_) => "`actum lease grant --help` lists the terms of a lease",
         actum::Error::Denied { gates } => return gates.iter().map(of_gate).collect(),
         actum::Error::Queued { plan, denied, .. } => {
             let denied = denied.as_ref().map(|(before, reason)| match reason {

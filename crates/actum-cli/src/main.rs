@@ -18,6 +18,7 @@ mod guard;
 mod hint;
 mod home;
 mod input;
+mod lease;
 mod ledger_failure;
 mod ledger_queue;
 mod look_alike;

@@ -183,6 +183,13 @@ fn with_keys(view: Option<LedgerView>) -> Result<Option<(LedgerView, Keyring)>, 
     Ok(Some((view, Trusted::own()?.keyring)))
 }
 
+/// Opens the ledger, if it exists, and the public keys in use, of which there may be none; makes nothing.
+pub(crate) fn ledger_and_keys(tenant: &Tenant) -> Result<(Option<LedgerView>, Keyring), Failure> {
+    let keys = existing_keys()?;
+    let keyring = keys.map_or_else(|| Keyring::new(Vec::new()), |keys| keys.keyring().clone());
+    Ok((opened_view(tenant)?, keyring))
+}
+
 fn opened_view(tenant: &Tenant) -> Result<Option<LedgerView>, Failure> {
     existing_home()?.map_or(Ok(None), |home| view_in(&home, &tenant.id()?))
 }

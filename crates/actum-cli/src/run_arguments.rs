@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use actum::{Commands, EntryPoint, PolicyInForce, Request, Work};
+use actum::{Commands, EntryPoint, PolicyInForce, Request, RequestLease, Work};
 use actum_record::ledger::{NameError, RequestKey};
 use actum_workspace::{LaterEdits, Limits};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::lease::LeaseArgument;
 use crate::progress::Working;
 use crate::run_end::RunEnd;
 use crate::session::Session;
@@ -33,6 +34,8 @@ pub(crate) struct RunArguments {
     /// The agent that asks, for the record
     #[arg(long, value_name = "NAME", value_parser = label)]
     agent: Option<String>,
+    #[command(flatten)]
+    lease: LeaseArgument,
 }
 
 /// What a command asks for, besides the work.
@@ -83,6 +86,7 @@ impl RunArguments {
         let files = policy::files()?;
         if self.dry_run {
             let in_force: PolicyInForce = files.read(root)?;
+            let lease = self.lease.look(session)?;
             let own_root = records::own_root(root, &session.tenant)?;
             let mut workspace = match if_missing {
                 IfMissing::Make => own_root.open()?,
@@ -90,7 +94,7 @@ impl RunArguments {
             };
             let working = Working::begin("computing the change");
             let end = work().and_then(|work| {
-                let request = self.request(work, asked, key);
+                let request = self.request(work, asked, key, lease);
                 Ok(RunEnd::look(
                     &mut workspace,
                     &request,
@@ -110,6 +114,7 @@ impl RunArguments {
             }
         }
         let (checked, records) = records::open_for(root, &session.tenant)?;
+        let lease = self.lease.present(session, &records)?; // refused before a workspace is made
         let engine = match if_missing {
             IfMissing::Make => checked.engine(records)?,
             IfMissing::Refuse => checked.existing_engine(records)?,
@@ -117,7 +122,8 @@ impl RunArguments {
         let mut engine = engine.under_files(files, root);
         let working = Working::begin("making the change");
         let end = work()
-            .and_then(|work| Ok(RunEnd::make(&mut engine, self.request(work, asked, key), diff)?));
+            .map(|work| self.request(work, asked, key, lease))
+            .and_then(|request| Ok(RunEnd::make(&mut engine, request, diff)?));
         drop(working);
         recovery_note::tell(&session.screen, engine.recovery());
         records::tell(&session.screen, &engine);
@@ -149,12 +155,18 @@ impl RunArguments {
         key.map_err(|error: NameError| Failure::Usage { message: format!("{error}") })
     }
 
-    fn request(&self, work: Work, asked: Asked, key: Option<RequestKey>) -> Request {
+    fn request(
+        &self,
+        work: Work,
+        asked: Asked,
+        key: Option<RequestKey>,
+        lease: Option<RequestLease>,
+    ) -> Request {
         Request {
             work,
             limits: asked.limits,
             label: asked.label,
-            actor: actor::of(self.agent.clone()),
+            actor: actor::under(self.agent.clone(), lease.as_ref()),
             door: EntryPoint::CommandLine,
             key,
             declared: None,
@@ -162,7 +174,7 @@ impl RunArguments {
             commands: Commands::default(),
             action: None,
             task: None,
-            lease: None,
+            lease,
             umask: None,
             images: BTreeMap::new(),
             wait: self.wait,

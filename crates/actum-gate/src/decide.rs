@@ -46,6 +46,11 @@ fn decided(
     (Decision { semantics: DECISION_SEMANTICS, verdict, tier, gates }, unknown)
 }
 
+/// Asks the gate of leases alone, before there is a change: whether its other terms allow a request.
+pub fn judge_lease(bundle: &Bundle, policy: &Policy) -> GateDecision {
+    GateDecision::new((GateName::Lease, gate::lease::judge(bundle, policy)))
+}
+
 impl ExpectedCase {
     /// Decides the case under the policy of that digest. `asked` gives everything but the change, and the agent where the case
     /// names none.

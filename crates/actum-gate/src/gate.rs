@@ -5,7 +5,7 @@ pub(crate) mod approval;
 pub(crate) mod budget;
 pub(crate) mod commands;
 mod credentials;
-mod lease;
+pub(crate) mod lease;
 mod output;
 mod protected;
 pub(crate) mod scope;

@@ -42,7 +42,7 @@ pub use checkpoint::{CheckpointProblem, VerifiedCheckpoint, verify_checkpoint};
 pub use command::{
     CommandJudgement, CommandLine, CommandLineError, CommandRule, CommandRules, suggest,
 };
-pub use decide::{ReplayProblem, decide, replay};
+pub use decide::{ReplayProblem, decide, judge_lease, replay};
 pub use decision::{Approved, Bundle, Case, DECISION_SEMANTICS, Decision, GateDecision, WorkKind};
 pub use document::{DocumentError, DocumentProblem};
 pub use file_task::{FileTaskProblem, VerifiedFileTask, verify_file_task_ended};

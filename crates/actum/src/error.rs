@@ -26,6 +26,7 @@ use actum_record::ledger::{Actor, RequestKey, Retention};
 use actum_record::signer::SignError;
 use actum_workspace::State;
 
+use crate::leases::GrantLeaseError;
 use crate::request::WayBack;
 
 pub use bound_workspace::BoundWorkspace;
@@ -219,6 +220,9 @@ pub enum Error {
     /// A lease cannot be used, so nothing may be done under it.
     #[error(transparent)]
     Lease(#[from] LeaseError),
+    /// A lease cannot be granted or revoked.
+    #[error(transparent)]
+    Grant(#[from] Box<GrantLeaseError>),
     /// A policy cannot be used, so nothing may be done under it.
     #[error(transparent)]
     Policy(#[from] PolicyError),
@@ -422,6 +426,7 @@ impl Error {
             | Self::NoAction
             | Self::NothingToChange
             | Self::Lease(_)
+            | Self::Grant(_)
             | Self::Policy(_)
             | Self::Denied { .. }
             | Self::Queued { .. }
@@ -434,6 +439,12 @@ impl Error {
             | Self::Sign(_)
             | Self::Record { .. } => State::Unchanged,
         }
+    }
+}
+
+impl From<GrantLeaseError> for Error {
+    fn from(error: GrantLeaseError) -> Self {
+        Self::Grant(Box::new(error))
     }
 }
 

@@ -33,6 +33,7 @@ mod engine;
 mod error;
 mod feedback;
 mod forget;
+mod leases;
 mod place;
 pub mod plugin;
 mod policies;
@@ -68,6 +69,7 @@ pub use engine::verify::Verified;
 pub use error::{BoundWorkspace, Error, Result, StateClause};
 pub use feedback::{Feedback, FeedbackError, Wanted, cut_off_actions};
 pub use forget::{ForgottenRun, Retained, foresee, forgotten_run, missing_runs};
+pub use leases::{GrantLeaseError, GrantedLease, Grantor, LeaseState, NewLease};
 pub use place::Place;
 pub use policies::{
     PolicyError, PolicyFiles, PolicyInForce, PolicyProblem, ReadAccess, ReadPolicy,

@@ -10,6 +10,7 @@ use actum_record::keyring::KeyProblem;
 use actum_sandbox::{SpawnError, Unsatisfiable};
 use actum_workspace::ErrorKind;
 
+use crate::leases::GrantLeaseError;
 use crate::plugin::PluginError;
 use crate::task::RollbackRefused;
 use crate::{CatalogError, CommandError, PolicyProblem, QueueError, WayBack};
@@ -327,6 +328,11 @@ pub fn of_engine(error: &crate::Error) -> Reason {
         Error::NoAction => Reason::Usage,
         Error::NothingToChange => Reason::AlreadyAsBefore,
         Error::Lease(error) => of_lease(error),
+        Error::Grant(error) => match &**error {
+            GrantLeaseError::Terms(error) => of_grant(error),
+            GrantLeaseError::Lease(error) => of_lease(error),
+            GrantLeaseError::OtherRole | GrantLeaseError::Entry(_) => Reason::KeyUnusable,
+        },
         Error::Policy(error) => of_policy(&error.problem),
         Error::Denied { .. } => Reason::ChangeDenied,
         Error::Queued { .. } => Reason::NeedsApproval,

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
-use actum::{Acted, Engine, Error, PolicyInForce, Proposal, Request};
+use actum::{Acted, Engine, Error, PolicyInForce, Proposal, Records, Request, RequestLease};
 use actum_action::limits::PLAN_BYTES_MAX;
 use actum_action::{PlanEnvelope, schemas};
 use actum_core::Status;
@@ -14,6 +14,7 @@ use super::sandbox::Confinement;
 use super::{Session, exec};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::lease::LeaseArgument;
 use crate::run_arguments::label;
 use crate::snippet::Quote;
 use crate::{actor, input, notify, policy, records, recovery_note, root, signals};
@@ -65,6 +66,8 @@ pub(crate) struct RunArguments {
     /// The agent that asks, for the record
     #[arg(long, value_name = "NAME", value_parser = label)]
     agent: Option<String>,
+    #[command(flatten)]
+    lease: LeaseArgument,
     /// Wait for another process that is at work in the workspace
     #[arg(long)]
     wait: bool,
@@ -95,17 +98,16 @@ impl RunArguments {
             Failure::Envelope { input, source: Box::new(source), quote }
         })?;
         let root = root::existing_or_new(&session.start);
-        let proposal = Proposal {
-            plan,
-            actor: actor::of(self.agent.clone()),
-            key: self.request_key.clone(),
-            wait: self.wait,
-        };
         if !root::is_made(root) {
             drop(records::own_root(root, &session.tenant)?.open()?);
             session.note_made(root);
         }
-        act(session, root, |engine| engine.act(&proposal))
+        let lease = |records: &Records| self.lease.present(session, records);
+        act(session, root, lease, |engine, lease| {
+            let actor = actor::under(self.agent.clone(), lease);
+            let (key, wait) = (self.request_key.clone(), self.wait);
+            engine.act(&Proposal { plan, actor, key, wait })
+        })
     }
 }
 
@@ -115,18 +117,20 @@ pub(super) fn act_as_approved(
     root: &Path,
     request: Request,
 ) -> Result<Exit, Failure> {
-    act(session, root, |engine| engine.act_as_approved(request))
+    act(session, root, |_| Ok(None), |engine, _| engine.act_as_approved(request))
 }
 
 fn act(
     session: &Session,
     root: &Path,
-    act: impl FnOnce(&mut Engine) -> Result<Acted, Error>,
+    lease: impl FnOnce(&Records) -> Result<Option<RequestLease>, Failure>,
+    act: impl FnOnce(&mut Engine, Option<&RequestLease>) -> Result<Acted, Error>,
 ) -> Result<Exit, Failure> {
     let files = policy::files()?;
     // Where it cannot be used, the result says so: nothing is done.
     let in_force: Option<PolicyInForce> = files.read(root).ok();
     let (checked, records) = records::open_for(root, &session.tenant)?;
+    let lease = lease(&records)?;
     let mut engine =
         checked.engine(records)?.under_files(files, root).holding(|| Box::new(signals::hold()));
     // Where nobody can look for signals, one ends the program as a kill does.
@@ -139,7 +143,10 @@ fn act(
         }
         engine = engine.running(runner);
     }
-    let acted = act(&mut engine);
+    if let Some(lease) = lease.clone() {
+        engine = engine.under_lease(lease);
+    }
+    let acted = act(&mut engine, lease.as_ref());
     recovery_note::tell(&session.screen, engine.recovery());
     records::tell(&session.screen, &engine);
     let mut acted = acted?;

@@ -10,12 +10,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use actum::{
-    Attempt, Ending, Engine, Exec, OwnRoot, PolicyInForce, Records, Request, Root, Runner, Trial,
-    Tried,
+    Attempt, Ending, Engine, Exec, OwnRoot, PolicyInForce, Records, Request, RequestLease, Root,
+    Runner, Trial, Tried,
 };
 use actum_core::path::Harmless;
 use actum_core::{Budget, PathRule, Scope};
 use actum_gate::CommandLine;
+use actum_record::lease::Quotas;
 use actum_sandbox::{Enforcement, Output, Resource, SandboxPolicy, Stdin};
 use actum_workspace::{Limits, Workspace};
 
@@ -25,11 +26,12 @@ use super::sandbox::Confinement;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::home::Tenant;
+use crate::lease::LeaseArgument;
 use crate::output::{Form, Screen};
 use crate::progress::Working;
 use crate::run_arguments::label;
 use crate::run_end::RunEnd;
-use crate::{actor, notify, policy, records, recovery_note, root, signals};
+use crate::{actor, clock, notify, policy, records, recovery_note, root, signals};
 
 use report::{Executed, Outcome};
 pub(crate) use runner::of as runner;
@@ -87,6 +89,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     wait: bool,
     #[command(flatten)]
+    lease: LeaseArgument,
+    #[command(flatten)]
     confinement: Confinement,
     /// The command and its arguments
     #[arg(
@@ -124,7 +128,8 @@ enum Place {
 /// Runs the command, and sees to what it changed.
 fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failure> {
     arguments.must_name_a_program()?;
-    let exec = arguments.exec();
+    let lease = arguments.lease.look(session)?;
+    let exec = arguments.exec(lease.as_ref());
     let root = root::existing_or_new(&session.start);
     let is_made = root::is_made(root);
     // Before the command starts.
@@ -135,19 +140,23 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
         session.screen.note(told);
     }
     let runner = runner(&arguments.confinement, &in_force, root, &session.start, &session.screen)?;
+    let quotas = lease.as_ref().map(RequestLease::quotas).unwrap_or_default();
+    let runner = runner.limited_by(quotas);
+    exec.check_lease(lease.as_ref(), &in_force, &session.tenant.id()?, clock::now())?;
     if !is_made {
         records::own_root(root, &session.tenant)?; // where no command starts is said first
     }
     exec.find_checks(&runner)?;
     let place = checked.map(Checked::open).transpose()?;
-    let tried = tried(arguments, &exec, session, (&runner, &in_force))?;
+    let tried = tried(arguments, &exec, session, (&runner, &in_force), quotas)?;
     let end = match exec.attempt(&tried, &runner) {
         Ok(Attempt::Failed { dropped }) => {
             let outcome = Outcome::Dropped { dropped_changes: dropped };
             return Ok(Executed::of(&tried, &runner, outcome));
         }
         Ok(Attempt::Unchanged) => Ok(None),
-        Ok(Attempt::Changed(request)) => {
+        Ok(Attempt::Changed(mut request)) => {
+            request.lease = lease;
             let place = place.map_or_else(|| made(exec.ending, root, session), Ok);
             let diff = arguments.diff.then(|| session.screen.audience());
             place.and_then(|place| match place {
@@ -216,6 +225,7 @@ fn tried(
     exec: &Exec,
     session: &Session,
     (runner, in_force): (&Runner, &PolicyInForce),
+    quotas: Quotas,
 ) -> Result<Tried, Failure> {
     let stdin = stdin(&session.screen);
     // A signal that ends us meanwhile finds the terminal as it was.
@@ -225,7 +235,7 @@ fn tried(
     };
     let runner = match stdin {
         // Nobody knows how long a person takes.
-        Stdin::Terminal => &arguments.patient(runner),
+        Stdin::Terminal => &arguments.patient(runner).limited_by(quotas),
         Stdin::Empty | Stdin::Bytes(_) | Stdin::Inherited => runner,
     };
     let trial: Trial<'_> = exec.start(runner, &in_force.policy, stdin)?;
@@ -295,7 +305,7 @@ impl Arguments {
     }
 
     /// Builds the exec of these arguments.
-    fn exec(&self) -> Exec {
+    fn exec(&self, lease: Option<&RequestLease>) -> Exec {
         let allow = (!self.scope.is_empty()).then(|| self.scope.clone());
         Exec {
             command: self.command.clone(),
@@ -308,7 +318,7 @@ impl Arguments {
                 ..Limits::default()
             },
             label: self.message.clone(),
-            actor: actor::of(self.agent.clone()),
+            actor: actor::under(self.agent.clone(), lease),
             wait: self.wait,
         }
     }

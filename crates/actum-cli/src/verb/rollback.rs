@@ -10,6 +10,7 @@ use actum_core::path::Harmless;
 use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::lease::LeaseArgument;
 use crate::output::Document;
 use crate::run_arguments::label;
 use crate::{actor, policy, records, recovery_note, signals};
@@ -26,6 +27,8 @@ pub(crate) struct Arguments {
     /// The agent that asks, for the record
     #[arg(long, value_name = "NAME", value_parser = label)]
     agent: Option<String>,
+    #[command(flatten)]
+    lease: LeaseArgument,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -33,9 +36,13 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let files = policy::files()?;
     files.read(root)?;
     let (checked, records) = records::open_for(root, &session.tenant)?;
+    let lease = arguments.lease.present(session, &records)?;
+    let actor = actor::under(arguments.agent.clone(), lease.as_ref());
     let mut engine = checked.existing_engine(records)?.under_files(files, root);
+    if let Some(lease) = lease {
+        engine = engine.under_lease(lease);
+    }
     let held = signals::hold();
-    let actor = actor::of(arguments.agent.clone());
     let taken_back = task::rollback(&mut engine, root, (&arguments.task, actor));
     recovery_note::tell(&session.screen, engine.recovery());
     records::tell(&session.screen, &engine);

@@ -14,6 +14,7 @@ use actum_task::report::{Phase, ReportStatus, StatusUpdate, TaskStatus};
 use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::lease::LeaseArgument;
 use crate::output::{Form, Screen};
 use crate::run_arguments::label;
 use crate::{actor, notify, policy, records, recovery_note, root, signals, status_lines};
@@ -45,6 +46,8 @@ pub(crate) struct Arguments {
     /// The agent that asks, for the record
     #[arg(long, value_name = "NAME", value_parser = label)]
     agent: Option<String>,
+    #[command(flatten)]
+    lease: LeaseArgument,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -57,12 +60,16 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let in_force = files.read(root)?;
     let input = arguments.read(&session.start)?;
     let (checked, records) = records::open_for(root, &session.tenant)?;
+    let lease = arguments.lease.present(session, &records)?;
+    let actor = actor::under(arguments.agent.clone(), lease.as_ref());
     let mut engine = checked.engine(records)?.under_files(files, root);
+    if let Some(lease) = lease {
+        engine = engine.under_lease(lease);
+    }
     let held = signals::hold();
     let waiting = signals::waiting().ok();
     let mut lines =
         Lines { screen: session.screen, status, waiting: waiting.as_ref(), unshown: None };
-    let actor = actor::of(arguments.agent.clone());
     let ended = task::run(&mut engine, root, (input, actor), &mut lines);
     recovery_note::tell(&session.screen, engine.recovery());
     records::tell(&session.screen, &engine);

@@ -14,7 +14,7 @@ const FILE_TASK: &str = "file task";
 
 /// A lease that came with a request must allow it, whether the request needs one or not. Its terms hold for undo as well;
 /// only where no lease came along, an undo that restores is not held.
-pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
+pub(crate) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
     let Some(lease) = bundle.lease() else { return without_lease(bundle, policy) };
     let allowed = || {
         let id = lease.blocks.last().map(|block| block.id);

@@ -125,6 +125,7 @@ fn status(error: &Error) -> Option<Status> {
         | Error::Forgotten(_)
         | Error::NoAction
         | Error::Lease(_)
+        | Error::Grant(_)
         | Error::Policy(_)
         | Error::Denied { .. }
         | Error::Rollback(_)

@@ -2,16 +2,17 @@
 
 use std::ffi::OsString;
 
-use actum_core::RiskTier;
 use actum_core::path::Harmless;
+use actum_core::{RiskTier, Timestamp};
 use actum_gate::{CommandLine, Policy};
-use actum_record::ledger::Actor;
+use actum_record::ledger::{Actor, TenantId};
 use actum_sandbox::Stdin;
 use actum_workspace::Limits;
 
 use super::{Accepted, Caches, Runner, Trial, Tried};
 use crate::error::Result;
-use crate::request::{EntryPoint, Request};
+use crate::policies::PolicyInForce;
+use crate::request::{EntryPoint, Request, RequestLease};
 
 /// The most characters of a command in a label.
 const LABEL_CHARS_MAX: usize = 200;
@@ -72,6 +73,30 @@ impl Exec {
             runner.program(check)?;
         }
         Ok(())
+    }
+
+    /// Checks that what the command changes could be kept under the lease, as far as that does not depend on the change.
+    /// Otherwise the work of the command would be worthless.
+    ///
+    /// # Errors
+    /// `Denied`, `Record`.
+    pub fn check_lease(
+        &self,
+        lease: Option<&RequestLease>,
+        in_force: &PolicyInForce,
+        tenant: &TenantId,
+        now: Timestamp,
+    ) -> Result<()> {
+        if self.ending == Ending::Drop {
+            return Ok(());
+        }
+        let request = Request {
+            actor: self.actor.clone(),
+            door: EntryPoint::Exec,
+            lease: lease.cloned(),
+            ..Request::apply(Vec::new())
+        };
+        request.check_lease(in_force, tenant, now)
     }
 
     /// Starts the command.

@@ -2,15 +2,18 @@
 
 use actum_core::{Digest, Timestamp};
 use actum_gate::decision::{LeaseBlock, LeaseCase};
+use actum_gate::{Bundle, Case, Verdict, judge_lease};
 use actum_lease::{ChainBlock, LeaseChain, LeaseError, Token, read_chain, verify, verify_chain};
 use actum_ledger::{LeaseRow, LedgerError, Log};
 use actum_record::keyring::Keyring;
 use actum_record::lease::{AgentName, Capability, Quotas, TaskName};
+use actum_record::ledger::TenantId;
 use actum_record::signer::KeyId;
 use serde::{Deserialize, Serialize};
 
 use super::{EntryPoint, Request};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::policies::PolicyInForce;
 use crate::records::Records;
 
 /// Lease that a request is made under: its signed blocks, with which nobody can use it, and what the ledger knew of them
@@ -47,6 +50,16 @@ impl RequestLease {
         let chain = LeaseChain { blocks: verified.blocks, key: verified.key };
         let mut lease = Self::unknown(verified.document, chain);
         log.map_or(Ok(()), |log| lease.look_up(log))?;
+        Ok(lease)
+    }
+
+    /// Verifies a token with the keys of an installation, and asks its ledger for the blocks.
+    ///
+    /// # Errors
+    /// `Lease`, `Ledger`.
+    pub fn present_in(token: &Token, records: &Records) -> Result<Self> {
+        let mut lease = Self::present(token, records.keyring(), records.clock.now(), None)?;
+        records.ledger.read(|log| lease.look_up(log))?;
         Ok(lease)
     }
 
@@ -126,6 +139,33 @@ impl TryFrom<Written> for RequestLease {
 }
 
 impl Request {
+    /// Lets the gate of leases judge the request without a change.
+    ///
+    /// # Errors
+    /// `Denied`.
+    pub(crate) fn check_lease(
+        &self,
+        in_force: &PolicyInForce,
+        tenant: &TenantId,
+        time: Timestamp,
+    ) -> Result<()> {
+        let case = Case {
+            actor: self.actor.clone(),
+            door: self.door.as_str().to_owned(),
+            lease: self.lease.as_ref().map(|lease| lease.case(self, Quotas::default())),
+            root: in_force.place().root,
+            tenant: tenant.clone(),
+            time,
+            ..Case::of(Vec::new())
+        };
+        let bundle = Bundle::new(Digest::of(b""), case);
+        let decision = judge_lease(&bundle, &in_force.policy);
+        match decision.verdict {
+            Verdict::Allow => Ok(()),
+            Verdict::NeedsApproval | Verdict::Deny => Err(Error::Denied { gates: vec![decision] }),
+        }
+    }
+
     /// Capability that a lease must have.
     fn capability(&self) -> Capability {
         match (self.door, &self.action) {

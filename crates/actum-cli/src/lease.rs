@@ -1,0 +1,59 @@
+//! The lease that a command is given.
+
+use std::path::{Path, PathBuf};
+
+use actum::{Records, RequestLease};
+use actum_lease::{TOKEN_TEXT_BYTES_MAX, Token};
+
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::{clock, home, input, records};
+
+/// Room for whitespace around a token.
+const AROUND_BYTES_MAX: usize = 64;
+/// Variable of the environment that names the file of a lease.
+const VARIABLE: &str = "ACTUM_LEASE";
+
+/// Lease that a command makes its runs under.
+#[derive(clap::Args)]
+pub(crate) struct LeaseArgument {
+    /// Make the run under the lease in FILE, which must allow it; without this option `ACTUM_LEASE` can name the file
+    #[arg(long, value_name = "FILE")]
+    lease: Option<PathBuf>,
+}
+
+impl LeaseArgument {
+    /// Reads and verifies the lease, if there is one, and asks the ledger for it.
+    pub(crate) fn present(
+        &self,
+        session: &Session,
+        records: &Records,
+    ) -> Result<Option<RequestLease>, Failure> {
+        let token = self.token(session)?;
+        Ok(token.map(|token| RequestLease::present_in(&token, records)).transpose()?)
+    }
+
+    /// Reads and verifies the lease, if there is one, where nothing is recorded: the ledger is only read, if it exists.
+    pub(crate) fn look(&self, session: &Session) -> Result<Option<RequestLease>, Failure> {
+        self.token(session)?.map(|token| look(&token, session)).transpose()
+    }
+
+    fn token(&self, session: &Session) -> Result<Option<Token>, Failure> {
+        let named = || home::inherited(VARIABLE).filter(|file| !file.is_empty()).map(PathBuf::from);
+        self.lease.clone().or_else(named).map(|file| read(&file, session)).transpose()
+    }
+}
+
+/// Reads a lease from a file; `-` is standard input.
+pub(crate) fn read(file: &Path, session: &Session) -> Result<Token, Failure> {
+    let max = TOKEN_TEXT_BYTES_MAX.saturating_add(AROUND_BYTES_MAX);
+    let (_, text) = input::document(file, &session.start, max)?;
+    Ok(Token::read(&text).map_err(actum::Error::from)?)
+}
+
+/// Verifies a lease, and looks it up in the ledger if there is one.
+pub(crate) fn look(token: &Token, session: &Session) -> Result<RequestLease, Failure> {
+    let (view, keyring) = records::ledger_and_keys(&session.tenant)?;
+    let log = view.as_ref().map(|view| -> &dyn actum_ledger::Log { view });
+    Ok(RequestLease::present(token, &keyring, clock::now(), log)?)
+}

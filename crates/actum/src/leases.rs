@@ -1,0 +1,188 @@
+//! Leases of an installation: granted and revoked by the operator, listed from the ledger (FE-17, D-7).
+
+use actum_core::{Digest, Timestamp, canonical};
+use actum_gate::{LeaseEntryProblem, verify_lease_granted, verify_lease_revoked};
+use actum_lease::{GrantError, LeaseError, Token, grant, verify};
+use actum_ledger::{LeaseRow, LedgerError, Log, NewEntry, SigningKey};
+use actum_record::dsse::Envelope;
+use actum_record::keyring::Keyring;
+use actum_record::lease::{LeaseId, LeaseTerms};
+use actum_record::ledger::{Actor, EntryKind, Isolation, LeaseGranted, LeaseRevoked};
+
+use crate::error::Result;
+use crate::records::Records;
+
+/// User who grants and revokes leases, with the lease key.
+pub struct Grantor<'k> {
+    /// User.
+    pub by: Actor,
+    /// Lease key.
+    pub signer: &'k SigningKey,
+    /// Protection of the key.
+    pub isolation: Isolation,
+}
+
+/// Lease that was granted and recorded. Nobody but the caller has its token.
+#[derive(Debug)]
+pub struct NewLease {
+    /// Token, a secret.
+    pub token: Token,
+    /// Id of its block.
+    pub lease: LeaseId,
+}
+
+/// Lease that the ledger records as granted.
+#[derive(Debug, Clone)]
+pub struct GrantedLease {
+    /// What the ledger knows of it now.
+    pub row: LeaseRow,
+    /// Grant, verified.
+    pub granted: LeaseGranted,
+}
+
+/// Whether a lease can be used now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeaseState {
+    /// It can.
+    InForce,
+    /// Not yet.
+    Waiting,
+    /// Not any more.
+    Expired,
+    /// It was revoked.
+    Revoked,
+    /// It has started as many runs as it can.
+    UsedUp,
+}
+
+/// Why a lease cannot be granted or revoked.
+#[derive(Debug, thiserror::Error)]
+pub enum GrantLeaseError {
+    /// No lease can have the terms.
+    #[error(transparent)]
+    Terms(#[from] GrantError),
+    /// The key does not count now.
+    #[error(transparent)]
+    Lease(#[from] LeaseError),
+    /// A key of another role was given.
+    #[error("a lease key is needed to grant or revoke a lease")]
+    OtherRole,
+    /// The entry would not count.
+    #[error("cannot record it: {0}")]
+    Entry(#[from] LeaseEntryProblem),
+}
+
+impl Records {
+    /// Grants a lease, and records it before the token is returned.
+    ///
+    /// # Errors
+    /// `Grant`; `Ledger`, `Sign`, `Record`.
+    pub fn grant_lease(&self, terms: &LeaseTerms, grantor: &Grantor<'_>) -> Result<NewLease> {
+        let granted = grantor.signer.with_secret(|secret| grant(secret, terms));
+        let token = granted.ok_or(GrantLeaseError::OtherRole)?.map_err(GrantLeaseError::from)?;
+        let time = self.clock.now();
+        let verified = verify(&token, self.keyring(), time).map_err(GrantLeaseError::from)?;
+        let block = verified.blocks.first();
+        let lease = block.ok_or(GrantLeaseError::Lease(LeaseError::NotBiscuit))?.id;
+        let payload = canonical::to_vec(&LeaseGranted {
+            format: LeaseGranted::FORMAT.to_owned(),
+            time,
+            tenant: self.tenant.clone(),
+            lease,
+            terms: terms.clone(),
+            document: Digest::of(&verified.document),
+            by: grantor.by.clone(),
+            isolation: grantor.isolation,
+            engine: crate::records::ENGINE.to_owned(),
+        })?;
+        let body = Envelope::sign(LeaseGranted::PAYLOAD_TYPE, payload, grantor.signer)?.to_vec()?;
+        // What the ledger takes stays there.
+        verify_lease_granted(&body, self.keyring()).map_err(GrantLeaseError::from)?;
+        let blobs = vec![verified.document];
+        self.append_lease(NewEntry { kind: EntryKind::LeaseGranted, body, blobs })?;
+        Ok(NewLease { token, lease })
+    }
+
+    /// Revokes a lease, or a block that a holder appended to one, and with it every lease that has the block.
+    ///
+    /// # Errors
+    /// `Grant`; `Ledger` where it was revoked before, among others; `Sign`, `Record`.
+    pub fn revoke_lease(
+        &self,
+        lease: LeaseId,
+        reason: Option<String>,
+        grantor: &Grantor<'_>,
+    ) -> Result<()> {
+        let payload = canonical::to_vec(&LeaseRevoked {
+            format: LeaseRevoked::FORMAT.to_owned(),
+            time: self.clock.now(),
+            tenant: self.tenant.clone(),
+            lease,
+            reason,
+            by: grantor.by.clone(),
+            isolation: grantor.isolation,
+            engine: crate::records::ENGINE.to_owned(),
+        })?;
+        let body = Envelope::sign(LeaseRevoked::PAYLOAD_TYPE, payload, grantor.signer)?.to_vec()?;
+        verify_lease_revoked(&body, self.keyring()).map_err(GrantLeaseError::from)?;
+        self.append_lease(NewEntry { kind: EntryKind::LeaseRevoked, body, blobs: Vec::new() })
+    }
+
+    fn append_lease(&self, entry: NewEntry) -> Result<()> {
+        self.ledger.append(vec![entry]).wait()?;
+        Ok(())
+    }
+}
+
+impl GrantedLease {
+    /// Leases that a ledger records as granted before the entry `before`, at most `count`, the newest first.
+    ///
+    /// # Errors
+    /// [`LedgerError`]; `Damaged` where no lease key signed a grant.
+    pub fn newest(
+        log: &dyn Log,
+        keyring: &Keyring,
+        before: Option<u64>,
+        count: u64,
+    ) -> std::result::Result<Vec<Self>, LedgerError> {
+        let rows = log.newest_leases(before, count)?.into_iter();
+        rows.map(|row| Self::read(log, keyring, row)).collect()
+    }
+
+    /// Reads the grant of a lease.
+    fn read(
+        log: &dyn Log,
+        keyring: &Keyring,
+        row: LeaseRow,
+    ) -> std::result::Result<Self, LedgerError> {
+        let missing =
+            || LedgerError::Damaged { message: "a lease that was listed has no grant".to_owned() };
+        let index = row.granted.ok_or_else(missing)?;
+        let entry = log.sound_entry(index)?;
+        let verified = verify_lease_granted(&entry.body, keyring);
+        let verified = verified.map_err(|problem| LedgerError::entry(index, &problem))?;
+        Ok(Self { row, granted: verified.granted })
+    }
+
+    /// Whether it can be used at `now`.
+    pub fn state(&self, now: Timestamp) -> LeaseState {
+        LeaseState::of(&self.granted.terms, &self.row, now)
+    }
+}
+
+impl LeaseState {
+    /// State of a block with these terms, of which the ledger knows `row`.
+    pub fn of(terms: &LeaseTerms, row: &LeaseRow, now: Timestamp) -> Self {
+        if row.revoked.is_some() {
+            Self::Revoked
+        } else if terms.expires.is_some_and(|at| now >= at) {
+            Self::Expired
+        } else if terms.uses.is_some_and(|uses| row.used >= uses) {
+            Self::UsedUp
+        } else if terms.not_before.is_some_and(|from| now < from) {
+            Self::Waiting
+        } else {
+            Self::InForce
+        }
+    }
+}
