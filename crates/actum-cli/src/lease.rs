@@ -17,7 +17,7 @@ const VARIABLE: &str = "ACTUM_LEASE";
 /// Lease that a command makes its runs under.
 #[derive(clap::Args)]
 pub(crate) struct LeaseArgument {
-    /// Make the run under the lease in FILE, which must allow it; without this option `ACTUM_LEASE` can name the file
+    /// Use the lease in FILE, which must allow the request; without this option `ACTUM_LEASE` can name the file
     #[arg(long, value_name = "FILE")]
     lease: Option<PathBuf>,
 }

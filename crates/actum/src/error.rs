@@ -4,6 +4,7 @@ mod bound_workspace;
 mod catalog;
 mod command;
 mod feedback;
+mod lease;
 mod moved;
 mod output;
 mod policy;
@@ -26,7 +27,6 @@ use actum_record::ledger::{Actor, RequestKey, Retention};
 use actum_record::signer::SignError;
 use actum_workspace::State;
 
-use crate::leases::GrantLeaseError;
 use crate::request::WayBack;
 
 pub use bound_workspace::BoundWorkspace;
@@ -34,6 +34,7 @@ pub use catalog::CatalogError;
 pub(crate) use command::{CAPTURED_BYTES_MAX, list_unkept};
 pub use command::{CommandError, Unkept, WhyUnkept};
 pub use feedback::FeedbackError;
+pub use lease::GrantLeaseError;
 pub use moved::Moved;
 pub(crate) use moved::listed as list_moved;
 pub use output::OutputError;

@@ -1,15 +1,15 @@
 //! Leases of an installation: granted and revoked by the operator, listed from the ledger (FE-17, D-7).
 
 use actum_core::{Digest, Timestamp, canonical};
-use actum_gate::{LeaseEntryProblem, verify_lease_granted, verify_lease_revoked};
-use actum_lease::{GrantError, LeaseError, Token, grant, verify};
+use actum_gate::{verify_lease_granted, verify_lease_revoked};
+use actum_lease::{LeaseError, Token, grant, verify};
 use actum_ledger::{LeaseRow, LedgerError, Log, NewEntry, SigningKey};
 use actum_record::dsse::Envelope;
 use actum_record::keyring::Keyring;
 use actum_record::lease::{LeaseId, LeaseTerms};
 use actum_record::ledger::{Actor, EntryKind, Isolation, LeaseGranted, LeaseRevoked};
 
-use crate::error::Result;
+use crate::error::{GrantLeaseError, Result};
 use crate::records::Records;
 
 /// User who grants and revokes leases, with the lease key.
@@ -53,23 +53,6 @@ pub enum LeaseState {
     Revoked,
     /// It has started as many runs as it can.
     UsedUp,
-}
-
-/// Why a lease cannot be granted or revoked.
-#[derive(Debug, thiserror::Error)]
-pub enum GrantLeaseError {
-    /// No lease can have the terms.
-    #[error(transparent)]
-    Terms(#[from] GrantError),
-    /// The key does not count now.
-    #[error(transparent)]
-    Lease(#[from] LeaseError),
-    /// A key of another role was given.
-    #[error("a lease key is needed to grant or revoke a lease")]
-    OtherRole,
-    /// The entry would not count.
-    #[error("cannot record it: {0}")]
-    Entry(#[from] LeaseEntryProblem),
 }
 
 impl Records {

@@ -37,6 +37,7 @@ mod leases;
 mod place;
 pub mod plugin;
 mod policies;
+mod presented_lease;
 mod queue;
 mod real_path;
 pub mod reason;
@@ -66,10 +67,10 @@ pub use engine::resume::Resumed;
 pub use engine::settle::Done;
 pub use engine::stage::{Preview, Staged, preview};
 pub use engine::verify::Verified;
-pub use error::{BoundWorkspace, Error, Result, StateClause};
+pub use error::{BoundWorkspace, Error, GrantLeaseError, Result, StateClause};
 pub use feedback::{Feedback, FeedbackError, Wanted, cut_off_actions};
 pub use forget::{ForgottenRun, Retained, foresee, forgotten_run, missing_runs};
-pub use leases::{GrantLeaseError, GrantedLease, Grantor, LeaseState, NewLease};
+pub use leases::{GrantedLease, Grantor, LeaseState, NewLease};
 pub use place::Place;
 pub use policies::{
     PolicyError, PolicyFiles, PolicyInForce, PolicyProblem, ReadAccess, ReadPolicy,

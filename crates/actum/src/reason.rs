@@ -10,10 +10,9 @@ use actum_record::keyring::KeyProblem;
 use actum_sandbox::{SpawnError, Unsatisfiable};
 use actum_workspace::ErrorKind;
 
-use crate::leases::GrantLeaseError;
 use crate::plugin::PluginError;
 use crate::task::RollbackRefused;
-use crate::{CatalogError, CommandError, PolicyProblem, QueueError, WayBack};
+use crate::{CatalogError, CommandError, GrantLeaseError, PolicyProblem, QueueError, WayBack};
 use serde::{Serialize, Serializer};
 
 /// Defines the reasons: each with its permanent name, and with a page of that name under

@@ -142,7 +142,8 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
     let runner = runner(&arguments.confinement, &in_force, root, &session.start, &session.screen)?;
     let quotas = lease.as_ref().map(RequestLease::quotas).unwrap_or_default();
     let runner = runner.limited_by(quotas);
-    exec.check_lease(lease.as_ref(), &in_force, &session.tenant.id()?, clock::now())?;
+    let judged_by = (&in_force.policy, in_force.place());
+    exec.check_lease(lease.as_ref(), judged_by, &session.tenant.id()?, clock::now())?;
     if !is_made {
         records::own_root(root, &session.tenant)?; // where no command starts is said first
     }

@@ -11,7 +11,7 @@ use actum_workspace::Limits;
 
 use super::{Accepted, Caches, Runner, Trial, Tried};
 use crate::error::Result;
-use crate::policies::PolicyInForce;
+use crate::place::Place;
 use crate::request::{EntryPoint, Request, RequestLease};
 
 /// The most characters of a command in a label.
@@ -83,7 +83,7 @@ impl Exec {
     pub fn check_lease(
         &self,
         lease: Option<&RequestLease>,
-        in_force: &PolicyInForce,
+        (policy, place): (&Policy, Place),
         tenant: &TenantId,
         now: Timestamp,
     ) -> Result<()> {
@@ -96,7 +96,7 @@ impl Exec {
             lease: lease.cloned(),
             ..Request::apply(Vec::new())
         };
-        request.check_lease(in_force, tenant, now)
+        request.check_lease((policy, place), tenant, now)
     }
 
     /// Starts the command.

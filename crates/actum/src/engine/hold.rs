@@ -14,7 +14,6 @@ use crate::queue::{
     self, PlanState, QUEUE_MAX, QUEUE_OF_ONE_MAX, QUEUED_MICROS, QueueError, QueuedPlan,
 };
 use crate::records::Records;
-use crate::request::RequestLease;
 
 impl<D: Disk> Staged<'_, D> {
     /// Approval of the plan in the queue that the request carries out. The plan is read and verified once.
@@ -149,7 +148,7 @@ impl<D: Disk> Staged<'_, D> {
 
     /// Documents that an entry of the plan names.
     fn blobs(&self, bundle: Vec<u8>, policy: Vec<u8>) -> Vec<Vec<u8>> {
-        let lease = self.request.lease.as_ref().map(RequestLease::document);
+        let lease = self.request.lease.as_ref().map(|lease| lease.document().to_vec());
         [bundle, policy].into_iter().chain(lease).collect()
     }
 

@@ -11,7 +11,6 @@ use crate::engine::stage::{Begun, PartOf, Staged};
 use crate::engine::verify::Verified;
 use crate::error::Result;
 use crate::records::Records;
-use crate::request::RequestLease;
 
 /// A run that has ended and whose end is not recorded yet. The workspace stays locked.
 #[must_use = "how it ended is not recorded"]
@@ -54,7 +53,7 @@ impl<'e, D: Disk> Verified<'e, D> {
         let Staged { begun, request, plan, attempt, undoes, undone: _, part_of, queued: _ } =
             staged;
         let Begun { transaction, records, root, signer, workspace, .. } = begun;
-        let lease_document = request.lease.as_ref().map(RequestLease::document);
+        let lease_document = request.lease.as_ref().map(|lease| lease.document().to_vec());
         let (action, begins) = match part_of {
             Some(PartOf { action, begins }) => (Some(action), begins),
             None => (None, None),

@@ -1,20 +1,14 @@
 //! The lease that a request is made under (FE-17, D-7).
 
-use actum_core::{Digest, Timestamp};
+use actum_core::Digest;
 use actum_gate::decision::{LeaseBlock, LeaseCase};
-use actum_gate::{Bundle, Case, Verdict, judge_lease};
-use actum_lease::{ChainBlock, LeaseChain, LeaseError, Token, read_chain, verify, verify_chain};
+use actum_lease::{ChainBlock, LeaseChain, LeaseError, read_chain};
 use actum_ledger::{LeaseRow, LedgerError, Log};
-use actum_record::keyring::Keyring;
 use actum_record::lease::{AgentName, Capability, Quotas, TaskName};
-use actum_record::ledger::TenantId;
 use actum_record::signer::KeyId;
 use serde::{Deserialize, Serialize};
 
 use super::{EntryPoint, Request};
-use crate::error::{Error, Result};
-use crate::policies::PolicyInForce;
-use crate::records::Records;
 
 /// Lease that a request is made under: its signed blocks, with which nobody can use it, and what the ledger knew of them
 /// when it was presented.
@@ -36,49 +30,14 @@ struct Written {
 }
 
 impl RequestLease {
-    /// Verifies a token. Without a `log` no block of it is known, so the gate denies what is asked under it.
-    ///
-    /// # Errors
-    /// `Lease`, `Ledger`.
-    pub fn present(
-        token: &Token,
-        keyring: &Keyring,
-        now: Timestamp,
-        log: Option<&dyn Log>,
-    ) -> Result<Self> {
-        let verified = verify(token, keyring, now)?;
-        let chain = LeaseChain { blocks: verified.blocks, key: verified.key };
-        let mut lease = Self::unknown(verified.document, chain);
-        log.map_or(Ok(()), |log| lease.look_up(log))?;
-        Ok(lease)
-    }
-
-    /// Verifies a token with the keys of an installation, and asks its ledger for the blocks.
-    ///
-    /// # Errors
-    /// `Lease`, `Ledger`.
-    pub fn present_in(token: &Token, records: &Records) -> Result<Self> {
-        let mut lease = Self::present(token, records.keyring(), records.clock.now(), None)?;
-        records.ledger.read(|log| lease.look_up(log))?;
-        Ok(lease)
-    }
-
-    /// Verifies the signatures once more, with the keys that count now, and asks the ledger for the blocks.
-    pub(crate) fn verify(&self, records: &Records) -> Result<Self> {
-        let now = records.clock.now();
-        let chain = verify_chain(&self.document, records.keyring(), now)?;
-        let mut lease = Self::unknown(self.document.clone(), chain);
-        records.ledger.read(|log| lease.look_up(log))?;
-        Ok(lease)
-    }
-
     /// Lease of which the ledger was not asked yet.
-    fn unknown(document: Vec<u8>, LeaseChain { blocks, key }: LeaseChain) -> Self {
+    pub(crate) fn unknown(document: Vec<u8>, LeaseChain { blocks, key }: LeaseChain) -> Self {
         let block = |ChainBlock { id, terms }| LeaseBlock { id, revoked: false, terms, used: 0 };
         Self { document, key, blocks: blocks.into_iter().map(block).collect(), granted: false }
     }
 
-    fn look_up(&mut self, log: &dyn Log) -> Result<(), LedgerError> {
+    /// Asks the ledger for the blocks.
+    pub(crate) fn look_up(&mut self, log: &dyn Log) -> Result<(), LedgerError> {
         for (block, is_first) in
             self.blocks.iter_mut().zip(std::iter::once(true).chain(std::iter::repeat(false)))
         {
@@ -103,12 +62,12 @@ impl RequestLease {
     }
 
     /// Signed blocks, a document of the ledger.
-    pub(crate) fn document(&self) -> Vec<u8> {
-        self.document.clone()
+    pub(crate) fn document(&self) -> &[u8] {
+        &self.document
     }
 
     /// Facts for the gate: what `request` needs the lease for, and the limits of what is run for it.
-    pub(crate) fn case(&self, request: &Request, limits: Quotas) -> LeaseCase {
+    pub fn case(&self, request: &Request, limits: Quotas) -> LeaseCase {
         LeaseCase {
             blocks: self.blocks.clone(),
             capability: request.capability(),
@@ -132,40 +91,13 @@ impl TryFrom<Written> for RequestLease {
     type Error = LeaseError;
 
     /// Reads the blocks; their signatures are verified before anything is done under them.
-    fn try_from(Written { document }: Written) -> std::result::Result<Self, LeaseError> {
+    fn try_from(Written { document }: Written) -> Result<Self, LeaseError> {
         let chain = read_chain(document.as_bytes())?;
         Ok(Self::unknown(document.into_bytes(), chain))
     }
 }
 
 impl Request {
-    /// Lets the gate of leases judge the request without a change.
-    ///
-    /// # Errors
-    /// `Denied`.
-    pub(crate) fn check_lease(
-        &self,
-        in_force: &PolicyInForce,
-        tenant: &TenantId,
-        time: Timestamp,
-    ) -> Result<()> {
-        let case = Case {
-            actor: self.actor.clone(),
-            door: self.door.as_str().to_owned(),
-            lease: self.lease.as_ref().map(|lease| lease.case(self, Quotas::default())),
-            root: in_force.place().root,
-            tenant: tenant.clone(),
-            time,
-            ..Case::of(Vec::new())
-        };
-        let bundle = Bundle::new(Digest::of(b""), case);
-        let decision = judge_lease(&bundle, &in_force.policy);
-        match decision.verdict {
-            Verdict::Allow => Ok(()),
-            Verdict::NeedsApproval | Verdict::Deny => Err(Error::Denied { gates: vec![decision] }),
-        }
-    }
-
     /// Capability that a lease must have.
     fn capability(&self) -> Capability {
         match (self.door, &self.action) {

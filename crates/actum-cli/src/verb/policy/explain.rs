@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 
-use actum::PolicyInForce;
+use actum::{EntryPoint, PolicyInForce, Request, RequestLease};
 use actum_api::gate;
 use actum_api::path::WorkspacePath;
 use actum_api::policy::PolicyExplanation;
@@ -20,6 +20,7 @@ use actum_gate::{
     Bundle, Case, CommandLine, GateDecision, GateName, Policy, Trigger, Verdict, decide,
 };
 use actum_ledger::Log;
+use actum_record::lease::Quotas;
 use actum_record::receipt::{EffectKind, PathEffect};
 use actum_workspace::View;
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -27,12 +28,13 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::gate_view::views;
+use crate::lease::LeaseArgument;
 use crate::output::Document;
 use crate::run_arguments::label;
 use crate::run_prefix::RunPrefix;
 use crate::verb::Session;
 use crate::verb::ledger::Opened;
-use crate::{operators_policy, policy, root};
+use crate::{actor, operators_policy, policy, root};
 
 /// Explain what the gates would say of a change of a path or of a command, or what they said of a run
 ///
@@ -75,6 +77,8 @@ pub(crate) struct Arguments {
     /// The agent that would ask in your name; by itself you would
     #[arg(long, value_name = "NAME", value_parser = label)]
     agent: Option<String>,
+    #[command(flatten)]
+    lease: LeaseArgument,
 }
 
 /// What was typed: a path in any case, and perhaps a run.
@@ -106,7 +110,7 @@ enum Effect {
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let Arguments { named, command, path: is_path, effect, from, agent } = arguments;
+    let Arguments { named, command, path: is_path, effect, from, agent, lease } = arguments;
     if let Some(line) = command {
         return command::explain(line, session);
     }
@@ -131,7 +135,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             None => tell_if_nothing_is_there(path, session),
         }
     }
-    explain(path, effect.into(), from.as_ref(), agent.clone(), session)
+    let lease = lease.look(session)?;
+    explain((path, effect.into(), from.as_ref()), (agent.clone(), lease), session)
 }
 
 /// The run that is meant, if there is one: in the ledger, by all of its id, or in this workspace.
@@ -173,10 +178,8 @@ fn in_force(session: &Session) -> Result<(PolicyInForce, Digest), Failure> {
 }
 
 fn explain(
-    path: &RelPath,
-    effect: EffectKind,
-    from: Option<&RelPath>,
-    agent: Option<String>,
+    (path, effect, from): (&RelPath, EffectKind, Option<&RelPath>),
+    (agent, lease): (Option<String>, Option<RequestLease>),
     session: &Session,
 ) -> Result<Exit, Failure> {
     let (in_force, digest) = in_force(session)?;
@@ -191,7 +194,11 @@ fn explain(
     };
     let change = vec![change];
     let triggers = TriggerFound::by_name(&change);
-    let case = Case { change, triggers, ..policy::asked(&in_force, agent, &session.tenant)? };
+    let actor = actor::under(agent, lease.as_ref());
+    let asked = policy::asked(&in_force, actor.agent.clone(), &session.tenant)?;
+    let request = Request { actor, door: EntryPoint::CommandLine, ..Request::apply(Vec::new()) };
+    let lease = lease.map(|lease| lease.case(&request, Quotas::default()));
+    let case = Case { change, triggers, lease, ..asked };
     let root = case.root.clone();
     let decision = decide(&Bundle::new(digest, case), &in_force.policy, &in_force.cedar);
     let denies =

@@ -1,0 +1,81 @@
+//! Leases that are presented: verified, looked up in the ledger, and judged before there is a change (FE-17, D-7).
+
+use actum_core::{Digest, Timestamp};
+use actum_gate::{Bundle, Case, Policy, Verdict, judge_lease};
+use actum_lease::{LeaseChain, Token, verify, verify_chain};
+use actum_ledger::Log;
+use actum_record::keyring::Keyring;
+use actum_record::lease::Quotas;
+use actum_record::ledger::TenantId;
+
+use crate::error::{Error, Result};
+use crate::place::Place;
+use crate::records::Records;
+use crate::request::{Request, RequestLease};
+
+impl RequestLease {
+    /// Verifies a token. Without a `log` no block of it is known, so the gate denies what is asked under it.
+    ///
+    /// # Errors
+    /// `Lease`, `Ledger`.
+    pub fn present(
+        token: &Token,
+        keyring: &Keyring,
+        now: Timestamp,
+        log: Option<&dyn Log>,
+    ) -> Result<Self> {
+        let verified = verify(token, keyring, now)?;
+        let chain = LeaseChain { blocks: verified.blocks, key: verified.key };
+        let mut lease = Self::unknown(verified.document, chain);
+        log.map_or(Ok(()), |log| lease.look_up(log))?;
+        Ok(lease)
+    }
+
+    /// Verifies a token with the keys of an installation, and asks its ledger for the blocks.
+    ///
+    /// # Errors
+    /// `Lease`, `Ledger`.
+    pub fn present_in(token: &Token, records: &Records) -> Result<Self> {
+        let mut lease = Self::present(token, records.keyring(), records.clock.now(), None)?;
+        records.ledger.read(|log| lease.look_up(log))?;
+        Ok(lease)
+    }
+
+    /// Verifies the signatures once more, with the keys that count now, and asks the ledger for the blocks.
+    pub(crate) fn verify(&self, records: &Records) -> Result<Self> {
+        let now = records.clock.now();
+        let chain = verify_chain(self.document(), records.keyring(), now)?;
+        let mut lease = Self::unknown(self.document().to_vec(), chain);
+        records.ledger.read(|log| lease.look_up(log))?;
+        Ok(lease)
+    }
+}
+
+impl Request {
+    /// Lets the gate of leases judge the request without a change.
+    ///
+    /// # Errors
+    /// `Denied`.
+    pub(crate) fn check_lease(
+        &self,
+        (policy, place): (&Policy, Place),
+        tenant: &TenantId,
+        time: Timestamp,
+    ) -> Result<()> {
+        let case = Case {
+            actor: self.actor.clone(),
+            door: self.door.as_str().to_owned(),
+            lease: self.lease.as_ref().map(|lease| lease.case(self, Quotas::default())),
+            root: place.root,
+            tenant: tenant.clone(),
+            time,
+            ..Case::of(Vec::new())
+        };
+        let bundle = Bundle::new(Digest::of(b""), case);
+        let decision = judge_lease(&bundle, policy);
+        match decision.verdict {
+            Verdict::Allow => Ok(()),
+            Verdict::NeedsApproval | Verdict::Deny => Err(Error::Denied { gates: vec![decision] }),
+        }
+    }
+}
