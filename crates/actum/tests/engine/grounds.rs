@@ -60,7 +60,9 @@ impl Grounds {
             Clock::new(move || Timestamp::from_micros(ticking.fetch_add(1000, Ordering::Relaxed)));
         let ledger_home = LedgerHome::open(&home.path().join("records")).unwrap();
         let mut keys = Keys::open(&ledger_home, clock.now()).unwrap();
-        keys.make(KeyRole::Approval, clock.now(), None, Admission::AtOnce).unwrap();
+        for role in [KeyRole::Approval, KeyRole::Lease] {
+            keys.make(role, clock.now(), None, Admission::AtOnce).unwrap();
+        }
         let keys = Arc::new(keys);
         let grounds = Self { home, keys, clock, ticks, store: SharedStore::default() };
         grounds.begin(&grounds.store);

@@ -16,6 +16,7 @@ mod door;
 mod examples;
 mod feedback;
 mod grounds;
+mod leases;
 // The store of the ledger's own tests, which is made of public items alone.
 #[path = "../../../actum-ledger/tests/ledger/memory.rs"]
 mod memory;
