@@ -7,6 +7,7 @@ mod apply_revert;
 mod bytes;
 mod edits;
 mod journal;
+mod leases;
 mod parsers;
 mod paths;
 
@@ -28,6 +29,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "git_diff", run: parsers::git_diff },
     Target { name: "hunks", run: edits::hunks },
     Target { name: "journal", run: journal::run },
+    Target { name: "leases", run: leases::run },
     Target { name: "paths", run: paths::run },
 ];
 

@@ -8,6 +8,7 @@ use std::process::Command;
 
 use actum_core::Timestamp;
 use actum_core::canonical::is_canonical;
+use actum_ledger::keys::Admission;
 use actum_ledger::keys::LEEWAY_MICROS;
 use actum_ledger::{HomeError, KeyError, Keys, LedgerHome, Passphrases, Rotated, SigningKey};
 use actum_record::keyring::{KEYS_MAX, KeyEntry, Keyring};
@@ -499,4 +500,22 @@ fn a_keyring_has_a_limit_on_both_sides() {
 
 fn keys_of(home: &LedgerHome) -> Vec<KeyEntry> {
     Keyring::read(&fs::read(keyring_path(home)).unwrap()).unwrap().keys().to_vec()
+}
+
+/// D-7: Biscuit needs the secret of the lease key, and nothing needs that of another role.
+#[test]
+fn only_a_lease_key_lends_its_secret() {
+    let (_directory, home) = home();
+    let mut keys = Keys::open(&home, at(0)).unwrap();
+    for role in [KeyRole::Lease, KeyRole::Approval] {
+        drop(keys.make(role, at(0), None, Admission::AtOnce).unwrap());
+    }
+    for role in KeyRole::ALL {
+        let signer = keys.signer(role, at(0)).unwrap();
+        let public_key = |secret: &[u8; 32]| {
+            PublicKey(ed25519_dalek::SigningKey::from_bytes(secret).verifying_key().to_bytes())
+        };
+        let expected = (role == KeyRole::Lease).then(|| signer.public_key());
+        assert_eq!(signer.with_secret(public_key), expected, "{role}");
+    }
 }
