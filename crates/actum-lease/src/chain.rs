@@ -15,11 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::block::{ChainBlock, SIGNATURE_VERSION, SignedBlock, read_blocks};
 use crate::error::LeaseError;
-
-/// Longest chain document, in bytes: a token of the largest size fits.
-pub const CHAIN_BYTES_MAX: usize = 32 << 10;
-/// Value of `format`.
-pub(crate) const FORMAT: &str = "actum.lease-chain/1";
+use crate::limits::{CHAIN_BYTES_MAX, CHAIN_FORMAT};
 
 /// Content of a chain document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,7 +84,7 @@ pub(crate) fn write_chain(blocks: &[SignedBlock], key: &KeyId) -> Result<Vec<u8>
     };
     let chain = WrittenChain {
         blocks: blocks.iter().map(write).collect(),
-        format: FORMAT.to_owned(),
+        format: CHAIN_FORMAT.to_owned(),
         key: key.clone(),
     };
     let bytes = canonical::ordered_to_vec(&chain);
@@ -107,7 +103,7 @@ fn decode_chain(bytes: &[u8]) -> Result<(Vec<SignedBlock>, KeyId), LeaseError> {
     let wrong = |message: &str| LeaseError::NotChain { message: message.to_owned() };
     let value = canonical::read(bytes).map_err(|error| wrong(&error.to_string()))?;
     match value.get("format").and_then(serde_json::Value::as_str) {
-        Some(FORMAT) => {}
+        Some(CHAIN_FORMAT) => {}
         Some(other) => {
             return Err(wrong(&format!("its format is `{}`", Cut(other.as_bytes(), 80))));
         }

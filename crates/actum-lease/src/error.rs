@@ -5,8 +5,7 @@ use actum_core::path::Cut;
 use actum_record::keyring::KeyProblem;
 use actum_record::lease::{LEASE_BLOCKS_MAX, LeaseTermError};
 
-use crate::chain::CHAIN_BYTES_MAX;
-use crate::token::{TOKEN_BYTES_MAX, TOKEN_TEXT_BYTES_MAX};
+use crate::limits::{CHAIN_BYTES_MAX, TOKEN_BYTES_MAX, TOKEN_TEXT_BYTES_MAX};
 
 /// Why a text is no lease, or a lease does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -44,7 +43,7 @@ pub enum LeaseError {
     #[error("it is not a lease: the text is base64url, but not of a Biscuit token")]
     NotBiscuit,
     /// The bytes are not a chain document.
-    #[error("it is not the document of a lease (`{}`): {message}", crate::chain::FORMAT)]
+    #[error("it is not the document of a lease (`{}`): {message}", crate::limits::CHAIN_FORMAT)]
     NotChain {
         /// Difference.
         message: String,

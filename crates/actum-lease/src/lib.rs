@@ -17,13 +17,15 @@ mod block;
 mod chain;
 mod check;
 mod error;
+mod limits;
 mod source;
 mod token;
 mod verify;
 
 pub use block::ChainBlock;
-pub use chain::{CHAIN_BYTES_MAX, LeaseChain, read_chain, verify_chain};
+pub use chain::{LeaseChain, read_chain, verify_chain};
 pub use error::{FormProblem, GrantError, LeaseError};
+pub use limits::{CHAIN_BYTES_MAX, TOKEN_BYTES_MAX, TOKEN_TEXT_BYTES_MAX};
 pub use source::write_checks;
-pub use token::{TOKEN_BYTES_MAX, TOKEN_TEXT_BYTES_MAX, Token, grant};
+pub use token::{Token, grant};
 pub use verify::{VerifiedLease, verify};

@@ -18,12 +18,8 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::block::{ChainBlock, SignedBlock, read_blocks};
 use crate::chain::key_hint;
 use crate::error::{GrantError, LeaseError};
+use crate::limits::{TOKEN_BYTES_MAX, TOKEN_TEXT_BYTES_MAX};
 use crate::source::{SECOND_MICROS, write_checks};
-
-/// Longest token, in bytes.
-pub const TOKEN_BYTES_MAX: usize = 16 << 10;
-/// Longest text of a token, in bytes: base64 with padding.
-pub const TOKEN_TEXT_BYTES_MAX: usize = TOKEN_BYTES_MAX.div_ceil(3) * 4;
 
 /// Base64 as Biscuit has it. Padding is written, and may be missing in what is read.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
