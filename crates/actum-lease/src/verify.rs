@@ -3,8 +3,9 @@
 use actum_core::Timestamp;
 use actum_record::keyring::{KeyEntry, Keyring};
 use actum_record::signer::{KeyId, KeyRole};
+use biscuit_auth::PublicKey;
 use biscuit_auth::builder::Algorithm;
-use biscuit_auth::{Biscuit, PublicKey};
+use biscuit_auth::format::SerializedBiscuit;
 
 use crate::block::ChainBlock;
 use crate::chain::{key_hint, write_chain};
@@ -48,7 +49,9 @@ pub fn verify(
     Ok(VerifiedLease { blocks: token.blocks().to_vec(), document, key: key.id.clone() })
 }
 
+/// Whether Biscuit accepts the signatures and the proof. It does so strictly, as [`crate::verify_chain`] does. The content of
+/// the blocks was read before.
 fn is_signed_by(token: &Token, key: &KeyEntry) -> bool {
     PublicKey::from_bytes(&key.public.0, Algorithm::Ed25519)
-        .is_ok_and(|public| Biscuit::from(token.bytes(), public).is_ok())
+        .is_ok_and(|public| SerializedBiscuit::from_slice(token.bytes(), public).is_ok())
 }
