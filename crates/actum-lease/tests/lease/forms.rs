@@ -86,7 +86,7 @@ fn checks_in_another_form_are_rejected() {
         r#"check all path($p), {"/a/../b/"}.any($b -> $p.starts_with($b))"#,
         r#"check all path($p), {"a/"}.any($b -> $p.starts_with($b))"#,
         r#"check all path($p), {"/a/"}.any($b -> $b.starts_with($p))"#,
-        r#"check all path($p), {"/a/"}.any($b -> $x.starts_with($b))"#,
+        r#"check all path($p), {"/a/"}.any($b -> $path.starts_with($b))"#,
         r#"check all path($p), {"/a/"}.any($p -> $p.starts_with($p))"#,
         r#"check all path($p), {"/a/"}.any($b -> $p.starts_with($b) || true)"#,
         r#"check all path($p), {"/a/"}.any($b -> ($p.starts_with($b)))"#,
