@@ -18,7 +18,7 @@ use crate::signer::KeyId;
 pub const LEASE_BLOCKS_MAX: usize = 8;
 /// Most base directories, or rules of a scope, in one block.
 pub const LEASE_PATHS_MAX: usize = 64;
-/// Longest base directory or rule of a scope, in bytes.
+/// Longest base directory, with the `/` at its end, or rule of a scope, in bytes.
 pub const LEASE_PATH_BYTES_MAX: usize = 4096;
 /// Longest name of an agent or a task, in bytes.
 pub const LEASE_NAME_BYTES_MAX: usize = 128;
@@ -213,10 +213,11 @@ impl FromStr for BaseDirectory {
         let below = below.strip_suffix('/').unwrap_or(below);
         let is_normal = |name: &str| !matches!(name, "" | "." | "..");
         let is_sound = (below.is_empty() && text == "/") || below.split('/').all(is_normal);
-        if !is_sound || text.len() > LEASE_PATH_BYTES_MAX || !is_quotable(text) {
+        let directory = if below.is_empty() { "/".to_owned() } else { format!("/{below}/") };
+        if !is_sound || directory.len() > LEASE_PATH_BYTES_MAX || !is_quotable(text) {
             return Err(wrong());
         }
-        Ok(Self(if below.is_empty() { "/".to_owned() } else { format!("/{below}/") }))
+        Ok(Self(directory))
     }
 }
 
