@@ -4,7 +4,10 @@ use actum_lease::{
     CHAIN_BYTES_MAX, GrantError, LeaseError, TOKEN_BYTES_MAX, TOKEN_TEXT_BYTES_MAX, Token, grant,
     read_chain, verify, verify_chain,
 };
-use actum_record::lease::{LEASE_BLOCKS_MAX, LEASE_PATHS_MAX, LeaseTermError, LeaseTerms};
+use actum_record::lease::{
+    BaseDirectory, LEASE_BLOCKS_MAX, LEASE_PATH_BYTES_MAX, LEASE_PATHS_MAX, LeaseTermError,
+    LeaseTerms,
+};
 
 use crate::fixture::{
     SECRET, accept, bytes, encode, first_block, granted, keyring, least, now, read, sign,
@@ -116,4 +119,15 @@ fn ten_thousand_facts_are_rejected() {
     block.facts.extend(std::iter::repeat_n(fact, number + 2_000));
     let error = accept(&encode(&sign(&[block]))).unwrap_err();
     assert_eq!(error.reason(), "LEASE_FORM_UNKNOWN");
+}
+
+/// FE-17: also where the `/` at its end was not written.
+#[test]
+fn the_longest_base_directory_is_granted_and_a_longer_one_is_none() {
+    let directory = |length: usize| format!("/{}", "n".repeat(length - 2));
+    let longest: BaseDirectory = directory(LEASE_PATH_BYTES_MAX).parse().unwrap();
+    assert_eq!(longest.as_str().len(), LEASE_PATH_BYTES_MAX);
+    let terms = LeaseTerms { base_directories: Some([longest].into()), ..least() };
+    assert_eq!(granted(&terms).blocks()[0].terms, terms);
+    assert!(directory(LEASE_PATH_BYTES_MAX + 1).parse::<BaseDirectory>().is_err());
 }
