@@ -58,7 +58,9 @@ fn with_leases() -> Grounds {
     let grounds = Grounds::new();
     grounds.make_small();
     let ledger = grounds.ledger();
-    entries().into_iter().for_each(|entry| drop(put(&ledger, entry)));
+    for entry in entries() {
+        put(&ledger, entry);
+    }
     drop(ledger);
     grounds.settle();
     grounds
@@ -197,7 +199,9 @@ fn changed_rows_of_leases_and_file_tasks_are_found() {
 /// AEC-8. A flip that is not found left all that was kept as it was.
 #[test]
 fn every_byte_of_a_ledger_with_leases_flipped_is_found_or_changed_nothing() {
-    flip_every_byte(&with_leases());
+    // Most of its small tables is empty pages.
+    let [refused, told, _] = flip_every_byte(&with_leases());
+    assert!(told > refused);
 }
 
 /// FE-17, FE-11: an entry that no store takes is found, whoever wrote the file.

@@ -15,6 +15,7 @@ use crate::signer::{KeyId, KeyRole, PublicKey};
 
 mod actions;
 mod alerts;
+mod leases;
 
 const KINDS: [EntryKind; 2] = [EntryKind::EffectStarted, EntryKind::EffectDone];
 

@@ -1,0 +1,107 @@
+//! Facts of entries about leases and file tasks.
+
+use actum_core::canonical;
+use serde_json::json;
+
+use super::super::*;
+use super::{actor, judged, started};
+use crate::lease::{Capability, LeaseBlockRecord, LeaseId, LeaseRecord, TaskName};
+use crate::ledger::{FileTaskRoot, JudgedPlan};
+use crate::signer::{KeyId, KeyRole, PublicKey};
+
+/// A lease of so many blocks.
+fn lease(blocks: usize) -> LeaseRecord {
+    let block = |number: usize| LeaseBlockRecord {
+        agent: None,
+        id: LeaseId(Digest::of(&number.to_be_bytes())),
+        uses: (number > 0).then_some(3),
+    };
+    LeaseRecord {
+        blocks: (0..blocks).map(block).collect(),
+        document: Digest::of(b"chain"),
+        key: KeyId::of(KeyRole::Lease, &PublicKey([4; 32])),
+    }
+}
+
+/// FE-17, D-7
+#[test]
+fn a_run_under_a_lease_tells_its_blocks_and_its_document() {
+    let under = |door: &str, lease| {
+        let started = EffectStarted { lease: Some(lease), door: door.to_owned(), ..started(3) };
+        EntryFacts::of(EntryKind::EffectStarted, &canonical::to_vec(&started).unwrap())
+    };
+    let facts = under("cli", lease(2)).unwrap();
+    let LeaseRecord { blocks, document, .. } = lease(2);
+    let blocks: Vec<LeaseUse> =
+        blocks.iter().map(|block| LeaseUse { id: block.id, uses: block.uses }).collect();
+    assert_eq!(facts.lease, Some(LeaseEvent::Used { blocks: blocks.clone() }));
+    assert_eq!(facts.blobs.last(), Some(&document));
+    let half = under("file task", lease(2)).unwrap();
+    assert_eq!(half.lease, Some(LeaseEvent::UsedByTask { blocks }));
+    for blocks in [0, 9] {
+        let error = under("cli", lease(blocks)).unwrap_err();
+        assert!(error.message.ends_with("a lease has 1 to 8"), "{error}");
+    }
+    assert!(under("cli", lease(8)).is_ok());
+}
+
+/// FE-17: a plan under a lease names its document, and uses nothing.
+#[test]
+fn a_plan_under_a_lease_uses_none_of_it() {
+    let plan = JudgedPlan { lease: Some(lease(1)), ..judged(3) };
+    let refused =
+        PlanRefused { format: PlanRefused::FORMAT.to_owned(), time: started(3).time, plan };
+    let body = canonical::to_vec(&refused).unwrap();
+    let facts = EntryFacts::of(EntryKind::PlanRefused, &body).unwrap();
+    assert_eq!((facts.lease, facts.blobs.last()), (None, Some(&lease(1).document)));
+}
+
+/// FE-11, FE-6
+#[test]
+fn a_file_task_has_one_or_two_base_directories_and_an_end_with_a_start_has_a_task() {
+    let root = || FileTaskRoot {
+        workspace: started(3).workspace,
+        root: "/srv".to_owned(),
+        run: started(3).run,
+    };
+    let of = |roots: usize| {
+        let task = FileTaskStarted {
+            format: FileTaskStarted::FORMAT.to_owned(),
+            time: started(3).time,
+            tenant: started(3).tenant,
+            task: "move-1".parse().unwrap(),
+            manifest: Digest::of(b"manifest"),
+            capability: Capability::FileMove,
+            lease: lease(1),
+            roots: (0..roots).map(|_| root()).collect(),
+            actor: actor(1),
+            engine: "actum 0.1.0".to_owned(),
+        };
+        EntryFacts::of(EntryKind::FileTaskStarted, &canonical::to_vec(&task).unwrap())
+    };
+    let facts = of(2).unwrap();
+    let task: TaskName = "move-1".parse().unwrap();
+    assert_eq!(facts.file_task, Some(FileTaskEvent::Started { task: task.clone() }));
+    assert!(matches!(facts.lease, Some(LeaseEvent::Used { .. })));
+    assert_eq!(facts.blobs, [lease(1).document]);
+    assert!(of(1).is_ok() && of(0).is_err() && of(3).is_err());
+    let time = started(3).time;
+    let ended = |task_id: Option<TaskName>, is_started: bool| {
+        let leaf = Digest::of(b"started");
+        let entry = EntryRef { origin: "actum/log/default".to_owned(), index: 4, leaf };
+        let started = is_started.then_some(entry);
+        let ended = FileTaskEnded { task_id, started, time };
+        let body = canonical::to_vec(&json!({
+            "payload": STANDARD.encode(canonical::to_vec(&ended).unwrap()),
+            "payloadType": FileTaskEnded::PAYLOAD_TYPE,
+            "signatures": [],
+        }));
+        EntryFacts::of(EntryKind::FileTaskEnded, &body.unwrap())
+    };
+    let facts = ended(Some(task.clone()), true).unwrap();
+    assert_eq!(facts.file_task, Some(FileTaskEvent::Ended { task: task.clone() }));
+    assert_eq!(facts.follows, Some((4, Digest::of(b"started"))));
+    assert_eq!(ended(Some(task), false).unwrap().follows, None);
+    assert_eq!(ended(None, false).unwrap().file_task, None);
+    assert!(ended(None, true).is_err());
+}
