@@ -242,13 +242,11 @@ fn signatures_of_leases_are_always_checked_and_those_of_results_with_receipts() 
         let note = &mut grounds.check();
         let entry = &mut |kind, body: &[u8]| {
             checked.push(kind);
-            match kind {
-                EntryKind::LeaseGranted => {
-                    let verified = verify_lease_granted(body, grounds.keys.keyring());
-                    verified.map(drop).map_err(|problem| problem.to_string())
-                }
-                _ => Ok(()),
+            if kind != EntryKind::LeaseGranted {
+                return Ok(());
             }
+            let verified = verify_lease_granted(body, grounds.keys.keyring());
+            verified.map(drop).map_err(|problem| problem.to_string())
         };
         let mut checks = Checks { note, entry, receipts };
         let result = verify(&grounds.view(), &mut checks, &mut |_| {}).unwrap();
