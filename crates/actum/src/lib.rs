@@ -75,6 +75,7 @@ pub use place::Place;
 pub use policies::{
     PolicyError, PolicyFiles, PolicyInForce, PolicyProblem, ReadAccess, ReadPolicy,
 };
+pub use presented_lease::has_lease_facts;
 pub use queue::{
     APPROVED_MICROS, AnsweredPlan, Approver, Moved, PlanState, QUEUE_MAX, QUEUE_OF_ONE_MAX,
     QUEUED_MICROS, QueueError, QueuedPlan, Reply,

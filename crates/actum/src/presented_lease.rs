@@ -1,8 +1,9 @@
 //! Leases that are presented: verified, looked up in the ledger, and judged before there is a change (FE-17, D-7).
 
 use actum_core::{Digest, Timestamp};
+use actum_gate::decision::{LeaseBlock, LeaseCase};
 use actum_gate::{Bundle, Case, Policy, Verdict, judge_lease};
-use actum_lease::{LeaseChain, Token, verify, verify_chain};
+use actum_lease::{ChainBlock, LeaseChain, LeaseError, Token, verify, verify_chain};
 use actum_ledger::Log;
 use actum_record::keyring::Keyring;
 use actum_record::lease::Quotas;
@@ -78,4 +79,24 @@ impl Request {
             Verdict::NeedsApproval | Verdict::Deny => Err(Error::Denied { gates: vec![decision] }),
         }
     }
+}
+
+/// Whether the facts of a lease in a bundle are those of its signed blocks, by a lease key that counted at `at`. The answers
+/// of the ledger among them (granted, revoked, used) are not part of the blocks.
+///
+/// # Errors
+/// [`LeaseError`] where the document is not of signed blocks.
+pub fn has_lease_facts(
+    lease: &LeaseCase,
+    document: &[u8],
+    keyring: &Keyring,
+    at: Timestamp,
+) -> std::result::Result<bool, LeaseError> {
+    let LeaseChain { blocks, key } = verify_chain(document, keyring, at)?;
+    let is_same = |(block, fact): (&ChainBlock, &LeaseBlock)| {
+        (block.id, &block.terms) == (fact.id, &fact.terms)
+    };
+    let are_same =
+        blocks.len() == lease.blocks.len() && blocks.iter().zip(&lease.blocks).all(is_same);
+    Ok(are_same && key == lease.key && Digest::of(document) == lease.document)
 }

@@ -3,11 +3,13 @@
 use std::borrow::Borrow;
 use std::io::{self, Write};
 
-use actum::{Cedar, RecordedRun};
+use actum::{Cedar, RecordedRun, has_lease_facts};
 use actum_api::replay::Replay;
 use actum_core::{Digest, RunId};
-use actum_gate::{ReplayProblem, replay};
+use actum_gate::decision::LeaseCase;
+use actum_gate::{Bundle, ReplayProblem, replay};
 use actum_ledger::{Log, RunRow};
+use actum_record::keyring::Keyring;
 use actum_record::receipt::DecisionRecord;
 
 use super::Session;
@@ -36,6 +38,8 @@ pub(super) struct Kept {
     pub(super) recorded: RecordedRun,
     pub(super) bundle: Vec<u8>,
     pub(super) policy: Vec<u8>,
+    /// Signed blocks of the lease that it was made under.
+    lease: Option<Vec<u8>>,
 }
 
 impl Kept {
@@ -50,17 +54,37 @@ impl Kept {
             bytes.ok_or_else(|| failed(run, ReplayProblem::RefMissing { digest }))
         };
         let (bundle, policy) = (document(intent.decision.bundle)?, document(intent.policy)?);
+        let lease = intent.lease.as_ref().map(|lease| document(lease.document)).transpose()?;
         let receipt = recorded.receipt.as_ref().map(|(receipt, _)| receipt);
         if receipt.is_some_and(|it| it.statement.predicate.decision != intent.decision) {
             let what = "what the receipt says".to_owned();
             return Err(failed(run, ReplayProblem::DecisionMismatch { what }));
         }
-        Ok(Self { recorded, bundle, policy })
+        Ok(Self { recorded, bundle, policy, lease })
     }
 
     /// Makes the decision again, and compares it.
     pub(super) fn replay(&self) -> Result<(), ReplayProblem> {
         replay(&self.bundle, &self.policy, &self.recorded.intent.decision, &Cedar::default())
+    }
+
+    /// Compares what the decision was made from with the signed blocks of the lease.
+    pub(super) fn check_lease(&self, keyring: &Keyring) -> Result<(), ReplayProblem> {
+        let RecordedRun { intent, .. } = &self.recorded;
+        let mismatch = |what: String| ReplayProblem::DecisionMismatch { what };
+        let bundle = Bundle::read(&self.bundle);
+        let bundle = bundle.map_err(|error| mismatch(error.to_string()))?;
+        if bundle.lease().map(LeaseCase::record) != intent.lease {
+            return Err(mismatch("the lease".to_owned()));
+        }
+        let Some((lease, document)) = bundle.lease().zip(self.lease.as_ref()) else {
+            return Ok(());
+        };
+        match has_lease_facts(lease, document, keyring, intent.time) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(mismatch("the lease".to_owned())),
+            Err(error) => Err(mismatch(format!("the lease ({error})"))),
+        }
     }
 }
 
@@ -74,6 +98,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let run = row.run;
     let kept = Kept::of(&opened, row)?;
     kept.replay().map_err(|problem| failed(run, problem))?;
+    kept.check_lease(&Trusted::own()?.keyring).map_err(|problem| failed(run, problem))?;
     let RecordedRun { intent, receipt, .. } = kept.recorded;
     let policy = intent.policy;
     let DecisionRecord { semantics, bundle, digest, tier, gates } = intent.decision;

@@ -152,7 +152,7 @@ fn a_decision_is_the_same_when_it_is_made_again() {
 #[test]
 fn the_digest_of_a_decision_is_the_one_that_was_recorded() {
     let (_, record) = recorded(&bundle());
-    let digest = "ce3064450081e82c8e06dff2fade919c518ebbeb6f5c73b4e716c3d8259ea948";
+    let digest = "1619a8a8b873a08148cbbb2900815e14058d3716e22d28f1a9523cae09ebf98d";
     assert_eq!(record.digest.to_string(), digest);
 }
 

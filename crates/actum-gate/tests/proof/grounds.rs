@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use actum_core::path_name::PathName;
 use actum_core::{RelPath, RiskTier};
-use actum_gate::ground::{AccessGround, Ground, Grounds, TierReason};
+use actum_gate::ground::{AccessGround, Ground, Grounds, LeaseProblem, TierReason};
 use actum_gate::sentence;
 use actum_record::receipt::{GateRecord, RecordedGround};
 use serde::de::DeserializeOwned;
