@@ -283,6 +283,7 @@ pub fn of_engine(error: &crate::Error) -> Reason {
         Error::NothingToChange => Reason::AlreadyAsBefore,
         Error::Policy(error) => of_policy(&error.problem),
         Error::Denied { .. } => Reason::ChangeDenied,
+        Error::ApprovalRequired { .. } => Reason::NeedsApproval,
         Error::Queued { .. } => Reason::NeedsApproval,
         Error::Queue(error) => of_queue(error),
         Error::Catalog(error) => of_catalog(error),

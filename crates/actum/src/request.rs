@@ -3,6 +3,7 @@
 mod action;
 mod document;
 mod entry_point;
+mod file_task;
 mod task;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub use action::{Phase, RequestedAction};
 pub use entry_point::EntryPoint;
+pub use file_task::FileTask;
 pub use task::TaskDocuments;
 
 /// The number of a user who is not known (`overflowuid`, proc_sys_kernel(5)).
@@ -52,6 +54,8 @@ pub struct Request {
     /// The documents of the task that it carries out. What is asked for is these documents then; the operations follow
     /// from them and from the files.
     pub task: Option<TaskDocuments>,
+    /// File task that it carries out. Its manifest is what is asked for then.
+    pub file_task: Option<FileTask>,
     /// Umask that gave new files their mode when it was queued, and gives it when it is carried out. It is no part of what
     /// is asked for.
     pub umask: Option<u32>,
@@ -150,6 +154,7 @@ impl Request {
             commands: Commands::default(),
             action: None,
             task: None,
+            file_task: None,
             umask: None,
             images: BTreeMap::new(),
             wait: false,
@@ -181,10 +186,11 @@ impl Request {
     /// that it has to pass.
     pub(crate) fn digest(&self) -> Result<Digest, CanonicalError> {
         let Commands { checks, confinement, .. } = &self.commands;
-        let work = match (&self.action, &self.task) {
-            (Some(action), _) => action.digest()?,
-            (None, Some(task)) => task.digest(),
-            (None, None) => self.work.digest(),
+        let work = match (&self.action, &self.task, &self.file_task) {
+            (Some(action), _, _) => action.digest()?,
+            (None, Some(task), _) => task.digest(),
+            (None, None, Some(file_task)) => file_task.manifest,
+            (None, None, None) => self.work.digest(),
         };
         if checks.is_empty() {
             return Ok(work);

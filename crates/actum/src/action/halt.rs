@@ -126,6 +126,7 @@ fn status(error: &Error) -> Option<Status> {
         | Error::NoAction
         | Error::Policy(_)
         | Error::Denied { .. }
+        | Error::ApprovalRequired { .. }
         | Error::Rollback(_)
         | Error::Queue(_) => Status::Rejected,
         Error::Queued { .. } => Status::Queued,

@@ -125,6 +125,7 @@ impl<D: Disk> Engine<D> {
             declared: Some(story.tier),
             plan: None,
             task: None,
+            file_task: None,
             umask: None,
             images: BTreeMap::new(),
             commands: Commands { checks, repair, confinement, ..Commands::default() },

@@ -50,8 +50,17 @@ impl<'e, D: Disk> Verified<'e, D> {
         let Self { cleared, commands, rollback_files, told: _ } = self;
         let Cleared { staged, bundle, policy: policy_bytes, paths, decision, approval, lease } =
             cleared;
-        let Staged { begun, request, plan, attempt, undoes, undone: _, part_of, queued: _ } =
-            staged;
+        let Staged {
+            begun,
+            request,
+            plan,
+            attempt,
+            undoes,
+            undone: _,
+            part_of,
+            queued: _,
+            accompanying,
+        } = staged;
         let Begun { transaction, records, root, signer, workspace, .. } = begun;
         let (action, begins) = match part_of {
             Some(PartOf { action, begins }) => (Some(action), begins),
@@ -85,7 +94,8 @@ impl<'e, D: Disk> Verified<'e, D> {
         let body = canonical::to_vec(&started)?;
         let entry =
             NewEntry { kind: EntryKind::EffectStarted, body, blobs: vec![bundle, policy_bytes] };
-        let appended = records.ledger.append(begins.into_iter().chain([entry]).collect());
+        let entries = begins.into_iter().chain(accompanying).chain([entry]);
+        let appended = records.ledger.append(entries.collect());
         let prepared = checkpoint().and_then(|()| transaction.prepare());
         let entry = records.entry(&appended.wait()?)?;
         let end = match prepared {

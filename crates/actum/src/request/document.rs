@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::task::TaskDocuments;
 
-use super::{Commands, EntryPoint, Request, RequestedAction, Work};
+use super::{Commands, EntryPoint, FileTask, Request, RequestedAction, Work};
 
 /// A request as it is written.
 #[derive(Serialize, Deserialize)]
@@ -36,6 +36,8 @@ struct Document<'r> {
     action: Option<Cow<'r, RequestedAction>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     task: Option<Cow<'r, TaskDocuments>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    file_task: Option<Cow<'r, FileTask>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     umask: Option<u32>,
 }
@@ -61,6 +63,7 @@ impl Request {
             commands,
             action,
             task,
+            file_task,
             umask,
             images: _,
             plan: _,
@@ -78,6 +81,7 @@ impl Request {
             commands: (*commands != Commands::default()).then_some(Cow::Borrowed(commands)),
             action: action.as_deref().map(Cow::Borrowed),
             task: task.as_ref().map(Cow::Borrowed),
+            file_task: file_task.as_ref().map(Cow::Borrowed),
             umask: *umask,
         };
         let bytes = canonical::to_vec(&document)?;
@@ -105,6 +109,7 @@ impl Request {
             commands,
             action,
             task,
+            file_task,
             umask,
         } = read;
         Ok(Self {
@@ -119,6 +124,7 @@ impl Request {
             commands: commands.map(Cow::into_owned).unwrap_or_default(),
             action: action.map(|action| Box::new(action.into_owned())),
             task: task.map(Cow::into_owned),
+            file_task: file_task.map(Cow::into_owned),
             umask,
             images: BTreeMap::new(),
             wait: false,
