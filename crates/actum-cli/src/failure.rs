@@ -461,7 +461,8 @@ impl Failure {
         let Self::Engine { source } = self.bare() else { return Vec::new() };
         if let actum::Error::Denied { gates }
         | actum::Error::ApprovalRequired { gates, .. }
-        | actum::Error::Queued { gates, .. } = &**source {
+        | actum::Error::Queued { gates, .. } = &**source
+        {
             views(gates)
         } else {
             Vec::new()

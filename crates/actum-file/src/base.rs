@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use actum_core::path::{Cut, PathError};
 use actum_core::RelPath;
+use actum_core::path::{Cut, PathError};
 use actum_record::lease::{BaseDirectory, LeaseTermError};
 
 use crate::path::FilePath;
@@ -89,8 +89,7 @@ impl BaseDirectories {
     pub fn locate(&self, path: &FilePath) -> Result<Located, LocateError> {
         let holding = self.0.iter().filter_map(|base| Some((base, below(base, path)?)));
         let deepest = holding.max_by_key(|(base, _)| base.names().count());
-        let (base, below) =
-            deepest.ok_or_else(|| LocateError::Outside { path: path.clone() })?;
+        let (base, below) = deepest.ok_or_else(|| LocateError::Outside { path: path.clone() })?;
         Ok(Located { base: base.clone(), path: RelPath::new(below)? })
     }
 }

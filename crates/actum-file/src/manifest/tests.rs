@@ -36,7 +36,10 @@ fn a_capability_outside_the_closed_set_is_unsupported_before_anything_else_is_lo
             assert_eq!(error(&text), ManifestError::Unsupported { given: other.to_owned() });
         }
     }
-    for text in [MOVE.replace("\"FILE_MOVE\"", "1"), MOVE.replace("FILE_MOVE\"", "FILE_MOVE\",\"capability_id\":\"X\"")] {
+    for text in [
+        MOVE.replace("\"FILE_MOVE\"", "1"),
+        MOVE.replace("FILE_MOVE\"", "FILE_MOVE\",\"capability_id\":\"X\""),
+    ] {
         assert!(matches!(error(&text), ManifestError::Document(_)), "{text}");
     }
 }

@@ -195,7 +195,11 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    pub(crate) fn must_be_absent(&mut self, path: &RelPath) -> Result<()> {
+    /// Checks that nothing is at `path`.
+    ///
+    /// # Errors
+    /// `Exists`; those of looking there.
+    pub fn must_be_absent(&mut self, path: &RelPath) -> Result<()> {
         match self.node(path)?.post {
             Post::Absent => Ok(()),
             Post::Directory(_) | Post::File(_) => {

@@ -4,7 +4,7 @@
 //! digest of a staged file is computed here, from the file itself.
 
 use actum_core::text::LineCounter;
-use actum_core::{Digest, FileMode, FileState, Hasher, RelPath};
+use actum_core::{FileMode, FileState, Hasher, RelPath};
 
 use crate::attributes::Attributes;
 use crate::content::{Store, Written};
@@ -12,8 +12,11 @@ use crate::disk::{Disk, Kind, Stat, Time};
 use crate::error::{Doing, ErrorKind, NeededFor, NotAFile, Result};
 use crate::transaction::Transaction;
 use crate::transaction::node::{Post, PostFile};
-use crate::tree::{Found, Tree, digest_of, read_pieces, stamp_is_fresh};
+use crate::tree::{Found, Tree};
 use crate::workspace::HardLinks;
+
+/// How many bytes are compared at once.
+const PIECE: usize = 256 << 10;
 
 /// File that was opened to be read through its handle, and its facts at that time.
 pub struct SourceFile<D: Disk> {
@@ -21,7 +24,6 @@ pub struct SourceFile<D: Disk> {
     handle: D::Handle,
     stat: Stat,
     attributes: Attributes,
-    opened_at: Time,
 }
 
 /// New file that nobody sees yet, to be filled through its handle.
@@ -94,32 +96,9 @@ impl<D: Disk> Transaction<'_, D> {
             return Err(ErrorKind::HardLink { path: path.clone(), links: stat.links }.into());
         }
         let disk = &self.workspace.disk;
-        let opened_at = disk.now();
         let tree = Tree::new(disk, &self.workspace.home.root);
         let attributes = tree.attributes(&handle, &stat).doing(|| format!("look at `{path}`"))?;
-        Ok(SourceFile { path: path.clone(), handle, stat, attributes, opened_at })
-    }
-
-    /// Checks that a source still has the content that was read from it.
-    ///
-    /// # Errors
-    /// `Conflict` where it changed; `Io`.
-    pub fn check_source(&self, source: &SourceFile<D>, content: Digest) -> Result<()> {
-        let (disk, path) = (&self.workspace.disk, &source.path);
-        let doing = || format!("look at `{path}`");
-        let now = disk.stat(&source.handle).doing(doing)?;
-        let is_same = now.size == source.stat.size && now.modified == source.stat.modified;
-        // A write within the resolution of the stamps moves none of them.
-        let is_read_again = stamp_is_fresh(source.stat.modified, source.opened_at);
-        let is_same = is_same
-            && (!is_read_again || digest_of(disk, &source.handle).doing(doing)? == content);
-        match is_same {
-            true => Ok(()),
-            false => {
-                let detail = "its content changed while it was read";
-                Err(ErrorKind::Conflict { path: path.clone(), detail }.into())
-            }
-        }
+        Ok(SourceFile { path: path.clone(), handle, stat, attributes })
     }
 
     /// Makes an empty file that nobody sees.
@@ -140,15 +119,17 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(StagedFile { name, handle })
     }
 
-    /// Takes in a staged file at `path`, where nothing is, in a directory that exists. Nobody may write to it any more. Gives its
-    /// digest, which is computed here, its size and its mode.
+    /// Takes in a staged file at `path`, where nothing is, in a directory that exists, as a copy of `source`. Nobody may write to it
+    /// any more. Gives its digest, which is computed here, its size and its mode. Memory does not grow with the file.
     ///
     /// # Errors
-    /// `Scope`, `Exists`, `MissingDirectory`, `NotAFile`, `UnderAFile`, `Blocked`, `Io`.
-    pub fn take_in(
+    /// `Conflict` where the two differ or the source changed; `Scope`, `Exists`, `Missing` with the directory, `UnderAFile`,
+    /// `Blocked`, `Io`.
+    pub fn take_copy(
         &mut self,
         path: &RelPath,
         staged: StagedFile<D>,
+        source: &SourceFile<D>,
         attributes: TakenAttributes,
     ) -> Result<FileState> {
         self.in_scope(path)?;
@@ -162,7 +143,7 @@ impl<D: Disk> Transaction<'_, D> {
                 attributes
             }
         };
-        let written = self.measure(path, staged)?;
+        let written = self.compare(path, staged, source)?;
         let (sha256, size, mode) = (written.digest, written.size, attributes.mode);
         self.set(path, Post::File(PostFile::written(written, attributes, None)))?;
         Ok(FileState { sha256, size, mode })
@@ -184,22 +165,42 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// Reads a staged file: its digest, size and lines. Its memory does not grow with the file.
-    fn measure(&self, path: &RelPath, staged: StagedFile<D>) -> Result<Written<D::Handle>> {
+    /// Compares a staged file with its source, and computes its digest, size and lines in the same pass.
+    fn compare(
+        &self,
+        path: &RelPath,
+        StagedFile { name, handle }: StagedFile<D>,
+        source: &SourceFile<D>,
+    ) -> Result<Written<D::Handle>> {
         let disk = &self.workspace.disk;
-        let doing = || format!("read what was staged for `{path}`");
-        let (mut hasher, mut lines) = (Hasher::new(), LineCounter::default());
-        let StagedFile { name, handle } = staged;
-        let size = read_pieces::<D, std::io::Error>(disk, &handle, |piece| {
+        let doing = || format!("compare `{}` with what was staged for `{path}`", source.path);
+        let conflict = |detail| {
+            let path = source.path.clone();
+            crate::error::Error::from(ErrorKind::Conflict { path, detail })
+        };
+        let (mut hasher, mut lines, mut size) = (Hasher::new(), LineCounter::default(), 0u64);
+        let (mut ours, mut theirs) = (vec![0; PIECE], vec![0; PIECE]);
+        loop {
+            let count = disk.read_at(&handle, &mut ours, size).doing(doing)?;
+            let count_of_source = disk.read_at(&source.handle, &mut theirs, size).doing(doing)?;
+            let (read, of_source) = (ours.get(..count), theirs.get(..count_of_source));
+            let Some(piece) = read.filter(|piece| Some(*piece) == of_source) else {
+                return Err(conflict("what was staged is not its content"));
+            };
+            if piece.is_empty() {
+                break;
+            }
             hasher.update(piece);
             lines.feed(piece);
-            Ok(())
-        });
-        let size = size.doing(doing)?;
-        let stat = disk.stat(&handle).doing(doing)?;
-        if (stat.kind, stat.size) != (Kind::File, size) {
-            let detail = "what was staged changed while it was read";
-            return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
+            size = size.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
+        }
+        let staged = disk.stat(&handle).doing(doing)?;
+        if (staged.kind, staged.size) != (Kind::File, size) {
+            return Err(conflict("what was staged changed while it was read"));
+        }
+        let now = disk.stat(&source.handle).doing(doing)?;
+        if (now.size, now.modified) != (source.stat.size, source.stat.modified) {
+            return Err(conflict("its content changed while it was read"));
         }
         let (digest, lines) = (hasher.finish(), lines.finish());
         Ok(Written { digest, size, lines, store: Store::Staged(name, handle) })
