@@ -14,6 +14,8 @@ mod ports;
 mod quota;
 mod recovery;
 mod result;
+#[cfg(target_os = "linux")]
+pub mod sandboxed;
 mod schemas;
 mod verify;
 mod worker;

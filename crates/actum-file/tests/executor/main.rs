@@ -14,4 +14,5 @@ mod idempotency;
 mod leases;
 mod paths;
 mod recovery;
+mod sandboxed;
 mod world;
