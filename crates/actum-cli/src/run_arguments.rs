@@ -162,6 +162,7 @@ impl RunArguments {
             commands: Commands::default(),
             action: None,
             task: None,
+            file_task: None,
             umask: None,
             images: BTreeMap::new(),
             wait: self.wait,

@@ -5,6 +5,7 @@ use actum_ledger::LedgerError;
 use actum_workspace::State;
 
 use crate::base::LocateError;
+use crate::host::OpenError;
 use crate::manifest::ManifestError;
 use crate::ports::LeaseRefusal;
 use crate::result::{Detail, ErrorCode, WorkspaceState};
@@ -28,7 +29,7 @@ pub enum Cause {
         /// Its path.
         base: String,
         /// Error.
-        source: Box<actum::Error>,
+        source: OpenError,
     },
     /// The task id stands for another manifest.
     #[error("the task id stands for another manifest")]

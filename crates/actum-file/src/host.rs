@@ -5,7 +5,7 @@ mod settle;
 use std::time::Duration;
 
 use actum::{Engine, Records, Request, Which};
-use actum_core::{Digest, RunId, Timestamp};
+use actum_core::{RunId, Timestamp};
 use actum_ledger::LedgerError;
 use actum_record::keyring::Keyring;
 use actum_record::ledger::Actor;
@@ -18,6 +18,7 @@ use crate::manifest::{Asked, FileWork, Manifest};
 use crate::part::{DestinationPart, SourcePart, Task, Whole};
 use crate::ports::{LeaseCheck, LeaseFacts, LeaseNeed, TaskLog, TaskStart};
 use crate::quota::Bounds;
+use crate::recovery::{RecoveryReference, RestoreError};
 use crate::result::{
     ExecutionResult, Output, ResultSummary, SignResultError, TaskStatus, UndoMetadata,
 };
@@ -35,7 +36,7 @@ pub struct Host<'h, D: Disk> {
     /// Base directories of the operator.
     pub bases: BaseDirectories,
     /// Opens the engine of a base directory, after all checks on its place.
-    pub open: &'h dyn Fn(&BaseDirectory) -> Result<Engine<D>, actum::Error>,
+    pub open: &'h dyn Fn(&BaseDirectory) -> Result<Engine<D>, OpenError>,
     /// Reads and writes the bytes.
     pub worker: &'h mut dyn ByteWorker<D>,
     /// Lease that came with the request.
@@ -46,6 +47,20 @@ pub struct Host<'h, D: Disk> {
     pub actor: Actor,
     /// Whether cancellation was asked for.
     pub is_cancelled: &'h dyn Fn() -> bool,
+}
+
+/// Reason why the engine of a base directory was not opened, as a sentence.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct OpenError {
+    /// Sentence.
+    pub message: String,
+}
+
+impl From<actum::Error> for OpenError {
+    fn from(error: actum::Error) -> Self {
+        Self { message: error.to_string() }
+    }
 }
 
 /// Result of a request.
@@ -264,11 +279,10 @@ fn output(manifest: &Manifest, recovery: Option<String>) -> Output {
 }
 
 /// Opens the engine of a base directory.
-type Open<'o, D> = &'o dyn Fn(&BaseDirectory) -> Result<Engine<D>, actum::Error>;
+type Open<'o, D> = &'o dyn Fn(&BaseDirectory) -> Result<Engine<D>, OpenError>;
 
 fn open<D: Disk>(open: Open<'_, D>, base: &BaseDirectory) -> Result<Engine<D>, Cause> {
-    open(base)
-        .map_err(|source| Cause::Base { base: base.as_str().to_owned(), source: Box::new(source) })
+    open(base).map_err(|source| Cause::Base { base: base.as_str().to_owned(), source })
 }
 
 /// Makes the change of a task; tries again while another process is at work in a base directory.
@@ -430,27 +444,13 @@ impl<D: Disk> Host<'_, D> {
     ///
     /// # Errors
     /// [`RestoreError`]
-    pub fn restore(
-        &mut self,
-        reference: &crate::recovery::RecoveryReference,
-    ) -> Result<actum::Done, RestoreError> {
+    pub fn restore(&mut self, reference: &RecoveryReference) -> Result<actum::Done, RestoreError> {
         for base in self.bases.iter() {
             let Ok(mut engine) = (self.open)(base) else { continue };
             if engine.resume()? != reference.workspace {
                 continue;
             }
-            let recorded = self.records.recorded(reference.run)?;
-            let receipt = recorded.and_then(|recorded| recorded.receipt);
-            let is_it = receipt.is_some_and(|(receipt, _)| {
-                let result = &receipt.statement.predicate;
-                let holds = |digest: Digest| digest == reference.content;
-                result.workspace == reference.workspace
-                    && matches!(&*result.paths, [path] if path.after.is_none()
-                        && path.before.is_some_and(|before| holds(before.sha256)))
-            });
-            if !is_it {
-                return Err(RestoreError::Unknown);
-            }
+            reference.check(&self.records)?;
             let request = Request {
                 door: actum::EntryPoint::FileTask,
                 actor: self.actor.clone(),
@@ -461,19 +461,6 @@ impl<D: Disk> Host<'_, D> {
         }
         Err(RestoreError::Unknown)
     }
-}
-
-/// Reason why a deleted file was not restored.
-#[derive(Debug, thiserror::Error)]
-pub enum RestoreError {
-    /// No base directory has a run that deleted such a file.
-    #[error(
-        "no base directory has the run that the recovery reference names, or it deleted another file"
-    )]
-    Unknown,
-    /// The engine refused or failed.
-    #[error(transparent)]
-    Engine(#[from] actum::Error),
 }
 
 /// Tasks that were settled for processes that are gone.

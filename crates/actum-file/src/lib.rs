@@ -22,14 +22,14 @@ mod worker;
 
 pub use base::{BASE_DIRECTORIES_MAX, BaseDirectories, BaseDirectoriesError, LocateError, Located};
 pub use cause::Cause;
-pub use host::{FileTaskEnd, Host, HostError, RestoreError, Settled};
+pub use host::{FileTaskEnd, Host, HostError, OpenError, Settled};
 pub use manifest::{Asked, FileCapability, FileWork, MANIFEST_BYTES_MAX, Manifest, ManifestError};
 pub use path::{FilePath, FilePathError, FilePathProblem};
 pub use ports::{
     LeaseCheck, LeaseFacts, LeaseNeed, LeaseRefusal, LoggedTask, TaskLog, TaskRoot, TaskStart,
 };
 pub use quota::{Bounds, Quota, WALL_MS_DEFAULT};
-pub use recovery::{RecoveryReference, RecoveryReferenceError, pinned_runs};
+pub use recovery::{RecoveryReference, RecoveryReferenceError, RestoreError, pinned_runs};
 pub use result::{
     Detail, ErrorCode, ExecutionResult, Output, PAYLOAD_TYPE, ResultSummary, SignResultError,
     TaskStatus, UndoMetadata, WorkspaceState,

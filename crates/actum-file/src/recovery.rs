@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
+use actum::Records;
 use actum_core::path::Cut;
 use actum_core::{Digest, RunId};
 use actum_ledger::LedgerError;
 use actum_record::ledger::WorkspaceId;
+use actum_record::receipt::PathEffect;
 
 use crate::ports::TaskLog;
 
@@ -32,6 +34,39 @@ pub struct RecoveryReferenceError {
 
 /// Start of a reference.
 const SCHEME: &str = "actum-recovery-1";
+
+/// Reason why a deleted file was not restored.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    /// No base directory has a run that deleted such a file.
+    #[error(
+        "no base directory has the run that the recovery reference names, or it deleted another file"
+    )]
+    Unknown,
+    /// The engine refused or failed.
+    #[error(transparent)]
+    Engine(#[from] actum::Error),
+}
+
+impl RecoveryReference {
+    /// Checks that the ledger has the run of it, and that this run deleted a file with its content.
+    ///
+    /// # Errors
+    /// `Unknown`; `Engine` where the ledger cannot be read.
+    pub fn check(&self, records: &Records) -> Result<(), RestoreError> {
+        let receipt = records.recorded(self.run)?.and_then(|recorded| recorded.receipt);
+        let is_it = receipt.is_some_and(|(receipt, _)| {
+            let result = &receipt.statement.predicate;
+            let is_deleted = |path: &PathEffect| {
+                path.after.is_none()
+                    && path.before.is_some_and(|before| before.sha256 == self.content)
+            };
+            result.workspace == self.workspace
+                && matches!(&*result.paths, [path] if is_deleted(path))
+        });
+        if is_it { Ok(()) } else { Err(RestoreError::Unknown) }
+    }
+}
 
 impl fmt::Display for RecoveryReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

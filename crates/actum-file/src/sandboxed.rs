@@ -148,11 +148,7 @@ fn work(job: &Job, files: &mut Files) -> Answer {
     }
 }
 
-fn hash(
-    source: &OwnedFd,
-    buffer: &mut [u8],
-    storage: &mut Storage,
-) -> Result<[u8; 32], Stopped> {
+fn hash(source: &OwnedFd, buffer: &mut [u8], storage: &mut Storage) -> Result<[u8; 32], Stopped> {
     let mut hasher = Hasher::new();
     loop {
         let count = read(source, &mut *buffer)?;

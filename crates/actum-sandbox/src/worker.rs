@@ -140,7 +140,8 @@ impl Worker {
             return Err(error);
         }
         let mut bytes = [0; ANSWER_BYTES];
-        let answer = (&self.line).read_exact(&mut bytes).ok().and_then(|()| Answer::from_bytes(&bytes));
+        let answer =
+            (&self.line).read_exact(&mut bytes).ok().and_then(|()| Answer::from_bytes(&bytes));
         if answer.is_none() || !self.ends_soon()? {
             return Err(self.kill()?);
         }

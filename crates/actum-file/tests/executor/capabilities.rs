@@ -53,7 +53,8 @@ fn a_copy_has_the_bytes_alone_and_changes_nothing_that_existed() {
 #[test]
 fn copies_of_every_size_are_byte_for_byte() {
     let world = World::new();
-    let sizes = [0, 1, 4095, 4096, 4097, 256 << 10, (256 << 10) + 1, 1 << 20, (1 << 20) + 1, 5 << 20];
+    let sizes =
+        [0, 1, 4095, 4096, 4097, 256 << 10, (256 << 10) + 1, 1 << 20, (1 << 20) + 1, 5 << 20];
     for size in sizes {
         let bytes: Vec<u8> = (0..size).map(|n: usize| (n % 251) as u8).collect();
         world.directory.put(format!("a/{size}"), &bytes);

@@ -46,9 +46,11 @@ fn another_manifest_under_a_used_id_is_refused_and_not_stored() {
 fn a_task_that_was_killed_after_its_effect_gets_its_result_when_asked_again() {
     let world = World::new();
     world.directory.put("a/f", "f");
-    for (task, capability, from, to) in
-        [("m", "FILE_MOVE", "a/f", "a/g"), ("c", "FILE_COPY", "a/g", "a/h"), ("d", "FILE_DELETE", "a/h", "")]
-    {
+    for (task, capability, from, to) in [
+        ("m", "FILE_MOVE", "a/f", "a/g"),
+        ("c", "FILE_COPY", "a/g", "a/h"),
+        ("d", "FILE_DELETE", "a/h", ""),
+    ] {
         let manifest = world.manifest(task, capability, from, to);
         world.log.loses_end.set(true);
         world.run_bytes(manifest.as_bytes()).unwrap_err();

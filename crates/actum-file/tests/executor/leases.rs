@@ -37,7 +37,10 @@ fn an_unsupported_capability_is_told_before_the_lease_is_looked_at() {
     let world = World::new();
     world.lease.answers.borrow_mut().push(Err(invalid()));
     let end = world.run(&world.manifest("t", "FILE_CHMOD", "a/f", "a/g"));
-    assert_eq!(failure(&end), (ErrorCode::UnsupportedCapability, "UNSUPPORTED_CAPABILITY".to_owned()));
+    assert_eq!(
+        failure(&end),
+        (ErrorCode::UnsupportedCapability, "UNSUPPORTED_CAPABILITY".to_owned())
+    );
     assert_eq!(world.lease.answers.borrow().len(), 1, "the lease was not asked");
 }
 
@@ -84,7 +87,9 @@ fn each_quota_that_is_exceeded_exhausts_the_resources() {
         let (task, to) = (format!("t{number}"), format!("a/g{number}"));
         match fits {
             true => drop(world.succeed(&task, "FILE_COPY", "a/f", &to)),
-            false => assert_eq!(world.fail(&task, "FILE_COPY", "a/f", &to), exhausted, "{quotas:?}"),
+            false => {
+                assert_eq!(world.fail(&task, "FILE_COPY", "a/f", &to), exhausted, "{quotas:?}")
+            }
         }
     }
     world.lease.quotas.set(Quotas { storage_bytes: Some(999), ..none });

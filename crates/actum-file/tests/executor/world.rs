@@ -3,15 +3,15 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use actum::{Clock, Engine, Records};
 use actum_core::{Digest, Timestamp};
 use actum_file::{
-    BaseDirectories, ByteWorker, ErrorCode, ExecutionResult, FileTaskEnd, Host, HostError, InProcess,
-    LeaseCheck, LeaseFacts, LeaseNeed, LeaseRefusal, LoggedTask, Settled, TaskLog, TaskStart,
-    TaskStatus, WorkspaceState,
+    BaseDirectories, ByteWorker, ErrorCode, ExecutionResult, FileTaskEnd, Host, HostError,
+    InProcess, LeaseCheck, LeaseFacts, LeaseNeed, LeaseRefusal, LoggedTask, OpenError, Settled,
+    TaskLog, TaskStart, TaskStatus, WorkspaceState,
 };
 use actum_ledger::{LedgerError, NewEntry};
 use actum_record::lease::{BaseDirectory, LeaseRecord, Quotas, TaskName};
@@ -92,8 +92,7 @@ impl TaskLog for MemoryLog {
             result.manifest
         };
         let mut tasks = self.tasks.borrow_mut();
-        let unstarted =
-            LoggedTask { manifest: digest, start: None, started: None, result: None };
+        let unstarted = LoggedTask { manifest: digest, start: None, started: None, result: None };
         let logged = tasks.entry(task.clone()).or_insert(unstarted);
         assert!(logged.result.replace(envelope.to_vec()).is_none(), "a task ends once");
         Ok(())
@@ -118,8 +117,7 @@ impl World {
         let records = Records::open(&home, &TenantId::default(), clock).unwrap();
         let key = records.keyring().keys()[0].id.clone();
         let record = LeaseRecord { blocks: Vec::new(), document: Digest::of(b"lease"), key };
-        let lease =
-            TestLease { answers: RefCell::default(), quotas: Cell::default(), record };
+        let lease = TestLease { answers: RefCell::default(), quotas: Cell::default(), record };
         let [a, b] = ["a", "b"].map(|base| directory.join(base).to_str().unwrap().to_owned());
         let bases = BaseDirectories::new([&*a, &*b]).unwrap();
         Self {
@@ -150,7 +148,8 @@ impl World {
         call: impl FnOnce(&mut Host<'_, LinuxDisk>) -> T,
     ) -> T {
         let open = |base: &BaseDirectory| {
-            Engine::open(Path::new(base.as_str().trim_end_matches('/')), self.records.clone())
+            let root = Path::new(base.as_str().trim_end_matches('/'));
+            Engine::open(root, self.records.clone()).map_err(OpenError::from)
         };
         let is_cancelled = || self.is_cancelled.get();
         call(&mut Host {
@@ -197,7 +196,13 @@ impl World {
     }
 
     /// Carries out a task that must succeed.
-    pub(crate) fn succeed(&self, task: &str, capability: &str, from: &str, to: &str) -> FileTaskEnd {
+    pub(crate) fn succeed(
+        &self,
+        task: &str,
+        capability: &str,
+        from: &str,
+        to: &str,
+    ) -> FileTaskEnd {
         let end = self.run(&self.manifest(task, capability, from, to));
         assert_eq!(end.result.status, TaskStatus::Success, "{:?}", end.result.detail);
         end

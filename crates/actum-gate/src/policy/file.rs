@@ -67,6 +67,8 @@ pub struct PolicyFile {
     pub ledger_bytes: Option<u64>,
     /// Task envelopes that are accepted.
     pub task_envelopes: TaskEnvelopes,
+    /// Absolute paths of the directories in which file tasks act (FE-6).
+    pub base_directories: Vec<String>,
 }
 
 /// A file that is no policy.
@@ -183,6 +185,7 @@ impl PolicyFile {
                 "retention",
                 "ledger",
                 "tasks",
+                "file",
             ],
             Secret::No,
         )?;
@@ -200,7 +203,9 @@ impl PolicyFile {
         let retention = retention::read(root.table("retention")?)?;
         let ledger_bytes = ledger::read(root.table("ledger")?)?;
         let task_envelopes = TaskEnvelopes::read(root.table("tasks")?)?;
+        let base_directories = base_directories(root.table("file")?)?;
         let passed = [
+            ("file.base_directories", base_directories.len()),
             ("sandbox.read", sandbox.read.len()),
             ("sandbox.write", sandbox.write.len()),
             ("sandbox.exec", sandbox.exec.len()),
@@ -257,6 +262,7 @@ impl PolicyFile {
             retention,
             ledger_bytes,
             task_envelopes,
+            base_directories,
         })
     }
 
@@ -278,6 +284,7 @@ impl PolicyFile {
             retention: None,
             ledger_bytes: None,
             task_envelopes: TaskEnvelopes::default(),
+            base_directories: Vec::new(),
         }
     }
 
@@ -307,6 +314,13 @@ fn workspaces(table: Option<Table<'_>>) -> Result<Vec<String>, Mistake> {
     let Some(table) = table else { return Ok(Vec::new()) };
     table.only(&["roots"], Secret::No)?;
     Ok(table.list("roots", "paths", absolute)?.unwrap_or_default())
+}
+
+/// Base directories of file tasks.
+fn base_directories(table: Option<Table<'_>>) -> Result<Vec<String>, Mistake> {
+    let Some(table) = table else { return Ok(Vec::new()) };
+    table.only(&["base_directories"], Secret::No)?;
+    Ok(table.list("base_directories", "paths", absolute)?.unwrap_or_default())
 }
 
 /// An absolute path that is not `/`.
