@@ -459,7 +459,10 @@ impl Failure {
 
     fn gates(&self) -> Vec<Gate> {
         let Self::Engine { source } = self.bare() else { return Vec::new() };
-        if let actum::Error::Denied { gates } | actum::Error::Queued { gates, .. } = &**source {
+        if let actum::Error::Denied { gates }
+        | actum::Error::ApprovalRequired { gates, .. }
+        | actum::Error::Queued { gates, .. } = &**source
+        {
             views(gates)
         } else {
             Vec::new()

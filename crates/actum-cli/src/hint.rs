@@ -109,6 +109,9 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
         }
         actum::Error::Grant(_) => "`actum lease grant --help` lists the terms of a lease",
         actum::Error::Denied { gates } => return gates.iter().map(of_gate).collect(),
+        actum::Error::ApprovalRequired { .. } => {
+            "a file task is not queued; `actum apply` queues the same change for approval"
+        }
         actum::Error::Queued { plan, denied, .. } => {
             let denied = denied.as_ref().map(|(before, reason)| match reason {
                 Some(reason) => format!(

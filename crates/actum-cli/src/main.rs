@@ -76,6 +76,7 @@ use crate::verb::command_line::CommandLine;
 fn main() -> ExitCode {
     // Where this program is started as the helper of a sandbox, it is nothing else.
     actum_sandbox::inside::enter();
+    actum_file::sandboxed::enter();
     bound_umask();
     leave_no_core();
     let arguments: Vec<OsString> = std::env::args_os().collect();

@@ -40,7 +40,7 @@ pub(crate) fn open_for(root: &Path, tenant: &Tenant) -> Result<(Root, Records), 
 }
 
 /// Checks where a workspace would be opened or made.
-fn checked(root: &Path) -> Result<Root, Failure> {
+pub(crate) fn checked(root: &Path) -> Result<Root, Failure> {
     Root::check(root, &home::path()?, &private_place::closed_to_changes(), root::check_place)
 }
 

@@ -175,6 +175,7 @@ impl RunArguments {
             action: None,
             task: None,
             lease,
+            file_task: None,
             umask: None,
             images: BTreeMap::new(),
             wait: self.wait,

@@ -15,6 +15,7 @@ mod exec;
 mod explain;
 mod explained;
 mod feedback;
+mod file;
 mod gc;
 mod init;
 mod key;
@@ -77,6 +78,7 @@ verbs! {
     Apply(apply::Arguments) = apply::run,
     Exec(Box<exec::Arguments>) = exec::run,
     Action(action::Arguments) = action::run,
+    File(file::Arguments) = file::run,
     Plan(plan::Arguments) = plan::run,
     Run(run::Arguments) = run::run,
     Rollback(rollback::Arguments) = rollback::run,

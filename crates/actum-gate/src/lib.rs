@@ -67,7 +67,7 @@ pub use verdict::Verdict;
 use actum_record::keyring::KeyProblem;
 
 /// The permanent name of why a key does not count.
-fn key_reason(problem: &KeyProblem) -> &'static str {
+pub fn key_reason(problem: &KeyProblem) -> &'static str {
     match problem {
         KeyProblem::Unknown { .. } => "KEY_UNKNOWN",
         KeyProblem::OtherRole { .. } => "KEY_OF_ANOTHER_ROLE",

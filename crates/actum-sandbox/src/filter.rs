@@ -6,6 +6,7 @@
 //! exist.
 
 mod program;
+pub(crate) mod worker;
 
 use std::collections::BTreeMap;
 

@@ -11,6 +11,7 @@ mod payload;
 mod processes;
 mod root;
 mod view;
+mod worker;
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -30,6 +31,8 @@ use crate::policy::{Net, SandboxPolicy, Stdin, Tier};
 use crate::sys;
 use keeper::Keeper;
 use processes::{Kin, Processes};
+
+pub use worker::{Files, enter_worker};
 
 /// The name under which this program is started as helper.
 pub const NAME: &str = "actum-sandbox";

@@ -48,6 +48,8 @@ mod streams;
 mod sys;
 #[cfg(target_os = "linux")]
 mod terminal;
+#[cfg(target_os = "linux")]
+pub mod worker;
 
 // Built in tests too, so that they stay right.
 #[cfg(any(target_os = "macos", test))]

@@ -188,6 +188,10 @@ pub trait Disk {
     fn set_mode(&self, handle: &Self::Handle, mode: FileMode) -> io::Result<()>;
     /// Sets owner and group.
     fn set_owner(&self, handle: &Self::Handle, user: u32, group: u32) -> io::Result<()>;
+    /// Sets the time of modification, and leaves that of the last access.
+    fn set_modified(&self, _file: &Self::Handle, _modified: Time) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
     /// All extended attributes that the caller may see, ordered by name. None where the file
     /// system has no such thing.
     fn xattrs(&self, handle: &Self::Handle) -> io::Result<Vec<Xattr>>;

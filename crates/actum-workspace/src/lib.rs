@@ -77,6 +77,7 @@ pub use transaction::new_content::{
     AROUND_BYTES, NEW_CONTENT_BYTES_MAX, NewContent, PARTS_MAX, Part,
 };
 pub use transaction::stage::INLINE_TOTAL_MAX;
+pub use transaction::staged_file::{SourceFile, StagedFile, TakenAttributes};
 pub use witness::{RootWithin, notes_at, unusable_witness};
 pub use workspace::{
     ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits, RunOptions, Withholds, Workspace,

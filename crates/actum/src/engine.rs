@@ -11,6 +11,7 @@ pub(crate) mod resume;
 pub(crate) mod scan;
 pub(crate) mod settle;
 pub(crate) mod stage;
+pub(crate) mod staged_run;
 pub(crate) mod verify;
 
 use std::any::Any;

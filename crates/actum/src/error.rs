@@ -233,6 +233,14 @@ pub enum Error {
         /// Decision of each of them, in order.
         gates: Vec<GateDecision>,
     },
+    /// A change needs an approval, at an entry point that has no queue (D-3).
+    #[error("approval required ({tier}), and a file task is not queued: {}", grounds(.gates))]
+    ApprovalRequired {
+        /// Its risk tier.
+        tier: RiskTier,
+        /// Gates that require approval.
+        gates: Vec<GateDecision>,
+    },
     /// Queued until it is approved.
     #[error(
         "approval required ({tier}): queued as plan {plan}: {}",
@@ -430,6 +438,7 @@ impl Error {
             | Self::Grant(_)
             | Self::Policy(_)
             | Self::Denied { .. }
+            | Self::ApprovalRequired { .. }
             | Self::Queued { .. }
             | Self::Queue(_)
             | Self::Catalog(_)

@@ -80,6 +80,8 @@ pub struct PolicyInForce {
     pub ledger_bytes: u64,
     /// Task envelopes that are accepted: the strictest that any of the files sets.
     pub task_envelopes: TaskEnvelopes,
+    /// Directories in which file tasks act. Where the system's policy lists some, the operator's can only leave some out.
+    pub base_directories: Vec<String>,
     /// The files of access policies, in the order of their names.
     pub access: Vec<ReadAccess>,
     /// What tells what these policies say.
@@ -118,6 +120,7 @@ impl PolicyInForce {
             retention: Retention::default(),
             ledger_bytes: LOG_BYTES_MAX,
             task_envelopes: TaskEnvelopes::default(),
+            base_directories: Vec::new(),
             access: Vec::new(),
             cedar: Cedar::default(),
             root: root.to_owned(),
@@ -150,6 +153,7 @@ impl PolicyInForce {
             retention: Retention::default(),
             ledger_bytes: LOG_BYTES_MAX,
             task_envelopes: TaskEnvelopes::default(),
+            base_directories: Vec::new(),
             access: Vec::new(),
             cedar,
             root: root.to_owned(),
@@ -203,6 +207,14 @@ impl PolicyFiles {
         let plugins = widening.map(|file| file.plugins).unwrap_or_default();
         let roots = widening.map(|file| file.roots.clone()).unwrap_or_default();
         let set = || [&system, &operator].into_iter().flatten();
+        let listed =
+            |file: &PolicyFile| Some(file.base_directories.clone()).filter(|it| !it.is_empty());
+        let base_directories = match (system.as_ref().and_then(listed), widening.and_then(listed)) {
+            (Some(system), Some(operator)) => {
+                operator.into_iter().filter(|directory| system.contains(directory)).collect()
+            }
+            (listed, None) | (None, listed) => listed.unwrap_or_default(),
+        };
         let least = (!counts_in_full).then(Retention::default);
         let retention =
             set().filter_map(|file| file.retention).chain(least).reduce(Retention::longer);
@@ -252,6 +264,7 @@ impl PolicyFiles {
             retention,
             ledger_bytes,
             task_envelopes,
+            base_directories,
             access,
             cedar,
             root,
@@ -288,7 +301,8 @@ impl PolicyFiles {
     fn set_aside(&self, file: &PolicyFile) -> Vec<&'static str> {
         let ledger = file.ledger_bytes.filter(|bytes| *bytes > LOG_BYTES_MAX).map(|_| "ledger");
         let widening = widening(file).map(|(key, _)| key);
-        let keys: Vec<_> = widening.chain(file.loosening()).chain(ledger).collect();
+        let bases = (!file.base_directories.is_empty()).then_some(FILE.0);
+        let keys: Vec<_> = widening.chain(file.loosening()).chain(ledger).chain(bases).collect();
         let directory = self.operator.as_deref().and_then(Path::parent);
         let is_known = || directory.is_some_and(self.is_known_place);
         if keys.is_empty() || is_known() { Vec::new() } else { keys }
@@ -364,12 +378,16 @@ fn check_own(file: &PolicyFile, read: &ReadPolicy) -> Result<()> {
         (!file.except.is_empty(), "protected.except", "which excepts paths from protection"),
         (is_kept && file.retention.is_some(), "retention", "which says what `actum gc` keeps"),
         (is_kept && file.ledger_bytes.is_some(), "ledger", "which limits the ledger"),
+        (is_kept && !file.base_directories.is_empty(), FILE.0, FILE.1),
     ];
     let kept = kept.into_iter().filter(|(is_set, ..)| *is_set).map(|(_, key, what)| (key, what));
     let Some((key, what)) = widening(file).chain(kept).next() else { return Ok(()) };
     let problem = PolicyProblem::OperatorsOwn { key, what };
     Err(PolicyError { whose: read.source, path: read.path.clone(), problem }.into())
 }
+
+/// Key of the base directories of file tasks, and what it is.
+const FILE: (&str, &str) = ("file", "which says where file tasks act");
 
 /// The keys of a policy by which programs may do more, each with what it is.
 fn widening(file: &PolicyFile) -> impl Iterator<Item = (&'static str, &'static str)> {

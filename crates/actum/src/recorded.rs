@@ -32,7 +32,7 @@ impl Records {
     ///
     /// # Errors
     /// `Ledger`, `Damaged` among them.
-    pub(crate) fn recorded(&self, run: RunId) -> crate::error::Result<Option<RecordedRun>> {
+    pub fn recorded(&self, run: RunId) -> crate::error::Result<Option<RecordedRun>> {
         Ok(self.ledger.read(|log| {
             let row = log.run(run)?;
             row.map(|row| RecordedRun::read(log, self.keyring(), row)).transpose()

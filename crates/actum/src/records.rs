@@ -137,8 +137,18 @@ impl Records {
     }
 
     /// Marks of what is under way on this machine.
-    pub(crate) fn marks(&self) -> Marks {
+    pub fn marks(&self) -> Marks {
         Marks::new(self.keys.home().clone(), self.tenant.clone())
+    }
+
+    /// The time now.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Tenant whose ledger it is.
+    pub fn tenant(&self) -> &TenantId {
+        &self.tenant
     }
 
     /// The ledger.
@@ -199,7 +209,10 @@ impl Records {
     }
 
     /// The key that signs receipts, if it may sign now.
-    pub(crate) fn signer(&self) -> Result<SigningKey> {
+    ///
+    /// # Errors
+    /// `Key`
+    pub fn signer(&self) -> Result<SigningKey> {
         Ok(self.keys.signer(KeyRole::Result, self.clock.now())?)
     }
 }

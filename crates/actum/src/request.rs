@@ -3,6 +3,7 @@
 mod action;
 mod document;
 mod entry_point;
+mod file_task;
 mod lease;
 mod task;
 
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub use action::{Phase, RequestedAction};
 pub use entry_point::EntryPoint;
+pub use file_task::FileTask;
 pub use lease::RequestLease;
 pub use task::TaskDocuments;
 
@@ -56,6 +58,8 @@ pub struct Request {
     pub task: Option<TaskDocuments>,
     /// Lease that it is made under. It is no part of what is asked for.
     pub lease: Option<RequestLease>,
+    /// File task that it carries out. Its manifest is what is asked for then.
+    pub file_task: Option<FileTask>,
     /// Umask that gave new files their mode when it was queued, and gives it when it is carried out. It is no part of what
     /// is asked for.
     pub umask: Option<u32>,
@@ -155,6 +159,7 @@ impl Request {
             action: None,
             task: None,
             lease: None,
+            file_task: None,
             umask: None,
             images: BTreeMap::new(),
             wait: false,
@@ -186,10 +191,11 @@ impl Request {
     /// that it has to pass.
     pub(crate) fn digest(&self) -> Result<Digest, CanonicalError> {
         let Commands { checks, confinement, .. } = &self.commands;
-        let work = match (&self.action, &self.task) {
-            (Some(action), _) => action.digest()?,
-            (None, Some(task)) => task.digest(),
-            (None, None) => self.work.digest(),
+        let work = match (&self.action, &self.task, &self.file_task) {
+            (Some(action), _, _) => action.digest()?,
+            (None, Some(task), _) => task.digest(),
+            (None, None, Some(file_task)) => file_task.manifest,
+            (None, None, None) => self.work.digest(),
         };
         if checks.is_empty() {
             return Ok(work);

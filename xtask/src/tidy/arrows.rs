@@ -70,6 +70,21 @@ const ARROWS: &[Arrows] = &[
         to_in_tests: &["actum-testkit"],
     },
     Arrows {
+        from: "actum-file",
+        to: &[
+            "actum",
+            "actum-core",
+            "actum-document",
+            "actum-edit",
+            "actum-gate",
+            "actum-ledger",
+            "actum-record",
+            "actum-sandbox",
+            "actum-workspace",
+        ],
+        to_in_tests: &["actum-testkit"],
+    },
+    Arrows {
         from: "actum-cli",
         to: &[
             "actum",
@@ -78,6 +93,7 @@ const ARROWS: &[Arrows] = &[
             "actum-core",
             "actum-document",
             "actum-edit",
+            "actum-file",
             "actum-gate",
             "actum-lease",
             "actum-ledger",
@@ -103,6 +119,7 @@ const ARROWS: &[Arrows] = &[
             "actum-api",
             "actum-core",
             "actum-edit",
+            "actum-file",
             "actum-gate",
             "actum-ledger",
             "actum-record",

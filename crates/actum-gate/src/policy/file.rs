@@ -72,6 +72,8 @@ pub struct PolicyFile {
     pub task_envelopes: TaskEnvelopes,
     /// Requests that need a lease.
     lease: BTreeSet<LeasedWork>,
+    /// Absolute paths of the directories in which file tasks act (FE-6).
+    pub base_directories: Vec<String>,
 }
 
 /// A file that is no policy.
@@ -189,6 +191,7 @@ impl PolicyFile {
                 "ledger",
                 "tasks",
                 "lease",
+                "file",
             ],
             Secret::No,
         )?;
@@ -207,7 +210,9 @@ impl PolicyFile {
         let ledger_bytes = ledger::read(root.table("ledger")?)?;
         let task_envelopes = TaskEnvelopes::read(root.table("tasks")?)?;
         let lease = LeasedWork::read(root.table("lease")?)?;
+        let base_directories = base_directories(root.table("file")?)?;
         let passed = [
+            ("file.base_directories", base_directories.len()),
             ("sandbox.read", sandbox.read.len()),
             ("sandbox.write", sandbox.write.len()),
             ("sandbox.exec", sandbox.exec.len()),
@@ -265,6 +270,7 @@ impl PolicyFile {
             ledger_bytes,
             task_envelopes,
             lease,
+            base_directories,
         })
     }
 
@@ -287,6 +293,7 @@ impl PolicyFile {
             ledger_bytes: None,
             task_envelopes: TaskEnvelopes::default(),
             lease: BTreeSet::new(),
+            base_directories: Vec::new(),
         }
     }
 
@@ -316,6 +323,13 @@ fn workspaces(table: Option<Table<'_>>) -> Result<Vec<String>, Mistake> {
     let Some(table) = table else { return Ok(Vec::new()) };
     table.only(&["roots"], Secret::No)?;
     Ok(table.list("roots", "paths", absolute)?.unwrap_or_default())
+}
+
+/// Base directories of file tasks.
+fn base_directories(table: Option<Table<'_>>) -> Result<Vec<String>, Mistake> {
+    let Some(table) = table else { return Ok(Vec::new()) };
+    table.only(&["base_directories"], Secret::No)?;
+    Ok(table.list("base_directories", "paths", absolute)?.unwrap_or_default())
 }
 
 /// An absolute path that is not `/`.

@@ -21,6 +21,8 @@ pub enum Doing {
     Action,
     /// A task plan.
     Task,
+    /// A file task.
+    FileTask,
 }
 
 /// Something that is under way, or was left so.
@@ -60,6 +62,22 @@ impl Marks {
         let name = name(workspace, id);
         let lock = directory.lock(&name, Sharing::Exclusive)?;
         Ok(UnderWay { id, name, directory, _lock: lock })
+    }
+
+    /// Takes the mark of something, made where it is missing. `None` where another process holds it.
+    ///
+    /// # Errors
+    /// [`HomeError`]
+    pub fn take(
+        &self,
+        doing: Doing,
+        id: RunId,
+        workspace: WorkspaceId,
+    ) -> Result<Option<UnderWay>, HomeError> {
+        let directory = self.directory_made(doing)?;
+        let name = name(workspace, id);
+        let lock = directory.lock_if_free_made(&name)?;
+        Ok(lock.map(|lock| UnderWay { id, name, directory, _lock: lock }))
     }
 
     /// Keeps other processes from carrying out tasks in a workspace, as long as the turn is held. `None` where another
@@ -149,6 +167,7 @@ impl Doing {
         match self {
             Self::Action => "acting",
             Self::Task => "tasks",
+            Self::FileTask => "file-tasks",
         }
     }
 }

@@ -142,7 +142,7 @@ fn limit(plan: &Plan) -> Result<()> {
 }
 
 /// Gives up all capabilities, and the way to any: no program it starts gets more than it has.
-fn give_up_capabilities() -> Result<()> {
+pub(super) fn give_up_capabilities() -> Result<()> {
     let doing = || "give up capabilities".to_owned();
     clear_ambient_capability_set().trying(doing)?;
     let has_any = !capabilities(None).trying(doing)?.permitted.is_empty();

@@ -11,7 +11,7 @@ use rustix::fs::{
     StatxFlags, XattrFlags,
 };
 use rustix::io::Errno;
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::{Barrier, Disk, Epoch, Kind, Rename, Stat, Time, Xattr, ext4};
 
@@ -316,6 +316,18 @@ impl Disk for LinuxDisk {
     fn set_owner(&self, handle: &OwnedFd, user: u32, group: u32) -> io::Result<()> {
         let (user, group) = (fs::Uid::from_raw(user), fs::Gid::from_raw(group));
         retry(|| fs::fchown(handle, Some(user), Some(group)))
+    }
+
+    fn set_modified(&self, file: &OwnedFd, Time(modified): Time) -> io::Result<()> {
+        const SECOND: i64 = 1_000_000_000;
+        let times = fs::Timestamps {
+            last_access: Timespec { tv_sec: 0, tv_nsec: fs::UTIME_OMIT },
+            last_modification: Timespec {
+                tv_sec: modified.div_euclid(SECOND),
+                tv_nsec: modified.rem_euclid(SECOND),
+            },
+        };
+        retry(|| fs::futimens(file, &times))
     }
 
     fn xattrs(&self, handle: &OwnedFd) -> io::Result<Vec<Xattr>> {

@@ -108,7 +108,7 @@ impl<D: Disk> Transaction<'_, D> {
     /// A large file may still have a second name of ours from a run not yet in the history, and any file one
     /// from a run that was cut off. A name of ours must not be taken for someone else's. Gives
     /// the facts without such names, and how many there still are.
-    fn without_our_links(
+    pub(crate) fn without_our_links(
         &mut self,
         path: &RelPath,
         stat: Stat,
@@ -195,7 +195,11 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    pub(crate) fn must_be_absent(&mut self, path: &RelPath) -> Result<()> {
+    /// Checks that nothing is at `path`.
+    ///
+    /// # Errors
+    /// `Exists`; those of looking there.
+    pub fn must_be_absent(&mut self, path: &RelPath) -> Result<()> {
         match self.node(path)?.post {
             Post::Absent => Ok(()),
             Post::Directory(_) | Post::File(_) => {

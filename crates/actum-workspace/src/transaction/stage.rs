@@ -21,7 +21,7 @@ use crate::run::publish::{Displaced, Doubt};
 use crate::transaction::Transaction;
 use crate::transaction::keep::copy_file;
 use crate::transaction::node::{Content, New, Node, Nodes, Post, PostFile, Pre, PreFile};
-use crate::tree::{Tree, stamp_is_fresh};
+use crate::tree::{Tree, read_whole, stamp_is_fresh};
 
 /// How many bytes of images one record holds; what goes beyond is kept beside the journal.
 pub const INLINE_TOTAL_MAX: u64 = 16 << 20;
@@ -287,6 +287,14 @@ impl<D: Disk> Staging<'_, D> {
                     .doing(doing)?;
                 let inode = set_attributes(self.disk, handle, &file.attributes)
                     .map_err(|(what, source)| attributes_error(path, what, source))?;
+                if self.fits_inline(file.size) {
+                    let bytes = read_whole(self.disk, handle, file.size).doing(doing)?;
+                    if Digest::of(&bytes) != file.digest {
+                        let detail = "what was staged changed after it was read";
+                        return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
+                    }
+                    return Ok((Body::Inline(Arc::new(bytes)), inode));
+                }
                 self.keep_post(index, path, Arc::clone(handle)).map(|body| (body, inode))
             }
         }

@@ -128,6 +128,7 @@ fn status(error: &Error) -> Option<Status> {
         | Error::Grant(_)
         | Error::Policy(_)
         | Error::Denied { .. }
+        | Error::ApprovalRequired { .. }
         | Error::Rollback(_)
         | Error::Queue(_) => Status::Rejected,
         Error::Queued { .. } => Status::Queued,

@@ -126,6 +126,7 @@ impl<D: Disk> Engine<D> {
             plan: None,
             task: None,
             lease: None,
+            file_task: None,
             umask: None,
             images: BTreeMap::new(),
             commands: Commands { checks, repair, confinement, ..Commands::default() },

@@ -17,6 +17,7 @@ use crate::command::{CommandError, Runner, quotas_of};
 use crate::engine::binding;
 use crate::engine::scan::Scanned;
 use crate::engine::stage::{Preview, Staged};
+use crate::engine::staged_run::approval_required;
 use crate::error::{Error, Result};
 use crate::place::Place;
 use crate::policies::PolicyInForce;
@@ -96,6 +97,11 @@ impl<'e, D: Disk> Staged<'e, D> {
         match judged.decision.verdict {
             Verdict::Allow => Ok(judged),
             Verdict::Deny => Err(self.refuse(judged)?),
+            Verdict::NeedsApproval if !self.request.door.queues() => {
+                let required = approval_required(&judged);
+                self.refuse(judged)?;
+                Err(required)
+            }
             Verdict::NeedsApproval => self.approve_or_queue(judged),
         }
     }

@@ -50,8 +50,17 @@ impl<'e, D: Disk> Verified<'e, D> {
         let Self { cleared, commands, rollback_files, told: _ } = self;
         let Cleared { staged, bundle, policy: policy_bytes, paths, decision, approval, lease } =
             cleared;
-        let Staged { begun, request, plan, attempt, undoes, undone: _, part_of, queued: _ } =
-            staged;
+        let Staged {
+            begun,
+            request,
+            plan,
+            attempt,
+            undoes,
+            undone: _,
+            part_of,
+            queued: _,
+            accompanying,
+        } = staged;
         let Begun { transaction, records, root, signer, workspace, .. } = begun;
         let lease_document = request.lease.as_ref().map(|lease| lease.document().to_vec());
         let (action, begins) = match part_of {
@@ -86,7 +95,8 @@ impl<'e, D: Disk> Verified<'e, D> {
         let body = canonical::to_vec(&started)?;
         let blobs = [bundle, policy_bytes].into_iter().chain(lease_document).collect();
         let entry = NewEntry { kind: EntryKind::EffectStarted, body, blobs };
-        let appended = records.ledger.append(begins.into_iter().chain([entry]).collect());
+        let entries = begins.into_iter().chain(accompanying).chain([entry]);
+        let appended = records.ledger.append(entries.collect());
         let prepared = checkpoint().and_then(|()| transaction.prepare());
         let entry = records.entry(&appended.wait()?)?;
         let end = match prepared {

@@ -1,6 +1,7 @@
 //! Stage: what would change, computed under the lock, and nothing of it visible.
 
 use std::borrow::Cow;
+use std::ops::ControlFlow;
 
 use actum_access::Cedar;
 use actum_core::{Digest, RunId, Status};
@@ -54,6 +55,8 @@ pub struct Staged<'e, D: Disk> {
     pub(crate) part_of: Option<PartOf>,
     /// Plan in the queue that the request carries out, once it was read.
     pub(crate) queued: Option<Box<QueuedPlan>>,
+    /// Entries that are appended together with the intent of the run.
+    pub(crate) accompanying: Vec<NewEntry>,
 }
 
 /// The action that a change is a part of.
@@ -99,7 +102,7 @@ impl<D: Disk> Engine<D> {
 
     /// Locks the workspace, for an inversion of the newest run if there is a `way`. That is refused once where recovery
     /// rolled back a run that was cut off: its caller may not know that this was done already.
-    fn begin_with(
+    pub(crate) fn begin_with(
         &mut self,
         options: RunOptions,
         signer: SigningKey,
@@ -146,23 +149,10 @@ impl<D: Disk> Engine<D> {
             Work::Apply(_) | Work::Undo(Which::Run(_)) | Work::Redo(Which::Run(_)) => None,
         };
         let begun = self.begin_with(options(&request), signer, way)?;
-        let attempt = match &request.key {
-            None => 1,
-            Some(key) => {
-                let asked = (begun.workspace, key, plan);
-                let undone = |receipt: &Receipt| {
-                    let run = receipt.statement.predicate.run;
-                    if !begun.transaction.knows(run)? {
-                        begun.records.must_be_forgotten(begun.workspace, key, run)?;
-                    }
-                    Ok(begun.transaction.undone_by(run)?.is_some())
-                };
-                match begun.records.earlier(asked, undone)? {
-                    Earlier { done: None, next } => next,
-                    Earlier { done: Some(receipt), .. } => {
-                        return Ok(Stage::Answered(Box::new(Done::before(*receipt))));
-                    }
-                }
+        let attempt = match begun.attempt(request.key.as_ref(), plan)? {
+            ControlFlow::Continue(attempt) => attempt,
+            ControlFlow::Break(receipt) => {
+                return Ok(Stage::Answered(Box::new(Done::before(*receipt))));
             }
         };
         // Before the change is computed: else what is done already would be told as a change that does not fit.
@@ -179,6 +169,29 @@ impl<D: Disk> Engine<D> {
 }
 
 impl<'e, D: Disk> Begun<'e, D> {
+    /// Counts the attempt at a request, or finds the receipt of the one that is in effect.
+    ///
+    /// # Errors
+    /// `Ledger`, `RequestKeyTaken`, `OutcomeUnknown`, `WorkspaceIsACopy`.
+    pub(crate) fn attempt(
+        &self,
+        key: Option<&RequestKey>,
+        plan: Digest,
+    ) -> Result<ControlFlow<Box<Receipt>, u32>> {
+        let Some(key) = key else { return Ok(ControlFlow::Continue(1)) };
+        let undone = |receipt: &Receipt| {
+            let run = receipt.statement.predicate.run;
+            if !self.transaction.knows(run)? {
+                self.records.must_be_forgotten(self.workspace, key, run)?;
+            }
+            Ok(self.transaction.undone_by(run)?.is_some())
+        };
+        Ok(match self.records.earlier((self.workspace, key, plan), undone)? {
+            Earlier { done: None, next } => ControlFlow::Continue(next),
+            Earlier { done: Some(receipt), .. } => ControlFlow::Break(receipt),
+        })
+    }
+
     /// The same with the umask that gives new files their mode, where it is not that of the process.
     pub(crate) fn under_umask(self, umask: Option<u32>) -> Self {
         let umask = umask.unwrap_or(self.transaction.umask());
@@ -210,7 +223,8 @@ impl<'e, D: Disk> Begun<'e, D> {
         };
         let begun = Self { policy, runner, ..self };
         let (undoes, undone, part_of, queued) = (None, None, None, None);
-        Staged { begun, request, plan, attempt, undoes, undone, part_of, queued }
+        let accompanying = Vec::new();
+        Staged { begun, request, plan, attempt, undoes, undone, part_of, queued, accompanying }
     }
 }
 
@@ -239,7 +253,7 @@ pub fn preview<'w, D: Disk>(
     Ok(Preview { transaction, undoes, undone })
 }
 
-fn options(request: &Request) -> RunOptions {
+pub(crate) fn options(request: &Request) -> RunOptions {
     RunOptions { limits: request.limits.clone(), label: label(request), wait: request.wait }
 }
 

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::task::TaskDocuments;
 
-use super::{Commands, EntryPoint, Request, RequestLease, RequestedAction, Work};
+use super::{Commands, EntryPoint, FileTask, Request, RequestLease, RequestedAction, Work};
 
 /// A request as it is written.
 #[derive(Serialize, Deserialize)]
@@ -38,6 +38,8 @@ struct Document<'r> {
     task: Option<Cow<'r, TaskDocuments>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lease: Option<Cow<'r, RequestLease>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    file_task: Option<Cow<'r, FileTask>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     umask: Option<u32>,
 }
@@ -64,6 +66,7 @@ impl Request {
             action,
             task,
             lease,
+            file_task,
             umask,
             images: _,
             plan: _,
@@ -82,6 +85,7 @@ impl Request {
             action: action.as_deref().map(Cow::Borrowed),
             task: task.as_ref().map(Cow::Borrowed),
             lease: lease.as_ref().map(Cow::Borrowed),
+            file_task: file_task.as_ref().map(Cow::Borrowed),
             umask: *umask,
         };
         let bytes = canonical::to_vec(&document)?;
@@ -110,6 +114,7 @@ impl Request {
             action,
             task,
             lease,
+            file_task,
             umask,
         } = read;
         Ok(Self {
@@ -125,6 +130,7 @@ impl Request {
             action: action.map(|action| Box::new(action.into_owned())),
             task: task.map(Cow::into_owned),
             lease: lease.map(Cow::into_owned),
+            file_task: file_task.map(Cow::into_owned),
             umask,
             images: BTreeMap::new(),
             wait: false,

@@ -18,12 +18,20 @@ pub enum EntryPoint {
     Action,
     /// `actum run` of a task plan, and `actum rollback` of one.
     TaskPlan,
+    /// `actum file run` and `actum file restore`.
+    FileTask,
 }
 
 impl EntryPoint {
     /// Every entry point.
-    pub const ALL: &[Self] =
-        &[Self::Library, Self::CommandLine, Self::Exec, Self::Action, Self::TaskPlan];
+    pub const ALL: &[Self] = &[
+        Self::Library,
+        Self::CommandLine,
+        Self::Exec,
+        Self::Action,
+        Self::TaskPlan,
+        Self::FileTask,
+    ];
 
     /// Name in records and access policies. It never changes.
     pub fn as_str(self) -> &'static str {
@@ -33,6 +41,7 @@ impl EntryPoint {
             Self::Exec => "exec",
             Self::Action => "action",
             Self::TaskPlan => "task plan",
+            Self::FileTask => "file task",
         }
     }
 
@@ -45,7 +54,7 @@ impl EntryPoint {
     pub(crate) fn profile(self) -> Option<Profile> {
         match self {
             Self::TaskPlan => Some(Profile::AgentExecutor),
-            Self::Library | Self::CommandLine | Self::Exec | Self::Action => None,
+            Self::Library | Self::CommandLine | Self::Exec | Self::Action | Self::FileTask => None,
         }
     }
 
@@ -54,7 +63,15 @@ impl EntryPoint {
     pub fn is_carried_out_by_approval(self) -> bool {
         match self {
             Self::Library | Self::CommandLine | Self::Exec | Self::Action => true,
-            Self::TaskPlan => false,
+            Self::TaskPlan | Self::FileTask => false,
+        }
+    }
+
+    /// Whether a change that needs an approval waits in the queue. A file task fails instead (D-3).
+    pub(crate) fn queues(self) -> bool {
+        match self {
+            Self::Library | Self::CommandLine | Self::Exec | Self::Action | Self::TaskPlan => true,
+            Self::FileTask => false,
         }
     }
 }
@@ -86,7 +103,7 @@ mod tests {
     /// D-5
     #[test]
     fn an_entry_point_is_read_and_written_by_its_name() {
-        let names = ["library", "command line", "exec", "action", "task plan"];
+        let names = ["library", "command line", "exec", "action", "task plan", "file task"];
         assert_eq!(EntryPoint::ALL.len(), names.len());
         for name in names {
             let entry_point = EntryPoint::from_name(name).unwrap();
@@ -96,7 +113,7 @@ mod tests {
         let error = serde_json::from_str::<EntryPoint>("\"cli\"").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "unknown entry point `cli`; there are `library`, `command line`, `exec`, `action`, `task plan`"
+            "unknown entry point `cli`; there are `library`, `command line`, `exec`, `action`, `task plan`, `file task`"
         );
     }
 }

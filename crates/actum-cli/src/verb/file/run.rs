@@ -1,0 +1,83 @@
+//! `actum file run`: carries out one task manifest, and prints its signed result.
+
+use std::path::PathBuf;
+
+use actum_file::sandboxed::Sandboxed;
+use actum_file::{Host, MANIFEST_BYTES_MAX, OpenError, TaskStatus, WorkspaceState};
+use actum_record::lease::BaseDirectory;
+use actum_sandbox::Helper;
+
+use super::ports::{GivenLease, Log};
+use super::{FileFailure, base_directories, root_of};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::run_arguments::label;
+use crate::session::Session;
+use crate::{actor, input, policy, records, signals};
+
+/// Carry out a task manifest under a lease, and print its signed result
+///
+/// The result on standard output is a signed envelope (DSSE), also where the task failed; `actum file verify` verifies it. The
+/// same task again gives the stored result, and has no second effect. Files lie below the base directories that the operator's
+/// policy lists under `[file]`. The exit code is that of the result: 0 success, 1 failed and nothing was changed, 3 failed and
+/// restored, 4 needs attention.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The task manifest; `-` is standard input
+    manifest: PathBuf,
+    /// The lease
+    #[arg(long, value_name = "FILE")]
+    lease: Option<PathBuf>,
+    /// The agent that asks, for the record
+    #[arg(long, value_name = "NAME", value_parser = label)]
+    agent: Option<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let (_, manifest) = input::document(&arguments.manifest, &session.start, MANIFEST_BYTES_MAX)?;
+    let bases = base_directories(session)?;
+    let files = policy::files()?;
+    let held = signals::hold();
+    let waiting = signals::waiting().ok();
+    let stop = waiting.as_ref().and_then(|waiting| waiting.stop().ok());
+    // It gets ready while the ledger is opened.
+    let mut worker = Sandboxed::new(Helper::this_program(), stop);
+    let records = records::open(&session.tenant)?;
+    let open = |base: &BaseDirectory| {
+        let root = root_of(base);
+        let failed = |failure: Failure| OpenError { message: failure.to_string() };
+        let engine = records::checked(&root).map_err(failed)?.engine(records.clone())?;
+        Ok(engine.under_files(files.clone(), &root))
+    };
+    let lease = GivenLease::new(arguments.lease.as_deref(), &session.start);
+    let log = Log::new(&records);
+    let is_cancelled = || waiting.as_ref().is_some_and(signals::Waiting::is_any);
+    let ended = Host {
+        records: records.clone(),
+        bases,
+        open: &open,
+        worker: &mut worker,
+        leases: &lease,
+        log: &log,
+        actor: actor::of(arguments.agent.clone()),
+        is_cancelled: &is_cancelled,
+    }
+    .run(&manifest);
+    let ended = ended.map_err(FileFailure::Host)?;
+    let mut envelope = ended.envelope;
+    envelope.push(b'\n');
+    let shown = session.screen.hand_over(&envelope);
+    if let Some(waiting) = &waiting {
+        waiting.take(); // the result says so
+    }
+    drop(held);
+    shown.map(|()| match (ended.result.status, ended.result.detail) {
+        (TaskStatus::Success, _) => Exit::Success,
+        (TaskStatus::Failed, Some(detail)) => match detail.workspace {
+            WorkspaceState::Unchanged => Exit::Refused,
+            WorkspaceState::Restored => Exit::TakenBack,
+            WorkspaceState::NeedsAttention => Exit::NeedsAttention,
+        },
+        (TaskStatus::Failed, None) => Exit::Refused,
+    })
+}

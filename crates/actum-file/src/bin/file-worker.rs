@@ -1,0 +1,9 @@
+//! A byte worker for programs that are none themselves, such as tests.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    actum_file::sandboxed::enter();
+    ExitCode::from(2) // it is of no use by itself
+}

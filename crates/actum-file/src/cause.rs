@@ -1,0 +1,157 @@
+//! Causes of failures, and their codes of the closed set (FE-15).
+
+use actum::reason::{self, Reason};
+use actum_ledger::LedgerError;
+use actum_workspace::State;
+
+use crate::base::LocateError;
+use crate::host::OpenError;
+use crate::manifest::ManifestError;
+use crate::ports::LeaseRefusal;
+use crate::result::{Detail, ErrorCode, WorkspaceState};
+use crate::worker::WorkerError;
+
+/// Cause of the failure of a file task.
+#[derive(Debug, thiserror::Error)]
+pub enum Cause {
+    /// The manifest is rejected.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// The lease does not allow the task.
+    #[error(transparent)]
+    Lease(#[from] LeaseRefusal),
+    /// A path lies in no base directory.
+    #[error(transparent)]
+    Locate(#[from] LocateError),
+    /// A base directory cannot be used.
+    #[error("the base directory `{}` cannot be used: {source}", actum_core::path::Quoted(base.as_bytes()))]
+    Base {
+        /// Its path.
+        base: String,
+        /// Error.
+        source: OpenError,
+    },
+    /// The task id stands for another manifest.
+    #[error("the task id stands for another manifest")]
+    IdTaken,
+    /// Another process carries out the task.
+    #[error("another process is carrying out this task")]
+    UnderWay,
+    /// The process of the task was ended before its change lasted.
+    #[error("the process of the task was ended; no effect of it lasts")]
+    Interrupted,
+    /// The worker failed.
+    #[error(transparent)]
+    Worker(#[from] WorkerError),
+    /// The worker read other bytes than the host.
+    #[error("the process that reads the bytes read others than the host")]
+    OtherBytes,
+    /// The change is not the one of the manifest.
+    #[error("the change would not be the one that the manifest asks for")]
+    OtherChange,
+    /// The engine refused or failed.
+    #[error(transparent)]
+    Engine(#[from] actum::Error),
+    /// The half of a move that was published could not be undone.
+    #[error("the move failed ({cause}), and its destination could not be removed: {source}")]
+    NotUndone {
+        /// Cause.
+        cause: Box<Self>,
+        /// Error of the undo.
+        source: Box<actum::Error>,
+    },
+}
+
+impl From<actum_workspace::Error> for Cause {
+    fn from(error: actum_workspace::Error) -> Self {
+        Self::Engine(error.into())
+    }
+}
+
+impl From<LedgerError> for Cause {
+    fn from(error: LedgerError) -> Self {
+        Self::Engine(error.into())
+    }
+}
+
+impl Cause {
+    /// Code of the closed set. This is the only table of codes.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Manifest(ManifestError::Unsupported { .. }) => ErrorCode::UnsupportedCapability,
+            Self::Lease(LeaseRefusal::Invalid { .. }) => ErrorCode::InvalidLease,
+            Self::Lease(LeaseRefusal::Expired { .. }) => ErrorCode::LeaseExpired,
+            Self::Worker(WorkerError::Exceeded { .. }) => ErrorCode::ResourceExhausted,
+            Self::Manifest(ManifestError::Document(_) | ManifestError::Irreversible { .. })
+            | Self::Locate(_)
+            | Self::Base { .. }
+            | Self::IdTaken
+            | Self::UnderWay
+            | Self::Interrupted
+            | Self::Worker(
+                WorkerError::Cancelled | WorkerError::System { .. } | WorkerError::Failed { .. },
+            )
+            | Self::OtherBytes
+            | Self::OtherChange
+            | Self::Engine(_)
+            | Self::NotUndone { .. } => ErrorCode::ExecutionFailed,
+        }
+    }
+
+    /// Permanent name.
+    pub fn reason(&self) -> &'static str {
+        let reason = match self {
+            Self::Lease(
+                LeaseRefusal::Invalid { reason, .. } | LeaseRefusal::Expired { reason, .. },
+            ) => return reason,
+            Self::Manifest(ManifestError::Unsupported { .. }) => Reason::UnsupportedCapability,
+            Self::Manifest(ManifestError::Document(_)) => Reason::TaskManifestInvalid,
+            Self::Manifest(ManifestError::Irreversible { .. }) => Reason::DeleteIrreversible,
+            Self::Locate(LocateError::Outside { .. }) => Reason::OutsideBaseDirectories,
+            Self::Locate(LocateError::Path(_)) => Reason::PathRefused,
+            Self::Base { .. } => Reason::BaseDirectoryUnusable,
+            Self::IdTaken => Reason::TaskIdTaken,
+            Self::UnderWay => Reason::TaskUnderWay,
+            Self::Interrupted => Reason::Interrupted,
+            Self::Worker(WorkerError::Exceeded { .. }) => Reason::QuotaExceeded,
+            Self::Worker(WorkerError::Cancelled) => Reason::Cancelled,
+            Self::Worker(WorkerError::System { .. } | WorkerError::Failed { .. })
+            | Self::OtherBytes => Reason::FileWorkerFailed,
+            Self::OtherChange => Reason::PathRefused,
+            Self::Engine(error) => reason::of_engine(error),
+            Self::NotUndone { source, .. } => reason::of_engine(source),
+        };
+        reason.name()
+    }
+
+    /// State of the files.
+    pub fn workspace(&self) -> WorkspaceState {
+        match self {
+            Self::Engine(error) => match error.workspace() {
+                State::Unchanged | State::Forgotten { .. } => WorkspaceState::Unchanged,
+                State::Restored => WorkspaceState::Restored,
+                State::Published | State::NeedsAttention => WorkspaceState::NeedsAttention,
+            },
+            Self::NotUndone { .. } => WorkspaceState::NeedsAttention,
+            Self::Interrupted => WorkspaceState::Restored,
+            Self::Manifest(_)
+            | Self::Lease(_)
+            | Self::Locate(_)
+            | Self::Base { .. }
+            | Self::IdTaken
+            | Self::UnderWay
+            | Self::Worker(_)
+            | Self::OtherBytes
+            | Self::OtherChange => WorkspaceState::Unchanged,
+        }
+    }
+
+    /// Detail of a result.
+    pub fn detail(&self) -> Detail {
+        Detail {
+            reason: self.reason().to_owned(),
+            message: self.to_string(),
+            workspace: self.workspace(),
+        }
+    }
+}

@@ -1,0 +1,473 @@
+//! Host of the File Executor: lock, keys, ledger and publishing. The bytes are read and written by a worker.
+
+mod settle;
+
+use std::time::Duration;
+
+use actum::{Engine, Records, Request, Which};
+use actum_core::{RunId, Timestamp};
+use actum_ledger::LedgerError;
+use actum_record::keyring::Keyring;
+use actum_record::ledger::Actor;
+use actum_workspace::disk::Disk;
+use actum_workspace::{ErrorKind, RunOptions, TakenAttributes};
+
+use crate::base::{BaseDirectories, Located};
+use crate::cause::Cause;
+use crate::manifest::{Asked, FileWork, Manifest};
+use crate::part::{DestinationPart, SourcePart, Task, Whole};
+use crate::ports::{LeaseCheck, LeaseFacts, LeaseNeed, TaskLog, TaskStart};
+use crate::quota::Bounds;
+use crate::recovery::{RecoveryReference, RestoreError};
+use crate::result::{
+    ExecutionResult, Output, ResultSummary, SignResultError, TaskStatus, UndoMetadata,
+};
+use crate::verify::{ResultProblem, verify};
+use crate::worker::ByteWorker;
+use actum_record::lease::BaseDirectory;
+
+/// How long a busy workspace is left alone before it is tried again.
+const BUSY_WAIT: Duration = Duration::from_millis(2);
+
+/// What carries out file tasks.
+pub struct Host<'h, D: Disk> {
+    /// Ledger, keys and clock.
+    pub records: Records,
+    /// Base directories of the operator.
+    pub bases: BaseDirectories,
+    /// Opens the engine of a base directory, after all checks on its place.
+    pub open: &'h dyn Fn(&BaseDirectory) -> Result<Engine<D>, OpenError>,
+    /// Reads and writes the bytes.
+    pub worker: &'h mut dyn ByteWorker<D>,
+    /// Lease that came with the request.
+    pub leases: &'h dyn LeaseCheck,
+    /// Log of file tasks.
+    pub log: &'h dyn TaskLog,
+    /// Who asks.
+    pub actor: Actor,
+    /// Whether cancellation was asked for.
+    pub is_cancelled: &'h dyn Fn() -> bool,
+}
+
+/// Reason why the engine of a base directory was not opened, as a sentence.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct OpenError {
+    /// Sentence.
+    pub message: String,
+}
+
+impl From<actum::Error> for OpenError {
+    fn from(error: actum::Error) -> Self {
+        Self { message: error.to_string() }
+    }
+}
+
+/// Result of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileTaskEnd {
+    /// The result.
+    pub result: ExecutionResult,
+    /// Signed envelope.
+    pub envelope: Vec<u8>,
+    /// Whether it is the stored result of an earlier request (FE-11).
+    pub is_stored: bool,
+}
+
+/// Reason why there is no result.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// The result could not be signed.
+    #[error(transparent)]
+    Sign(#[from] SignResultError),
+    /// The engine failed; a change that was published is settled by the next request.
+    #[error(transparent)]
+    Engine(#[from] actum::Error),
+    /// The log of file tasks failed.
+    #[error("cannot record the file task: {0}")]
+    Log(#[from] LedgerError),
+    /// A stored result is not sound.
+    #[error("the stored result of the task is damaged: {0}")]
+    Stored(#[from] ResultProblem),
+}
+
+/// Request whose lease was found valid.
+struct Accepted {
+    manifest: Manifest,
+    lease: LeaseFacts,
+    requested: Timestamp,
+}
+
+/// Success of a task.
+struct Success {
+    runs: Vec<RunId>,
+    /// Recovery reference of a deletion.
+    recovery: Option<String>,
+}
+
+impl<D: Disk> Host<'_, D> {
+    /// Carries out a task, and gives its signed result. It first settles tasks that earlier processes left open.
+    ///
+    /// # Errors
+    /// [`HostError`] where there is no result that could be signed and stored.
+    pub fn run(&mut self, manifest: &[u8]) -> Result<FileTaskEnd, HostError> {
+        let requested = self.records.now();
+        let manifest = match Manifest::read(manifest) {
+            Ok(manifest) => manifest,
+            Err(error) => return self.refuse(&Asked::of(manifest), &error.into(), requested),
+        };
+        self.recover()?;
+        let logged = self.log.find(&manifest.task)?;
+        if let Some(logged) = &logged
+            && logged.manifest == manifest.digest
+        {
+            let Some(envelope) = &logged.result else {
+                return self.answer(&manifest.asked(), &Cause::UnderWay, requested);
+            };
+            return self.stored(&manifest, envelope.clone());
+        }
+        let need = LeaseNeed {
+            capability: manifest.work.capability(),
+            task: &manifest.task,
+            paths: [manifest.work.source()]
+                .into_iter()
+                .chain(manifest.work.destination())
+                .collect(),
+            actor: &self.actor,
+        };
+        let lease = match self.leases.check(&need, self.records.now()) {
+            Ok(lease) => lease,
+            Err(refusal) => return self.refuse(&manifest.asked(), &refusal.into(), requested),
+        };
+        if logged.is_some() {
+            return self.answer(&manifest.asked(), &Cause::IdTaken, requested);
+        }
+        self.carry_out(&Accepted { manifest, lease, requested })
+    }
+
+    /// Gives the stored result, byte for byte.
+    fn stored(&self, manifest: &Manifest, envelope: Vec<u8>) -> Result<FileTaskEnd, HostError> {
+        let keyring: &Keyring = self.records.keyring();
+        let result = verify(&envelope, keyring, &manifest.task)?.result;
+        Ok(FileTaskEnd { result, envelope, is_stored: true })
+    }
+
+    /// Signs and stores a refusal that binds no task id.
+    fn refuse(
+        &self,
+        asked: &Asked,
+        cause: &Cause,
+        requested: Timestamp,
+    ) -> Result<FileTaskEnd, HostError> {
+        let end = self.answer(asked, cause, requested)?;
+        self.log.refuse(&end.envelope)?;
+        Ok(end)
+    }
+
+    /// Signs a failure that is not stored.
+    fn answer(
+        &self,
+        asked: &Asked,
+        cause: &Cause,
+        requested: Timestamp,
+    ) -> Result<FileTaskEnd, HostError> {
+        let failure = (cause.code(), cause.detail());
+        let result = ExecutionResult::refused(asked, failure, requested, self.records.now());
+        let envelope = result.sign(&self.records.signer()?)?;
+        Ok(FileTaskEnd { result, envelope, is_stored: false })
+    }
+
+    /// Carries out an accepted task, and records its end.
+    fn carry_out(&mut self, accepted: &Accepted) -> Result<FileTaskEnd, HostError> {
+        let Accepted { manifest, lease, requested } = accepted;
+        let (records, leases, log) = (self.records.clone(), self.leases, self.log);
+        let now = || records.now();
+        let quotas = lease.quotas;
+        let bounds = Bounds {
+            deadline: Bounds::deadline(&quotas, *requested),
+            quotas,
+            now: &now,
+            is_cancelled: self.is_cancelled,
+        };
+        let actor = self.actor.clone();
+        let mut task = Task {
+            manifest,
+            lease,
+            actor: &actor,
+            records: &records,
+            leases,
+            log,
+            bounds,
+            worker: &mut *self.worker,
+            mark: None,
+            start: None,
+        };
+        let done = change(&self.bases, self.open, &mut task);
+        let done = match done {
+            // How it ended stands in the journal; the next request reads it there.
+            Err(Cause::Engine(error @ actum::Error::Unsettled { .. })) => return Err(error.into()),
+            done => done,
+        };
+        let Task { mark, start, .. } = task;
+        let runs = start.iter().flat_map(|start| start.roots.iter().rev().map(|root| root.run));
+        let runs: Vec<RunId> = runs.collect();
+        let result = self.result(accepted, done, runs)?;
+        let envelope = result.sign(&self.records.signer()?)?;
+        self.log.end(&manifest.task, &envelope)?;
+        mark.map_or(Ok(()), |mark| mark.end()).map_err(actum::Error::from)?;
+        Ok(FileTaskEnd { result, envelope, is_stored: false })
+    }
+
+    /// Makes the result of an accepted task.
+    fn result(
+        &self,
+        Accepted { manifest, lease, requested }: &Accepted,
+        done: Result<Success, Cause>,
+        runs: Vec<RunId>,
+    ) -> Result<ExecutionResult, HostError> {
+        let asked = manifest.asked();
+        let logged = self.log.find(&manifest.task)?;
+        let bound = |result: ExecutionResult| ExecutionResult {
+            task_id: Some(manifest.task.clone()),
+            lease: lease.record.blocks.iter().map(|block| block.id).collect(),
+            started: logged.and_then(|logged| logged.started),
+            ..result
+        };
+        let time = self.records.now();
+        Ok(match done {
+            Err(cause) => {
+                let failure = (cause.code(), cause.detail());
+                let result = ExecutionResult::refused(&asked, failure, *requested, time);
+                bound(ExecutionResult { runs, ..result })
+            }
+            Ok(Success { runs, recovery }) => bound(ExecutionResult {
+                format: ExecutionResult::FORMAT.to_owned(),
+                task_id: None,
+                requested_task_id: Some(manifest.task.clone()),
+                capability_id: asked.capability,
+                status: TaskStatus::Success,
+                output: Some(output(manifest, recovery)),
+                error_code: None,
+                detail: None,
+                manifest: manifest.digest,
+                lease: Vec::new(),
+                runs,
+                started: None,
+                requested: *requested,
+                time: time.max(*requested),
+                engine: crate::ENGINE.to_owned(),
+            }),
+        })
+    }
+}
+
+/// Output of a task that succeeded.
+fn output(manifest: &Manifest, recovery: Option<String>) -> Output {
+    let work = &manifest.work;
+    let source = work.source().as_str().to_owned();
+    let original_path = match work {
+        FileWork::Move { .. } => Some(source.clone()),
+        FileWork::Copy { .. } | FileWork::Delete { .. } => None,
+    };
+    let destination = work.destination().map(|path| path.as_str().to_owned());
+    Output {
+        task_id: manifest.task.clone(),
+        capability_id: work.capability(),
+        result_summary: ResultSummary { source, destination },
+        undo_metadata: UndoMetadata { original_path, recovery },
+    }
+}
+
+/// Opens the engine of a base directory.
+type Open<'o, D> = &'o dyn Fn(&BaseDirectory) -> Result<Engine<D>, OpenError>;
+
+fn open<D: Disk>(open: Open<'_, D>, base: &BaseDirectory) -> Result<Engine<D>, Cause> {
+    open(base).map_err(|source| Cause::Base { base: base.as_str().to_owned(), source })
+}
+
+/// Makes the change of a task; tries again while another process is at work in a base directory.
+fn change<D: Disk>(
+    bases: &BaseDirectories,
+    engines: Open<'_, D>,
+    task: &mut Task<'_, D>,
+) -> Result<Success, Cause> {
+    let work = &task.manifest.work;
+    let source = bases.locate(work.source())?;
+    let destination = work.destination().map(|path| bases.locate(path)).transpose()?;
+    loop {
+        let done = match &destination {
+            Some(destination) if destination.base != source.base => match work {
+                FileWork::Move { .. } => move_between(engines, task, &source, destination),
+                FileWork::Copy { .. } | FileWork::Delete { .. } => {
+                    copy_between(engines, task, &source, destination)
+                }
+            },
+            Some(_) | None => change_one(engines, task, &source, destination.as_ref()),
+        };
+        match done {
+            Err(Cause::Engine(actum::Error::Workspace(error)))
+                if matches!(error.kind, ErrorKind::Busy { .. }) && task.start.is_none() =>
+            {
+                if let Some(mark) = task.mark.take() {
+                    mark.end().map_err(actum::Error::from)?;
+                }
+                task.bounds.check()?;
+                std::thread::sleep(BUSY_WAIT);
+            }
+            done => return done,
+        }
+    }
+}
+
+/// Changes files of one base directory.
+fn change_one<D: Disk>(
+    engines: Open<'_, D>,
+    task: &mut Task<'_, D>,
+    source: &Located,
+    destination: Option<&Located>,
+) -> Result<Success, Cause> {
+    let mut engine = open(engines, &source.base)?;
+    let mut part = Whole {
+        task,
+        root: source.base.as_str(),
+        source: &source.path,
+        destination: destination.map(|located| &located.path),
+        run: None,
+    };
+    let request = part.task.request(part.operations());
+    let done = engine.run_staged(request, &mut part, |transaction, part| part.make(transaction))?;
+    let recovery = part.run.as_ref().and_then(|root| {
+        settle::recovery(part.task.manifest.work.capability(), root, &done.receipt)
+    });
+    finish(&engine);
+    Ok(Success { runs: vec![done.run()], recovery })
+}
+
+/// Copies a file into another base directory: one run, in that one.
+fn copy_between<D: Disk>(
+    engines: Open<'_, D>,
+    task: &mut Task<'_, D>,
+    source: &Located,
+    destination: &Located,
+) -> Result<Success, Cause> {
+    let mut from = open(engines, &source.base)?;
+    let mut to = open(engines, &destination.base)?;
+    let request = task.request(Vec::new());
+    let label = request.label.clone().unwrap_or_default();
+    let options = RunOptions { limits: request.limits.clone(), label, wait: false };
+    // The handle outlives the lock: what is read through it is compared before the copy is taken in.
+    let file = from.workspace_mut().begin(options)?.open_source(&source.path)?;
+    let mut part = DestinationPart {
+        task,
+        root: destination.base.as_str(),
+        path: &destination.path,
+        file: &file,
+        source: None,
+        attributes: TakenAttributes::New,
+        run: None,
+    };
+    part.task.bounds.check_files(1)?;
+    let done = to.run_staged(request, &mut part, |transaction, part| part.make(transaction))?;
+    finish(&to);
+    Ok(Success { runs: vec![done.run()], recovery: None })
+}
+
+/// Moves a file to another base directory: two runs. The commit of the source decides; where that fails the destination is
+/// undone.
+fn move_between<D: Disk>(
+    engines: Open<'_, D>,
+    task: &mut Task<'_, D>,
+    source: &Located,
+    destination: &Located,
+) -> Result<Success, Cause> {
+    let mut from = open(engines, &source.base)?;
+    let mut to = open(engines, &destination.base)?;
+    let mut part = SourcePart {
+        task,
+        root: source.base.as_str(),
+        path: &source.path,
+        file: None,
+        run: None,
+        engine: &mut to,
+        destination: (destination.base.as_str(), &destination.path),
+        published: None,
+    };
+    let request = part.task.request(Vec::new());
+    let done = from.run_staged(request, &mut part, |transaction, part| part.make(transaction));
+    let (published, actor) = (part.published, part.task.actor.clone());
+    let cause = match done {
+        Ok(done) => {
+            finish(&from);
+            let runs = published.into_iter().chain([done.run()]).collect();
+            return Ok(Success { runs, recovery: None });
+        }
+        Err(cause) => cause,
+    };
+    match (&cause, published) {
+        // The journal knows whether the source is gone; only then may the destination be touched.
+        (Cause::Engine(actum::Error::Unsettled { .. }), _) | (_, None) => Err(cause),
+        (_, Some(run)) => match undo(&mut to, run, &actor) {
+            Ok(()) => Err(cause),
+            Err(source) => {
+                Err(Cause::NotUndone { cause: Box::new(cause), source: Box::new(source) })
+            }
+        },
+    }
+}
+
+/// Undoes the destination of a move, where it is in effect.
+fn undo<D: Disk>(engine: &mut Engine<D>, run: RunId, actor: &Actor) -> Result<(), actum::Error> {
+    let request = Request {
+        door: actum::EntryPoint::FileTask,
+        actor: actor.clone(),
+        wait: true,
+        ..Request::undo(Which::Run(run))
+    };
+    match engine.run(request) {
+        Ok(_) => Ok(()),
+        Err(actum::Error::Workspace(error))
+            if matches!(error.kind, ErrorKind::AlreadyUndone { .. }) =>
+        {
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Waits for the background work of a ledger. A checkpoint that could not be signed is signed by the next process.
+fn finish<D: Disk>(engine: &Engine<D>) {
+    drop(engine.finish());
+}
+
+impl<D: Disk> Host<'_, D> {
+    /// Restores a deleted file: a run like any other, which undoes the deletion.
+    ///
+    /// # Errors
+    /// [`RestoreError`]
+    pub fn restore(&mut self, reference: &RecoveryReference) -> Result<actum::Done, RestoreError> {
+        for base in self.bases.iter() {
+            let Ok(mut engine) = (self.open)(base) else { continue };
+            if engine.resume()? != reference.workspace {
+                continue;
+            }
+            reference.check(&self.records)?;
+            let request = Request {
+                door: actum::EntryPoint::FileTask,
+                actor: self.actor.clone(),
+                wait: true,
+                ..Request::undo(Which::Run(reference.run))
+            };
+            return Ok(engine.run(request)?);
+        }
+        Err(RestoreError::Unknown)
+    }
+}
+
+/// Tasks that were settled for processes that are gone.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settled {
+    /// Results of the tasks.
+    pub ends: Vec<FileTaskEnd>,
+    /// Tasks that stay open, since a base directory of them cannot be opened.
+    pub open: Vec<TaskStart>,
+}

@@ -1,0 +1,117 @@
+//! Settling of tasks whose process is gone, from what the journals and the ledger say (FE-1, FE-8, FE-11).
+
+use actum::{Receipt, Records};
+use actum_core::{RunId, Status};
+use actum_ledger::Doing;
+use actum_workspace::disk::Disk;
+
+use super::{Accepted, FileTaskEnd, Host, HostError, Settled, Success, undo};
+use crate::cause::Cause;
+use crate::manifest::{FileCapability, FileWork, Manifest};
+use crate::ports::{LeaseFacts, TaskRoot, TaskStart};
+use crate::recovery::RecoveryReference;
+use actum_record::lease::Quotas;
+
+/// Recovery reference of a deletion, from its receipt.
+pub(super) fn recovery(
+    capability: FileCapability,
+    root: &TaskRoot,
+    receipt: &Receipt,
+) -> Option<String> {
+    match capability {
+        FileCapability::FileMove | FileCapability::FileCopy => None,
+        FileCapability::FileDelete => {
+            let before = receipt.statement.predicate.paths.first()?.before?;
+            let TaskRoot { workspace, run, .. } = *root;
+            Some(RecoveryReference { workspace, run, content: before.sha256 }.to_string())
+        }
+    }
+}
+
+/// Receipt of a run that is in effect, where it succeeded.
+fn succeeded(records: &Records, run: RunId) -> Result<Option<Receipt>, actum::Error> {
+    let recorded = records.recorded(run)?;
+    let receipt = recorded.and_then(|recorded| recorded.receipt).map(|(receipt, _)| receipt);
+    Ok(receipt.filter(|receipt| receipt.statement.predicate.status == Status::Succeeded))
+}
+
+impl<D: Disk> Host<'_, D> {
+    /// Settles the tasks that earlier processes left open: each gets the result that its runs say. A move between two base
+    /// directories whose source was not removed is undone at its destination.
+    ///
+    /// # Errors
+    /// [`HostError`]
+    pub fn recover(&mut self) -> Result<Settled, HostError> {
+        let mut settled = Settled::default();
+        for start in self.log.open()? {
+            match self.settle(&start)? {
+                Some(end) => settled.ends.extend(end),
+                None => settled.open.push(start),
+            }
+        }
+        Ok(settled)
+    }
+
+    /// Settles one task. Gives nothing where it is under way, or a base directory of it cannot be opened; and no end where
+    /// another process ended it meanwhile.
+    fn settle(&mut self, start: &TaskStart) -> Result<Option<Option<FileTaskEnd>>, HostError> {
+        let Some(first) = start.roots.first() else { return Ok(None) };
+        let marks = self.records.marks();
+        let mark = marks.take(Doing::FileTask, first.run, first.workspace);
+        let Some(mark) = mark.map_err(actum::Error::from)? else { return Ok(None) };
+        let ended = self.log.find(&start.task)?.is_some_and(|logged| logged.result.is_some());
+        if ended {
+            mark.end().map_err(actum::Error::from)?;
+            return Ok(Some(None));
+        }
+        let mut engines = Vec::with_capacity(start.roots.len());
+        for root in &start.roots {
+            let base = self.bases.iter().find(|base| base.as_str() == root.root);
+            let Some(Ok(mut engine)) = base.map(self.open) else { return Ok(None) };
+            engine.resume()?;
+            engines.push(engine);
+        }
+        // The first root decides: it is the only one, or that of the source of a move.
+        let done = match succeeded(&self.records, first.run)? {
+            Some(receipt) => {
+                let runs = start.roots.iter().rev().map(|root| root.run).collect();
+                Ok(Success { runs, recovery: recovery(start.capability, first, &receipt) })
+            }
+            None => Err(Cause::Interrupted),
+        };
+        let mut done = done;
+        if let (Err(_), [_, destination], [_, engine]) =
+            (&done, &*start.roots, engines.as_mut_slice())
+            && succeeded(&self.records, destination.run)?.is_some()
+            && let Err(source) = undo(engine, destination.run, &start.actor)
+        {
+            done = Err(Cause::NotUndone {
+                cause: Box::new(Cause::Interrupted),
+                source: Box::new(source),
+            });
+        }
+        let accepted = Accepted {
+            manifest: manifest(start),
+            lease: LeaseFacts { record: start.lease.clone(), quotas: Quotas::default() },
+            requested: start.time,
+        };
+        let runs = start.roots.iter().rev().map(|root| root.run).collect();
+        let result = self.result(&accepted, done, runs)?;
+        let envelope = result.sign(&self.records.signer()?)?;
+        self.log.end(&start.task, &envelope)?;
+        mark.end().map_err(actum::Error::from)?;
+        Ok(Some(Some(FileTaskEnd { result, envelope, is_stored: false })))
+    }
+}
+
+/// Manifest of a task that was started.
+fn manifest(start: &TaskStart) -> Manifest {
+    let source = start.source.clone();
+    let work = match (start.capability, &start.destination) {
+        (FileCapability::FileMove, Some(to)) => FileWork::Move { source, destination: to.clone() },
+        (FileCapability::FileCopy, Some(to)) => FileWork::Copy { source, destination: to.clone() },
+        (FileCapability::FileMove | FileCapability::FileCopy, None)
+        | (FileCapability::FileDelete, _) => FileWork::Delete { source },
+    };
+    Manifest { task: start.task.clone(), work, digest: start.manifest }
+}

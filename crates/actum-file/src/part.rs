@@ -1,0 +1,304 @@
+//! Parts of a task: the change that one run makes in one base directory.
+
+use actum::{Engine, EntryPoint, FileTask, Observer, Records, Request, Verified};
+use actum_core::{RelPath, RunId};
+use actum_edit::{EmptyParents, Operation};
+use actum_ledger::{Doing, UnderWay};
+use actum_record::ledger::Actor;
+use actum_workspace::disk::Disk;
+use actum_workspace::{ChangeKind, HardLinks, Limits, SourceFile, TakenAttributes, Transaction};
+
+use crate::cause::Cause;
+use crate::manifest::{FileWork, Manifest};
+use crate::ports::{LeaseCheck, LeaseFacts, LeaseNeed, TaskLog, TaskRoot, TaskStart};
+use crate::quota::Bounds;
+use crate::worker::ByteWorker;
+
+/// Task whose lease was found valid, and what carries it out.
+pub(crate) struct Task<'t, D: Disk> {
+    pub(crate) manifest: &'t Manifest,
+    pub(crate) lease: &'t LeaseFacts,
+    pub(crate) actor: &'t Actor,
+    pub(crate) records: &'t Records,
+    pub(crate) leases: &'t dyn LeaseCheck,
+    pub(crate) log: &'t dyn TaskLog,
+    pub(crate) bounds: Bounds<'t>,
+    pub(crate) worker: &'t mut dyn ByteWorker<D>,
+    /// Mark of the living process, from before the start is recorded until the end is.
+    pub(crate) mark: Option<UnderWay>,
+    /// Start, once it is recorded or about to be.
+    pub(crate) start: Option<TaskStart>,
+}
+
+impl<D: Disk> Task<'_, D> {
+    /// Checks that the task may go on: cancellation, time, and the lease again.
+    pub(crate) fn check(&self) -> Result<(), Cause> {
+        self.bounds.check()?;
+        let work = &self.manifest.work;
+        let need = LeaseNeed {
+            capability: work.capability(),
+            task: &self.manifest.task,
+            paths: [work.source()].into_iter().chain(work.destination()).collect(),
+            actor: self.actor,
+        };
+        self.leases.check(&need, self.records.now())?;
+        Ok(())
+    }
+
+    /// Marks the task as under way.
+    fn begin(&mut self, root: &TaskRoot) -> Result<(), Cause> {
+        let marks = self.records.marks();
+        let mark = marks.take(Doing::FileTask, root.run, root.workspace);
+        self.mark = Some(mark.map_err(actum::Error::from)?.ok_or(Cause::UnderWay)?);
+        Ok(())
+    }
+
+    /// Makes the start of the task; gives the entries that record it.
+    fn start(&mut self, roots: Vec<TaskRoot>) -> Result<Vec<actum_ledger::NewEntry>, Cause> {
+        let work = &self.manifest.work;
+        let start = TaskStart {
+            time: self.records.now(),
+            task: self.manifest.task.clone(),
+            manifest: self.manifest.digest,
+            capability: work.capability(),
+            source: work.source().clone(),
+            destination: work.destination().cloned(),
+            lease: self.lease.record.clone(),
+            roots,
+            actor: self.actor.clone(),
+        };
+        let entries = self.log.start(&start)?;
+        self.start = Some(start);
+        Ok(entries)
+    }
+
+    /// Builds the request of a part.
+    pub(crate) fn request(&self, operations: Vec<Operation>) -> Request {
+        let work = &self.manifest.work;
+        let label = match work {
+            FileWork::Move { source, destination } => format!("move `{source}` to `{destination}`"),
+            FileWork::Copy { source, destination } => format!("copy `{source}` to `{destination}`"),
+            FileWork::Delete { source } => format!("delete `{source}`"),
+        };
+        let (task, manifest) = (self.manifest.task.clone(), self.manifest.digest);
+        let limits = Limits { hard_links: HardLinks::Refuse, ..Limits::default() };
+        Request {
+            actor: self.actor.clone(),
+            door: EntryPoint::FileTask,
+            file_task: Some(FileTask { task, manifest }),
+            ..Request::apply(operations)
+        }
+        .labelled(label)
+        .within(limits)
+    }
+
+    /// Reads a source through the worker, and compares with what the transaction read.
+    fn read(&mut self, transaction: &mut Transaction<'_, D>, path: &RelPath) -> Result<(), Cause> {
+        let state = transaction.file_state(path)?;
+        self.bounds.check_space(state.size)?;
+        self.bounds.check_storage(state.size)?;
+        let source = transaction.open_source(path)?;
+        match self.worker.hash(source.handle(), &self.bounds)? == state.sha256 {
+            true => Ok(()),
+            false => Err(Cause::OtherBytes),
+        }
+    }
+
+    /// Copies a source into a staged file, and takes that in.
+    fn copy(
+        &mut self,
+        transaction: &mut Transaction<'_, D>,
+        source: &SourceFile<D>,
+        to: &RelPath,
+        attributes: TakenAttributes,
+    ) -> Result<(), Cause> {
+        transaction.must_be_absent(to)?;
+        transaction.must_have_directory(to)?;
+        self.bounds.check_space(source.size())?;
+        let staged = transaction.stage_file()?;
+        self.worker.copy(source.handle(), staged.handle(), &self.bounds)?;
+        let state = transaction.take_copy(to, staged, source, attributes)?;
+        Ok(self.bounds.check_space(state.size)?)
+    }
+}
+
+/// Root of a transaction, as the start of a task names it.
+fn root_of<D: Disk>(transaction: &Transaction<'_, D>, root: &str) -> Result<TaskRoot, Cause> {
+    let (workspace, run) = (transaction.workspace_id()?, transaction.run());
+    Ok(TaskRoot { workspace, root: root.to_owned(), run })
+}
+
+/// Checks that a transaction makes exactly one change, the expected one.
+fn check_change<D: Disk>(
+    transaction: &mut Transaction<'_, D>,
+    path: &RelPath,
+    kind: &ChangeKind,
+) -> Result<(), Cause> {
+    match &*transaction.changes() {
+        [change] if change.path == *path && change.kind == *kind => Ok(()),
+        _ => Err(Cause::OtherChange),
+    }
+}
+
+/// Task in one base directory: one run.
+pub(crate) struct Whole<'p, 't, D: Disk> {
+    pub(crate) task: &'p mut Task<'t, D>,
+    pub(crate) root: &'p str,
+    pub(crate) source: &'p RelPath,
+    pub(crate) destination: Option<&'p RelPath>,
+    pub(crate) run: Option<TaskRoot>,
+}
+
+impl<D: Disk> Whole<'_, '_, D> {
+    /// Operations that describe the change.
+    pub(crate) fn operations(&self) -> Vec<Operation> {
+        let (from, parents) = (self.source.clone(), EmptyParents::Keep);
+        let to = self.destination.cloned();
+        let operation = match (&self.task.manifest.work, to) {
+            (FileWork::Move { .. }, Some(to)) => Some(Operation::Rename { from, to, parents }),
+            (FileWork::Copy { .. }, Some(to)) => Some(Operation::Copy { from, to }),
+            (FileWork::Delete { .. }, None) => {
+                Some(Operation::Delete { path: from, expected: None, parents })
+            }
+            (FileWork::Move { .. } | FileWork::Copy { .. }, None)
+            | (FileWork::Delete { .. }, Some(_)) => None,
+        };
+        operation.into_iter().collect()
+    }
+
+    /// Makes the change on the transaction.
+    pub(crate) fn make(&mut self, transaction: &mut Transaction<'_, D>) -> Result<(), Cause> {
+        let root = root_of(transaction, self.root)?;
+        self.task.begin(&root)?;
+        self.run = Some(root);
+        self.task.bounds.check_files(1)?;
+        match (&self.task.manifest.work, self.destination) {
+            (FileWork::Move { .. }, Some(to)) => {
+                transaction.must_be_absent(to)?;
+                transaction.must_have_directory(to)?;
+                self.task.read(transaction, self.source)?;
+                transaction.rename(self.source, to, EmptyParents::Keep)?;
+                let kind = ChangeKind::Renamed { from: self.source.clone() };
+                check_change(transaction, to, &kind)
+            }
+            (FileWork::Copy { .. }, Some(to)) => {
+                let source = transaction.open_source(self.source)?;
+                self.task.copy(transaction, &source, to, TakenAttributes::New)?;
+                check_change(transaction, to, &ChangeKind::Created)
+            }
+            (FileWork::Delete { .. }, None) => {
+                self.task.read(transaction, self.source)?;
+                transaction.delete(self.source, None, EmptyParents::Keep)?;
+                check_change(transaction, self.source, &ChangeKind::Deleted)
+            }
+            (FileWork::Move { .. } | FileWork::Copy { .. }, None)
+            | (FileWork::Delete { .. }, Some(_)) => Err(Cause::OtherChange),
+        }
+    }
+}
+
+impl<D: Disk> Observer<D> for Whole<'_, '_, D> {
+    type Stop = Cause;
+
+    fn verified(&mut self, verified: &mut Verified<'_, D>) -> Result<(), Cause> {
+        self.task.check()?;
+        let roots = self.run.iter().cloned().collect();
+        for entry in self.task.start(roots)? {
+            verified.append_with_intent(entry);
+        }
+        Ok(())
+    }
+}
+
+/// Source of a move or copy between two base directories. The destination is published before this run publishes.
+pub(crate) struct SourcePart<'p, 't, D: Disk> {
+    pub(crate) task: &'p mut Task<'t, D>,
+    pub(crate) root: &'p str,
+    pub(crate) path: &'p RelPath,
+    pub(crate) file: Option<SourceFile<D>>,
+    pub(crate) run: Option<TaskRoot>,
+    /// Engine of the destination.
+    pub(crate) engine: &'p mut Engine<D>,
+    pub(crate) destination: (&'p str, &'p RelPath),
+    /// Run of the destination, once it is published.
+    pub(crate) published: Option<RunId>,
+}
+
+impl<D: Disk> SourcePart<'_, '_, D> {
+    /// Opens the source, and makes its deletion on the transaction.
+    pub(crate) fn make(&mut self, transaction: &mut Transaction<'_, D>) -> Result<(), Cause> {
+        let root = root_of(transaction, self.root)?;
+        self.task.begin(&root)?;
+        self.run = Some(root);
+        self.task.bounds.check_files(1)?;
+        transaction.file_state(self.path)?;
+        self.file = Some(transaction.open_source(self.path)?);
+        transaction.delete(self.path, None, EmptyParents::Keep)?;
+        check_change(transaction, self.path, &ChangeKind::Deleted)
+    }
+}
+
+impl<D: Disk> Observer<D> for SourcePart<'_, '_, D> {
+    type Stop = Cause;
+
+    fn verified(&mut self, _: &mut Verified<'_, D>) -> Result<(), Cause> {
+        let (Some(file), Some(root)) = (self.file.take(), self.run.clone()) else {
+            return Err(Cause::OtherChange);
+        };
+        self.task.check()?;
+        let (destination, path) = self.destination;
+        let mut part = DestinationPart {
+            task: &mut *self.task,
+            root: destination,
+            path,
+            attributes: file.attributes(),
+            file: &file,
+            source: Some(root),
+            run: None,
+        };
+        let request = part.task.request(Vec::new());
+        let done = self
+            .engine
+            .run_staged(request, &mut part, |transaction, part| part.make(transaction))?;
+        self.published = Some(done.run());
+        self.task.check()
+    }
+}
+
+/// Destination of a move or copy between two base directories.
+pub(crate) struct DestinationPart<'p, 't, D: Disk> {
+    pub(crate) task: &'p mut Task<'t, D>,
+    pub(crate) root: &'p str,
+    pub(crate) path: &'p RelPath,
+    pub(crate) file: &'p SourceFile<D>,
+    /// Run of the source, of a move; a copy changes nothing there.
+    pub(crate) source: Option<TaskRoot>,
+    pub(crate) attributes: TakenAttributes,
+    pub(crate) run: Option<TaskRoot>,
+}
+
+impl<D: Disk> DestinationPart<'_, '_, D> {
+    /// Stages the copy.
+    pub(crate) fn make(&mut self, transaction: &mut Transaction<'_, D>) -> Result<(), Cause> {
+        let root = root_of(transaction, self.root)?;
+        if self.source.is_none() {
+            self.task.begin(&root)?;
+        }
+        self.run = Some(root);
+        self.task.copy(transaction, self.file, self.path, self.attributes.clone())?;
+        check_change(transaction, self.path, &ChangeKind::Created)
+    }
+}
+
+impl<D: Disk> Observer<D> for DestinationPart<'_, '_, D> {
+    type Stop = Cause;
+
+    fn verified(&mut self, verified: &mut Verified<'_, D>) -> Result<(), Cause> {
+        self.task.check()?;
+        let roots = self.source.iter().chain(&self.run).cloned().collect();
+        for entry in self.task.start(roots)? {
+            verified.append_with_intent(entry);
+        }
+        Ok(())
+    }
+}

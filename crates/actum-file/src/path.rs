@@ -1,0 +1,154 @@
+//! Absolute paths of a task manifest, checked and normalised once.
+
+use std::fmt;
+
+use actum_core::path::{Cut, NAME_BYTES_MAX, PATH_BYTES_MAX};
+
+/// Absolute, normalised UTF-8 path of a regular file (FE-3): no `.`, no `..`, no empty name, no control character.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FilePath(String);
+
+/// Reason why a path is rejected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum FilePathProblem {
+    /// It does not start at the root of the file system.
+    #[error("it is not absolute")]
+    Relative,
+    /// It has a `..` component.
+    #[error("it contains `..`")]
+    Parent,
+    /// It ends with `/` or `/.`, or is the root.
+    #[error("it names a directory")]
+    Directory,
+    /// It has a NUL byte.
+    #[error("it contains a NUL byte")]
+    Nul,
+    /// It has another control character.
+    #[error("it contains a control character")]
+    Control,
+    /// It is longer than the kernel accepts.
+    #[error(
+        "it is longer than the file system allows ({NAME_BYTES_MAX} bytes a name, {PATH_BYTES_MAX} in all)"
+    )]
+    TooLong,
+}
+
+/// Rejected path.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the path `{}` cannot be used: {problem}", Cut(given.as_bytes(), 200))]
+pub struct FilePathError {
+    /// Path as given.
+    pub given: String,
+    /// Problem.
+    pub problem: FilePathProblem,
+}
+
+impl FilePath {
+    /// Checks a path and normalises `.` and `//`.
+    ///
+    /// # Errors
+    /// The first [`FilePathProblem`] found.
+    pub fn new(given: &str) -> Result<Self, FilePathError> {
+        normalize(given)
+            .map(Self)
+            .map_err(|problem| FilePathError { given: given.to_owned(), problem })
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Names that lead to it from `/`.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.split('/').skip(1)
+    }
+}
+
+impl fmt::Display for FilePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Cut(self.0.as_bytes(), PATH_BYTES_MAX).fmt(f)
+    }
+}
+
+fn normalize(given: &str) -> Result<String, FilePathProblem> {
+    if !given.starts_with('/') {
+        return Err(FilePathProblem::Relative);
+    }
+    if given.contains('\0') {
+        return Err(FilePathProblem::Nul);
+    }
+    if given.contains(char::is_control) {
+        return Err(FilePathProblem::Control);
+    }
+    if given.split('/').any(|name| name == "..") {
+        return Err(FilePathProblem::Parent);
+    }
+    if given.ends_with('/') || given.ends_with("/.") {
+        return Err(FilePathProblem::Directory);
+    }
+    let names: Vec<&str> = given.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
+    let path = format!("/{}", names.join("/"));
+    let is_long = |name: &&str| name.len() > NAME_BYTES_MAX;
+    if path.len() > PATH_BYTES_MAX || names.iter().any(is_long) {
+        return Err(FilePathProblem::TooLong);
+    }
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(given: &str) -> Option<FilePathProblem> {
+        FilePath::new(given).err().map(|error| error.problem)
+    }
+
+    /// FE-3
+    #[test]
+    fn dots_and_doubled_slashes_are_normalised() {
+        for given in ["/a/b", "//a/b", "/a//b", "/./a/./b", "///a/.//b", "/a/b"] {
+            assert_eq!(FilePath::new(given).unwrap().as_str(), "/a/b", "{given}");
+        }
+        assert_eq!(FilePath::new("/a/...").unwrap().as_str(), "/a/...");
+    }
+
+    /// FE-3, FE-7
+    #[test]
+    fn a_path_that_is_not_absolute_plain_and_bounded_is_rejected() {
+        use FilePathProblem::{Control, Directory, Nul, Parent, Relative, TooLong};
+        for (given, expected) in [
+            ("", Relative),
+            ("a", Relative),
+            ("./a", Relative),
+            ("~/a", Relative),
+            ("/..", Parent),
+            ("/a/../b", Parent),
+            ("/a/b/..", Parent),
+            ("/../a", Parent),
+            ("/", Directory),
+            ("//", Directory),
+            ("/.", Directory),
+            ("/a/", Directory),
+            ("/a/.", Directory),
+            ("/a\0b", Nul),
+            ("/a\nb", Control),
+            ("/a\x1b[2J", Control),
+            ("/a\u{85}b", Control),
+        ] {
+            assert_eq!(problem(given), Some(expected), "{given:?}");
+        }
+        assert_eq!(problem(&format!("/{}", "n".repeat(NAME_BYTES_MAX))), None);
+        assert_eq!(problem(&format!("/{}", "n".repeat(NAME_BYTES_MAX + 1))), Some(TooLong));
+        let long = "/nnnn".repeat(PATH_BYTES_MAX / 5);
+        assert_eq!((long.len(), problem(&long)), (PATH_BYTES_MAX, None));
+        assert_eq!(problem(&format!("{long}n")), Some(TooLong));
+    }
+
+    /// FE-3
+    #[test]
+    fn a_message_escapes_the_path() {
+        let error = FilePath::new("/a\x1b[2J").unwrap_err();
+        assert!(!error.to_string().contains('\x1b'), "{error}");
+    }
+}

@@ -1,0 +1,144 @@
+//! Recovery references of deletions, and the runs that garbage collection keeps for them (FE-10).
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+use actum::Records;
+use actum_core::path::Cut;
+use actum_core::{Digest, RunId};
+use actum_ledger::LedgerError;
+use actum_record::ledger::WorkspaceId;
+use actum_record::receipt::PathEffect;
+
+use crate::ports::TaskLog;
+
+/// Reference to a deleted file: workspace, run and digest of the content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecoveryReference {
+    /// Workspace.
+    pub workspace: WorkspaceId,
+    /// Run that deleted the file.
+    pub run: RunId,
+    /// SHA-256 of its content.
+    pub content: Digest,
+}
+
+/// Text that is no recovery reference.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` is not a recovery reference", Cut(given.as_bytes(), 200))]
+pub struct RecoveryReferenceError {
+    /// Text.
+    pub given: String,
+}
+
+/// Start of a reference.
+const SCHEME: &str = "actum-recovery-1";
+
+/// Reason why a deleted file was not restored.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    /// No base directory has a run that deleted such a file.
+    #[error(
+        "no base directory has the run that the recovery reference names, or it deleted another file"
+    )]
+    Unknown,
+    /// The engine refused or failed.
+    #[error(transparent)]
+    Engine(#[from] actum::Error),
+}
+
+impl RecoveryReference {
+    /// Checks that the ledger has the run of it, and that this run deleted a file with its content.
+    ///
+    /// # Errors
+    /// `Unknown`; `Engine` where the ledger cannot be read.
+    pub fn check(&self, records: &Records) -> Result<(), RestoreError> {
+        let receipt = records.recorded(self.run)?.and_then(|recorded| recorded.receipt);
+        let is_it = receipt.is_some_and(|(receipt, _)| {
+            let result = &receipt.statement.predicate;
+            let is_deleted = |path: &PathEffect| {
+                path.after.is_none()
+                    && path.before.is_some_and(|before| before.sha256 == self.content)
+            };
+            result.workspace == self.workspace
+                && matches!(&*result.paths, [path] if is_deleted(path))
+        });
+        if is_it { Ok(()) } else { Err(RestoreError::Unknown) }
+    }
+}
+
+impl fmt::Display for RecoveryReference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { workspace, run, content } = self;
+        write!(f, "{SCHEME}/{workspace}/{run}/{content}")
+    }
+}
+
+impl FromStr for RecoveryReference {
+    type Err = RecoveryReferenceError;
+
+    fn from_str(text: &str) -> Result<Self, RecoveryReferenceError> {
+        let read = || {
+            let mut parts = text.split('/');
+            let parts = [
+                parts.next()?,
+                parts.next()?,
+                parts.next()?,
+                parts.next()?,
+                parts.next().map_or("", |_| "/"),
+            ];
+            let [SCHEME, workspace, run, content, ""] = parts else { return None };
+            Some(Self {
+                workspace: workspace.parse().ok()?,
+                run: run.parse().ok()?,
+                content: content.parse().ok()?,
+            })
+        };
+        // The spelling is unique, so that two references of one file are equal as texts.
+        let read = read().filter(|read| read.to_string() == text);
+        read.ok_or_else(|| RecoveryReferenceError { given: text.to_owned() })
+    }
+}
+
+/// Computes the runs of a workspace that garbage collection must keep: those of deletions whose recovery reference the operator
+/// has not released. They belong into [`GcOptions::protected`](actum_workspace::GcOptions::protected).
+///
+/// # Errors
+/// [`LedgerError`]
+pub fn pinned_runs(
+    log: &dyn TaskLog,
+    workspace: WorkspaceId,
+) -> Result<BTreeSet<RunId>, LedgerError> {
+    let starts = log.unreleased_deletions()?.into_iter().chain(log.open()?);
+    let roots = starts.flat_map(|start| start.roots);
+    Ok(roots.filter(|root| root.workspace == workspace).map(|root| root.run).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// FE-10
+    #[test]
+    fn a_recovery_reference_is_read_as_it_was_written_and_in_no_other_spelling() {
+        let reference = RecoveryReference {
+            workspace: WorkspaceId::from_random(1),
+            run: RunId::from_random(2),
+            content: Digest::of(b"x"),
+        };
+        let text = reference.to_string();
+        assert_eq!(text.parse(), Ok(reference));
+        for wrong in [
+            String::new(),
+            text.to_uppercase(),
+            format!("{text}/"),
+            format!(" {text}"),
+            text.replace("-1/", "-2/"),
+            text.replacen('/', "//", 1),
+            text.chars().take(text.len() - 1).collect(),
+        ] {
+            assert!(wrong.parse::<RecoveryReference>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Published JSON Schemas of task manifest and execution result.
+
+use actum_document::SchemaFile;
+use actum_document::json_schema::file;
+
+use crate::manifest::TASK_MANIFEST;
+use crate::result::EXECUTION_RESULT;
+
+/// The JSON Schemas (draft 2020-12) of task manifest and execution result, in this order.
+///
+/// They cannot express: the size of a document, names that stand twice, that FILE_MOVE and FILE_COPY need a destination and
+/// FILE_DELETE has none, and what an absolute path may contain.
+pub fn schemas() -> [SchemaFile; 2] {
+    [
+        file(
+            "file-task-manifest.schema.json",
+            "urn:actum:file-task-manifest:v1",
+            "Task manifest of the File Executor",
+            &TASK_MANIFEST,
+        ),
+        file(
+            "execution-result.schema.json",
+            "urn:actum:execution-result:v1",
+            "Execution result of the File Executor",
+            &EXECUTION_RESULT,
+        ),
+    ]
+}

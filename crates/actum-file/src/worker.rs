@@ -1,0 +1,112 @@
+//! Byte worker: reads and writes the bytes of a task, within its quotas.
+
+use std::io;
+
+use actum_core::{Digest, Hasher};
+use actum_workspace::disk::Disk;
+
+use crate::quota::{Bounds, Quota};
+
+/// Reads and writes bytes through handles, and reaches no path.
+///
+/// The host believes nothing that a worker reports: it compares what was staged with the source, and digests with its own.
+pub trait ByteWorker<D: Disk> {
+    /// Copies all bytes of `source` to `staged`, which is empty.
+    ///
+    /// # Errors
+    /// [`WorkerError`]
+    fn copy(
+        &mut self,
+        source: &D::Handle,
+        staged: &D::Handle,
+        bounds: &Bounds<'_>,
+    ) -> Result<(), WorkerError>;
+
+    /// Computes the SHA-256 of `source`.
+    ///
+    /// # Errors
+    /// [`WorkerError`]
+    fn hash(&mut self, source: &D::Handle, bounds: &Bounds<'_>) -> Result<Digest, WorkerError>;
+}
+
+/// Reason why a worker did not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkerError {
+    /// It exceeded a quota, and was ended.
+    #[error("the task exceeded its quota of {quota}")]
+    Exceeded {
+        /// Quota.
+        quota: Quota,
+    },
+    /// Cancellation was asked for, and it was ended.
+    #[error("the task was cancelled")]
+    Cancelled,
+    /// The system failed.
+    #[error("cannot {doing}: {source}")]
+    System {
+        /// Step.
+        doing: &'static str,
+        /// Error.
+        source: io::Error,
+    },
+    /// It ended without an answer, or gave another one than it can.
+    #[error("the process that reads and writes the bytes failed: {why}")]
+    Failed {
+        /// What is known.
+        why: String,
+    },
+}
+
+/// Worker in this process, for disks that are no real ones and for tests.
+#[derive(Debug)]
+pub struct InProcess<D>(pub D);
+
+/// How many bytes are read at once.
+const PIECE: usize = 256 << 10;
+
+impl<D: Disk> InProcess<D> {
+    /// Reads `source` piece by piece, within the bounds.
+    fn read(
+        &self,
+        source: &D::Handle,
+        bounds: &Bounds<'_>,
+        factor: u64,
+        mut each: impl FnMut(&[u8], u64) -> Result<(), WorkerError>,
+    ) -> Result<(), WorkerError> {
+        let failed = |source| WorkerError::System { doing: "read the file", source };
+        let (mut buffer, mut at) = (vec![0; PIECE], 0u64);
+        loop {
+            bounds.check()?;
+            let count = self.0.read_at(source, &mut buffer, at).map_err(failed)?;
+            let piece = buffer.get(..count).unwrap_or_default();
+            if piece.is_empty() {
+                return Ok(());
+            }
+            each(piece, at)?;
+            at = at.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
+            bounds.check_storage(at.saturating_mul(factor))?;
+        }
+    }
+}
+
+impl<D: Disk> ByteWorker<D> for InProcess<D> {
+    fn copy(
+        &mut self,
+        source: &D::Handle,
+        staged: &D::Handle,
+        bounds: &Bounds<'_>,
+    ) -> Result<(), WorkerError> {
+        let failed = |source| WorkerError::System { doing: "write the copy", source };
+        let write = |piece: &[u8], at: u64| self.0.write_at(staged, piece, at).map_err(failed);
+        self.read(source, bounds, 2, write)
+    }
+
+    fn hash(&mut self, source: &D::Handle, bounds: &Bounds<'_>) -> Result<Digest, WorkerError> {
+        let mut hasher = Hasher::new();
+        self.read(source, bounds, 1, |piece, _| {
+            hasher.update(piece);
+            Ok(())
+        })?;
+        Ok(hasher.finish())
+    }
+}

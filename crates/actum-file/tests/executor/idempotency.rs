@@ -1,0 +1,100 @@
+//! Task ids: one effect, one result.
+
+use actum_file::{ErrorCode, InProcess, TaskStatus};
+use actum_workspace::LinuxDisk;
+
+use crate::world::{World, failure};
+
+/// FE-11
+#[test]
+fn the_same_task_gives_the_stored_result_byte_for_byte() {
+    let world = World::new();
+    world.directory.put("a/f", "f");
+    let first = world.succeed("t", "FILE_COPY", "a/f", "a/g");
+    world.directory.remove("a/g");
+    let again = world.succeed("t", "FILE_COPY", "a/f", "a/g");
+    assert_eq!(again.envelope, first.envelope);
+    assert!(again.is_stored && world.directory.get("a/g").is_none());
+}
+
+/// FE-11
+#[test]
+fn a_failure_under_a_valid_lease_is_stored_too() {
+    let world = World::new();
+    let manifest = world.manifest("t", "FILE_COPY", "a/f", "a/g");
+    let first = world.run(&manifest);
+    assert_eq!(failure(&first).1, "FILE_MISSING");
+    world.directory.put("a/f", "f");
+    let again = world.run(&manifest);
+    assert_eq!((again.envelope, world.directory.get("a/g")), (first.envelope, None));
+}
+
+/// FE-11
+#[test]
+fn another_manifest_under_a_used_id_is_refused_and_not_stored() {
+    let world = World::new();
+    world.directory.put("a/f", "f");
+    let first = world.succeed("t", "FILE_COPY", "a/f", "a/g");
+    let other = world.fail("t", "FILE_COPY", "a/f", "a/h");
+    assert_eq!(other, (ErrorCode::ExecutionFailed, "TASK_ID_TAKEN".to_owned()));
+    assert_eq!(world.succeed("t", "FILE_COPY", "a/f", "a/g").envelope, first.envelope);
+    assert!(world.log.refusals.borrow().is_empty());
+}
+
+/// FE-11: the run that was recorded is the result of a task that was killed after its effect.
+#[test]
+fn a_task_that_was_killed_after_its_effect_gets_its_result_when_asked_again() {
+    let world = World::new();
+    world.directory.put("a/f", "f");
+    for (task, capability, from, to) in [
+        ("m", "FILE_MOVE", "a/f", "a/g"),
+        ("c", "FILE_COPY", "a/g", "a/h"),
+        ("d", "FILE_DELETE", "a/h", ""),
+    ] {
+        let manifest = world.manifest(task, capability, from, to);
+        world.log.loses_end.set(true);
+        world.run_bytes(manifest.as_bytes()).unwrap_err();
+        let files = world.files();
+        let end = world.run(&manifest);
+        assert_eq!(end.result.status, TaskStatus::Success);
+        assert_eq!(world.files(), files);
+        assert!(end.is_stored, "the request settled it first");
+        if capability == "FILE_DELETE" {
+            let recovery = end.result.output.unwrap().undo_metadata.recovery.unwrap();
+            let reference = recovery.parse().unwrap();
+            let restore = |host: &mut actum_file::Host<'_, LinuxDisk>| host.restore(&reference);
+            world.with_worker(&mut InProcess(LinuxDisk), restore).unwrap();
+            assert_eq!(world.directory.get("a/h").unwrap(), b"f");
+        }
+    }
+}
+
+/// FE-14
+#[test]
+fn a_result_is_rejected_unsigned_changed_by_another_role_and_for_another_task() {
+    let world = World::new();
+    world.directory.put("a/f", "f");
+    let end = world.succeed("t", "FILE_COPY", "a/f", "a/g");
+    let keyring = world.records.keyring();
+    let task = |name: &str| name.parse().unwrap();
+    assert!(actum_file::verify(&end.envelope, keyring, &task("t")).is_ok());
+    let reason = |bytes: &[u8], of: &str| {
+        actum_file::verify(bytes, keyring, &task(of)).unwrap_err().reason()
+    };
+    assert_eq!(reason(&end.envelope, "u"), "RESULT_INVALID");
+    let envelope = actum_record::dsse::Envelope::read(&end.envelope).unwrap();
+    let unsigned = actum_record::dsse::Envelope { signatures: Vec::new(), ..envelope.clone() };
+    assert_eq!(reason(&unsigned.to_vec().unwrap(), "t"), "SIGNER_UNKNOWN");
+    assert_eq!(reason(&envelope.payload, "t"), "RESULT_INVALID");
+    let text = String::from_utf8(envelope.payload.clone()).unwrap();
+    for (from, to) in
+        [("SUCCESS", "FAILED"), ("FILE_COPY", "FILE_MOVE"), ("\"t\"", "\"u\""), ("/a/g", "/a/h")]
+    {
+        let payload = text.replace(from, to).into_bytes();
+        assert_ne!(payload, envelope.payload);
+        let changed = actum_record::dsse::Envelope { payload, ..envelope.clone() };
+        assert_eq!(reason(&changed.to_vec().unwrap(), "t"), "SIGNATURE_WRONG", "{to}");
+    }
+    let receipt = world.records.recorded(end.result.runs[0]).unwrap().unwrap().receipt.unwrap().0;
+    assert_eq!(reason(&receipt.envelope, "t"), "RESULT_INVALID", "a receipt is no result");
+}

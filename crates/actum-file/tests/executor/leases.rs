@@ -1,0 +1,122 @@
+//! Leases and quotas, as the port of the host has them, and the closed error set.
+
+use actum_file::{ErrorCode, LeaseRefusal};
+use actum_record::lease::Quotas;
+
+use crate::world::{World, failure};
+
+fn invalid() -> LeaseRefusal {
+    LeaseRefusal::Invalid { reason: "LEASE_INVALID", message: "no lease".to_owned() }
+}
+
+fn expired() -> LeaseRefusal {
+    LeaseRefusal::Expired { reason: "LEASE_EXPIRED", message: "expired".to_owned() }
+}
+
+/// FE-2, FE-15, FE-17
+#[test]
+fn without_a_valid_lease_nothing_happens_and_no_id_is_used() {
+    let world = World::new();
+    world.directory.put("a/f", "f");
+    for (refusal, code) in
+        [(invalid(), ErrorCode::InvalidLease), (expired(), ErrorCode::LeaseExpired)]
+    {
+        world.lease.answers.borrow_mut().push(Err(refusal));
+        let end = world.run(&world.manifest("t", "FILE_COPY", "a/f", "a/g"));
+        assert_eq!(failure(&end).0, code);
+        assert_eq!(end.result.task_id, None);
+        assert_eq!(end.result.requested_task_id.unwrap().as_str(), "t");
+    }
+    assert_eq!(world.log.refusals.borrow().len(), 2);
+    world.succeed("t", "FILE_COPY", "a/f", "a/g");
+}
+
+/// FE-2
+#[test]
+fn an_unsupported_capability_is_told_before_the_lease_is_looked_at() {
+    let world = World::new();
+    world.lease.answers.borrow_mut().push(Err(invalid()));
+    let end = world.run(&world.manifest("t", "FILE_CHMOD", "a/f", "a/g"));
+    assert_eq!(
+        failure(&end),
+        (ErrorCode::UnsupportedCapability, "UNSUPPORTED_CAPABILITY".to_owned())
+    );
+    assert_eq!(world.lease.answers.borrow().len(), 1, "the lease was not asked");
+}
+
+/// FE-17
+#[test]
+fn a_lease_that_expires_while_the_bytes_are_copied_stops_the_change() {
+    let world = World::new();
+    world.directory.put("a/f", "f");
+    let facts = actum_file::LeaseCheck::check(
+        &world.lease,
+        &actum_file::LeaseNeed {
+            capability: actum_file::FileCapability::FileCopy,
+            task: &"t".parse().unwrap(),
+            paths: Vec::new(),
+            actor: &actum_record::ledger::Actor { user: String::new(), uid: 0, agent: None },
+        },
+        actum_core::Timestamp::from_micros(0),
+    );
+    *world.lease.answers.borrow_mut() = vec![Err(expired()), facts];
+    assert_eq!(world.fail("t", "FILE_COPY", "a/f", "a/g").0, ErrorCode::LeaseExpired);
+}
+
+/// FE-12, FE-15
+#[test]
+fn each_quota_that_is_exceeded_exhausts_the_resources() {
+    let world = World::new();
+    world.directory.put("a/f", vec![1; 1000]);
+    let exhausted = (ErrorCode::ResourceExhausted, "QUOTA_EXCEEDED".to_owned());
+    let none = Quotas::default();
+    for (number, (quotas, fits)) in [
+        (Quotas { storage_bytes: Some(1999), ..none }, false),
+        (Quotas { storage_bytes: Some(2000), ..none }, true),
+        (Quotas { space_bytes: Some(999), ..none }, false),
+        (Quotas { space_bytes: Some(1000), ..none }, true),
+        (Quotas { files: Some(0), ..none }, false),
+        (Quotas { files: Some(1), ..none }, true),
+        (Quotas { wall_ms: Some(0), ..none }, false),
+        (Quotas { wall_ms: Some(1000), ..none }, true),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        world.lease.quotas.set(quotas);
+        let (task, to) = (format!("t{number}"), format!("a/g{number}"));
+        match fits {
+            true => drop(world.succeed(&task, "FILE_COPY", "a/f", &to)),
+            false => {
+                assert_eq!(world.fail(&task, "FILE_COPY", "a/f", &to), exhausted, "{quotas:?}")
+            }
+        }
+    }
+    world.lease.quotas.set(Quotas { storage_bytes: Some(999), ..none });
+    assert_eq!(world.fail("m", "FILE_MOVE", "a/f", "a/x"), exhausted);
+    assert_eq!(world.fail("d", "FILE_DELETE", "a/f", ""), exhausted);
+    world.wait(0);
+}
+
+/// FE-1
+#[test]
+fn a_cancelled_task_fails_and_says_so() {
+    let world = World::new();
+    world.directory.put("a/f", "f");
+    world.is_cancelled.set(true);
+    let failed = world.fail("t", "FILE_MOVE", "a/f", "a/g");
+    assert_eq!(failed, (ErrorCode::ExecutionFailed, "CANCELLED".to_owned()));
+}
+
+/// FE-3, FE-15
+#[test]
+fn a_manifest_that_is_rejected_gets_a_signed_failure_of_the_closed_set() {
+    let world = World::new();
+    for manifest in ["", "{}", "[]", "{\"task_id\":\"t\"}", "\u{0}"] {
+        let end = world.run(manifest);
+        let expected = (ErrorCode::ExecutionFailed, "TASK_MANIFEST_INVALID".to_owned());
+        assert_eq!(failure(&end), expected, "{manifest}");
+    }
+    let irreversible = world.manifest("t", "FILE_DELETE", "a/f", "").replace("true", "false");
+    assert_eq!(failure(&world.run(&irreversible)).1, "DELETE_IRREVERSIBLE");
+}

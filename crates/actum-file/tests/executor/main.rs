@@ -1,0 +1,18 @@
+//! The File Executor as a kernel calls it, on real files.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may fail loudly"
+)]
+
+mod between;
+mod capabilities;
+mod idempotency;
+mod leases;
+mod paths;
+mod recovery;
+mod sandboxed;
+mod world;

@@ -1,0 +1,208 @@
+//! Staged files that are filled through their handles, and sources that are read through theirs.
+//!
+//! A caller hands both handles to a process that reaches no path. The transaction believes nothing that process reports: the
+//! digest of a staged file is computed here, from the file itself.
+
+use actum_core::text::LineCounter;
+use actum_core::{FileMode, FileState, Hasher, RelPath};
+
+use crate::attributes::Attributes;
+use crate::content::{Store, Written};
+use crate::disk::{Disk, Kind, Stat, Time};
+use crate::error::{Doing, ErrorKind, NeededFor, NotAFile, Result};
+use crate::transaction::Transaction;
+use crate::transaction::node::{Post, PostFile};
+use crate::tree::{Found, Tree};
+use crate::workspace::HardLinks;
+
+/// How many bytes are compared at once.
+const PIECE: usize = 256 << 10;
+
+/// File that was opened to be read through its handle, and its facts at that time.
+pub struct SourceFile<D: Disk> {
+    path: RelPath,
+    handle: D::Handle,
+    stat: Stat,
+    attributes: Attributes,
+}
+
+/// New file that nobody sees yet, to be filled through its handle.
+pub struct StagedFile<D: Disk> {
+    name: Vec<u8>,
+    handle: D::Handle,
+}
+
+/// Attributes of a file that a transaction takes in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TakenAttributes {
+    /// Those of any new file of this process.
+    New,
+    /// These, and this time of modification. A run that cannot keep one of them is rejected.
+    Kept(Attributes, Time),
+}
+
+impl<D: Disk> SourceFile<D> {
+    /// The handle.
+    pub fn handle(&self) -> &D::Handle {
+        &self.handle
+    }
+
+    /// Size in bytes, when it was opened.
+    pub fn size(&self) -> u64 {
+        self.stat.size
+    }
+
+    /// Owner, mode, extended attributes and time of modification, when it was opened.
+    pub fn attributes(&self) -> TakenAttributes {
+        TakenAttributes::Kept(self.attributes.clone(), self.stat.modified)
+    }
+}
+
+impl<D: Disk> StagedFile<D> {
+    /// The handle.
+    pub fn handle(&self) -> &D::Handle {
+        &self.handle
+    }
+}
+
+impl<D: Disk> Transaction<'_, D> {
+    /// Opens the file at `path`, as it is on the disk, to be read through its handle.
+    ///
+    /// # Errors
+    /// `Missing`, `NotAFile`, `Component`, `HardLink` where the limits refuse one, `Scope`, `Blocked`, `Private`, `Io`.
+    pub fn open_source(&mut self, path: &RelPath) -> Result<SourceFile<D>> {
+        self.in_scope(path)?;
+        self.check_private(path)?;
+        let found = {
+            let workspace = &*self.workspace;
+            Tree::sharing(&workspace.disk, &workspace.home.root, &self.parents).find(path)?
+        };
+        let (stat, handle) = match found {
+            Found::File(stat, handle) => (stat, handle),
+            Found::Nothing => {
+                let missing: crate::error::Error = ErrorKind::missing(path).into();
+                return Err(missing.needed_for(NeededFor::Copy));
+            }
+            Found::Directory => {
+                let found = NotAFile::Directory;
+                return Err(ErrorKind::NotAFile { path: path.clone(), found }.into());
+            }
+            Found::Other(found) => {
+                return Err(ErrorKind::NotAFile { path: path.clone(), found }.into());
+            }
+        };
+        let (stat, _) = self.without_our_links(path, stat, &handle)?;
+        if stat.links > 1 && self.limits.hard_links == HardLinks::Refuse {
+            return Err(ErrorKind::HardLink { path: path.clone(), links: stat.links }.into());
+        }
+        let disk = &self.workspace.disk;
+        let tree = Tree::new(disk, &self.workspace.home.root);
+        let attributes = tree.attributes(&handle, &stat).doing(|| format!("look at `{path}`"))?;
+        Ok(SourceFile { path: path.clone(), handle, stat, attributes })
+    }
+
+    /// Makes an empty file that nobody sees.
+    ///
+    /// # Errors
+    /// `Io`
+    pub fn stage_file(&mut self) -> Result<StagedFile<D>> {
+        let name = self.stage_name();
+        let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
+        let doing = || "make a staged file".to_owned();
+        let handle = match disk.create(stage, &name, FileMode::PRIVATE) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                disk.unlink(stage, &name).doing(doing)?; // of an earlier try
+                disk.create(stage, &name, FileMode::PRIVATE).doing(doing)?
+            }
+            created => created.doing(doing)?,
+        };
+        Ok(StagedFile { name, handle })
+    }
+
+    /// Takes in a staged file at `path`, where nothing is, in a directory that exists, as a copy of `source`. Nobody may write to it
+    /// any more. Gives its digest, which is computed here, its size and its mode. Memory does not grow with the file.
+    ///
+    /// # Errors
+    /// `Conflict` where the two differ or the source changed; `Scope`, `Exists`, `Missing` with the directory, `UnderAFile`,
+    /// `Blocked`, `Io`.
+    pub fn take_copy(
+        &mut self,
+        path: &RelPath,
+        staged: StagedFile<D>,
+        source: &SourceFile<D>,
+        attributes: TakenAttributes,
+    ) -> Result<FileState> {
+        self.in_scope(path)?;
+        self.must_be_absent(path)?;
+        self.must_have_directory(path)?;
+        let attributes = match attributes {
+            TakenAttributes::New => self.fresh_attributes(path, None)?,
+            TakenAttributes::Kept(attributes, modified) => {
+                let set = self.workspace.disk.set_modified(&staged.handle, modified);
+                set.doing(|| format!("keep the time of modification of `{path}`"))?;
+                attributes
+            }
+        };
+        let written = self.compare(path, staged, source)?;
+        let (sha256, size, mode) = (written.digest, written.size, attributes.mode);
+        self.set(path, Post::File(PostFile::written(written, attributes, None)))?;
+        Ok(FileState { sha256, size, mode })
+    }
+
+    /// Checks that the directory of `path` exists, so that no step makes it.
+    ///
+    /// # Errors
+    /// `Missing` with the directory; `UnderAFile`, `Io`.
+    pub fn must_have_directory(&mut self, path: &RelPath) -> Result<()> {
+        let Some(parent) = path.parent() else { return Ok(()) };
+        match self.node(&parent)?.post {
+            Post::Directory(_) => Ok(()),
+            Post::Absent => Err(ErrorKind::missing(&parent).into()),
+            Post::File(_) => {
+                let (path, component) = (path.clone(), parent);
+                Err(ErrorKind::UnderAFile { path, component }.into())
+            }
+        }
+    }
+
+    /// Compares a staged file with its source, and computes its digest, size and lines in the same pass.
+    fn compare(
+        &self,
+        path: &RelPath,
+        StagedFile { name, handle }: StagedFile<D>,
+        source: &SourceFile<D>,
+    ) -> Result<Written<D::Handle>> {
+        let disk = &self.workspace.disk;
+        let doing = || format!("compare `{}` with what was staged for `{path}`", source.path);
+        let conflict = |detail| {
+            let path = source.path.clone();
+            crate::error::Error::from(ErrorKind::Conflict { path, detail })
+        };
+        let (mut hasher, mut lines, mut size) = (Hasher::new(), LineCounter::default(), 0u64);
+        let (mut ours, mut theirs) = (vec![0; PIECE], vec![0; PIECE]);
+        loop {
+            let count = disk.read_at(&handle, &mut ours, size).doing(doing)?;
+            let count_of_source = disk.read_at(&source.handle, &mut theirs, size).doing(doing)?;
+            let (read, of_source) = (ours.get(..count), theirs.get(..count_of_source));
+            let Some(piece) = read.filter(|piece| Some(*piece) == of_source) else {
+                return Err(conflict("what was staged is not its content"));
+            };
+            if piece.is_empty() {
+                break;
+            }
+            hasher.update(piece);
+            lines.feed(piece);
+            size = size.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
+        }
+        let staged = disk.stat(&handle).doing(doing)?;
+        if (staged.kind, staged.size) != (Kind::File, size) {
+            return Err(conflict("what was staged changed while it was read"));
+        }
+        let now = disk.stat(&source.handle).doing(doing)?;
+        if (now.size, now.modified) != (source.stat.size, source.stat.modified) {
+            return Err(conflict("its content changed while it was read"));
+        }
+        let (digest, lines) = (hasher.finish(), lines.finish());
+        Ok(Written { digest, size, lines, store: Store::Staged(name, handle) })
+    }
+}
