@@ -33,22 +33,44 @@ impl LeaseArgument {
         Ok(token.map(|token| RequestLease::present_in(&token, records)).transpose()?)
     }
 
+    /// Reads the lease, if there is one, and verifies it; gives an unsound one as the inner error.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(crate) fn present_unjudged(
+        &self,
+        session: &Session,
+        records: &Records,
+    ) -> Result<actum::Result<Option<RequestLease>>, Failure> {
+        let Some(file) = self.file() else { return Ok(Ok(None)) };
+        let token = Token::read(&text(&file, session)?).map_err(actum::Error::from);
+        Ok(token.and_then(|token| RequestLease::present_in(&token, records)).map(Some))
+    }
+
     /// Reads and verifies the lease, if there is one, where nothing is recorded: the ledger is only read, if it exists.
     pub(crate) fn look(&self, session: &Session) -> Result<Option<RequestLease>, Failure> {
         self.token(session)?.map(|token| look(&token, session)).transpose()
     }
 
     fn token(&self, session: &Session) -> Result<Option<Token>, Failure> {
+        self.file().map(|file| read(&file, session)).transpose()
+    }
+
+    /// File of the lease.
+    fn file(&self) -> Option<PathBuf> {
         let named = || home::inherited(VARIABLE).filter(|file| !file.is_empty()).map(PathBuf::from);
-        self.lease.clone().or_else(named).map(|file| read(&file, session)).transpose()
+        self.lease.clone().or_else(named)
     }
 }
 
 /// Reads a lease from a file; `-` is standard input.
 pub(crate) fn read(file: &Path, session: &Session) -> Result<Token, Failure> {
+    Ok(Token::read(&text(file, session)?).map_err(actum::Error::from)?)
+}
+
+fn text(file: &Path, session: &Session) -> Result<Vec<u8>, Failure> {
     let max = TOKEN_TEXT_BYTES_MAX.saturating_add(AROUND_BYTES_MAX);
-    let (_, text) = input::document(file, &session.start, max)?;
-    Ok(Token::read(&text).map_err(actum::Error::from)?)
+    Ok(input::document(file, &session.start, max)?.1)
 }
 
 /// Verifies a lease, and looks it up in the ledger if there is one.

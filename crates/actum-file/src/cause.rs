@@ -77,11 +77,17 @@ impl From<LedgerError> for Cause {
 impl Cause {
     /// Code of the closed set. This is the only table of codes.
     pub fn code(&self) -> ErrorCode {
+        if let Self::Engine(error) = self
+            && let Some(refusal) = LeaseRefusal::in_error(error)
+        {
+            return Self::Lease(refusal).code();
+        }
         match self {
             Self::Manifest(ManifestError::Unsupported { .. }) => ErrorCode::UnsupportedCapability,
             Self::Lease(LeaseRefusal::Invalid { .. }) => ErrorCode::InvalidLease,
             Self::Lease(LeaseRefusal::Expired { .. }) => ErrorCode::LeaseExpired,
-            Self::Worker(WorkerError::Exceeded { .. }) => ErrorCode::ResourceExhausted,
+            Self::Lease(LeaseRefusal::Exhausted { .. })
+            | Self::Worker(WorkerError::Exceeded { .. }) => ErrorCode::ResourceExhausted,
             Self::Manifest(ManifestError::Document(_) | ManifestError::Irreversible { .. })
             | Self::Locate(_)
             | Self::Base { .. }
@@ -102,7 +108,9 @@ impl Cause {
     pub fn reason(&self) -> &'static str {
         let reason = match self {
             Self::Lease(
-                LeaseRefusal::Invalid { reason, .. } | LeaseRefusal::Expired { reason, .. },
+                LeaseRefusal::Invalid { reason, .. }
+                | LeaseRefusal::Exhausted { reason, .. }
+                | LeaseRefusal::Expired { reason, .. },
             ) => return reason,
             Self::Manifest(ManifestError::Unsupported { .. }) => Reason::UnsupportedCapability,
             Self::Manifest(ManifestError::Document(_)) => Reason::TaskManifestInvalid,

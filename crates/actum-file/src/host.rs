@@ -24,7 +24,7 @@ use crate::result::{
 };
 use crate::verify::{ResultProblem, verify};
 use crate::worker::ByteWorker;
-use actum_record::lease::BaseDirectory;
+use actum_record::lease::{BaseDirectory, LeaseId};
 
 /// How long a busy workspace is left alone before it is tried again.
 const BUSY_WAIT: Duration = Duration::from_millis(2);
@@ -94,7 +94,8 @@ pub enum HostError {
 /// Request whose lease was found valid.
 struct Accepted {
     manifest: Manifest,
-    lease: LeaseFacts,
+    /// Ids of the blocks of the lease.
+    lease_ids: Vec<LeaseId>,
     requested: Timestamp,
 }
 
@@ -129,6 +130,7 @@ impl<D: Disk> Host<'_, D> {
         let need = LeaseNeed {
             capability: manifest.work.capability(),
             task: &manifest.task,
+            manifest: manifest.digest,
             paths: [manifest.work.source()]
                 .into_iter()
                 .chain(manifest.work.destination())
@@ -142,7 +144,9 @@ impl<D: Disk> Host<'_, D> {
         if logged.is_some() {
             return self.answer(&manifest.asked(), &Cause::IdTaken, requested);
         }
-        self.carry_out(&Accepted { manifest, lease, requested })
+        let blocks = lease.lease.record().blocks;
+        let lease_ids = blocks.iter().map(|block| block.id).collect();
+        self.carry_out(&Accepted { manifest, lease_ids, requested }, &lease)
     }
 
     /// Gives the stored result, byte for byte.
@@ -178,11 +182,15 @@ impl<D: Disk> Host<'_, D> {
     }
 
     /// Carries out an accepted task, and records its end.
-    fn carry_out(&mut self, accepted: &Accepted) -> Result<FileTaskEnd, HostError> {
-        let Accepted { manifest, lease, requested } = accepted;
+    fn carry_out(
+        &mut self,
+        accepted: &Accepted,
+        lease: &LeaseFacts,
+    ) -> Result<FileTaskEnd, HostError> {
+        let Accepted { manifest, requested, .. } = accepted;
         let (records, leases, log) = (self.records.clone(), self.leases, self.log);
         let now = || records.now();
-        let quotas = lease.quotas;
+        let quotas = lease.lease.quotas();
         let bounds = Bounds {
             deadline: Bounds::deadline(&quotas, *requested),
             quotas,
@@ -221,7 +229,7 @@ impl<D: Disk> Host<'_, D> {
     /// Makes the result of an accepted task.
     fn result(
         &self,
-        Accepted { manifest, lease, requested }: &Accepted,
+        Accepted { manifest, lease_ids, requested }: &Accepted,
         done: Result<Success, Cause>,
         runs: Vec<RunId>,
     ) -> Result<ExecutionResult, HostError> {
@@ -229,7 +237,7 @@ impl<D: Disk> Host<'_, D> {
         let logged = self.log.find(&manifest.task)?;
         let bound = |result: ExecutionResult| ExecutionResult {
             task_id: Some(manifest.task.clone()),
-            lease: lease.record.blocks.iter().map(|block| block.id).collect(),
+            lease: lease_ids.clone(),
             started: logged.and_then(|logged| logged.started),
             ..result
         };

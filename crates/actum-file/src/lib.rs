@@ -7,10 +7,12 @@
 mod base;
 mod cause;
 mod host;
+mod ledger_log;
 mod manifest;
 mod part;
 mod path;
 mod ports;
+mod presented_lease;
 mod quota;
 mod recovery;
 mod result;
@@ -23,11 +25,13 @@ mod worker;
 pub use base::{BASE_DIRECTORIES_MAX, BaseDirectories, BaseDirectoriesError, LocateError, Located};
 pub use cause::Cause;
 pub use host::{FileTaskEnd, Host, HostError, OpenError, Settled};
+pub use ledger_log::LedgerLog;
 pub use manifest::{Asked, FileCapability, FileWork, MANIFEST_BYTES_MAX, Manifest, ManifestError};
 pub use path::{FilePath, FilePathError, FilePathProblem};
 pub use ports::{
     LeaseCheck, LeaseFacts, LeaseNeed, LeaseRefusal, LoggedTask, TaskLog, TaskRoot, TaskStart,
 };
+pub use presented_lease::PresentedLease;
 pub use quota::{Bounds, Quota, WALL_MS_DEFAULT};
 pub use recovery::{RecoveryReference, RecoveryReferenceError, RestoreError, pinned_runs};
 pub use result::{

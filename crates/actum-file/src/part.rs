@@ -38,6 +38,7 @@ impl<D: Disk> Task<'_, D> {
         let need = LeaseNeed {
             capability: work.capability(),
             task: &self.manifest.task,
+            manifest: self.manifest.digest,
             paths: [work.source()].into_iter().chain(work.destination()).collect(),
             actor: self.actor,
         };
@@ -63,11 +64,11 @@ impl<D: Disk> Task<'_, D> {
             capability: work.capability(),
             source: work.source().clone(),
             destination: work.destination().cloned(),
-            lease: self.lease.record.clone(),
+            lease: self.lease.lease.record(),
             roots,
             actor: self.actor.clone(),
         };
-        let entries = self.log.start(&start)?;
+        let entries = self.log.start(&start, self.lease.lease.document())?;
         self.start = Some(start);
         Ok(entries)
     }
@@ -80,12 +81,18 @@ impl<D: Disk> Task<'_, D> {
             FileWork::Copy { source, destination } => format!("copy `{source}` to `{destination}`"),
             FileWork::Delete { source } => format!("delete `{source}`"),
         };
-        let (task, manifest) = (self.manifest.task.clone(), self.manifest.digest);
+        let file_task = FileTask {
+            task: self.manifest.task.clone(),
+            manifest: self.manifest.digest,
+            capability: work.capability().as_capability(),
+            limits: self.lease.lease.quotas(),
+        };
         let limits = Limits { hard_links: HardLinks::Refuse, ..Limits::default() };
         Request {
             actor: self.actor.clone(),
             door: EntryPoint::FileTask,
-            file_task: Some(FileTask { task, manifest }),
+            file_task: Some(file_task),
+            lease: Some(self.lease.lease.clone()),
             ..Request::apply(operations)
         }
         .labelled(label)

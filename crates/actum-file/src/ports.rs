@@ -2,15 +2,15 @@
 //!
 //! `actum-lease` and the ledger's entries of file tasks are behind them, so that this crate knows neither Biscuit nor a projection.
 
-use actum_core::{Digest, Timestamp};
+use actum::RequestLease;
+use actum_core::{Digest, RunId, Timestamp};
 use actum_ledger::{LedgerError, NewEntry};
-use actum_record::lease::{LeaseRecord, Quotas, TaskName};
+use actum_record::lease::{LeaseRecord, TaskName};
 use actum_record::ledger::{Actor, WorkspaceId};
 use actum_record::receipt::EntryRef;
 
 use crate::manifest::FileCapability;
 use crate::path::FilePath;
-use actum_core::RunId;
 
 /// Checks the lease that came with a request.
 pub trait LeaseCheck {
@@ -29,6 +29,8 @@ pub struct LeaseNeed<'n> {
     pub capability: FileCapability,
     /// Task.
     pub task: &'n TaskName,
+    /// Digest of the manifest.
+    pub manifest: Digest,
     /// Paths that it reads or changes, normalised.
     pub paths: Vec<&'n FilePath>,
     /// Who asks.
@@ -38,10 +40,8 @@ pub struct LeaseNeed<'n> {
 /// Lease that allows a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseFacts {
-    /// The lease as records name it.
-    pub record: LeaseRecord,
-    /// The smallest quotas of its blocks.
-    pub quotas: Quotas,
+    /// The lease, with what the ledger knows of it.
+    pub lease: RequestLease,
 }
 
 /// Reason why a lease does not allow a task.
@@ -50,6 +50,14 @@ pub enum LeaseRefusal {
     /// It is missing, unsound, revoked, used up, not valid yet, or does not allow this.
     #[error("{message}")]
     Invalid {
+        /// Permanent name.
+        reason: &'static str,
+        /// Sentence.
+        message: String,
+    },
+    /// A quota of it would be exceeded.
+    #[error("{message}")]
+    Exhausted {
         /// Permanent name.
         reason: &'static str,
         /// Sentence.
@@ -85,11 +93,12 @@ pub trait TaskLog {
     /// [`LedgerError`]
     fn unreleased_deletions(&self) -> Result<Vec<TaskStart>, LedgerError>;
 
-    /// Starts a task. Gives the entries that say so; they are appended together with the intent of its first run.
+    /// Starts a task under the lease of these signed blocks. Gives the entries that say so; they are appended together with
+    /// the intent of its first run.
     ///
     /// # Errors
     /// [`LedgerError`]
-    fn start(&self, start: &TaskStart) -> Result<Vec<NewEntry>, LedgerError>;
+    fn start(&self, start: &TaskStart, blocks: &[u8]) -> Result<Vec<NewEntry>, LedgerError>;
 
     /// Records the signed result of a task, durably. It was started, or failed after its lease was found valid.
     ///

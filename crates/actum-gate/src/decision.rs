@@ -19,7 +19,7 @@ pub use crate::ground::DECISION_SEMANTICS;
 pub use crate::spelling::WORK_TREES;
 pub use crate::verdict::Verdict;
 pub use bundle::{Approved, Bundle, Case, Found, TriggerFound, Undone, WorkKind};
-pub use lease::{LeaseBlock, LeaseCase};
+pub use lease::{LeaseBlock, LeaseCase, lease_record};
 
 /// Decision of one gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -1,13 +1,14 @@
 //! Leases that are presented: verified, looked up in the ledger, and judged before there is a change (FE-17, D-7).
 
-use actum_core::{Digest, Timestamp};
+use actum_core::path_name::PathName;
+use actum_core::{Digest, RelPath, Timestamp};
 use actum_gate::decision::{LeaseBlock, LeaseCase};
 use actum_gate::{Bundle, Case, Policy, Verdict, judge_lease};
 use actum_lease::{ChainBlock, LeaseChain, LeaseError, Token, verify, verify_chain};
 use actum_ledger::Log;
 use actum_record::keyring::Keyring;
-use actum_record::lease::Quotas;
 use actum_record::ledger::TenantId;
+use actum_record::receipt::{EffectKind, PathEffect};
 
 use crate::error::{Error, Result};
 use crate::place::Place;
@@ -43,7 +44,10 @@ impl RequestLease {
     }
 
     /// Verifies the signatures once more, with the keys that count now, and asks the ledger for the blocks.
-    pub(crate) fn verify(&self, records: &Records) -> Result<Self> {
+    ///
+    /// # Errors
+    /// `Lease`, `Ledger`.
+    pub fn verify(&self, records: &Records) -> Result<Self> {
         let now = records.clock.now();
         let chain = verify_chain(self.document(), records.keyring(), now)?;
         let mut lease = Self::unknown(self.document().to_vec(), chain);
@@ -53,7 +57,7 @@ impl RequestLease {
 }
 
 impl Request {
-    /// Lets the gate of leases judge the request without a change.
+    /// Lets the gate of leases judge the request before there is a change.
     ///
     /// # Errors
     /// `Denied`.
@@ -63,17 +67,51 @@ impl Request {
         tenant: &TenantId,
         time: Timestamp,
     ) -> Result<()> {
+        self.judge_lease(policy, &place.root, Vec::new(), tenant, time)
+    }
+
+    /// Lets the gate of leases judge a file task before its base directories are opened: its paths, seen from `/`.
+    ///
+    /// # Errors
+    /// `Denied`.
+    pub fn check_lease_of_paths(
+        &self,
+        paths: Vec<RelPath>,
+        tenant: &TenantId,
+        time: Timestamp,
+    ) -> Result<()> {
+        let effect = |path| PathEffect {
+            path: PathName(path),
+            effect: EffectKind::Modified,
+            from: None,
+            before: None,
+            after: None,
+            added: 0,
+            removed: 0,
+        };
+        let change = paths.into_iter().map(effect).collect();
+        self.judge_lease(&Policy::default(), "/", change, tenant, time)
+    }
+
+    fn judge_lease(
+        &self,
+        policy: &Policy,
+        root: &str,
+        change: Vec<PathEffect>,
+        tenant: &TenantId,
+        time: Timestamp,
+    ) -> Result<()> {
+        let limits = self.file_task.as_ref().map(|task| task.limits).unwrap_or_default();
         let case = Case {
             actor: self.actor.clone(),
             door: self.door.as_str().to_owned(),
-            lease: self.lease.as_ref().map(|lease| lease.case(self, Quotas::default())),
-            root: place.root,
+            lease: self.lease.as_ref().map(|lease| lease.case(self, limits)),
+            root: root.to_owned(),
             tenant: tenant.clone(),
             time,
-            ..Case::of(Vec::new())
+            ..Case::of(change)
         };
-        let bundle = Bundle::new(Digest::of(b""), case);
-        let decision = judge_lease(&bundle, policy);
+        let decision = judge_lease(&Bundle::new(Digest::of(b""), case), policy);
         match decision.verdict {
             Verdict::Allow => Ok(()),
             Verdict::NeedsApproval | Verdict::Deny => Err(Error::Denied { gates: vec![decision] }),

@@ -1,6 +1,5 @@
 //! `actum file`: the File Executor.
 
-mod ports;
 mod restore;
 mod run;
 mod verify;

@@ -8,9 +8,8 @@ use actum_workspace::disk::Disk;
 use super::{Accepted, FileTaskEnd, Host, HostError, Settled, Success, undo};
 use crate::cause::Cause;
 use crate::manifest::{FileCapability, FileWork, Manifest};
-use crate::ports::{LeaseFacts, TaskRoot, TaskStart};
+use crate::ports::{TaskRoot, TaskStart};
 use crate::recovery::RecoveryReference;
-use actum_record::lease::Quotas;
 
 /// Recovery reference of a deletion, from its receipt.
 pub(super) fn recovery(
@@ -92,7 +91,7 @@ impl<D: Disk> Host<'_, D> {
         }
         let accepted = Accepted {
             manifest: manifest(start),
-            lease: LeaseFacts { record: start.lease.clone(), quotas: Quotas::default() },
+            lease_ids: start.lease.blocks.iter().map(|block| block.id).collect(),
             requested: start.time,
         };
         let runs = start.roots.iter().rev().map(|root| root.run).collect();

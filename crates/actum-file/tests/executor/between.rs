@@ -3,7 +3,7 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::{Duration, SystemTime};
 
-use actum_file::{ErrorCode, TaskStatus};
+use actum_file::{ErrorCode, TaskLog, TaskStatus};
 
 use crate::world::World;
 
@@ -58,22 +58,12 @@ fn a_move_between_base_directories_that_cannot_be_made_changes_neither() {
 fn a_move_whose_source_is_not_removed_is_undone_at_its_destination() {
     let world = World::new();
     world.directory.put("a/f", "f");
-    let facts = {
-        let need = actum_file::LeaseNeed {
-            capability: actum_file::FileCapability::FileMove,
-            task: &"t".parse().unwrap(),
-            paths: Vec::new(),
-            actor: &actum_record::ledger::Actor { user: String::new(), uid: 0, agent: None },
-        };
-        actum_file::LeaseCheck::check(&world.lease, &need, world.records.now()).unwrap()
-    };
     let expired = actum_file::LeaseRefusal::Expired {
         reason: "LEASE_EXPIRED",
         message: "expired".to_owned(),
     };
     // Asked when the request comes in, before the destination, with the destination, and after it.
-    *world.lease.answers.borrow_mut() =
-        vec![Err(expired), Ok(facts.clone()), Ok(facts.clone()), Ok(facts)];
+    *world.lease.answers.borrow_mut() = vec![Err(expired), Ok(()), Ok(()), Ok(())];
     let failed = world.fail("t", "FILE_MOVE", "a/f", "b/g");
     assert_eq!(failed.0, ErrorCode::LeaseExpired);
 }
@@ -94,14 +84,16 @@ fn a_move_that_was_killed_between_its_halves_is_settled_from_the_source() {
     // Killed after the destination was published: the log has the start, and the ledger has no run of the source.
     world.succeed("back", "FILE_MOVE", "b/g", "a/f");
     assert_eq!(world.files(), files);
-    let mut start = world.log.tasks.borrow()[&"t".parse().unwrap()].start.clone().unwrap();
+    let mut start = world.log.find(&"t".parse().unwrap()).unwrap().unwrap().start.unwrap();
     world.directory.put("a/other", "f");
     let copied = world.succeed("half", "FILE_COPY", "a/other", "b/g");
     world.directory.remove("a/other");
     start.task = "killed".parse().unwrap();
     start.roots[0].run = actum_core::RunId::from_random(99);
     start.roots[1].run = copied.result.runs[0];
-    actum_file::TaskLog::start(&world.log, &start).unwrap();
+    let ledger = world.records.ledger();
+    let blocks = ledger.read(|log| log.blob(&start.lease.document)).unwrap().unwrap();
+    ledger.append(world.log.start(&start, &blocks).unwrap()).wait().unwrap();
     let settled = world.recover();
     assert_eq!(settled.ends[0].result.status, TaskStatus::Failed);
     assert_eq!(settled.ends[0].result.detail.as_ref().unwrap().reason, "INTERRUPTED");

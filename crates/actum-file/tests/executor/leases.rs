@@ -49,17 +49,7 @@ fn an_unsupported_capability_is_told_before_the_lease_is_looked_at() {
 fn a_lease_that_expires_while_the_bytes_are_copied_stops_the_change() {
     let world = World::new();
     world.directory.put("a/f", "f");
-    let facts = actum_file::LeaseCheck::check(
-        &world.lease,
-        &actum_file::LeaseNeed {
-            capability: actum_file::FileCapability::FileCopy,
-            task: &"t".parse().unwrap(),
-            paths: Vec::new(),
-            actor: &actum_record::ledger::Actor { user: String::new(), uid: 0, agent: None },
-        },
-        actum_core::Timestamp::from_micros(0),
-    );
-    *world.lease.answers.borrow_mut() = vec![Err(expired()), facts];
+    *world.lease.answers.borrow_mut() = vec![Err(expired()), Ok(())];
     assert_eq!(world.fail("t", "FILE_COPY", "a/f", "a/g").0, ErrorCode::LeaseExpired);
 }
 

@@ -6,16 +6,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use actum::{Clock, Engine, Records};
-use actum_core::{Digest, Timestamp};
+use actum::{Clock, Engine, Grantor, Records, RequestLease};
+use actum_core::Timestamp;
 use actum_file::{
-    BaseDirectories, ByteWorker, ErrorCode, ExecutionResult, FileTaskEnd, Host, HostError,
-    InProcess, LeaseCheck, LeaseFacts, LeaseNeed, LeaseRefusal, LoggedTask, OpenError, Settled,
+    BaseDirectories, ByteWorker, ErrorCode, FileTaskEnd, Host, HostError, InProcess, LeaseCheck,
+    LeaseFacts, LeaseNeed, LeaseRefusal, LedgerLog, LoggedTask, OpenError, PresentedLease, Settled,
     TaskLog, TaskStart, TaskStatus, WorkspaceState,
 };
-use actum_ledger::{LedgerError, NewEntry};
-use actum_record::lease::{BaseDirectory, LeaseRecord, Quotas, TaskName};
-use actum_record::ledger::{Actor, TenantId};
+use actum_ledger::{Admission, Keys, LedgerError, LedgerHome, NewEntry};
+use actum_record::lease::{BaseDirectory, Capability, LeaseTerms, Quotas, TaskName};
+use actum_record::ledger::{Actor, Isolation, TenantId};
+use actum_record::signer::KeyRole;
 use actum_testkit::TestDir;
 use actum_workspace::LinuxDisk;
 
@@ -24,83 +25,90 @@ pub(crate) struct World {
     pub(crate) directory: TestDir,
     pub(crate) records: Records,
     pub(crate) lease: TestLease,
-    pub(crate) log: MemoryLog,
+    pub(crate) log: TestLog,
     pub(crate) is_cancelled: Cell<bool>,
     pub(crate) bases: BaseDirectories,
     ticks: Arc<AtomicI64>,
 }
 
-/// Lease that allows everything, or nothing.
+/// A lease for all below the directory of the test, unless told otherwise.
 pub(crate) struct TestLease {
-    pub(crate) answers: RefCell<Vec<Result<LeaseFacts, LeaseRefusal>>>,
+    /// Answers of the next checks, the last one first; `Ok` asks the lease.
+    pub(crate) answers: RefCell<Vec<Result<(), LeaseRefusal>>>,
     pub(crate) quotas: Cell<Quotas>,
-    record: LeaseRecord,
+    base: BaseDirectory,
+    home: LedgerHome,
+    records: Records,
 }
 
-/// Log of file tasks in memory.
-#[derive(Default)]
-pub(crate) struct MemoryLog {
-    pub(crate) tasks: RefCell<BTreeMap<TaskName, LoggedTask>>,
+/// The log of the ledger, which can lose the end of a task.
+pub(crate) struct TestLog {
+    records: Records,
     pub(crate) refusals: RefCell<Vec<Vec<u8>>>,
     /// Whether the next end is not recorded, as if the process were killed before.
     pub(crate) loses_end: Cell<bool>,
 }
 
-impl LeaseCheck for TestLease {
-    fn check(&self, _: &LeaseNeed<'_>, _: Timestamp) -> Result<LeaseFacts, LeaseRefusal> {
-        let answer = self.answers.borrow_mut().pop();
-        let facts = LeaseFacts { record: self.record.clone(), quotas: self.quotas.get() };
-        answer.unwrap_or(Ok(facts))
+impl TestLease {
+    /// Grants a lease with the quotas of now.
+    fn grant(&self) -> RequestLease {
+        let now = self.records.now();
+        let second = |micros: i64| Timestamp::from_micros(micros / 1_000_000 * 1_000_000);
+        let terms = LeaseTerms {
+            base_directories: Some([self.base.clone()].into()),
+            capabilities: Some(
+                [Capability::FileMove, Capability::FileCopy, Capability::FileDelete].into(),
+            ),
+            expires: Some(second(now.micros() + 3_600_000_000)),
+            quotas: self.quotas.get(),
+            tenant: Some(TenantId::default()),
+            ..LeaseTerms::default()
+        };
+        let keys = Keys::open(&self.home, now).unwrap();
+        let signer = keys.signer(KeyRole::Lease, now).unwrap();
+        let by = Actor { user: "operator".to_owned(), uid: 1001, agent: None };
+        let grantor = Grantor { by, signer: &signer, isolation: Isolation::SameUser };
+        let granted = self.records.grant_lease(&terms, &grantor).unwrap();
+        RequestLease::present_in(&granted.token, &self.records).unwrap()
     }
 }
 
-impl TaskLog for MemoryLog {
+impl LeaseCheck for TestLease {
+    fn check(&self, need: &LeaseNeed<'_>, now: Timestamp) -> Result<LeaseFacts, LeaseRefusal> {
+        if let Some(Err(refusal)) = self.answers.borrow_mut().pop() {
+            return Err(refusal);
+        }
+        PresentedLease::new(&self.records, Ok(Some(self.grant()))).check(need, now)
+    }
+}
+
+impl TaskLog for TestLog {
     fn find(&self, task: &TaskName) -> Result<Option<LoggedTask>, LedgerError> {
-        Ok(self.tasks.borrow().get(task).cloned())
+        LedgerLog::new(&self.records).find(task)
     }
 
     fn open(&self) -> Result<Vec<TaskStart>, LedgerError> {
-        let tasks = self.tasks.borrow();
-        let open = tasks.values().filter(|task| task.result.is_none());
-        Ok(open.filter_map(|task| task.start.clone()).collect())
+        LedgerLog::new(&self.records).open()
     }
 
     fn unreleased_deletions(&self) -> Result<Vec<TaskStart>, LedgerError> {
-        let tasks = self.tasks.borrow();
-        let starts = tasks.values().filter_map(|task| task.start.clone());
-        Ok(starts.filter(|start| start.destination.is_none()).collect())
+        LedgerLog::new(&self.records).unreleased_deletions()
     }
 
-    fn start(&self, start: &TaskStart) -> Result<Vec<NewEntry>, LedgerError> {
-        let task = LoggedTask {
-            manifest: start.manifest,
-            start: Some(start.clone()),
-            started: None,
-            result: None,
-        };
-        assert!(self.tasks.borrow_mut().insert(start.task.clone(), task).is_none());
-        Ok(Vec::new())
+    fn start(&self, start: &TaskStart, blocks: &[u8]) -> Result<Vec<NewEntry>, LedgerError> {
+        LedgerLog::new(&self.records).start(start, blocks)
     }
 
     fn end(&self, task: &TaskName, envelope: &[u8]) -> Result<(), LedgerError> {
         if self.loses_end.take() {
             return Err(LedgerError::Stopped);
         }
-        let digest = {
-            let envelope = actum_record::dsse::Envelope::read(envelope).unwrap();
-            let result: ExecutionResult = serde_json::from_slice(&envelope.payload).unwrap();
-            result.manifest
-        };
-        let mut tasks = self.tasks.borrow_mut();
-        let unstarted = LoggedTask { manifest: digest, start: None, started: None, result: None };
-        let logged = tasks.entry(task.clone()).or_insert(unstarted);
-        assert!(logged.result.replace(envelope.to_vec()).is_none(), "a task ends once");
-        Ok(())
+        LedgerLog::new(&self.records).end(task, envelope)
     }
 
     fn refuse(&self, envelope: &[u8]) -> Result<(), LedgerError> {
         self.refusals.borrow_mut().push(envelope.to_vec());
-        Ok(())
+        LedgerLog::new(&self.records).refuse(envelope)
     }
 }
 
@@ -114,21 +122,26 @@ impl World {
         let clock =
             Clock::new(move || Timestamp::from_micros(ticking.fetch_add(1, Ordering::Relaxed)));
         let home = directory.join("home");
+        let ledger_home = LedgerHome::open(&home).unwrap();
+        let mut keys = Keys::open(&ledger_home, clock.now()).unwrap();
+        keys.make(KeyRole::Lease, clock.now(), None, Admission::AtOnce).unwrap();
         let records = Records::open(&home, &TenantId::default(), clock).unwrap();
-        let key = records.keyring().keys()[0].id.clone();
-        let record = LeaseRecord { blocks: Vec::new(), document: Digest::of(b"lease"), key };
-        let lease = TestLease { answers: RefCell::default(), quotas: Cell::default(), record };
+        let base = directory.path().to_str().unwrap().parse().unwrap();
+        let lease = TestLease {
+            answers: RefCell::default(),
+            quotas: Cell::default(),
+            base,
+            home: ledger_home,
+            records: records.clone(),
+        };
+        let log = TestLog {
+            records: records.clone(),
+            refusals: RefCell::default(),
+            loses_end: Cell::new(false),
+        };
         let [a, b] = ["a", "b"].map(|base| directory.join(base).to_str().unwrap().to_owned());
         let bases = BaseDirectories::new([&*a, &*b]).unwrap();
-        Self {
-            directory,
-            records,
-            lease,
-            log: MemoryLog::default(),
-            is_cancelled: Cell::new(false),
-            bases,
-            ticks,
-        }
+        Self { directory, records, lease, log, is_cancelled: Cell::new(false), bases, ticks }
     }
 
     /// So many microseconds pass.

@@ -46,14 +46,15 @@ pub struct LeaseBlock {
 impl LeaseCase {
     /// The lease as records name it.
     pub fn record(&self) -> LeaseRecord {
-        let block = |block: &LeaseBlock| {
-            let LeaseTerms { agent, uses, .. } = &block.terms;
-            LeaseBlockRecord { agent: agent.clone(), id: block.id, uses: *uses }
-        };
-        LeaseRecord {
-            blocks: self.blocks.iter().map(block).collect(),
-            document: self.document,
-            key: self.key.clone(),
-        }
+        lease_record(&self.blocks, self.document, &self.key)
     }
+}
+
+/// A lease as records name it.
+pub fn lease_record(blocks: &[LeaseBlock], document: Digest, key: &KeyId) -> LeaseRecord {
+    let block = |block: &LeaseBlock| {
+        let LeaseTerms { agent, uses, .. } = &block.terms;
+        LeaseBlockRecord { agent: agent.clone(), id: block.id, uses: *uses }
+    };
+    LeaseRecord { blocks: blocks.iter().map(block).collect(), document, key: key.clone() }
 }

@@ -26,6 +26,10 @@ pub struct FileTaskStarted {
     pub manifest: Digest,
     /// What it does.
     pub capability: Capability,
+    /// Path of the file, normalised.
+    pub source: String,
+    /// Path that is made, normalised; none of a deletion.
+    pub destination: Option<String>,
     /// Lease that it is done under.
     pub lease: LeaseRecord,
     /// Base directories that it changes: one, or [`FILE_TASK_ROOTS_MAX`].

@@ -234,6 +234,7 @@ fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Resu
     let (commands, confined) = request.judged_commands().map_err(CommandError::from)?;
     let confinement = request.commands.confinement.as_ref();
     let confinement = confinement.or(runner.map(Runner::policy)).map(quotas_of);
+    let enforced = request.file_task.as_ref().map(|task| task.limits).or(confinement);
     Ok(Case {
         plan,
         limits: limits_digest(limits),
@@ -266,6 +267,6 @@ fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Resu
         lease: request
             .lease
             .as_ref()
-            .map(|lease| lease.case(request, confinement.unwrap_or_default())),
+            .map(|lease| lease.case(request, enforced.unwrap_or_default())),
     })
 }

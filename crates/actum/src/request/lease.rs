@@ -1,10 +1,10 @@
 //! The lease that a request is made under (FE-17, D-7).
 
 use actum_core::Digest;
-use actum_gate::decision::{LeaseBlock, LeaseCase};
+use actum_gate::decision::{LeaseBlock, LeaseCase, lease_record};
 use actum_lease::{ChainBlock, LeaseChain, LeaseError, read_chain};
 use actum_ledger::{LeaseRow, LedgerError, Log};
-use actum_record::lease::{AgentName, Capability, Quotas, TaskName};
+use actum_record::lease::{AgentName, Capability, LeaseRecord, Quotas, TaskName};
 use actum_record::signer::KeyId;
 use serde::{Deserialize, Serialize};
 
@@ -56,13 +56,18 @@ impl RequestLease {
         self.blocks.iter().fold(Quotas::default(), |least, block| least.min(block.terms.quotas))
     }
 
+    /// The lease as records name it.
+    pub fn record(&self) -> LeaseRecord {
+        lease_record(&self.blocks, Digest::of(&self.document), &self.key)
+    }
+
     /// Agent that it was handed to last.
     pub fn agent(&self) -> Option<&AgentName> {
         self.blocks.iter().rev().find_map(|block| block.terms.agent.as_ref())
     }
 
     /// Signed blocks, a document of the ledger.
-    pub(crate) fn document(&self) -> &[u8] {
+    pub fn document(&self) -> &[u8] {
         &self.document
     }
 
@@ -100,20 +105,30 @@ impl TryFrom<Written> for RequestLease {
 impl Request {
     /// Capability that a lease must have.
     fn capability(&self) -> Capability {
-        match (self.door, &self.action) {
-            (EntryPoint::Action, Some(action)) => {
+        match (self.door, &self.action, &self.file_task) {
+            (EntryPoint::FileTask, _, Some(task)) => task.capability.clone(),
+            (EntryPoint::Action, Some(action), _) => {
                 Capability::Action(action.plan.action_type.clone())
             }
-            (EntryPoint::Exec, _) => Capability::Exec,
-            (EntryPoint::TaskPlan, _) => Capability::Task,
-            (EntryPoint::Library | EntryPoint::CommandLine | EntryPoint::Action, _) => {
-                Capability::Apply
-            }
+            (EntryPoint::Exec, _, _) => Capability::Exec,
+            (EntryPoint::TaskPlan, _, _) => Capability::Task,
+            (
+                EntryPoint::Library
+                | EntryPoint::CommandLine
+                | EntryPoint::Action
+                | EntryPoint::FileTask,
+                _,
+                _,
+            ) => Capability::Apply,
         }
     }
 
-    /// Task that the request belongs to: the id of its task plan, otherwise its key. None where no lease can name it.
+    /// Task that the request belongs to: the id of its file task or task plan, otherwise its key. None where no lease can
+    /// name it.
     fn task_name(&self) -> Option<TaskName> {
+        if let Some(file_task) = &self.file_task {
+            return Some(file_task.task.clone());
+        }
         let key = self.key.as_ref()?;
         key.task().unwrap_or(key.as_str()).parse().ok()
     }

@@ -3,14 +3,16 @@
 use std::path::PathBuf;
 
 use actum_file::sandboxed::Sandboxed;
-use actum_file::{Host, MANIFEST_BYTES_MAX, OpenError, TaskStatus, WorkspaceState};
+use actum_file::{
+    Host, LedgerLog, MANIFEST_BYTES_MAX, OpenError, PresentedLease, TaskStatus, WorkspaceState,
+};
 use actum_record::lease::BaseDirectory;
 use actum_sandbox::Helper;
 
-use super::ports::{GivenLease, Log};
 use super::{FileFailure, base_directories, root_of};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::lease::LeaseArgument;
 use crate::run_arguments::label;
 use crate::session::Session;
 use crate::{actor, input, policy, records, signals};
@@ -25,9 +27,8 @@ use crate::{actor, input, policy, records, signals};
 pub(crate) struct Arguments {
     /// The task manifest; `-` is standard input
     manifest: PathBuf,
-    /// The lease
-    #[arg(long, value_name = "FILE")]
-    lease: Option<PathBuf>,
+    #[command(flatten)]
+    lease: LeaseArgument,
     /// The agent that asks, for the record
     #[arg(long, value_name = "NAME", value_parser = label)]
     agent: Option<String>,
@@ -49,8 +50,12 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         let engine = records::checked(&root).map_err(failed)?.engine(records.clone())?;
         Ok(engine.under_files(files.clone(), &root))
     };
-    let lease = GivenLease::new(arguments.lease.as_deref(), &session.start);
-    let log = Log::new(&records);
+    // A lease that is not sound gets a signed result as well; one that cannot be read is an error of the command.
+    let presented = arguments.lease.present_unjudged(session, &records)?;
+    let agent = arguments.agent.clone();
+    let actor = actor::under(agent, presented.as_ref().ok().and_then(Option::as_ref));
+    let lease = PresentedLease::new(&records, presented);
+    let log = LedgerLog::new(&records);
     let is_cancelled = || waiting.as_ref().is_some_and(signals::Waiting::is_any);
     let ended = Host {
         records: records.clone(),
@@ -59,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         worker: &mut worker,
         leases: &lease,
         log: &log,
-        actor: actor::of(arguments.agent.clone()),
+        actor,
         is_cancelled: &is_cancelled,
     }
     .run(&manifest);

@@ -30,6 +30,8 @@ pub fn file_task_started(
         task: name(task)?,
         manifest: Digest::of(b"manifest"),
         capability: Capability::FileMove,
+        source: "/srv/a/one".to_owned(),
+        destination: Some("/srv/b/one".to_owned()),
         lease: lease.record(),
         roots: runs.iter().map(root).collect(),
         actor: actor(),

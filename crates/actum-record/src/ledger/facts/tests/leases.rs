@@ -72,6 +72,8 @@ fn a_file_task_has_one_or_two_base_directories_and_an_end_with_a_start_has_a_tas
             task: "move-1".parse().unwrap(),
             manifest: Digest::of(b"manifest"),
             capability: Capability::FileMove,
+            source: "/srv/a/one".to_owned(),
+            destination: Some("/srv/b/one".to_owned()),
             lease: lease(1),
             roots: (0..roots).map(|_| root()).collect(),
             actor: actor(1),
