@@ -21,13 +21,19 @@ pub(crate) enum LeaseFailure {
     Terms(#[from] LeaseTermError),
     #[error("the lease cannot be narrowed: {0}")]
     Attenuate(GrantError),
-    #[error("`{}` is not a base directory: it leads through a symbolic link to `{}`", quoted(path), quoted(real))]
+    #[error(
+        "`{}` is not a base directory: it leads through a symbolic link to `{}`",
+        quoted(path),
+        quoted(real)
+    )]
     BaseThroughLink { path: PathBuf, real: PathBuf },
     #[error("`{}` cannot be a base directory: {why}", quoted(path))]
     BaseUnusable { path: PathBuf, why: &'static str },
     #[error("the lease would expire at {expires}, which is not after {after}")]
     NeverValid { expires: Timestamp, after: Timestamp },
-    #[error("the lease would expire at {expires}, and the latest time is {latest}, {DAYS_MAX} days after its start")]
+    #[error(
+        "the lease would expire at {expires}, and the latest time is {latest}, {DAYS_MAX} days after its start"
+    )]
     TooLong { expires: Timestamp, latest: Timestamp },
     #[error("there is no lease whose id begins with `{}`", Quoted(prefix.as_bytes()))]
     NoSuchLease { prefix: String },
@@ -84,7 +90,9 @@ impl FailureKind for LeaseFailure {
                 "make the directory first: a lease allows changes below its base directories, not the directories themselves"
             }
             Self::NeverValid { .. } => "give a later `--expires`, or an earlier `--not-before`",
-            Self::TooLong { .. } => "grant another lease later; `actum lease revoke` ends one early",
+            Self::TooLong { .. } => {
+                "grant another lease later; `actum lease revoke` ends one early"
+            }
             Self::NoSuchLease { .. } => "`actum lease list --all` lists the leases of this ledger",
             Self::Ambiguous { .. } => "give more characters of the id",
             Self::NoSuchBlock { .. } => "`actum lease show FILE` lists the blocks",

@@ -71,11 +71,6 @@ impl OperatorKey {
         self.signer.key_id()
     }
 
-    /// The key, to sign with.
-    pub(crate) fn signer(&self) -> &SigningKey {
-        &self.signer
-    }
-
     /// User of this process, with the lease key.
     pub(crate) fn grantor(&self) -> Grantor<'_> {
         Grantor { by: actor::of(None), signer: &self.signer, isolation: self.isolation }

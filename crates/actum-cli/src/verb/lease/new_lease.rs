@@ -94,10 +94,8 @@ impl Made {
 
 /// Blocks of a token, as documents have them.
 pub(super) fn blocks(token: &Token) -> Vec<LeaseBlock> {
-    let block = |block: &actum_lease::ChainBlock| LeaseBlock {
-        id: block.id,
-        terms: (&block.terms).into(),
-    };
+    let block =
+        |block: &actum_lease::ChainBlock| LeaseBlock { id: block.id, terms: (&block.terms).into() };
     token.blocks().iter().map(block).collect()
 }
 

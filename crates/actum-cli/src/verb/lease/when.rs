@@ -21,7 +21,9 @@ pub(super) enum When {
 /// A text that is no time of a lease.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum WhenError {
-    #[error("give a time such as `2026-11-21T18:00:00Z`, or a duration such as `10m`, `2h` or `7d`")]
+    #[error(
+        "give a time such as `2026-11-21T18:00:00Z`, or a duration such as `10m`, `2h` or `7d`"
+    )]
     Malformed,
     #[error("a lease holds whole seconds")]
     Fraction,
