@@ -74,7 +74,8 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
             "try again; a line break at the end of a passphrase file does not count, spaces do"
         }
         actum::Error::Key(KeyError::NoKey { role: KeyRole::Lease, .. }) => {
-            "`actum key make lease` makes it; make it before an agent works here"
+            "`actum key make lease` makes it; after the first change it counts at once with the passphrase of the approval key, and \
+             otherwise after 24 hours"
         }
         actum::Error::Key(_) | actum::Error::Sign(_) => "`actum key list` shows the keys",
         actum::Error::Ledger { source } => return of_ledger(source),

@@ -192,7 +192,7 @@ fn a_lease_allows_what_its_terms_say_and_nothing_else() {
     let kept = here.actum(&[&exec[..], &["sh", "-c", "echo x > sub/by-command"]].concat());
     assert_eq!((kept.code, text(&here.root, "sub/by-command")), (0, "x\n".to_owned()), "{kept:?}");
     let ended = here.actum(&[&exec[..], &["sleep", "60"]].concat());
-    assert!(ended.stdout.contains("wall"), "{ended:?}");
+    assert_eq!(value(&ended)["violated"], json!([{ "limit": "wall" }]), "{ended:?}");
     let files = here.attenuate(&planner, "files.lease", &["--max-files", "1"]);
     let exec = ["--json", "exec", "--lease", &files, "--"];
     let many = here.actum(&[&exec[..], &["sh", "-c", "touch sub/1 sub/2"]].concat());
@@ -224,23 +224,23 @@ fn a_lease_of_another_ledger_or_a_changed_one_is_rejected() {
     let short = here.grant("short.lease", &short);
     let later = ["--capability", "APPLY", "--base", ".", "--not-before", "1h"];
     let later = here.grant("later.lease", &later);
-    assert_denied(&here.write("a.txt", &later, &[]), "counts from");
+    assert_denied(&here.write("new.txt", &later, &[]), "counts from");
     let exec = here.grant("exec.lease", &["--capability", "EXEC", "--base", "."]);
-    assert_denied(&here.write("a.txt", &exec, &[]), "does not allow APPLY");
+    assert_denied(&here.write("new.txt", &exec, &[]), "does not allow APPLY");
     let task = ["--capability", "APPLY", "--base", ".", "--task", "task-7"];
     let task = here.grant("task.lease", &task);
-    assert_denied(&here.write("a.txt", &task, &[]), "is for the task `task-7`");
+    assert_denied(&here.write("new.txt", &task, &[]), "is for the task `task-7`");
     assert_eq!(here.write("key.txt", &task, &["--request-key", "task-7"]).code, 0);
 
     let other = ["--tenant", "other", "--capability", "APPLY", "--base", "."];
     let other = here.grant("tenant.lease", &other);
-    assert_denied(&here.write("a.txt", &other, &[]), "was not granted according to this ledger");
+    assert_denied(&here.write("new.txt", &other, &[]), "was not granted according to this ledger");
     assert_eq!(here.states(&other), ["not_granted"]);
 
     let (directory, root) = workspace();
     let there = Installation::with_key(directory, root);
     let foreign = there.grant("foreign.lease", &["--capability", "APPLY", "--base", "."]);
-    assert_fails(&here.write("a.txt", &foreign, &[]), "LEASE_KEY_UNKNOWN");
+    assert_fails(&here.write("new.txt", &foreign, &[]), "LEASE_KEY_UNKNOWN");
     assert_fails(&here.actum(&["lease", "verify", &foreign, "--json"]), "LEASE_KEY_UNKNOWN");
     assert_fails(&here.revoke(&foreign, &[]), "LEASE_KEY_UNKNOWN");
 
@@ -256,19 +256,19 @@ fn a_lease_of_another_ledger_or_a_changed_one_is_rejected() {
     ] {
         let file = here.file("wrong.lease");
         fs::write(&file, content).unwrap();
-        let ended = here.write("a.txt", &file, &[]);
+        let ended = here.write("new.txt", &file, &[]);
         let reason = value(&ended)["reason"].as_str().unwrap().to_owned();
         assert!(ended.code == 1 && reasons.contains(&reason.as_str()), "{ended:?}");
         let quotes = |part: &str| part.len() > 3 && ended.stdout.contains(part);
         assert!(!quotes(content.trim()) && !quotes(&token[120..]), "{ended:?}");
     }
-    let missing = here.write("a.txt", "nowhere.lease", &[]);
+    let missing = here.write("new.txt", "nowhere.lease", &[]);
     assert_fails(&missing, "INPUT_UNREADABLE");
 
     while here.states(&short) == ["in_force"] {
         std::thread::yield_now();
     }
-    assert_denied(&here.write("a.txt", &short, &[]), "expired at");
+    assert_denied(&here.write("new.txt", &short, &[]), "expired at");
     assert_eq!(here.states(&short), ["expired"]);
     let list = value(&here.actum(&["lease", "list", "--json", "-n", "2"]));
     let states: Vec<&Value> =
@@ -356,7 +356,7 @@ fn a_plan_that_was_asked_for_under_a_lease_is_approved_without_the_token() {
     let asked = |path: &str| {
         let ended = here.write(path, &lease, &[]);
         assert_eq!(ended.code, 6, "{ended:?}");
-        value(&ended)["queued"]["plan"].as_str().unwrap().to_owned()
+        value(&ended)["plan"].as_str().unwrap().to_owned()
     };
     let (first, second) = (asked(".github/workflows/a.yml"), asked(".github/workflows/b.yml"));
     fs::remove_file(&lease).unwrap();

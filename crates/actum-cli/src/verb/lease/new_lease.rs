@@ -112,7 +112,8 @@ impl Document for Made {
         let sealed = if *sealed { ", sealed" } else { "" };
         writeln!(out, "lease {lease}")?;
         writeln!(out, "block {number}{sealed}, written to {}", self.shown_file)?;
-        if let Some(block) = blocks.last() {
+        // The terms of a grant were shown before the passphrase was asked for.
+        if let [_, .., block] = blocks.as_slice() {
             write_terms(&block.terms, out)?;
         }
         writeln!(out, "any program that can read the file can use the lease")

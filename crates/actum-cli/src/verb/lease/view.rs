@@ -64,7 +64,7 @@ fn write_quotas(quotas: &LeaseQuotas, out: &mut dyn Write) -> io::Result<()> {
         (size(space_bytes), "in the changed files of a run"),
         (size(storage_bytes), "read and written by a command"),
         (size(memory_bytes), "of memory for a command"),
-        (wall_ms.map(|wall| format!("{wall} ms")), "for a command"),
+        (wall_ms.map(name_duration), "for a command"),
     ];
     for (most, what) in quotas {
         if let Some(most) = most {
@@ -72,6 +72,13 @@ fn write_quotas(quotas: &LeaseQuotas, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+fn name_duration(milliseconds: u64) -> String {
+    match milliseconds % 1000 {
+        0 => format!("{} s", milliseconds / 1000),
+        _ => format!("{milliseconds} ms"),
+    }
 }
 
 /// Words for a state, and their colour.
