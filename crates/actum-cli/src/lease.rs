@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use actum::{Records, RequestLease};
 use actum_lease::{TOKEN_TEXT_BYTES_MAX, Token};
+use zeroize::Zeroizing;
 
 use crate::failure::Failure;
+use crate::lease_failure::LeaseFailure;
 use crate::session::Session;
 use crate::{clock, home, input, records};
 
@@ -43,7 +45,7 @@ impl LeaseArgument {
         records: &Records,
     ) -> Result<actum::Result<Option<RequestLease>>, Failure> {
         let Some(file) = self.file() else { return Ok(Ok(None)) };
-        let token = Token::read(&text(&file, session)?).map_err(actum::Error::from);
+        let token = Token::read(&text(&file, session)?.1).map_err(actum::Error::from);
         Ok(token.and_then(|token| RequestLease::present_in(&token, records)).map(Some))
     }
 
@@ -65,12 +67,15 @@ impl LeaseArgument {
 
 /// Reads a lease from a file; `-` is standard input.
 pub(crate) fn read(file: &Path, session: &Session) -> Result<Token, Failure> {
-    Ok(Token::read(&text(file, session)?).map_err(actum::Error::from)?)
+    let (input, text) = text(file, session)?;
+    Ok(Token::read(&text).map_err(|source| LeaseFailure::Unreadable { input, source })?)
 }
 
-fn text(file: &Path, session: &Session) -> Result<Vec<u8>, Failure> {
+/// Name and content of the file of a lease.
+fn text(file: &Path, session: &Session) -> Result<(String, Zeroizing<Vec<u8>>), Failure> {
     let max = TOKEN_TEXT_BYTES_MAX.saturating_add(AROUND_BYTES_MAX);
-    Ok(input::document(file, &session.start, max)?.1)
+    let (input, text) = input::document(file, &session.start, max)?;
+    Ok((input, Zeroizing::new(text)))
 }
 
 /// Verifies a lease, and looks it up in the ledger if there is one.

@@ -19,6 +19,7 @@ mod file;
 mod gc;
 mod init;
 mod key;
+mod lease;
 pub(crate) mod ledger;
 mod log;
 mod man;
@@ -101,6 +102,7 @@ verbs! {
     Ledger(ledger::Arguments) = ledger::run,
     Replay(replay::Arguments) = replay::run,
     Key(key::Arguments) = key::run,
+    Lease(Box<lease::Arguments>) = lease::run,
     Catalog(catalog::Arguments) = catalog::run,
     Policy(policy::Arguments) = policy::run,
     Plugin(plugin::Arguments) = plugin::run,

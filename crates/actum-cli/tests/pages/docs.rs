@@ -64,6 +64,12 @@ fn the_page_on_approvals_shows_what_the_program_says() {
     play("approvals.md");
 }
 
+/// FE-17, D-7
+#[test]
+fn the_page_on_leases_shows_what_the_program_says() {
+    play("leases.md");
+}
+
 #[test]
 fn the_page_on_task_plans_shows_what_the_program_says() {
     play("task-plans.md");

@@ -187,6 +187,12 @@ const KEYS: [&str; 4] =
     ["5f0c1d7a92e4b831", "c2716be08d34fa95", "90ab34e17f5d286c", "e81d5730c96ba24f"];
 /// What stands for a hash that depends on keys.
 const HASH: &str = "3c1e07a9d5824bf6e0937d1c58ab42f06d9e1b7453c80fa2e7d4916b0a35c8fd";
+/// What stands for the ids of blocks of leases, in the order in which they are met.
+const LEASES: [&str; 3] = [
+    "9c41f0d27ab86e35c1f97d204b8ea6130d5c72fe94ab1836e07f2cd95b148a60",
+    "4be7a90c15d8f326702ce91ab4d58f63e1097bc25da8f4603917cbe5820dfa16",
+    "d06a3f81e92b47c5580e1dc7f4a93b260c8e5d71b9f2460ea7135dc84be09f72",
+];
 /// What stands for the name of a workspace, and of a log.
 const NAME: &str = "7kq2m9x4c0vd";
 
@@ -212,6 +218,27 @@ pub(crate) fn without_chance(text: &str) -> String {
                 KEYS.get(known).expect("more keys for the tests").to_string()
             },
         );
+    }
+    let mut leases: Vec<String> = Vec::new();
+    for marker in ["lease ", "block 1   ", "block 2   ", "block 3   ", "of the lease, "] {
+        text = replaced_behind(
+            &text,
+            marker,
+            64,
+            |byte| byte.is_ascii_hexdigit(),
+            |found| {
+                let is_known = |known: &String| known == found;
+                let known = leases.iter().position(is_known).unwrap_or_else(|| {
+                    leases.push(found.to_owned());
+                    leases.len() - 1
+                });
+                LEASES.get(known).expect("more leases for the tests").to_string()
+            },
+        );
+    }
+    for marker in ["in force  ", "revoked   ", "used up   ", "expired   "] {
+        let is_part = |byte: u8| byte.is_ascii_hexdigit();
+        text = replaced_behind(&text, marker, 12, is_part, |_| LEASES[0][..12].to_owned());
     }
     for marker in ["\"leaf\":\"", "\"root\":\"", "root      "] {
         text = replaced_behind(

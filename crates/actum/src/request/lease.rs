@@ -61,6 +61,21 @@ impl RequestLease {
         lease_record(&self.blocks, Digest::of(&self.document), &self.key)
     }
 
+    /// Blocks, with what the ledger knew of them.
+    pub fn blocks(&self) -> &[LeaseBlock] {
+        &self.blocks
+    }
+
+    /// Lease key that signed the first block.
+    pub fn key(&self) -> &KeyId {
+        &self.key
+    }
+
+    /// Whether the ledger records that it was granted.
+    pub fn is_granted(&self) -> bool {
+        self.granted
+    }
+
     /// Agent that it was handed to last.
     pub fn agent(&self) -> Option<&AgentName> {
         self.blocks.iter().rev().find_map(|block| block.terms.agent.as_ref())
