@@ -55,6 +55,20 @@ pub enum LocateError {
     Path(#[from] PathError),
 }
 
+/// Reason why the engine of a base directory was not opened, as a sentence.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct OpenError {
+    /// Sentence.
+    pub message: String,
+}
+
+impl From<actum::Error> for OpenError {
+    fn from(error: actum::Error) -> Self {
+        Self { message: error.to_string() }
+    }
+}
+
 impl BaseDirectories {
     /// Reads the list of a policy.
     ///

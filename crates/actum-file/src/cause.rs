@@ -4,12 +4,11 @@ use actum::reason::{self, Reason};
 use actum_ledger::LedgerError;
 use actum_workspace::State;
 
-use crate::base::LocateError;
-use crate::host::OpenError;
+use crate::base::{LocateError, OpenError};
 use crate::manifest::ManifestError;
 use crate::ports::LeaseRefusal;
 use crate::result::{Detail, ErrorCode, WorkspaceState};
-use crate::worker::WorkerError;
+use crate::worker_error::WorkerError;
 
 /// Cause of the failure of a file task.
 #[derive(Debug, thiserror::Error)]

@@ -12,7 +12,7 @@ use actum_record::ledger::Actor;
 use actum_workspace::disk::Disk;
 use actum_workspace::{ErrorKind, RunOptions, TakenAttributes};
 
-use crate::base::{BaseDirectories, Located};
+use crate::base::{BaseDirectories, Located, OpenError};
 use crate::cause::Cause;
 use crate::manifest::{Asked, FileWork, Manifest};
 use crate::part::{DestinationPart, SourcePart, Task, Whole};
@@ -47,20 +47,6 @@ pub struct Host<'h, D: Disk> {
     pub actor: Actor,
     /// Whether cancellation was asked for.
     pub is_cancelled: &'h dyn Fn() -> bool,
-}
-
-/// Reason why the engine of a base directory was not opened, as a sentence.
-#[derive(Debug, thiserror::Error)]
-#[error("{message}")]
-pub struct OpenError {
-    /// Sentence.
-    pub message: String,
-}
-
-impl From<actum::Error> for OpenError {
-    fn from(error: actum::Error) -> Self {
-        Self { message: error.to_string() }
-    }
 }
 
 /// Result of a request.

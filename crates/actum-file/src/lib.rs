@@ -21,10 +21,13 @@ pub mod sandboxed;
 mod schemas;
 mod verify;
 mod worker;
+mod worker_error;
 
-pub use base::{BASE_DIRECTORIES_MAX, BaseDirectories, BaseDirectoriesError, LocateError, Located};
+pub use base::{
+    BASE_DIRECTORIES_MAX, BaseDirectories, BaseDirectoriesError, LocateError, Located, OpenError,
+};
 pub use cause::Cause;
-pub use host::{FileTaskEnd, Host, HostError, OpenError, Settled};
+pub use host::{FileTaskEnd, Host, HostError, Settled};
 pub use ledger_log::LedgerLog;
 pub use manifest::{Asked, FileCapability, FileWork, MANIFEST_BYTES_MAX, Manifest, ManifestError};
 pub use path::{FilePath, FilePathError, FilePathProblem};
@@ -32,7 +35,7 @@ pub use ports::{
     LeaseCheck, LeaseFacts, LeaseNeed, LeaseRefusal, LoggedTask, TaskLog, TaskRoot, TaskStart,
 };
 pub use presented_lease::PresentedLease;
-pub use quota::{Bounds, Quota, WALL_MS_DEFAULT};
+pub use quota::{Bounds, WALL_MS_DEFAULT};
 pub use recovery::{RecoveryReference, RecoveryReferenceError, RestoreError, pinned_runs};
 pub use result::{
     Detail, ErrorCode, ExecutionResult, Output, PAYLOAD_TYPE, ResultSummary, SignResultError,
@@ -40,7 +43,8 @@ pub use result::{
 };
 pub use schemas::schemas;
 pub use verify::{ResultProblem, VerifiedResult, verify, verify_any};
-pub use worker::{ByteWorker, InProcess, WorkerError};
+pub use worker::{ByteWorker, InProcess};
+pub use worker_error::{Quota, WorkerError};
 
 /// Program name and version in results.
 pub(crate) const ENGINE: &str = concat!("actum ", env!("CARGO_PKG_VERSION"));

@@ -1,26 +1,9 @@
 //! Quotas of a task, and their limits on the worker (FE-12).
 
-use std::fmt;
-
 use actum_core::Timestamp;
 use actum_record::lease::Quotas;
 
-use crate::worker::WorkerError;
-
-/// Resource that a lease limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Quota {
-    /// Time from the request to the change.
-    Wall,
-    /// Memory of the worker.
-    Memory,
-    /// Bytes that the worker reads and writes, together.
-    Storage,
-    /// Size of the changed file afterwards.
-    Space,
-    /// Number of changed files.
-    Files,
-}
+use crate::worker_error::{Quota, WorkerError};
 
 /// Longest time of a task whose lease does not limit it, in milliseconds: an hour.
 pub const WALL_MS_DEFAULT: u64 = 60 * 60 * 1000;
@@ -35,18 +18,6 @@ pub struct Bounds<'b> {
     pub now: &'b dyn Fn() -> Timestamp,
     /// Whether cancellation was asked for.
     pub is_cancelled: &'b dyn Fn() -> bool,
-}
-
-impl fmt::Display for Quota {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Wall => "time",
-            Self::Memory => "memory",
-            Self::Storage => "bytes read and written",
-            Self::Space => "space",
-            Self::Files => "changed files",
-        })
-    }
 }
 
 impl Bounds<'_> {

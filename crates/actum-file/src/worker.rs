@@ -1,11 +1,10 @@
 //! Byte worker: reads and writes the bytes of a task, within its quotas.
 
-use std::io;
-
 use actum_core::{Digest, Hasher};
 use actum_workspace::disk::Disk;
 
-use crate::quota::{Bounds, Quota};
+use crate::quota::Bounds;
+use crate::worker_error::WorkerError;
 
 /// Reads and writes bytes through handles, and reaches no path.
 ///
@@ -27,34 +26,6 @@ pub trait ByteWorker<D: Disk> {
     /// # Errors
     /// [`WorkerError`]
     fn hash(&mut self, source: &D::Handle, bounds: &Bounds<'_>) -> Result<Digest, WorkerError>;
-}
-
-/// Reason why a worker did not do its work.
-#[derive(Debug, thiserror::Error)]
-pub enum WorkerError {
-    /// It exceeded a quota, and was ended.
-    #[error("the task exceeded its quota of {quota}")]
-    Exceeded {
-        /// Quota.
-        quota: Quota,
-    },
-    /// Cancellation was asked for, and it was ended.
-    #[error("the task was cancelled")]
-    Cancelled,
-    /// The system failed.
-    #[error("cannot {doing}: {source}")]
-    System {
-        /// Step.
-        doing: &'static str,
-        /// Error.
-        source: io::Error,
-    },
-    /// It ended without an answer, or gave another one than it can.
-    #[error("the process that reads and writes the bytes failed: {why}")]
-    Failed {
-        /// What is known.
-        why: String,
-    },
 }
 
 /// Worker in this process, for disks that are no real ones and for tests.

@@ -3,6 +3,7 @@
 //!
 //! It has one thread, an empty environment, and no descriptor but the line and what came over it.
 
+mod bytes;
 pub(crate) mod declared;
 mod keeper;
 mod landlock;
@@ -32,6 +33,7 @@ use crate::sys;
 use keeper::Keeper;
 use processes::{Kin, Processes};
 
+pub use bytes::Stopped;
 pub use worker::{Files, enter_worker};
 
 /// The name under which this program is started as helper.

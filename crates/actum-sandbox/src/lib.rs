@@ -27,6 +27,8 @@ mod filter;
 #[cfg(target_os = "linux")]
 pub mod inside;
 #[cfg(target_os = "linux")]
+mod job;
+#[cfg(target_os = "linux")]
 mod layer;
 #[cfg(target_os = "linux")]
 mod outcome;

@@ -15,8 +15,8 @@ use rustix::process::{
 use rustix::stdio;
 
 use crate::filter::worker::{SOURCE, STAGED, worker_filter};
+use crate::job::{ANSWER_BYTES, Answer, Job, receive_job};
 use crate::sys;
-use crate::worker::{ANSWER_BYTES, Answer, Job, receive_job};
 
 use super::payload::give_up_capabilities;
 
