@@ -63,13 +63,27 @@ impl RequestLease {
         Ok(lease)
     }
 
+    /// Verifies the signatures once more, with the keys that count at `now`, and asks a ledger for the blocks. A request that
+    /// was read from its document has a lease of which neither is known.
+    ///
+    /// # Errors
+    /// `Lease`, `Ledger`.
+    pub fn renew(&self, keyring: &Keyring, now: Timestamp, log: &dyn Log) -> Result<Self> {
+        let mut lease = self.verify_signatures(keyring, now)?;
+        lease.look_up(log)?;
+        Ok(lease)
+    }
+
     /// Verifies the signatures once more, with the keys that count now, and asks the ledger for the blocks.
     pub(crate) fn verify(&self, records: &Records) -> Result<Self> {
-        let now = records.clock.now();
-        let chain = verify_chain(&self.document, records.keyring(), now)?;
-        let mut lease = Self::unknown(self.document.clone(), chain);
+        let mut lease = self.verify_signatures(records.keyring(), records.clock.now())?;
         records.ledger.read(|log| lease.look_up(log))?;
         Ok(lease)
+    }
+
+    fn verify_signatures(&self, keyring: &Keyring, now: Timestamp) -> Result<Self> {
+        let chain = verify_chain(&self.document, keyring, now)?;
+        Ok(Self::unknown(self.document.clone(), chain))
     }
 
     /// Lease of which the ledger was not asked yet.
@@ -95,6 +109,21 @@ impl RequestLease {
     /// The smallest quota of each resource.
     pub fn quotas(&self) -> Quotas {
         self.blocks.iter().fold(Quotas::default(), |least, block| least.min(block.terms.quotas))
+    }
+
+    /// Blocks, with what the ledger knew of them.
+    pub fn blocks(&self) -> &[LeaseBlock] {
+        &self.blocks
+    }
+
+    /// Lease key that signed the first block.
+    pub fn key(&self) -> &KeyId {
+        &self.key
+    }
+
+    /// Whether the ledger records that it was granted.
+    pub fn is_granted(&self) -> bool {
+        self.granted
     }
 
     /// Agent that it was handed to last.
