@@ -35,6 +35,7 @@ pub mod gc;
 pub mod history;
 pub mod init;
 pub mod key;
+pub mod lease;
 pub mod ledger;
 pub mod plugin;
 pub mod policy;
@@ -63,6 +64,7 @@ const FAMILIES: &[&[DocumentType]] = &[
     command::DOCUMENTS,
     bind::DOCUMENTS,
     key::DOCUMENTS,
+    lease::DOCUMENTS,
     written::DOCUMENTS,
     receipt::DOCUMENTS,
     ledger::DOCUMENTS,

@@ -30,6 +30,8 @@ texts! {
     RunId { "pattern": "^[0-9a-hjkmnp-tv-z]{12}$" }
     /// SHA-256 digest in hexadecimal.
     Digest { "pattern": "^[0-9a-f]{64}$" }
+    /// Id of a block of a lease.
+    LeaseId { "pattern": "^[0-9a-f]{64}$" }
     /// Id of a key.
     KeyId { "pattern": "^[0-9a-f]{16}$" }
     /// Time in UTC (RFC 3339).

@@ -1,4 +1,4 @@
-//! Approval key of this installation, for hints and for `actum doctor`.
+//! Approval and lease key of this installation, for hints and for `actum doctor`.
 
 use actum_ledger::keys::{KeyError, Protection};
 use actum_ledger::{HomeError, Keys, LedgerHome};
@@ -7,7 +7,7 @@ use actum_record::signer::KeyRole;
 use crate::clock::now;
 use crate::home::{self, HomeUnknown};
 
-/// Why the approval key cannot be looked at.
+/// Why a key of the operator cannot be looked at.
 #[derive(Debug)]
 pub(crate) enum ApprovalKeyUnread {
     /// Its home is not known.
@@ -16,7 +16,7 @@ pub(crate) enum ApprovalKeyUnread {
     Keys(actum::Error),
 }
 
-/// State of the approval key of this installation.
+/// State of a key of the operator in this installation.
 pub(crate) enum ApprovalState {
     Missing,
     Proven,
@@ -27,11 +27,20 @@ pub(crate) enum ApprovalState {
 
 /// Looks at the approval key.
 pub(crate) fn approval_key() -> Result<ApprovalState, ApprovalKeyUnread> {
+    operators_key(KeyRole::Approval)
+}
+
+/// Looks at the lease key.
+pub(crate) fn lease_key() -> Result<ApprovalState, ApprovalKeyUnread> {
+    operators_key(KeyRole::Lease)
+}
+
+fn operators_key(role: KeyRole) -> Result<ApprovalState, ApprovalKeyUnread> {
     let Some(home) = LedgerHome::open_existing(&home::path()?)? else {
         return Ok(ApprovalState::Missing);
     };
     let Some(keys) = Keys::open_existing(&home)? else { return Ok(ApprovalState::Missing) };
-    let (role, now) = (KeyRole::Approval, now());
+    let now = now();
     if keys.keyring().waiting(role, now).is_some() {
         return Ok(ApprovalState::Waiting);
     }

@@ -18,6 +18,7 @@ use actum_edit::format::{Problem, Remedy};
 use actum_edit::near::Near;
 use actum_gate::{GateDecision, GateName, Ground};
 use actum_ledger::{KeyError, LedgerError, Refusal};
+use actum_record::signer::KeyRole;
 use actum_sandbox::{NoProgram, SandboxPolicy, SpawnError};
 use actum_workspace::{Attempt, Difference, ErrorKind, NotAFile};
 
@@ -71,6 +72,10 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
         actum::Error::Key(KeyError::Unattended { .. }) => "leave `--passphrase-file` out",
         actum::Error::Key(KeyError::WrongPassphrase { .. }) => {
             "try again; a line break at the end of a passphrase file does not count, spaces do"
+        }
+        actum::Error::Key(KeyError::NoKey { role: KeyRole::Lease, .. }) => {
+            "`actum key make lease` makes it; after the first change it counts at once with the passphrase of the approval key, and \
+             otherwise after 24 hours"
         }
         actum::Error::Key(_) | actum::Error::Sign(_) => "`actum key list` shows the keys",
         actum::Error::Ledger { source } => return of_ledger(source),

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use actum::{Records, RequestLease};
 use actum_lease::{TOKEN_TEXT_BYTES_MAX, Token};
+use zeroize::Zeroizing;
 
 use crate::failure::Failure;
+use crate::lease_failure::LeaseFailure;
 use crate::session::Session;
 use crate::{clock, home, input, records};
 
@@ -47,8 +49,9 @@ impl LeaseArgument {
 /// Reads a lease from a file; `-` is standard input.
 pub(crate) fn read(file: &Path, session: &Session) -> Result<Token, Failure> {
     let max = TOKEN_TEXT_BYTES_MAX.saturating_add(AROUND_BYTES_MAX);
-    let (_, text) = input::document(file, &session.start, max)?;
-    Ok(Token::read(&text).map_err(actum::Error::from)?)
+    let (input, text) = input::document(file, &session.start, max)?;
+    let token = Token::read(&Zeroizing::new(text));
+    Ok(token.map_err(|source| LeaseFailure::Unreadable { input, source })?)
 }
 
 /// Verifies a lease, and looks it up in the ledger if there is one.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use actum::reason::Reason;
-use actum::{Approver, NewAlert};
+use actum::{Approver, Grantor, NewAlert};
 use actum_ledger::keys::{KeyError, Protection};
 use actum_ledger::{Keys, SigningKey};
 use actum_record::ledger::Isolation;
@@ -49,14 +49,7 @@ impl OperatorKey {
         file: Option<&Path>,
     ) -> Result<Self, Failure> {
         check_alert_can_be_raised(&session.tenant)?;
-        let keys = || -> Result<Keys, Failure> {
-            let home = new_home::open()?;
-            Ok(Keys::open(&home, clock::now()).map_err(actum::Error::from)?)
-        };
-        let protection = keys()?.protection(role, clock::now()).map_err(actum::Error::from)?;
-        if protection == Protection::FilePermissions {
-            return Err(PassphraseFailure::KeyWithoutPassphrase { role }.into());
-        }
+        check_protected(role)?;
         let prompt = format!("{question} Passphrase of the {role} key: ");
         let passphrase = passphrase::read(session, &prompt, file)?;
         // Typing may take a while, and the key may be another one after that.
@@ -78,15 +71,29 @@ impl OperatorKey {
         self.signer.key_id()
     }
 
-    /// The key, to sign with.
-    pub(crate) fn signer(&self) -> &SigningKey {
-        &self.signer
+    /// User of this process, with the lease key.
+    pub(crate) fn grantor(&self) -> Grantor<'_> {
+        Grantor { by: actor::of(None), signer: &self.signer, isolation: self.isolation }
     }
 
     /// User of this process, with the key.
     pub(crate) fn approver(&self) -> Approver<'_> {
         Approver { by: actor::of(None), signer: &self.signer, isolation: self.isolation }
     }
+}
+
+/// Checks that there is a key of a role, and that a passphrase protects it.
+pub(crate) fn check_protected(role: KeyRole) -> Result<(), Failure> {
+    let protection = keys()?.protection(role, clock::now()).map_err(actum::Error::from)?;
+    match protection {
+        Protection::Passphrase => Ok(()),
+        Protection::FilePermissions => Err(PassphraseFailure::KeyWithoutPassphrase { role }.into()),
+    }
+}
+
+fn keys() -> Result<Keys, Failure> {
+    let home = new_home::open()?;
+    Ok(Keys::open(&home, clock::now()).map_err(actum::Error::from)?)
 }
 
 /// Checks that an alert about a wrong passphrase could be raised. Without that no passphrase is tried.

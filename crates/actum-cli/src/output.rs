@@ -98,10 +98,18 @@ impl Screen {
 
     /// Shows on standard error what a person is asked about. Who cannot be shown it is not asked.
     pub(crate) fn tell_text(&self, document: &impl Document) -> Result<(), Failure> {
+        self.tell_lines(|out| document.write_text(out))
+    }
+
+    /// Shows on standard error what a user is asked about, where no document has it.
+    pub(crate) fn tell_lines(
+        &self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), Failure> {
         let err = io::stderr().lock();
         let colors = self.colors(&err);
         let mut out = Guard::text(BufWriter::new(err), colors);
-        let written = document.write_text(&mut out).and_then(|()| out.flush());
+        let written = write(&mut out).and_then(|()| out.flush());
         Ok(written.map_err(|source| PlanFailure::Unshown { source })?)
     }
 

@@ -32,6 +32,11 @@ use crate::private_place::{self, ActedPlace, Holds};
 use crate::session::Session;
 use crate::{home, policy, records, root, shown_path};
 
+/// Mode of a file that the umask alone restricts.
+const PUBLIC: Mode = Mode::from_raw_mode(0o666);
+/// Mode of a file that its owner alone can read.
+const SECRET: Mode = Mode::from_raw_mode(0o600);
+
 /// What happens to a regular file at the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Existing {
@@ -175,10 +180,28 @@ impl OutputFile {
         Self::create(path, existing, OutputContent::Streamed, tenant)
     }
 
+    /// Creates the file at `path`, which is absolute, for a secret: it is new, and its owner alone can read it.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub(crate) fn secret(path: &Path, tenant: &Tenant) -> Result<Self, Failure> {
+        Self::open(path, Existing::Refuse, OutputContent::Streamed, SECRET, tenant)
+    }
+
     fn create(
         path: &Path,
         existing: Existing,
         content: OutputContent<'_>,
+        tenant: &Tenant,
+    ) -> Result<Self, Failure> {
+        Self::open(path, existing, content, PUBLIC, tenant)
+    }
+
+    fn open(
+        path: &Path,
+        existing: Existing,
+        content: OutputContent<'_>,
+        mode: Mode,
         tenant: &Tenant,
     ) -> Result<Self, Failure> {
         let path = lexical(path);
@@ -211,7 +234,7 @@ impl OutputFile {
             &directory,
             replaces.as_ref().map_or(&name, |(temporary, _)| temporary),
             flags | OFlags::CLOEXEC,
-            Mode::from_raw_mode(0o666),
+            mode,
         );
         match made {
             Ok(file) => {
@@ -454,7 +477,7 @@ fn names(path: &Path) -> impl Iterator<Item = &OsStr> {
 }
 
 /// The path without `.` and `..`. No link is followed on the way, so that each `..` means what it says.
-fn lexical(path: &Path) -> PathBuf {
+pub(crate) fn lexical(path: &Path) -> PathBuf {
     let mut plain = PathBuf::from("/");
     for component in path.components() {
         match component {
@@ -477,7 +500,8 @@ fn refused(path: &Path, why: OutputRefused) -> Failure {
     OutputFailure { path: path.to_owned(), why }.into()
 }
 
-fn unwritten(path: &Path, source: io::Error) -> Failure {
+/// Failure to write the file at `path`.
+pub(crate) fn unwritten(path: &Path, source: io::Error) -> Failure {
     Failure::PageUnwritten { path: path.to_owned(), source }
 }
 

@@ -18,6 +18,7 @@ mod feedback;
 mod gc;
 mod init;
 mod key;
+mod lease;
 pub(crate) mod ledger;
 mod log;
 mod man;
@@ -99,6 +100,7 @@ verbs! {
     Ledger(ledger::Arguments) = ledger::run,
     Replay(replay::Arguments) = replay::run,
     Key(key::Arguments) = key::run,
+    Lease(Box<lease::Arguments>) = lease::run,
     Catalog(catalog::Arguments) = catalog::run,
     Policy(policy::Arguments) = policy::run,
     Plugin(plugin::Arguments) = plugin::run,

@@ -108,6 +108,7 @@ reasons! {
     LeaseSignatureInvalid = "LEASE_SIGNATURE_INVALID",
     LeaseTermsInvalid = "LEASE_TERMS_INVALID",
     LeaseTooLarge = "LEASE_TOO_LARGE",
+    LeaseUnknown = "LEASE_UNKNOWN",
     LedgerDamaged = "LEDGER_DAMAGED",
     LedgerFull = "LEDGER_FULL",
     LedgerHomeUnknown = "LEDGER_HOME_UNKNOWN",

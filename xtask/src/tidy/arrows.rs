@@ -79,6 +79,7 @@ const ARROWS: &[Arrows] = &[
             "actum-document",
             "actum-edit",
             "actum-gate",
+            "actum-lease",
             "actum-ledger",
             "actum-record",
             "actum-sandbox",

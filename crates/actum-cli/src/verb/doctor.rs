@@ -40,6 +40,7 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
     };
     findings.push(record(session.root(), &session.tenant));
     findings.push(operator());
+    findings.extend(lease_key());
     findings.extend(policies(session.root()));
     findings.push(sandbox(&HostReport::probe(&Helper::this_program())));
     let worst = findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Good);
@@ -116,6 +117,32 @@ fn operator() -> Finding {
         Err(unread) => (Verdict::Bad, Failure::from(unread).to_string()),
     };
     Finding { what: "approval key", verdict, detail }
+}
+
+/// Reports the state of the lease key, if there is one.
+fn lease_key() -> Option<Finding> {
+    let (verdict, detail) = match approval_key::lease_key() {
+        Ok(ApprovalState::Missing) => return None,
+        Ok(ApprovalState::Proven) => {
+            (Verdict::Good, "it is protected by a passphrase and counts".to_owned())
+        }
+        Ok(ApprovalState::Unproven) => (
+            Verdict::Limited,
+            "accepted after 24 hours without proof, so its grants say `unproven`".to_owned(),
+        ),
+        Ok(ApprovalState::WithoutPassphrase) => (
+            Verdict::Limited,
+            "it has no passphrase, so it grants nothing; `actum key rotate lease` replaces it"
+                .to_owned(),
+        ),
+        Ok(ApprovalState::Waiting) => (
+            Verdict::Limited,
+            "a new key without proof is pending; if you did not make it, `actum key deny lease` rejects it"
+                .to_owned(),
+        ),
+        Err(unread) => (Verdict::Bad, Failure::from(unread).to_string()),
+    };
+    Some(Finding { what: "lease key", verdict, detail })
 }
 
 /// Reports whether the policies can be used, and whether task envelopes need a signature.

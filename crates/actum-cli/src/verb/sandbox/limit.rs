@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use actum_sandbox::{Enforcement, Resource};
 
+use crate::duration::milliseconds;
 use crate::size::{Size, SizeError};
 
 /// How much of something the command may use.
@@ -21,7 +22,7 @@ pub(crate) enum LimitError {
     Malformed,
     #[error("there is no `{0}`; there are {names}", names = names())]
     Unknown(String),
-    #[error("`{0}` is no time: give a whole number with `ms`, `s`, `m` or `h`")]
+    #[error("`{0}` is no time: give a whole number with `ms`, `s`, `m`, `h` or `d`")]
     Time(String),
     #[error("`{0}` is no whole number")]
     Number(String),
@@ -55,19 +56,6 @@ impl FromStr for TypedLimit {
         };
         Ok(Self { resource, max, require })
     }
-}
-
-fn milliseconds(text: &str) -> Option<u64> {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (digits, unit) = text.split_at_checked(digits)?;
-    let each = match unit {
-        "ms" => 1,
-        "s" => 1000,
-        "m" => 60 * 1000,
-        "h" => 60 * 60 * 1000,
-        _ => return None,
-    };
-    digits.parse::<u64>().ok()?.checked_mul(each)
 }
 
 #[cfg(test)]

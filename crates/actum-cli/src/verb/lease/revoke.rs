@@ -1,0 +1,137 @@
+//! `actum lease revoke`: ends a lease, and all that were made of it.
+
+use std::borrow::Borrow;
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use actum_api::lease::LeaseRevocation;
+use actum_core::path::Quoted;
+use actum_ledger::Log;
+use actum_record::lease::LeaseId;
+use actum_record::signer::KeyRole;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::lease_failure::LeaseFailure;
+use crate::operator_key::{self, OperatorKey};
+use crate::output::Document;
+use crate::run_arguments::label;
+use crate::verb::Session;
+use crate::{lease, records, signals};
+
+/// Fewest characters of an id.
+const LENGTH_MIN: usize = 4;
+/// Characters of a whole id.
+const LENGTH: usize = 64;
+/// Leases that a message names where an id is ambiguous.
+const NAMED_MAX: usize = 3;
+
+/// Revoke a lease, so that nothing can be started under it
+///
+/// Every lease that was made of it is revoked as well. A run that has started ends as it would. The lease key signs the
+/// revocation, and the ledger records it.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The lease: its id or at least 4 characters of the beginning, as `actum lease list` shows it; else the file of a lease,
+    /// whose last block is revoked. A file named like an id is given with its directory, as in `./cafe`
+    #[arg(value_name = "LEASE|FILE")]
+    lease: PathBuf,
+    /// Revoke block N of the file instead of the last one: 1 is the one that the lease key signed
+    #[arg(long, value_name = "N")]
+    block: Option<NonZeroUsize>,
+    /// What the record says of it
+    #[arg(long, value_name = "REASON", value_parser = label)]
+    message: Option<String>,
+    /// Read the passphrase of the lease key from FILE; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    passphrase_file: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let id = arguments.find(session)?;
+    operator_key::check_protected(KeyRole::Lease)?;
+    session.screen.tell_lines(|out| writeln!(out, "lease {id} and all that were made of it"))?;
+    let question = "Revoke this lease?";
+    let key = OperatorKey::lease(session, question, arguments.passphrase_file.as_deref())?;
+    let records = records::open(&session.tenant)?;
+    {
+        let _held = signals::hold();
+        records.revoke_lease(id, arguments.message.clone(), &key.grantor())?;
+    }
+    let reason = arguments.message.clone();
+    session.screen.show(&LeaseRevocation { revoked: id, reason })?;
+    Ok(Exit::Success)
+}
+
+impl Arguments {
+    fn find(&self, session: &Session) -> Result<LeaseId, Failure> {
+        match self.lease.to_str().filter(|text| is_prefix(text)) {
+            Some(_) if self.block.is_some() => Err(Failure::Usage {
+                message: "`--block` is for the file of a lease alone".to_owned(),
+            }),
+            Some(prefix) => resolve(prefix, session),
+            None => self.block_of(&self.lease, session),
+        }
+    }
+
+    /// Block of the lease in a file, which a lease key of this installation must have signed.
+    fn block_of(&self, file: &Path, session: &Session) -> Result<LeaseId, Failure> {
+        let token = lease::read(file, session)?;
+        let lease = lease::look(&token, session)?;
+        let blocks = lease.blocks();
+        let number = self.block.map_or(blocks.len(), NonZeroUsize::get);
+        let block = number.checked_sub(1).and_then(|index| blocks.get(index));
+        let unknown = || LeaseFailure::NoSuchBlock { block: number, blocks: blocks.len() };
+        Ok(block.ok_or_else(unknown)?.id)
+    }
+}
+
+/// Whether a text can be the id of a lease or its beginning.
+fn is_prefix(text: &str) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    (LENGTH_MIN..=LENGTH).contains(&text.len()) && text.bytes().all(is_digit)
+}
+
+/// Finds the lease whose id begins so. A whole id is taken as it is: no ledger knows a narrowed lease before it is used.
+fn resolve(prefix: &str, session: &Session) -> Result<LeaseId, Failure> {
+    let (view, _) = records::ledger_and_keys(&session.tenant)?;
+    let known = match &view {
+        Some(view) => view.newest_leases(None, u64::MAX).map_err(actum::Error::from)?,
+        None => Vec::new(),
+    };
+    let ids = known.into_iter().map(|row| row.lease);
+    let found: Vec<LeaseId> = ids.filter(|id| id.to_string().starts_with(prefix)).collect();
+    match found.as_slice() {
+        [one] => Ok(*one),
+        [] => {
+            let id = prefix.parse().map(LeaseId);
+            let id = id.map_err(|_| LeaseFailure::NoSuchLease { prefix: prefix.to_owned() })?;
+            let row = view.map_or(Ok(None), |view| view.lease(id)).map_err(actum::Error::from)?;
+            if row.is_none() {
+                session.screen.note("this ledger does not know that block yet");
+            }
+            Ok(id)
+        }
+        [..] => {
+            let leases = found.into_iter().take(NAMED_MAX).collect();
+            Err(LeaseFailure::Ambiguous { prefix: prefix.to_owned(), leases }.into())
+        }
+    }
+}
+
+impl Document for LeaseRevocation {
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        write!(out, "revoked lease {}", self.revoked)?;
+        match &self.reason {
+            Some(reason) => writeln!(out, ": {}", Quoted(reason.as_bytes())),
+            None => writeln!(out),
+        }
+    }
+}

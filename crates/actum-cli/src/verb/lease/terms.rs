@@ -1,0 +1,181 @@
+//! Options for the terms of a lease.
+
+use std::path::{Path, PathBuf};
+
+use actum::real_path;
+use actum_core::{PathRule, Scope, Timestamp};
+use actum_record::lease::{
+    AgentName, BaseDirectory, Capability, LEASE_COUNT_MAX, LeaseTermError, LeaseTerms, Quotas,
+    TaskName,
+};
+
+use super::when::{When, add, whole_second};
+use crate::duration::milliseconds;
+use crate::failure::Failure;
+use crate::lease_failure::{DAYS_MAX, LeaseFailure};
+use crate::output_file::lexical;
+use crate::size::Size;
+use crate::verb::Session;
+
+const HOUR_MICROS: i64 = 3_600_000_000;
+const DAY_MICROS: i64 = 24 * HOUR_MICROS;
+
+/// Terms of one block of a lease.
+#[derive(clap::Args)]
+pub(super) struct TermArguments {
+    /// Allow APPLY (also undo and redo), EXEC, TASK, ACTION:TYPE, FILE_MOVE, FILE_COPY or FILE_DELETE; can be given several times
+    #[arg(long = "capability", value_name = "CAP")]
+    capabilities: Vec<Capability>,
+    /// Allow changes below DIR, which exists; can be given several times
+    #[arg(long = "base", value_name = "DIR")]
+    bases: Vec<PathBuf>,
+    /// Only for the agent of this name and its sub-agents, `NAME/…`
+    #[arg(long, value_name = "NAME")]
+    agent: Option<AgentName>,
+    /// Only for the task plan with this id, or for requests with this `--request-key`
+    #[arg(long, value_name = "ID")]
+    task: Option<TaskName>,
+    /// End at this time (RFC 3339) or after this duration (`10m`, `2h`, `7d`); at most 366 days after the start
+    #[arg(long, value_name = "WHEN")]
+    expires: Option<When>,
+    /// Start at this time (RFC 3339) or after this duration
+    #[arg(long, value_name = "WHEN")]
+    not_before: Option<When>,
+    /// Start at most N runs
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=LEASE_COUNT_MAX))]
+    uses: Option<u64>,
+    /// Change at most N files in one run
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=LEASE_COUNT_MAX))]
+    max_files: Option<u64>,
+    /// Let the files that one run changes have at most SIZE together, such as `500M`
+    #[arg(long, value_name = "SIZE")]
+    max_space: Option<Size>,
+    /// Let a command read and write at most SIZE together
+    #[arg(long, value_name = "SIZE")]
+    max_storage: Option<Size>,
+    /// Let a command use at most SIZE of memory
+    #[arg(long, value_name = "SIZE")]
+    max_memory: Option<Size>,
+    /// Let a command take at most DURATION, such as `90s`
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    max_wall: Option<u64>,
+    /// Allow only paths below the base directories that match RULE; can be given several times
+    #[arg(long, value_name = "RULE")]
+    allow: Vec<PathRule>,
+    /// Deny paths below the base directories that match RULE; can be given several times
+    #[arg(long, value_name = "RULE")]
+    deny: Vec<PathRule>,
+}
+
+fn duration(text: &str) -> Result<u64, String> {
+    let message = "give a whole number with `ms`, `s`, `m`, `h` or `d`";
+    milliseconds(text).ok_or_else(|| message.to_owned())
+}
+
+/// Whether a base directory must exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    Reject,
+    Note,
+}
+
+impl TermArguments {
+    /// Terms of a first block: for the tenant of the session, from now on, for an hour unless the options say otherwise.
+    pub(super) fn first(&self, session: &Session, now: Timestamp) -> Result<LeaseTerms, Failure> {
+        if self.capabilities.is_empty() || self.bases.is_empty() {
+            let message = "a lease needs at least one `--capability` and one `--base`".to_owned();
+            return Err(Failure::Usage { message });
+        }
+        let now = whole_second(now);
+        let start = self.not_before.map_or(now, |when| when.resolve(now));
+        let expires = self.expires.unwrap_or(When::After(HOUR_MICROS)).resolve(start);
+        let terms = LeaseTerms {
+            expires: Some(expires),
+            not_before: Some(start),
+            tenant: Some(session.tenant.id()?),
+            ..self.given(session, Missing::Reject)?
+        };
+        check_times(start.max(now), expires)?;
+        terms.check_complete().and_then(|()| terms.check_limits()).map_err(LeaseFailure::from)?;
+        Ok(terms)
+    }
+
+    /// Terms of a further block: no more than the options say.
+    pub(super) fn further(&self, session: &Session, now: Timestamp) -> Result<LeaseTerms, Failure> {
+        let now = whole_second(now);
+        let not_before = self.not_before.map(|when| when.resolve(now));
+        let start = not_before.unwrap_or(now);
+        let expires = self.expires.map(|when| when.resolve(start));
+        expires.map_or(Ok(()), |expires| check_times(start.max(now), expires))?;
+        Ok(LeaseTerms { expires, not_before, ..self.given(session, Missing::Note)? })
+    }
+
+    /// Terms that do not depend on the time.
+    fn given(&self, session: &Session, missing: Missing) -> Result<LeaseTerms, Failure> {
+        let bases = self.bases.iter().map(|base| base_directory(base, session, missing));
+        let bases: Vec<BaseDirectory> = bases.collect::<Result<_, _>>()?;
+        let bytes = |size: Option<Size>| size.map(|Size(bytes)| bytes);
+        let scope = Scope {
+            allow: (!self.allow.is_empty()).then(|| self.allow.clone()),
+            deny: self.deny.clone(),
+        };
+        Ok(LeaseTerms {
+            agent: self.agent.clone(),
+            base_directories: (!bases.is_empty()).then(|| bases.into_iter().collect()),
+            capabilities: (!self.capabilities.is_empty())
+                .then(|| self.capabilities.iter().cloned().collect()),
+            quotas: Quotas {
+                files: self.max_files,
+                memory_bytes: bytes(self.max_memory),
+                space_bytes: bytes(self.max_space),
+                storage_bytes: bytes(self.max_storage),
+                wall_ms: self.max_wall,
+            },
+            scope: (scope != Scope::everything()).then_some(scope),
+            task: self.task.clone(),
+            uses: self.uses,
+            ..LeaseTerms::default()
+        })
+    }
+}
+
+/// Rejects a lease that never counts, or for too long.
+fn check_times(start: Timestamp, expires: Timestamp) -> Result<(), LeaseFailure> {
+    let latest = add(start, DAYS_MAX.saturating_mul(DAY_MICROS));
+    if expires <= start {
+        return Err(LeaseFailure::NeverValid { expires, after: start });
+    }
+    if expires > latest {
+        return Err(LeaseFailure::TooLong { expires, latest });
+    }
+    Ok(())
+}
+
+/// Reads a base directory as workspaces have their paths: absolute, and through no symbolic link.
+fn base_directory(
+    base: &Path,
+    session: &Session,
+    missing: Missing,
+) -> Result<BaseDirectory, Failure> {
+    let path = lexical(&session.start.join(base));
+    let unusable = |why| LeaseFailure::BaseUnusable { path: path.clone(), why };
+    let text = path.to_str().ok_or_else(|| unusable("its path is not UTF-8"))?;
+    let directory: BaseDirectory =
+        text.parse().map_err(|error: LeaseTermError| LeaseFailure::from(error))?;
+    let real = real_path(&path);
+    if real != path {
+        return Err(LeaseFailure::BaseThroughLink { path, real }.into());
+    }
+    match (path.symlink_metadata(), missing) {
+        (Ok(found), _) if found.is_dir() => {}
+        (Ok(_), _) => return Err(unusable("it is not a directory").into()),
+        (Err(_), Missing::Reject) => return Err(unusable("it does not exist").into()),
+        (Err(_), Missing::Note) => {
+            let shown = actum_core::path::Quoted(text.as_bytes());
+            session.screen.note(format_args!(
+                "the base directory {shown} does not exist here; nobody can make it under this lease"
+            ));
+        }
+    }
+    Ok(directory)
+}
