@@ -19,6 +19,7 @@ mod exec_caches;
 mod exec_real_commands;
 mod exit_codes;
 mod inputs;
+mod leases;
 mod messages;
 mod once;
 mod output_files;
