@@ -43,16 +43,30 @@ impl RequestLease {
         Ok(lease)
     }
 
+    /// Verifies the signatures once more, with the keys that count at `now`, and asks a ledger for the blocks. A request that
+    /// was read from its document has a lease of which neither is known.
+    ///
+    /// # Errors
+    /// `Lease`, `Ledger`.
+    pub fn renew(&self, keyring: &Keyring, now: Timestamp, log: &dyn Log) -> Result<Self> {
+        let mut lease = self.verify_signatures(keyring, now)?;
+        lease.look_up(log)?;
+        Ok(lease)
+    }
+
     /// Verifies the signatures once more, with the keys that count now, and asks the ledger for the blocks.
     ///
     /// # Errors
     /// `Lease`, `Ledger`.
     pub fn verify(&self, records: &Records) -> Result<Self> {
-        let now = records.clock.now();
-        let chain = verify_chain(self.document(), records.keyring(), now)?;
-        let mut lease = Self::unknown(self.document().to_vec(), chain);
+        let mut lease = self.verify_signatures(records.keyring(), records.clock.now())?;
         records.ledger.read(|log| lease.look_up(log))?;
         Ok(lease)
+    }
+
+    fn verify_signatures(&self, keyring: &Keyring, now: Timestamp) -> Result<Self> {
+        let chain = verify_chain(self.document(), keyring, now)?;
+        Ok(Self::unknown(self.document().to_vec(), chain))
     }
 }
 

@@ -41,6 +41,15 @@ const IDS: [&str; 12] = [
 ];
 const PREFIX: usize = 4;
 
+/// Ids of blocks of leases in the pages, in the order in which they are first shown.
+const LEASES: [&str; 3] = [
+    "9c41f0d27ab86e35c1f97d204b8ea6130d5c72fe94ab1836e07f2cd95b148a60",
+    "4be7a90c15d8f326702ce91ab4d58f63e1097bc25da8f4603917cbe5820dfa16",
+    "d06a3f81e92b47c5580e1dc7f4a93b260c8e5d71b9f2460ea7135dc84be09f72",
+];
+/// Characters of an id in a list of leases.
+const SHORT: usize = 12;
+
 /// JSON is broken into lines of at most this many characters, where it can be.
 const JSON_WIDTH_MAX: usize = 96;
 
@@ -191,13 +200,15 @@ struct Stage {
     code: i32,
     /// The ids of all runs that were seen to have ended, oldest first.
     runs: Vec<String>,
+    /// The ids of all blocks of leases that were shown, in that order.
+    leases: Vec<String>,
 }
 
 impl Stage {
     fn set() -> Self {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir(directory.path().join("greeter")).unwrap();
-        Self { directory, code: 0, runs: Vec::new() }
+        Self { directory, code: 0, runs: Vec::new(), leases: Vec::new() }
     }
 
     fn root(&self) -> PathBuf {
@@ -295,9 +306,27 @@ impl Stage {
         assert!(self.runs.len() <= IDS.len(), "give more ids to the pages");
     }
 
-    fn shown(&self, text: &str) -> String {
+    /// Replaces the ids of blocks of leases.
+    fn without_leases(&mut self, text: &str) -> String {
+        let mut out = text.to_owned();
+        for marker in ["lease ", "block 1   ", "block 2   ", "of the lease, "] {
+            for rest in text.split(marker).skip(1) {
+                let id: String = rest.chars().take_while(char::is_ascii_hexdigit).collect();
+                if id.len() == LEASES[0].len() && !self.leases.contains(&id) {
+                    self.leases.push(id);
+                }
+            }
+        }
+        assert!(self.leases.len() <= LEASES.len(), "give more ids of leases to the pages");
+        for (shown, lease) in LEASES.iter().zip(&self.leases) {
+            out = out.replace(lease, shown).replace(&lease[..SHORT], &shown[..SHORT]);
+        }
+        out
+    }
+
+    fn shown(&mut self, text: &str) -> String {
         let directory = self.directory.path().canonicalize().unwrap();
-        let mut text = text.replace(directory.to_str().unwrap(), "/home/you");
+        let mut text = self.without_leases(text).replace(directory.to_str().unwrap(), "/home/you");
         for (shown, run) in IDS.iter().zip(&self.runs) {
             text = text.replace(run, shown);
         }

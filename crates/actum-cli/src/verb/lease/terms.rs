@@ -87,8 +87,8 @@ impl TermArguments {
             return Err(Failure::Usage { message });
         }
         let now = whole_second(now);
-        let start = self.not_before.map_or(now, |when| when.from_start(now));
-        let expires = self.expires.unwrap_or(When::After(HOUR_MICROS)).from_start(start);
+        let start = self.not_before.map_or(now, |when| when.resolve(now));
+        let expires = self.expires.unwrap_or(When::After(HOUR_MICROS)).resolve(start);
         let terms = LeaseTerms {
             expires: Some(expires),
             not_before: Some(start),
@@ -103,9 +103,9 @@ impl TermArguments {
     /// Terms of a further block: no more than the options say.
     pub(super) fn further(&self, session: &Session, now: Timestamp) -> Result<LeaseTerms, Failure> {
         let now = whole_second(now);
-        let not_before = self.not_before.map(|when| when.from_start(now));
+        let not_before = self.not_before.map(|when| when.resolve(now));
         let start = not_before.unwrap_or(now);
-        let expires = self.expires.map(|when| when.from_start(start));
+        let expires = self.expires.map(|when| when.resolve(start));
         expires.map_or(Ok(()), |expires| check_times(start.max(now), expires))?;
         Ok(LeaseTerms { expires, not_before, ..self.given(session, Missing::Note)? })
     }

@@ -31,7 +31,7 @@ pub(super) enum WhenError {
 
 impl When {
     /// The time, where a duration begins at `start`.
-    pub(super) fn from_start(self, start: Timestamp) -> Timestamp {
+    pub(super) fn resolve(self, start: Timestamp) -> Timestamp {
         match self {
             Self::At(time) => time,
             Self::After(micros) => add(start, micros),

@@ -10,8 +10,8 @@ use actum_api::queue::{EarlierPlan, Plan};
 use actum_api::record::PlanAnswer;
 use actum_core::path::{Harmless, Quoted};
 use actum_core::{FileMode, FileState, Timestamp};
-use actum_gate::GateName;
 use actum_gate::decision::Bundle;
+use actum_gate::{GateDecision, GateName, Verdict};
 use actum_record::ledger::TenantId;
 use actum_record::receipt::PathEffect;
 use actum_workspace::path_change::PathChange;
@@ -94,7 +94,13 @@ fn would_do(
     root: &Path,
     (session, audience): (&Session, Audience),
 ) -> Result<(Vec<String>, Option<FileDiffs>), Failure> {
-    let request = plan.request(&queue.inputs)?;
+    let mut request = plan.request(&queue.inputs)?;
+    let lease = request.lease.as_ref();
+    let lease = lease.map(|lease| lease.renew(&queue.keyring, clock::now(), &queue.view));
+    request.lease = match lease.transpose() {
+        Ok(lease) => lease,
+        Err(error) => return Ok((vec![error.to_string()], None)),
+    };
     let mut workspace = records::own_root(root, &session.tenant)?.open_existing()?;
     let in_force = policy::in_force(root)?;
     let tenant = session.tenant.id()?;
@@ -130,7 +136,13 @@ fn would_do_in(
     let moved = plan
         .moved(was, (&judged.bundle, &judged.decision), &request.actor)
         .map_err(actum::Error::from)?;
-    Ok((moved.iter().map(ToString::to_string).collect(), Some(diff)))
+    let mut moved: Vec<String> = moved.iter().map(ToString::to_string).collect();
+    // The lease may have been revoked, used up or expired since.
+    let is_denial =
+        |gate: &&GateDecision| gate.gate == GateName::Lease && gate.verdict == Verdict::Deny;
+    let denial = judged.decision.gates.iter().find(is_denial).filter(|_| !moved.is_empty());
+    moved.extend(denial.map(|gate| gate.ground.to_string()));
+    Ok((moved, Some(diff)))
 }
 
 fn is_busy(error: &actum::Error) -> bool {
