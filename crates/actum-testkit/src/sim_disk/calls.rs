@@ -194,6 +194,15 @@ impl Disk for SimDisk {
         })
     }
 
+    fn set_modified(&self, handle: &SimHandle, modified: Time) -> io::Result<()> {
+        self.call(Entry::new("set_modified", &handle.path), |machine| {
+            let ino = machine.check(handle, Need::Open)?;
+            machine.permit(Effect::Change)?;
+            machine.tree.set_modified(ino, modified);
+            Ok(())
+        })
+    }
+
     fn xattrs(&self, handle: &SimHandle) -> io::Result<Vec<Xattr>> {
         self.call(Entry::new("xattrs", &handle.path), |machine| {
             let ino = machine.check(handle, Need::Open)?;
