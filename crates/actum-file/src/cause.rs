@@ -51,6 +51,9 @@ pub enum Cause {
     /// The engine refused or failed.
     #[error(transparent)]
     Engine(#[from] actum::Error),
+    /// What the run of an earlier process left is neither before nor after it.
+    #[error("the change is neither made nor undone; an operator has to look at the files")]
+    Unknown,
     /// The half of a move that was published could not be undone.
     #[error("the move failed ({cause}), and its destination could not be removed: {source}")]
     NotUndone {
@@ -99,8 +102,16 @@ impl Cause {
             | Self::OtherBytes
             | Self::OtherChange
             | Self::Engine(_)
+            | Self::Unknown
             | Self::NotUndone { .. } => ErrorCode::ExecutionFailed,
         }
+    }
+
+    /// Whether only the journal of a base directory says how a run ended, which the next request reads.
+    pub(crate) fn is_open(&self) -> bool {
+        let Self::Engine(error) = self else { return false };
+        matches!(error, actum::Error::Unsettled { .. })
+            || matches!(error.workspace(), State::Published | State::NeedsAttention)
     }
 
     /// Permanent name.
@@ -125,6 +136,7 @@ impl Cause {
             Self::Worker(WorkerError::System { .. } | WorkerError::Failed { .. })
             | Self::OtherBytes => Reason::FileWorkerFailed,
             Self::OtherChange => Reason::PathRefused,
+            Self::Unknown => Reason::OutcomeUnknown,
             Self::Engine(error) => reason::of_engine(error),
             Self::NotUndone { source, .. } => reason::of_engine(source),
         };
@@ -139,7 +151,7 @@ impl Cause {
                 State::Restored => WorkspaceState::Restored,
                 State::Published | State::NeedsAttention => WorkspaceState::NeedsAttention,
             },
-            Self::NotUndone { .. } => WorkspaceState::NeedsAttention,
+            Self::NotUndone { .. } | Self::Unknown => WorkspaceState::NeedsAttention,
             Self::Interrupted => WorkspaceState::Restored,
             Self::Manifest(_)
             | Self::Lease(_)

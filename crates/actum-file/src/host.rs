@@ -69,6 +69,9 @@ pub enum HostError {
     /// The engine failed; a change that was published is settled by the next request.
     #[error(transparent)]
     Engine(#[from] actum::Error),
+    /// How the change ended is not known in this process; the next request settles it.
+    #[error("the file task is not settled: {0}")]
+    Open(Box<Cause>),
     /// The log of file tasks failed.
     #[error("cannot record the file task: {0}")]
     Log(#[from] LedgerError),
@@ -199,7 +202,7 @@ impl<D: Disk> Host<'_, D> {
         let done = change(&self.bases, self.open, &mut task);
         let done = match done {
             // How it ended stands in the journal; the next request reads it there.
-            Err(Cause::Engine(error @ actum::Error::Unsettled { .. })) => return Err(error.into()),
+            Err(cause) if cause.is_open() => return Err(HostError::Open(Box::new(cause))),
             done => done,
         };
         let Task { mark, start, .. } = task;
@@ -399,7 +402,8 @@ fn move_between<D: Disk>(
     };
     match (&cause, published) {
         // The journal knows whether the source is gone; only then may the destination be touched.
-        (Cause::Engine(actum::Error::Unsettled { .. }), _) | (_, None) => Err(cause),
+        (cause_of_source, _) if cause_of_source.is_open() => Err(cause),
+        (_, None) => Err(cause),
         (_, Some(run)) => match undo(&mut to, run, &actor) {
             Ok(()) => Err(cause),
             Err(source) => {

@@ -26,3 +26,19 @@ pub fn schemas() -> [SchemaFile; 2] {
         ),
     ]
 }
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "a test reads what is published")]
+mod tests {
+    use std::path::Path;
+
+    /// FE-3, FE-13
+    #[test]
+    fn the_published_schemas_are_those_of_the_shapes() {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
+        for file in super::schemas() {
+            let published = std::fs::read_to_string(directory.join(file.name));
+            assert!(published.is_ok_and(|it| it == file.text), "`cargo xtask schemas` writes them");
+        }
+    }
+}

@@ -67,18 +67,21 @@ enum FileFailure {
     Restore { reference: String, source: RestoreError },
 }
 
+/// The reason of a permanent name.
+fn named(name: &str, otherwise: Reason) -> Reason {
+    Reason::ALL.iter().find(|reason| reason.name() == name).copied().unwrap_or(otherwise)
+}
+
 impl FailureKind for FileFailure {
     fn reason(&self) -> Reason {
         match self {
             Self::Bases(_) => Reason::PolicyInvalid,
             Self::Host(HostError::Engine(error)) => actum::reason::of_engine(error),
+            Self::Host(HostError::Open(cause)) => named(cause.reason(), Reason::OutcomeUnknown),
             Self::Host(HostError::Log(error)) => actum::reason::of_ledger(error),
             Self::Host(HostError::Sign(_)) => Reason::KeyUnusable,
             Self::Host(HostError::Stored(_)) => Reason::LedgerDamaged,
-            Self::Result { source, .. } => {
-                let named = |reason: &&Reason| reason.name() == source.reason();
-                Reason::ALL.iter().find(named).copied().unwrap_or(Reason::ResultInvalid)
-            }
+            Self::Result { source, .. } => named(source.reason(), Reason::ResultInvalid),
             Self::Reference(_) | Self::Restore { source: RestoreError::Unknown, .. } => {
                 Reason::RecoveryReferenceInvalid
             }
@@ -93,9 +96,9 @@ impl FailureKind for FileFailure {
             Self::Host(HostError::Engine(error))
             | Self::Restore { source: RestoreError::Engine(error), .. } => Exit::of(error),
             // The change may be made; the next request settles it.
-            Self::Host(HostError::Log(_) | HostError::Sign(_) | HostError::Stored(_)) => {
-                Exit::NeedsAttention
-            }
+            Self::Host(
+                HostError::Open(_) | HostError::Log(_) | HostError::Sign(_) | HostError::Stored(_),
+            ) => Exit::NeedsAttention,
             Self::Bases(_)
             | Self::Result { .. }
             | Self::Reference(_)
@@ -118,7 +121,9 @@ impl FailureKind for FileFailure {
     fn state(&self) -> Option<String> {
         match self {
             Self::Host(HostError::Engine(error)) => Some(error.workspace().to_string()),
-            Self::Host(HostError::Log(_) | HostError::Sign(_) | HostError::Stored(_)) => None,
+            Self::Host(
+                HostError::Open(_) | HostError::Log(_) | HostError::Sign(_) | HostError::Stored(_),
+            ) => None,
             Self::Bases(_) | Self::Result { .. } | Self::Reference(_) | Self::Restore { .. } => {
                 Some(actum_workspace::State::Unchanged.to_string())
             }

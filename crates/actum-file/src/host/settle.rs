@@ -27,11 +27,18 @@ pub(super) fn recovery(
     }
 }
 
-/// Receipt of a run that is in effect, where it succeeded.
-fn succeeded(records: &Records, run: RunId) -> Result<Option<Receipt>, actum::Error> {
+/// Receipt of a run that succeeded; none of one that has no effect.
+fn succeeded(
+    records: &Records,
+    run: RunId,
+) -> Result<Result<Option<Receipt>, Cause>, actum::Error> {
     let recorded = records.recorded(run)?;
     let receipt = recorded.and_then(|recorded| recorded.receipt).map(|(receipt, _)| receipt);
-    Ok(receipt.filter(|receipt| receipt.statement.predicate.status == Status::Succeeded))
+    Ok(match receipt.as_ref().map(|receipt| receipt.statement.predicate.status) {
+        Some(Status::Succeeded) => Ok(receipt),
+        Some(Status::Failed) => Err(Cause::Unknown),
+        Some(Status::Reverted | Status::Rejected | Status::Queued) | None => Ok(None),
+    })
 }
 
 impl<D: Disk> Host<'_, D> {
@@ -72,16 +79,17 @@ impl<D: Disk> Host<'_, D> {
         }
         // The first root decides: it is the only one, or that of the source of a move.
         let done = match succeeded(&self.records, first.run)? {
-            Some(receipt) => {
+            Err(cause) => Err(cause),
+            Ok(Some(receipt)) => {
                 let runs = start.roots.iter().rev().map(|root| root.run).collect();
                 Ok(Success { runs, recovery: recovery(start.capability, first, &receipt) })
             }
-            None => Err(Cause::Interrupted),
+            Ok(None) => Err(Cause::Interrupted),
         };
         let mut done = done;
-        if let (Err(_), [_, destination], [_, engine]) =
+        if let (Err(Cause::Interrupted), [_, destination], [_, engine]) =
             (&done, &*start.roots, engines.as_mut_slice())
-            && succeeded(&self.records, destination.run)?.is_some()
+            && matches!(succeeded(&self.records, destination.run)?, Ok(Some(_)))
             && let Err(source) = undo(engine, destination.run, &start.actor)
         {
             done = Err(Cause::NotUndone {

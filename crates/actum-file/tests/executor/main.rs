@@ -10,6 +10,7 @@
 
 mod between;
 mod capabilities;
+mod crash;
 mod idempotency;
 mod leases;
 mod paths;

@@ -20,10 +20,19 @@ impl Disk for SimDisk {
     const JOURNAL_STEP: u64 = 128 << 10;
 
     /// The root of the simulated disk, whatever `path` is.
-    fn open_root(&self, _: &Path) -> io::Result<SimHandle> {
-        let path = Rc::from(&b""[..]);
-        self.call(Entry::new("open_root", &path), |_| Ok(()))?;
-        Ok(self.handle(ROOT, Access::Read, path))
+    fn open_root(&self, path: &Path) -> io::Result<SimHandle> {
+        let below = path.strip_prefix("/").unwrap_or(path).as_os_str().as_encoded_bytes();
+        let names = below.split(|&byte| byte == b'/').filter(|name| !name.is_empty());
+        let path: Rc<[u8]> = Rc::from(below);
+        let ino = self.call(Entry::new("open_root", &path), |machine| {
+            let mut ino = ROOT;
+            for name in names {
+                ino = machine.open(ino, name)?;
+                machine.tree.names(ino)?;
+            }
+            Ok(ino)
+        })?;
+        Ok(self.handle(ino, Access::Read, path))
     }
 
     fn open_parent(&self, root: &SimHandle, path: &RelPath) -> io::Result<SimHandle> {
@@ -190,6 +199,15 @@ impl Disk for SimDisk {
             let ino = machine.check(handle, Need::Open)?;
             machine.permit(Effect::Change)?;
             machine.tree.set_owner(ino, user, group);
+            Ok(())
+        })
+    }
+
+    fn set_modified(&self, handle: &SimHandle, modified: Time) -> io::Result<()> {
+        self.call(Entry::new("set_modified", &handle.path), |machine| {
+            let ino = machine.check(handle, Need::Open)?;
+            machine.permit(Effect::Change)?;
+            machine.tree.set_modified(ino, modified);
             Ok(())
         })
     }

@@ -16,5 +16,6 @@ mod kept_edits;
 mod operations;
 mod races;
 mod refusals;
+mod staged_files;
 mod there_and_back;
 mod told;
