@@ -297,6 +297,11 @@ impl<D: Disk> Engine<D> {
         &self.cut_off
     }
 
+    /// Ledger, keys and clock.
+    pub fn records(&self) -> &Records {
+        &self.records
+    }
+
     /// The workspace.
     pub fn workspace(&self) -> &Workspace<D> {
         &self.workspace

@@ -4,20 +4,26 @@ mod restore;
 mod run;
 mod verify;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use actum::reason::Reason;
+use actum::{Engine, PolicyFiles, Records};
+use actum_core::RunId;
 use actum_core::path::Quoted;
 use actum_file::{
-    BaseDirectories, BaseDirectoriesError, HostError, RecoveryReferenceError, RestoreError,
-    ResultProblem,
+    BaseDirectories, BaseDirectoriesError, FileTaskEnd, Host, HostError, InProcess, LedgerLog,
+    OpenError, PresentedLease, RecoveryReferenceError, RestoreError, ResultProblem, Settled,
+    TaskLog, TaskStart, TaskStatus,
 };
-use actum_record::lease::BaseDirectory;
+use actum_record::lease::{BaseDirectory, TaskName};
+use actum_workspace::{LinuxDisk, View};
 
 use super::Session;
 use crate::exit::Exit;
 use crate::failure::{Failure, FailureKind};
-use crate::policy;
+use crate::output::Screen;
+use crate::{actor, policy, records};
 
 /// Move, copy and delete files under a lease, by a process that owns nothing
 #[derive(clap::Args)]
@@ -45,6 +51,71 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 fn base_directories(session: &Session) -> Result<BaseDirectories, Failure> {
     let listed = policy::in_force(&session.start)?.base_directories;
     Ok(BaseDirectories::new(listed.iter().map(String::as_str)).map_err(FileFailure::Bases)?)
+}
+
+/// Runs of a workspace that recovery references of deleted files name. A workspace that no ledger knows has none.
+pub(super) fn pinned_runs(view: &View, session: &Session) -> Result<BTreeSet<RunId>, Failure> {
+    let (Some(workspace), (Some(_), _)) =
+        (view.workspace_id()?, records::ledger_and_keys(&session.tenant)?)
+    else {
+        return Ok(BTreeSet::new());
+    };
+    let records = records::open(&session.tenant)?;
+    let pinned = actum_file::pinned_runs(&LedgerLog::new(&records), workspace);
+    Ok(pinned.map_err(actum::Error::from)?)
+}
+
+/// Settles the file tasks that earlier processes left open, in all base directories.
+pub(super) fn settle(session: &Session, records: &Records) -> Result<Settled, Failure> {
+    let log = LedgerLog::new(records);
+    if log.open().map_err(actum::Error::from)?.is_empty() {
+        return Ok(Settled::default());
+    }
+    let files = policy::files()?;
+    let settled = Host {
+        records: records.clone(),
+        bases: base_directories(session)?,
+        open: &|base| open_base(base, records, &files),
+        worker: &mut InProcess(LinuxDisk),
+        leases: &PresentedLease::new(records, Ok(None)),
+        log: &log,
+        actor: actor::of(None),
+        is_cancelled: &|| false,
+    }
+    .recover();
+    Ok(settled.map_err(FileFailure::Host)?)
+}
+
+/// Reports file tasks that were settled for processes that are gone, and those that stay open.
+pub(super) fn tell_settled(screen: &Screen, settled: &Settled) {
+    for FileTaskEnd { result, .. } in &settled.ends {
+        let task = result.task_id.as_ref().map(TaskName::as_str).unwrap_or_default();
+        let status = match result.status {
+            TaskStatus::Success => "SUCCESS",
+            TaskStatus::Failed => "FAILED",
+        };
+        screen.note(format_args!(
+            "the process of the file task {task} ended before it recorded the result: {status}; it is recorded now"
+        ));
+    }
+    for TaskStart { task, .. } in &settled.open {
+        let task = task.as_str();
+        screen.note(format_args!(
+            "the file task {task} is open: it is under way, or a base directory of it cannot be opened"
+        ));
+    }
+}
+
+/// Opens the engine of a base directory, after the checks on its place.
+fn open_base(
+    base: &BaseDirectory,
+    records: &Records,
+    files: &PolicyFiles,
+) -> Result<Engine, OpenError> {
+    let root = root_of(base);
+    let failed = |failure: Failure| OpenError { message: failure.to_string() };
+    let engine = records::checked(&root).map_err(failed)?.engine(records.clone())?;
+    Ok(engine.under_files(files.clone(), &root))
 }
 
 /// Root of a base directory, as the kernel takes it.

@@ -9,7 +9,7 @@ use actum::Retained;
 use actum_api::gc::Gc;
 use actum_workspace::{GcOptions, GcReport, View, Workspace};
 
-use super::Session;
+use super::{Session, file};
 use crate::change_list::{count, number};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -53,6 +53,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let mut protected = protected.collect::<Result<BTreeSet<_>, Failure>>()?;
     // How these ended is known nowhere else until their receipts are written.
     protected.extend(records::open_runs(&view, &session.tenant)?);
+    // What a recovery reference names stays until the operator releases it.
+    protected.extend(file::pinned_runs(&view, session)?);
     let GcOptions { runs_max, bytes_max, .. } = GcOptions::default();
     let options = GcOptions {
         runs_max: arguments.max_runs.unwrap_or(runs_max),

@@ -9,7 +9,7 @@ use actum_api::recovery::Recovery;
 use actum_workspace::RunOptions;
 
 use super::status::{attention, blocked_paths, write_blocked};
-use super::{Session, run as task_run};
+use super::{Session, file, run as task_run};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
@@ -54,13 +54,15 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let resumed = records::open_for(root, &session.tenant).and_then(|(checked, records)| {
         let mut engine = checked.existing_engine(records)?;
         let finished = task::finish(&mut engine, root)?;
-        Ok((engine, finished))
+        let settled = file::settle(session, engine.records())?;
+        Ok((engine, finished, settled))
     });
     session.screen.show(&recovered)?;
     match resumed {
-        Ok((engine, finished)) => {
+        Ok((engine, finished, settled)) => {
             records::tell(&session.screen, &engine);
             task_run::tell_finished(&session.screen, &finished);
+            file::tell_settled(&session.screen, &settled);
             Ok(attention(&recovered.blocked))
         }
         // One document is written; the rest is told.

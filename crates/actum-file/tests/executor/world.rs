@@ -1,7 +1,7 @@
 //! Base directories, a ledger, a lease and a log of file tasks, for tests.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -17,7 +17,7 @@ use actum_ledger::{Admission, Keys, LedgerError, LedgerHome, NewEntry};
 use actum_record::lease::{BaseDirectory, Capability, LeaseTerms, Quotas, TaskName};
 use actum_record::ledger::{Actor, Isolation, TenantId};
 use actum_record::signer::KeyRole;
-use actum_testkit::TestDir;
+use actum_testkit::{SimDisk, TestDir};
 use actum_workspace::LinuxDisk;
 
 /// Two base directories `a` and `b`, and a home of ledger and keys.
@@ -36,7 +36,7 @@ pub(crate) struct TestLease {
     /// Answers of the next checks, the last one first; `Ok` asks the lease.
     pub(crate) answers: RefCell<Vec<Result<(), LeaseRefusal>>>,
     pub(crate) quotas: Cell<Quotas>,
-    base: BaseDirectory,
+    bases: BTreeSet<BaseDirectory>,
     home: LedgerHome,
     records: Records,
 }
@@ -47,6 +47,8 @@ pub(crate) struct TestLog {
     pub(crate) refusals: RefCell<Vec<Vec<u8>>>,
     /// Whether the next end is not recorded, as if the process were killed before.
     pub(crate) loses_end: Cell<bool>,
+    /// Disk of a process that records no end once it is killed.
+    pub(crate) disk: RefCell<Option<SimDisk>>,
 }
 
 impl TestLease {
@@ -55,7 +57,7 @@ impl TestLease {
         let now = self.records.now();
         let second = |micros: i64| Timestamp::from_micros(micros / 1_000_000 * 1_000_000);
         let terms = LeaseTerms {
-            base_directories: Some([self.base.clone()].into()),
+            base_directories: Some(self.bases.clone()),
             capabilities: Some(
                 [Capability::FileMove, Capability::FileCopy, Capability::FileDelete].into(),
             ),
@@ -100,7 +102,8 @@ impl TaskLog for TestLog {
     }
 
     fn end(&self, task: &TaskName, envelope: &[u8]) -> Result<(), LedgerError> {
-        if self.loses_end.take() {
+        let is_killed = self.disk.borrow().as_ref().is_some_and(SimDisk::killed);
+        if self.loses_end.take() || is_killed {
             return Err(LedgerError::Stopped);
         }
         LedgerLog::new(&self.records).end(task, envelope)
@@ -130,7 +133,7 @@ impl World {
         let lease = TestLease {
             answers: RefCell::default(),
             quotas: Cell::default(),
-            base,
+            bases: [base, "/a".parse().unwrap(), "/b".parse().unwrap()].into(),
             home: ledger_home,
             records: records.clone(),
         };
@@ -138,6 +141,7 @@ impl World {
             records: records.clone(),
             refusals: RefCell::default(),
             loses_end: Cell::new(false),
+            disk: RefCell::default(),
         };
         let [a, b] = ["a", "b"].map(|base| directory.join(base).to_str().unwrap().to_owned());
         let bases = BaseDirectories::new([&*a, &*b]).unwrap();

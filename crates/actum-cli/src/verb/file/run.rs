@@ -3,13 +3,10 @@
 use std::path::PathBuf;
 
 use actum_file::sandboxed::Sandboxed;
-use actum_file::{
-    Host, LedgerLog, MANIFEST_BYTES_MAX, OpenError, PresentedLease, TaskStatus, WorkspaceState,
-};
-use actum_record::lease::BaseDirectory;
+use actum_file::{Host, LedgerLog, MANIFEST_BYTES_MAX, PresentedLease, TaskStatus, WorkspaceState};
 use actum_sandbox::Helper;
 
-use super::{FileFailure, base_directories, root_of};
+use super::{FileFailure, base_directories, open_base};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::lease::LeaseArgument;
@@ -44,12 +41,6 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     // It gets ready while the ledger is opened.
     let mut worker = Sandboxed::new(Helper::this_program(), stop);
     let records = records::open(&session.tenant)?;
-    let open = |base: &BaseDirectory| {
-        let root = root_of(base);
-        let failed = |failure: Failure| OpenError { message: failure.to_string() };
-        let engine = records::checked(&root).map_err(failed)?.engine(records.clone())?;
-        Ok(engine.under_files(files.clone(), &root))
-    };
     // A lease that is not sound gets a signed result as well; one that cannot be read is an error of the command.
     let presented = arguments.lease.present_unjudged(session, &records)?;
     let agent = arguments.agent.clone();
@@ -60,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let ended = Host {
         records: records.clone(),
         bases,
-        open: &open,
+        open: &|base| open_base(base, &records, &files),
         worker: &mut worker,
         leases: &lease,
         log: &log,
