@@ -238,7 +238,8 @@ pub(crate) fn without_chance(text: &str) -> String {
     }
     for marker in ["in force  ", "revoked   ", "used up   ", "expired   "] {
         let is_part = |byte: u8| byte.is_ascii_hexdigit();
-        text = replaced_behind(&text, marker, 12, is_part, |_| LEASES[0][..12].to_owned());
+        text =
+            replaced_behind(&text, marker, 12, is_part, |_| LEASES[0].chars().take(12).collect());
     }
     for marker in ["\"leaf\":\"", "\"root\":\"", "root      "] {
         text = replaced_behind(
