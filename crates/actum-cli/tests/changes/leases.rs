@@ -196,7 +196,7 @@ fn a_lease_allows_what_its_terms_say_and_nothing_else() {
     let files = here.attenuate(&planner, "files.lease", &["--max-files", "1"]);
     let exec = ["--json", "exec", "--lease", &files, "--"];
     let many = here.actum(&[&exec[..], &["sh", "-c", "touch sub/1 sub/2"]].concat());
-    assert!(many.stdout.contains("allows 1 changed files, and the request has 2"), "{many:?}");
+    assert!(many.stdout.contains("limits changed files to 1, and the request has 2"), "{many:?}");
     assert!(!here.root.join("sub/1").exists());
 
     // Revoking the first block ends all of them.

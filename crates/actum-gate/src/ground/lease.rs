@@ -95,14 +95,14 @@ pub enum QuotaName {
 }
 
 impl QuotaName {
-    /// The quota, with its unit, for a sentence.
+    /// What it limits, with its unit, for a sentence.
     fn description(self) -> &'static str {
         match self {
             Self::Files => "changed files",
-            Self::SpaceBytes => "bytes in changed files",
-            Self::MemoryBytes => "bytes of memory",
-            Self::StorageBytes => "bytes read and written",
-            Self::WallMs => "milliseconds",
+            Self::SpaceBytes => "the bytes in changed files",
+            Self::MemoryBytes => "the bytes of memory",
+            Self::StorageBytes => "the bytes read and written",
+            Self::WallMs => "the duration in milliseconds",
         }
     }
 }
@@ -140,8 +140,8 @@ impl fmt::Display for LeaseProblem {
             Self::Quota { quota, asked, max } => {
                 let quota = quota.description();
                 match asked {
-                    Some(asked) => write!(f, "allows {max} {quota}, and the request has {asked}"),
-                    None => write!(f, "allows {max} {quota}, and the request has no limit"),
+                    Some(asked) => write!(f, "limits {quota} to {max}, and the request has {asked}"),
+                    None => write!(f, "limits {quota} to {max}, and the request has no limit"),
                 }
             }
         }

@@ -7,13 +7,13 @@ use actum_gate::decision::{
     Bundle, Case, Decision, GateDecision, LeaseCase, Undone, Verdict, WorkKind,
 };
 use actum_gate::{Approved, Policy, decide};
-use actum_record::lease::LeaseRecord;
+use actum_record::lease::{LeaseRecord, Quotas};
 use actum_record::ledger::{Agreed, Approval, TenantId};
 use actum_record::receipt::{DecisionRecord, PathEffect};
 use actum_workspace::Transaction;
 use actum_workspace::disk::Disk;
 
-use crate::command::{CommandError, Runner, quotas_of};
+use crate::command::{CommandError, quotas_of};
 use crate::engine::binding;
 use crate::engine::scan::Scanned;
 use crate::engine::stage::{Preview, Staged};
@@ -78,7 +78,7 @@ impl<'e, D: Disk> Staged<'e, D> {
         self.request.lease = self.verified_lease()?;
         let asked = Asked {
             request: &self.request,
-            runner: self.begun.runner.as_deref(),
+            limits: self.begun.runner.as_deref().map(|runner| quotas_of(runner.policy())),
             plan: self.plan,
             undoes: self.undoes,
             undone,
@@ -147,8 +147,10 @@ impl<D: Disk> Preview<'_, D> {
     ) -> Result<Judgement> {
         let (plan, undoes) = (request.digest()?, self.undoes);
         let (undone, place) = (self.undone.clone(), in_force.place());
-        let (runner, approved) = (None, None);
-        let asked = Asked { request, runner, plan, undoes, undone, time, tenant, place, approved };
+        // Whoever carries it out keeps what is run within the quotas of its lease.
+        let limits = request.lease.as_ref().map(RequestLease::quotas);
+        let approved = None;
+        let asked = Asked { request, limits, plan, undoes, undone, time, tenant, place, approved };
         let guarded = request.profile().map(|profile| in_force.policy.clone().guarding(profile));
         let policy = guarded.as_ref().unwrap_or(&in_force.policy);
         Judgement::of(&mut self.transaction, asked, policy, &in_force.cedar)
@@ -158,8 +160,8 @@ impl<D: Disk> Preview<'_, D> {
 /// What is judged, beside the change.
 pub(crate) struct Asked<'r> {
     request: &'r Request,
-    /// Runner of what is run for it.
-    runner: Option<&'r Runner>,
+    /// Limits of what is run for it, where the request does not confine that itself.
+    limits: Option<Quotas>,
     plan: Digest,
     undoes: Option<RunId>,
     undone: Option<Undone>,
@@ -220,7 +222,7 @@ impl Judgement {
 
 /// What the gates judge.
 fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Result<Case> {
-    let Asked { request, runner, plan, undoes, undone, time, tenant, place, approved } = asked;
+    let Asked { request, limits: of_runner, plan, undoes, undone, time, tenant, place, approved } = asked;
     let restores = transaction.restores();
     let is_free = undone.as_ref().is_some_and(|undone| undone.is_free_for(&request.actor));
     // An actor gets back its own contents, whatever they are.
@@ -232,9 +234,9 @@ fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Resu
     linked.sort();
     let limits = &request.limits;
     let (commands, confined) = request.judged_commands().map_err(CommandError::from)?;
-    let confinement = request.commands.confinement.as_ref();
-    let confinement = confinement.or(runner.map(Runner::policy)).map(quotas_of);
-    let enforced = request.file_task.as_ref().map(|task| task.limits).or(confinement);
+    let of_task = request.file_task.as_ref().map(|task| task.limits);
+    let of_request = request.commands.confinement.as_ref().map(quotas_of);
+    let enforced = of_task.or(of_request).or(of_runner);
     Ok(Case {
         plan,
         limits: limits_digest(limits),
