@@ -44,7 +44,7 @@ fn a_staged_file_is_published_as_it_was_filled() {
         let run = transaction.commit().unwrap().run;
         assert_eq!(dir.get("f"), dir.get("g"));
         assert_eq!(std::fs::metadata(dir.join("g")).unwrap().mode() & 0o111, 0);
-        workspace.revert(run.into()).unwrap();
+        workspace.revert(run).unwrap();
         assert_eq!(dir.tree(), before);
     }
 }
