@@ -140,7 +140,9 @@ impl fmt::Display for LeaseProblem {
             Self::Quota { quota, asked, max } => {
                 let quota = quota.description();
                 match asked {
-                    Some(asked) => write!(f, "limits {quota} to {max}, and the request has {asked}"),
+                    Some(asked) => {
+                        write!(f, "limits {quota} to {max}, and the request has {asked}")
+                    }
                     None => write!(f, "limits {quota} to {max}, and the request has no limit"),
                 }
             }

@@ -222,7 +222,8 @@ impl Judgement {
 
 /// What the gates judge.
 fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Result<Case> {
-    let Asked { request, limits: of_runner, plan, undoes, undone, time, tenant, place, approved } = asked;
+    let Asked { request, limits: of_runner, plan, undoes, undone, time, tenant, place, approved } =
+        asked;
     let restores = transaction.restores();
     let is_free = undone.as_ref().is_some_and(|undone| undone.is_free_for(&request.actor));
     // An actor gets back its own contents, whatever they are.
