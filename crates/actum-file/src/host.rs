@@ -120,10 +120,8 @@ impl<D: Disk> Host<'_, D> {
             capability: manifest.work.capability(),
             task: &manifest.task,
             manifest: manifest.digest,
-            paths: [manifest.work.source()]
-                .into_iter()
-                .chain(manifest.work.destination())
-                .collect(),
+            source: manifest.work.source(),
+            destination: manifest.work.destination(),
             actor: &self.actor,
         };
         let lease = match self.leases.check(&need, self.records.now()) {

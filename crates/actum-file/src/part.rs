@@ -39,7 +39,8 @@ impl<D: Disk> Task<'_, D> {
             capability: work.capability(),
             task: &self.manifest.task,
             manifest: self.manifest.digest,
-            paths: [work.source()].into_iter().chain(work.destination()).collect(),
+            source: work.source(),
+            destination: work.destination(),
             actor: self.actor,
         };
         self.leases.check(&need, self.records.now())?;

@@ -31,8 +31,10 @@ pub struct LeaseNeed<'n> {
     pub task: &'n TaskName,
     /// Digest of the manifest.
     pub manifest: Digest,
-    /// Paths that it reads or changes, normalised.
-    pub paths: Vec<&'n FilePath>,
+    /// Its file.
+    pub source: &'n FilePath,
+    /// Path that it makes.
+    pub destination: Option<&'n FilePath>,
     /// Who asks.
     pub actor: &'n Actor,
 }

@@ -44,10 +44,14 @@ impl LeaseCheck for PresentedLease<'_> {
             lease: Some(lease.clone()),
             ..Request::apply(Vec::new())
         };
-        let relative = |path: &&FilePath| RelPath::new(path.as_str().trim_start_matches('/')).ok();
+        let relative = |path: &FilePath| RelPath::new(path.as_str().trim_start_matches('/')).ok();
         // A path that no workspace can have is rejected where it is located.
-        let paths = need.paths.iter().filter_map(relative).collect();
-        match request.check_lease_of_paths(paths, self.records.tenant(), now) {
+        let paths = match (need.destination, relative(need.source)) {
+            (_, None) => None,
+            (None, Some(source)) => Some((source, None)),
+            (Some(path), Some(source)) => relative(path).map(|path| (path, Some(source))),
+        };
+        match request.check_lease_of_file(paths, self.records.tenant(), now) {
             Ok(()) => Ok(LeaseFacts { lease }),
             Err(error) => Err(LeaseRefusal::of(&error)),
         }

@@ -84,26 +84,27 @@ impl Request {
         self.judge_lease(policy, &place.root, Vec::new(), tenant, time)
     }
 
-    /// Lets the gate of leases judge a file task before its base directories are opened: its paths, seen from `/`.
+    /// Lets the gate of leases judge a file task before its base directories are opened: its paths, seen from `/`, the one
+    /// that it makes first. Without paths it judges all other terms.
     ///
     /// # Errors
     /// `Denied`.
-    pub fn check_lease_of_paths(
+    pub fn check_lease_of_file(
         &self,
-        paths: Vec<RelPath>,
+        paths: Option<(RelPath, Option<RelPath>)>,
         tenant: &TenantId,
         time: Timestamp,
     ) -> Result<()> {
-        let effect = |path| PathEffect {
+        let effect = |(path, from): (RelPath, Option<RelPath>)| PathEffect {
             path: PathName(path),
-            effect: EffectKind::Modified,
-            from: None,
+            effect: EffectKind::Renamed,
+            from: from.map(PathName),
             before: None,
             after: None,
             added: 0,
             removed: 0,
         };
-        let change = paths.into_iter().map(effect).collect();
+        let change = paths.map(effect).into_iter().collect();
         self.judge_lease(&Policy::default(), "/", change, tenant, time)
     }
 

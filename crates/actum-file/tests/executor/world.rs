@@ -1,7 +1,7 @@
 //! Base directories, a ledger, a lease and a log of file tasks, for tests.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -31,12 +31,11 @@ pub(crate) struct World {
     ticks: Arc<AtomicI64>,
 }
 
-/// A lease for all below the directory of the test, unless told otherwise.
+/// A lease for all paths, unless told otherwise.
 pub(crate) struct TestLease {
     /// Answers of the next checks, the last one first; `Ok` asks the lease.
     pub(crate) answers: RefCell<Vec<Result<(), LeaseRefusal>>>,
     pub(crate) quotas: Cell<Quotas>,
-    bases: BTreeSet<BaseDirectory>,
     home: LedgerHome,
     records: Records,
 }
@@ -57,7 +56,7 @@ impl TestLease {
         let now = self.records.now();
         let second = |micros: i64| Timestamp::from_micros(micros / 1_000_000 * 1_000_000);
         let terms = LeaseTerms {
-            base_directories: Some(self.bases.clone()),
+            base_directories: Some(["/".parse().unwrap()].into()),
             capabilities: Some(
                 [Capability::FileMove, Capability::FileCopy, Capability::FileDelete].into(),
             ),
@@ -129,11 +128,9 @@ impl World {
         let mut keys = Keys::open(&ledger_home, clock.now()).unwrap();
         keys.make(KeyRole::Lease, clock.now(), None, Admission::AtOnce).unwrap();
         let records = Records::open(&home, &TenantId::default(), clock).unwrap();
-        let base = directory.path().to_str().unwrap().parse().unwrap();
         let lease = TestLease {
             answers: RefCell::default(),
             quotas: Cell::default(),
-            bases: [base, "/a".parse().unwrap(), "/b".parse().unwrap()].into(),
             home: ledger_home,
             records: records.clone(),
         };

@@ -85,7 +85,7 @@ fn a_change_that_access_policies_want_a_person_for_is_queued() {
     assert_eq!(disk.get("a").unwrap(), b"ONE\ntwo\n");
     let gates = &done.receipt.statement.predicate.decision.gates;
     let said: Vec<_> = gates.iter().map(|it| (&*it.gate, &*it.verdict)).collect();
-    assert_eq!(said[6..], [("access", "needs_approval"), ("approval", "allow")]);
+    assert_eq!(said[said.len() - 2..], [("access", "needs_approval"), ("approval", "allow")]);
 }
 
 /// AEC-6: what is built in, no operator permits.

@@ -174,7 +174,8 @@ fn what_is_not_such_a_document_is_refused_and_says_why() {
     assert_eq!(
         with("\"key\":null", "\"key\":null,\"keys\":null"),
         "the request cannot be read: unknown field `keys`, expected one of `format`, `work`, \
-         `limits`, `label`, `actor`, `door`, `key`, `declared`, `commands`, `action`, `task`, `umask`"
+         `limits`, `label`, `actor`, `door`, `key`, `declared`, `commands`, `action`, `task`, `lease`, \
+         `file_task`, `umask`"
     );
     assert_eq!(with("\"key\":null,", ""), "the request cannot be read: missing field `key`");
     for (from, to) in [
