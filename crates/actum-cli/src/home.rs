@@ -398,6 +398,12 @@ pub(crate) fn inherited(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
+/// Variable of the environment that names a file.
+#[expect(clippy::disallowed_methods, reason = "what comes from outside is asked for by name")]
+pub(crate) fn inherited_file(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|file| !file.is_empty()).map(PathBuf::from)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

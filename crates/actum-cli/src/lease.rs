@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use actum::{Records, RequestLease};
-use actum_lease::{TOKEN_TEXT_BYTES_MAX, Token};
+use actum_lease::{LeaseError, TOKEN_TEXT_BYTES_MAX, Token};
 use zeroize::Zeroizing;
 
 use crate::failure::Failure;
@@ -60,8 +60,7 @@ impl LeaseArgument {
 
     /// File of the lease.
     fn file(&self) -> Option<PathBuf> {
-        let named = || home::inherited(VARIABLE).filter(|file| !file.is_empty()).map(PathBuf::from);
-        self.lease.clone().or_else(named)
+        self.lease.clone().or_else(|| home::inherited_file(VARIABLE))
     }
 }
 
@@ -75,6 +74,10 @@ pub(crate) fn read(file: &Path, session: &Session) -> Result<Token, Failure> {
 fn text(file: &Path, session: &Session) -> Result<(String, Zeroizing<Vec<u8>>), Failure> {
     let max = TOKEN_TEXT_BYTES_MAX.saturating_add(AROUND_BYTES_MAX);
     let (input, text) = input::document(file, &session.start, max)?;
+    if text.len() > max {
+        let source = LeaseError::TextTooLong { given: text.len() };
+        return Err(LeaseFailure::Unreadable { input, source }.into());
+    }
     Ok((input, Zeroizing::new(text)))
 }
 

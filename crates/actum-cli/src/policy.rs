@@ -63,6 +63,7 @@ pub(crate) fn asked(
         tenant: tenant.id()?,
         root,
         enclosing,
+        time: clock::now(),
         ..Case::of(Vec::new())
     })
 }

@@ -16,7 +16,7 @@ use nix::unistd::Pid;
 /// How long a signal that came while the terminal was another may go unseen.
 const STEP: Duration = Duration::from_millis(50);
 
-/// While it lives, `SIGINT`, `SIGTERM` and `SIGHUP` wait; then they do what they always do.
+/// While it lives, `SIGINT`, `SIGTERM` and `SIGHUP` wait; then those do what they always do that did not wait before.
 #[derive(Debug)]
 pub(crate) struct Held(Option<SigSet>);
 
@@ -25,7 +25,8 @@ pub(crate) struct Held(Option<SigSet>);
 pub(crate) fn hold() -> Held {
     let signals = asking_to_end();
     // Where they cannot be held, a signal ends the run as a kill does, and recovery takes it back.
-    Held(signals.thread_block().is_ok().then_some(signals))
+    let before = signals.thread_swap_mask(SigmaskHow::SIG_BLOCK).ok();
+    Held(before.map(|before| signals.iter().filter(|signal| !before.contains(*signal)).collect()))
 }
 
 /// Lets all signals wait, for this thread and those that it starts meanwhile.
@@ -114,7 +115,8 @@ pub(crate) fn keep_terminal() -> io::Result<TerminalKept> {
     let terminal = tcgetattr(io::stdin())?;
     let held = hold();
     let is_over = Arc::new(AtomicBool::new(false));
-    if let Some(signals) = held.0 {
+    if held.0.is_some() {
+        let signals = asking_to_end();
         let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
         let came = SignalFd::with_flags(&signals, flags)?;
         let is_over = Arc::clone(&is_over);
@@ -151,5 +153,22 @@ impl Drop for Held {
             // What could be held can be let go.
             signals.thread_unblock().unwrap_or_default();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// FE-1: what is held twice waits until the outer holder lets it go.
+    #[test]
+    fn signals_wait_until_the_first_holder_lets_them_go() {
+        let is_held = || SigSet::thread_get_mask().unwrap().contains(Signal::SIGTERM);
+        assert!(!is_held());
+        let outer = hold();
+        drop(hold());
+        assert!(is_held());
+        drop(outer);
+        assert!(!is_held());
     }
 }

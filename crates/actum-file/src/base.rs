@@ -30,6 +30,9 @@ pub enum BaseDirectoriesError {
     /// A path that cannot be one.
     #[error(transparent)]
     Path(#[from] LeaseTermError),
+    /// A directory of state of actum or git, or below one.
+    #[error(transparent)]
+    State(#[from] PathError),
     /// The root of the file system.
     #[error("`/` cannot be a base directory: everything would lie below it")]
     Root,
@@ -83,6 +86,8 @@ impl BaseDirectories {
             if directory.names().next().is_none() {
                 return Err(BaseDirectoriesError::Root);
             }
+            // Otherwise no lease could be judged for a file in it.
+            RelPath::new(directory.as_str().trim_matches('/'))?;
             directories.insert(directory);
         }
         match directories.len() {
@@ -157,7 +162,7 @@ mod tests {
     /// FE-6
     #[test]
     fn a_list_that_is_not_plain_is_rejected() {
-        for wrong in ["/", "a", "/a/../b", "/a//b", "/a/.", "", "/a\n"] {
+        for wrong in ["/", "a", "/a/../b", "/a//b", "/a/.", "", "/a\n", "/a/.git/b", "/.actum"] {
             assert!(BaseDirectories::new([wrong]).is_err(), "{wrong:?}");
         }
         let many: Vec<String> = (0..=BASE_DIRECTORIES_MAX).map(|n| format!("/d{n}")).collect();

@@ -36,6 +36,11 @@ pub enum Cause {
     /// Another process carries out the task.
     #[error("another process is carrying out this task")]
     UnderWay,
+    /// The task was started, and how it ended is not known yet.
+    #[error(
+        "the task was started, and how it ended is not known: a base directory of it cannot be used now, or is another workspace"
+    )]
+    Unsettled,
     /// The process of the task was ended before its change lasted.
     #[error("the process of the task was ended; no effect of it lasts")]
     Interrupted,
@@ -95,6 +100,7 @@ impl Cause {
             | Self::Base { .. }
             | Self::IdTaken
             | Self::UnderWay
+            | Self::Unsettled
             | Self::Interrupted
             | Self::Worker(
                 WorkerError::Cancelled | WorkerError::System { .. } | WorkerError::Failed { .. },
@@ -129,7 +135,7 @@ impl Cause {
             Self::Locate(LocateError::Path(_)) => Reason::PathRefused,
             Self::Base { .. } => Reason::BaseDirectoryUnusable,
             Self::IdTaken => Reason::TaskIdTaken,
-            Self::UnderWay => Reason::TaskUnderWay,
+            Self::UnderWay | Self::Unsettled => Reason::TaskUnderWay,
             Self::Interrupted => Reason::Interrupted,
             Self::Worker(WorkerError::Exceeded { .. }) => Reason::QuotaExceeded,
             Self::Worker(WorkerError::Cancelled) => Reason::Cancelled,
@@ -151,7 +157,9 @@ impl Cause {
                 State::Restored => WorkspaceState::Restored,
                 State::Published | State::NeedsAttention => WorkspaceState::NeedsAttention,
             },
-            Self::NotUndone { .. } | Self::Unknown => WorkspaceState::NeedsAttention,
+            Self::NotUndone { .. } | Self::Unknown | Self::Unsettled => {
+                WorkspaceState::NeedsAttention
+            }
             Self::Interrupted => WorkspaceState::Restored,
             Self::Manifest(_)
             | Self::Lease(_)

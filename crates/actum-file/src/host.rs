@@ -5,10 +5,10 @@ mod settle;
 use std::time::Duration;
 
 use actum::{Engine, Records, Request, Which};
-use actum_core::{RunId, Timestamp};
-use actum_ledger::LedgerError;
+use actum_core::{Digest, RunId, Timestamp};
+use actum_ledger::{Doing, LedgerError, UnderWay};
 use actum_record::keyring::Keyring;
-use actum_record::ledger::Actor;
+use actum_record::ledger::{Actor, WorkspaceId};
 use actum_workspace::disk::Disk;
 use actum_workspace::{ErrorKind, RunOptions, TakenAttributes};
 
@@ -24,7 +24,7 @@ use crate::result::{
 };
 use crate::verify::{ResultProblem, verify};
 use crate::worker::ByteWorker;
-use actum_record::lease::{BaseDirectory, LeaseId};
+use actum_record::lease::{BaseDirectory, LeaseId, TaskName};
 
 /// How long a busy workspace is left alone before it is tried again.
 const BUSY_WAIT: Duration = Duration::from_millis(2);
@@ -107,12 +107,27 @@ impl<D: Disk> Host<'_, D> {
             Err(error) => return self.refuse(&Asked::of(manifest), &error.into(), requested),
         };
         self.recover()?;
+        // Whoever has the mark is the only one who starts and ends the task.
+        let Some(mark) = take_mark(&self.records, &manifest.task)? else {
+            return self.answer(&manifest.asked(), &Cause::UnderWay, requested);
+        };
+        let end = self.run_alone(manifest, requested);
+        mark.end().map_err(actum::Error::from)?;
+        end
+    }
+
+    /// Carries out a task that no other process starts or ends meanwhile.
+    fn run_alone(
+        &mut self,
+        manifest: Manifest,
+        requested: Timestamp,
+    ) -> Result<FileTaskEnd, HostError> {
         let logged = self.log.find(&manifest.task)?;
         if let Some(logged) = &logged
             && logged.manifest == manifest.digest
         {
             let Some(envelope) = &logged.result else {
-                return self.answer(&manifest.asked(), &Cause::UnderWay, requested);
+                return self.answer(&manifest.asked(), &Cause::Unsettled, requested);
             };
             return self.stored(&manifest, envelope.clone());
         }
@@ -123,6 +138,7 @@ impl<D: Disk> Host<'_, D> {
             source: manifest.work.source(),
             destination: manifest.work.destination(),
             actor: &self.actor,
+            is_started: false,
         };
         let lease = match self.leases.check(&need, self.records.now()) {
             Ok(lease) => lease,
@@ -194,7 +210,6 @@ impl<D: Disk> Host<'_, D> {
             log,
             bounds,
             worker: &mut *self.worker,
-            mark: None,
             start: None,
         };
         let done = change(&self.bases, self.open, &mut task);
@@ -203,13 +218,12 @@ impl<D: Disk> Host<'_, D> {
             Err(cause) if cause.is_open() => return Err(HostError::Open(Box::new(cause))),
             done => done,
         };
-        let Task { mark, start, .. } = task;
+        let Task { start, .. } = task;
         let runs = start.iter().flat_map(|start| start.roots.iter().rev().map(|root| root.run));
         let runs: Vec<RunId> = runs.collect();
         let result = self.result(accepted, done, runs)?;
         let envelope = result.sign(&self.records.signer()?)?;
         self.log.end(&manifest.task, &envelope)?;
-        mark.map_or(Ok(()), |mark| mark.end()).map_err(actum::Error::from)?;
         Ok(FileTaskEnd { result, envelope, is_stored: false })
     }
 
@@ -254,6 +268,16 @@ impl<D: Disk> Host<'_, D> {
             }),
         })
     }
+}
+
+/// Takes the mark of a task: its process is alive, and no other one starts or ends it. `None` where another process has it.
+fn take_mark(records: &Records, task: &TaskName) -> Result<Option<UnderWay>, actum::Error> {
+    let digest = Digest::of(task.as_str().as_bytes());
+    let (high, low) = digest.as_bytes().split_at(8);
+    let [id, workspace] = [high, low]
+        .map(|bytes| bytes.iter().take(8).fold(0, |bits, byte| (bits << 8) | u64::from(*byte)));
+    let (id, workspace) = (RunId::from_random(id), WorkspaceId::from_random(workspace));
+    Ok(records.marks().take(Doing::FileTask, id, workspace)?)
 }
 
 /// Output of a task that succeeded.
@@ -303,9 +327,6 @@ fn change<D: Disk>(
             Err(Cause::Engine(actum::Error::Workspace(error)))
                 if matches!(error.kind, ErrorKind::Busy { .. }) && task.start.is_none() =>
             {
-                if let Some(mark) = task.mark.take() {
-                    mark.end().map_err(actum::Error::from)?;
-                }
                 task.bounds.check()?;
                 std::thread::sleep(BUSY_WAIT);
             }
@@ -464,6 +485,6 @@ impl<D: Disk> Host<'_, D> {
 pub struct Settled {
     /// Results of the tasks.
     pub ends: Vec<FileTaskEnd>,
-    /// Tasks that stay open, since a base directory of them cannot be opened.
+    /// Tasks that stay open, since a base directory of them cannot be opened or is another workspace now.
     pub open: Vec<TaskStart>,
 }

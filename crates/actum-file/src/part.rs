@@ -3,7 +3,6 @@
 use actum::{Engine, EntryPoint, FileTask, Observer, Records, Request, Verified};
 use actum_core::{RelPath, RunId};
 use actum_edit::{EmptyParents, Operation};
-use actum_ledger::{Doing, UnderWay};
 use actum_record::ledger::Actor;
 use actum_workspace::disk::Disk;
 use actum_workspace::{ChangeKind, HardLinks, Limits, SourceFile, TakenAttributes, Transaction};
@@ -24,8 +23,6 @@ pub(crate) struct Task<'t, D: Disk> {
     pub(crate) log: &'t dyn TaskLog,
     pub(crate) bounds: Bounds<'t>,
     pub(crate) worker: &'t mut dyn ByteWorker<D>,
-    /// Mark of the living process, from before the start is recorded until the end is.
-    pub(crate) mark: Option<UnderWay>,
     /// Start, once it is recorded or about to be.
     pub(crate) start: Option<TaskStart>,
 }
@@ -42,16 +39,9 @@ impl<D: Disk> Task<'_, D> {
             source: work.source(),
             destination: work.destination(),
             actor: self.actor,
+            is_started: self.start.is_some(),
         };
         self.leases.check(&need, self.records.now())?;
-        Ok(())
-    }
-
-    /// Marks the task as under way.
-    fn begin(&mut self, root: &TaskRoot) -> Result<(), Cause> {
-        let marks = self.records.marks();
-        let mark = marks.take(Doing::FileTask, root.run, root.workspace);
-        self.mark = Some(mark.map_err(actum::Error::from)?.ok_or(Cause::UnderWay)?);
         Ok(())
     }
 
@@ -102,10 +92,10 @@ impl<D: Disk> Task<'_, D> {
 
     /// Reads a source through the worker, and compares with what the transaction read.
     fn read(&mut self, transaction: &mut Transaction<'_, D>, path: &RelPath) -> Result<(), Cause> {
-        let state = transaction.file_state(path)?;
-        self.bounds.check_space(state.size)?;
-        self.bounds.check_storage(state.size)?;
         let source = transaction.open_source(path)?;
+        self.bounds.check_space(source.size())?;
+        self.bounds.check_storage(source.size())?;
+        let state = transaction.file_state(path)?;
         match self.worker.hash(source.handle(), &self.bounds)? == state.sha256 {
             true => Ok(()),
             false => Err(Cause::OtherBytes),
@@ -176,9 +166,7 @@ impl<D: Disk> Whole<'_, '_, D> {
 
     /// Makes the change on the transaction.
     pub(crate) fn make(&mut self, transaction: &mut Transaction<'_, D>) -> Result<(), Cause> {
-        let root = root_of(transaction, self.root)?;
-        self.task.begin(&root)?;
-        self.run = Some(root);
+        self.run = Some(root_of(transaction, self.root)?);
         self.task.bounds.check_files(1)?;
         match (&self.task.manifest.work, self.destination) {
             (FileWork::Move { .. }, Some(to)) => {
@@ -235,12 +223,12 @@ pub(crate) struct SourcePart<'p, 't, D: Disk> {
 impl<D: Disk> SourcePart<'_, '_, D> {
     /// Opens the source, and makes its deletion on the transaction.
     pub(crate) fn make(&mut self, transaction: &mut Transaction<'_, D>) -> Result<(), Cause> {
-        let root = root_of(transaction, self.root)?;
-        self.task.begin(&root)?;
-        self.run = Some(root);
+        self.run = Some(root_of(transaction, self.root)?);
         self.task.bounds.check_files(1)?;
+        let source = transaction.open_source(self.path)?;
+        self.task.bounds.check_space(source.size())?;
+        self.file = Some(source);
         transaction.file_state(self.path)?;
-        self.file = Some(transaction.open_source(self.path)?);
         transaction.delete(self.path, None, EmptyParents::Keep)?;
         check_change(transaction, self.path, &ChangeKind::Deleted)
     }
@@ -288,11 +276,7 @@ pub(crate) struct DestinationPart<'p, 't, D: Disk> {
 impl<D: Disk> DestinationPart<'_, '_, D> {
     /// Stages the copy.
     pub(crate) fn make(&mut self, transaction: &mut Transaction<'_, D>) -> Result<(), Cause> {
-        let root = root_of(transaction, self.root)?;
-        if self.source.is_none() {
-            self.task.begin(&root)?;
-        }
-        self.run = Some(root);
+        self.run = Some(root_of(transaction, self.root)?);
         self.task.copy(transaction, self.file, self.path, self.attributes.clone())?;
         check_change(transaction, self.path, &ChangeKind::Created)
     }

@@ -32,6 +32,7 @@ impl LeaseCheck for PresentedLease<'_> {
     fn check(&self, need: &LeaseNeed<'_>, now: Timestamp) -> Result<LeaseFacts, LeaseRefusal> {
         let lease = self.lease.clone()?.verify(self.records);
         let lease = lease.map_err(|error| LeaseRefusal::of(&error))?;
+        let judged = if need.is_started { lease.clone().before_use() } else { lease.clone() };
         let request = Request {
             actor: need.actor.clone(),
             door: actum::EntryPoint::FileTask,
@@ -41,7 +42,7 @@ impl LeaseCheck for PresentedLease<'_> {
                 capability: need.capability.as_capability(),
                 limits: lease.quotas(),
             }),
-            lease: Some(lease.clone()),
+            lease: Some(judged),
             ..Request::apply(Vec::new())
         };
         let relative = |path: &FilePath| RelPath::new(path.as_str().trim_start_matches('/')).ok();

@@ -1,11 +1,10 @@
 //! Settling of tasks whose process is gone, from what the journals and the ledger say (FE-1, FE-8, FE-11).
 
-use actum::{Receipt, Records};
+use actum::{Engine, Receipt, Records};
 use actum_core::{RunId, Status};
-use actum_ledger::Doing;
 use actum_workspace::disk::Disk;
 
-use super::{Accepted, FileTaskEnd, Host, HostError, Settled, Success, undo};
+use super::{Accepted, FileTaskEnd, Host, HostError, Settled, Success, take_mark, undo};
 use crate::cause::Cause;
 use crate::manifest::{FileCapability, FileWork, Manifest};
 use crate::ports::{TaskRoot, TaskStart};
@@ -50,21 +49,21 @@ impl<D: Disk> Host<'_, D> {
     pub fn recover(&mut self) -> Result<Settled, HostError> {
         let mut settled = Settled::default();
         for start in self.log.open()? {
-            match self.settle(&start)? {
-                Some(end) => settled.ends.extend(end),
-                None => settled.open.push(start),
+            match self.settle(&start) {
+                Ok(Some(end)) => settled.ends.extend(end),
+                // Its base directories cannot be used now: that is no reason to refuse other tasks.
+                Ok(None) | Err(HostError::Engine(_)) => settled.open.push(start),
+                Err(error) => return Err(error),
             }
         }
         Ok(settled)
     }
 
-    /// Settles one task. Gives nothing where it is under way, or a base directory of it cannot be opened; and no end where
-    /// another process ended it meanwhile.
+    /// Settles one task. Gives nothing where it is under way, or a base directory of it cannot be opened or is another
+    /// workspace now; and no end where another process ended it meanwhile.
     fn settle(&mut self, start: &TaskStart) -> Result<Option<Option<FileTaskEnd>>, HostError> {
         let Some(first) = start.roots.first() else { return Ok(None) };
-        let marks = self.records.marks();
-        let mark = marks.take(Doing::FileTask, first.run, first.workspace);
-        let Some(mark) = mark.map_err(actum::Error::from)? else { return Ok(None) };
+        let Some(mark) = take_mark(&self.records, &start.task)? else { return Ok(None) };
         let ended = self.log.find(&start.task)?.is_some_and(|logged| logged.result.is_some());
         if ended {
             mark.end().map_err(actum::Error::from)?;
@@ -74,7 +73,9 @@ impl<D: Disk> Host<'_, D> {
         for root in &start.roots {
             let base = self.bases.iter().find(|base| base.as_str() == root.root);
             let Some(Ok(mut engine)) = base.map(self.open) else { return Ok(None) };
-            engine.resume()?;
+            if engine.resume()? != root.workspace {
+                return Ok(None);
+            }
             engines.push(engine);
         }
         // The first root decides: it is the only one, or that of the source of a move.
@@ -86,17 +87,12 @@ impl<D: Disk> Host<'_, D> {
             }
             Ok(None) => Err(Cause::Interrupted),
         };
-        let mut done = done;
-        if let (Err(Cause::Interrupted), [_, destination], [_, engine]) =
-            (&done, &*start.roots, engines.as_mut_slice())
-            && matches!(succeeded(&self.records, destination.run)?, Ok(Some(_)))
-            && let Err(source) = undo(engine, destination.run, &start.actor)
-        {
-            done = Err(Cause::NotUndone {
-                cause: Box::new(Cause::Interrupted),
-                source: Box::new(source),
-            });
-        }
+        let done = match (done, &*start.roots, engines.as_mut_slice()) {
+            (done, [_, destination], [_, engine]) => {
+                self.settle_destination(done, start, destination.run, engine)?
+            }
+            (done, _, _) => done,
+        };
         let accepted = Accepted {
             manifest: manifest(start),
             lease_ids: start.lease.blocks.iter().map(|block| block.id).collect(),
@@ -108,6 +104,29 @@ impl<D: Disk> Host<'_, D> {
         self.log.end(&start.task, &envelope)?;
         mark.end().map_err(actum::Error::from)?;
         Ok(Some(Some(FileTaskEnd { result, envelope, is_stored: false })))
+    }
+
+    /// Settles the destination of a move between two base directories, given how the run of its source ended.
+    fn settle_destination(
+        &self,
+        done: Result<Success, Cause>,
+        start: &TaskStart,
+        run: RunId,
+        engine: &mut Engine<D>,
+    ) -> Result<Result<Success, Cause>, HostError> {
+        Ok(match (done, succeeded(&self.records, run)?) {
+            // The source is gone, so its destination must have been made before.
+            (Ok(_), Ok(None) | Err(_)) => Err(Cause::Unknown),
+            (Err(Cause::Interrupted), Ok(Some(_))) => match undo(engine, run, &start.actor) {
+                Ok(()) => Err(Cause::Interrupted),
+                Err(source) => {
+                    let cause = Box::new(Cause::Interrupted);
+                    Err(Cause::NotUndone { cause, source: Box::new(source) })
+                }
+            },
+            (Err(Cause::Interrupted), Err(cause)) => Err(cause),
+            (done, _) => done,
+        })
     }
 }
 

@@ -1,7 +1,9 @@
 //! Task ids: one effect, one result.
 
-use actum_file::{ErrorCode, InProcess, TaskStatus};
+use actum_core::Digest;
+use actum_file::{Bounds, ByteWorker, ErrorCode, InProcess, TaskStatus, WorkerError};
 use actum_workspace::LinuxDisk;
+use actum_workspace::disk::Disk;
 
 use crate::world::{World, failure};
 
@@ -97,4 +99,62 @@ fn a_result_is_rejected_unsigned_changed_by_another_role_and_for_another_task() 
     }
     let receipt = world.records.recorded(end.result.runs[0]).unwrap().unwrap().receipt.unwrap().0;
     assert_eq!(reason(&receipt.envelope, "t"), "RESULT_INVALID", "a receipt is no result");
+}
+
+/// Worker that asks for the same task while it works.
+struct AsksAgain<'w> {
+    world: &'w World,
+    manifest: &'w str,
+}
+
+impl ByteWorker<LinuxDisk> for AsksAgain<'_> {
+    fn copy(
+        &mut self,
+        source: &<LinuxDisk as Disk>::Handle,
+        staged: &<LinuxDisk as Disk>::Handle,
+        bounds: &Bounds<'_>,
+    ) -> Result<(), WorkerError> {
+        let other = failure(&self.world.run(self.manifest));
+        assert_eq!(other, (ErrorCode::ExecutionFailed, "TASK_UNDER_WAY".to_owned()));
+        InProcess(LinuxDisk).copy(source, staged, bounds)
+    }
+
+    fn hash(
+        &mut self,
+        source: &<LinuxDisk as Disk>::Handle,
+        bounds: &Bounds<'_>,
+    ) -> Result<Digest, WorkerError> {
+        InProcess(LinuxDisk).hash(source, bounds)
+    }
+}
+
+/// FE-11: only the process that carries out a task says how it ended.
+#[test]
+fn a_task_that_is_asked_for_while_it_is_carried_out_keeps_its_result() {
+    let world = World::new();
+    world.directory.put("a/f", "f");
+    let manifest = world.manifest("t", "FILE_COPY", "a/f", "a/g");
+    let mut worker = AsksAgain { world: &world, manifest: &manifest };
+    let first = world.with_worker(&mut worker, |host| host.run(manifest.as_bytes())).unwrap();
+    assert_eq!(first.result.status, TaskStatus::Success);
+    assert_eq!(world.run(&manifest).envelope, first.envelope);
+}
+
+/// FE-11: a task whose base directory is another workspace now is not settled from that one.
+#[test]
+fn a_task_stays_open_while_its_base_directory_is_another_workspace() {
+    let world = World::new();
+    world.directory.put("a/f", "f");
+    world.directory.put("b/f", "f");
+    let manifest = world.manifest("t", "FILE_DELETE", "a/f", "");
+    world.log.loses_end.set(true);
+    world.run_bytes(manifest.as_bytes()).unwrap_err();
+    let [base, aside] = ["a", "aside"].map(|name| world.path(name));
+    std::fs::rename(&base, &aside).unwrap();
+    world.directory.mkdir("a");
+    assert_eq!((world.recover().ends.len(), world.recover().open.len()), (0, 1));
+    world.succeed("other", "FILE_COPY", "b/f", "b/g");
+    std::fs::remove_dir_all(&base).unwrap();
+    std::fs::rename(&aside, &base).unwrap();
+    assert_eq!(world.recover().ends[0].result.status, TaskStatus::Success);
 }

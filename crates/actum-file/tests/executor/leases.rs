@@ -85,7 +85,6 @@ fn each_quota_that_is_exceeded_exhausts_the_resources() {
     world.lease.quotas.set(Quotas { storage_bytes: Some(999), ..none });
     assert_eq!(world.fail("m", "FILE_MOVE", "a/f", "a/x"), exhausted);
     assert_eq!(world.fail("d", "FILE_DELETE", "a/f", ""), exhausted);
-    world.wait(0);
 }
 
 /// FE-1
@@ -109,4 +108,16 @@ fn a_manifest_that_is_rejected_gets_a_signed_failure_of_the_closed_set() {
     }
     let irreversible = world.manifest("t", "FILE_DELETE", "a/f", "").replace("true", "false");
     assert_eq!(failure(&world.run(&irreversible)).1, "DELETE_IRREVERSIBLE");
+}
+
+/// FE-17: a task is one use, however many runs it takes.
+#[test]
+fn a_lease_of_one_use_allows_one_task() {
+    for to in ["a/g", "b/g"] {
+        let world = World::new();
+        world.directory.put("a/f", "f");
+        world.lease.uses.set(Some(1));
+        world.succeed("first", "FILE_MOVE", "a/f", to);
+        assert_eq!(world.fail("second", "FILE_DELETE", to, "").0, ErrorCode::InvalidLease);
+    }
 }

@@ -28,7 +28,6 @@ pub(crate) struct World {
     pub(crate) log: TestLog,
     pub(crate) is_cancelled: Cell<bool>,
     pub(crate) bases: BaseDirectories,
-    ticks: Arc<AtomicI64>,
 }
 
 /// A lease for all paths, unless told otherwise.
@@ -36,6 +35,9 @@ pub(crate) struct TestLease {
     /// Answers of the next checks, the last one first; `Ok` asks the lease.
     pub(crate) answers: RefCell<Vec<Result<(), LeaseRefusal>>>,
     pub(crate) quotas: Cell<Quotas>,
+    pub(crate) uses: Cell<Option<u64>>,
+    /// The lease of these quotas and uses, once it is granted.
+    granted: RefCell<Option<((Quotas, Option<u64>), RequestLease)>>,
     home: LedgerHome,
     records: Records,
 }
@@ -51,7 +53,16 @@ pub(crate) struct TestLog {
 }
 
 impl TestLease {
-    /// Grants a lease with the quotas of now.
+    /// Grants a lease with the quotas and uses of now, once.
+    fn lease(&self) -> RequestLease {
+        let terms = (self.quotas.get(), self.uses.get());
+        let mut granted = self.granted.borrow_mut();
+        match &*granted {
+            Some((of, lease)) if *of == terms => lease.clone(),
+            Some(_) | None => granted.insert((terms, self.grant())).1.clone(),
+        }
+    }
+
     fn grant(&self) -> RequestLease {
         let now = self.records.now();
         let second = |micros: i64| Timestamp::from_micros(micros / 1_000_000 * 1_000_000);
@@ -63,6 +74,7 @@ impl TestLease {
             expires: Some(second(now.micros() + 3_600_000_000)),
             quotas: self.quotas.get(),
             tenant: Some(TenantId::default()),
+            uses: self.uses.get(),
             ..LeaseTerms::default()
         };
         let keys = Keys::open(&self.home, now).unwrap();
@@ -79,7 +91,7 @@ impl LeaseCheck for TestLease {
         if let Some(Err(refusal)) = self.answers.borrow_mut().pop() {
             return Err(refusal);
         }
-        PresentedLease::new(&self.records, Ok(Some(self.grant()))).check(need, now)
+        PresentedLease::new(&self.records, Ok(Some(self.lease()))).check(need, now)
     }
 }
 
@@ -120,9 +132,8 @@ impl World {
         directory.mkdir("a");
         directory.mkdir("b");
         let ticks = Arc::new(AtomicI64::new(1_700_000_000_000_000));
-        let ticking = Arc::clone(&ticks);
         let clock =
-            Clock::new(move || Timestamp::from_micros(ticking.fetch_add(1, Ordering::Relaxed)));
+            Clock::new(move || Timestamp::from_micros(ticks.fetch_add(1, Ordering::Relaxed)));
         let home = directory.join("home");
         let ledger_home = LedgerHome::open(&home).unwrap();
         let mut keys = Keys::open(&ledger_home, clock.now()).unwrap();
@@ -131,6 +142,8 @@ impl World {
         let lease = TestLease {
             answers: RefCell::default(),
             quotas: Cell::default(),
+            uses: Cell::default(),
+            granted: RefCell::default(),
             home: ledger_home,
             records: records.clone(),
         };
@@ -142,12 +155,7 @@ impl World {
         };
         let [a, b] = ["a", "b"].map(|base| directory.join(base).to_str().unwrap().to_owned());
         let bases = BaseDirectories::new([&*a, &*b]).unwrap();
-        Self { directory, records, lease, log, is_cancelled: Cell::new(false), bases, ticks }
-    }
-
-    /// So many microseconds pass.
-    pub(crate) fn wait(&self, micros: i64) {
-        self.ticks.fetch_add(micros, Ordering::Relaxed);
+        Self { directory, records, lease, log, is_cancelled: Cell::new(false), bases }
     }
 
     /// Absolute path of something below the directory of the test.

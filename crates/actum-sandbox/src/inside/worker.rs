@@ -32,8 +32,6 @@ pub struct Files {
 
 /// Size of the memory for the bytes.
 const BUFFER_BYTES: usize = 256 << 10;
-/// Size of a page of memory.
-const PAGE: u64 = 4096;
 
 /// Does the work of a byte worker where this program was started as one under `name`, and never returns then. The embedding
 /// program calls it first of all in `main`.
@@ -61,7 +59,8 @@ fn run(work: fn(&Job, &mut Files) -> Answer) -> io::Result<()> {
         return Err(io::Error::other("the files came under other numbers"));
     }
     let mut files = Files { source, staged, buffer: vec![0; BUFFER_BYTES] };
-    let answer = match job.memory_max.is_some_and(|max| resident().is_ok_and(|held| held > max)) {
+    let answer = match job.memory_max.is_some_and(|max| resident().map_or(true, |held| held > max))
+    {
         true => Answer::OverMemory,
         false => {
             confine(&job)?;
@@ -81,7 +80,8 @@ fn resident() -> io::Result<u64> {
     let count = rustix::io::read(&statm, &mut text)?;
     let text = std::str::from_utf8(text.get(..count).unwrap_or_default()).unwrap_or_default();
     let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
-    pages.map(|pages| pages.saturating_mul(PAGE)).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    let page = u64::try_from(rustix::param::page_size()).unwrap_or(u64::MAX);
+    pages.map(|pages| pages.saturating_mul(page)).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 fn confine(job: &Job) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! Publish: the intent is recorded, then announced in the journal; then all of it happens, or nothing.
 
 use actum_core::{Digest, canonical};
+use actum_gate::Policy;
 use actum_ledger::{NewEntry, SigningKey};
 use actum_record::ledger::{EffectStarted, EntryKind};
 use actum_record::receipt::{EntryRef, PathEffect, change_digest};
@@ -50,6 +51,7 @@ impl<'e, D: Disk> Verified<'e, D> {
         let Self { cleared, commands, rollback_files, told: _ } = self;
         let Cleared { staged, bundle, policy: policy_bytes, paths, decision, approval, lease } =
             cleared;
+        check_lease(&staged)?;
         let Staged {
             begun,
             request,
@@ -105,4 +107,17 @@ impl<'e, D: Disk> Verified<'e, D> {
         };
         Ok(Published { records, signer, intent: Intent { started, entry, paths }, end })
     }
+}
+
+/// Checks that the lease has not expired since the gates judged: the checks before can take long.
+fn check_lease<D: Disk>(Staged { begun, request, .. }: &Staged<'_, D>) -> Result<()> {
+    if request.lease.is_none() {
+        return Ok(());
+    }
+    let Begun { records, place, .. } = begun;
+    request.check_lease(
+        (&Policy::default(), (*place).clone()),
+        &records.tenant,
+        records.clock.now(),
+    )
 }

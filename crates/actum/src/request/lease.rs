@@ -51,6 +51,15 @@ impl RequestLease {
         Ok(())
     }
 
+    /// The lease as it was before its last use.
+    #[must_use]
+    pub fn before_use(mut self) -> Self {
+        for block in &mut self.blocks {
+            block.used = block.used.saturating_sub(1);
+        }
+        self
+    }
+
     /// The smallest quota of each resource.
     pub fn quotas(&self) -> Quotas {
         self.blocks.iter().fold(Quotas::default(), |least, block| least.min(block.terms.quotas))
