@@ -30,6 +30,8 @@ pub(crate) struct World {
     pub(crate) bases: BaseDirectories,
 }
 
+type QuotasAndUses = (Quotas, Option<u64>);
+
 /// A lease for all paths, unless told otherwise.
 pub(crate) struct TestLease {
     /// Answers of the next checks, the last one first; `Ok` asks the lease.
@@ -37,7 +39,7 @@ pub(crate) struct TestLease {
     pub(crate) quotas: Cell<Quotas>,
     pub(crate) uses: Cell<Option<u64>>,
     /// The lease of these quotas and uses, once it is granted.
-    granted: RefCell<Option<((Quotas, Option<u64>), RequestLease)>>,
+    granted: RefCell<Option<(QuotasAndUses, RequestLease)>>,
     home: LedgerHome,
     records: Records,
 }
