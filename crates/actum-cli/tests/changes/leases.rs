@@ -1,6 +1,8 @@
 //! Leases at the entry points: what they allow, what ends them, and where no token is ever found.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
@@ -471,4 +473,42 @@ fn a_lease_is_narrowed_offline_until_it_is_sealed() {
         assert!(!told.contains(&token[..40]), "{told}");
     }
     assert_denied(&here.write("sub/large", &narrowed, &["--agent", "b"]), "block 2 of the lease");
+}
+
+/// FE-17: what the environment names is the lease, whatever bytes its name has.
+#[test]
+fn a_lease_whose_file_name_is_no_text_counts_in_the_environment() {
+    let here = Installation::new();
+    let lease = here.grant("l", &["--capability", "APPLY", "--base", "sub"]);
+    let odd = here.directory.path().join(OsStr::from_bytes(b"l\xff"));
+    fs::rename(lease, &odd).unwrap();
+    let input = here.file("write.json");
+    fs::write(&input, r#"{ "files": [{ "path": "outside", "content": "o" }] }"#).unwrap();
+    let apply = |file: &Path| {
+        let mut apply = command(&here.root, &["--json", "apply", &input]);
+        Ended::from(apply.env("ACTUM_LEASE", file).output().unwrap())
+    };
+    assert_denied(&apply(&odd), "has no base directory that holds `outside`");
+    assert_eq!(apply(&here.directory.path().join(OsStr::from_bytes(b"none\xff"))).code, 1);
+    assert!(!here.root.join("outside").exists());
+}
+
+/// FE-17, D-7: the policy is explained as it would be applied now.
+#[test]
+fn a_lease_in_force_is_explained_as_one() {
+    let here = Installation::new();
+    let lease = here.grant("l", &["--capability", "APPLY", "--base", "sub"]);
+    let explained = |path: &str| here.actum(&["policy", "explain", path, "--lease", &lease]).stdout;
+    assert!(explained("sub/x").contains("gate  lease: allow"), "{}", explained("sub/x"));
+    assert!(explained("x").contains("has no base directory that holds `x`"), "{}", explained("x"));
+}
+
+/// FE-17: nothing that follows a token goes unread.
+#[test]
+fn a_file_that_is_longer_than_any_lease_is_none() {
+    let here = Installation::new();
+    let lease = here.grant("l", &["--capability", "APPLY", "--base", "sub"]);
+    let token = fs::read_to_string(&lease).unwrap();
+    fs::write(&lease, format!("{token}{}rest", "\n".repeat(30_000))).unwrap();
+    assert_fails(&here.write("sub/x", &lease, &[]), "LEASE_TOO_LARGE");
 }
