@@ -333,7 +333,18 @@ impl Directory {
 
     /// Takes the lock of that name for itself where nobody has it, made where it is missing.
     pub(crate) fn lock_if_free_made(&self, name: &str) -> Result<Option<Lock>, HomeError> {
-        self.take_lock(name, OFlags::CREATE, FlockOperation::NonBlockingLockExclusive)
+        loop {
+            let operation = FlockOperation::NonBlockingLockExclusive;
+            let Some(lock) = self.take_lock(name, OFlags::CREATE, operation)? else {
+                return Ok(None);
+            };
+            // Who had it may have removed the file before it was locked here; the next one would lock a new file.
+            let stat = fs::fstat(&lock.handle);
+            let stat = stat.map_err(|error| refused("look at", lock.path.clone(), error))?;
+            if stat.st_nlink != 0 {
+                return Ok(Some(lock));
+            }
+        }
     }
 
     fn take_lock(

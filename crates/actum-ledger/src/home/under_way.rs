@@ -236,6 +236,8 @@ impl UnderWay {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
     use super::*;
 
     /// AA-13: what was cut off is told from what is under way.
@@ -262,6 +264,33 @@ mod tests {
         settled.end().unwrap();
         let files = std::fs::read_dir(directory.path().join("home/tenants/default/acting"));
         assert_eq!((left(here), files.unwrap().count()), (vec![], 0));
+    }
+
+    /// FE-11: a mark has one holder, also where marks are removed while others take them.
+    #[test]
+    fn a_mark_is_taken_by_one_at_a_time() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = LedgerHome::open(&directory.path().join("home")).unwrap();
+        let marks = Marks::new(home, TenantId::default());
+        let (here, id) = (WorkspaceId::from_random(1), RunId::from_random(2));
+        let (held, taken) = (AtomicBool::new(false), AtomicU32::new(0));
+        std::thread::scope(|threads| {
+            for _ in 0..4 {
+                threads.spawn(|| {
+                    for _ in 0..2000 {
+                        let Some(mark) = marks.take(Doing::FileTask, id, here).unwrap() else {
+                            continue;
+                        };
+                        assert!(!held.swap(true, Ordering::SeqCst), "two hold it");
+                        std::thread::yield_now();
+                        taken.fetch_add(1, Ordering::SeqCst);
+                        held.store(false, Ordering::SeqCst);
+                        mark.end().unwrap();
+                    }
+                });
+            }
+        });
+        assert!(taken.into_inner() > 0);
     }
 
     /// EX-13: what a task left behind can be ended by somebody else.
