@@ -156,6 +156,7 @@ fn the_decision_about_a_run_is_explained_with_the_policy_that_was_in_force() {
              gate    budget: allow, files: 1 (no limit); changed lines: 1 (no limit)\n\
              gate    commands: allow, no command would be run\n\
              gate    credentials: allow, nothing new looks like one\n\
+             gate    lease: allow, none is required\n\
              gate    tier: allow, R2: all of it can be taken back\n\
              gate    access: allow, no access policies are in force\n\
              gate    approval: allow, no gate asks for a person\n\

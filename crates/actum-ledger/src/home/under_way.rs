@@ -2,8 +2,9 @@
 //! that is locked by the process that carries it out. One that nobody has locked is left from a process that came
 //! to its end before. What somebody else needs to end it stands in `WORKSPACE.ID.json` beside it.
 //!
-//! Those of actions are made and removed under the lock of the workspace, those of tasks under the turn. `actum status` locks
-//! each for a moment, to look at it. Marks and notes outlive the process; notes that are synced outlive a stop of the machine, too.
+//! Those of actions are made and removed under the lock of the workspace, those of tasks under the turn. Those of file tasks
+//! (`…/file-tasks/`) are named by the task id alone and removed under their own lock. `actum status` locks each of the others for a
+//! moment, to look at it. Marks and notes outlive the process; notes that are synced outlive a stop of the machine, too.
 
 use actum_core::RunId;
 use actum_record::ledger::{TenantId, WorkspaceId};

@@ -193,12 +193,12 @@ fn no_first_key_is_made_where_the_keyring_is_full() {
 
 /// AA-5: what signs while nobody is there cannot wait for a passphrase.
 #[test]
-fn only_a_key_of_approvals_is_put_under_a_passphrase() {
+fn only_a_key_of_an_operator_is_put_under_a_passphrase() {
     let (_directory, home, mut keys) = keys();
     let before = keys.keyring().clone();
     let open = passphrase(OPEN);
     let new = Passphrases { old: None, new: Some(&open) };
-    for role in [KeyRole::Result, KeyRole::Checkpoint, KeyRole::Lease] {
+    for role in [KeyRole::Result, KeyRole::Checkpoint] {
         for refused in [
             keys.make(role, at(0), Some(&open), Admission::AtOnce).unwrap_err(),
             keys.rotate(role, at(0), new).unwrap_err(),
