@@ -52,7 +52,7 @@ impl TaskLog for LedgerLog<'_> {
         })
     }
 
-    fn unreleased_deletions(&self) -> Result<Vec<TaskStart>, LedgerError> {
+    fn deletions(&self) -> Result<Vec<TaskStart>, LedgerError> {
         let keyring = self.records.keyring();
         self.records.ledger().read(|log| {
             let (mut deletions, mut before) = (Vec::new(), None);

@@ -91,11 +91,11 @@ pub trait TaskLog {
     /// [`LedgerError`]
     fn open(&self) -> Result<Vec<TaskStart>, LedgerError>;
 
-    /// Lists the deletions that ended in success and whose recovery reference the operator has not released.
+    /// Lists the deletions that ended in success: their recovery references stay valid.
     ///
     /// # Errors
     /// [`LedgerError`]
-    fn unreleased_deletions(&self) -> Result<Vec<TaskStart>, LedgerError>;
+    fn deletions(&self) -> Result<Vec<TaskStart>, LedgerError>;
 
     /// Starts a task under the lease of these signed blocks. Gives the entries that say so; they are appended together with
     /// the intent of its first run.

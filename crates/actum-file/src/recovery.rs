@@ -101,8 +101,8 @@ impl FromStr for RecoveryReference {
     }
 }
 
-/// Computes the runs of a workspace that garbage collection must keep: those of deletions whose recovery reference the operator
-/// has not released. They belong into [`GcOptions::protected`](actum_workspace::GcOptions::protected).
+/// Computes the runs of a workspace that garbage collection must keep: those of deletions that
+/// succeeded, and of tasks that are not settled. They belong into [`GcOptions::protected`](actum_workspace::GcOptions::protected).
 ///
 /// # Errors
 /// [`LedgerError`]
@@ -110,7 +110,7 @@ pub fn pinned_runs(
     log: &dyn TaskLog,
     workspace: WorkspaceId,
 ) -> Result<BTreeSet<RunId>, LedgerError> {
-    let starts = log.unreleased_deletions()?.into_iter().chain(log.open()?);
+    let starts = log.deletions()?.into_iter().chain(log.open()?);
     let roots = starts.flat_map(|start| start.roots);
     Ok(roots.filter(|root| root.workspace == workspace).map(|root| root.run).collect())
 }

@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let mut protected = protected.collect::<Result<BTreeSet<_>, Failure>>()?;
     // How these ended is known nowhere else until their receipts are written.
     protected.extend(records::open_runs(&view, &session.tenant)?);
-    // What a recovery reference names stays until the operator releases it.
+    // What a recovery reference names stays (FE-10).
     protected.extend(file::pinned_runs(&view, session)?);
     let GcOptions { runs_max, bytes_max, .. } = GcOptions::default();
     let options = GcOptions {

@@ -12,14 +12,14 @@ use crate::program::{Ended, actum, approval_key, command, home_of, operator_of, 
 use crate::task::{create, plan, put};
 
 /// A workspace with a lease key, whose passphrase is in a file.
-struct Installation {
-    directory: tempfile::TempDir,
-    root: PathBuf,
+pub(crate) struct Installation {
+    pub(crate) directory: tempfile::TempDir,
+    pub(crate) root: PathBuf,
     passphrase: String,
 }
 
 impl Installation {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let (directory, root) = workspace();
         Self::with_key(directory, root)
     }
@@ -35,16 +35,16 @@ impl Installation {
     }
 
     /// Runs the program in the workspace.
-    fn actum(&self, arguments: &[&str]) -> Ended {
+    pub(crate) fn actum(&self, arguments: &[&str]) -> Ended {
         actum(&self.root, arguments)
     }
 
-    fn file(&self, name: &str) -> String {
+    pub(crate) fn file(&self, name: &str) -> String {
         self.directory.path().join(name).to_str().unwrap().to_owned()
     }
 
     /// Grants a lease with the usual terms and these, and returns its file.
-    fn grant(&self, name: &str, options: &[&str]) -> String {
+    pub(crate) fn grant(&self, name: &str, options: &[&str]) -> String {
         let (file, secret) = (self.file(name), &self.passphrase);
         let usual = ["lease", "grant", "--output", &file, "--passphrase-file", secret];
         let granted = self.actum(&[&usual, options].concat());

@@ -18,6 +18,7 @@ mod exec;
 mod exec_caches;
 mod exec_real_commands;
 mod exit_codes;
+mod file_tasks;
 mod inputs;
 mod leases;
 mod messages;

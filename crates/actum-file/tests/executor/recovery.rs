@@ -7,7 +7,7 @@ use crate::world::World;
 
 /// FE-10
 #[test]
-fn garbage_collection_keeps_what_an_unreleased_reference_names() {
+fn garbage_collection_keeps_what_a_recovery_reference_names() {
     let world = World::new();
     world.directory.put("a/f", vec![3; 2 << 20]);
     let end = world.succeed("t", "FILE_DELETE", "a/f", "");

@@ -106,8 +106,8 @@ impl TaskLog for TestLog {
         LedgerLog::new(&self.records).open()
     }
 
-    fn unreleased_deletions(&self) -> Result<Vec<TaskStart>, LedgerError> {
-        LedgerLog::new(&self.records).unreleased_deletions()
+    fn deletions(&self) -> Result<Vec<TaskStart>, LedgerError> {
+        LedgerLog::new(&self.records).deletions()
     }
 
     fn start(&self, start: &TaskStart, blocks: &[u8]) -> Result<Vec<NewEntry>, LedgerError> {

@@ -67,6 +67,14 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         waiting.take(); // the result says so
     }
     drop(held);
+    if let (Some(code), Some(detail)) = (ended.result.error_code, &ended.result.detail) {
+        session.screen.note(format_args!(
+            "{code} ({}): {}; {}",
+            detail.reason,
+            detail.message,
+            state(detail.workspace)
+        ));
+    }
     shown.map(|()| match (ended.result.status, ended.result.detail) {
         (TaskStatus::Success, _) => Exit::Success,
         (TaskStatus::Failed, Some(detail)) => match detail.workspace {
@@ -76,4 +84,13 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         },
         (TaskStatus::Failed, None) => Exit::Refused,
     })
+}
+
+/// State of the files after a failure, in words.
+fn state(workspace: WorkspaceState) -> &'static str {
+    match workspace {
+        WorkspaceState::Unchanged => "nothing was changed",
+        WorkspaceState::Restored => "the files are as before",
+        WorkspaceState::NeedsAttention => "look at the files: `actum status` says more",
+    }
 }

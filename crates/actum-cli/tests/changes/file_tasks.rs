@@ -1,0 +1,78 @@
+//! File tasks on the command line: the signed result, and what a person is told.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::leases::Installation;
+use crate::program::{Ended, operator_of};
+
+/// An installation whose workspace is a base directory, and the file of a lease for it.
+fn installation() -> (Installation, String) {
+    let here = Installation::new();
+    let operator = operator_of(&here.root).join("actum");
+    fs::create_dir_all(&operator).unwrap();
+    let policy = format!("version = 1\n[file]\nbase_directories = [{:?}]\n", here.root);
+    fs::write(operator.join("actum.toml"), policy).unwrap();
+    let capabilities = ["--capability", "FILE_MOVE", "--capability", "FILE_DELETE"];
+    let lease = here.grant("tasks", &[&capabilities[..], &["--base", "sub"]].concat());
+    (here, lease)
+}
+
+/// Carries out a task on files below the root, and returns how the command ended and the verified result.
+fn run(
+    here: &Installation,
+    lease: &str,
+    (task, capability): (&str, &str),
+    paths: [&str; 2],
+) -> (Ended, Value) {
+    let [source, destination] = paths.map(|path| here.root.join(path));
+    let mut input = json!({ "source_path": source });
+    if capability != "FILE_DELETE" {
+        input["destination_path"] = json!(destination);
+    }
+    let manifest = json!({
+        "task_id": task, "capability_id": capability, "input": input,
+        "constraints": { "reversible": true },
+    });
+    let (file, result) = (here.file("manifest.json"), here.file("result.json"));
+    fs::write(&file, manifest.to_string()).unwrap();
+    let ended = here.actum(&["file", "run", &file, "--lease", lease]);
+    fs::write(&result, &ended.stdout).unwrap();
+    let verified = here.actum(&["file", "verify", &result]);
+    assert_eq!(verified.code, 0, "{verified:?}");
+    (ended, serde_json::from_str(&verified.stdout).unwrap())
+}
+
+/// FE-1, FE-8, FE-10, FE-11: a move is undone, a deletion is restored, and a task has one effect.
+#[test]
+fn a_file_is_moved_deleted_and_restored_under_a_lease() {
+    let (here, lease) = installation();
+    fs::write(here.root.join("sub/a"), "a").unwrap();
+    let (moved, result) = run(&here, &lease, ("m", "FILE_MOVE"), ["sub/a", "sub/b"]);
+    let run_of_move = result["runs"][0].as_str().unwrap().to_owned();
+    assert_eq!((moved.code, &*moved.stderr, &result["status"]), (0, "", &json!("SUCCESS")));
+    assert_eq!(fs::read(here.root.join("sub/b")).unwrap(), b"a");
+    let (again, _) = run(&here, &lease, ("m", "FILE_MOVE"), ["sub/a", "sub/b"]);
+    assert_eq!((again.code, again.stdout), (0, moved.stdout));
+    let (deleted, result) = run(&here, &lease, ("d", "FILE_DELETE"), ["sub/b", ""]);
+    assert_eq!((deleted.code, here.root.join("sub/b").exists()), (0, false));
+    let reference = result["output"]["undo_metadata"]["recovery"].as_str().unwrap();
+    let restored = here.actum(&["file", "restore", reference]);
+    assert_eq!((restored.code, fs::read(here.root.join("sub/b")).unwrap()), (0, b"a".to_vec()));
+    let undone = here.actum(&["undo", &run_of_move]);
+    assert_eq!((undone.code, here.root.join("sub/a").exists()), (0, true), "{undone:?}");
+}
+
+/// FE-14, FE-15: a failure is a signed result, and a person reads why and what the state of the files is.
+#[test]
+fn a_failed_task_says_why_and_that_nothing_was_changed() {
+    let (here, lease) = installation();
+    let (ended, result) = run(&here, &lease, ("t", "FILE_MOVE"), ["sub/none", "sub/b"]);
+    assert_eq!((ended.code, &result["error_code"]), (1, &json!("EXECUTION_FAILED")));
+    assert!(ended.stderr.starts_with("note: EXECUTION_FAILED (FILE_MISSING): "), "{ended:?}");
+    assert!(ended.stderr.ends_with("; nothing was changed\n"), "{ended:?}");
+    let (ended, result) = run(&here, &lease, ("o", "FILE_MOVE"), ["outside", "sub/b"]);
+    assert_eq!((ended.code, &result["error_code"]), (1, &json!("INVALID_LEASE")));
+    assert_eq!(ended.stderr.matches("nothing was changed").count(), 1, "{ended:?}");
+}
