@@ -1,6 +1,10 @@
 //! Whether content is text, and how many lines it has.
 
+mod blocks;
+
 use crate::count;
+
+pub use blocks::{BLOCK_BYTES, TextBlocks, TextFinder};
 
 /// How far into a content a NUL byte makes it binary, in bytes, as git has it.
 const LOOKED_AT_MAX: usize = 8000;

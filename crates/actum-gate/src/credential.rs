@@ -12,6 +12,7 @@ mod assignment;
 mod checksum;
 mod effort;
 mod encoded;
+mod large;
 mod password_file;
 mod place;
 mod placeholder;
@@ -34,6 +35,7 @@ use actum_core::Digest;
 use memchr::memchr_iter;
 use serde::{Deserialize, Serialize};
 
+pub use large::{BEFORE_BYTES, BEHIND_BYTES, LargeScan};
 pub use place::{home_places, is_usual_place, is_withheld};
 use view::View;
 
@@ -132,31 +134,17 @@ pub fn scan_file(name: &[u8], before: Option<FileBefore<'_>>, after: &[u8]) -> V
 pub fn scan(before: Option<&[u8]>, after: &[u8]) -> Vec<Finding> {
     let view = View::new(after);
     let mut known = None;
-    let mut reported = BTreeSet::new();
-    let (mut line, mut counted) = (1, 0);
-    let mut findings = Vec::new();
-    for (rule, secret) in secrets(&view.bytes) {
-        let digest = secret.digest();
-        let known = known.get_or_insert_with(|| before.map(digests).unwrap_or_default());
-        if known.contains(&digest) || !reported.insert((rule, digest)) {
-            continue;
-        }
-        let between = view.bytes.get(counted..secret.at).unwrap_or_default();
-        line += memchr_iter(b'\n', between).map(|_| 1).sum::<u64>();
-        counted = secret.at;
-        findings.push(Finding { line, rule: rule.to_owned(), digest });
-        if findings.len() == FINDINGS_MAX {
-            break;
-        }
-    }
-    findings.sort_unstable();
-    findings
+    let is_known = |digest: &Digest| {
+        known.get_or_insert_with(|| before.map(digests).unwrap_or_default()).contains(digest)
+    };
+    let mut reported = Reported::default();
+    reported.add(&view, 0..view.bytes.len(), Some(1), is_known);
+    reported.finish()
 }
 
 /// The line at a place in a content, counted from 1.
 fn line_at(content: &[u8], at: usize) -> u64 {
-    let before = content.get(..at).unwrap_or_default();
-    memchr_iter(b'\n', before).map(|_| 1).sum::<u64>() + 1
+    newlines(content.get(..at).unwrap_or_default()).saturating_add(1)
 }
 
 /// Where in a content something looks like a credential, ordered by the beginning.
@@ -167,6 +155,61 @@ pub fn spans(content: &[u8]) -> Vec<Range<usize>> {
         view.in_content(secret.at)..view.in_content(end).min(content.len())
     };
     secrets(&view.bytes).into_iter().map(span).collect()
+}
+
+/// How far behind the beginning of a secret its literal can end, in bytes.
+const BEHIND_SECRET_BYTES: usize = 1 << 10;
+
+/// Findings of a scan. A secret that occurs several times is reported once, at the first.
+#[derive(Default)]
+struct Reported {
+    secrets: BTreeSet<(&'static str, Digest)>,
+    findings: Vec<Finding>,
+}
+
+impl Reported {
+    /// Whether no more findings are reported.
+    fn is_full(&self) -> bool {
+        self.findings.len() >= FINDINGS_MAX
+    }
+
+    /// Adds the secrets that begin in a range of a view and are not known. The range begins in that line, where it is known.
+    fn add(
+        &mut self,
+        view: &View<'_>,
+        range: Range<usize>,
+        line: Option<u64>,
+        mut is_known: impl FnMut(&Digest) -> bool,
+    ) {
+        let (mut line, mut counted) = (line, range.start);
+        let end = range.end.saturating_add(BEHIND_SECRET_BYTES);
+        for (rule, secret) in secrets_named_before(&view.bytes, end) {
+            if self.is_full() {
+                return;
+            }
+            if !range.contains(&secret.at) {
+                continue;
+            }
+            let digest = secret.digest();
+            if is_known(&digest) || !self.secrets.insert((rule, digest)) {
+                continue;
+            }
+            let between = view.bytes.get(counted..secret.at).unwrap_or_default();
+            line = line.map(|line| line.saturating_add(newlines(between)));
+            counted = secret.at;
+            let line = line.unwrap_or(0);
+            self.findings.push(Finding { line, rule: rule.to_owned(), digest });
+        }
+    }
+
+    fn finish(mut self) -> Vec<Finding> {
+        self.findings.sort_unstable();
+        self.findings
+    }
+}
+
+fn newlines(bytes: &[u8]) -> u64 {
+    memchr_iter(b'\n', bytes).map(|_| 1).sum()
 }
 
 /// The bytes of a secret and where they begin. It has no `Debug`, so that they come into no message.
@@ -205,8 +248,13 @@ fn digests(content: &[u8]) -> BTreeSet<Digest> {
 /// All that looks like a credential, with the ids of the rules, ordered by the beginning. What a generic
 /// rule finds inside or around something that another rule finds is left out.
 fn secrets(content: &[u8]) -> Vec<(&'static str, Secret<'_>)> {
+    secrets_named_before(content, content.len())
+}
+
+/// Those of which the literal ends before a place.
+fn secrets_named_before(content: &[u8], end: usize) -> Vec<(&'static str, Secret<'_>)> {
     let (mut found, mut generic) = (Vec::new(), Vec::new());
-    for hit in search::hits(content) {
+    for hit in search::hits(content.get(..end).unwrap_or(content)) {
         let secret = hit.rule.shapes.iter().find_map(|shape| shape.secret(content, &hit.at));
         let secret = secret.filter(|secret| !published::is_published(&secret.bytes));
         let Some(secret) = secret else { continue };

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use actum_core::text::LineCounter;
+use actum_core::text::{LineCounter, TextBlocks};
 use actum_core::{Digest, FileMode, Hasher, RunId};
 
 use crate::disk::Disk;
@@ -37,6 +37,8 @@ pub(crate) struct Written<H> {
     pub(crate) size: u64,
     /// How many lines it has; `None` where it is binary.
     pub(crate) lines: Option<u64>,
+    /// Blocks that can hold text, where they were looked for.
+    pub(crate) text: Option<Arc<TextBlocks>>,
     pub(crate) store: Store<H>,
 }
 
@@ -151,6 +153,6 @@ impl<'a, D: Disk> Sink<'a, D> {
             None => Store::Memory(self.gathered),
         };
         let (digest, lines) = (self.hasher.finish(), self.lines.finish());
-        Ok(Written { digest, size: self.size, lines, store })
+        Ok(Written { digest, size: self.size, lines, text: None, store })
     }
 }

@@ -30,6 +30,7 @@ mod apply;
 mod attributes;
 mod change;
 mod content;
+mod digest_beside;
 pub mod disk;
 mod error;
 pub mod examination;
@@ -73,9 +74,7 @@ pub use recovery_report::Recovery;
 pub use transaction::Transaction;
 pub use transaction::commit::{Committed, Held, Prepared, Published};
 pub use transaction::ending::Ending;
-pub use transaction::new_content::{
-    AROUND_BYTES, NEW_CONTENT_BYTES_MAX, NewContent, PARTS_MAX, Part,
-};
+pub use transaction::new_content::{AROUND_BYTES, NewContent, PARTS_MAX, Part, Window};
 pub use transaction::stage::INLINE_TOTAL_MAX;
 pub use transaction::staged_file::{SourceFile, StagedFile, TakenAttributes};
 pub use witness::{RootWithin, notes_at, unusable_witness};

@@ -112,6 +112,38 @@ fn a_missing_source_and_an_existing_destination_are_refused() {
     assert_eq!(world.fail("dd", "FILE_DELETE", "a/d", ""), failed("NOT_A_REGULAR_FILE"));
 }
 
+/// EX-20: binary parts of a large file are left out, and no secret is.
+#[test]
+fn a_secret_in_a_large_file_is_found_wherever_it_stands() {
+    const SIZE: usize = 17 << 20;
+    let world = World::new();
+    // In two pieces, so that no scanner takes this file for a leak.
+    let secret =
+        ["\nAWS_SECRET_ACCESS_KEY=", "q8Zr3vKp1TfXw6Lc0BnYd7MhUo2JsEi5Ga4RtNxQ", "\n"].concat();
+    let places = [0, (4 << 20) - 30, (16 << 20) + 77, SIZE - secret.len()];
+    for (number, at) in places.into_iter().enumerate() {
+        let mut bytes: Vec<u8> = b"\x01\x82\x03\xf0\0".iter().copied().cycle().take(SIZE).collect();
+        let from = format!("a/{number}");
+        world.directory.put(&from, &bytes);
+        world.succeed(&format!("clean-{number}"), "FILE_COPY", &from, &format!("a/clean-{number}"));
+        assert!(world.directory.get(format!("a/clean-{number}")).unwrap() == bytes);
+        bytes[at..at + secret.len()].copy_from_slice(secret.as_bytes());
+        world.directory.put(&from, &bytes);
+        let failed =
+            world.fail(&format!("t{number}"), "FILE_COPY", &from, &format!("a/copy-{number}"));
+        assert_eq!(failed, (ErrorCode::ExecutionFailed, "CHANGE_DENIED".to_owned()), "at {at}");
+    }
+}
+
+/// EX-20: no key store is as long, so what it holds is not known.
+#[test]
+fn a_large_file_with_the_name_of_a_key_store_is_denied() {
+    let world = World::new();
+    world.directory.put("a/f", vec![0; 17 << 20]);
+    let failed = world.fail("t", "FILE_COPY", "a/f", "a/f.p12");
+    assert_eq!(failed, (ErrorCode::ExecutionFailed, "CHANGE_DENIED".to_owned()));
+}
+
 /// FE-16, D-3: what needs an approval is not queued at this entry point.
 #[test]
 fn a_change_that_needs_an_approval_fails_and_is_not_queued() {

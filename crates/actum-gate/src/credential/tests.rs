@@ -123,7 +123,7 @@ fn piece_of_template(inside: &str, seed: u64) -> Option<String> {
 }
 
 /// Every rule with the contents in which it finds something.
-fn examples() -> impl Iterator<Item = (&'static str, String)> {
+pub(super) fn examples() -> impl Iterator<Item = (&'static str, String)> {
     rules().flat_map(|rule| rule.matches.iter().map(|template| (rule.id, expanded(template))))
 }
 

@@ -57,6 +57,11 @@ const ALLOWED: &[(&str, i64, &[&[Is]])] = &[
             (2, SeccompCmpArgLen::Dword, SOURCE.unsigned_abs() as u64),
         ]],
     ),
+    (
+        "starts to write the staged file to its disk, while more is copied",
+        libc::SYS_sync_file_range,
+        &[&[descriptor(0, STAGED)]],
+    ),
     ("ends the staged file with a hole", libc::SYS_ftruncate, &[&[descriptor(0, STAGED)]]),
     ("ends the process", libc::SYS_exit_group, &[]),
     ("ends its thread", libc::SYS_exit, &[]),

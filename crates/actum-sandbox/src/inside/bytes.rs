@@ -7,9 +7,10 @@ use rustix::io::{Errno, read, write};
 
 use super::worker::Files;
 use crate::job::{Answer, Job};
+use crate::sys;
 
-/// Most bytes that the kernel copies at once, so that no call takes long.
-const AT_ONCE: u64 = 64 << 20;
+/// Most bytes that the kernel copies at once, so that no call takes long, and the disk writes while more is copied.
+const AT_ONCE: u64 = 16 << 20;
 
 /// Reason why the work stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,6 +114,7 @@ fn copy_bytes(
             if count == 0 {
                 return Ok(ftruncate(staged, at)?); // the source became shorter, which the host finds out
             }
+            sys::start_writing(staged, at, count);
             at = at.saturating_add(count);
         }
     }

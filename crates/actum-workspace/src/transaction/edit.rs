@@ -196,8 +196,9 @@ impl<D: Disk> Transaction<'_, D> {
             Content::Moved(_) => (None, Counted::Once(cost)),
             Content::New(new) => (None, new.counted.and(cost)),
         };
-        let Written { digest, size, lines, store } = written;
-        let content = Content::New(New { bytes: store.into_bytes(), origin, splices, counted });
+        let Written { digest, size, lines, text, store } = written;
+        let bytes = store.into_bytes();
+        let content = Content::New(New { bytes, origin, splices, counted, text });
         self.set(path, Post::File(PostFile { digest, size, lines, content, ..file }))
     }
 

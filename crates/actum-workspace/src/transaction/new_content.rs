@@ -1,9 +1,11 @@
 //! What a transaction would put into files that was not there, for whoever looks through it before it
 //! is seen.
 
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use actum_core::RelPath;
+use actum_core::text::BLOCK_BYTES;
 use actum_edit::Splice;
 
 use crate::content::Bytes;
@@ -13,9 +15,6 @@ use crate::path_change::CONTENT_BYTES_MAX;
 use crate::transaction::Transaction;
 use crate::transaction::node::{Content, New, PostFile};
 
-/// The longest new file, in bytes, that is read whole to be looked through: 256 MiB.
-pub const NEW_CONTENT_BYTES_MAX: u64 = 256 << 20;
-
 /// What is new in one file.
 #[derive(Debug)]
 pub enum NewContent {
@@ -23,9 +22,23 @@ pub enum NewContent {
     Whole(Arc<Vec<u8>>),
     /// Only what edits put into it, with what stands around that: of a file over 16 MiB.
     Parts(Vec<Part>),
-    /// It was written whole, and is longer than [`NEW_CONTENT_BYTES_MAX`].
-    TooLarge,
+    /// It was written whole, and has more than 16 MiB: [`Transaction::each_window`] reads it.
+    Large,
 }
+
+/// Part of a large file, to be searched.
+#[derive(Debug)]
+pub struct Window<'w> {
+    /// Where it begins in the file: at the beginning of a block, or of what is read before one.
+    pub offset: u64,
+    /// Bytes of the file from there on.
+    pub bytes: &'w [u8],
+    /// Those of them to search; the others stand before and behind them.
+    pub range: Range<usize>,
+}
+
+/// How many bytes of a window are to be searched, at most.
+const WINDOW_BYTES: u64 = 4 << 20;
 
 /// A part of a file that an edit changes, with [`AROUND_BYTES`] before and behind it.
 #[derive(Debug)]
@@ -41,6 +54,7 @@ pub const PARTS_MAX: usize = 256;
 
 /// How much is read before and behind an edit, in bytes: more than the longest private key has.
 pub const AROUND_BYTES: u64 = 16 << 10;
+const AROUND: (u64, u64) = (AROUND_BYTES, AROUND_BYTES);
 
 impl<D: Disk> Transaction<'_, D> {
     /// The files that would get new bytes or another path, ordered by path.
@@ -73,8 +87,8 @@ impl<D: Disk> Transaction<'_, D> {
         {
             return self.parts(path, file, splices);
         }
-        if file.size > NEW_CONTENT_BYTES_MAX {
-            return Ok(NewContent::TooLarge);
+        if file.size > CONTENT_BYTES_MAX {
+            return Ok(NewContent::Large);
         }
         if let Some(Bytes::Memory(bytes)) = self.bytes(path, file) {
             return Ok(NewContent::Whole(bytes));
@@ -85,6 +99,48 @@ impl<D: Disk> Transaction<'_, D> {
             Ok(())
         })?;
         Ok(NewContent::Whole(Arc::new(whole)))
+    }
+
+    /// Reads one of them window by window, with so many bytes before and behind each, and leaves out what cannot hold text. Ends
+    /// early where `search` says so. Memory does not grow with the file.
+    ///
+    /// # Errors
+    /// `Io`, `Missing`; `Conflict` where its size changed.
+    pub fn each_window(
+        &self,
+        path: &RelPath,
+        around: (u64, u64),
+        mut search: impl FnMut(Window<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let file = self.nodes.get(path).and_then(|node| node.post.file());
+        let Some(file) = file else { return Err(ErrorKind::missing(path).into()) };
+        let text = match &file.content {
+            Content::New(New { text: Some(text), .. }) => Some(&**text),
+            Content::New(_) | Content::Moved(_) | Content::Untouched => None,
+        };
+        let block = u64::try_from(BLOCK_BYTES).unwrap_or(u64::MAX);
+        let is_text = |at: u64| at < file.size && text.is_none_or(|text| text.holds_text(at));
+        let mut from = 0u64;
+        while from < file.size {
+            let mut to = from;
+            while is_text(to) && to - from < WINDOW_BYTES {
+                to = to.saturating_add(block);
+            }
+            if to == from {
+                from = from.saturating_add(block);
+                continue;
+            }
+            let to = to.min(file.size);
+            let offset = from.saturating_sub(around.0);
+            let bytes = self.stretch(path, file, (from, to - from), around)?;
+            let place = |at: u64| usize::try_from(at - offset).unwrap_or(usize::MAX);
+            let range = place(from)..place(to);
+            if search(Window { offset, bytes: &bytes, range }).is_break() {
+                return Ok(());
+            }
+            from = to;
+        }
+        Ok(())
     }
 
     /// The file that one of them was before, there or where it comes from, with its content; none where it is made, or where
@@ -128,7 +184,7 @@ impl<D: Disk> Transaction<'_, D> {
     pub fn new_beginning(&self, path: &RelPath) -> Result<Vec<u8>> {
         let file = self.nodes.get(path).and_then(|node| node.post.file());
         let Some(file) = file else { return Err(ErrorKind::missing(path).into()) };
-        self.stretch(path, file, (0, 0))
+        self.stretch(path, file, (0, 0), AROUND)
     }
 
     fn parts(
@@ -138,11 +194,11 @@ impl<D: Disk> Transaction<'_, D> {
         splices: &[Splice],
     ) -> Result<NewContent> {
         let Content::New(New { origin: Some(origin), .. }) = &file.content else {
-            return Ok(NewContent::TooLarge);
+            return Ok(NewContent::Large);
         };
         let old = self.nodes.get(origin).map(|node| node.pre.unchanged());
         let Some(old) = old.as_ref().and_then(|old| old.file()) else {
-            return Ok(NewContent::TooLarge);
+            return Ok(NewContent::Large);
         };
         let length = |bytes: &[u8]| u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let mut parts = Vec::with_capacity(splices.len());
@@ -152,8 +208,8 @@ impl<D: Disk> Transaction<'_, D> {
             let there = splice.offset;
             let here = there.saturating_add(added).saturating_sub(removed);
             parts.push(Part {
-                before: self.stretch(origin, old, (there, length(&splice.old)))?,
-                after: self.stretch(path, file, (here, length(&splice.new)))?,
+                before: self.stretch(origin, old, (there, length(&splice.old)), AROUND)?,
+                after: self.stretch(path, file, (here, length(&splice.new)), AROUND)?,
             });
             added = added.saturating_add(length(&splice.new));
             removed = removed.saturating_add(length(&splice.old));
@@ -167,9 +223,10 @@ impl<D: Disk> Transaction<'_, D> {
         path: &RelPath,
         file: &PostFile<D::Handle>,
         (from, length): (u64, u64),
+        (before, behind): (u64, u64),
     ) -> Result<Vec<u8>> {
-        let start = from.saturating_sub(AROUND_BYTES);
-        let end = from.saturating_add(length).saturating_add(AROUND_BYTES).min(file.size);
+        let start = from.saturating_sub(before);
+        let end = from.saturating_add(length).saturating_add(behind).min(file.size);
         let wanted = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
         match self.bytes(path, file) {
             Some(Bytes::Memory(bytes)) => {

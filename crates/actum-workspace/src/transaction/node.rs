@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use actum_core::text::TextBlocks;
 use actum_core::{Digest, FileMode, RelPath};
 use actum_edit::Splice;
 
@@ -80,6 +81,8 @@ pub(crate) struct New<H> {
     pub(crate) splices: Option<Arc<Vec<Splice>>>,
     /// The lines in which they differ from the file at the origin.
     pub(crate) counted: Counted,
+    /// Blocks that can hold text, where they were looked for.
+    pub(crate) text: Option<Arc<TextBlocks>>,
 }
 
 /// How the lines of new bytes were counted.
@@ -104,6 +107,7 @@ impl<H> Clone for Content<H> {
                 origin: new.origin.clone(),
                 splices: new.splices.clone(),
                 counted: new.counted,
+                text: new.text.clone(),
             }),
         }
     }
@@ -124,12 +128,12 @@ impl<H> Clone for PostFile<H> {
 impl<H> PostFile<H> {
     /// A file whose bytes were written whole, in place of those of the file that was at `origin`.
     pub(crate) fn written(
-        Written { digest, size, lines, store }: Written<H>,
+        Written { digest, size, lines, text, store }: Written<H>,
         attributes: Attributes,
         origin: Option<RelPath>,
     ) -> Self {
         let (bytes, counted) = (store.into_bytes(), Counted::Not);
-        let content = Content::New(New { bytes, origin, splices: None, counted });
+        let content = Content::New(New { bytes, origin, splices: None, counted, text });
         Self { attributes, digest, size, lines, content }
     }
 }

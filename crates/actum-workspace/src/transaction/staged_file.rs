@@ -3,20 +3,20 @@
 //! A caller hands both handles to a process that reaches no path. The transaction believes nothing that process reports: the
 //! digest of a staged file is computed here, from the file itself.
 
-use actum_core::text::LineCounter;
-use actum_core::{FileMode, FileState, Hasher, RelPath};
+use std::sync::Arc;
+
+use actum_core::text::{LineCounter, TextFinder};
+use actum_core::{FileMode, FileState, RelPath};
 
 use crate::attributes::Attributes;
 use crate::content::{Store, Written};
+use crate::digest_beside::{PIECE, digest_beside};
 use crate::disk::{Disk, Kind, Stat, Time};
 use crate::error::{Doing, ErrorKind, NeededFor, NotAFile, Result};
 use crate::transaction::Transaction;
 use crate::transaction::node::{Post, PostFile};
 use crate::tree::{Found, Tree};
 use crate::workspace::HardLinks;
-
-/// How many bytes are compared at once.
-const PIECE: usize = 256 << 10;
 
 /// File that was opened to be read through its handle, and its facts at that time.
 pub struct SourceFile<D: Disk> {
@@ -165,7 +165,7 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// Compares a staged file with its source, and computes its digest, size and lines in the same pass.
+    /// Compares a staged file with its source, and computes its digest, size, lines and blocks of text in the same pass.
     fn compare(
         &self,
         path: &RelPath,
@@ -178,22 +178,20 @@ impl<D: Disk> Transaction<'_, D> {
             let path = source.path.clone();
             crate::error::Error::from(ErrorKind::Conflict { path, detail })
         };
-        let (mut hasher, mut lines, mut size) = (Hasher::new(), LineCounter::default(), 0u64);
-        let (mut ours, mut theirs) = (vec![0; PIECE], vec![0; PIECE]);
-        loop {
-            let count = disk.read_at(&handle, &mut ours, size).doing(doing)?;
+        let (mut lines, mut text, mut size) = (LineCounter::default(), TextFinder::default(), 0u64);
+        let mut theirs = vec![0; PIECE];
+        let digest = digest_beside(source.stat.size, |ours| {
+            let count = disk.read_at(&handle, ours, size).doing(doing)?;
             let count_of_source = disk.read_at(&source.handle, &mut theirs, size).doing(doing)?;
             let (read, of_source) = (ours.get(..count), theirs.get(..count_of_source));
             let Some(piece) = read.filter(|piece| Some(*piece) == of_source) else {
                 return Err(conflict("what was staged is not its content"));
             };
-            if piece.is_empty() {
-                break;
-            }
-            hasher.update(piece);
             lines.feed(piece);
+            text.feed(piece);
             size = size.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
-        }
+            Ok(count)
+        })?;
         let staged = disk.stat(&handle).doing(doing)?;
         if (staged.kind, staged.size) != (Kind::File, size) {
             return Err(conflict("what was staged changed while it was read"));
@@ -202,7 +200,7 @@ impl<D: Disk> Transaction<'_, D> {
         if (now.size, now.modified) != (source.stat.size, source.stat.modified) {
             return Err(conflict("its content changed while it was read"));
         }
-        let (digest, lines) = (hasher.finish(), lines.finish());
-        Ok(Written { digest, size, lines, store: Store::Staged(name, handle) })
+        let (lines, text) = (lines.finish(), Some(Arc::new(text.finish())));
+        Ok(Written { digest, size, lines, text, store: Store::Staged(name, handle) })
     }
 }

@@ -1,12 +1,17 @@
 //! Scan: new content is looked through for what looks like a credential.
 
+use std::ops::ControlFlow;
+
 use actum_core::RelPath;
 use actum_core::path_name::PathName;
 use actum_gate::Trigger;
-use actum_gate::credential::{FINDINGS_MAX, FileBefore, Finding, depends_on_name, scan, scan_file};
+use actum_gate::credential::{
+    BEFORE_BYTES, BEHIND_BYTES, FINDINGS_MAX, FileBefore, Finding, LargeScan, depends_on_name,
+    scan, scan_file,
+};
 use actum_gate::decision::{Found, TriggerFound};
 use actum_workspace::disk::Disk;
-use actum_workspace::{NewContent, Part, Transaction};
+use actum_workspace::{NewContent, Part, Transaction, Window};
 
 use crate::error::Result;
 
@@ -40,7 +45,9 @@ impl Scanned {
                 continue;
             }
             let findings = match transaction.new_content(path)? {
-                NewContent::TooLarge => None,
+                // Its name alone can make it a credential, and no key store is as long.
+                NewContent::Large if depends_on_name(last) => None,
+                NewContent::Large => Some(scan_large(transaction, path)?),
                 NewContent::Whole(content) => {
                     let before = match scan_file(last, None, &content).is_empty() {
                         true => None,
@@ -71,6 +78,20 @@ impl Scanned {
     }
 }
 
+/// Looks through a file that is not held in memory.
+fn scan_large<D: Disk>(transaction: &Transaction<'_, D>, path: &RelPath) -> Result<Vec<Finding>> {
+    let mut scan = LargeScan::new(&transaction.new_beginning(path)?);
+    transaction.each_window(
+        path,
+        (BEFORE_BYTES, BEHIND_BYTES),
+        |Window { offset, bytes, range }| {
+            scan.search(offset, bytes, range);
+            if scan.is_full() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        },
+    )?;
+    Ok(scan.finish())
+}
+
 /// Looks for files that other programs act on by themselves; only those are read whose names let them be.
 fn triggers<D: Disk>(transaction: &Transaction<'_, D>, root: &str) -> Result<Vec<TriggerFound>> {
     let mut found = Vec::new();
@@ -79,7 +100,7 @@ fn triggers<D: Disk>(transaction: &Transaction<'_, D>, root: &str) -> Result<Vec
         if Trigger::may_mark_home(root, path) {
             let trigger = match transaction.new_content(path)? {
                 NewContent::Whole(content) => Trigger::of_mark(Some(&content)),
-                NewContent::Parts(_) | NewContent::TooLarge => Trigger::of_mark(None),
+                NewContent::Parts(_) | NewContent::Large => Trigger::of_mark(None),
             };
             let path = PathName(path.clone());
             found.extend(trigger.map(|trigger| TriggerFound { path, trigger }));
@@ -93,7 +114,7 @@ fn triggers<D: Disk>(transaction: &Transaction<'_, D>, root: &str) -> Result<Vec
                 let before = transaction.content_before(path)?;
                 Trigger::of(name, before.as_deref(), &content)
             }
-            NewContent::Parts(_) | NewContent::TooLarge => {
+            NewContent::Parts(_) | NewContent::Large => {
                 Trigger::of_beginning(name, &transaction.new_beginning(path)?)
             }
         };

@@ -1,0 +1,202 @@
+//! Which blocks of a large content can hold text, found in the pass that digests it.
+
+use multiversion::multiversion;
+
+/// Size of a block in bytes.
+pub const BLOCK_BYTES: usize = 16 << 10;
+/// Shortest run of ASCII that makes a block one of text, in bytes. Nothing shorter is a name with a secret.
+const RUN_BYTES_MIN: usize = 15;
+/// Text has next to no bytes below [`CONTROLS_END`]: fewer than one in so many.
+const TEXT_BYTES_PER_CONTROL: usize = 64;
+/// The control characters below a tab.
+const CONTROLS_END: u8 = b'\t';
+/// How many bytes are looked at together.
+const WORD: usize = 8;
+
+/// Finds the blocks that can hold text, of content that arrives in pieces of any size. A block is left out where it is binary, and
+/// nothing in it reads as ASCII or as ASCII in UTF-16.
+#[derive(Debug, Clone, Default)]
+pub struct TextFinder {
+    blocks: Vec<bool>,
+    /// Bytes of the block that is not complete.
+    filled: usize,
+    controls: usize,
+    has_run: bool,
+    /// Length of the run of ASCII with which the last piece ended.
+    run: usize,
+}
+
+/// Blocks of a content that can hold text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TextBlocks(Vec<bool>);
+
+impl TextFinder {
+    /// Takes in the next piece.
+    pub fn feed(&mut self, mut piece: &[u8]) {
+        while !piece.is_empty() {
+            let (part, rest) = piece.split_at(piece.len().min(BLOCK_BYTES - self.filled));
+            self.feed_part(part);
+            if self.filled == BLOCK_BYTES {
+                self.end_block();
+            }
+            piece = rest;
+        }
+    }
+
+    /// Takes in bytes that belong to one block.
+    fn feed_part(&mut self, part: &[u8]) {
+        let leading = part.iter().take(RUN_BYTES_MIN).take_while(|byte| is_ascii(**byte)).count();
+        if self.run > 0 && leading > 0 && self.run + leading >= RUN_BYTES_MIN {
+            self.has_run = true;
+            // The run begins in the block before, where this is a new one.
+            if let Some(last) = self.blocks.last_mut().filter(|_| self.filled == 0) {
+                *last = true;
+            }
+        }
+        let trailing = part.iter().rev().take(RUN_BYTES_MIN);
+        let trailing = trailing.take_while(|byte| is_ascii(**byte)).count();
+        self.run = if trailing == part.len() { self.run + trailing } else { trailing };
+        self.controls += count_controls(part);
+        self.has_run = self.has_run || has_run(part);
+        self.filled += part.len();
+    }
+
+    fn end_block(&mut self) {
+        let is_text = self.controls * TEXT_BYTES_PER_CONTROL < self.filled;
+        self.blocks.push(is_text || self.has_run);
+        (self.filled, self.controls, self.has_run) = (0, 0, false);
+    }
+
+    /// The blocks of what was taken in.
+    pub fn finish(mut self) -> TextBlocks {
+        if self.filled > 0 {
+            self.end_block();
+        }
+        TextBlocks(self.blocks)
+    }
+}
+
+impl TextBlocks {
+    /// Whether the block that holds the byte at `offset` can hold text.
+    pub fn holds_text(&self, offset: u64) -> bool {
+        let block = usize::try_from(offset).unwrap_or(usize::MAX) / BLOCK_BYTES;
+        self.0.get(block).copied().unwrap_or(false)
+    }
+}
+
+fn is_ascii(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r')
+}
+
+#[multiversion(targets("x86_64+avx2"))]
+fn count_controls(bytes: &[u8]) -> usize {
+    // A chunk has fewer bytes than its counter can count.
+    let count = |chunk: &[u8]| chunk.iter().map(|&byte| u8::from(byte < CONTROLS_END)).sum::<u8>();
+    bytes.chunks(usize::from(u8::MAX)).map(|chunk| usize::from(count(chunk))).sum()
+}
+
+/// Whether there is a run of ASCII that is long enough, or four characters of ASCII in UTF-16. Each holds an aligned word.
+fn has_run(bytes: &[u8]) -> bool {
+    const WORDS: usize = 16;
+    let mut start = 0;
+    for group in bytes.chunks(WORDS * WORD) {
+        if holds_word(group) {
+            let ends = group.len() / WORD;
+            for word in 0..ends {
+                let at = start + word * WORD;
+                let found = bytes.get(at..at + WORD).and_then(|word| word.first_chunk::<WORD>());
+                let Some(found) = found.filter(|found| may_be_text(u64::from_le_bytes(**found)))
+                else {
+                    continue;
+                };
+                let behind = bytes.get(at..).unwrap_or_default();
+                let behind =
+                    behind.iter().take(RUN_BYTES_MIN).take_while(|byte| is_ascii(**byte)).count();
+                let before = bytes.get(..at).unwrap_or_default().iter().rev().take(RUN_BYTES_MIN);
+                let before = before.take_while(|byte| is_ascii(**byte)).count();
+                if found.contains(&0) || behind >= WORD && before + behind >= RUN_BYTES_MIN {
+                    return true;
+                }
+            }
+        }
+        start += group.len();
+    }
+    false
+}
+
+#[multiversion(targets("x86_64+avx2"))]
+fn holds_word(group: &[u8]) -> bool {
+    let (words, _) = group.as_chunks::<WORD>();
+    words.iter().fold(false, |found, word| found | may_be_text(u64::from_le_bytes(*word)))
+}
+
+/// Whether all bytes of a word can be ASCII, or those of one half of it while the other half is empty.
+#[inline(always)]
+fn may_be_text(word: u64) -> bool {
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
+    // A byte from 9 to 127 has its highest bit after this, and not before.
+    const UP: u64 = 0x7777_7777_7777_7777;
+    let marks = (word.wrapping_add(UP) & !word) & HIGH;
+    let is = |half: u64| (word & !half == 0) & (marks & half == HIGH & half);
+    is(u64::MAX) | is(EVEN) | is(!EVEN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn found(pieces: &[&[u8]]) -> TextBlocks {
+        let mut finder = TextFinder::default();
+        pieces.iter().for_each(|piece| finder.feed(piece));
+        finder.finish()
+    }
+
+    /// EX-20
+    #[test]
+    fn binary_blocks_hold_no_text_and_others_do() {
+        let block = |pattern: &[u8]| -> Vec<u8> {
+            pattern.iter().copied().cycle().take(BLOCK_BYTES).collect()
+        };
+        let utf16: Vec<u8> = "secret".encode_utf16().flat_map(u16::to_be_bytes).collect();
+        let contents = [
+            (block(b"\0"), false),
+            (block(b"\x07\xf3\x01binary\xff"), false),
+            (block(b"a line\n"), true),
+            (block("\u{4e2d}\u{6587}".as_bytes()), true),
+            (block(&utf16), true),
+        ];
+        for (content, is_text) in &contents {
+            assert_eq!(found(&[content]).holds_text(0), *is_text, "{:?}", content.get(..8));
+        }
+        let all: Vec<&[u8]> = contents.iter().map(|(content, _)| &**content).collect();
+        let blocks = found(&all);
+        let told: Vec<bool> = (0..6).map(|at| blocks.holds_text(at * 16384 + 16383)).collect();
+        // The second ends with a letter, where the text behind it can begin.
+        assert_eq!(told, [false, true, true, true, true, false]);
+    }
+
+    proptest! {
+        /// EX-20: wherever a secret stands in binary content, and however that arrives, its block holds text.
+        #[test]
+        fn a_run_of_ascii_makes_its_block_one_of_text(
+            at in prop_oneof![0..3 * BLOCK_BYTES, BLOCK_BYTES - 20..BLOCK_BYTES + 2],
+            length in 13..40usize,
+            cuts in proptest::collection::vec(0..3 * BLOCK_BYTES, 0..4),
+        ) {
+            let mut content = vec![7; 3 * BLOCK_BYTES + 64];
+            content[at..at + length].fill(b'k');
+            let mut cuts = [cuts, vec![0, content.len()]].concat();
+            cuts.sort_unstable();
+            let pieces: Vec<&[u8]> = cuts.windows(2).map(|cut| &content[cut[0]..cut[1]]).collect();
+            let blocks = found(&pieces);
+            if length >= RUN_BYTES_MIN {
+                prop_assert!(blocks.holds_text(at as u64));
+            }
+            let far = if at < BLOCK_BYTES + 64 { 2 * BLOCK_BYTES + 64 } else { 0 };
+            prop_assert!(!blocks.holds_text(far as u64) || far == 0 && at < BLOCK_BYTES);
+            prop_assert_eq!(blocks, found(&[&content]));
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Scan of a content that is not held in memory: window by window.
+
+use std::ops::Range;
+
+use super::view::{self, View};
+use super::{Finding, Reported, newlines};
+
+/// How much of a content is read before the bytes that are searched: more than can be between a literal and the secret that it names.
+pub const BEFORE_BYTES: u64 = 20 << 10;
+/// How much is read behind them: more than the longest secret takes.
+pub const BEHIND_BYTES: u64 = 96 << 10;
+
+/// Scan of a large content. What is found is what [`scan`](super::scan) finds in the whole.
+pub struct LargeScan {
+    /// Which byte of a unit is the low one, where the content begins as UTF-16.
+    low: Option<usize>,
+    reported: Reported,
+    /// Where the bytes that were not searched yet begin, and in which line; none after bytes that were left out.
+    next: (u64, Option<u64>),
+}
+
+impl LargeScan {
+    /// Starts a scan of a content that begins with these bytes.
+    pub fn new(beginning: &[u8]) -> Self {
+        Self { low: view::low_byte(beginning), reported: Reported::default(), next: (0, Some(1)) }
+    }
+
+    /// Whether no more findings are reported.
+    pub fn is_full(&self) -> bool {
+        self.reported.is_full()
+    }
+
+    /// Searches a range of a window that begins at an even `offset` of the content. The rest of the window is context.
+    pub fn search(&mut self, offset: u64, window: &[u8], range: Range<usize>) {
+        let place = |at: usize| offset.saturating_add(u64::try_from(at).unwrap_or(u64::MAX));
+        let view = View::with(self.low.or_else(|| view::low_byte(window)), window);
+        let within = view.of_content(range.start)..view.of_content(range.end);
+        let (next, line) = self.next;
+        let line = line.filter(|_| next == place(range.start));
+        let searched = view.bytes.get(within.clone()).unwrap_or_default();
+        let after = line.map(|line| line.saturating_add(newlines(searched)));
+        self.reported.add(&view, within, line, |_| false);
+        self.next = (place(range.end), after);
+    }
+
+    /// What was found, by line and then by rule. The line is 0 where bytes before it were left out.
+    pub fn finish(self) -> Vec<Finding> {
+        self.reported.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::{scan, tests::examples};
+    use super::*;
+
+    /// Scans a content in windows that are cut at these places.
+    fn scan_in_windows(content: &[u8], cuts: &[usize]) -> Vec<Finding> {
+        let [before, behind] = [BEFORE_BYTES, BEHIND_BYTES].map(|it| usize::try_from(it).unwrap());
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| (cut & !1).min(content.len())).collect();
+        cuts.extend([0, content.len()]);
+        cuts.sort_unstable();
+        let mut scan = LargeScan::new(&content[..content.len().min(1024)]);
+        for cut in cuts.windows(2) {
+            let start = cut[0].saturating_sub(before);
+            let end = (cut[1] + behind).min(content.len());
+            scan.search(start as u64, &content[start..end], cut[0] - start..cut[1] - start);
+        }
+        scan.finish()
+    }
+
+    fn content() -> impl Strategy<Value = Vec<u8>> {
+        let secrets: Vec<String> = examples().map(|(_, secret)| secret).collect();
+        let filler = prop_oneof![
+            (1..3000usize).prop_map(|length| "some words of text\n".repeat(length / 19)),
+            (1..300usize).prop_map(|length| "\u{4e2d}\u{200b}x".repeat(length)),
+            Just("-".to_owned()),
+        ];
+        let secret = proptest::sample::select(secrets).prop_map(|secret| format!("\n{secret}\n"));
+        let text = proptest::collection::vec(prop_oneof![filler, secret], 1..30);
+        (text, any::<bool>()).prop_map(|(parts, is_wide)| match (parts.concat(), is_wide) {
+            (text, true) => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+            (text, false) => text.into_bytes(),
+        })
+    }
+
+    proptest! {
+        /// EX-20
+        #[test]
+        fn windows_find_what_is_found_in_the_whole(
+            content in content(), cuts in proptest::collection::vec(0..60_000usize, 0..5),
+        ) {
+            prop_assert_eq!(scan_in_windows(&content, &cuts), scan(None, &content));
+        }
+    }
+
+    /// EX-20
+    #[test]
+    fn a_line_behind_bytes_that_were_left_out_is_not_told() {
+        let key = examples().next().unwrap().1.into_bytes();
+        let mut scan = LargeScan::new(b"");
+        scan.search(0, b"\n\n", 0..2);
+        scan.search(32768, &key, 0..key.len());
+        let findings = scan.finish();
+        assert_eq!(findings.iter().map(|finding| finding.line).collect::<Vec<_>>(), [0]);
+    }
+}
