@@ -3,6 +3,7 @@
 mod contest;
 mod contestant;
 mod course;
+mod file;
 mod format;
 mod gates;
 pub(crate) mod in_child;
@@ -24,7 +25,9 @@ mod verdict;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
+
+use actum_testkit::known_home;
 
 use crate::{Outcome, cargo, packages};
 use contestant::Programs;
@@ -48,6 +51,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
         Subject::Gates => return gates::run(root, options),
         Subject::Sandbox => return sandbox::run(root, options),
         Subject::Tasks => return tasks::run(root, options),
+        Subject::File => return file::run(root, options),
     }
     packages::require("bench")?;
     take_precedence();
@@ -95,6 +99,27 @@ fn take_precedence() {
     {
         eprintln!("going before other processes: {error}; the times will be noisier");
     }
+}
+
+/// The variable that holds the home directory that the password database names.
+const HOME: &str = "ACTUM_BENCH_HOME";
+
+/// Configuration in the home directory that the system knows, where all of an operator's policy counts. Missing until this
+/// program was started again by [`at_known_home`].
+fn known_configuration() -> Option<PathBuf> {
+    std::env::var_os(HOME).map(|home| Path::new(&home).join(".config"))
+}
+
+/// Starts this program again where the system knows a home directory with no configuration, since what an operator lets
+/// programs do counts in no other.
+fn at_known_home() -> Outcome {
+    let home = std::env::temp_dir().join(format!("actum-bench-home-{}", std::process::id()));
+    std::fs::create_dir_all(&home)?;
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(std::env::args_os().skip(1)).env(HOME, &home);
+    let status = known_home::command(&command, known_home::User::Own, &home).status();
+    std::fs::remove_dir_all(&home)?;
+    Ok(if status?.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn finish(root: &Path, options: &Options, results: &Results) -> Outcome {

@@ -2,7 +2,7 @@
 
 use actum::reason::{self, Reason};
 use actum_ledger::LedgerError;
-use actum_workspace::State;
+use actum_workspace::{ErrorKind, State};
 
 use crate::base::{LocateError, OpenError};
 use crate::manifest::ManifestError;
@@ -69,6 +69,16 @@ pub enum Cause {
     },
 }
 
+/// Whether an undo failed by the machine, and not by what is at the path.
+pub(crate) fn can_succeed_later(error: &actum::Error) -> bool {
+    match error {
+        actum::Error::Workspace(error) => {
+            matches!(error.kind, ErrorKind::Io { .. } | ErrorKind::Busy { .. })
+        }
+        error => matches!(error, actum::Error::Ledger { .. }),
+    }
+}
+
 impl From<actum_workspace::Error> for Cause {
     fn from(error: actum_workspace::Error) -> Self {
         Self::Engine(error.into())
@@ -113,11 +123,17 @@ impl Cause {
         }
     }
 
-    /// Whether only the journal of a base directory says how a run ended, which the next request reads.
+    /// Whether the task is not settled, so that the next request settles it: only the journal of a base directory says how a run
+    /// ended, or what was published is still to be undone.
     pub(crate) fn is_open(&self) -> bool {
-        let Self::Engine(error) = self else { return false };
-        matches!(error, actum::Error::Unsettled { .. })
-            || matches!(error.workspace(), State::Published | State::NeedsAttention)
+        match self {
+            Self::Engine(error) => {
+                matches!(error, actum::Error::Unsettled { .. })
+                    || matches!(error.workspace(), State::Published | State::NeedsAttention)
+            }
+            Self::NotUndone { source, .. } => can_succeed_later(source),
+            _ => false,
+        }
     }
 
     /// Permanent name.

@@ -9,23 +9,18 @@ pub(crate) mod start;
 mod view;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
-
-use actum_sandbox::{Ended, Helper, HostReport, Missing, SandboxPolicy, Tier};
-use actum_testkit::known_home;
+use std::process::ExitCode;
 
 use super::contest::{self, Contest};
 use super::machine::Machine;
 use super::options::Options;
 use super::place::Grounds;
-use super::{Failure, take_precedence};
+use super::{Failure, at_known_home, known_configuration, take_precedence};
 use crate::{Outcome, packages};
+use actum_sandbox::{Ended, Helper, HostReport, Missing, SandboxPolicy, Tier};
 
 /// Written by a full run.
 const PAGE: &str = "docs/benchmarks-sandbox.md";
-
-/// The variable that holds the home directory that the password database names.
-const HOME: &str = "ACTUM_BENCH_HOME";
 
 /// Everything that came out.
 struct Results {
@@ -37,11 +32,11 @@ struct Results {
 
 pub(super) fn run(root: &Path, options: &Options) -> Outcome {
     packages::require("bench sandbox")?;
-    let Some(person) = std::env::var_os(HOME) else { return at_known_home() };
+    let Some(configuration) = known_configuration() else { return at_known_home() };
     take_precedence();
     let program = super::build_actum(root)?;
     let grounds = Grounds::make()?;
-    let results = measure(root, options, &program, &grounds, &Path::new(&person).join(".config"));
+    let results = measure(root, options, &program, &grounds, &configuration);
     eprintln!("removing what was made");
     grounds.clear()?;
     let results = results?;
@@ -59,18 +54,6 @@ pub(super) fn run(root: &Path, options: &Options) -> Outcome {
         eprintln!("wrote {PAGE}");
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Starts this program again where the system knows a home directory with no configuration, since what an operator lets
-/// commands and plugins do counts in no other.
-fn at_known_home() -> Outcome {
-    let home = std::env::temp_dir().join(format!("actum-bench-home-{}", std::process::id()));
-    std::fs::create_dir_all(&home)?;
-    let mut command = Command::new(std::env::current_exe()?);
-    command.args(std::env::args_os().skip(1)).env(HOME, &home);
-    let status = known_home::command(&command, known_home::User::Own, &home).status();
-    std::fs::remove_dir_all(&home)?;
-    Ok(if status?.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn measure(

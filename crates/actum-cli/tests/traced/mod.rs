@@ -114,33 +114,13 @@ fn stop_before_call(directory: &Path, arguments: &[&str], call: usize, said: &Pa
 }
 
 /// Stops the program before the first system call of which this is so; it is given how many were made before.
-#[expect(clippy::zombie_processes, reason = "it is waited for by number, which tells more")]
 fn stop_when(
     directory: &Path,
     arguments: &[&str],
     mut is_it: impl FnMut(usize) -> bool,
     said: &Path,
 ) -> Stop {
-    let mut command = Command::new("/bin/sh");
-    command.args(["-c", SCRIPT, env!("CARGO_BIN_EXE_actum")]).args(arguments);
-    command
-        .env_clear()
-        .env("XDG_CONFIG_HOME", crate::program::operator_of(directory))
-        .env("ACTUM_HOME", crate::program::home_of(directory));
-    command.current_dir(directory);
-    let mut command = crate::program::where_policies_count(directory, command);
-    command.stdin(Stdio::null());
-    let said = File::create(said).expect("a file of the test");
-    let child = command.stdout(said).stderr(Stdio::null()).spawn().expect("a shell starts");
-    let process = Pid::from_raw(i32::try_from(child.id()).expect("a process number"));
-    // The shell has stopped itself.
-    assert_eq!(
-        waitpid(process, Some(WaitPidFlag::WUNTRACED)),
-        Ok(WaitStatus::Stopped(process, Signal::SIGSTOP))
-    );
-    seize(process);
-    kill(process, Signal::SIGCONT).expect("our own child can be continued");
-    wait_for_exec(process);
+    let process = start(directory, arguments, said, Options::empty());
     let (mut thread, mut made) = (process, 0);
     loop {
         match next_call(process, thread) {
@@ -158,6 +138,83 @@ fn stop_when(
             return Stop::Before { process, thread, system_call };
         }
         made += 1;
+    }
+}
+
+/// Starts the program, traced, as far as the first of its system calls.
+#[expect(clippy::zombie_processes, reason = "it is waited for by number, which tells more")]
+fn start(directory: &Path, arguments: &[&str], said: &Path, more: Options) -> Pid {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", SCRIPT, env!("CARGO_BIN_EXE_actum")]).args(arguments);
+    command
+        .env_clear()
+        .env("XDG_CONFIG_HOME", crate::program::operator_of(directory))
+        .env("ACTUM_HOME", crate::program::home_of(directory));
+    command.current_dir(directory);
+    let mut command = crate::program::where_policies_count(directory, command);
+    command.stdin(Stdio::null());
+    let said = File::create(said).expect("a file of the test");
+    let child = command.stdout(said).stderr(Stdio::null()).spawn().expect("a shell starts");
+    let process = Pid::from_raw(i32::try_from(child.id()).expect("a process number"));
+    // The shell has stopped itself.
+    assert_eq!(
+        waitpid(process, Some(WaitPidFlag::WUNTRACED)),
+        Ok(WaitStatus::Stopped(process, Signal::SIGSTOP))
+    );
+    seize(process, more);
+    kill(process, Signal::SIGCONT).expect("our own child can be continued");
+    wait_for_exec(process);
+    process
+}
+
+/// Runs the program, stops the child of this name that it starts before the system call of this number, counted from 0 after the
+/// child's start, and lets `act` do something to it. Gives the exit code of the program, and whether the child made so many calls.
+#[allow(dead_code, reason = "one test has a program with such a child")]
+pub(crate) fn stop_child_before_call(
+    directory: &Path,
+    arguments: &[&str],
+    (child, call): (&str, usize),
+    said: &Path,
+    act: impl Fn(Pid),
+) -> (i32, bool) {
+    let follow = Options::PTRACE_O_TRACEFORK | Options::PTRACE_O_TRACEVFORK;
+    let process = start(directory, arguments, said, follow);
+    let is_child = |process: Pid| {
+        let name = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        name.split(|byte| *byte == 0).next() == Some(child.as_bytes())
+    };
+    let (mut made, mut is_done, mut is_entry) = (0, false, true);
+    let mut stopped = Some((process, None));
+    loop {
+        if let Some((thread, signal)) = stopped.take() {
+            match is_child(thread) {
+                true => go_on(ptrace::syscall(thread, signal)),
+                false => go_on(ptrace::cont(thread, signal)),
+            }
+        }
+        stopped = match wait_for_any() {
+            WaitStatus::PtraceSyscall(thread) => {
+                if is_entry && made == call && !is_done {
+                    act(thread);
+                    is_done = true;
+                }
+                made += usize::from(is_entry);
+                is_entry = !is_entry;
+                Some((thread, None))
+            }
+            WaitStatus::PtraceEvent(thread, _, _)
+            | WaitStatus::Stopped(thread, Signal::SIGSTOP | Signal::SIGTRAP) => {
+                Some((thread, None))
+            }
+            WaitStatus::Stopped(thread, signal) => Some((thread, Some(signal))),
+            WaitStatus::Exited(ended, code) if ended == process => return (code, is_done),
+            WaitStatus::Signaled(ended, by, _) => {
+                assert!(ended != process && is_done, "{ended} was ended by {by}");
+                None
+            }
+            WaitStatus::Exited(..) => None,
+            other => panic!("the program ended in another way: {other:?}"),
+        };
     }
 }
 
@@ -282,8 +339,9 @@ enum Next {
     Exit { code: i32 },
 }
 
-fn seize(process: Pid) {
-    let options = Options::PTRACE_O_TRACESYSGOOD
+fn seize(process: Pid, more: Options) {
+    let options = more
+        | Options::PTRACE_O_TRACESYSGOOD
         | Options::PTRACE_O_TRACEEXEC
         | Options::PTRACE_O_TRACECLONE
         | Options::PTRACE_O_EXITKILL;

@@ -5,7 +5,7 @@ use actum_core::{RunId, Status};
 use actum_workspace::disk::Disk;
 
 use super::{Accepted, FileTaskEnd, Host, HostError, Settled, Success, take_mark, undo};
-use crate::cause::Cause;
+use crate::cause::{Cause, can_succeed_later};
 use crate::manifest::{FileCapability, FileWork, Manifest};
 use crate::ports::{TaskRoot, TaskStart};
 use crate::recovery::RecoveryReference;
@@ -119,6 +119,7 @@ impl<D: Disk> Host<'_, D> {
             (Ok(_), Ok(None) | Err(_)) => Err(Cause::Unknown),
             (Err(Cause::Interrupted), Ok(Some(_))) => match undo(engine, run, &start.actor) {
                 Ok(()) => Err(Cause::Interrupted),
+                Err(source) if can_succeed_later(&source) => return Err(source.into()),
                 Err(source) => {
                     let cause = Box::new(Cause::Interrupted);
                     Err(Cause::NotUndone { cause, source: Box::new(source) })

@@ -38,9 +38,11 @@ pub(crate) struct TestLease {
     pub(crate) answers: RefCell<Vec<Result<(), LeaseRefusal>>>,
     pub(crate) quotas: Cell<Quotas>,
     pub(crate) uses: Cell<Option<u64>>,
+    /// Lease that comes with the requests instead of one for all paths; `None` in it stands for none.
+    pub(crate) presented: RefCell<Option<Option<RequestLease>>>,
     /// The lease of these quotas and uses, once it is granted.
     granted: RefCell<Option<(QuotasAndUses, RequestLease)>>,
-    home: LedgerHome,
+    pub(crate) home: LedgerHome,
     records: Records,
 }
 
@@ -93,7 +95,9 @@ impl LeaseCheck for TestLease {
         if let Some(Err(refusal)) = self.answers.borrow_mut().pop() {
             return Err(refusal);
         }
-        PresentedLease::new(&self.records, Ok(Some(self.lease()))).check(need, now)
+        let presented = self.presented.borrow().clone();
+        let lease = presented.unwrap_or_else(|| Some(self.lease()));
+        PresentedLease::new(&self.records, Ok(lease)).check(need, now)
     }
 }
 
@@ -130,7 +134,15 @@ impl TaskLog for TestLog {
 
 impl World {
     pub(crate) fn new() -> Self {
-        let directory = TestDir::new();
+        Self::within(TestDir::new())
+    }
+
+    /// Keeps ledger and keys in memory.
+    pub(crate) fn in_memory() -> Self {
+        Self::within(TestDir::in_memory())
+    }
+
+    fn within(directory: TestDir) -> Self {
         directory.mkdir("a");
         directory.mkdir("b");
         let ticks = Arc::new(AtomicI64::new(1_700_000_000_000_000));
@@ -145,6 +157,7 @@ impl World {
             answers: RefCell::default(),
             quotas: Cell::default(),
             uses: Cell::default(),
+            presented: RefCell::default(),
             granted: RefCell::default(),
             home: ledger_home,
             records: records.clone(),

@@ -1,0 +1,171 @@
+//! Another program acts before each system call of a task: nothing outside of the base directories changes, nothing is overwritten,
+//! and no byte is lost.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use actum_file::TaskStatus;
+use actum_testkit::{Node, SimDisk};
+
+use crate::simulated::{CASES, disk, manifest, run};
+use crate::world::World;
+
+/// Every so many calls something is done; `ACTUM_RACE_STRIDE=1` does it before each call.
+const STRIDE: usize = 13;
+
+thread_local! {
+    /// Contents that another program made, and the paths where they have to stay; anywhere, where there is none.
+    static MADE: RefCell<Vec<(Option<String>, &'static [u8])>> = const { RefCell::new(Vec::new()) };
+}
+
+fn has_made(at: Option<&str>, content: &'static [u8]) {
+    MADE.with_borrow_mut(|made| made.push((at.map(str::to_owned), content)));
+}
+
+fn exists(disk: &SimDisk, path: &str) -> bool {
+    disk.stat_of(path).is_some()
+}
+
+/// Renames what is there, to where nothing is.
+fn rename(disk: &SimDisk, from: &str, to: &str) {
+    if exists(disk, from) && !exists(disk, to) {
+        disk.rename_path(from, to);
+    }
+}
+
+/// Puts another directory in the place of one.
+fn swap(disk: &SimDisk, directory: &str) {
+    rename(disk, directory, &format!("{directory}-moved"));
+    disk.put(format!("{directory}/f"), b"theirs");
+    has_made(None, b"theirs");
+}
+
+/// Puts a link to the outside in the place of a directory.
+fn link(disk: &SimDisk, directory: &str) {
+    rename(disk, directory, &format!("{directory}-moved"));
+    disk.symlink(directory, "/outside");
+}
+
+/// Makes a file at a destination, where nothing is in its way.
+fn make(disk: &SimDisk, destination: &str, file: &str) {
+    if !exists(disk, destination) {
+        disk.put(file, b"theirs");
+        has_made(Some(file), b"theirs");
+    }
+}
+
+fn replace_source(disk: &SimDisk) {
+    if exists(disk, "a/d/f") {
+        disk.replace("a/d/f", b"theirs");
+        has_made(None, b"theirs");
+    }
+}
+
+fn write_into_source(disk: &SimDisk) {
+    if exists(disk, "a/d/f") {
+        disk.overwrite("a/d/f", b"theirs!", 0);
+        has_made(None, b"theirs!");
+    }
+}
+
+fn link_source(disk: &SimDisk) {
+    rename(disk, "a/d/f", "a/d/h");
+    if !exists(disk, "a/d/f") {
+        disk.symlink("a/d/f", "/outside/f");
+    }
+}
+
+/// What another program does.
+#[derive(Clone, Copy)]
+struct Act {
+    name: &'static str,
+    run: fn(&SimDisk),
+    /// Whether it destroys the content of the source.
+    destroys: bool,
+}
+
+const fn act(name: &'static str, run: fn(&SimDisk)) -> Act {
+    Act { name, run, destroys: false }
+}
+
+const fn destroy(name: &'static str, run: fn(&SimDisk)) -> Act {
+    Act { name, run, destroys: true }
+}
+
+const ACTS: [Act; 14] = [
+    act("swap the directory of the source", |disk| swap(disk, "a/d")),
+    act("link the directory of the source", |disk| link(disk, "a/d")),
+    act("swap the directory of the destination", |disk| swap(disk, "a/e")),
+    act("swap the other directory of the destination", |disk| swap(disk, "b/e")),
+    act("link the directory of the destination", |disk| link(disk, "a/e")),
+    act("link the other directory of the destination", |disk| link(disk, "b/e")),
+    act("swap the base directory", |disk| swap(disk, "a")),
+    act("swap the other base directory", |disk| swap(disk, "b")),
+    destroy("replace the source", replace_source),
+    destroy("write into the source", write_into_source),
+    act("move the source away", |disk| rename(disk, "a/d/f", "a/d/h")),
+    act("link the source", link_source),
+    act("make the destination", |disk| {
+        make(disk, "a/e/g", "a/e/g");
+        make(disk, "b/e/g", "b/e/g");
+    }),
+    act("make a directory at the destination", |disk| {
+        make(disk, "a/e/g", "a/e/g/in");
+        make(disk, "b/e/g", "b/e/g/in");
+    }),
+];
+
+/// Contents of all files, wherever they are.
+fn contents(disk: &SimDisk) -> BTreeSet<Vec<u8>> {
+    let files = disk.snapshot();
+    let content = |node: Node| match node {
+        Node::File { bytes, .. } => Some(bytes),
+        _ => None,
+    };
+    files.into_values().filter_map(content).collect()
+}
+
+/// FE-6, FE-7, FE-8, FE-9, FE-10
+#[test]
+fn another_program_can_lead_no_task_astray() {
+    let stride = std::env::var("ACTUM_RACE_STRIDE").ok().and_then(|text| text.parse().ok());
+    let stride: usize = stride.unwrap_or(STRIDE);
+    let (mut rounds, mut successes) = (0, 0);
+    for case in CASES {
+        let quiet = disk();
+        run(&World::in_memory(), &quiet, &manifest(case)).unwrap();
+        for (number, act) in ACTS.iter().enumerate() {
+            for at in (number..quiet.calls()).step_by(stride) {
+                let what = format!("{case:?}, {} at {at}", act.name);
+                let (world, disk) = (World::in_memory(), disk());
+                disk.before_call(at, act.run);
+                let first = run(&world, &disk, &manifest(case));
+                disk.clear_faults();
+                // What stayed open is settled, where that is possible.
+                let end = run(&world, &disk, &manifest(case)).or(first);
+                let result = end.as_ref().map(|end| (end.result.status, &end.result.detail));
+                let what = format!("{what}: {result:?}");
+                let files = disk.snapshot();
+                let outside: Vec<&String> =
+                    files.keys().filter(|path| path.contains("outside")).collect();
+                assert_eq!(outside, ["outside", "outside/f"], "{what}");
+                let contents = contents(&disk);
+                let kept = [(None, &b"outside"[..])];
+                let kept =
+                    kept.into_iter().chain((!act.destroys).then_some((None, &b"content"[..])));
+                for (path, content) in kept.chain(MADE.take()) {
+                    match path {
+                        Some(path) => {
+                            assert_eq!(disk.get(&path).as_deref(), Some(content), "{what}")
+                        }
+                        None => assert!(contents.contains(content), "{content:?} is lost: {what}"),
+                    }
+                }
+                rounds += 1;
+                successes +=
+                    usize::from(end.is_ok_and(|end| end.result.status == TaskStatus::Success));
+            }
+        }
+    }
+    assert!(successes > rounds / 20 && successes < rounds, "{successes} of {rounds}");
+}

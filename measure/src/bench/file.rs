@@ -1,0 +1,94 @@
+//! `cargo xtask bench file`: file tasks beside `actum apply` and cp, interleaved in one run; what a lease takes to verify.
+
+mod again;
+mod copy;
+mod executor;
+mod lease;
+mod memory;
+mod page;
+mod small;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use super::contest::Contest;
+use super::machine::Machine;
+use super::options::Options;
+use super::place::Grounds;
+use super::{Failure, at_known_home, known_configuration, take_precedence};
+use crate::{Outcome, packages};
+use executor::Executor;
+use memory::Peak;
+
+/// Written by a full run.
+const PAGE: &str = "docs/benchmarks-file.md";
+
+/// Everything that came out.
+struct Results {
+    machine: Machine,
+    contests: Vec<Contest>,
+    peaks: Vec<Peak>,
+}
+
+pub(super) fn run(root: &Path, options: &Options) -> Outcome {
+    packages::require("bench file")?;
+    let Some(configuration) = known_configuration() else { return at_known_home() };
+    take_precedence();
+    let program = super::build_actum(root)?;
+    let grounds = Grounds::make()?;
+    let results = measure(options, program, &configuration, &grounds);
+    eprintln!("removing what was made");
+    grounds.clear()?;
+    let results = results?;
+    if results.contests.is_empty() && results.peaks.is_empty() {
+        return Err("the pattern selects nothing; nothing was measured".into());
+    }
+    let text = page::render(&results);
+    print!("{text}");
+    if options.quick || options.only.is_some() {
+        eprintln!("only a full run writes {PAGE}; this was a part");
+    } else {
+        std::fs::write(root.join(PAGE), &text)
+            .map_err(|error| format!("writing `{PAGE}`: {error}"))?;
+        eprintln!("wrote {PAGE}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn measure(
+    options: &Options,
+    program: PathBuf,
+    configuration: &Path,
+    grounds: &Grounds,
+) -> Result<Results, Failure> {
+    let mut results =
+        Results { machine: Machine::this(&["cp"]), contests: Vec::new(), peaks: Vec::new() };
+    let rounds = |full: usize, quick: usize| {
+        let usual = if options.quick { quick } else { full };
+        options.rounds.map_or(usual, std::num::NonZeroUsize::get)
+    };
+    let executor = Executor::make(&grounds.home()?, program, configuration)?;
+    if options.selects("small") {
+        eprintln!("moving, copying and deleting a file");
+        results.contests.push(small::contest(&executor, rounds(101, 9))?);
+    }
+    if options.selects("again") {
+        eprintln!("asking for a task again");
+        results.contests.push(again::contest(&executor, rounds(101, 9))?);
+    }
+    if options.selects("lease") {
+        eprintln!("verifying leases");
+        results.contests.push(lease::contest(&executor, rounds(1001, 51))?);
+    }
+    if options.selects("copy") {
+        let megabytes = if options.quick { 100 } else { 1000 };
+        eprintln!("copying files of {megabytes} MB");
+        results.contests.extend(copy::contests(&executor, megabytes, rounds(11, 3))?);
+    }
+    if options.selects("memory") {
+        eprintln!("measuring memory");
+        let sizes: &[usize] = if options.quick { &[1, 100] } else { &[1, 100, 1000] };
+        results.peaks = memory::peaks(&executor, sizes)?;
+    }
+    Ok(results)
+}

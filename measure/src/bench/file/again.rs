@@ -1,0 +1,29 @@
+//! A task that was carried out is asked for again, as a whole process.
+
+use std::fs::write;
+
+use super::executor::Executor;
+use crate::bench::Failure;
+use crate::bench::contest::{Bar, Contest, Limit};
+use crate::bench::race::{Contestant, race};
+
+const VERSION: &str = "`actum --version`";
+const AGAIN: &str = "`actum file run`, again";
+
+pub(super) fn contest(executor: &Executor, rounds: usize) -> Result<Contest, Failure> {
+    write(executor.base.join("again"), "content")?;
+    executor.ask("FILE_COPY", "again", Some("again-copy"))?;
+    executor.run()?;
+    let finishes = race(
+        vec![
+            Contestant::new(VERSION, || executor.call(&["--version"])),
+            Contestant::new(AGAIN, || executor.run()),
+        ],
+        rounds,
+    );
+    Ok(Contest {
+        title: "A task that has its result, whole processes".to_owned(),
+        finishes,
+        bars: vec![Bar { who: AGAIN, limit: Limit::More(3.0) }],
+    })
+}
