@@ -71,12 +71,10 @@ pub enum Cause {
 
 /// Whether an undo failed by the machine, and not by what is at the path.
 pub(crate) fn can_succeed_later(error: &actum::Error) -> bool {
-    match error {
-        actum::Error::Workspace(error) => {
-            matches!(error.kind, ErrorKind::Io { .. } | ErrorKind::Busy { .. })
-        }
-        error => matches!(error, actum::Error::Ledger { .. }),
+    if let actum::Error::Workspace(error) = error {
+        return matches!(error.kind, ErrorKind::Io { .. } | ErrorKind::Busy { .. });
     }
+    matches!(error, actum::Error::Ledger { .. })
 }
 
 impl From<actum_workspace::Error> for Cause {
@@ -126,14 +124,12 @@ impl Cause {
     /// Whether the task is not settled, so that the next request settles it: only the journal of a base directory says how a run
     /// ended, or what was published is still to be undone.
     pub(crate) fn is_open(&self) -> bool {
-        match self {
-            Self::Engine(error) => {
-                matches!(error, actum::Error::Unsettled { .. })
-                    || matches!(error.workspace(), State::Published | State::NeedsAttention)
-            }
-            Self::NotUndone { source, .. } => can_succeed_later(source),
-            _ => false,
+        if let Self::NotUndone { source, .. } = self {
+            return can_succeed_later(source);
         }
+        let Self::Engine(error) = self else { return false };
+        matches!(error, actum::Error::Unsettled { .. })
+            || matches!(error.workspace(), State::Published | State::NeedsAttention)
     }
 
     /// Permanent name.

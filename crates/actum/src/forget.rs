@@ -165,8 +165,8 @@ impl Records {
         (retention, retained, by): (Retention, Retained<'_>, Actor),
     ) -> Result<GcReport> {
         let approver = match retained {
-            Retained::Forget(approver) if !foreseen.retained_runs.is_empty() => Some(approver),
-            Retained::Forget(_) | Retained::Keep | Retained::Refuse => None,
+            Retained::Forget(approver) => Some(approver),
+            Retained::Keep | Retained::Refuse => None,
         };
         let forgotten = HistoryForgotten {
             format: HistoryForgotten::FORMAT.to_owned(),

@@ -121,6 +121,7 @@ const ARROWS: &[Arrows] = &[
             "actum-edit",
             "actum-file",
             "actum-gate",
+            "actum-lease",
             "actum-ledger",
             "actum-record",
             "actum-sandbox",

@@ -1,5 +1,6 @@
 //! `actum file`: the File Executor.
 
+mod release;
 mod restore;
 mod run;
 mod verify;
@@ -13,8 +14,8 @@ use actum_core::RunId;
 use actum_core::path::Quoted;
 use actum_file::{
     BaseDirectories, BaseDirectoriesError, FileTaskEnd, Host, HostError, InProcess, LedgerLog,
-    OpenError, PresentedLease, RecoveryReferenceError, RestoreError, ResultProblem, Settled,
-    TaskLog, TaskStart, TaskStatus,
+    OpenError, PresentedLease, RecoveryReference, RecoveryReferenceError, RestoreError,
+    ResultProblem, Settled, TaskLog, TaskStart, TaskStatus,
 };
 use actum_record::lease::{BaseDirectory, TaskName};
 use actum_workspace::{LinuxDisk, View};
@@ -37,6 +38,7 @@ enum Command {
     Run(run::Arguments),
     Verify(verify::Arguments),
     Restore(restore::Arguments),
+    Release(release::Arguments),
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -44,6 +46,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         Command::Run(arguments) => run::run(arguments, session),
         Command::Verify(arguments) => verify::run(arguments, session),
         Command::Restore(arguments) => restore::run(arguments, session),
+        Command::Release(arguments) => release::run(arguments, session),
     }
 }
 
@@ -63,6 +66,28 @@ pub(super) fn pinned_runs(view: &View, session: &Session) -> Result<BTreeSet<Run
     let records = records::open(&session.tenant)?;
     let pinned = actum_file::pinned_runs(&LedgerLog::new(&records), workspace);
     Ok(pinned.map_err(actum::Error::from)?)
+}
+
+/// Reads a recovery reference.
+fn reference(text: &str) -> Result<RecoveryReference, Failure> {
+    Ok(text.parse().map_err(FileFailure::Reference)?)
+}
+
+/// Root of the base directory of which a recovery reference names a deleted file.
+fn find(reference: &RecoveryReference, session: &Session) -> Result<PathBuf, Failure> {
+    let records = records::open(&session.tenant)?;
+    reference.check(&records).map_err(|source| unusable(reference, source))?;
+    let bases = base_directories(session)?;
+    let is_it = |root: &PathBuf| {
+        let id = View::open(root).and_then(|view| view.workspace_id());
+        id.is_ok_and(|id| id == Some(reference.workspace))
+    };
+    let root = bases.iter().map(root_of).find(is_it);
+    root.ok_or_else(|| unusable(reference, RestoreError::Unknown))
+}
+
+fn unusable(reference: &RecoveryReference, source: RestoreError) -> Failure {
+    FileFailure::Restore { reference: reference.to_string(), source }.into()
 }
 
 /// Settles the file tasks that earlier processes left open, in all base directories.
@@ -134,7 +159,7 @@ enum FileFailure {
     Result { input: String, source: Box<ResultProblem> },
     #[error(transparent)]
     Reference(RecoveryReferenceError),
-    #[error("cannot restore `{}`: {source}", Quoted(reference.as_bytes()))]
+    #[error("cannot use the recovery reference `{}`: {source}", Quoted(reference.as_bytes()))]
     Restore { reference: String, source: RestoreError },
 }
 

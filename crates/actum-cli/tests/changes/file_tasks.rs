@@ -5,11 +5,14 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::leases::Installation;
-use crate::program::{Ended, operator_of};
+use crate::program::{Ended, approval_key, operator_of, workspace};
 
 /// An installation whose workspace is a base directory, and the file of a lease for it.
 fn installation() -> (Installation, String) {
-    let here = Installation::new();
+    with_lease(Installation::new())
+}
+
+fn with_lease(here: Installation) -> (Installation, String) {
     let operator = operator_of(&here.root).join("actum");
     fs::create_dir_all(&operator).unwrap();
     let policy = format!("version = 1\n[file]\nbase_directories = [{:?}]\n", here.root);
@@ -75,4 +78,33 @@ fn a_failed_task_says_why_and_that_nothing_was_changed() {
     let (ended, result) = run(&here, &lease, ("o", "FILE_MOVE"), ["outside", "sub/b"]);
     assert_eq!((ended.code, &result["error_code"]), (1, &json!("INVALID_LEASE")));
     assert_eq!(ended.stderr.matches("nothing was changed").count(), 1, "{ended:?}");
+}
+
+/// FE-10: the operator lets go of a deleted file; nobody else does, and nothing before.
+#[test]
+fn a_deleted_file_is_kept_until_the_operator_releases_it() {
+    let (directory, root) = workspace();
+    let passphrase = approval_key(&root);
+    let (here, lease) = with_lease(Installation::with_key(directory, root));
+    fs::write(here.root.join("sub/a"), "a").unwrap();
+    let (_, result) = run(&here, &lease, ("d", "FILE_DELETE"), ["sub/a", ""]);
+    let reference = result["output"]["undo_metadata"]["recovery"].as_str().unwrap();
+    let run_of_deletion = result["runs"][0].as_str().unwrap();
+    let collected = here.actum(&["gc", "--max-bytes", "0"]);
+    assert!(!collected.stdout.contains(run_of_deletion), "{collected:?}");
+    let refused = here.actum(&["file", "release", reference]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    let release = ["file", "release", reference, "--passphrase-file", &passphrase];
+    let released = here.actum(&release);
+    assert_eq!(released.code, 0, "{released:?}");
+    assert!(
+        released.stdout.starts_with(&format!("forgot run {run_of_deletion}\n")),
+        "{released:?}"
+    );
+    for arguments in [&["file", "restore", reference][..], &release] {
+        let ended = here.actum(arguments);
+        assert_eq!(ended.code, 1, "{ended:?}");
+        assert!(ended.stderr.contains("nothing was changed"), "{ended:?}");
+    }
+    assert_eq!(here.actum(&["ledger", "verify"]).code, 0);
 }

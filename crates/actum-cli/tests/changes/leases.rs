@@ -24,7 +24,7 @@ impl Installation {
         Self::with_key(directory, root)
     }
 
-    fn with_key(directory: tempfile::TempDir, root: PathBuf) -> Self {
+    pub(crate) fn with_key(directory: tempfile::TempDir, root: PathBuf) -> Self {
         let file = directory.path().join("passphrase-of-leases");
         fs::write(&file, "correct horse battery staple\n").unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();

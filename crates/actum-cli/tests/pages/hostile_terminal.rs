@@ -57,6 +57,7 @@ const CASES: &[(&str, Shows, &[&[&str]])] = &[
     ("file run", Hostile, &[&["../action.json", "--lease", "{h}", "--agent", "{h}"], &["{h}"]]),
     ("file verify", Hostile, &[&["../receipt.json", "--task", "{h}"], &["{h}"]]),
     ("file restore", Hostile, &[&["{h}"]]),
+    ("file release", Hostile, &[&["{h}", "--passphrase-file", "{h}"]]),
     ("plan new", Hostile, &[&["../planned{h}{n}"]]),
     ("plan lint", Hostile, &[&["../plan.json"], &["{h}"]]),
     ("plan preview", Hostile, &[&["../plan.json"], &["{h}"]]),

@@ -167,15 +167,15 @@ fn start(directory: &Path, arguments: &[&str], said: &Path, more: Options) -> Pi
     process
 }
 
-/// Runs the program, stops the child of this name that it starts before the system call of this number, counted from 0 after the
-/// child's start, and lets `act` do something to it. Gives the exit code of the program, and whether the child made so many calls.
+/// Runs the program, and stops the child of this name before each of its system calls, until `act` has done something to it, which
+/// it is asked for with the number of calls before. Gives the exit code of the program, and whether that came to pass.
 #[allow(dead_code, reason = "one test has a program with such a child")]
-pub(crate) fn stop_child_before_call(
+pub(crate) fn act_on_child(
     directory: &Path,
     arguments: &[&str],
-    (child, call): (&str, usize),
+    child: &str,
     said: &Path,
-    act: impl Fn(Pid),
+    mut act: impl FnMut(Pid, usize) -> bool,
 ) -> (i32, bool) {
     let follow = Options::PTRACE_O_TRACEFORK | Options::PTRACE_O_TRACEVFORK;
     let process = start(directory, arguments, said, follow);
@@ -194,10 +194,7 @@ pub(crate) fn stop_child_before_call(
         }
         stopped = match wait_for_any() {
             WaitStatus::PtraceSyscall(thread) => {
-                if is_entry && made == call && !is_done {
-                    act(thread);
-                    is_done = true;
-                }
+                is_done = is_done || is_entry && act(thread, made);
                 made += usize::from(is_entry);
                 is_entry = !is_entry;
                 Some((thread, None))

@@ -87,6 +87,18 @@ fn each_quota_that_is_exceeded_exhausts_the_resources() {
     assert_eq!(world.fail("d", "FILE_DELETE", "a/f", ""), exhausted);
 }
 
+/// FE-12: a move is of one file, wherever it goes.
+#[test]
+fn a_quota_of_one_file_allows_each_capability() {
+    let world = World::new();
+    world.directory.put("a/f", "f");
+    world.lease.quotas.set(Quotas { files: Some(1), ..Quotas::default() });
+    world.succeed("move", "FILE_MOVE", "a/f", "a/g");
+    world.succeed("between", "FILE_MOVE", "a/g", "b/g");
+    world.succeed("copy", "FILE_COPY", "b/g", "a/f");
+    world.succeed("delete", "FILE_DELETE", "a/f", "");
+}
+
 /// FE-1
 #[test]
 fn a_cancelled_task_fails_and_says_so() {

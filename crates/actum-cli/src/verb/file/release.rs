@@ -1,0 +1,73 @@
+//! `actum file release`: lets go of a deleted file, whose recovery reference then names nothing.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use actum::Retained;
+use actum_api::gc::Gc;
+use actum_file::{RecoveryReference, RestoreError};
+use actum_workspace::{GcOptions, Workspace};
+
+use super::{find, reference, unusable};
+use crate::change_list::number;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::operator_key::OperatorKey;
+use crate::session::Session;
+use crate::{actor, clock, policy, records, recovery_note};
+
+/// Release a file that FILE_DELETE removed: it can no longer be restored, and its space is given back
+///
+/// `actum gc` keeps a deleted file until it is released here, which needs the approval key. The ledger records who released
+/// it.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The recovery reference
+    reference: String,
+    /// Read the passphrase of the approval key from FILE; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    passphrase_file: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let reference = reference(&arguments.reference)?;
+    let root = find(&reference, session)?;
+    let mut workspace = records::own_root(&root, &session.tenant)?.open_existing()?;
+    let report = release(&reference, arguments, session, &root, &mut workspace);
+    recovery_note::tell(&session.screen, workspace.recovery());
+    session.screen.show(&report?)?;
+    Ok(Exit::Success)
+}
+
+fn release(
+    reference: &RecoveryReference,
+    arguments: &Arguments,
+    session: &Session,
+    root: &Path,
+    workspace: &mut Workspace,
+) -> Result<Gc, Failure> {
+    let question = "Release the deleted file, so that it cannot be restored?";
+    let key = OperatorKey::approval(session, question, arguments.passphrase_file.as_deref())?;
+    let approver = key.approver();
+    let retained = Retained::Forget(&approver);
+    let only = Some(BTreeSet::from([reference.run]));
+    let options = GcOptions { runs_max: 0, bytes_max: 0, only, ..GcOptions::default() };
+    let retention = policy::in_force(root)?.retention;
+    let clock = clock::clock();
+    let foreseen = actum::foresee(workspace, &options, (retention, retained), &clock)?;
+    if foreseen.removed_runs.is_empty() {
+        return Err(unusable(reference, RestoreError::Unknown));
+    }
+    let asked = (retention, retained, actor::of(None));
+    let (_, records) = records::open_for(root, &session.tenant)?;
+    let report = records.forget(workspace, root, &foreseen, &options, asked)?;
+    Ok(Gc {
+        dry_run: false,
+        removed_runs: report.removed_runs,
+        kept_runs: number(report.kept_runs),
+        freed_bytes: report.freed_bytes,
+        kept_bytes: report.kept_bytes,
+        removed_files: number(report.removed_files),
+        retained_runs: Vec::new(),
+    })
+}

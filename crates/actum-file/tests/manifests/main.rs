@@ -1,0 +1,23 @@
+//! Every manifest that the fuzzer kept is read again.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test may fail loudly, and reads its inputs"
+)]
+
+mod rules;
+
+use std::fs;
+
+/// FE-3
+#[test]
+fn every_kept_manifest_keeps_every_rule() {
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/file_manifests");
+    let inputs: Vec<_> = fs::read_dir(corpus).unwrap().map(|entry| entry.unwrap().path()).collect();
+    for path in &inputs {
+        eprintln!("{}", path.display());
+        rules::check(&fs::read(path).unwrap());
+    }
+    assert!(inputs.len() > 4);
+}
