@@ -40,7 +40,7 @@ const SCHEME: &str = "actum-recovery-1";
 pub enum RestoreError {
     /// No base directory has a run that deleted such a file.
     #[error(
-        "no base directory has the run that the recovery reference names, or it deleted another file"
+        "no base directory has the run that the recovery reference names (it may be released), or it deleted another file"
     )]
     Unknown,
     /// The engine refused or failed.

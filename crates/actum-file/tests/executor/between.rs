@@ -3,7 +3,7 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::{Duration, SystemTime};
 
-use actum_file::{ErrorCode, TaskLog, TaskStatus};
+use actum_file::{ErrorCode, TaskLog, TaskStatus, WorkspaceState};
 
 use crate::world::World;
 
@@ -99,4 +99,24 @@ fn a_move_that_was_killed_between_its_halves_is_settled_from_the_source() {
     assert_eq!(settled.ends[0].result.detail.as_ref().unwrap().reason, "INTERRUPTED");
     assert_eq!(world.files(), files);
     assert!(world.recover().ends.is_empty(), "recovering twice equals once");
+}
+
+/// FE-4, FE-11: a move whose source is gone, and whose destination the ledger does not know, is told as it is.
+#[test]
+fn a_move_of_which_only_the_removal_is_recorded_needs_attention() {
+    let world = World::new();
+    world.directory.put("a/f", "f");
+    world.succeed("t", "FILE_MOVE", "a/f", "b/g");
+    let mut start = world.log.find(&"t".parse().unwrap()).unwrap().unwrap().start.unwrap();
+    start.task = "lost".parse().unwrap();
+    start.roots[1].run = actum_core::RunId::from_random(98);
+    let ledger = world.records.ledger();
+    let blocks = ledger.read(|log| log.blob(&start.lease.document)).unwrap().unwrap();
+    ledger.append(world.log.start(&start, &blocks).unwrap()).wait().unwrap();
+    let settled = world.recover();
+    let result = &settled.ends[0].result;
+    let detail = result.detail.as_ref().unwrap();
+    assert_eq!((result.status, &*detail.reason), (TaskStatus::Failed, "OUTCOME_UNKNOWN"));
+    assert_eq!(detail.workspace, WorkspaceState::NeedsAttention);
+    assert_eq!(world.directory.get("b/g").unwrap(), b"f");
 }

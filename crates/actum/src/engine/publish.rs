@@ -48,10 +48,14 @@ impl<'e, D: Disk> Verified<'e, D> {
         self,
         checkpoint: impl FnOnce() -> actum_workspace::Result<()>,
     ) -> Result<Published<'e, D>> {
-        let Self { cleared, commands, rollback_files, told: _ } = self;
+        let Self { mut cleared, commands, rollback_files, told: _ } = self;
+        if let Err(denial) = check_lease(&cleared.staged) {
+            // The gates judge again, which records the denial.
+            cleared.staged.let_pass()?;
+            return Err(denial);
+        }
         let Cleared { staged, bundle, policy: policy_bytes, paths, decision, approval, lease } =
             cleared;
-        check_lease(&staged)?;
         let Staged {
             begun,
             request,

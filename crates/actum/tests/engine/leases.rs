@@ -236,6 +236,21 @@ fn a_lease_that_is_revoked_before_the_intent_starts_nothing() {
     ));
 }
 
+/// FE-17: the checks of a change can take longer than its lease.
+#[test]
+fn a_lease_that_expires_during_the_checks_is_a_recorded_denial() {
+    let grounds = Grounds::new();
+    let disk = disk(&grounds);
+    let lease = granted(&grounds, &terms());
+    let request = under(&grounds, &lease.token, Request::apply(vec![create("n")]));
+    let before = disk.snapshot_without(".actum");
+    let lost = run_meanwhile(&grounds, &disk, request, || grounds.wait(3_600_000_000));
+    assert!(denied_by(lost).contains("expired"));
+    assert_eq!(disk.snapshot_without(".actum"), before);
+    assert_eq!(grounds.store.count(EntryKind::EffectStarted), 0);
+    assert_eq!(grounds.store.count(EntryKind::PlanRefused), 1);
+}
+
 /// FE-17: a key that signs leases is not enough; the ledger has to know of the lease.
 #[test]
 fn a_lease_that_nobody_recorded_allows_nothing() {
