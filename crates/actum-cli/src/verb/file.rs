@@ -126,7 +126,7 @@ pub(super) fn tell_settled(screen: &Screen, settled: &Settled) {
     for TaskStart { task, .. } in &settled.open {
         let task = task.as_str();
         screen.note(format_args!(
-            "the file task {task} is open: it is under way, or a base directory of it cannot be opened"
+            "the file task {task} is open: it is under way, or a base directory of it cannot be used now"
         ));
     }
 }
@@ -207,7 +207,8 @@ impl FailureKind for FileFailure {
             Self::Bases(_) => "list absolute paths of directories in the operator's policy",
             Self::Host(_) => "ask for the same task again: that settles it, and gives its result",
             Self::Result { .. } => "`actum file run` of the same manifest gives the stored result",
-            Self::Reference(_) | Self::Restore { .. } => {
+            Self::Restore { source: RestoreError::Engine(_), .. } => return Vec::new(),
+            Self::Reference(_) | Self::Restore { source: RestoreError::Unknown, .. } => {
                 "use `undo_metadata.recovery` of the result of the deletion as it is"
             }
         };

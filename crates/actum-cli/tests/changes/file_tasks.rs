@@ -90,6 +90,12 @@ fn a_deleted_file_is_kept_until_the_operator_releases_it() {
     let (_, result) = run(&here, &lease, ("d", "FILE_DELETE"), ["sub/a", ""]);
     let reference = result["output"]["undo_metadata"]["recovery"].as_str().unwrap();
     let run_of_deletion = result["runs"][0].as_str().unwrap();
+    // The run of a move deletes a file, too, and is no deletion.
+    let (_, moved) = run(&here, &lease, ("m", "FILE_MOVE"), ["sub/b.txt", "sub/c"]);
+    let parts: Vec<&str> = reference.split('/').collect();
+    let other = [parts[0], parts[1], moved["runs"][0].as_str().unwrap(), parts[3]].join("/");
+    let refused = here.actum(&["file", "release", &other, "--passphrase-file", &passphrase]);
+    assert_eq!(refused.code, 1, "{refused:?}");
     let collected = here.actum(&["gc", "--max-bytes", "0"]);
     assert!(!collected.stdout.contains(run_of_deletion), "{collected:?}");
     let refused = here.actum(&["file", "release", reference]);

@@ -3,8 +3,10 @@
 use actum::{Engine, Receipt, Records};
 use actum_core::{RunId, Status};
 use actum_workspace::disk::Disk;
+use actum_workspace::{ErrorKind, RunOptions};
 
 use super::{Accepted, FileTaskEnd, Host, HostError, Settled, Success, take_mark, undo};
+use crate::base::Located;
 use crate::cause::{Cause, can_succeed_later};
 use crate::manifest::{FileCapability, FileWork, Manifest};
 use crate::ports::{TaskRoot, TaskStart};
@@ -88,8 +90,8 @@ impl<D: Disk> Host<'_, D> {
             Ok(None) => Err(Cause::Interrupted),
         };
         let done = match (done, &*start.roots, engines.as_mut_slice()) {
-            (done, [_, destination], [_, engine]) => {
-                self.settle_destination(done, start, destination.run, engine)?
+            (done, [_, destination], [from, to]) => {
+                self.settle_destination(done, start, destination.run, (from, to))?
             }
             (done, _, _) => done,
         };
@@ -112,12 +114,18 @@ impl<D: Disk> Host<'_, D> {
         done: Result<Success, Cause>,
         start: &TaskStart,
         run: RunId,
-        engine: &mut Engine<D>,
+        (from, to): (&mut Engine<D>, &mut Engine<D>),
     ) -> Result<Result<Success, Cause>, HostError> {
         Ok(match (done, succeeded(&self.records, run)?) {
             // The source is gone, so its destination must have been made before.
             (Ok(_), Ok(None) | Err(_)) => Err(Cause::Unknown),
-            (Err(Cause::Interrupted), Ok(Some(_))) => match undo(engine, run, &start.actor) {
+            // By now the destination may be the only copy.
+            (Err(Cause::Interrupted), Ok(Some(receipt)))
+                if !self.is_at_source(start, &receipt, from)? =>
+            {
+                Err(Cause::Unknown)
+            }
+            (Err(Cause::Interrupted), Ok(Some(_))) => match undo(to, run, &start.actor) {
                 Ok(()) => Err(Cause::Interrupted),
                 Err(source) if can_succeed_later(&source) => return Err(source.into()),
                 Err(source) => {
@@ -128,6 +136,26 @@ impl<D: Disk> Host<'_, D> {
             (Err(Cause::Interrupted), Err(cause)) => Err(cause),
             (done, _) => done,
         })
+    }
+
+    /// Whether the source of a move still has the content that was published at its destination.
+    fn is_at_source(
+        &self,
+        start: &TaskStart,
+        published: &Receipt,
+        engine: &mut Engine<D>,
+    ) -> Result<bool, actum::Error> {
+        let Ok(Located { path, .. }) = self.bases.locate(&start.source) else { return Ok(false) };
+        let label = "settle a move".to_owned();
+        let options = RunOptions { label, wait: true, ..RunOptions::default() };
+        let mut transaction = engine.workspace_mut().begin(options)?;
+        let after =
+            published.statement.predicate.paths.first().and_then(|path| path.after.as_ref());
+        match transaction.file_state(&path) {
+            Ok(state) => Ok(after.is_some_and(|after| after.sha256 == state.sha256)),
+            Err(error) if matches!(error.kind, ErrorKind::Io { .. }) => Err(error.into()),
+            Err(_) => Ok(false), // it is missing, or no file any more
+        }
     }
 }
 

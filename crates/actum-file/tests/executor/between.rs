@@ -120,3 +120,24 @@ fn a_move_of_which_only_the_removal_is_recorded_needs_attention() {
     assert_eq!(detail.workspace, WorkspaceState::NeedsAttention);
     assert_eq!(world.directory.get("b/g").unwrap(), b"f");
 }
+
+/// FE-4, FE-8: the destination of a move that was killed is not undone where the source has gone since.
+#[test]
+fn a_move_that_was_killed_keeps_the_only_copy() {
+    let world = World::new();
+    world.directory.put("a/f", "f");
+    world.succeed("t", "FILE_MOVE", "a/f", "b/g");
+    let mut start = world.log.find(&"t".parse().unwrap()).unwrap().unwrap().start.unwrap();
+    for (number, source) in [None, Some("other")].into_iter().enumerate() {
+        source.into_iter().for_each(|content| world.directory.put("a/f", content));
+        start.task = format!("killed-{number}").parse().unwrap();
+        start.roots[0].run = actum_core::RunId::from_random(99);
+        let ledger = world.records.ledger();
+        let blocks = ledger.read(|log| log.blob(&start.lease.document)).unwrap().unwrap();
+        ledger.append(world.log.start(&start, &blocks).unwrap()).wait().unwrap();
+        let settled = world.recover();
+        let detail = settled.ends[0].result.detail.as_ref().unwrap();
+        assert_eq!(detail.workspace, WorkspaceState::NeedsAttention, "{detail:?}");
+        assert_eq!(world.directory.get("b/g").unwrap(), b"f");
+    }
+}

@@ -5,10 +5,10 @@ use std::ops::Range;
 use super::view::{self, View};
 use super::{Finding, Reported, newlines};
 
-/// How much of a content is read before the bytes that are searched: more than can be between a literal and the secret that it names.
-pub const BEFORE_BYTES: u64 = 20 << 10;
+/// How much of a content is read before the bytes that are searched: more than can be between a literal and the secret that it names, also in UTF-16.
+pub const BEFORE_BYTES: u64 = 40 << 10;
 /// How much is read behind them: more than the longest secret takes.
-pub const BEHIND_BYTES: u64 = 96 << 10;
+pub const BEHIND_BYTES: u64 = 192 << 10;
 
 /// Scan of a large content. What is found is what [`scan`](super::scan) finds in the whole.
 pub struct LargeScan {
@@ -33,7 +33,7 @@ impl LargeScan {
     /// Searches a range of a window that begins at an even `offset` of the content. The rest of the window is context.
     pub fn search(&mut self, offset: u64, window: &[u8], range: Range<usize>) {
         let place = |at: usize| offset.saturating_add(u64::try_from(at).unwrap_or(u64::MAX));
-        let view = View::with(self.low.or_else(|| view::low_byte(window)), window);
+        let view = View::with(self.low, window);
         let within = view.of_content(range.start)..view.of_content(range.end);
         let (next, line) = self.next;
         let line = line.filter(|_| next == place(range.start));
@@ -93,6 +93,21 @@ mod tests {
             content in content(), cuts in proptest::collection::vec(0..60_000usize, 0..5),
         ) {
             prop_assert_eq!(scan_in_windows(&content, &cuts), scan(None, &content));
+        }
+    }
+
+    /// EX-20: what a window begins with says nothing of the whole.
+    #[test]
+    fn a_mark_of_utf_16_in_the_middle_hides_nothing() {
+        let (_, key) = examples().next().unwrap();
+        let before = usize::try_from(BEFORE_BYTES).unwrap();
+        for mark in [&b"\xff\xfe"[..], b"\xfe\xff", &b"x\0".repeat(600)] {
+            let text = b"text\n".repeat(200);
+            let behind = vec![b'-'; before - mark.len()];
+            let content = [&text, mark, &behind, b"\n", key.as_bytes(), b"\n"].concat();
+            let cut = text.len() + before;
+            assert_eq!(scan_in_windows(&content, &[cut]), scan(None, &content));
+            assert_eq!(scan(None, &content).len(), 1);
         }
     }
 

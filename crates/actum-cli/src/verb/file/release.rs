@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use actum::Retained;
 use actum_api::gc::Gc;
-use actum_file::{RecoveryReference, RestoreError};
+use actum_file::{LedgerLog, RecoveryReference, RestoreError, TaskLog, TaskStart};
 use actum_workspace::{GcOptions, Workspace};
 
 use super::{find, reference, unusable};
@@ -46,8 +46,19 @@ fn release(
     root: &Path,
     workspace: &mut Workspace,
 ) -> Result<Gc, Failure> {
-    let question = "Release the deleted file, so that it cannot be restored?";
-    let key = OperatorKey::approval(session, question, arguments.passphrase_file.as_deref())?;
+    let (_, records) = records::open_for(root, &session.tenant)?;
+    let deletion = LedgerLog::new(&records).deletions().map_err(actum::Error::from)?;
+    let is_it = |start: &TaskStart| {
+        start.roots.iter().any(|it| (it.workspace, it.run) == (reference.workspace, reference.run))
+    };
+    let Some(TaskStart { task, source, .. }) = deletion.into_iter().find(is_it) else {
+        return Err(unusable(reference, RestoreError::Unknown));
+    };
+    let task = task.as_str();
+    let question = format!(
+        "Release `{source}`, which the task {task} deleted, so that it cannot be restored?"
+    );
+    let key = OperatorKey::approval(session, &question, arguments.passphrase_file.as_deref())?;
     let approver = key.approver();
     let retained = Retained::Forget(&approver);
     let only = Some(BTreeSet::from([reference.run]));
@@ -59,7 +70,6 @@ fn release(
         return Err(unusable(reference, RestoreError::Unknown));
     }
     let asked = (retention, retained, actor::of(None));
-    let (_, records) = records::open_for(root, &session.tenant)?;
     let report = records.forget(workspace, root, &foreseen, &options, asked)?;
     Ok(Gc {
         dry_run: false,
