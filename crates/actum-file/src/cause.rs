@@ -69,7 +69,7 @@ pub enum Cause {
     },
 }
 
-/// Whether an undo failed by the machine, and not by what is at the path.
+/// Whether an undo that failed can succeed later: the machine failed (a full disk), and nothing at the path is in its way.
 pub(crate) fn can_succeed_later(error: &actum::Error) -> bool {
     if let actum::Error::Workspace(error) = error {
         return matches!(error.kind, ErrorKind::Io { .. } | ErrorKind::Busy { .. });
@@ -121,8 +121,8 @@ impl Cause {
         }
     }
 
-    /// Whether the task is not settled, so that the next request settles it: only the journal of a base directory says how a run
-    /// ended, or what was published is still to be undone.
+    /// Whether the task stays open, and the next request settles it: only the journal of a base directory says how a run ended, or a
+    /// published destination still has to be undone.
     pub(crate) fn is_open(&self) -> bool {
         if let Self::NotUndone { source, .. } = self {
             return can_succeed_later(source);

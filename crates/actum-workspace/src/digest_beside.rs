@@ -1,4 +1,4 @@
-//! Digest of a large content, computed beside its reading.
+//! Digest of a large file, computed in a second thread while the file is read.
 
 use std::sync::mpsc::{channel, sync_channel};
 use std::thread::{Builder, scope};

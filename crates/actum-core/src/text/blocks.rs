@@ -4,9 +4,9 @@ use multiversion::multiversion;
 
 /// Size of a block in bytes.
 pub const BLOCK_BYTES: usize = 16 << 10;
-/// Shortest run of ASCII that makes a block one of text, in bytes. Nothing shorter is a name with a secret.
+/// Shortest run of ASCII that makes a block one of text, in bytes. A secret with its name is longer.
 const RUN_BYTES_MIN: usize = 15;
-/// Text has next to no bytes below [`CONTROLS_END`]: fewer than one in so many.
+/// A block with one byte below [`CONTROLS_END`] in so many, or more, is binary.
 const TEXT_BYTES_PER_CONTROL: usize = 64;
 /// The control characters below a tab.
 const CONTROLS_END: u8 = b'\t';

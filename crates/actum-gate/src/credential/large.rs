@@ -1,16 +1,16 @@
-//! Scan of a content that is not held in memory: window by window.
+//! Scan of a large file in windows, so that it is not held in memory.
 
 use std::ops::Range;
 
 use super::view::{self, View};
 use super::{Finding, Reported, newlines};
 
-/// How much of a content is read before the bytes that are searched: more than can be between a literal and the secret that it names, also in UTF-16.
+/// Context before the searched bytes of a window, in bytes: more than a secret is away from the literal that names it, also in UTF-16.
 pub const BEFORE_BYTES: u64 = 40 << 10;
-/// How much is read behind them: more than the longest secret takes.
+/// Context behind the searched bytes, in bytes: more than the longest secret has.
 pub const BEHIND_BYTES: u64 = 192 << 10;
 
-/// Scan of a large content. What is found is what [`scan`](super::scan) finds in the whole.
+/// Scan of a large content in windows. It finds what [`scan`](super::scan) finds in the whole.
 pub struct LargeScan {
     /// Which byte of a unit is the low one, where the content begins as UTF-16.
     low: Option<usize>,

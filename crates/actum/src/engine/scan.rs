@@ -78,7 +78,7 @@ impl Scanned {
     }
 }
 
-/// Looks through a file that is not held in memory.
+/// Scans a large file in windows.
 fn scan_large<D: Disk>(transaction: &Transaction<'_, D>, path: &RelPath) -> Result<Vec<Finding>> {
     let mut scan = LargeScan::new(&transaction.new_beginning(path)?);
     transaction.each_window(
