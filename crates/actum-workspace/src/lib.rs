@@ -74,7 +74,7 @@ pub use recovery_report::Recovery;
 pub use transaction::Transaction;
 pub use transaction::commit::{Committed, Held, Prepared, Published};
 pub use transaction::ending::Ending;
-pub use transaction::new_content::{AROUND_BYTES, NewContent, PARTS_MAX, Part, Window};
+pub use transaction::new_content::{NewContent, Part, Window};
 pub use transaction::stage::INLINE_TOTAL_MAX;
 pub use transaction::staged_file::{SourceFile, StagedFile, TakenAttributes};
 pub use witness::{RootWithin, notes_at, unusable_witness};

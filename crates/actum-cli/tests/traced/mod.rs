@@ -167,8 +167,8 @@ fn start(directory: &Path, arguments: &[&str], said: &Path, more: Options) -> Pi
     process
 }
 
-/// Runs the program, and stops the child of this name before each of its system calls, until `act` has done something to it, which
-/// it is asked for with the number of calls before. Gives the exit code of the program, and whether that came to pass.
+/// Runs the program, and stops its child of this name before each system call. Calls `act` with the child and the number of earlier
+/// calls, until it returns true. Returns the exit code of the program, and whether `act` returned true.
 #[allow(dead_code, reason = "one test has a program with such a child")]
 pub(crate) fn act_on_child(
     directory: &Path,

@@ -1,4 +1,4 @@
-//! Which blocks of a large content can hold text, found in the pass that digests it.
+//! Text and binary blocks of large content, classified in the pass that digests it.
 
 use multiversion::multiversion;
 
@@ -13,12 +13,15 @@ const CONTROLS_END: u8 = b'\t';
 /// How many bytes are looked at together.
 const WORD: usize = 8;
 
-/// Finds the blocks that can hold text, of content that arrives in pieces of any size. A block is left out where it is binary, and
-/// nothing in it reads as ASCII or as ASCII in UTF-16. Text that is split by zero-width characters inside a binary block is not seen.
+/// Classifies the blocks of content that arrives in pieces as text or binary. A block is binary if at least one byte in 64 is a
+/// control character, and it has neither a long run of ASCII nor ASCII in UTF-16.
+///
+/// Runs of ASCII are found across pieces. UTF-16 is found inside one piece only, so pieces have at least 32 bytes. Text that is split
+/// by zero-width characters inside a binary block is not found.
 #[derive(Debug, Clone, Default)]
 pub struct TextFinder {
     blocks: Vec<bool>,
-    /// Bytes of the block that is not complete.
+    /// Bytes of the current block so far.
     filled: usize,
     controls: usize,
     has_run: bool,
@@ -31,7 +34,7 @@ pub struct TextFinder {
 pub struct TextBlocks(Vec<bool>);
 
 impl TextFinder {
-    /// Takes in the next piece.
+    /// Adds the next piece.
     pub fn feed(&mut self, mut piece: &[u8]) {
         while !piece.is_empty() {
             let (part, rest) = piece.split_at(piece.len().min(BLOCK_BYTES - self.filled));
@@ -43,7 +46,7 @@ impl TextFinder {
         }
     }
 
-    /// Takes in bytes that belong to one block.
+    /// Adds bytes of the current block.
     fn feed_part(&mut self, part: &[u8]) {
         let leading = part.iter().take(RUN_BYTES_MIN).take_while(|byte| is_ascii(**byte)).count();
         self.has_run = self.has_run || leading > 0 && self.run + leading >= RUN_BYTES_MIN;
@@ -61,7 +64,7 @@ impl TextFinder {
         (self.filled, self.controls, self.has_run) = (0, 0, false);
     }
 
-    /// The blocks of what was taken in.
+    /// Returns the blocks.
     pub fn finish(mut self) -> TextBlocks {
         if self.filled > 0 {
             self.end_block();
@@ -91,7 +94,8 @@ fn count_controls(bytes: &[u8]) -> usize {
     bytes.chunks(usize::from(u8::MAX)).map(|chunk| usize::from(count(chunk))).sum()
 }
 
-/// Whether there is a run of ASCII that is long enough, or four characters of ASCII in UTF-16. Each holds an aligned word.
+/// Whether `bytes` has a run of [`RUN_BYTES_MIN`] bytes of ASCII, or an aligned word of ASCII in UTF-16. Such a run contains an
+/// aligned word, so that only these are tested first.
 fn has_run(bytes: &[u8]) -> bool {
     const WORDS: usize = 16;
     let mut start = 0;
@@ -126,12 +130,12 @@ fn holds_word(group: &[u8]) -> bool {
     words.iter().fold(false, |found, word| found | may_be_text(u64::from_le_bytes(*word)))
 }
 
-/// Whether all bytes of a word can be ASCII, or those of one half of it while the other half is empty.
+/// Whether a word can be text: all of its bytes are 9 to 127, or every other one is and the rest are 0.
 #[inline(always)]
 fn may_be_text(word: u64) -> bool {
     const HIGH: u64 = 0x8080_8080_8080_8080;
     const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
-    // A byte from 9 to 127 has its highest bit after this, and not before.
+    // Adding 0x77 sets the high bit of a byte from 9 to 127.
     const UP: u64 = 0x7777_7777_7777_7777;
     let marks = (word.wrapping_add(UP) & !word) & HIGH;
     let is = |half: u64| (word & !half == 0) & (marks & half == HIGH & half);

@@ -58,6 +58,7 @@ fn a_call_that_fails_leaves_before_or_after_and_the_result_says_which() {
     for (number, case) in CASES.into_iter().enumerate() {
         let (after, calls) = whole(case);
         let before = tree(&disk());
+        let (mut cases, mut successes) = (0, 0);
         for errno in [Errno::NOSPC, Errno::IO] {
             let places = (number..calls).step_by(stride);
             for (at, lasts) in places.flat_map(|at| [(at, false), (at, true)]) {
@@ -67,7 +68,9 @@ fn a_call_that_fails_leaves_before_or_after_and_the_result_says_which() {
                     true => disk.fail_from(at, errno),
                 }
                 let what = format!("{case:?}, {errno:?} at {at}, lasting: {lasts}");
+                cases += 1;
                 if let Ok(end) = run(&world, &disk, &manifest(case)) {
+                    successes += usize::from(end.result.status == TaskStatus::Success);
                     let what = format!("{what}: {:?}", end.result.detail);
                     match end.result.status {
                         TaskStatus::Success => assert_eq!(tree(&disk), after, "{what}"),
@@ -78,5 +81,6 @@ fn a_call_that_fails_leaves_before_or_after_and_the_result_says_which() {
                 settles(&world, &disk, case, &after, &what);
             }
         }
+        assert!(successes < cases, "{case:?}: no call failed the task");
     }
 }

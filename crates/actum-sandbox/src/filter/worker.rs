@@ -58,9 +58,12 @@ const ALLOWED: &[(&str, i64, &[&[Is]])] = &[
         ]],
     ),
     (
-        "starts to write the staged file to its disk, while more is copied",
+        "starts to write the staged file to its disk, without waiting for it",
         libc::SYS_sync_file_range,
-        &[&[descriptor(0, STAGED)]],
+        &[&[
+            descriptor(0, STAGED),
+            (3, SeccompCmpArgLen::Dword, libc::SYNC_FILE_RANGE_WRITE as u64),
+        ]],
     ),
     ("ends the staged file with a hole", libc::SYS_ftruncate, &[&[descriptor(0, STAGED)]]),
     ("ends the process", libc::SYS_exit_group, &[]),

@@ -22,7 +22,7 @@ pub enum NewContent {
     Whole(Arc<Vec<u8>>),
     /// Only what edits put into it, with what stands around that: of a file over 16 MiB.
     Parts(Vec<Part>),
-    /// It was written whole, and has more than 16 MiB: [`Transaction::each_window`] reads it.
+    /// It has more than 16 MiB, and was written whole, moved, or edited in many places: [`Transaction::each_window`] reads it.
     Large,
 }
 
@@ -49,11 +49,11 @@ pub struct Part {
     pub after: Vec<u8>,
 }
 
-/// The most edits of a large file of which the parts are read; where there are more the file is read whole.
-pub const PARTS_MAX: usize = 256;
+/// Most edits of a large file that are read one by one; with more, the file is read in windows.
+const PARTS_MAX: usize = 256;
 
-/// How much is read before and behind an edit, in bytes: more than the longest private key has.
-pub const AROUND_BYTES: u64 = 16 << 10;
+/// Context before and behind an edit, in bytes: more than a usual private key has.
+const AROUND_BYTES: u64 = 16 << 10;
 const AROUND: (u64, u64) = (AROUND_BYTES, AROUND_BYTES);
 
 impl<D: Disk> Transaction<'_, D> {

@@ -24,7 +24,7 @@ pub(super) struct Executor {
     home: PathBuf,
     /// Base directory.
     pub(super) base: PathBuf,
-    /// Number of the last task.
+    /// Number of the next task.
     tasks: AtomicU64,
 }
 
