@@ -11,12 +11,16 @@
     reason = "runs in tests only, on 64-bit machines, where a panic is the way to fail"
 )]
 
+mod effort;
 pub mod fuzz;
 pub mod known_home;
 pub mod limited_host;
+mod random;
 pub mod sim_disk;
 pub mod test_dir;
 
+pub use effort::effort;
+pub use random::Random;
 pub use rustix::io::Errno;
 pub use sim_disk::{CrashStates, Node, SimDisk, SimHandle};
 pub use test_dir::{Held, TestDir};

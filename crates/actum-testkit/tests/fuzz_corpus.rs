@@ -10,8 +10,8 @@ use std::path::PathBuf;
 
 use actum_testkit::fuzz::TARGETS;
 
-/// Targets whose rules are beside the tests of a crate that this one does not depend on.
-const ELSEWHERE: [&str; 1] = ["file_manifests"];
+/// Targets whose rules are tests of a crate that this one does not depend on.
+const TARGETS_OF_OTHER_CRATES: [&str; 1] = ["file_manifests"];
 
 fn corpus() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz"))
@@ -39,6 +39,10 @@ fn every_target_is_there_for_the_fuzzer() {
         assert!(source.unwrap().contains(&format!("run(\"{}\", input)", target.name)));
         assert!(manifest.contains(&format!("name = \"{}\"\n", target.name)));
     }
-    assert_eq!(manifest.matches("[[bin]]").count(), TARGETS.len() + ELSEWHERE.len());
-    assert!(ELSEWHERE.iter().all(|name| manifest.contains(&format!("name = \"{name}\"\n"))));
+    assert_eq!(manifest.matches("[[bin]]").count(), TARGETS.len() + TARGETS_OF_OTHER_CRATES.len());
+    assert!(
+        TARGETS_OF_OTHER_CRATES
+            .iter()
+            .all(|name| manifest.contains(&format!("name = \"{name}\"\n")))
+    );
 }

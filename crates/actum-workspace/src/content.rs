@@ -38,7 +38,7 @@ pub(crate) struct Written<H> {
     /// How many lines it has; `None` where it is binary.
     pub(crate) lines: Option<u64>,
     /// Blocks that can hold text, where they were looked for.
-    pub(crate) text: Option<Arc<TextBlocks>>,
+    pub(crate) text_blocks: Option<Arc<TextBlocks>>,
     pub(crate) store: Store<H>,
 }
 
@@ -153,6 +153,6 @@ impl<'a, D: Disk> Sink<'a, D> {
             None => Store::Memory(self.gathered),
         };
         let (digest, lines) = (self.hasher.finish(), self.lines.finish());
-        Ok(Written { digest, size: self.size, lines, text: None, store })
+        Ok(Written { digest, size: self.size, lines, text_blocks: None, store })
     }
 }

@@ -30,7 +30,7 @@ mod apply;
 mod attributes;
 mod change;
 mod content;
-mod digest_beside;
+mod digest_while_reading;
 pub mod disk;
 mod error;
 pub mod examination;

@@ -458,7 +458,7 @@ impl<D: Disk> Transaction<'_, D> {
             Some(Extent::Lines(lines)) => Counted::Once(lines.reversed()),
             Some(Extent::Bytes { .. }) | None => Counted::Not,
         };
-        Ok((Content::New(New { bytes, origin, splices, counted, text: None }), lines))
+        Ok((Content::New(New { bytes, origin, splices, counted, text_blocks: None }), lines))
     }
 
     /// How many lines there are; `None` where the bytes are binary.

@@ -7,24 +7,8 @@ use std::path::Path;
 use std::rc::Rc;
 
 use actum_core::{FileMode, RelPath};
-use actum_testkit::SimDisk;
+use actum_testkit::{Random, SimDisk};
 use actum_workspace::disk::{Barrier, Disk, Kind, LinuxDisk, Rename};
-
-/// A small deterministic generator (xorshift64, by George Marsaglia).
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, count: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 33) as usize % count
-    }
-
-    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.below(choices.len())]
-    }
-}
 
 /// One disk with the handles that are open on it.
 struct Side<D: Disk> {
@@ -65,20 +49,20 @@ impl<D: Disk> Side<D> {
         Self { disk, root, directories, files: vec![Rc::new(file)], inodes: BTreeMap::new() }
     }
 
-    /// One call, chosen by the dice alone, and what came of it.
-    fn step(&mut self, dice: &mut Dice) -> String {
-        let call = dice.below(21);
-        let parent = dice.below(self.directories.len());
-        let other = dice.below(self.directories.len());
-        let file = dice.below(self.files.len());
-        let (name, to) = (dice.of(&NAMES).as_bytes(), dice.of(&NAMES).as_bytes());
-        let rename = dice.of(&[Rename::NoReplace, Rename::Exchange, Rename::Replace]);
+    /// One call, chosen at random, and its outcome.
+    fn step(&mut self, random: &mut Random) -> String {
+        let call = random.below(21);
+        let parent = random.below(self.directories.len());
+        let other = random.below(self.directories.len());
+        let file = random.below(self.files.len());
+        let (name, to) = (random.one_of(&NAMES).as_bytes(), random.one_of(&NAMES).as_bytes());
+        let rename = random.one_of(&[Rename::NoReplace, Rename::Exchange, Rename::Replace]);
         // Nothing that depends on who runs the test, or on their umask.
-        let mode = FileMode::new(dice.of(&[0o700, 0o711, 0o755]));
+        let mode = FileMode::new(random.one_of(&[0o700, 0o711, 0o755]));
         let own = FileMode::new(0o700);
-        let offset = dice.of(&[0, 1, 4095, 4096, 5000, 8192]);
-        let bytes = vec![b'x' + (offset % 3) as u8; dice.of(&[0, 1, 4096, 6000])];
-        let path = RelPath::new(dice.of(&PATHS)).unwrap();
+        let offset = random.one_of(&[0, 1, 4095, 4096, 5000, 8192]);
+        let bytes = vec![b'x' + (offset % 3) as u8; random.one_of(&[0, 1, 4096, 6000])];
+        let path = RelPath::new(random.one_of(&PATHS)).unwrap();
 
         let disk = &self.disk;
         let parent = &*Rc::clone(&self.directories[parent]);
@@ -153,10 +137,10 @@ fn the_kernel_agrees() {
         rustix::fs::mknodat(&real.root, "p", kind, mode, 0).unwrap();
         simulated.disk.fifo("p");
 
-        let (mut dice, mut same_dice) = (Dice(seed * 7919), Dice(seed * 7919));
+        let (mut random, mut same_random) = (Random::new(seed), Random::new(seed));
         for step in 0..400 {
-            let wanted = real.step(&mut dice);
-            let found = simulated.step(&mut same_dice);
+            let wanted = real.step(&mut random);
+            let found = simulated.step(&mut same_random);
             assert_eq!(found, wanted, "seed {seed} step {step}");
             // Inodes are numbered anew on a real disk once they are free, so only those that
             // are open now are compared.

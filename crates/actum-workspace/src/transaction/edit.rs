@@ -196,9 +196,9 @@ impl<D: Disk> Transaction<'_, D> {
             Content::Moved(_) => (None, Counted::Once(cost)),
             Content::New(new) => (None, new.counted.and(cost)),
         };
-        let Written { digest, size, lines, text, store } = written;
+        let Written { digest, size, lines, text_blocks, store } = written;
         let bytes = store.into_bytes();
-        let content = Content::New(New { bytes, origin, splices, counted, text });
+        let content = Content::New(New { bytes, origin, splices, counted, text_blocks });
         self.set(path, Post::File(PostFile { digest, size, lines, content, ..file }))
     }
 

@@ -1,5 +1,4 @@
-//! What a transaction would put into files that was not there, for whoever looks through it before it
-//! is seen.
+//! New content of the files of a transaction, for the scan before it is published.
 
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -15,12 +14,12 @@ use crate::path_change::CONTENT_BYTES_MAX;
 use crate::transaction::Transaction;
 use crate::transaction::node::{Content, New, PostFile};
 
-/// What is new in one file.
+/// New content of one file.
 #[derive(Debug)]
 pub enum NewContent {
-    /// All that the file would hold.
+    /// All bytes of the file.
     Whole(Arc<Vec<u8>>),
-    /// Only what edits put into it, with what stands around that: of a file over 16 MiB.
+    /// The bytes that edits add to a file over 16 MiB, with their context.
     Parts(Vec<Part>),
     /// It has more than 16 MiB, and was written whole, moved, or edited in many places: [`Transaction::each_window`] reads it.
     Large,
@@ -29,23 +28,23 @@ pub enum NewContent {
 /// Part of a large file, to be searched.
 #[derive(Debug)]
 pub struct Window<'w> {
-    /// Where it begins in the file: at the beginning of a block, or of what is read before one.
+    /// Offset of `bytes` in the file. It is even where the context before a window is.
     pub offset: u64,
-    /// Bytes of the file from there on.
+    /// Bytes of the file: those to search, and their context.
     pub bytes: &'w [u8],
-    /// Those of them to search; the others stand before and behind them.
+    /// Indices in `bytes` of those to search.
     pub range: Range<usize>,
 }
 
-/// How many bytes of a window are to be searched, at most.
-const WINDOW_BYTES: u64 = 4 << 20;
+/// Most bytes of a window to search, without the context.
+const WINDOW_BYTES_MAX: u64 = 4 << 20;
 
-/// A part of a file that an edit changes, with [`AROUND_BYTES`] before and behind it.
+/// Part of a file that an edit changes, with [`AROUND_BYTES`] before and behind it.
 #[derive(Debug)]
 pub struct Part {
-    /// What stood there.
+    /// Bytes before the edit.
     pub before: Vec<u8>,
-    /// What would stand there.
+    /// Bytes after the edit.
     pub after: Vec<u8>,
 }
 
@@ -68,19 +67,18 @@ impl<D: Disk> Transaction<'_, D> {
         })
     }
 
-    /// Whether a file only gets another path, and no new bytes.
+    /// The file gets another path and no new bytes.
     pub fn only_moves(&self, path: &RelPath) -> bool {
         let file = self.nodes.get(path).and_then(|node| node.post.file());
         file.is_some_and(|file| matches!(file.content, Content::Moved(_)))
     }
 
-    /// What would be in one of them, or in one that moves.
+    /// New content of a file that the transaction writes or moves.
     ///
     /// # Errors
     /// `Io`, `Missing`.
     pub fn new_content(&self, path: &RelPath) -> Result<NewContent> {
-        let file = self.nodes.get(path).and_then(|node| node.post.file());
-        let Some(file) = file else { return Err(ErrorKind::missing(path).into()) };
+        let file = self.post_file(path)?;
         if file.size > CONTENT_BYTES_MAX
             && let Content::New(New { splices: Some(splices), .. }) = &file.content
             && splices.len() <= PARTS_MAX
@@ -93,16 +91,11 @@ impl<D: Disk> Transaction<'_, D> {
         if let Some(Bytes::Memory(bytes)) = self.bytes(path, file) {
             return Ok(NewContent::Whole(bytes));
         }
-        let mut whole = Vec::new();
-        self.each_piece(path, file, |piece| {
-            whole.extend_from_slice(piece);
-            Ok(())
-        })?;
-        Ok(NewContent::Whole(Arc::new(whole)))
+        Ok(NewContent::Whole(Arc::new(self.read_whole(path, file)?)))
     }
 
-    /// Reads one of them window by window, with so many bytes before and behind each, and leaves out what cannot hold text. Ends
-    /// early where `search` says so. Memory does not grow with the file.
+    /// Reads the new content of a large file in windows, with these bytes of context before and behind each. Blocks that cannot
+    /// hold text are left out. `search` can end the reading. Memory use does not depend on the size of the file.
     ///
     /// # Errors
     /// `Io`, `Missing`; `Conflict` where its size changed.
@@ -112,18 +105,17 @@ impl<D: Disk> Transaction<'_, D> {
         around: (u64, u64),
         mut search: impl FnMut(Window<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
-        let file = self.nodes.get(path).and_then(|node| node.post.file());
-        let Some(file) = file else { return Err(ErrorKind::missing(path).into()) };
-        let text = match &file.content {
-            Content::New(New { text: Some(text), .. }) => Some(&**text),
+        let file = self.post_file(path)?;
+        let blocks = match &file.content {
+            Content::New(New { text_blocks: Some(blocks), .. }) => Some(&**blocks),
             Content::New(_) | Content::Moved(_) | Content::Untouched => None,
         };
         let block = u64::try_from(BLOCK_BYTES).unwrap_or(u64::MAX);
-        let is_text = |at: u64| at < file.size && text.is_none_or(|text| text.holds_text(at));
+        let is_text = |at: u64| at < file.size && blocks.is_none_or(|blocks| blocks.holds_text(at));
         let mut from = 0u64;
         while from < file.size {
             let mut to = from;
-            while is_text(to) && to - from < WINDOW_BYTES {
+            while is_text(to) && to - from < WINDOW_BYTES_MAX {
                 to = to.saturating_add(block);
             }
             if to == from {
@@ -132,7 +124,7 @@ impl<D: Disk> Transaction<'_, D> {
             }
             let to = to.min(file.size);
             let offset = from.saturating_sub(around.0);
-            let bytes = self.stretch(path, file, (from, to - from), around)?;
+            let bytes = self.read_with_context(path, file, (from, to - from), around)?;
             let place = |at: u64| usize::try_from(at - offset).unwrap_or(usize::MAX);
             let range = place(from)..place(to);
             if search(Window { offset, bytes: &bytes, range }).is_break() {
@@ -162,19 +154,29 @@ impl<D: Disk> Transaction<'_, D> {
     pub fn content_before(&self, path: &RelPath) -> Result<Option<Vec<u8>>> {
         let old = self.nodes.get(path).map(|node| node.pre.unchanged());
         let Some(old) = old.as_ref().and_then(|old| old.file()) else { return Ok(None) };
-        self.all_of(path, old)
+        self.read_small(path, old)
     }
 
-    fn all_of(&self, path: &RelPath, file: &PostFile<D::Handle>) -> Result<Option<Vec<u8>>> {
+    fn read_small(&self, path: &RelPath, file: &PostFile<D::Handle>) -> Result<Option<Vec<u8>>> {
         if file.size > CONTENT_BYTES_MAX {
             return Ok(None);
         }
+        self.read_whole(path, file).map(Some)
+    }
+
+    fn read_whole(&self, path: &RelPath, file: &PostFile<D::Handle>) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.each_piece(path, file, |piece| {
             bytes.extend_from_slice(piece);
             Ok(())
         })?;
-        Ok(Some(bytes))
+        Ok(bytes)
+    }
+
+    /// The file that the transaction would leave at a path.
+    fn post_file(&self, path: &RelPath) -> Result<&PostFile<D::Handle>> {
+        let file = self.nodes.get(path).and_then(|node| node.post.file());
+        file.ok_or_else(|| ErrorKind::missing(path).into())
     }
 
     /// The first [`AROUND_BYTES`] of one of them, or of one that moves; all of a shorter one.
@@ -182,9 +184,8 @@ impl<D: Disk> Transaction<'_, D> {
     /// # Errors
     /// `Io`, `Missing`.
     pub fn new_beginning(&self, path: &RelPath) -> Result<Vec<u8>> {
-        let file = self.nodes.get(path).and_then(|node| node.post.file());
-        let Some(file) = file else { return Err(ErrorKind::missing(path).into()) };
-        self.stretch(path, file, (0, 0), AROUND)
+        let file = self.post_file(path)?;
+        self.read_with_context(path, file, (0, 0), AROUND)
     }
 
     fn parts(
@@ -202,14 +203,19 @@ impl<D: Disk> Transaction<'_, D> {
         };
         let length = |bytes: &[u8]| u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let mut parts = Vec::with_capacity(splices.len());
-        // How much was put in and taken out before the place that is looked at.
+        // Bytes that the edits before this one add and remove.
         let (mut added, mut removed) = (0u64, 0u64);
         for splice in splices {
             let there = splice.offset;
             let here = there.saturating_add(added).saturating_sub(removed);
             parts.push(Part {
-                before: self.stretch(origin, old, (there, length(&splice.old)), AROUND)?,
-                after: self.stretch(path, file, (here, length(&splice.new)), AROUND)?,
+                before: self.read_with_context(
+                    origin,
+                    old,
+                    (there, length(&splice.old)),
+                    AROUND,
+                )?,
+                after: self.read_with_context(path, file, (here, length(&splice.new)), AROUND)?,
             });
             added = added.saturating_add(length(&splice.new));
             removed = removed.saturating_add(length(&splice.old));
@@ -217,8 +223,8 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(NewContent::Parts(parts))
     }
 
-    /// So many bytes of a file from a place on, with what stands around them.
-    fn stretch(
+    /// Reads `length` bytes from offset `from` on, with `before` and `behind` bytes of context where the file has them.
+    fn read_with_context(
         &self,
         path: &RelPath,
         file: &PostFile<D::Handle>,
@@ -235,9 +241,9 @@ impl<D: Disk> Transaction<'_, D> {
                 Ok(rest.get(..wanted).unwrap_or(rest).to_vec())
             }
             Some(Bytes::File(handle, _)) => {
-                let mut stretch = vec![0; wanted];
+                let mut bytes = vec![0; wanted];
                 let mut filled = 0;
-                while let Some(rest) = stretch.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+                while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
                     let at = start.saturating_add(u64::try_from(filled).unwrap_or(u64::MAX));
                     let read = self.workspace.disk.read_at(&handle, rest, at);
                     match read.doing(|| format!("read `{path}`"))? {
@@ -248,7 +254,7 @@ impl<D: Disk> Transaction<'_, D> {
                         read => filled += read,
                     }
                 }
-                Ok(stretch)
+                Ok(bytes)
             }
             None => Err(ErrorKind::missing(path).into()),
         }

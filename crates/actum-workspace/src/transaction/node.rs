@@ -82,7 +82,7 @@ pub(crate) struct New<H> {
     /// The lines in which they differ from the file at the origin.
     pub(crate) counted: Counted,
     /// Blocks that can hold text, where they were looked for.
-    pub(crate) text: Option<Arc<TextBlocks>>,
+    pub(crate) text_blocks: Option<Arc<TextBlocks>>,
 }
 
 /// How the lines of new bytes were counted.
@@ -107,7 +107,7 @@ impl<H> Clone for Content<H> {
                 origin: new.origin.clone(),
                 splices: new.splices.clone(),
                 counted: new.counted,
-                text: new.text.clone(),
+                text_blocks: new.text_blocks.clone(),
             }),
         }
     }
@@ -128,12 +128,12 @@ impl<H> Clone for PostFile<H> {
 impl<H> PostFile<H> {
     /// A file whose bytes were written whole, in place of those of the file that was at `origin`.
     pub(crate) fn written(
-        Written { digest, size, lines, text, store }: Written<H>,
+        Written { digest, size, lines, text_blocks, store }: Written<H>,
         attributes: Attributes,
         origin: Option<RelPath>,
     ) -> Self {
         let (bytes, counted) = (store.into_bytes(), Counted::Not);
-        let content = Content::New(New { bytes, origin, splices: None, counted, text });
+        let content = Content::New(New { bytes, origin, splices: None, counted, text_blocks });
         Self { attributes, digest, size, lines, content }
     }
 }

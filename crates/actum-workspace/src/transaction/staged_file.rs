@@ -10,7 +10,7 @@ use actum_core::{FileMode, FileState, RelPath};
 
 use crate::attributes::Attributes;
 use crate::content::{Store, Written};
-use crate::digest_beside::{PIECE, digest_beside};
+use crate::digest_while_reading::{PIECE_BYTES, digest_while_reading};
 use crate::disk::{Disk, Kind, Stat, Time};
 use crate::error::{Doing, ErrorKind, NeededFor, NotAFile, Result};
 use crate::transaction::Transaction;
@@ -179,8 +179,8 @@ impl<D: Disk> Transaction<'_, D> {
             crate::error::Error::from(ErrorKind::Conflict { path, detail })
         };
         let (mut lines, mut text, mut size) = (LineCounter::default(), TextFinder::default(), 0u64);
-        let mut theirs = vec![0; PIECE];
-        let digest = digest_beside(source.stat.size, |ours| {
+        let mut theirs = vec![0; PIECE_BYTES];
+        let digest = digest_while_reading(source.stat.size, |ours| {
             let count = disk.read_at(&handle, ours, size).doing(doing)?;
             let count_of_source = disk.read_at(&source.handle, &mut theirs, size).doing(doing)?;
             let (read, of_source) = (ours.get(..count), theirs.get(..count_of_source));
@@ -200,7 +200,7 @@ impl<D: Disk> Transaction<'_, D> {
         if (now.size, now.modified) != (source.stat.size, source.stat.modified) {
             return Err(conflict("its content changed while it was read"));
         }
-        let (lines, text) = (lines.finish(), Some(Arc::new(text.finish())));
-        Ok(Written { digest, size, lines, text, store: Store::Staged(name, handle) })
+        let (lines, text_blocks) = (lines.finish(), Some(Arc::new(text.finish())));
+        Ok(Written { digest, size, lines, text_blocks, store: Store::Staged(name, handle) })
     }
 }

@@ -32,9 +32,7 @@ pub(crate) const THOROUGH: Effort = Effort { states: 64, states_in_recovery: 5, 
 
 impl Effort {
     fn multiplied(self) -> Self {
-        #[expect(clippy::disallowed_methods, reason = "the tests' own switch")]
-        let factor = std::env::var("ACTUM_CRASH_EFFORT").ok().and_then(|n| n.parse().ok());
-        let factor = factor.unwrap_or(1);
+        let factor = actum_testkit::effort("ACTUM_CRASH_EFFORT", 1);
         Self {
             states: self.states * factor,
             states_in_recovery: self.states_in_recovery * factor,

@@ -1,7 +1,7 @@
 //! Whatever a person does to a file between a crash and its recovery survives (FO-2, FO-6).
 
 use actum_edit::Operation;
-use actum_testkit::SimDisk;
+use actum_testkit::{Random, SimDisk, effort};
 use actum_workspace::disk::{Barrier, Time};
 use actum_workspace::{ErrorKind, RunOptions};
 
@@ -427,24 +427,12 @@ fn edits_during_a_run_are_kept_after_a_restart() {
     }
 }
 
-/// Marsaglia's xorshift64: numbers that look random, the same for the same seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        for (left, shift) in [(true, 13), (false, 7), (true, 17)] {
-            self.0 ^= if left { self.0 << shift } else { self.0 >> shift };
-        }
-        usize::try_from(self.0 >> 33).unwrap() % limit
-    }
-}
-
 /// FO-2: without a cut there is nothing to put right, whatever runs and people did.
 #[test]
 fn a_restart_changes_nothing_after_any_runs_and_edits() {
     const PATHS: [&str; 5] = ["a", "b", "d/c", "d/e", "g/h/i"];
-    for seed in 0..400u64 {
-        let mut random = Random(seed + 1);
+    for seed in 0..effort("ACTUM_CRASH_EFFORT", 1) * 2000 {
+        let mut random = Random::new(seed as u64);
         let disk = base();
         let mut told = Vec::new();
         for step in 0..8 {
@@ -484,6 +472,27 @@ fn a_restart_changes_nothing_after_any_runs_and_edits() {
             drop(open(&state).unwrap());
             assert_eq!(tree(&state), wanted, "seed {seed}: {told:?}");
         }
+    }
+}
+
+/// FO-2: found by a random sequence of the test above.
+#[test]
+fn a_file_that_was_removed_before_a_run_removed_its_directory_stays_removed() {
+    let disk = base();
+    disk.advance(5_000);
+    apply(&disk, &[create("n/c", "content\n")]).unwrap();
+    disk.advance(5_000);
+    disk.remove("n/c");
+    disk.advance(5_000);
+    apply(&disk, &[create("n/e", "content\n")]).unwrap();
+    disk.advance(5_000);
+    apply(&disk, &[delete("n/e")]).unwrap();
+    disk.settle();
+    let wanted = tree(&disk);
+    assert!(!wanted.keys().any(|path| path.starts_with("n")), "{wanted:?}");
+    for state in disk.crash_states(2) {
+        drop(open(&state).unwrap());
+        assert_eq!(tree(&state), wanted);
     }
 }
 

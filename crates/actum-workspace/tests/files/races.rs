@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex};
 
 use actum_core::RelPath;
 use actum_edit::Operation;
-use actum_testkit::TestDir;
+use actum_testkit::{TestDir, effort};
 use actum_workspace::{RunOptions, State, Workspace};
 
 /// How often a run is tried; `ACTUM_RACE_ROUNDS=N` sets another number.
 const ROUNDS: usize = 400;
 
 fn rounds() -> usize {
-    std::env::var("ACTUM_RACE_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(ROUNDS)
+    effort("ACTUM_RACE_ROUNDS", ROUNDS)
 }
 
 fn path(text: &str) -> RelPath {

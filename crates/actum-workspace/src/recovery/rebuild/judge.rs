@@ -112,25 +112,24 @@ impl<D: Disk> Rebuilder<'_, D> {
     /// removed then and not lost, and a file that is back was put there. File systems with a journal write changes of names in
     /// their order, so the earlier changes of the run are durable.
     fn was_changed_around(&self, path: &RelPath, record: &PathRecord) -> Result<bool> {
-        match self.tree.parent(path) {
-            Ok(Some(parent)) => {
-                if self.was_directory_changed(path, &parent, record)? {
-                    return Ok(true);
-                }
-            }
-            Ok(None) => {}
+        let parent = match self.tree.parent(path) {
+            Ok(parent) => parent,
             // Something else stands in the place of a directory.
             Err(error) if error.is_in_the_way() => return Ok(false),
             Err(error) => return Err(error),
+        };
+        if self.was_directory_changed(path, parent.as_deref(), record)? {
+            return Ok(true);
         }
         path.parent().map_or(Ok(false), |directory| self.was_changed_around(&directory, record))
     }
 
     /// Whether another program changed names in `directory`, the parent of `path`, after the last run of `record`, or moved it.
+    /// Later runs recorded when the directory was last changed before them, so they answer also for a directory that is gone.
     fn was_directory_changed(
         &self,
         path: &RelPath,
-        directory: &D::Handle,
+        directory: Option<&D::Handle>,
         record: &PathRecord,
     ) -> Result<bool> {
         let mut ended = record.ended;
@@ -142,6 +141,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                 Some(_) | None => return Ok(true),
             }
         }
+        let Some(directory) = directory else { return Ok(false) };
         let stat = self.workspace.disk.stat(directory);
         let stat = stat.doing(|| format!("look at the directory of `{path}`"))?;
         Ok(self.is_later(ended, stat.last_change(), 0))

@@ -5,22 +5,22 @@ use std::thread::{Builder, scope};
 
 use actum_core::{Digest, Hasher};
 
-/// How many bytes are read at once.
-pub(crate) const PIECE: usize = 256 << 10;
+/// Size in bytes of the buffer that a content is read into.
+pub(crate) const PIECE_BYTES: usize = 256 << 10;
 /// Size in bytes from which a second thread is worth its start.
-const BESIDE_BYTES_MIN: u64 = 4 << 20;
+const THREAD_BYTES_MIN: u64 = 4 << 20;
 
-/// Reads a content with `next`, which fills a buffer of [`PIECE`] bytes and gives how many there were, none at the end; gives the
-/// digest of all of it. Of a large one it is computed in a second thread, while `next` reads on.
+/// Reads a content with `next` and returns its digest. `next` fills a buffer of [`PIECE_BYTES`] bytes and returns their number,
+/// 0 at the end. The digest of a large content is computed in a second thread.
 ///
 /// # Errors
 /// Those of `next`.
-pub(crate) fn digest_beside<E>(
+pub(crate) fn digest_while_reading<E>(
     size: u64,
     mut next: impl FnMut(&mut [u8]) -> Result<usize, E>,
 ) -> Result<Digest, E> {
-    if size < BESIDE_BYTES_MIN {
-        return digest_here(next);
+    if size < THREAD_BYTES_MIN {
+        return digest_inline(next);
     }
     scope(|scope| {
         let (give, taken) = sync_channel::<(Vec<u8>, usize)>(1);
@@ -29,15 +29,15 @@ pub(crate) fn digest_beside<E>(
             let mut hasher = Hasher::new();
             for (buffer, count) in taken {
                 hasher.update(buffer.get(..count).unwrap_or_default());
-                drop(give_back.send(buffer)); // nobody takes it after the last
+                drop(give_back.send(buffer)); // the receiver ends with the last piece
             }
             hasher.finish()
         };
         let Ok(hashing) = Builder::new().name("digest".to_owned()).spawn_scoped(scope, hash) else {
-            return digest_here(next);
+            return digest_inline(next);
         };
         loop {
-            let mut buffer = free.try_recv().unwrap_or_else(|_| vec![0; PIECE]);
+            let mut buffer = free.try_recv().unwrap_or_else(|_| vec![0; PIECE_BYTES]);
             let count = next(&mut buffer)?;
             if count == 0 || give.send((buffer, count)).is_err() {
                 break;
@@ -51,8 +51,8 @@ pub(crate) fn digest_beside<E>(
     })
 }
 
-fn digest_here<E>(mut next: impl FnMut(&mut [u8]) -> Result<usize, E>) -> Result<Digest, E> {
-    let (mut hasher, mut buffer) = (Hasher::new(), vec![0; PIECE]);
+fn digest_inline<E>(mut next: impl FnMut(&mut [u8]) -> Result<usize, E>) -> Result<Digest, E> {
+    let (mut hasher, mut buffer) = (Hasher::new(), vec![0; PIECE_BYTES]);
     loop {
         let count = next(&mut buffer)?;
         if count == 0 {
@@ -68,7 +68,7 @@ mod tests {
 
     fn digest(bytes: &[u8], size: u64) -> Result<Digest, &'static str> {
         let mut rest = bytes;
-        digest_beside(size, |buffer| {
+        digest_while_reading(size, |buffer| {
             let (piece, others) = rest.split_at(rest.len().min(buffer.len()));
             buffer[..piece.len()].copy_from_slice(piece);
             rest = others;
@@ -78,10 +78,12 @@ mod tests {
 
     /// FE-9
     #[test]
-    fn the_digest_beside_is_that_of_all_bytes() {
-        for size in [0, 1, PIECE - 1, PIECE, PIECE + 1, 9 * PIECE, (4 << 20) + 7] {
+    fn the_digest_while_reading_is_that_of_all_bytes() {
+        for size in
+            [0, 1, PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, 9 * PIECE_BYTES, (4 << 20) + 7]
+        {
             let bytes: Vec<u8> = (0..=250).cycle().take(size).collect();
-            for told in [0, BESIDE_BYTES_MIN] {
+            for told in [0, THREAD_BYTES_MIN] {
                 assert_eq!(digest(&bytes, told), Ok(Digest::of(&bytes)), "{size}");
             }
         }
@@ -89,9 +91,9 @@ mod tests {
 
     /// FE-9
     #[test]
-    fn an_error_of_reading_ends_both() {
-        let bytes = [vec![0; 3 * PIECE], vec![b'!'; PIECE]].concat();
-        for told in [0, BESIDE_BYTES_MIN] {
+    fn a_read_error_ends_both_threads() {
+        let bytes = [vec![0; 3 * PIECE_BYTES], vec![b'!'; PIECE_BYTES]].concat();
+        for told in [0, THREAD_BYTES_MIN] {
             assert_eq!(digest(&bytes, told), Err("cannot read"));
         }
     }
