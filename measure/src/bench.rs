@@ -14,6 +14,7 @@ mod measurement;
 mod memory;
 mod options;
 mod page;
+mod peak;
 mod place;
 mod race;
 mod rounds;
@@ -31,7 +32,6 @@ use actum_testkit::known_home;
 
 use crate::{Outcome, cargo, packages};
 use contestant::Programs;
-use course::Results;
 use options::Subject;
 pub(crate) use options::{Appender, Child, Options, Starter};
 use place::Grounds;
@@ -58,10 +58,13 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     let programs = Programs { actum: build_actum(root) };
     let grounds = Grounds::make()?;
     let results = course::run(options, &programs, &grounds)?;
-    let outcome = finish(root, options, &results);
     eprintln!("removing what was made");
     grounds.clear()?;
-    outcome
+    if results.is_empty() {
+        return Err("the pattern selects nothing; nothing was measured".into());
+    }
+    println!("{}", tables::verdicts_in_terminal(&results.verdicts()));
+    finish(root, PAGE, &page::render(&results), options)
 }
 
 /// Without optimisation nothing would be worth measuring, so the same call is made again with it.
@@ -122,19 +125,15 @@ fn at_known_home() -> Outcome {
     Ok(if status?.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn finish(root: &Path, options: &Options, results: &Results) -> Outcome {
-    if results.is_empty() {
-        return Err("the pattern selects nothing; nothing was measured".into());
-    }
-    print!("{}", tables::verdicts_in_terminal(&results.verdicts()));
-    let text = page::render(results);
-    if !options.quick && options.only.is_none() {
-        std::fs::write(root.join(PAGE), text)
-            .map_err(|error| format!("writing `{PAGE}`: {error}"))?;
-        eprintln!("wrote {PAGE}");
+/// Prints the text of a page, which a full run writes to the file `page` of the project.
+fn finish(root: &Path, page: &str, text: &str, options: &Options) -> Outcome {
+    print!("{text}");
+    if options.quick || options.only.is_some() {
+        eprintln!("only a full run writes {page}; this was a part");
     } else {
-        print!("\n{text}");
-        eprintln!("only a full run writes {PAGE}; this was a part");
+        std::fs::write(root.join(page), text)
+            .map_err(|error| format!("writing `{page}`: {error}"))?;
+        eprintln!("wrote {page}");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -9,13 +9,12 @@ mod page;
 mod small;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use super::contest::Contest;
 use super::machine::Machine;
 use super::options::Options;
 use super::place::Grounds;
-use super::{Failure, at_known_home, known_configuration, take_precedence};
+use super::{Failure, at_known_home, finish, known_configuration, take_precedence};
 use crate::{Outcome, packages};
 use executor::Executor;
 use memory::Peak;
@@ -44,15 +43,7 @@ pub(super) fn run(root: &Path, options: &Options) -> Outcome {
         return Err("the pattern selects nothing; nothing was measured".into());
     }
     let text = page::render(&results);
-    print!("{text}");
-    if options.quick || options.only.is_some() {
-        eprintln!("only a full run writes {PAGE}; this was a part");
-    } else {
-        std::fs::write(root.join(PAGE), &text)
-            .map_err(|error| format!("writing `{PAGE}`: {error}"))?;
-        eprintln!("wrote {PAGE}");
-    }
-    Ok(ExitCode::SUCCESS)
+    finish(root, PAGE, &text, options)
 }
 
 fn measure(
@@ -63,27 +54,23 @@ fn measure(
 ) -> Result<Results, Failure> {
     let mut results =
         Results { machine: Machine::this(&["cp"]), contests: Vec::new(), peaks: Vec::new() };
-    let rounds = |full: usize, quick: usize| {
-        let usual = if options.quick { quick } else { full };
-        options.rounds.map_or(usual, std::num::NonZeroUsize::get)
-    };
     let executor = Executor::make(&grounds.home()?, program, configuration)?;
     if options.selects("small") {
         eprintln!("moving, copying and deleting a file");
-        results.contests.push(small::contest(&executor, rounds(101, 9))?);
+        results.contests.push(small::contest(&executor, options.rounds(101, 9))?);
     }
     if options.selects("again") {
         eprintln!("asking for a task again");
-        results.contests.push(again::contest(&executor, rounds(101, 9))?);
+        results.contests.push(again::contest(&executor, options.rounds(101, 9))?);
     }
     if options.selects("lease") {
         eprintln!("verifying leases");
-        results.contests.push(lease::contest(&executor, rounds(1001, 51))?);
+        results.contests.push(lease::contest(&executor, options.rounds(1001, 51))?);
     }
     if options.selects("copy") {
         let megabytes = if options.quick { 100 } else { 1000 };
         eprintln!("copying files of {megabytes} MB");
-        results.contests.extend(copy::contests(&executor, megabytes, rounds(11, 3))?);
+        results.contests.extend(copy::contests(&executor, megabytes, options.rounds(11, 3))?);
     }
     if options.selects("memory") {
         eprintln!("measuring memory");

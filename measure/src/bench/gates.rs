@@ -2,7 +2,6 @@
 
 use std::hint::black_box;
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use actum_access::{AccessPolicies, Cedar};
@@ -17,7 +16,7 @@ use super::machine::Machine;
 use super::options::Options;
 use super::race::{Contestant, Finish, race, time};
 use super::tables::markdown;
-use super::{Failure, take_precedence};
+use super::{Failure, finish, take_precedence};
 use crate::Outcome;
 
 /// Written by a full run.
@@ -58,17 +57,9 @@ const HOW: &str = "
 
 pub(super) fn run(root: &Path, options: &Options) -> Outcome {
     take_precedence();
-    let rounds = options.rounds.map_or(if options.quick { 20 } else { 200 }, |it| it.get());
-    let finishes = measure(rounds)?;
+    let finishes = measure(options.rounds(200, 20))?;
     let text = page(&Machine::this(&["rustc"]), &finishes);
-    if options.quick {
-        eprintln!("only a full run writes {PAGE}; this was a part");
-    } else {
-        std::fs::write(root.join(PAGE), &text)
-            .map_err(|error| format!("writing `{PAGE}`: {error}"))?;
-    }
-    print!("{text}");
-    Ok(ExitCode::SUCCESS)
+    finish(root, PAGE, &text, options)
 }
 
 fn measure(rounds: usize) -> Result<Vec<Finish>, Failure> {
@@ -203,12 +194,7 @@ fn access_text() -> String {
 }
 
 fn page(machine: &Machine, finishes: &[Finish]) -> String {
-    let Machine { processor, processors, memory, kernel, programs, load } = machine;
-    let mut text = format!(
-        "{HEAD}Measured on {processors} x {processor}, {memory} of memory, Linux {kernel}, {}. Load at the \
-         start: {load}.\n\n",
-        programs.join(", ")
-    );
+    let mut text = format!("{HEAD}{machine}\n\n");
     let head = ["microseconds", "rounds", "minimum", "median", "95th", "ratio"];
     let first = finishes.first().and_then(Finish::median);
     let row = |finish: &Finish| {

@@ -11,13 +11,12 @@ pub(crate) mod syncs;
 mod verify;
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use super::machine::Machine;
 use super::options::Options;
 use super::place::Grounds;
 use super::race::Finish;
-use super::{Failure, take_precedence};
+use super::{Failure, finish, take_precedence};
 use crate::{Outcome, packages};
 use shop::Shop;
 use slowest::Crowd;
@@ -67,17 +66,7 @@ pub(super) fn run(root: &Path, options: &Options) -> Outcome {
     let results = measure(root, options, &grounds);
     eprintln!("removing what was made");
     grounds.clear()?;
-    let text = page::render(&results?);
-    if options.quick || options.only.is_some() {
-        print!("{text}");
-        eprintln!("only a full run writes {PAGE}; this was a part");
-    } else {
-        std::fs::write(root.join(PAGE), &text)
-            .map_err(|error| format!("writing `{PAGE}`: {error}"))?;
-        print!("{text}");
-        eprintln!("wrote {PAGE}");
-    }
-    Ok(ExitCode::SUCCESS)
+    finish(root, PAGE, &page::render(&results?), options)
 }
 
 fn measure(root: &Path, options: &Options, grounds: &Grounds) -> Result<Results, Failure> {
@@ -91,21 +80,17 @@ fn measure(root: &Path, options: &Options, grounds: &Grounds) -> Result<Results,
         syncs: None,
         crowd: None,
     };
-    let rounds = |full: usize, quick: usize| {
-        let usual = if options.quick { quick } else { full };
-        options.rounds.map_or(usual, std::num::NonZeroUsize::get)
-    };
     if options.selects("append") {
         eprintln!("appending with and without a Merkle tree");
-        results.contests.push(append::one_writer(&home.join("append"), rounds(40, 8))?);
+        results.contests.push(append::one_writer(&home.join("append"), options.rounds(40, 8))?);
     }
     if options.selects("clients") {
         eprintln!("appending from 64 threads");
-        results.contests.push(append::clients(&home.join("clients"), rounds(30, 6))?);
+        results.contests.push(append::clients(&home.join("clients"), options.rounds(30, 6))?);
     }
     if options.selects("pages") {
         eprintln!("opening again and again");
-        results.contests.push(append::pages(&home.join("pages"), rounds(20, 5))?);
+        results.contests.push(append::pages(&home.join("pages"), options.rounds(20, 5))?);
     }
     if options.selects("syncs") {
         eprintln!("counting syncs");
@@ -125,17 +110,17 @@ fn measure(root: &Path, options: &Options, grounds: &Grounds) -> Result<Results,
         let ledger = long.ledger();
         if options.selects("verify") {
             eprintln!("verifying it");
-            results.verify = Some(verify::measure(&ledger, rounds(7, 3))?);
+            results.verify = Some(verify::measure(&ledger, options.rounds(7, 3))?);
         }
         if options.selects("log") {
             eprintln!("looking back");
-            let finishes = shop::log(short, long, rounds(40, 10));
+            let finishes = shop::log(short, long, options.rounds(40, 10));
             results.log = Some(Log { entries, finishes });
         }
         if options.selects("length") {
             eprintln!("appending to it");
             let short = home.join("short");
-            results.contests.push(append::length(&ledger, &short, rounds(40, 8))?);
+            results.contests.push(append::length(&ledger, &short, options.rounds(40, 8))?);
         }
     }
     if options.selects("slowest") {

@@ -1,5 +1,6 @@
 //! What the numbers were measured on, in words that say nothing of whose machine it is.
 
+use std::fmt;
 use std::fs::{read_link, read_to_string};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -12,14 +13,14 @@ use super::Failure;
 /// A machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Machine {
-    pub(super) processor: String,
-    pub(super) processors: usize,
-    pub(super) memory: String,
-    pub(super) kernel: String,
+    processor: String,
+    processors: usize,
+    memory: String,
+    kernel: String,
     /// Programs and their versions.
-    pub(super) programs: Vec<String>,
+    programs: Vec<String>,
     /// The mean number of processes that wanted to run in the minute before.
-    pub(super) load: String,
+    load: String,
 }
 
 const UNKNOWN: &str = "unknown";
@@ -37,6 +38,18 @@ const FILE_SYSTEMS: &[(i64, &str)] = &[
     (0x6573_5546, "fuse"),
 ];
 const TMPFS: &str = "tmpfs";
+
+impl fmt::Display for Machine {
+    /// Sentences for the head of a page.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { processor, processors, memory, kernel, programs, load } = self;
+        let programs = programs.join(", ");
+        write!(
+            f,
+            "Measured on {processors} x {processor}, {memory} of memory, Linux {kernel}, {programs}. Load at the start: {load}."
+        )
+    }
+}
 
 impl Machine {
     /// This machine, with the versions of these programs.

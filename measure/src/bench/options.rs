@@ -82,7 +82,13 @@ pub(super) enum ChildExtent {
 }
 
 impl Options {
-    /// Whether the work of this name is to be done.
+    /// Number of rounds: the one asked for, otherwise that of a full or a quick run.
+    pub(super) fn rounds(&self, full: usize, quick: usize) -> usize {
+        let usual = if self.quick { quick } else { full };
+        self.rounds.map_or(usual, NonZeroUsize::get)
+    }
+
+    /// The work of this name is selected.
     pub(super) fn selects(&self, name: &str) -> bool {
         self.only.as_ref().is_none_or(|pattern| name.contains(pattern))
     }

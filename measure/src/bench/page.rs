@@ -2,7 +2,6 @@
 
 use super::course::Results;
 use super::format::mebibytes;
-use super::machine::Machine;
 use super::measurement::PlaceName;
 use super::memory::Peak;
 use super::syscalls::Calls;
@@ -68,7 +67,7 @@ files; without root these two are left out, and the page says so.
 ";
 
 pub(super) fn render(results: &Results) -> String {
-    let mut page = HEAD.to_owned() + &machine(&results.machine);
+    let mut page = format!("{HEAD}{}\n\n", results.machine);
     for (place, file_system) in &results.places {
         page += &format!("- `{}`: {file_system}\n", place.slug());
     }
@@ -102,15 +101,6 @@ pub(super) fn render(results: &Results) -> String {
         page += &absences.iter().map(|line| format!("- {line}\n")).collect::<String>();
     }
     page + HOW
-}
-
-fn machine(machine: &Machine) -> String {
-    let Machine { processor, processors, memory, kernel, programs, load } = machine;
-    format!(
-        "Measured on {processors} x {processor}, {memory} of memory, Linux {kernel}, {}. Load at \
-         the start: {load}.\n\n",
-        programs.join(", ")
-    )
 }
 
 fn contestants(results: &Results, place: PlaceName, file_system: &str) -> String {

@@ -9,13 +9,12 @@ pub(crate) mod start;
 mod view;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
-use super::contest::{self, Contest};
+use super::contest::Contest;
 use super::machine::Machine;
 use super::options::Options;
 use super::place::Grounds;
-use super::{Failure, at_known_home, known_configuration, take_precedence};
+use super::{Failure, at_known_home, finish, known_configuration, take_precedence};
 use crate::{Outcome, packages};
 use actum_sandbox::{Ended, Helper, HostReport, Missing, SandboxPolicy, Tier};
 
@@ -44,16 +43,7 @@ pub(super) fn run(root: &Path, options: &Options) -> Outcome {
         return Err("the pattern selects nothing; nothing was measured".into());
     }
     let text = page::render(&results);
-    if options.quick || options.only.is_some() {
-        print!("{text}");
-        eprintln!("only a full run writes {PAGE}; this was a part");
-    } else {
-        std::fs::write(root.join(PAGE), &text)
-            .map_err(|error| format!("writing `{PAGE}`: {error}"))?;
-        print!("{}", contest::tables(&results.contests));
-        eprintln!("wrote {PAGE}");
-    }
-    Ok(ExitCode::SUCCESS)
+    finish(root, PAGE, &text, options)
 }
 
 fn measure(
@@ -68,31 +58,32 @@ fn measure(
         helper: std::fs::metadata("/proc/self/exe")?.len() >> 10,
         contests: Vec::new(),
     };
-    let rounds = |full: usize, quick: usize| {
-        let usual = if options.quick { quick } else { full };
-        options.rounds.map_or(usual, std::num::NonZeroUsize::get)
-    };
     if options.selects("start") {
-        results.contests.extend(start::contests(rounds(200, 20))?);
+        results.contests.extend(start::contests(options.rounds(200, 20))?);
     }
     let home = grounds.home()?;
     if options.selects("view") {
         eprintln!("laying a view over 10,000 files");
-        results.contests.extend(view::contests(&home, rounds(40, 5))?);
+        results.contests.extend(view::contests(&home, options.rounds(40, 5))?);
     }
     if options.selects("build") {
         eprintln!("building a crate");
-        results.contests.push(build::contest(&home, rounds(8, 2))?);
+        results.contests.push(build::contest(&home, options.rounds(8, 2))?);
     }
     if options.selects("exec") {
         eprintln!("running commands through `actum exec`");
-        results.contests.extend(exec::contests(program, configuration, &home, rounds(40, 5))?);
-        results.contests.push(exec::build(program, configuration, &home, rounds(8, 2))?);
+        results.contests.extend(exec::contests(
+            program,
+            configuration,
+            &home,
+            options.rounds(40, 5),
+        )?);
+        results.contests.push(exec::build(program, configuration, &home, options.rounds(8, 2))?);
     }
     if options.selects("action") {
         eprintln!("carrying out actions");
         let shop = exec::Shop::new(program, configuration, &home.join("action"));
-        results.contests.extend(action::contests(root, &shop, rounds(40, 5))?);
+        results.contests.extend(action::contests(root, &shop, options.rounds(40, 5))?);
     }
     Ok(results)
 }

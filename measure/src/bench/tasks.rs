@@ -7,7 +7,6 @@ mod plan;
 
 use std::fs::write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use super::contest::{Bar, Contest, Limit};
@@ -19,7 +18,7 @@ use super::options::Options;
 use super::place::Grounds;
 use super::race::{Contestant, race, time};
 use super::rounds::sync;
-use super::{Failure, take_precedence};
+use super::{Failure, finish, take_precedence};
 use crate::{Outcome, packages};
 use memory::Peak;
 use plan::Desk;
@@ -49,24 +48,12 @@ pub(super) fn run(root: &Path, options: &Options) -> Outcome {
         return Err("the pattern selects nothing; nothing was measured".into());
     }
     let text = page::render(&results);
-    print!("{text}");
-    if options.quick || options.only.is_some() {
-        eprintln!("only a full run writes {PAGE}; this was a part");
-    } else {
-        std::fs::write(root.join(PAGE), &text)
-            .map_err(|error| format!("writing `{PAGE}`: {error}"))?;
-        eprintln!("wrote {PAGE}");
-    }
-    Ok(ExitCode::SUCCESS)
+    finish(root, PAGE, &text, options)
 }
 
 fn measure(options: &Options, program: PathBuf, grounds: &Grounds) -> Result<Results, Failure> {
     let mut results =
         Results { machine: Machine::this(&["git"]), contests: Vec::new(), peaks: Vec::new() };
-    let rounds = |full: usize, quick: usize| {
-        let usual = if options.quick { quick } else { full };
-        options.rounds.map_or(usual, std::num::NonZeroUsize::get)
-    };
     let home = grounds.home()?;
     let programs = Programs { actum: Ok(program.clone()) };
     for (name, changed, first, limit) in
@@ -75,17 +62,17 @@ fn measure(options: &Options, program: PathBuf, grounds: &Grounds) -> Result<Res
         if options.selects(name) {
             eprintln!("carrying out plans of {changed} actions");
             let place = home.join(name);
-            let contest = Many { changed, first, limit, rounds: rounds(61, 7) };
+            let contest = Many { changed, first, limit, rounds: options.rounds(61, 7) };
             results.contests.push(contest.of(&place, &programs)?);
         }
     }
     if options.selects("edit") {
         eprintln!("editing a JSON file of 10 MB");
-        results.contests.push(edit::contest(rounds(41, 5))?);
+        results.contests.push(edit::contest(options.rounds(41, 5))?);
     }
     if options.selects("lint") {
         eprintln!("linting a plan of 10,000 lines");
-        results.contests.push(plan::lint(&home.join("lint"), &program, rounds(41, 5))?);
+        results.contests.push(plan::lint(&home.join("lint"), &program, options.rounds(41, 5))?);
     }
     if options.selects("memory") {
         eprintln!("measuring memory");

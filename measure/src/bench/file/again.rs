@@ -1,4 +1,4 @@
-//! A task that was carried out is asked for again, as a whole process.
+//! A task that was carried out is requested again, as a whole process.
 
 use std::fs::write;
 
@@ -12,12 +12,12 @@ const AGAIN: &str = "`actum file run`, again";
 
 pub(super) fn contest(executor: &Executor, rounds: usize) -> Result<Contest, Failure> {
     write(executor.base.join("again"), "content")?;
-    executor.ask("FILE_COPY", "again", Some("again-copy"))?;
-    executor.run()?;
+    executor.write_manifest("FILE_COPY", "again", Some("again-copy"))?;
+    executor.run_task()?;
     let finishes = race(
         vec![
-            Contestant::new(VERSION, || executor.call(&["--version"])),
-            Contestant::new(AGAIN, || executor.run()),
+            Contestant::new(VERSION, || executor.run_actum(&["--version"])),
+            Contestant::new(AGAIN, || executor.run_task()),
         ],
         rounds,
     );

@@ -8,14 +8,14 @@ use std::time::Duration;
 use super::executor::{Executor, finish};
 use crate::bench::Failure;
 use crate::bench::contest::{Bar, Contest, Limit};
-use crate::bench::race::{Contestant, race, time};
+use crate::bench::race::{Contestant, Finish, race, time};
 use crate::bench::rounds::sync;
 
 const CP: &str = "`cp` + `sync FILE`";
 const RUN: &str = "`actum file run`, FILE_COPY";
-/// The longest that it may take, as a multiple of cp: at least 0.8 of its speed.
+/// Bar: the time as a multiple of that of cp. It is 0.8 of its speed.
 const TIMES_MAX: f64 = 1.25;
-/// How long the disk is left alone after a large file was removed.
+/// Pause of the disk before each round.
 const REST: Duration = Duration::from_secs(1);
 
 pub(super) fn contests(
@@ -25,10 +25,10 @@ pub(super) fn contests(
 ) -> Result<Vec<Contest>, Failure> {
     executor.put_text("small", 0)?;
     executor.put_binary("binary", megabytes)?;
-    let binary = contest(executor, "binary", rounds)?;
+    let binary = race_copies(executor, "binary", rounds)?;
     remove_file(executor.base.join("binary"))?;
     executor.put_text("text", megabytes)?;
-    let text = contest(executor, "text", rounds.div_ceil(2))?;
+    let text = race_copies(executor, "text", rounds.div_ceil(2))?;
     remove_file(executor.base.join("text"))?;
     let title = |kind: &str| format!("A file of {megabytes} MB {kind} is copied, whole processes");
     let bars = vec![Bar { who: RUN, limit: Limit::Times(TIMES_MAX) }];
@@ -38,13 +38,13 @@ pub(super) fn contests(
     ])
 }
 
-fn contest(
+fn race_copies(
     executor: &Executor,
     from: &'static str,
     rounds: usize,
-) -> Result<Vec<crate::bench::race::Finish>, Failure> {
+) -> Result<Vec<Finish>, Failure> {
     let base = &executor.base;
-    let rest = || {
+    let settle_disk = || {
         sync(base)?;
         sleep(REST);
         Ok::<(), Failure>(())
@@ -52,7 +52,7 @@ fn contest(
     Ok(race(
         vec![
             Contestant::new(CP, || {
-                rest()?;
+                settle_disk()?;
                 let taken = time(|| {
                     for (program, arguments) in [("cp", &[from, "copy"][..]), ("sync", &["copy"])] {
                         let mut command = Command::new(program);
@@ -65,13 +65,13 @@ fn contest(
                 Ok(taken)
             }),
             Contestant::new(RUN, || {
-                executor.ask("FILE_COPY", from, Some("copy"))?;
-                rest()?;
-                let taken = executor.run()?;
+                executor.write_manifest("FILE_COPY", from, Some("copy"))?;
+                settle_disk()?;
+                let taken = executor.run_task()?;
                 remove_file(base.join("copy"))?;
-                // The next run removes the second name of what this one made, and so frees it.
-                executor.ask("FILE_COPY", "small", Some("small-copy"))?;
-                executor.run()?;
+                // The next run removes the second link to the copy, and so frees its space.
+                executor.write_manifest("FILE_COPY", "small", Some("small-copy"))?;
+                executor.run_task()?;
                 remove_file(base.join("small-copy"))?;
                 Ok(taken)
             }),

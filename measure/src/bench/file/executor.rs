@@ -1,11 +1,11 @@
 //! A place where file tasks are allowed: base directory, keys, lease.
 
+use std::cell::Cell;
 use std::fs::{OpenOptions, create_dir_all, write};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
@@ -25,7 +25,7 @@ pub(super) struct Executor {
     /// Base directory.
     pub(super) base: PathBuf,
     /// Number of the next task.
-    tasks: AtomicU64,
+    tasks: Cell<u64>,
 }
 
 impl Executor {
@@ -41,7 +41,7 @@ impl Executor {
             configuration: configuration.to_owned(),
             home,
             base,
-            tasks: AtomicU64::new(0),
+            tasks: Cell::new(0),
         };
         create_dir_all(&executor.base)?;
         let policy = configuration.join("actum");
@@ -53,13 +53,13 @@ impl Executor {
         let mut options = OpenOptions::new();
         let mut file = options.write(true).create_new(true).mode(0o600).open(passphrase)?;
         file.write_all(b"correct horse battery staple\n")?;
-        executor.call(&["init"])?;
-        executor.call(&["key", "make", "lease", "--passphrase-file", "../passphrase"])?;
+        executor.run_actum(&["init"])?;
+        executor.run_actum(&["key", "make", "lease", "--passphrase-file", "../passphrase"])?;
         let capabilities = ["FILE_MOVE", "FILE_COPY", "FILE_DELETE"];
         let mut grant = vec!["lease", "grant", "--agent", AGENT, "--expires", "12h"];
         grant.extend(capabilities.iter().flat_map(|capability| ["--capability", capability]));
         grant.extend(["--base", ".", "--output", "../lease", "--passphrase-file", "../passphrase"]);
-        executor.call(&grant)?;
+        executor.run_actum(&grant)?;
         Ok(executor)
     }
 
@@ -73,7 +73,7 @@ impl Executor {
         self.home.join("lease")
     }
 
-    /// A file of so many megabytes that were derived from a seed and look like chance.
+    /// Writes a file of pseudo-random bytes.
     pub(super) fn put_binary(&self, name: &str, megabytes: usize) -> Result<(), Failure> {
         let mut state = 0x9e37_79b9_7f4a_7c15u64;
         let mut next = || {
@@ -87,7 +87,7 @@ impl Executor {
         })
     }
 
-    /// A file of so many megabytes of text.
+    /// Writes a file of text.
     pub(super) fn put_text(&self, name: &str, megabytes: usize) -> Result<(), Failure> {
         let line = b"2026-01-05T10:11:12Z service=web level=info path=/items/4711 status=200\n";
         self.put(name, megabytes, || line.iter().copied().cycle().take(1_000_000).collect())
@@ -107,13 +107,13 @@ impl Executor {
     }
 
     /// Writes the manifest of a new task.
-    pub(super) fn ask(
+    pub(super) fn write_manifest(
         &self,
         capability: &str,
         from: &str,
         to: Option<&str>,
     ) -> Result<(), Failure> {
-        let number = self.tasks.fetch_add(1, Ordering::Relaxed);
+        let number = self.tasks.replace(self.tasks.get() + 1);
         let mut input = json!({"source_path": self.base.join(from)});
         if let Some(to) = to {
             input["destination_path"] = json!(self.base.join(to));
@@ -125,21 +125,21 @@ impl Executor {
         Ok(write(self.home.join("manifest.json"), serde_json::to_vec(&manifest)?)?)
     }
 
-    /// Starts the task of the manifest.
+    /// Command that runs the task of the manifest.
     pub(super) fn command(&self) -> Command {
         let mut command = self.actum(&["file", "run", "../manifest.json", "--lease", "../lease"]);
         command.args(["--agent", AGENT]);
         command
     }
 
-    /// Carries out the task of the manifest.
-    pub(super) fn run(&self) -> Result<Duration, Failure> {
+    /// Runs the task of the manifest.
+    pub(super) fn run_task(&self) -> Result<Duration, Failure> {
         let mut command = self.command();
         time(|| finish(&mut command))
     }
 
-    /// Calls `actum` in the base directory.
-    pub(super) fn call(&self, arguments: &[&str]) -> Result<Duration, Failure> {
+    /// Runs `actum` in the base directory.
+    pub(super) fn run_actum(&self, arguments: &[&str]) -> Result<Duration, Failure> {
         let mut command = self.actum(arguments);
         time(|| finish(&mut command))
     }
@@ -154,7 +154,7 @@ impl Executor {
     }
 }
 
-/// Runs a command whose messages matter only if it fails.
+/// Runs a command. An error has the first line of its messages.
 pub(super) fn finish(command: &mut Command) -> Result<(), Failure> {
     let output = command.stderr(Stdio::piped()).output()?;
     if output.status.success() {

@@ -4,7 +4,6 @@ use super::Results;
 use super::memory::Peak;
 use crate::bench::contest;
 use crate::bench::format::mebibytes;
-use crate::bench::machine::Machine;
 use crate::bench::tables::markdown;
 
 /// Bar for the memory of the child, in MiB.
@@ -28,32 +27,30 @@ $ cargo xtask bench file --only copy
 
 ## How to read
 
-- Those of one table take turns, and every other round goes backwards. Compare within a table. Each round begins with a synced file
-  system.
+- The contestants of a table take turns, and every other round goes backwards. Compare within a table. Each round begins with a
+  synced file system.
 - `actum file run` verifies the lease, starts the child, stages and checks the change, asks the gates, publishes, records task, run
   and result in the ledger, and signs the result. `actum apply` does what is the same for every change.
-- A copy is compared with its source, digested and looked through for credentials. Text takes longer than what is binary, since all of
-  it is looked through. `cp` + `sync FILE` does none of that.
-- A disk that writes slower than its burst makes both take the same time: look at the minimum, too.
-- Memory is the most that a process had, as the kernel tells it (VmHWM), asked for every half millisecond.
+- A copy is compared with its source, digested, and scanned for credentials. Text takes longer than binary content, of which only
+  the parts with text are scanned. `cp` + `sync FILE` does none of that.
+- On a disk that is slow after a burst both take the time of the disk. Compare the minimum, too.
+- Memory is the peak of a process (`VmHWM` of proc_pid_status(5)), polled every half millisecond.
 ";
 
 pub(super) fn render(results: &Results) -> String {
-    let Machine { processor, processors, memory, kernel, programs, load } = &results.machine;
     format!(
-        "{HEAD}Measured on {processors} x {processor}, {memory} of memory, Linux {kernel}, {}. Load at the start: {load}.\n\
-         {}{}{HOW}",
-        programs.join(", "),
+        "{HEAD}{}\n{}{}{HOW}",
+        results.machine,
         contest::tables(&results.contests),
         peaks(&results.peaks)
     )
 }
 
 fn peaks(peaks: &[Peak]) -> String {
-    let Some(most) = peaks.iter().map(|peak| peak.child).max() else { return String::new() };
+    let Some(most) = peaks.iter().map(|peak| peak.child_kib).max() else { return String::new() };
     let head = ["file", "most memory of the host", "of the child"];
     let row = |peak: &Peak| {
-        vec![format!("{} MB", peak.megabytes), mebibytes(peak.host), mebibytes(peak.child)]
+        vec![format!("{} MB", peak.megabytes), mebibytes(peak.host_kib), mebibytes(peak.child_kib)]
     };
     let rows: Vec<_> = peaks.iter().map(row).collect();
     let kept = if most <= CHILD_MEBIBYTES_MAX << 10 { "yes" } else { "NO" };
@@ -69,7 +66,7 @@ mod tests {
 
     #[test]
     fn memory_is_shown_by_the_size_of_the_file() {
-        let table = peaks(&[Peak { megabytes: 10, host: 50 << 10, child: 33 << 10 }]);
+        let table = peaks(&[Peak { megabytes: 10, host_kib: 50 << 10, child_kib: 33 << 10 }]);
         assert!(table.contains("| 10 MB | 50.0 MiB | 33.0 MiB |\n"), "{table}");
         assert!(table.ends_with("at most 32 MiB: NO\n"), "{table}");
         assert_eq!(peaks(&[]), "");

@@ -22,11 +22,11 @@ pub(super) fn contest(executor: &Executor, rounds: usize) -> Result<Contest, Fai
     write(base.join("moved"), &content)?;
     write(base.join("copied"), &content)?;
     let task = |capability: &'static str, from: &'static str, to: Option<&'static str>| {
-        executor.ask(capability, from, to)?;
+        executor.write_manifest(capability, from, to)?;
         sync(base)?;
-        executor.run()
+        executor.run_task()
     };
-    let mut is_there = false;
+    let mut is_moved = false;
     let mut is_edited = false;
     let finishes = race(
         vec![
@@ -36,11 +36,11 @@ pub(super) fn contest(executor: &Executor, rounds: usize) -> Result<Contest, Fai
                 let hunk = format!("@@ -1,3 +1,3 @@\n one\n-{old}\n+{new}\n three\n");
                 write(&diff, format!("--- a/edited\n+++ b/edited\n{hunk}"))?;
                 sync(base)?;
-                executor.call(&["apply", "../change.diff"])
+                executor.run_actum(&["apply", "../change.diff"])
             }),
             Contestant::new(MOVE, || {
-                let (from, to) = if is_there { ("there", "moved") } else { ("moved", "there") };
-                is_there = !is_there;
+                let (from, to) = if is_moved { ("there", "moved") } else { ("moved", "there") };
+                is_moved = !is_moved;
                 task("FILE_MOVE", from, Some(to))
             }),
             Contestant::new(COPY, || {

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use super::{Bar, Contest, Results};
 use crate::bench::format::{milliseconds, over, ratio, thousands};
-use crate::bench::machine::Machine;
 use crate::bench::race::Finish;
 use crate::bench::tables::markdown;
 
@@ -50,13 +49,8 @@ $ cargo xtask bench ledger --only slowest --seconds 10
 const LOG_MAX: Duration = Duration::from_millis(100);
 
 pub(super) fn render(results: &Results) -> String {
-    let Machine { processor, processors, memory, kernel, programs, load } = &results.machine;
-    let mut text = format!(
-        "{HEAD}Measured on {processors} x {processor}, {memory} of memory, Linux {kernel}, {}, {}. Load \
-         at the start: {load}.\n",
-        results.file_system,
-        programs.join(", ")
-    );
+    let (machine, file_system) = (&results.machine, &results.file_system);
+    let mut text = format!("{HEAD}{machine} File system of the ledger: {file_system}.\n");
     text.extend(results.contests.iter().map(table));
     text.extend(verify(results));
     text.extend(log(results));

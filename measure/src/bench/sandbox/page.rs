@@ -2,7 +2,6 @@
 
 use super::Results;
 use crate::bench::contest;
-use crate::bench::machine::Machine;
 
 const HEAD: &str = "\
 # Benchmarks of the sandbox
@@ -38,11 +37,9 @@ $ cargo xtask bench sandbox --only start --rounds 500
 ";
 
 pub(super) fn render(results: &Results) -> String {
-    let Machine { processor, processors, memory, kernel, programs, load } = &results.machine;
     format!(
-        "{HEAD}Measured on {processors} x {processor}, {memory} of memory, Linux {kernel}, {}. Load at \
-         the start: {load}. The helper is a program of {} KiB.\n{}{HOW}",
-        programs.join(", "),
+        "{HEAD}{} The helper is a program of {} KiB.\n{}{HOW}",
+        results.machine,
         results.helper,
         contest::tables(&results.contests)
     )

@@ -3,7 +3,6 @@
 use super::Results;
 use super::memory::Peak;
 use crate::bench::contest;
-use crate::bench::machine::Machine;
 use crate::bench::tables::markdown;
 
 const HEAD: &str = "\
@@ -41,11 +40,9 @@ $ cargo xtask bench tasks --only ten
 ";
 
 pub(super) fn render(results: &Results) -> String {
-    let Machine { processor, processors, memory, kernel, programs, load } = &results.machine;
     format!(
-        "{HEAD}Measured on {processors} x {processor}, {memory} of memory, Linux {kernel}, {}. Load at the start: {load}.\n\
-         {}{}{HOW}",
-        programs.join(", "),
+        "{HEAD}{}\n{}{}{HOW}",
+        results.machine,
         contest::tables(&results.contests),
         peaks(&results.peaks)
     )
@@ -56,7 +53,8 @@ fn peaks(peaks: &[Peak]) -> String {
         return String::new();
     }
     let head = ["files of 1 MB, an edit in each", "most memory of `actum run`, in MiB"];
-    let row = |Peak { files, most }: &Peak| vec![files.to_string(), (most >> 10).to_string()];
+    let row =
+        |Peak { files, peak_kib }: &Peak| vec![files.to_string(), (peak_kib >> 10).to_string()];
     let rows: Vec<_> = peaks.iter().map(row).collect();
     format!("\n## Memory\n\n{}", markdown(&head.map(str::to_owned), &rows))
 }
@@ -67,7 +65,7 @@ mod tests {
 
     #[test]
     fn memory_is_shown_by_the_number_of_files() {
-        let table = peaks(&[Peak { files: 10, most: 50 << 10 }]);
+        let table = peaks(&[Peak { files: 10, peak_kib: 50 << 10 }]);
         assert!(table.ends_with("| 10 | 50 |\n"), "{table}");
         assert_eq!(peaks(&[]), "");
     }
