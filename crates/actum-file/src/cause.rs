@@ -69,14 +69,6 @@ pub enum Cause {
     },
 }
 
-/// Whether an undo that failed can succeed later: the machine failed (a full disk), and nothing at the path is in its way.
-pub(crate) fn can_succeed_later(error: &actum::Error) -> bool {
-    if let actum::Error::Workspace(error) = error {
-        return matches!(error.kind, ErrorKind::Io { .. } | ErrorKind::Busy { .. });
-    }
-    matches!(error, actum::Error::Ledger { .. })
-}
-
 impl From<actum_workspace::Error> for Cause {
     fn from(error: actum_workspace::Error) -> Self {
         Self::Engine(error.into())
@@ -121,11 +113,11 @@ impl Cause {
         }
     }
 
-    /// Whether the task stays open, and the next request settles it: only the journal of a base directory says how a run ended, or a
+    /// The task stays open, and the next request settles it: only the journal of a base directory says how a run ended, or a
     /// published destination still has to be undone.
     pub(crate) fn is_open(&self) -> bool {
         if let Self::NotUndone { source, .. } = self {
-            return can_succeed_later(source);
+            return is_transient(source);
         }
         let Self::Engine(error) = self else { return false };
         matches!(error, actum::Error::Unsettled { .. })
@@ -193,4 +185,13 @@ impl Cause {
             workspace: self.workspace(),
         }
     }
+}
+
+/// An undo that failed with this error can succeed later: the machine failed (a full disk, for example), and nothing at the
+/// path is in its way.
+pub(crate) fn is_transient(error: &actum::Error) -> bool {
+    if let actum::Error::Workspace(error) = error {
+        return matches!(error.kind, ErrorKind::Io { .. } | ErrorKind::Busy { .. });
+    }
+    matches!(error, actum::Error::Ledger { .. })
 }

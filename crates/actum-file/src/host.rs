@@ -18,7 +18,7 @@ use crate::manifest::{Asked, FileWork, Manifest};
 use crate::part::{DestinationPart, SourcePart, Task, Whole};
 use crate::ports::{LeaseCheck, LeaseFacts, LeaseNeed, TaskLog, TaskStart};
 use crate::quota::Bounds;
-use crate::recovery::{RecoveryReference, RestoreError};
+use crate::recovery::{RecoveryError, RecoveryReference};
 use crate::result::{
     ExecutionResult, Output, ResultSummary, SignResultError, TaskStatus, UndoMetadata,
 };
@@ -45,7 +45,7 @@ pub struct Host<'h, D: Disk> {
     pub log: &'h dyn TaskLog,
     /// Who asks.
     pub actor: Actor,
-    /// Whether cancellation was asked for.
+    /// Returns true once cancellation is requested.
     pub is_cancelled: &'h dyn Fn() -> bool,
 }
 
@@ -56,7 +56,7 @@ pub struct FileTaskEnd {
     pub result: ExecutionResult,
     /// Signed envelope.
     pub envelope: Vec<u8>,
-    /// Whether it is the stored result of an earlier request (FE-11).
+    /// It is the stored result of an earlier request (FE-11).
     pub is_stored: bool,
 }
 
@@ -460,8 +460,8 @@ impl<D: Disk> Host<'_, D> {
     /// Restores a deleted file: a run like any other, which undoes the deletion.
     ///
     /// # Errors
-    /// [`RestoreError`]
-    pub fn restore(&mut self, reference: &RecoveryReference) -> Result<actum::Done, RestoreError> {
+    /// [`RecoveryError`]
+    pub fn restore(&mut self, reference: &RecoveryReference) -> Result<actum::Done, RecoveryError> {
         for base in self.bases.iter() {
             let Ok(mut engine) = (self.open)(base) else { continue };
             if engine.resume()? != reference.workspace {
@@ -476,7 +476,7 @@ impl<D: Disk> Host<'_, D> {
             };
             return Ok(engine.run(request)?);
         }
-        Err(RestoreError::Unknown)
+        Err(RecoveryError::Unknown)
     }
 }
 

@@ -36,7 +36,7 @@ pub use ports::{
 };
 pub use presented_lease::PresentedLease;
 pub use quota::{Bounds, WALL_MS_DEFAULT};
-pub use recovery::{RecoveryReference, RecoveryReferenceError, RestoreError, pinned_runs};
+pub use recovery::{RecoveryError, RecoveryReference, RecoveryReferenceError, pinned_runs};
 pub use result::{
     Detail, ErrorCode, ExecutionResult, Output, PAYLOAD_TYPE, ResultSummary, SignResultError,
     TaskStatus, UndoMetadata, WorkspaceState,

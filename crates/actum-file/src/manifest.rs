@@ -64,7 +64,7 @@ pub enum FileCapability {
     FileDelete,
 }
 
-/// What a manifest asks for, as far as it can be told of one that is rejected. A result names it.
+/// Task of a manifest, as far as it is known of a rejected one. A result names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     /// Task.
@@ -283,7 +283,7 @@ static INPUT: Shape = Shape {
         Member::optional(
             "destination_path",
             PATH,
-            "The path that FILE_MOVE and FILE_COPY make; nothing is there before. FILE_DELETE has none.",
+            "Path that FILE_MOVE and FILE_COPY create; it must not exist. FILE_DELETE has none.",
         ),
     ],
 };
@@ -295,7 +295,7 @@ static CONSTRAINTS: Shape = Shape {
     members: &[Member::optional(
         "reversible",
         Form::Flag,
-        "Whether the effect can be undone. FILE_DELETE needs `true`.",
+        "The effect can be undone. FILE_DELETE needs `true`.",
     )],
 };
 

@@ -37,7 +37,7 @@ pub struct LeaseNeed<'n> {
     pub destination: Option<&'n FilePath>,
     /// Who asks.
     pub actor: &'n Actor,
-    /// Whether the start of the task is recorded, which counted as a use of the lease.
+    /// The start of the task is recorded, which counted as a use of the lease.
     pub is_started: bool,
 }
 

@@ -16,7 +16,7 @@ pub struct Bounds<'b> {
     pub deadline: Timestamp,
     /// Clock of the host.
     pub now: &'b dyn Fn() -> Timestamp,
-    /// Whether cancellation was asked for.
+    /// Returns true once cancellation is requested.
     pub is_cancelled: &'b dyn Fn() -> bool,
 }
 

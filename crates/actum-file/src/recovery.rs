@@ -35,9 +35,9 @@ pub struct RecoveryReferenceError {
 /// Start of a reference.
 const SCHEME: &str = "actum-recovery-1";
 
-/// Reason why a deleted file was not restored.
+/// Reason why a deleted file was not restored or released.
 #[derive(Debug, thiserror::Error)]
-pub enum RestoreError {
+pub enum RecoveryError {
     /// No base directory has a run that deleted such a file.
     #[error(
         "no base directory has the run that the recovery reference names (it may be released), or it deleted another file"
@@ -53,9 +53,9 @@ impl RecoveryReference {
     ///
     /// # Errors
     /// `Unknown`; `Engine` where the ledger cannot be read.
-    pub fn check(&self, records: &Records) -> Result<(), RestoreError> {
+    pub fn check(&self, records: &Records) -> Result<(), RecoveryError> {
         let receipt = records.recorded(self.run)?.and_then(|recorded| recorded.receipt);
-        let is_it = receipt.is_some_and(|(receipt, _)| {
+        let is_deletion = receipt.is_some_and(|(receipt, _)| {
             let result = &receipt.statement.predicate;
             let is_deleted = |path: &PathEffect| {
                 path.after.is_none()
@@ -64,7 +64,7 @@ impl RecoveryReference {
             result.workspace == self.workspace
                 && matches!(&*result.paths, [path] if is_deleted(path))
         });
-        if is_it { Ok(()) } else { Err(RestoreError::Unknown) }
+        if is_deletion { Ok(()) } else { Err(RecoveryError::Unknown) }
     }
 }
 

@@ -137,9 +137,9 @@ pub fn scan(before: Option<&[u8]>, after: &[u8]) -> Vec<Finding> {
     let is_known = |digest: &Digest| {
         known.get_or_insert_with(|| before.map(digests).unwrap_or_default()).contains(digest)
     };
-    let mut reported = Reported::default();
-    reported.add(&view, 0..view.bytes.len(), Some(1), is_known);
-    reported.finish()
+    let mut findings = Findings::default();
+    findings.add(&view, 0..view.bytes.len(), Some(1), is_known);
+    findings.finish()
 }
 
 /// The line at a place in a content, counted from 1.
@@ -152,7 +152,7 @@ pub fn spans(content: &[u8]) -> Vec<Range<usize>> {
     let view = View::new(content);
     let span = |(_, secret): (_, Secret<'_>)| {
         let end = secret.end(&view.bytes);
-        view.in_content(secret.at)..view.in_content(end).min(content.len())
+        view.to_content(secret.at)..view.to_content(end).min(content.len())
     };
     secrets(&view.bytes).into_iter().map(span).collect()
 }
@@ -162,18 +162,18 @@ const BEHIND_SECRET_BYTES: usize = 1 << 10;
 
 /// Findings of a scan. A secret that occurs several times is reported once, at the first.
 #[derive(Default)]
-struct Reported {
+struct Findings {
     secrets: BTreeSet<(&'static str, Digest)>,
     findings: Vec<Finding>,
 }
 
-impl Reported {
-    /// Whether no more findings are reported.
+impl Findings {
+    /// No more findings are reported.
     fn is_full(&self) -> bool {
         self.findings.len() >= FINDINGS_MAX
     }
 
-    /// Adds the secrets that begin in a range of a view and are not known. The range begins in that line, where it is known.
+    /// Adds the unknown secrets that begin in a range of a view. `line` is the line in which the range begins, if it is known.
     fn add(
         &mut self,
         view: &View<'_>,

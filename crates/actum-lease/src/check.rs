@@ -40,7 +40,7 @@ impl<'s> CheckReader<'s> {
         Self { symbols, used: BTreeSet::new() }
     }
 
-    /// Whether a check that was read uses this text.
+    /// A check that was read uses this text.
     pub(crate) fn has_used(&self, symbol: SymbolIndex) -> bool {
         self.used.contains(&symbol)
     }

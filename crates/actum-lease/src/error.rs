@@ -103,7 +103,7 @@ pub enum FormProblem {
         field: &'static str,
     },
     /// A text of the block is unused, or there twice.
-    #[error("its symbol table has a text that no check uses, or one that is there twice")]
+    #[error("its symbol table has a text twice, or one that no check uses")]
     Symbols,
     /// Another signature algorithm than Ed25519.
     #[error("it uses another signature algorithm than Ed25519")]

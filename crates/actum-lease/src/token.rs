@@ -109,7 +109,7 @@ impl Token {
         Self::from_written(sealed.to_vec())
     }
 
-    /// Whether the token can no longer be narrowed.
+    /// The token can no longer be narrowed.
     pub fn is_sealed(&self) -> bool {
         self.is_sealed
     }
@@ -193,7 +193,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Whether terms can be written: they are within their limits, and Biscuit can hold their times.
+/// Checks that terms can be written: they are within their limits, and Biscuit can hold their times.
 fn check_terms(terms: &LeaseTerms) -> Result<(), GrantError> {
     terms.check_limits()?;
     let times = [("expires", terms.expires), ("not_before", terms.not_before)];

@@ -12,7 +12,7 @@ use crate::chain::{key_hint, write_chain};
 use crate::error::LeaseError;
 use crate::token::Token;
 
-/// A lease whose signatures are right and whose key counts. Whether its terms allow a request is not judged here.
+/// A lease whose signatures are right and whose key counts. Its terms are not judged here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedLease {
@@ -49,7 +49,7 @@ pub fn verify(
     Ok(VerifiedLease { blocks: token.blocks().to_vec(), document, key: key.id.clone() })
 }
 
-/// Whether Biscuit accepts the signatures and the proof. It does so strictly, as [`crate::verify_chain`] does. The content of
+/// Biscuit accepts the signatures and the proof. It verifies strictly, as [`crate::verify_chain`] does. The content of
 /// the blocks was read before.
 fn is_signed_by(token: &Token, key: &KeyEntry) -> bool {
     PublicKey::from_bytes(&key.public.0, Algorithm::Ed25519)

@@ -137,7 +137,7 @@ impl Worker {
         }
     }
 
-    /// Whether it ends by itself, as one that has answered does.
+    /// It ends without being killed, as after an answer.
     fn ends_soon(&mut self) -> Result<bool, WorkerError> {
         let failed = |source| WorkerError::System { doing: "wait for the worker", source };
         let until = Instant::now() + END_MAX;

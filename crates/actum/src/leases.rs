@@ -40,7 +40,7 @@ pub struct GrantedLease {
     pub granted: LeaseGranted,
 }
 
-/// Whether a lease can be used now.
+/// State of a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeaseState {
     /// It can.
@@ -147,7 +147,7 @@ impl GrantedLease {
         Ok(Self { row, granted: verified.granted })
     }
 
-    /// Whether it can be used at `now`.
+    /// State at `now`.
     pub fn state(&self, now: Timestamp) -> LeaseState {
         LeaseState::of(&self.granted.terms, &self.row, now)
     }

@@ -134,7 +134,7 @@ impl Request {
     }
 }
 
-/// Whether the facts of a lease in a bundle are those of its signed blocks, by a lease key that counted at `at`. The answers
+/// Verifies that the facts of a lease in a bundle are those of its signed blocks, by a lease key that counted at `at`. The answers
 /// of the ledger among them (granted, revoked, used) are not part of the blocks.
 ///
 /// # Errors

@@ -14,7 +14,7 @@ use actum_core::RunId;
 use actum_core::path::Quoted;
 use actum_file::{
     BaseDirectories, BaseDirectoriesError, FileTaskEnd, Host, HostError, InProcess, LedgerLog,
-    OpenError, PresentedLease, RecoveryReference, RecoveryReferenceError, RestoreError,
+    OpenError, PresentedLease, RecoveryError, RecoveryReference, RecoveryReferenceError,
     ResultProblem, Settled, TaskLog, TaskStart, TaskStatus,
 };
 use actum_record::lease::{BaseDirectory, TaskName};
@@ -69,25 +69,28 @@ pub(super) fn pinned_runs(view: &View, session: &Session) -> Result<BTreeSet<Run
 }
 
 /// Reads a recovery reference.
-fn reference(text: &str) -> Result<RecoveryReference, Failure> {
+fn parse_reference(text: &str) -> Result<RecoveryReference, Failure> {
     Ok(text.parse().map_err(FileFailure::Reference)?)
 }
 
-/// Root of the base directory of which a recovery reference names a deleted file.
-fn find(reference: &RecoveryReference, session: &Session) -> Result<PathBuf, Failure> {
+/// Finds the base directory of the deleted file of a recovery reference, and returns its root.
+fn find_base_directory(
+    reference: &RecoveryReference,
+    session: &Session,
+) -> Result<PathBuf, Failure> {
     let records = records::open(&session.tenant)?;
-    reference.check(&records).map_err(|source| unusable(reference, source))?;
+    reference.check(&records).map_err(|source| unusable_reference(reference, source))?;
     let bases = base_directories(session)?;
-    let is_it = |root: &PathBuf| {
+    let is_named = |root: &PathBuf| {
         let id = View::open(root).and_then(|view| view.workspace_id());
         id.is_ok_and(|id| id == Some(reference.workspace))
     };
-    let root = bases.iter().map(root_of).find(is_it);
-    root.ok_or_else(|| unusable(reference, RestoreError::Unknown))
+    let root = bases.iter().map(root_of).find(is_named);
+    root.ok_or_else(|| unusable_reference(reference, RecoveryError::Unknown))
 }
 
-fn unusable(reference: &RecoveryReference, source: RestoreError) -> Failure {
-    FileFailure::Restore { reference: reference.to_string(), source }.into()
+fn unusable_reference(reference: &RecoveryReference, source: RecoveryError) -> Failure {
+    FileFailure::Recovery { reference: reference.to_string(), source }.into()
 }
 
 /// Settles the file tasks that earlier processes left open, in all base directories.
@@ -160,7 +163,7 @@ enum FileFailure {
     #[error(transparent)]
     Reference(RecoveryReferenceError),
     #[error("cannot use the recovery reference `{}`: {source}", Quoted(reference.as_bytes()))]
-    Restore { reference: String, source: RestoreError },
+    Recovery { reference: String, source: RecoveryError },
 }
 
 /// The reason of a permanent name.
@@ -178,10 +181,10 @@ impl FailureKind for FileFailure {
             Self::Host(HostError::Sign(_)) => Reason::KeyUnusable,
             Self::Host(HostError::Stored(_)) => Reason::LedgerDamaged,
             Self::Result { source, .. } => named(source.reason(), Reason::ResultInvalid),
-            Self::Reference(_) | Self::Restore { source: RestoreError::Unknown, .. } => {
+            Self::Reference(_) | Self::Recovery { source: RecoveryError::Unknown, .. } => {
                 Reason::RecoveryReferenceInvalid
             }
-            Self::Restore { source: RestoreError::Engine(error), .. } => {
+            Self::Recovery { source: RecoveryError::Engine(error), .. } => {
                 actum::reason::of_engine(error)
             }
         }
@@ -190,7 +193,7 @@ impl FailureKind for FileFailure {
     fn exit(&self) -> Exit {
         match self {
             Self::Host(HostError::Engine(error))
-            | Self::Restore { source: RestoreError::Engine(error), .. } => Exit::of(error),
+            | Self::Recovery { source: RecoveryError::Engine(error), .. } => Exit::of(error),
             // The change may be made; the next request settles it.
             Self::Host(
                 HostError::Open(_) | HostError::Log(_) | HostError::Sign(_) | HostError::Stored(_),
@@ -198,7 +201,7 @@ impl FailureKind for FileFailure {
             Self::Bases(_)
             | Self::Result { .. }
             | Self::Reference(_)
-            | Self::Restore { source: RestoreError::Unknown, .. } => Exit::Refused,
+            | Self::Recovery { source: RecoveryError::Unknown, .. } => Exit::Refused,
         }
     }
 
@@ -207,8 +210,8 @@ impl FailureKind for FileFailure {
             Self::Bases(_) => "list absolute paths of directories in the operator's policy",
             Self::Host(_) => "ask for the same task again: that settles it, and gives its result",
             Self::Result { .. } => "`actum file run` of the same manifest gives the stored result",
-            Self::Restore { source: RestoreError::Engine(_), .. } => return Vec::new(),
-            Self::Reference(_) | Self::Restore { source: RestoreError::Unknown, .. } => {
+            Self::Recovery { source: RecoveryError::Engine(_), .. } => return Vec::new(),
+            Self::Reference(_) | Self::Recovery { source: RecoveryError::Unknown, .. } => {
                 "use `undo_metadata.recovery` of the result of the deletion as it is"
             }
         };
@@ -221,7 +224,7 @@ impl FailureKind for FileFailure {
             Self::Host(
                 HostError::Open(_) | HostError::Log(_) | HostError::Sign(_) | HostError::Stored(_),
             ) => None,
-            Self::Bases(_) | Self::Result { .. } | Self::Reference(_) | Self::Restore { .. } => {
+            Self::Bases(_) | Self::Result { .. } | Self::Reference(_) | Self::Recovery { .. } => {
                 Some(actum_workspace::State::Unchanged.to_string())
             }
         }

@@ -64,14 +64,21 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     };
     let report = collected(arguments, session, &mut workspace, &options);
     recovery_note::tell(&session.screen, workspace.recovery());
-    let GcReport { removed_runs, kept_runs, freed_bytes, kept_bytes, removed_files, retained_runs } =
-        report?;
+    let report = report?;
+    let retained_runs = &report.retained_runs;
     if !retained_runs.is_empty() && !arguments.below_retention {
         let runs = count(number(retained_runs.len()), "run");
         session.screen.note(format_args!("the retention keeps {runs} beyond the limits"));
     }
-    let dry_run = arguments.dry_run;
-    session.screen.show(&Gc {
+    session.screen.show(&document(report, arguments.dry_run))?;
+    Ok(Exit::Success)
+}
+
+/// Document of a collection.
+pub(super) fn document(report: GcReport, dry_run: bool) -> Gc {
+    let GcReport { removed_runs, kept_runs, freed_bytes, kept_bytes, removed_files, retained_runs } =
+        report;
+    Gc {
         dry_run,
         removed_runs,
         kept_runs: number(kept_runs),
@@ -79,8 +86,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         kept_bytes,
         removed_files: number(removed_files),
         retained_runs,
-    })?;
-    Ok(Exit::Success)
+    }
 }
 
 /// Collects, or says what would be collected.

@@ -1,9 +1,11 @@
-//! A file task whose host or child is killed before its system calls: when it is asked for again, its result says what is there.
+//! The host or the child of a file task is killed before a system call. When the task is requested again, its result agrees
+//! with the files.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use actum_testkit::{TestDir, effort};
 use nix::sys::signal::{Signal, kill};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -11,9 +13,9 @@ use tempfile::TempDir;
 use crate::program::{actum, operator_of};
 use crate::traced::{End, act_on_child, kill_before_call};
 
-/// A kill is tried before every so many calls; `ACTUM_KILL_STRIDE=1` tries each.
+/// The program is killed before each call of this stride; `ACTUM_KILL_STRIDE` sets another.
 const STRIDE: usize = 17;
-/// The name under which the child is started.
+/// Name of the child process.
 const CHILD: &str = "actum-file-worker";
 const CONTENT: &str = "the only copy";
 
@@ -22,12 +24,12 @@ const CASES: [(&str, &str); 4] =
     [("FILE_MOVE", "a"), ("FILE_COPY", "a"), ("FILE_DELETE", ""), ("FILE_MOVE", "b")];
 
 fn stride() -> usize {
-    std::env::var("ACTUM_KILL_STRIDE").ok().and_then(|text| text.parse().ok()).unwrap_or(STRIDE)
+    effort("ACTUM_KILL_STRIDE", STRIDE)
 }
 
-/// Two base directories on two file systems, and a lease for them.
+/// Two base directories and a lease for them. The directories are on two file systems where one of them can be in memory.
 struct Place {
-    directory: TempDir,
+    directory: TestDir,
     a: PathBuf,
     b: TempDir,
 }
@@ -35,9 +37,7 @@ struct Place {
 impl Place {
     fn new() -> Self {
         // A kill loses nothing that was written; in memory the syncs cost nothing.
-        let in_memory = Path::new("/dev/shm");
-        let at = if in_memory.is_dir() { in_memory.into() } else { std::env::temp_dir() };
-        let directory = tempfile::tempdir_in(at).unwrap();
+        let directory = TestDir::in_memory();
         let b = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let a = directory.path().join("a");
         fs::create_dir(&a).unwrap();
@@ -50,7 +50,7 @@ impl Place {
             place.b.path()
         );
         fs::write(operator.join("actum.toml"), policy).unwrap();
-        let passphrase = place.directory.path().join("passphrase");
+        let passphrase = place.directory.join("passphrase");
         fs::write(&passphrase, "correct horse battery staple\n").unwrap();
         fs::set_permissions(&passphrase, Permissions::from_mode(0o600)).unwrap();
         place.call(&["init"]);
@@ -71,11 +71,11 @@ impl Place {
     }
 
     fn output(&self) -> PathBuf {
-        self.directory.path().join("output")
+        self.directory.join("output")
     }
 
-    /// Puts the file there, and the manifest of a task for it; gives where it goes.
-    fn ask(&self, task: &str, (capability, to): (&str, &str)) -> Option<PathBuf> {
+    /// Writes the source file and the manifest of a task for it. Returns the destination.
+    fn request(&self, task: &str, (capability, to): (&str, &str)) -> Option<PathBuf> {
         let source = self.a.join("f");
         fs::write(&source, CONTENT).unwrap();
         let destination = match to {
@@ -94,11 +94,11 @@ impl Place {
             "task_id": task, "capability_id": capability, "input": input,
             "constraints": { "reversible": true },
         });
-        fs::write(self.directory.path().join("manifest.json"), manifest.to_string()).unwrap();
+        fs::write(self.directory.join("manifest.json"), manifest.to_string()).unwrap();
         destination
     }
 
-    /// The result of the task, with what is there: before, or after.
+    /// Runs the task and asserts that the result agrees with the files. Returns true for a success.
     fn settle(
         &self,
         (capability, _): (&str, &str),
@@ -106,7 +106,7 @@ impl Place {
         what: &str,
     ) -> bool {
         let ended = actum(&self.a, &RUN);
-        fs::write(self.directory.path().join("result.json"), &ended.stdout).unwrap();
+        fs::write(self.directory.join("result.json"), &ended.stdout).unwrap();
         let verified = actum(&self.a, &["file", "verify", "../result.json"]);
         assert_eq!(verified.code, 0, "{what}: {ended:?}, {verified:?}");
         let result: Value = serde_json::from_str(&verified.stdout).unwrap();
@@ -134,12 +134,12 @@ const RUN: [&str; 7] =
 
 /// FE-1, FE-8, FE-11
 #[test]
-fn a_task_whose_host_is_killed_at_any_call_is_settled_when_it_is_asked_for_again() {
+fn a_task_whose_host_is_killed_at_any_call_is_settled_when_it_is_requested_again() {
     let place = Place::new();
     for (number, case) in CASES.into_iter().enumerate() {
         let mut kills = 0;
         for call in (number..).step_by(stride()) {
-            let destination = place.ask(&format!("{number}-{call}"), case);
+            let destination = place.request(&format!("{number}-{call}"), case);
             let end = kill_before_call(&place.a, &RUN, call, &place.output());
             let what = format!("{case:?}, {end:?} before call {call}");
             place.settle(case, destination.as_deref(), &what);
@@ -152,21 +152,21 @@ fn a_task_whose_host_is_killed_at_any_call_is_settled_when_it_is_asked_for_again
     }
 }
 
-/// FE-1, FE-16: nothing is left of what a child did that was killed.
+/// FE-1, FE-16: a killed child leaves nothing.
 #[test]
 fn a_task_whose_child_is_killed_at_any_call_fails_or_is_done() {
     let place = Place::new();
     for (number, case) in CASES.into_iter().enumerate() {
         let (mut failed, mut kills) = (0, 0);
         for call in (number..).step_by(stride().div_ceil(3)) {
-            let destination = place.ask(&format!("{number}-{call}"), case);
+            let destination = place.request(&format!("{number}-{call}"), case);
             let (code, is_killed) =
                 act_on_child(&place.a, &RUN, CHILD, &place.output(), |child, made| {
-                    let is_it = made == call;
-                    if is_it {
+                    let is_reached = made == call;
+                    if is_reached {
                         kill(child, Signal::SIGKILL).unwrap();
                     }
-                    is_it
+                    is_reached
                 });
             let what = format!("{case:?}, killed: {is_killed}, before call {call}");
             let is_done = place.settle(case, destination.as_deref(), &what);
@@ -181,9 +181,9 @@ fn a_task_whose_child_is_killed_at_any_call_fails_or_is_done() {
     }
 }
 
-/// FE-1, FE-16: somebody who has stopped the child with a debugger writes other bytes into the staged file.
+/// FE-1, FE-16: a debugger stops the child and writes into the staged file.
 #[test]
-fn a_debugger_of_the_child_cannot_have_other_bytes_published() {
+fn bytes_a_debugger_writes_into_the_staged_file_are_not_published() {
     let place = Place::new();
     let others: [fn(&fs::File); 4] = [
         |staged| staged.write_all_at(b"theirs", 0).unwrap(),
@@ -195,26 +195,26 @@ fn a_debugger_of_the_child_cannot_have_other_bytes_published() {
     for case in [("FILE_COPY", "a"), ("FILE_MOVE", "b")] {
         for (number, act) in others.iter().enumerate() {
             for call in (0..).step_by(stride().div_ceil(6)) {
-                let destination = place.ask(&format!("{}-{number}-{call}", case.0), case);
-                let mut made_with_job = 0;
-                let (code, is_stopped) =
+                let destination = place.request(&format!("{}-{number}-{call}", case.0), case);
+                let mut calls = 0;
+                let (code, is_written) =
                     act_on_child(&place.a, &RUN, CHILD, &place.output(), |child, _| {
-                        // Before the child has its job there is none.
+                        // The child has no staged file until it has its job.
                         let staged = format!("/proc/{child}/fd/4");
                         let Ok(staged) = fs::File::options().write(true).open(staged) else {
                             return false;
                         };
-                        made_with_job += 1;
-                        let is_it = made_with_job > call;
-                        if is_it {
+                        calls += 1;
+                        let is_reached = calls > call;
+                        if is_reached {
                             act(&staged);
                         }
-                        is_it
+                        is_reached
                     });
                 let what = format!("{case:?}, {number} at call {call}");
                 let is_done = place.settle(case, destination.as_deref(), &what);
                 assert_eq!(code == 0, is_done, "{what}");
-                if !is_stopped {
+                if !is_written {
                     break;
                 }
                 failed += usize::from(!is_done);

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use crate::program::{Ended, actum};
 use crate::traced::{End, ask_before_call, kill_before_call};
+use actum_testkit::TestDir;
 use nix::sys::signal::Signal;
-use tempfile::TempDir;
 
 /// A diff with every kind of change.
 const CHANGE: &str = "\
@@ -290,7 +290,7 @@ struct Count {
 
 /// A workspace, and a file beside it with a change.
 struct Template {
-    directory: TempDir,
+    directory: TestDir,
     root: PathBuf,
 }
 
@@ -330,11 +330,8 @@ impl Template {
     }
 
     fn empty() -> Self {
-        // A kill loses nothing that was written, so what the files are on makes no difference; in
-        // memory the syncs of some thousand processes cost nothing.
-        let in_memory = Path::new("/dev/shm");
-        let directory = if in_memory.is_dir() { in_memory.into() } else { std::env::temp_dir() };
-        let directory = tempfile::tempdir_in(directory).unwrap();
+        // A kill loses nothing that was written, on any file system.
+        let directory = TestDir::in_memory();
         let root = directory.path().join("workspace");
         fs::create_dir(&root).unwrap();
         Self { directory, root }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::program::actum;
@@ -11,14 +11,14 @@ use crate::traced::{End, ask_before_call, kill_before_call, kill_when};
 use crate::trees::{Tree, tree};
 use actum_core::Digest;
 use actum_task::report::{ChangeLog, ErrorReport, ExecutionReport, RollbackManifest};
+use actum_testkit::TestDir;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 const REPORTS: &str = "agent/agent_outputs/reports";
 
 struct Place {
-    directory: TempDir,
+    directory: TestDir,
     root: PathBuf,
 }
 
@@ -82,9 +82,7 @@ impl Place {
 
     fn empty() -> Self {
         // A kill loses nothing that was written; in memory the syncs cost nothing.
-        let in_memory = Path::new("/dev/shm");
-        let at = if in_memory.is_dir() { in_memory.into() } else { std::env::temp_dir() };
-        let directory = tempfile::tempdir_in(at).unwrap();
+        let directory = TestDir::in_memory();
         let root = directory.path().join("workspace");
         Self { directory, root }
     }

@@ -183,7 +183,7 @@ pub(crate) fn act_on_child(
         let name = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
         name.split(|byte| *byte == 0).next() == Some(child.as_bytes())
     };
-    let (mut made, mut is_done, mut is_entry) = (0, false, true);
+    let (mut made, mut is_done) = (0, false);
     let mut stopped = Some((process, None));
     loop {
         if let Some((thread, signal)) = stopped.take() {
@@ -194,9 +194,10 @@ pub(crate) fn act_on_child(
         }
         stopped = match wait_for_any() {
             WaitStatus::PtraceSyscall(thread) => {
-                is_done = is_done || is_entry && act(thread, made);
-                made += usize::from(is_entry);
-                is_entry = !is_entry;
+                if is_entry(thread) {
+                    is_done = is_done || act(thread, made);
+                    made += 1;
+                }
                 Some((thread, None))
             }
             WaitStatus::PtraceEvent(thread, _, _)
@@ -379,8 +380,7 @@ fn next_call(process: Pid, thread: Pid) -> Next {
         }
         match wait_for_any() {
             WaitStatus::PtraceSyscall(by) => {
-                let info = ptrace::syscall_info(by).expect("a stopped thread");
-                if info.op == PTRACE_SYSCALL_INFO_ENTRY {
+                if is_entry(by) {
                     return Next::Call { by };
                 }
                 stopped = Some((by, None));
@@ -396,6 +396,11 @@ fn next_call(process: Pid, thread: Pid) -> Next {
             other => panic!("the program ended in another way: {other:?}"),
         }
     }
+}
+
+/// The thread is stopped where it enters a system call, not where it leaves one.
+fn is_entry(thread: Pid) -> bool {
+    ptrace::syscall_info(thread).expect("a stopped thread").op == PTRACE_SYSCALL_INFO_ENTRY
 }
 
 /// Waits for a thread that this thread traces, and for no other child of the tests.

@@ -6,12 +6,12 @@ use multiversion::multiversion;
 pub const BLOCK_BYTES: usize = 16 << 10;
 /// Shortest run of ASCII that makes a block one of text, in bytes. A secret with its name is longer.
 const RUN_BYTES_MIN: usize = 15;
-/// A block with one byte below [`CONTROLS_END`] in so many, or more, is binary.
+/// A block is binary if at least one byte in this number is below [`CONTROLS_END`].
 const TEXT_BYTES_PER_CONTROL: usize = 64;
 /// The control characters below a tab.
 const CONTROLS_END: u8 = b'\t';
-/// How many bytes are looked at together.
-const WORD: usize = 8;
+/// Size of a word in bytes.
+const WORD_BYTES: usize = 8;
 
 /// Classifies the blocks of content that arrives in pieces as text or binary. A block is binary if at least one byte in 64 is a
 /// control character, and it has neither a long run of ASCII nor ASCII in UTF-16.
@@ -48,10 +48,9 @@ impl TextFinder {
 
     /// Adds bytes of the current block.
     fn feed_part(&mut self, part: &[u8]) {
-        let leading = part.iter().take(RUN_BYTES_MIN).take_while(|byte| is_ascii(**byte)).count();
+        let leading = count_ascii(part.iter());
         self.has_run = self.has_run || leading > 0 && self.run + leading >= RUN_BYTES_MIN;
-        let trailing = part.iter().rev().take(RUN_BYTES_MIN);
-        let trailing = trailing.take_while(|byte| is_ascii(**byte)).count();
+        let trailing = count_ascii(part.iter().rev());
         self.run = if trailing == part.len() { self.run + trailing } else { trailing };
         self.controls += count_controls(part);
         self.has_run = self.has_run || has_run(part);
@@ -87,6 +86,11 @@ fn is_ascii(byte: u8) -> bool {
     matches!(byte, b' '..=b'~') || byte.is_ascii_whitespace()
 }
 
+/// Length of the run of ASCII with which `bytes` begins; at most [`RUN_BYTES_MIN`].
+fn count_ascii<'b>(bytes: impl Iterator<Item = &'b u8>) -> usize {
+    bytes.take(RUN_BYTES_MIN).take_while(|byte| is_ascii(**byte)).count()
+}
+
 #[multiversion(targets("x86_64+avx2"))]
 fn count_controls(bytes: &[u8]) -> usize {
     // A chunk has fewer bytes than its counter can count.
@@ -94,27 +98,27 @@ fn count_controls(bytes: &[u8]) -> usize {
     bytes.chunks(usize::from(u8::MAX)).map(|chunk| usize::from(count(chunk))).sum()
 }
 
-/// Whether `bytes` has a run of [`RUN_BYTES_MIN`] bytes of ASCII, or an aligned word of ASCII in UTF-16. Such a run contains an
-/// aligned word, so that only these are tested first.
+/// Finds a run of [`RUN_BYTES_MIN`] bytes of ASCII, or an aligned word of ASCII in UTF-16. Such a run contains an aligned word,
+/// so only these are tested first.
 fn has_run(bytes: &[u8]) -> bool {
     const WORDS: usize = 16;
     let mut start = 0;
-    for group in bytes.chunks(WORDS * WORD) {
+    for group in bytes.chunks(WORDS * WORD_BYTES) {
         if holds_word(group) {
-            let ends = group.len() / WORD;
+            let ends = group.len() / WORD_BYTES;
             for word in 0..ends {
-                let at = start + word * WORD;
-                let found = bytes.get(at..at + WORD).and_then(|word| word.first_chunk::<WORD>());
+                let at = start + word * WORD_BYTES;
+                let found = bytes
+                    .get(at..at + WORD_BYTES)
+                    .and_then(|word| word.first_chunk::<WORD_BYTES>());
                 let Some(found) = found.filter(|found| may_be_text(u64::from_le_bytes(**found)))
                 else {
                     continue;
                 };
-                let behind = bytes.get(at..).unwrap_or_default();
-                let behind =
-                    behind.iter().take(RUN_BYTES_MIN).take_while(|byte| is_ascii(**byte)).count();
-                let before = bytes.get(..at).unwrap_or_default().iter().rev().take(RUN_BYTES_MIN);
-                let before = before.take_while(|byte| is_ascii(**byte)).count();
-                if found.contains(&0) || behind >= WORD && before + behind >= RUN_BYTES_MIN {
+                let (before, behind) = bytes.split_at_checked(at).unwrap_or_default();
+                let behind = count_ascii(behind.iter());
+                let before = count_ascii(before.iter().rev());
+                if found.contains(&0) || behind >= WORD_BYTES && before + behind >= RUN_BYTES_MIN {
                     return true;
                 }
             }
@@ -126,11 +130,11 @@ fn has_run(bytes: &[u8]) -> bool {
 
 #[multiversion(targets("x86_64+avx2"))]
 fn holds_word(group: &[u8]) -> bool {
-    let (words, _) = group.as_chunks::<WORD>();
+    let (words, _) = group.as_chunks::<WORD_BYTES>();
     words.iter().fold(false, |found, word| found | may_be_text(u64::from_le_bytes(*word)))
 }
 
-/// Whether a word can be text: all of its bytes are 9 to 127, or every other one is and the rest are 0.
+/// A word can be text: all of its bytes are 9 to 127, or every other one is and the rest are 0.
 #[inline(always)]
 fn may_be_text(word: u64) -> bool {
     const HIGH: u64 = 0x8080_8080_8080_8080;
@@ -191,9 +195,9 @@ mod tests {
     }
 
     proptest! {
-        /// EX-20: wherever a secret stands in binary content, and however that arrives, its block holds text.
+        /// EX-20: a secret is found at any place in binary content, in any pieces.
         #[test]
-        fn a_run_of_ascii_makes_its_block_one_of_text(
+        fn a_block_with_an_ascii_run_is_text(
             at in prop_oneof![0..3 * BLOCK_BYTES, BLOCK_BYTES - 20..BLOCK_BYTES + 2],
             length in 13..40usize,
             cuts in proptest::collection::vec(0..3 * BLOCK_BYTES, 0..4),

@@ -7,7 +7,7 @@ use actum_workspace::{ErrorKind, RunOptions};
 
 use super::{Accepted, FileTaskEnd, Host, HostError, Settled, Success, take_mark, undo};
 use crate::base::Located;
-use crate::cause::{Cause, can_succeed_later};
+use crate::cause::{Cause, is_transient};
 use crate::manifest::{FileCapability, FileWork, Manifest};
 use crate::ports::{TaskRoot, TaskStart};
 use crate::recovery::RecoveryReference;
@@ -127,7 +127,7 @@ impl<D: Disk> Host<'_, D> {
             }
             (Err(Cause::Interrupted), Ok(Some(_))) => match undo(to, run, &start.actor) {
                 Ok(()) => Err(Cause::Interrupted),
-                Err(source) if can_succeed_later(&source) => return Err(source.into()),
+                Err(source) if is_transient(&source) => return Err(source.into()),
                 Err(source) => {
                     let cause = Box::new(Cause::Interrupted);
                     Err(Cause::NotUndone { cause, source: Box::new(source) })
@@ -138,7 +138,7 @@ impl<D: Disk> Host<'_, D> {
         })
     }
 
-    /// Whether the source of a move still has the content that was published at its destination.
+    /// The source of a move still has the content that was published at its destination.
     fn is_at_source(
         &self,
         start: &TaskStart,

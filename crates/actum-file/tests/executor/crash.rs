@@ -1,25 +1,31 @@
-//! The host is killed at each system call on a simulated disk, or a call fails, and the task is asked for again: before or after,
-//! never between.
+//! The host is killed at each system call on a simulated disk, or a call fails. The task is requested again, and the files
+//! are as before or as after.
 
 use actum_file::TaskStatus;
-use actum_testkit::{Errno, SimDisk};
+use actum_testkit::{Errno, SimDisk, effort};
 
 use crate::simulated::{CASES, Tree, disk, manifest, run, tree};
 use crate::world::World;
 
-/// A call fails in every so many cases; `ACTUM_FAULT_STRIDE=1` tries each.
+/// The calls of this stride fail; `ACTUM_FAULT_STRIDE` sets another.
 const STRIDE: usize = 7;
 
-/// Tree after a task that succeeds, and how many calls it makes.
-fn whole(case: (&str, &str)) -> (Tree, usize) {
-    let whole = disk();
-    let done = run(&World::in_memory(), &whole, &manifest(case)).unwrap();
+/// Tree after a task that succeeds, and the number of its calls.
+fn run_undisturbed(case: (&str, &str)) -> (Tree, usize) {
+    let disk = disk();
+    let done = run(&World::in_memory(), &disk, &manifest(case)).unwrap();
     assert_eq!(done.result.status, TaskStatus::Success, "{case:?}: {:?}", done.result.detail);
-    (tree(&whole), whole.calls())
+    (tree(&disk), disk.calls())
 }
 
-/// Asks for the task, undisturbed: it has its result, which fits what is there. Gives whether that is a success.
-fn settles(world: &World, disk: &SimDisk, case: (&str, &str), after: &Tree, what: &str) -> bool {
+/// Requests the task again, undisturbed, and asserts that the result agrees with the files. Returns true for a success.
+fn assert_settled(
+    world: &World,
+    disk: &SimDisk,
+    case: (&str, &str),
+    after: &Tree,
+    what: &str,
+) -> bool {
     let manifest = manifest(case);
     let end = run(world, disk, &manifest).unwrap_or_else(|error| panic!("{what}: {error}"));
     let what = format!("{what}: {:?}", end.result.detail);
@@ -33,9 +39,9 @@ fn settles(world: &World, disk: &SimDisk, case: (&str, &str), after: &Tree, what
 
 /// FE-1, FE-8, FE-11
 #[test]
-fn a_task_that_is_killed_at_any_call_is_done_or_not_done_when_it_is_asked_for_again() {
+fn a_task_that_is_killed_at_any_call_is_done_or_undone_when_it_is_requested_again() {
     for case in CASES {
-        let (after, calls) = whole(case);
+        let (after, calls) = run_undisturbed(case);
         let mut done = 0;
         for at in 0..=calls {
             let (world, disk) = (World::in_memory(), disk());
@@ -44,19 +50,19 @@ fn a_task_that_is_killed_at_any_call_is_done_or_not_done_when_it_is_asked_for_ag
             drop(run(&world, &disk, &manifest(case)));
             disk.revive();
             disk.clear_faults();
-            done += usize::from(settles(&world, &disk, case, &after, &format!("{case:?} at {at}")));
+            let what = format!("{case:?} at {at}");
+            done += usize::from(assert_settled(&world, &disk, case, &after, &what));
         }
         assert!(done > 10 && calls - done > 3, "{case:?}: {done} of {calls}");
     }
 }
 
-/// FE-1, FE-8, FE-15: what is told is what is there, also where the disk is full or fails in the middle.
+/// FE-1, FE-8, FE-15: the result agrees with the files also where the disk is full or fails.
 #[test]
 fn a_call_that_fails_leaves_before_or_after_and_the_result_says_which() {
-    let stride = std::env::var("ACTUM_FAULT_STRIDE").ok().and_then(|text| text.parse().ok());
-    let stride: usize = stride.unwrap_or(STRIDE);
+    let stride = effort("ACTUM_FAULT_STRIDE", STRIDE);
     for (number, case) in CASES.into_iter().enumerate() {
-        let (after, calls) = whole(case);
+        let (after, calls) = run_undisturbed(case);
         let before = tree(&disk());
         let (mut cases, mut successes) = (0, 0);
         for errno in [Errno::NOSPC, Errno::IO] {
@@ -78,7 +84,7 @@ fn a_call_that_fails_leaves_before_or_after_and_the_result_says_which() {
                     }
                 }
                 disk.clear_faults();
-                settles(&world, &disk, case, &after, &what);
+                assert_settled(&world, &disk, case, &after, &what);
             }
         }
         assert!(successes < cases, "{case:?}: no call failed the task");

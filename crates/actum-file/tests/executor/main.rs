@@ -5,12 +5,12 @@
     clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
-    clippy::wildcard_enum_match_arm,
     reason = "a test may fail loudly"
 )]
 
 mod between;
 mod capabilities;
+mod compromised_worker;
 mod crash;
 mod idempotency;
 mod leases;
@@ -20,5 +20,4 @@ mod recovery;
 mod sandboxed;
 mod simulated;
 mod swaps;
-mod taken_over;
 mod world;

@@ -10,29 +10,15 @@ use actum_ledger::Keys;
 use actum_record::lease::{Capability, LeaseTerms, Quotas};
 use actum_record::ledger::{Actor, Isolation, TenantId};
 use actum_record::signer::KeyRole;
+use actum_testkit::{Random, effort};
 use serde_json::json;
 
 use crate::world::World;
 
-/// How many requests are made; `ACTUM_MODEL_CASES=10000` makes more.
+/// Number of requests; `ACTUM_MODEL_CASES` sets another.
 const CASES: usize = 1000;
-/// Each code comes up once in so many requests, at least.
+/// Each code comes up at least once in this many requests.
 const CASES_PER_CODE: usize = 50;
-
-/// Numbers that look like chance, and are the same each time.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % bound
-    }
-
-    fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len())]
-    }
-}
 
 /// What a manifest says that no valid one says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,7 +102,7 @@ const FILES: [Files; 7] = [
     Files::Outside,
 ];
 
-/// A request, as chance has it.
+/// A random request.
 #[derive(Debug, Clone, Copy)]
 struct Case {
     capability: &'static str,
@@ -127,14 +113,14 @@ struct Case {
 }
 
 impl Case {
-    fn by(chance: &mut Chance) -> Self {
-        let capability = chance.one_of(&["FILE_MOVE", "FILE_COPY", "FILE_DELETE"]);
+    fn random(random: &mut Random) -> Self {
+        let capability = random.one_of(&["FILE_MOVE", "FILE_COPY", "FILE_DELETE"]);
         Self {
             capability,
-            flaw: if chance.below(5) == 0 { chance.one_of(&FLAWS) } else { Flaw::None },
-            lease: if chance.below(2) == 0 { chance.one_of(&LEASES) } else { Lease::Valid },
-            files: if chance.below(4) == 0 { chance.one_of(&FILES) } else { Files::Good },
-            is_between: chance.below(3) == 0,
+            flaw: if random.below(5) == 0 { random.one_of(&FLAWS) } else { Flaw::None },
+            lease: if random.below(2) == 0 { random.one_of(&LEASES) } else { Lease::Valid },
+            files: if random.below(4) == 0 { random.one_of(&FILES) } else { Files::Good },
+            is_between: random.below(3) == 0,
         }
     }
 
@@ -142,24 +128,33 @@ impl Case {
         self.capability != "FILE_DELETE"
     }
 
-    /// Whether the task fails by its files.
+    /// The files make the task fail.
     fn fails_by_files(&self) -> bool {
         match self.files {
             Files::Good => false,
             Files::DestinationExists | Files::NoParent => self.has_destination(),
-            _ => true,
+            Files::Missing | Files::Directory | Files::Link | Files::HardLink | Files::Outside => {
+                true
+            }
         }
     }
 
-    /// What the request may get: a code, or a success. The capability counts first, then the manifest, then the lease. Where both a
-    /// quota and the files forbid it, either may be told.
+    /// Codes that the request may get; `None` is a success. The capability is checked first, then the manifest, then the
+    /// lease. Where a quota and the files both forbid it, either may be reported.
     fn expected(&self) -> Vec<Option<ErrorCode>> {
         match self.flaw {
             Flaw::None => {}
             Flaw::UnknownCapability => return vec![Some(ErrorCode::UnsupportedCapability)],
             // Only a deletion has to be reversible.
             Flaw::Irreversible if self.has_destination() => {}
-            _ => return vec![Some(ErrorCode::ExecutionFailed)],
+            Flaw::UnknownField
+            | Flaw::NoTask
+            | Flaw::RelativePath
+            | Flaw::ParentDirectory
+            | Flaw::Nul
+            | Flaw::NotJson
+            | Flaw::Irreversible
+            | Flaw::OtherInput => return vec![Some(ErrorCode::ExecutionFailed)],
         }
         let exceeds = match self.lease {
             Lease::Valid => None,
@@ -167,7 +162,13 @@ impl Case {
                 Some(ErrorCode::ResourceExhausted)
             }
             Lease::Expired => return vec![Some(ErrorCode::LeaseExpired)],
-            _ => return vec![Some(ErrorCode::InvalidLease)],
+            Lease::None
+            | Lease::NotYet
+            | Lease::Revoked
+            | Lease::OtherCapability
+            | Lease::OtherDirectory
+            | Lease::OtherAgent
+            | Lease::OtherTask => return vec![Some(ErrorCode::InvalidLease)],
         };
         let fails = self.fails_by_files().then_some(ErrorCode::ExecutionFailed);
         match (exceeds, fails) {
@@ -176,21 +177,23 @@ impl Case {
         }
     }
 
-    /// Puts the files of a request there; gives its source and its destination.
+    /// Makes the files of a request. Returns its source and its destination.
     fn put(&self, world: &World, number: usize) -> (String, String) {
         let directory = &world.directory;
         let base = if self.files == Files::Outside { "c" } else { "a" };
         let from = format!("{base}/{number}");
         let other = if self.is_between { "b" } else { "a" };
-        let to = match self.files {
-            Files::NoParent => format!("{other}/none/{number}"),
-            _ => format!("{other}/{number}-to"),
-        };
+        let parent = if self.files == Files::NoParent { "none/" } else { "" };
+        let to = format!("{other}/{parent}{number}-to");
         match self.files {
             Files::Missing => {}
             Files::Directory => directory.mkdir(&from),
             Files::Link => symlink(world.path("c/target"), directory.join(&from)).unwrap(),
-            _ => directory.put(&from, CONTENT),
+            Files::Good
+            | Files::HardLink
+            | Files::DestinationExists
+            | Files::NoParent
+            | Files::Outside => directory.put(&from, CONTENT),
         }
         if self.files == Files::HardLink {
             std::fs::hard_link(directory.join(&from), directory.join(format!("{from}-link")))
@@ -285,16 +288,15 @@ fn leases(world: &World) -> BTreeMap<Lease, Option<RequestLease>> {
 /// FE-2, FE-3, FE-12, FE-15, FE-17
 #[test]
 fn each_request_gets_the_code_that_the_model_says() {
-    let cases = std::env::var("ACTUM_MODEL_CASES").ok().and_then(|text| text.parse().ok());
-    let cases: usize = cases.unwrap_or(CASES);
+    let cases = effort("ACTUM_MODEL_CASES", CASES);
     let world = World::in_memory();
     world.directory.mkdir("c");
     world.directory.put("c/target", CONTENT);
     let leases = leases(&world);
-    let mut chance = Chance(1);
+    let mut random = Random::new(1);
     let mut codes = BTreeMap::<_, usize>::new();
     for number in 0..cases {
-        let case = Case::by(&mut chance);
+        let case = Case::random(&mut random);
         let (from, to) = case.put(&world, number);
         let manifest = case.manifest(&world, number, &from, &to);
         *world.lease.presented.borrow_mut() = Some(leases[&case.lease].clone());

@@ -1,24 +1,24 @@
-//! Another program acts before each system call of a task: nothing outside of the base directories changes, nothing is overwritten,
-//! and no byte is lost.
+//! Concurrent changes: another program acts before a system call of a task. Nothing outside of the base directories
+//! changes, nothing is overwritten, and no byte is lost.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use actum_file::TaskStatus;
-use actum_testkit::{Node, SimDisk};
+use actum_testkit::{Node, SimDisk, effort};
 
 use crate::simulated::{CASES, disk, manifest, run};
 use crate::world::World;
 
-/// Every so many calls something is done; `ACTUM_RACE_STRIDE=1` does it before each call.
+/// The other program acts before each call of this stride; `ACTUM_RACE_STRIDE` sets another.
 const STRIDE: usize = 13;
 
 thread_local! {
-    /// Contents that another program made, and the paths where they have to stay; anywhere, where there is none.
+    /// Contents that another program wrote, and the path where each has to stay; without a path it has to be in some file.
     static MADE: RefCell<Vec<(Option<String>, &'static [u8])>> = const { RefCell::new(Vec::new()) };
 }
 
-fn has_made(at: Option<&str>, content: &'static [u8]) {
+fn record(at: Option<&str>, content: &'static [u8]) {
     MADE.with_borrow_mut(|made| made.push((at.map(str::to_owned), content)));
 }
 
@@ -26,45 +26,45 @@ fn exists(disk: &SimDisk, path: &str) -> bool {
     disk.stat_of(path).is_some()
 }
 
-/// Renames what is there, to where nothing is.
+/// Renames `from` where it exists and `to` does not.
 fn rename(disk: &SimDisk, from: &str, to: &str) {
     if exists(disk, from) && !exists(disk, to) {
         disk.rename_path(from, to);
     }
 }
 
-/// Puts another directory in the place of one.
+/// Replaces a directory by another one.
 fn swap(disk: &SimDisk, directory: &str) {
     rename(disk, directory, &format!("{directory}-moved"));
     disk.put(format!("{directory}/f"), b"theirs");
-    has_made(None, b"theirs");
+    record(None, b"theirs");
 }
 
-/// Puts a link to the outside in the place of a directory.
+/// Replaces a directory by a symbolic link to the outside.
 fn link(disk: &SimDisk, directory: &str) {
     rename(disk, directory, &format!("{directory}-moved"));
     disk.symlink(directory, "/outside");
 }
 
-/// Makes a file at a destination, where nothing is in its way.
+/// Makes a file at a destination that does not exist.
 fn make(disk: &SimDisk, destination: &str, file: &str) {
     if !exists(disk, destination) {
         disk.put(file, b"theirs");
-        has_made(Some(file), b"theirs");
+        record(Some(file), b"theirs");
     }
 }
 
 fn replace_source(disk: &SimDisk) {
     if exists(disk, "a/d/f") {
         disk.replace("a/d/f", b"theirs");
-        has_made(None, b"theirs");
+        record(None, b"theirs");
     }
 }
 
 fn write_into_source(disk: &SimDisk) {
     if exists(disk, "a/d/f") {
         disk.overwrite("a/d/f", b"theirs!", 0);
-        has_made(None, b"theirs!");
+        record(None, b"theirs!");
     }
 }
 
@@ -75,12 +75,12 @@ fn link_source(disk: &SimDisk) {
     }
 }
 
-/// What another program does.
+/// An act of the other program.
 #[derive(Clone, Copy)]
 struct Act {
     name: &'static str,
     run: fn(&SimDisk),
-    /// Whether it destroys the content of the source.
+    /// It destroys the content of the source.
     destroys: bool,
 }
 
@@ -115,21 +115,20 @@ const ACTS: [Act; 14] = [
     }),
 ];
 
-/// Contents of all files, wherever they are.
+/// Contents of all files.
 fn contents(disk: &SimDisk) -> BTreeSet<Vec<u8>> {
     let files = disk.snapshot();
     let content = |node: Node| match node {
         Node::File { bytes, .. } => Some(bytes),
-        _ => None,
+        Node::Directory { .. } | Node::Symlink { .. } | Node::Special => None,
     };
     files.into_values().filter_map(content).collect()
 }
 
 /// FE-6, FE-7, FE-8, FE-9, FE-10
 #[test]
-fn another_program_can_lead_no_task_astray() {
-    let stride = std::env::var("ACTUM_RACE_STRIDE").ok().and_then(|text| text.parse().ok());
-    let stride: usize = stride.unwrap_or(STRIDE);
+fn concurrent_changes_lose_no_content_and_reach_nothing_outside() {
+    let stride = effort("ACTUM_RACE_STRIDE", STRIDE);
     let (mut rounds, mut successes) = (0, 0);
     for case in CASES {
         let quiet = disk();

@@ -3,49 +3,56 @@
 use std::ops::Range;
 
 use super::view::{self, View};
-use super::{Finding, Reported, newlines};
+use super::{Finding, Findings, newlines};
 
-/// Context before the searched bytes of a window, in bytes: more than a secret is away from the literal that names it, also in UTF-16.
+/// Context before the searched bytes of a window, in bytes: more than the distance of a secret from the literal that names it,
+/// also in UTF-16.
 pub const BEFORE_BYTES: u64 = 40 << 10;
 /// Context behind the searched bytes, in bytes: more than the longest secret has.
 pub const BEHIND_BYTES: u64 = 192 << 10;
 
 /// Scan of a large content in windows. It finds what [`scan`](super::scan) finds in the whole.
 pub struct LargeScan {
-    /// Which byte of a unit is the low one, where the content begins as UTF-16.
+    /// Index of the low byte in a unit, if the content begins as UTF-16.
     low: Option<usize>,
-    reported: Reported,
-    /// Where the bytes that were not searched yet begin, and in which line; none after bytes that were left out.
-    next: (u64, Option<u64>),
+    findings: Findings,
+    /// Offset of the first byte that was not searched yet.
+    searched_to: u64,
+    /// Line of that byte; `None` after skipped bytes.
+    line: Option<u64>,
 }
 
 impl LargeScan {
-    /// Starts a scan of a content that begins with these bytes.
+    /// Scan of a content that begins with these bytes.
     pub fn new(beginning: &[u8]) -> Self {
-        Self { low: view::low_byte(beginning), reported: Reported::default(), next: (0, Some(1)) }
+        Self {
+            low: view::find_low_byte(beginning),
+            findings: Findings::default(),
+            searched_to: 0,
+            line: Some(1),
+        }
     }
 
-    /// Whether no more findings are reported.
+    /// No more findings are reported.
     pub fn is_full(&self) -> bool {
-        self.reported.is_full()
+        self.findings.is_full()
     }
 
     /// Searches a range of a window that begins at an even `offset` of the content. The rest of the window is context.
     pub fn search(&mut self, offset: u64, window: &[u8], range: Range<usize>) {
         let place = |at: usize| offset.saturating_add(u64::try_from(at).unwrap_or(u64::MAX));
-        let view = View::with(self.low, window);
-        let within = view.of_content(range.start)..view.of_content(range.end);
-        let (next, line) = self.next;
-        let line = line.filter(|_| next == place(range.start));
+        let view = View::decode(self.low, window);
+        let within = view.to_view(range.start)..view.to_view(range.end);
+        let line = self.line.filter(|_| self.searched_to == place(range.start));
         let searched = view.bytes.get(within.clone()).unwrap_or_default();
-        let after = line.map(|line| line.saturating_add(newlines(searched)));
-        self.reported.add(&view, within, line, |_| false);
-        self.next = (place(range.end), after);
+        self.line = line.map(|line| line.saturating_add(newlines(searched)));
+        self.searched_to = place(range.end);
+        self.findings.add(&view, within, line, |_| false);
     }
 
-    /// What was found, by line and then by rule. The line is 0 where bytes before it were left out.
+    /// Findings, ordered by line and then by rule. The line is 0 after skipped bytes.
     pub fn finish(self) -> Vec<Finding> {
-        self.reported.finish()
+        self.findings.finish()
     }
 }
 
@@ -96,7 +103,7 @@ mod tests {
         }
     }
 
-    /// EX-20: what a window begins with says nothing of the whole.
+    /// EX-20: the encoding is that of the beginning of the content, not of a window.
     #[test]
     fn a_mark_of_utf_16_in_the_middle_hides_nothing() {
         let (_, key) = examples().next().unwrap();
@@ -113,7 +120,7 @@ mod tests {
 
     /// EX-20
     #[test]
-    fn a_line_behind_bytes_that_were_left_out_is_not_told() {
+    fn findings_after_skipped_bytes_have_line_0() {
         let key = examples().next().unwrap().1.into_bytes();
         let mut scan = LargeScan::new(b"");
         scan.search(0, b"\n\n", 0..2);

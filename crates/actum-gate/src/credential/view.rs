@@ -15,13 +15,13 @@ pub(super) struct View<'a> {
 const SAMPLE_BYTES: usize = 1024;
 
 impl<'a> View<'a> {
-    /// The view of a content, which is the content itself in most cases.
+    /// View of a content. In most cases it is the content itself.
     pub(super) fn new(content: &'a [u8]) -> Self {
-        Self::with(low_byte(content), content)
+        Self::decode(find_low_byte(content), content)
     }
 
-    /// The view of a content, in which so many bytes of a unit stand before the low one, where it is UTF-16.
-    pub(super) fn with(low: Option<usize>, content: &'a [u8]) -> Self {
+    /// View of a content. `low` is the index of the low byte in a unit of UTF-16; `None` for other content.
+    pub(super) fn decode(low: Option<usize>, content: &'a [u8]) -> Self {
         if let Some(low) = low {
             let units =
                 content.chunks_exact(2).map(|unit| match (unit.get(low), unit.get(1 - low)) {
@@ -59,24 +59,24 @@ impl<'a> View<'a> {
         Self { bytes: Cow::Owned(bytes), width: 1, left_out }
     }
 
-    /// The place in the view of a place in the content.
-    pub(super) fn of_content(&self, at: usize) -> usize {
+    /// Position in the view of a position in the content.
+    pub(super) fn to_view(&self, at: usize) -> usize {
         let before = self.left_out.partition_point(|&(place, bytes)| place + bytes <= at);
         let left_out = before.checked_sub(1).and_then(|last| self.left_out.get(last));
         at.saturating_sub(left_out.map_or(0, |&(_, bytes)| bytes)) / self.width
     }
 
-    /// The place in the content of a place in the view.
-    pub(super) fn in_content(&self, at: usize) -> usize {
+    /// Position in the content of a position in the view.
+    pub(super) fn to_content(&self, at: usize) -> usize {
         let before = self.left_out.partition_point(|&(place, _)| place <= at);
         let left_out = before.checked_sub(1).and_then(|last| self.left_out.get(last));
         at * self.width + left_out.map_or(0, |&(_, bytes)| bytes)
     }
 }
 
-/// Which byte of a unit is the low one, where the content is UTF-16: it says so, or a quarter of its
-/// characters have an empty byte, always the same.
-pub(super) fn low_byte(content: &[u8]) -> Option<usize> {
+/// Finds the index of the low byte in a unit, if the content is UTF-16: it has a byte order mark, or a quarter of its units
+/// have a 0 at the same index.
+pub(super) fn find_low_byte(content: &[u8]) -> Option<usize> {
     match content {
         [0xff, 0xfe, ..] => return Some(0),
         [0xfe, 0xff, ..] => return Some(1),

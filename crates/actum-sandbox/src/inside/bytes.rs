@@ -9,8 +9,8 @@ use super::worker::Files;
 use crate::job::{Answer, Job};
 use crate::sys;
 
-/// Most bytes that the kernel copies at once, so that no call takes long, and the disk writes while more is copied.
-const AT_ONCE: u64 = 16 << 20;
+/// Limit of one call of copy_file_range(2), in bytes. The disk writes one part while the next is copied.
+const COPY_BYTES_MAX: u64 = 16 << 20;
 
 /// Reason why the work stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,7 +130,8 @@ fn piece(
     buffer: &mut [u8],
     storage: &mut Storage,
 ) -> Result<u64, Stopped> {
-    let most = left.min(AT_ONCE).min(storage.max.saturating_sub(storage.used).div_ceil(2).max(1));
+    let most =
+        left.min(COPY_BYTES_MAX).min(storage.max.saturating_sub(storage.used).div_ceil(2).max(1));
     if *in_kernel {
         let length = usize::try_from(most).unwrap_or(usize::MAX);
         match copy_file_range(source, None, staged, None, length) {

@@ -1,4 +1,4 @@
-//! Scan: new content is looked through for what looks like a credential.
+//! Credential scan of new content.
 
 use std::ops::ControlFlow;
 
@@ -21,16 +21,15 @@ pub(crate) struct Scanned {
     pub(crate) found: Vec<Found>,
     /// Files that other programs act on by themselves.
     pub(crate) triggers: Vec<TriggerFound>,
-    /// Files that could not be looked through to the end.
+    /// Files that were not scanned to their end.
     pub(crate) unscanned: Vec<PathName>,
 }
 
-/// The most findings that are told of one change.
+/// Limit of the findings of one change.
 const FOUND_MAX: usize = 1000;
 
 impl Scanned {
-    /// Looks through all that a change would put into files of the workspace at `root`. What was there before is read
-    /// only where something was found.
+    /// Scans the new content of the workspace at `root`. The content before a change is read only for files with findings.
     pub(crate) fn of<D: Disk>(transaction: &Transaction<'_, D>, root: &str) -> Result<Self> {
         let mut scanned = Self { triggers: triggers(transaction, root)?, ..Self::default() };
         // A file that only moves brings nothing new, unless its name makes it a credential.
@@ -39,7 +38,7 @@ impl Scanned {
         for path in transaction.arriving().filter(is_scanned) {
             let name = PathName(path.clone());
             let last = path.name();
-            // What would be found behind so much is not known.
+            // The files after this limit are reported as not scanned.
             if scanned.found.len() >= FOUND_MAX {
                 scanned.unscanned.push(name);
                 continue;
@@ -61,9 +60,10 @@ impl Scanned {
                 }
                 NewContent::Parts(parts) => {
                     // Lines are counted from the beginning of a file, which was not read.
-                    let told = |part: &Part| scan(Some(&part.before), &part.after);
-                    let told = parts.iter().flat_map(told).map(|it| Finding { line: 0, ..it });
-                    Some(told.collect())
+                    let findings = |part: &Part| scan(Some(&part.before), &part.after);
+                    let findings =
+                        parts.iter().flat_map(findings).map(|it| Finding { line: 0, ..it });
+                    Some(findings.collect())
                 }
             };
             match findings.filter(|findings: &Vec<Finding>| findings.len() < FINDINGS_MAX) {

@@ -80,7 +80,7 @@ impl RequestLease {
         &self.key
     }
 
-    /// Whether the ledger records that it was granted.
+    /// The ledger records its grant.
     pub fn is_granted(&self) -> bool {
         self.granted
     }

@@ -1,25 +1,24 @@
-//! `actum file release`: lets go of a deleted file, whose recovery reference then names nothing.
+//! `actum file release`: releases a deleted file, which can then no longer be restored.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use actum::Retained;
 use actum_api::gc::Gc;
-use actum_file::{LedgerLog, RecoveryReference, RestoreError, TaskLog, TaskStart};
+use actum_file::{LedgerLog, RecoveryError, RecoveryReference, TaskLog, TaskStart};
 use actum_workspace::{GcOptions, Workspace};
 
-use super::{find, reference, unusable};
-use crate::change_list::number;
+use super::{find_base_directory, parse_reference, unusable_reference};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::operator_key::OperatorKey;
 use crate::session::Session;
+use crate::verb::gc;
 use crate::{actor, clock, policy, records, recovery_note};
 
-/// Release a file that FILE_DELETE removed: it can no longer be restored, and its space is given back
+/// Release a file that FILE_DELETE removed: it can no longer be restored, and its space is freed
 ///
-/// `actum gc` keeps a deleted file until it is released here, which needs the approval key. The ledger records who released
-/// it.
+/// `actum gc` keeps a deleted file until it is released. A release needs the approval key, and the ledger records it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The recovery reference
@@ -30,8 +29,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let reference = reference(&arguments.reference)?;
-    let root = find(&reference, session)?;
+    let reference = parse_reference(&arguments.reference)?;
+    let root = find_base_directory(&reference, session)?;
     let mut workspace = records::own_root(&root, &session.tenant)?.open_existing()?;
     let report = release(&reference, arguments, session, &root, &mut workspace);
     recovery_note::tell(&session.screen, workspace.recovery());
@@ -47,12 +46,12 @@ fn release(
     workspace: &mut Workspace,
 ) -> Result<Gc, Failure> {
     let (_, records) = records::open_for(root, &session.tenant)?;
-    let deletion = LedgerLog::new(&records).deletions().map_err(actum::Error::from)?;
-    let is_it = |start: &TaskStart| {
+    let deletions = LedgerLog::new(&records).deletions().map_err(actum::Error::from)?;
+    let is_same_run = |start: &TaskStart| {
         start.roots.iter().any(|it| (it.workspace, it.run) == (reference.workspace, reference.run))
     };
-    let Some(TaskStart { task, source, .. }) = deletion.into_iter().find(is_it) else {
-        return Err(unusable(reference, RestoreError::Unknown));
+    let Some(TaskStart { task, source, .. }) = deletions.into_iter().find(is_same_run) else {
+        return Err(unusable_reference(reference, RecoveryError::Unknown));
     };
     let task = task.as_str();
     let question = format!(
@@ -67,17 +66,9 @@ fn release(
     let clock = clock::clock();
     let foreseen = actum::foresee(workspace, &options, (retention, retained), &clock)?;
     if foreseen.removed_runs.is_empty() {
-        return Err(unusable(reference, RestoreError::Unknown));
+        return Err(unusable_reference(reference, RecoveryError::Unknown));
     }
     let asked = (retention, retained, actor::of(None));
     let report = records.forget(workspace, root, &foreseen, &options, asked)?;
-    Ok(Gc {
-        dry_run: false,
-        removed_runs: report.removed_runs,
-        kept_runs: number(report.kept_runs),
-        freed_bytes: report.freed_bytes,
-        kept_bytes: report.kept_bytes,
-        removed_files: number(report.removed_files),
-        retained_runs: Vec::new(),
-    })
+    Ok(gc::document(report, false))
 }

@@ -3,7 +3,7 @@
 use actum::{Which, Work};
 use actum_workspace::Limits;
 
-use super::{find, reference};
+use super::{find_base_directory, parse_reference};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::run_arguments::{Asked, IfMissing, RunArguments};
@@ -22,8 +22,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let reference = reference(&arguments.reference)?;
-    let root = find(&reference, session)?;
+    let reference = parse_reference(&arguments.reference)?;
+    let root = find_base_directory(&reference, session)?;
     let work = || Ok(Work::Undo(Which::Run(reference.run)));
     let asked = Asked { limits: Limits::default(), label: None, if_missing: IfMissing::Refuse };
     arguments.run_arguments.carry_out(session, &root, work, asked)

@@ -28,7 +28,7 @@ const SHORT: usize = 12;
 /// before they are used.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// List at most so many
+    /// List at most N leases
     #[arg(short = 'n', long = "count", value_name = "N", default_value_t = 20)]
     count: u64,
     /// List all

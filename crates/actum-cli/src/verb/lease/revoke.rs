@@ -87,7 +87,7 @@ impl Arguments {
     }
 }
 
-/// Whether a text can be the id of a lease or its beginning.
+/// A text can be the id of a lease or a prefix of one.
 fn is_prefix(text: &str) -> bool {
     let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     (LENGTH_MIN..=LENGTH).contains(&text.len()) && text.bytes().all(is_digit)

@@ -72,7 +72,7 @@ fn duration(text: &str) -> Result<u64, String> {
     milliseconds(text).ok_or_else(|| message.to_owned())
 }
 
-/// Whether a base directory must exist.
+/// Reaction to a base directory that does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Missing {
     Reject,

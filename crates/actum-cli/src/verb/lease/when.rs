@@ -39,7 +39,7 @@ impl When {
     }
 }
 
-/// The time so many microseconds later.
+/// Time that is this number of microseconds later.
 pub(super) fn add(time: Timestamp, micros: i64) -> Timestamp {
     Timestamp::from_micros(time.micros().saturating_add(micros))
 }
