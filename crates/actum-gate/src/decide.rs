@@ -51,6 +51,17 @@ pub fn judge_lease(bundle: &Bundle, policy: &Policy) -> GateDecision {
     GateDecision::new((GateName::Lease, gate::lease::judge(bundle, policy)))
 }
 
+/// Asks the gate of access alone, before there is a change: whether the access policies let who asks do a thing of the
+/// declared tier.
+pub fn judge_access(bundle: &Bundle, policy: &Policy, access: &dyn AccessJudge) -> GateDecision {
+    let (tier, _) = gate::tier::judge(bundle, policy);
+    let said = gate::access::judge(bundle, policy, tier, access).unwrap_or_else(|unknown| {
+        let ground = Ground::AccessUnknown { problem: unknown.kind }.into();
+        Said { verdict: Verdict::Deny, ground }
+    });
+    GateDecision::new((GateName::Access, said))
+}
+
 impl ExpectedCase {
     /// Decides the case under the policy of that digest. `asked` gives everything but the change, and the agent where the case
     /// names none.

@@ -10,6 +10,7 @@ pub mod catalog;
 pub mod checkpoint;
 pub mod command;
 mod command_line;
+mod confirmation;
 pub mod credential;
 mod decide;
 pub mod decision;
@@ -28,6 +29,7 @@ pub mod receipt;
 pub mod rotation;
 mod sentence;
 pub mod signature;
+mod slo_waived;
 mod source;
 mod spelling;
 mod trigger;
@@ -42,7 +44,8 @@ pub use checkpoint::{CheckpointProblem, VerifiedCheckpoint, verify_checkpoint};
 pub use command::{
     CommandJudgement, CommandLine, CommandLineError, CommandRule, CommandRules, suggest,
 };
-pub use decide::{ReplayProblem, decide, judge_lease, replay};
+pub use confirmation::{CONFIRMATION_PAYLOAD_TYPE, ConfirmationProblem, verify_confirmation};
+pub use decide::{ReplayProblem, decide, judge_access, judge_lease, replay};
 pub use decision::{Approved, Bundle, Case, DECISION_SEMANTICS, Decision, GateDecision, WorkKind};
 pub use document::{DocumentError, DocumentProblem};
 pub use file_task::{FileTaskProblem, VerifiedFileTask, verify_file_task_ended};
@@ -60,6 +63,7 @@ pub use receipt::{ReceiptProblem, SignedIntent, VerifiedReceipt, signed_intent, 
 pub use rotation::{RotationProblem, VerifiedRotation, verify_rotation};
 pub use sentence::sentence;
 pub use signature::{SignatureError, verify};
+pub use slo_waived::{SloWaiverProblem, VerifiedSloWaiver, verify_slo_waived};
 pub use trigger::{GIT_HOOKS, Trigger};
 pub use unread::{Unread, unread};
 pub use verdict::Verdict;

@@ -4,6 +4,7 @@
 //! [`sample::log_started`]. Nothing of the suite is for anything but tests.
 
 mod action;
+mod agent;
 mod alert;
 mod lease;
 mod plan;
@@ -68,6 +69,11 @@ pub const RULES: &[Rule] = &[
     ("an alert is seen where it was raised", alert::seen),
     ("nothing starts under a lease that was not granted, is used up or is revoked", lease::used),
     ("a file task starts once, ends once, and binds its id", lease::file_task),
+    ("an effect of a step starts once and ends as it started", agent::starts_once),
+    ("a start rests on decisions about its step", agent::rests_on_decisions),
+    ("a decision without an effect keeps the state of a claimed step", agent::keeps_states),
+    ("an escalation is resolved once", agent::resolves_once),
+    ("steps, goals and counters are those of the entries", agent::tells),
     ("documents are kept once, and none that is named is missing", keeps_blobs),
     ("hashes of subtrees and proofs are those of the entries", proves),
     ("checkpoints cover more and more, and no more than there is", signs),

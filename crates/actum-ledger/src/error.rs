@@ -1,5 +1,7 @@
 //! Why something could not be appended or read.
 
+mod agent;
+
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,6 +14,7 @@ use actum_record::ledger::{Answer, EntryError, RequestKey, WorkspaceId};
 use crate::home::HomeError;
 use crate::keys::KeyError;
 use crate::limits::{BODY_BYTES_MAX, REQUEST_ENTRIES_MAX};
+pub use agent::AgentRefusal;
 
 /// Why a ledger could not be used. It can be told to everyone who waited.
 ///
@@ -206,7 +209,7 @@ pub enum Refusal {
     },
     /// The log has as many bytes as it may have.
     #[error(
-        "the ledger has {bytes} bytes, and the limit is {max}: it takes no new run, plan, action, lease or file task"
+        "the ledger has {bytes} bytes, and the limit is {max}: it takes no new run, plan, action, lease, file task or agent step"
     )]
     LogFull {
         /// How many it has.
@@ -447,6 +450,9 @@ pub enum Refusal {
         /// The entry that it started with.
         started: Option<u64>,
     },
+    /// The rules of the agent core refuse the entry.
+    #[error(transparent)]
+    Agent(#[from] AgentRefusal),
     /// A document that the entry names is not there.
     #[error("the document {digest}, which the entry names, is not in the ledger")]
     BlobMissing {

@@ -31,6 +31,13 @@ pub enum Subject {
     Lease(LeaseId),
     /// What is kept about a file task.
     FileTask(TaskName),
+    /// Row of a table of the agent core.
+    Agent {
+        /// Table.
+        table: &'static str,
+        /// Row, by its index or its names.
+        row: String,
+    },
     /// A document, by its digest.
     Document(Digest),
     /// A checkpoint, by the number of entries it is kept for.
@@ -50,6 +57,7 @@ impl fmt::Display for Finding {
             Subject::Plan(plan) => write!(f, "plan {plan}: {message}"),
             Subject::Lease(lease) => write!(f, "lease {lease}: {message}"),
             Subject::FileTask(task) => write!(f, "file task `{}`: {message}", task.as_str()),
+            Subject::Agent { table, row } => write!(f, "`{table}`, {row}: {message}"),
             Subject::Document(digest) => write!(f, "document {digest}: {message}"),
             Subject::Checkpoint(size) => write!(f, "checkpoint of {size} entries: {message}"),
             Subject::Line(line) => write!(f, "line {line}: {message}"),

@@ -173,6 +173,11 @@ impl Ledger {
         self.ask(|store| store.make_durable())
     }
 
+    /// Rebuilds `agent_execution_current` from `agent_execution_ledger`, and returns the number of its rows (AEC-8).
+    pub fn rebuild_agent_current(&self) -> Pending<u64> {
+        self.ask(|store| store.rebuild_agent_current())
+    }
+
     /// Signs a checkpoint of all there is, or gives the newest one where that covers it. `None` where
     /// the log is empty.
     ///

@@ -24,7 +24,7 @@ mod store;
 pub mod verify;
 mod view;
 
-pub use error::{LedgerError, Refusal, StoreFault, StoreName};
+pub use error::{AgentRefusal, LedgerError, Refusal, StoreFault, StoreName};
 pub use home::{Doing, HomeError, LedgerHome, Marks, TaskTurn, TrustedPolicy, UnderWay};
 pub use inputs::{HomeInputs, INPUT_BYTES_MAX, Inputs};
 pub use keys::{
@@ -33,7 +33,10 @@ pub use keys::{
 };
 pub use ledger::{Ledger, Pending};
 pub use limits::{BODY_BYTES_MAX, LOG_BYTES_MAX, REQUEST_ENTRIES_MAX};
-pub use log::{Entry, FileTaskRow, LeaseRow, Log, PlanRow, RunRow, SignedCheckpoint};
+pub use log::{
+    AgentClaim, AgentCurrentRow, AgentEscalation, AgentSlo, AgentStepRow, Entry, FileTaskRow,
+    LeaseRow, Log, PlanRow, RunRow, SLO_P95_US, SLO_P99_US, SignedCheckpoint,
+};
 pub use new_entry::{Appended, NewEntry, Prepared, Request};
 pub use proof::{consistency, inclusion};
 pub use snapshot::{OpenSnapshot, Snapshot};

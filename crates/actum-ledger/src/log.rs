@@ -1,14 +1,20 @@
 //! A log that can be read: the queries, and the values that they return.
 
-use actum_core::{Digest, RunId, Status, canonical};
+mod agent;
+
+use actum_core::{Digest, RunId, Status, Timestamp, canonical};
+use actum_record::agent::{AgentPlanId, CorrelationId, StepId};
 use actum_record::lease::{LeaseId, TaskName};
 use actum_record::ledger::{
-    Answer, EntryFacts, EntryKind, LeaseEvent, LogStarted, RequestKey, WorkspaceId,
+    Answer, EntryFacts, EntryKind, LeaseEvent, LogStarted, RequestKey, TenantId, WorkspaceId,
 };
 use actum_record::lifecycle::State;
 use actum_record::merkle::{Frontier, Node, leaf_hash};
 
 use crate::error::LedgerError;
+pub use agent::{
+    AgentClaim, AgentCurrentRow, AgentEscalation, AgentSlo, AgentStepRow, SLO_P95_US, SLO_P99_US,
+};
 
 /// An entry of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -227,10 +233,60 @@ pub trait Log {
     /// See [`Log::size`].
     fn open_file_tasks(&self) -> Result<Vec<FileTaskRow>, LedgerError>;
 
+    /// Step of a goal; none where no event is about it.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn agent_step(
+        &self,
+        correlation: &CorrelationId,
+        step: &StepId,
+    ) -> Result<Option<AgentStepRow>, LedgerError>;
+
+    /// Steps whose effect has started and has no outcome yet, in the order of their newest events.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn open_agent_steps(&self) -> Result<Vec<AgentStepRow>, LedgerError>;
+
+    /// Newest event of a step of a plan; none where no event is about it.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn agent_current(
+        &self,
+        plan: &AgentPlanId,
+        step: &StepId,
+    ) -> Result<Option<AgentCurrentRow>, LedgerError>;
+
+    /// Indexes of all entries of the agent core about a goal, in the order of the log. Read them with [`Log::sound_entry`].
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn agent_entries(&self, correlation: &CorrelationId) -> Result<Vec<u64>, LedgerError>;
+
+    /// Escalations that are not resolved, oldest first.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn unresolved_escalations(&self) -> Result<Vec<AgentEscalation>, LedgerError>;
+
+    /// Counters of the dispatches whose outcome is of the minute of `since` or of a later one.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn agent_slo(&self, since: Timestamp) -> Result<AgentSlo, LedgerError>;
+
+    /// Number of idempotency keys with more than one successful outcome. No store takes entries that lead to one.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn count_duplicate_effects(&self) -> Result<u64, LedgerError>;
+
     /// Where the newest entries of a kind are, at most `count` of those before the entry `before`, the newest
-    /// first. Those of `ACTION_ENDED`, `CATALOG_CHANGED`, `ALERT_RAISED`, `ALERT_SEEN`, `HISTORY_FORGOTTEN`, `LEASE_GRANTED` and
-    /// `LEASE_REVOKED` are found at once; for another kind the whole log may be looked through. Read them with
-    /// [`Log::sound_entry`].
+    /// first. Those of `ACTION_ENDED`, `CATALOG_CHANGED`, `ALERT_RAISED`, `ALERT_SEEN`, `HISTORY_FORGOTTEN`, `LEASE_GRANTED`,
+    /// `LEASE_REVOKED` and `SLO_WAIVED` are found at once; for another kind the whole log may be looked through. Read them
+    /// with [`Log::sound_entry`].
     ///
     /// # Errors
     /// See [`Log::size`].
@@ -258,14 +314,29 @@ pub trait Log {
     /// # Errors
     /// See [`Log::size`].
     fn origin(&self) -> Result<String, LedgerError> {
+        Ok(self.beginning()?.origin)
+    }
+
+    /// Tenant of the log, which its first entry names.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn tenant(&self) -> Result<TenantId, LedgerError> {
+        Ok(self.beginning()?.tenant)
+    }
+
+    /// First entry of the log.
+    ///
+    /// # Errors
+    /// See [`Log::size`]; `Damaged` where it is missing or another.
+    fn beginning(&self) -> Result<LogStarted, LedgerError> {
         let damaged = |message: String| LedgerError::Damaged { message };
         let first = self.entry(0)?.ok_or_else(|| damaged("it has no first entry".to_owned()))?;
         let wrong = |error: &dyn std::fmt::Display| {
             damaged(format!("its first entry does not name the log: {error}"))
         };
         let value = canonical::read(&first.body).map_err(|error| wrong(&error))?;
-        let started: LogStarted = serde_json::from_value(value).map_err(|error| wrong(&error))?;
-        Ok(started.origin)
+        serde_json::from_value(value).map_err(|error| wrong(&error))
     }
 
     /// The leases that were granted before the entry `before`, at most `count`, the newest first.

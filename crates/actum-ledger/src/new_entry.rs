@@ -1,7 +1,7 @@
 //! Entries to append, and the checks that need no log.
 
 use actum_core::Digest;
-use actum_record::ledger::{EntryFacts, EntryKind};
+use actum_record::ledger::{AgentEvent, AgentEventKind, EntryFacts, EntryKind};
 use actum_record::merkle::leaf_hash;
 
 use crate::error::Refusal;
@@ -40,6 +40,24 @@ pub struct Appended {
     pub leaf: Digest,
 }
 
+/// Tests whether an event of a step starts or decides something, rather than ends a dispatch or a replay.
+fn starts_step(event: Option<&AgentEvent>) -> bool {
+    match event {
+        Some(AgentEvent::Execution(entry)) => match entry.event {
+            AgentEventKind::NoDispatch
+            | AgentEventKind::DispatchStarted
+            | AgentEventKind::RetryStarted => true,
+            AgentEventKind::NoEffect | AgentEventKind::Outcome | AgentEventKind::ReplayMismatch => {
+                false
+            }
+        },
+        Some(
+            AgentEvent::Access(_) | AgentEvent::Confirmation(_) | AgentEvent::IntakeResolved(_),
+        )
+        | None => true,
+    }
+}
+
 impl Prepared {
     /// Its exact bytes.
     pub fn body(&self) -> &[u8] {
@@ -70,7 +88,10 @@ impl Prepared {
             | EntryKind::PlanQueued
             | EntryKind::PlanRefused
             | EntryKind::LeaseGranted
-            | EntryKind::FileTaskStarted => true,
+            | EntryKind::FileTaskStarted
+            | EntryKind::AgentAccessDecided
+            | EntryKind::AgentConfirmation => true,
+            EntryKind::AgentExecution => starts_step(self.facts.agent.as_ref()),
             // As a refused plan, the result of a task that was never started ends nothing.
             EntryKind::FileTaskEnded => self.facts.follows.is_none(),
             EntryKind::LogStarted
@@ -82,7 +103,9 @@ impl Prepared {
             | EntryKind::AlertRaised
             | EntryKind::AlertSeen
             | EntryKind::HistoryForgotten
-            | EntryKind::LeaseRevoked => false,
+            | EntryKind::LeaseRevoked
+            | EntryKind::IntakeResolved
+            | EntryKind::SloWaived => false,
         }
     }
 

@@ -1,9 +1,10 @@
-//! Runs, plans, the catalog and alerts as they follow from the entries: a fold, one step of it for appending, for storing and
-//! for verifying (AEC-8).
+//! Runs, plans, the catalog, alerts and the agent core as they follow from the entries: a fold, one step of it for appending,
+//! for storing and for verifying (AEC-8).
 //!
 //! A store asks [`ProjectionUpdate`] whether it takes the entries of a request, and stores the runs and plans that it gives,
 //! in the transaction of the entries.
 
+pub mod agent;
 mod alert;
 mod catalog;
 mod file_task;
@@ -20,6 +21,7 @@ use actum_record::lifecycle::{self, Event, OutOfOrder, State};
 use crate::error::Refusal;
 use crate::log::{LeaseRow, RunRow};
 use crate::new_entry::Prepared;
+use agent::{AgentProjection, AgentReader, Overlay};
 
 pub(crate) use alert::follows as alert_follows;
 pub(crate) use catalog::follows as catalog_follows;
@@ -69,7 +71,12 @@ pub(crate) fn after(
         | EntryKind::LeaseGranted
         | EntryKind::LeaseRevoked
         | EntryKind::FileTaskStarted
-        | EntryKind::FileTaskEnded => return Ok(None),
+        | EntryKind::FileTaskEnded
+        | EntryKind::AgentExecution
+        | EntryKind::AgentAccessDecided
+        | EntryKind::AgentConfirmation
+        | EntryKind::IntakeResolved
+        | EntryKind::SloWaived => return Ok(None),
     };
     let (Some(run), Some(workspace)) = (facts.run, facts.workspace) else { return Ok(None) };
     let state = before.map_or(State::New, |known| known.row.state());
@@ -114,13 +121,15 @@ fn can_end(
     }
 }
 
-/// Runs, plans, lease blocks and file tasks as they are after the entries of one request, before any of it is stored.
+/// Runs, plans, lease blocks, file tasks and agent steps as they are after the entries of one request, before any of it is
+/// stored.
 #[derive(Debug, Default)]
 pub struct ProjectionUpdate {
     runs: BTreeMap<RunId, Known>,
     plans: BTreeMap<RunId, KnownPlan>,
     leases: BTreeMap<LeaseId, LeaseRow>,
     file_tasks: BTreeMap<TaskName, KnownFileTask>,
+    agent: AgentProjection,
     /// The last change of the catalog among them.
     catalog: Option<(u64, Digest)>,
     /// Documents that came with them.
@@ -156,6 +165,9 @@ pub trait ProjectionReader {
     /// # Errors
     /// See [`ProjectionReader::known`].
     fn known_file_task(&self, task: &TaskName) -> Result<Option<KnownFileTask>, Self::Error>;
+
+    /// Reader of what entries say about the agent core.
+    fn agent(&self) -> &dyn AgentReader<Error = Self::Error>;
 
     /// Index and hash of the last `CATALOG_CHANGED`, or where there is none of the first entry.
     ///
@@ -216,6 +228,9 @@ impl ProjectionUpdate {
         if let Err(refusal) = self.admit_facts(stored, entry.facts(), (index, entry.leaf()))? {
             return Ok(Err(refusal));
         }
+        if let Err(refusal) = self.admit_agent(stored, entry.facts(), (index, entry.leaf()))? {
+            return Ok(Err(refusal));
+        }
         self.documents.extend(entry.documents().map(|(digest, _)| digest));
         for digest in &entry.facts().blobs {
             if !self.documents.contains(digest) && !stored.has_document(digest)? {
@@ -223,6 +238,28 @@ impl ProjectionUpdate {
             }
         }
         Ok(Ok(()))
+    }
+
+    /// Takes in the next entry if it is about the agent core.
+    fn admit_agent<R: ProjectionReader>(
+        &mut self,
+        stored: &R,
+        facts: &EntryFacts,
+        (index, leaf): (u64, Digest),
+    ) -> Result<Result<(), Refusal>, R::Error> {
+        if let Some(tenant) = &facts.tenant {
+            self.agent.set_tenant(tenant);
+        }
+        let Some(event) = &facts.agent else { return Ok(Ok(())) };
+        let overlay = Overlay { stored: stored.agent(), update: &self.agent };
+        match agent::after(&overlay, event, index)? {
+            Ok(change) => {
+                self.agent.record(facts.kind, event.correlation(), index);
+                self.agent.apply(change, (index, leaf));
+                Ok(Ok(()))
+            }
+            Err(refusal) => Ok(Err(refusal.into())),
+        }
     }
 
     fn admit_facts<R: ProjectionReader>(
@@ -335,6 +372,11 @@ impl ProjectionUpdate {
     /// The lease blocks that the entries are about, as they are now: to be stored.
     pub fn leases(&self) -> impl Iterator<Item = &LeaseRow> {
         self.leases.values()
+    }
+
+    /// What the entries change about the agent core: to be stored.
+    pub fn agent(&self) -> &AgentProjection {
+        &self.agent
     }
 
     /// The file tasks that the entries are about, as they are now: to be stored.

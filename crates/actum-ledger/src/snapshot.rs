@@ -11,6 +11,7 @@ use actum_record::ledger::{EntryFacts, EntryKind, WorkspaceId};
 use crate::error::LedgerError;
 use crate::finding::Finding;
 use crate::log::{LeaseRow, Log};
+use crate::projection::agent::AgentProjection;
 use crate::projection::{Known, KnownFileTask, KnownPlan};
 
 /// Opens a snapshot of one log as it is now, on any thread.
@@ -58,7 +59,8 @@ pub trait Snapshot: Log + Send {
     /// See [`Snapshot::count_entries`].
     fn check_structure(&self) -> Result<Vec<Finding>, LedgerError>;
 
-    /// Finds deviations of the stored runs, plans, leases, file tasks and indexes of entries from what follows from the entries.
+    /// Finds deviations of the stored runs, plans, leases, file tasks, rows of the agent core and indexes of entries from what
+    /// follows from the entries.
     ///
     /// # Errors
     /// See [`Snapshot::count_entries`].
@@ -182,7 +184,7 @@ impl DocumentName {
     }
 }
 
-/// Runs, plans, leases, file tasks and kinds of entries as they follow from all entries of a log.
+/// Runs, plans, leases, file tasks, the agent core and kinds of entries as they follow from all entries of a log.
 #[derive(Debug, Clone, Copy)]
 pub struct Projection<'a> {
     /// Each run.
@@ -193,6 +195,8 @@ pub struct Projection<'a> {
     pub leases: &'a HashMap<LeaseId, LeaseRow>,
     /// Each file task.
     pub file_tasks: &'a HashMap<TaskName, KnownFileTask>,
+    /// Steps, decisions and counters of the agent core.
+    pub agent: &'a AgentProjection,
     /// Entries of the kinds that [`newest_of_kind`](Log::newest_of_kind) finds at once, in the order of the log.
     pub indexed: &'a [(EntryKind, u64)],
 }

@@ -1,5 +1,6 @@
 //! A ledger in an SQLite database: WAL, one `fdatasync` an append.
 
+mod agent;
 mod append;
 mod check;
 mod fault;
@@ -173,6 +174,10 @@ impl Store for SqliteStore {
 
     fn make_durable(&mut self) -> Result<(), LedgerError> {
         make::sync_log(&self.link.path)
+    }
+
+    fn rebuild_agent_current(&mut self) -> Result<u64, LedgerError> {
+        self.write(|link, _| agent::rebuild_current(link))
     }
 
     fn opener(&self) -> Option<OpenSnapshot> {

@@ -28,8 +28,8 @@ pub trait Store: Log + Send {
     /// See [`Store::append`].
     fn put_checkpoint(&mut self, checkpoint: &SignedCheckpoint) -> Result<(), LedgerError>;
 
-    /// Sets the most bytes that the log may have before it takes no new run, plan, action, lease or file task; what ends one that
-    /// was started is taken all the same. A log in memory has no limit.
+    /// Sets the most bytes that the log may have before it takes no new run, plan, action, lease, file task or agent step; what ends
+    /// one that was started is taken all the same. A log in memory has no limit.
     fn limit(&mut self, _bytes_max: u64) {}
 
     /// Makes durable what can be read already: a process may have been ended before it did so itself.
@@ -39,6 +39,13 @@ pub trait Store: Log + Send {
     fn make_durable(&mut self) -> Result<(), LedgerError> {
         Ok(())
     }
+
+    /// Rebuilds `agent_execution_current` from `agent_execution_ledger`, and returns the number of its rows (AEC-8). A store
+    /// without these tables returns the number of rows that it would have.
+    ///
+    /// # Errors
+    /// See [`Store::append`].
+    fn rebuild_agent_current(&mut self) -> Result<u64, LedgerError>;
 
     /// Returns what opens snapshots of the same log beside this store, from any thread. `None` where readers of this process
     /// can only share the store with its writer.

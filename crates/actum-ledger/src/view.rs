@@ -3,7 +3,8 @@
 use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 
-use actum_core::{Digest, RunId};
+use actum_core::{Digest, RunId, Timestamp};
+use actum_record::agent::{AgentPlanId, CorrelationId, StepId};
 use actum_record::lease::{LeaseId, TaskName};
 use actum_record::ledger::{EntryKind, RequestKey, TenantId, WorkspaceId};
 use actum_record::merkle::Node;
@@ -11,7 +12,10 @@ use actum_record::merkle::Node;
 use crate::error::LedgerError;
 use crate::finding::Finding;
 use crate::home::LedgerHome;
-use crate::log::{Entry, FileTaskRow, LeaseRow, Log, PlanRow, RunRow, SignedCheckpoint};
+use crate::log::{
+    AgentCurrentRow, AgentEscalation, AgentSlo, AgentStepRow, Entry, FileTaskRow, LeaseRow, Log,
+    PlanRow, RunRow, SignedCheckpoint,
+};
 use crate::snapshot::{
     KeptDocument, OpenSnapshot, Projection, Snapshot, StoredDocument, StoredEntry,
 };
@@ -118,6 +122,42 @@ impl Log for LedgerView {
 
     fn open_file_tasks(&self) -> Result<Vec<FileTaskRow>, LedgerError> {
         self.snapshot.open_file_tasks()
+    }
+
+    fn agent_step(
+        &self,
+        correlation: &CorrelationId,
+        step: &StepId,
+    ) -> Result<Option<AgentStepRow>, LedgerError> {
+        self.snapshot.agent_step(correlation, step)
+    }
+
+    fn open_agent_steps(&self) -> Result<Vec<AgentStepRow>, LedgerError> {
+        self.snapshot.open_agent_steps()
+    }
+
+    fn agent_current(
+        &self,
+        plan: &AgentPlanId,
+        step: &StepId,
+    ) -> Result<Option<AgentCurrentRow>, LedgerError> {
+        self.snapshot.agent_current(plan, step)
+    }
+
+    fn agent_entries(&self, correlation: &CorrelationId) -> Result<Vec<u64>, LedgerError> {
+        self.snapshot.agent_entries(correlation)
+    }
+
+    fn unresolved_escalations(&self) -> Result<Vec<AgentEscalation>, LedgerError> {
+        self.snapshot.unresolved_escalations()
+    }
+
+    fn agent_slo(&self, since: Timestamp) -> Result<AgentSlo, LedgerError> {
+        self.snapshot.agent_slo(since)
+    }
+
+    fn count_duplicate_effects(&self) -> Result<u64, LedgerError> {
+        self.snapshot.count_duplicate_effects()
     }
 
     fn newest_of_kind(

@@ -4,6 +4,7 @@
 //! follows from these bytes ([`EntryFacts`]), so that the hash of the bytes covers all of it.
 
 mod action;
+mod agent;
 mod alert;
 mod attempt;
 mod confidence;
@@ -17,11 +18,18 @@ mod plan;
 pub use crate::name::{Actor, NameError, RequestKey, TenantId, WorkspaceId};
 pub use crate::receipt::{Approval, Isolation};
 pub use action::{ActionCheck, ActionEnded, ActionStarted, ActionState, Agreed, CatalogChanged};
+pub use agent::{
+    AGENT_DURATION_US_MAX, AccessOutcome, AgentAccessDecided, AgentConfirmation, AgentDuration,
+    AgentEventKind, AgentExecution, AgentRefs, AgentState, ConfirmationOutcome, IntakeResolved,
+    SloWaived,
+};
 pub use alert::{AlertRaised, AlertSeen};
 pub use attempt::Attempt;
 pub use confidence::{Confidence, NoConfidence};
 pub use document::{EffectStarted, KeyRotated, LogStarted, StartedKey};
-pub use facts::{EntryError, EntryFacts, EntryKind, FileTaskEvent, LeaseEvent, LeaseUse};
+pub use facts::{
+    AgentEvent, EntryError, EntryFacts, EntryKind, FileTaskEvent, LeaseEvent, LeaseUse,
+};
 pub use file_task::{FILE_TASK_ROOTS_MAX, FileTaskEnded, FileTaskRoot, FileTaskStarted};
 pub use forgotten::{HistoryForgotten, Retention};
 pub use lease::{LeaseGranted, LeaseRevoked};

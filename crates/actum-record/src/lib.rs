@@ -4,6 +4,7 @@
 //! Everything here is a value or a function of values: no I/O, clock, randomness, environment or async. Signatures are
 //! made by the ledger and checked by the gate.
 
+pub mod agent;
 pub mod checkpoint;
 pub mod command;
 pub mod dsse;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use actum_core::path::Cut;
-use actum_core::{RunId, run_id::RunIdError};
+use actum_core::{Digest, RunId, run_id::RunIdError};
 use serde::{Deserialize, Serialize};
 
 /// User who asked for something, and the agent that acts for this user.
@@ -48,7 +48,8 @@ pub enum NameError {
     },
     /// A key that a caller may not give.
     #[error(
-        "the request key `{}` begins with `{TASK_KEY_PREFIX}`, which is reserved for task plans; give another one",
+        "the request key `{}` begins with `{TASK_KEY_PREFIX}` or `{STEP_KEY_PREFIX}`, which are reserved for task plans and \
+         agent goals; give another one",
         Cut(given.as_bytes(), 80)
     )]
     Reserved {
@@ -59,6 +60,8 @@ pub enum NameError {
 
 /// Start of the keys that task plans are carried out under.
 const TASK_KEY_PREFIX: &str = "task:";
+/// Start of the keys that steps of the agent core are carried out under.
+const STEP_KEY_PREFIX: &str = "agent:";
 
 /// Whose ledger it is. The name of a directory, so it is held to what every file system takes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -98,12 +101,13 @@ impl FromStr for TenantId {
 pub struct RequestKey(String);
 
 impl RequestKey {
-    /// Reads a key that a caller gives. Keys of tasks are rejected: with one, any request could take the id of a task.
+    /// Reads a key that a caller gives. Keys of tasks and steps are rejected: with one, any request could take the id of a
+    /// task, or the effect of a step.
     ///
     /// # Errors
     /// [`NameError`].
     pub fn from_caller(text: &str) -> Result<Self, NameError> {
-        match text.starts_with(TASK_KEY_PREFIX) {
+        match text.starts_with(TASK_KEY_PREFIX) || text.starts_with(STEP_KEY_PREFIX) {
             true => Err(NameError::Reserved { given: text.to_owned() }),
             false => text.parse(),
         }
@@ -112,6 +116,17 @@ impl RequestKey {
     /// The key of the task with this id; none where the id is too long to be in a key.
     pub fn of_task(id: &str) -> Option<Self> {
         format!("{TASK_KEY_PREFIX}{id}").parse().ok()
+    }
+
+    /// The key of the step of the agent core with this idempotency key.
+    pub fn of_step(key: Digest) -> Self {
+        // INVARIANT: 70 graphic ASCII characters.
+        Self(format!("{STEP_KEY_PREFIX}{key}"))
+    }
+
+    /// It is the key of a step of the agent core.
+    pub fn is_of_step(&self) -> bool {
+        self.0.starts_with(STEP_KEY_PREFIX)
     }
 
     /// Id of the task that it is the key of.

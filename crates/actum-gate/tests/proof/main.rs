@@ -29,4 +29,5 @@ mod policy_mistakes;
 mod policy_tests;
 mod published;
 mod refusals;
+mod slo_waivers;
 mod vectors;

@@ -2,6 +2,7 @@
 //! signed: a store looks at no signature.
 
 mod action;
+mod agent;
 mod alert;
 mod file_task;
 mod lease;
@@ -22,6 +23,7 @@ use actum_record::signer::{KeyId, KeyRole, PublicKey};
 
 use crate::new_entry::NewEntry;
 pub use action::catalog_changed;
+pub use agent::{SampleStep, agent_execution, slo_waived};
 pub use alert::{alert_raised, alert_seen};
 pub use file_task::{file_task_ended, file_task_started};
 pub use lease::SampleLease;

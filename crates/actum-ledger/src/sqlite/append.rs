@@ -11,10 +11,11 @@ use rusqlite::params;
 use super::fault::{commit_fault, fault};
 use super::link::Link;
 use super::rows::Column;
-use super::{SqliteStore, connect, packed};
+use super::{SqliteStore, agent, connect, packed};
 use crate::error::{LedgerError, Refusal};
 use crate::log::{FileTaskRow, LeaseRow, Log, PlanRow, RunRow, SignedCheckpoint};
 use crate::new_entry::{Appended, Prepared, Request};
+use crate::projection::agent::AgentReader;
 use crate::projection::{Known, KnownFileTask, KnownPlan, ProjectionReader, ProjectionUpdate};
 
 const PUT_ENTRY: &str = "INSERT INTO entry (seq, kind, time, run, workspace, request, attempt, status, \
@@ -183,7 +184,10 @@ fn request(
         Err(refusal) => return Ok(Err(refusal)),
     };
     let appended = entries.iter().map(|entry| put_entry(link, frontier, entry));
-    let appended = appended.collect::<Result<_, _>>()?;
+    let appended: Vec<Appended> = appended.collect::<Result<_, _>>()?;
+    for (entry, appended) in entries.iter().zip(&appended) {
+        agent::put(link, entry.facts(), *appended)?;
+    }
     update.runs().try_for_each(|known| put_run(link, &known.row))?;
     update.plans().try_for_each(|known| put_plan(link, &known.row))?;
     update.leases().try_for_each(|row| put_lease(link, row))?;
@@ -356,6 +360,10 @@ impl ProjectionReader for Link {
         let started_leaf =
             row.started.map(|index| self.node(Node { level: 0, index })).transpose()?;
         Ok(Some(KnownFileTask { row, started_leaf }))
+    }
+
+    fn agent(&self) -> &dyn AgentReader<Error = LedgerError> {
+        self
     }
 
     fn newest_catalog(&self) -> Result<Option<(u64, Digest)>, LedgerError> {

@@ -1,5 +1,6 @@
 //! Verification of what a database keeps beside the entries: its tables, its rows and what finds them.
 
+pub(super) mod agent;
 pub(super) mod documents;
 pub(super) mod file_tasks;
 pub(super) mod kinds;

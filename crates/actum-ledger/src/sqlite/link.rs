@@ -1,11 +1,13 @@
 //! A connection to the database of a ledger, and the questions that it answers.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use actum_core::{Digest, RunId};
+use actum_core::{Digest, RunId, Timestamp};
+use actum_record::agent::{AgentPlanId, CorrelationId, StepId};
 use actum_record::lease::{LeaseId, TaskName};
-use actum_record::ledger::{EntryKind, RequestKey, WorkspaceId};
+use actum_record::ledger::{EntryKind, RequestKey, TenantId, WorkspaceId};
 use actum_record::merkle::Node;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row};
@@ -14,18 +16,23 @@ use super::LOCKED_SECONDS_MAX;
 use super::fault::fault;
 use super::rows::{self, Column, hash_of_level};
 use crate::error::LedgerError;
-use crate::log::{Entry, FileTaskRow, LeaseRow, Log, PlanRow, RunRow, SignedCheckpoint};
+use crate::log::{
+    AgentCurrentRow, AgentEscalation, AgentSlo, AgentStepRow, Entry, FileTaskRow, LeaseRow, Log,
+    PlanRow, RunRow, SignedCheckpoint,
+};
 
 /// The most rows that one question of the ledger has room for at once.
 const ROWS_MAX: u64 = 1 << 20;
 /// Statements that are kept ready.
-const STATEMENTS: usize = 32;
+const STATEMENTS: usize = 48;
 
 /// A connection, and where it leads.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) connection: Connection,
     pub(crate) path: PathBuf,
+    /// Tenant of the log, once it was read.
+    pub(super) tenant: OnceCell<TenantId>,
 }
 
 impl Link {
@@ -47,7 +54,7 @@ impl Link {
             Ok(connection)
         };
         let connection = open().map_err(|error| fault("open", path, error))?;
-        Ok(Self { connection, path: path.to_owned() })
+        Ok(Self { connection, path: path.to_owned(), tenant: OnceCell::new() })
     }
 
     /// Counts the rows of entries. As many as [`size`](Log::size) says are there, unless some are missing.
@@ -55,7 +62,7 @@ impl Link {
         Ok(self.one("SELECT count(*) FROM entry", (), |row| row.get(0))?.unwrap_or(0))
     }
 
-    fn one<T>(
+    pub(super) fn one<T>(
         &self,
         sql: &str,
         params: impl Params,
@@ -65,7 +72,7 @@ impl Link {
         ask().map_err(|error| fault("read", &self.path, error))
     }
 
-    fn all<T>(
+    pub(super) fn all<T>(
         &self,
         sql: &str,
         params: impl Params,
@@ -192,6 +199,42 @@ impl<T: Linked> Log for T {
         let sql = "SELECT task, started, ended FROM file_task \
                    WHERE started IS NOT NULL AND ended IS NULL ORDER BY started";
         self.link().all(sql, (), rows::file_task)
+    }
+
+    fn agent_step(
+        &self,
+        correlation: &CorrelationId,
+        step: &StepId,
+    ) -> Result<Option<AgentStepRow>, LedgerError> {
+        self.link().agent_step_row(correlation, step)
+    }
+
+    fn open_agent_steps(&self) -> Result<Vec<AgentStepRow>, LedgerError> {
+        self.link().open_agent_step_rows()
+    }
+
+    fn agent_current(
+        &self,
+        plan: &AgentPlanId,
+        step: &StepId,
+    ) -> Result<Option<AgentCurrentRow>, LedgerError> {
+        self.link().agent_current_row(plan, step)
+    }
+
+    fn agent_entries(&self, correlation: &CorrelationId) -> Result<Vec<u64>, LedgerError> {
+        self.link().agent_entry_indexes(correlation)
+    }
+
+    fn unresolved_escalations(&self) -> Result<Vec<AgentEscalation>, LedgerError> {
+        self.link().unresolved_escalation_rows()
+    }
+
+    fn agent_slo(&self, since: Timestamp) -> Result<AgentSlo, LedgerError> {
+        self.link().agent_slo_sum(since)
+    }
+
+    fn count_duplicate_effects(&self) -> Result<u64, LedgerError> {
+        self.link().duplicate_effects()
     }
 
     fn newest_of_kind(

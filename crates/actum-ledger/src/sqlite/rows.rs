@@ -1,13 +1,19 @@
 //! How values stand in columns.
 
-use actum_core::{Digest, RunId, Status};
+use actum_core::{Digest, RunId, Status, Timestamp};
 use actum_record::lease::{LeaseId, TaskName};
-use actum_record::ledger::{Answer, EntryKind, WorkspaceId};
+use actum_record::ledger::{
+    AccessOutcome, AgentState, Answer, ConfirmationOutcome, EntryKind, WorkspaceId,
+};
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, Type, ValueRef};
 use rusqlite::{Error, Result, Row};
 
 use super::packed::Unpacker;
-use crate::log::{Entry, FileTaskRow, LeaseRow, PlanRow, RunRow, SignedCheckpoint};
+use crate::log::{
+    AgentClaim, AgentCurrentRow, AgentEscalation, AgentSlo, AgentStepRow, Entry, FileTaskRow,
+    LeaseRow, PlanRow, RunRow, SignedCheckpoint,
+};
+use crate::projection::agent::{KnownAccess, KnownConfirmation};
 
 /// A value of ours as a column holds it.
 pub(super) struct Column<T>(pub(super) T);
@@ -51,6 +57,58 @@ pub(super) fn file_task(row: &Row<'_>) -> Result<FileTaskRow> {
     Ok(FileTaskRow { task, started: row.get(1)?, ended: row.get(2)? })
 }
 
+/// Reads goal, step, state and index of the newest row of a step, then index and key of its claim, then index and plan of its
+/// last start.
+pub(super) fn agent_step(row: &Row<'_>) -> Result<AgentStepRow> {
+    let (Text(correlation), Text(step), Column(state)) = (row.get(0)?, row.get(1)?, row.get(2)?);
+    let claim: Option<(u64, Column<Digest>)> = row.get::<_, Option<_>>(4)?.zip(row.get(5)?);
+    let start: Option<(u64, Text<_>)> = row.get::<_, Option<_>>(6)?.zip(row.get(7)?);
+    let claim = claim.zip(start).map(|((index, Column(key)), (last_start, Text(plan)))| {
+        AgentClaim { index, key, last_start, plan }
+    });
+    Ok(AgentStepRow { correlation, step, claim, state, newest: row.get(3)? })
+}
+
+/// Reads `plan_id, step_id, last_seq, correlation_id, state, decision_key, reason_code, updated_at`.
+pub(super) fn agent_current(row: &Row<'_>) -> Result<AgentCurrentRow> {
+    let (Text(plan), Text(step), Text(correlation)) = (row.get(0)?, row.get(1)?, row.get(3)?);
+    let (Column(state), key): (_, Option<Column<Digest>>) = (row.get(4)?, row.get(5)?);
+    Ok(AgentCurrentRow {
+        plan,
+        step,
+        newest: row.get(2)?,
+        correlation,
+        state,
+        key: key.map(|Column(key)| key),
+        reason: row.get(6)?,
+        time: Timestamp::from_micros(row.get(7)?),
+    })
+}
+
+/// Reads `seq, ref, correlation_id, step_id`.
+pub(super) fn agent_escalation(row: &Row<'_>) -> Result<AgentEscalation> {
+    let (Column(leaf), Text(correlation), Text(step)) = (row.get(1)?, row.get(2)?, row.get(3)?);
+    Ok(AgentEscalation { index: row.get(0)?, leaf, correlation, step })
+}
+
+/// Reads `total, over_p95, over_p99, errors`.
+pub(super) fn agent_slo(row: &Row<'_>) -> Result<AgentSlo> {
+    let (total, over_p95, over_p99, errors) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+    Ok(AgentSlo { total, over_p95, over_p99, errors })
+}
+
+/// Reads `step_id, outcome`.
+pub(super) fn known_access(row: &Row<'_>) -> Result<KnownAccess> {
+    let (Text(step), Column(outcome)) = (row.get(0)?, row.get(1)?);
+    Ok(KnownAccess { step, outcome })
+}
+
+/// Reads `step_id, outcome, confirmation_parse_proof_ref`.
+pub(super) fn known_confirmation(row: &Row<'_>) -> Result<KnownConfirmation> {
+    let (Text(step), Column(outcome), Column(proof)) = (row.get(0)?, row.get(1)?, row.get(2)?);
+    Ok(KnownConfirmation { step, outcome, proof })
+}
+
 /// Reads `seq, kind, body`.
 pub(super) fn entry(row: &Row<'_>) -> Result<Entry> {
     let Column(kind) = row.get(1)?;
@@ -62,7 +120,8 @@ pub(super) fn document(row: &Row<'_>) -> Result<Vec<u8>> {
     unpacked(row, 0)
 }
 
-fn unpacked(row: &Row<'_>, column: usize) -> Result<Vec<u8>> {
+/// Reads bytes that may be packed.
+pub(super) fn unpacked(row: &Row<'_>, column: usize) -> Result<Vec<u8>> {
     let stored = row.get_ref(column)?.as_blob()?;
     Unpacker::unpacked(stored)
         .map_err(|error| Error::FromSqlConversionFailure(column, Type::Blob, error.into()))
@@ -81,7 +140,7 @@ pub(super) fn hash_of_level(nodes: &[u8], level: u32) -> Option<Digest> {
 }
 
 /// A value that is kept as its text.
-struct Text<T>(T);
+pub(super) struct Text<T>(pub(super) T);
 
 impl<T: std::str::FromStr> FromSql for Text<T>
 where
@@ -117,12 +176,47 @@ impl FromSql for Column<EntryKind> {
     }
 }
 
-impl FromSql for Column<LeaseId> {
+impl FromSql for Column<Digest> {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         let bytes: [u8; 32] =
             value.as_blob()?.try_into().map_err(|error| FromSqlError::Other(Box::new(error)))?;
-        Ok(Self(LeaseId(Digest::from_bytes(bytes))))
+        Ok(Self(Digest::from_bytes(bytes)))
     }
+}
+
+impl FromSql for Column<LeaseId> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        Column::column_result(value).map(|Column(digest)| Self(LeaseId(digest)))
+    }
+}
+
+impl FromSql for Column<AgentState> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        word(value, AgentState::ALL, AgentState::as_str)
+    }
+}
+
+impl FromSql for Column<AccessOutcome> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        word(value, AccessOutcome::ALL, AccessOutcome::as_str)
+    }
+}
+
+impl FromSql for Column<ConfirmationOutcome> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        word(value, ConfirmationOutcome::ALL, ConfirmationOutcome::as_str)
+    }
+}
+
+/// Finds the value that is stored as this word.
+fn word<T: Copy>(
+    value: ValueRef<'_>,
+    all: &[T],
+    as_str: fn(T) -> &'static str,
+) -> FromSqlResult<Column<T>> {
+    let text = value.as_str()?;
+    let found = all.iter().copied().find(|found| as_str(*found) == text);
+    found.map(Column).ok_or(FromSqlError::InvalidType)
 }
 
 impl FromSql for Column<Status> {

@@ -12,13 +12,13 @@ use crate::error::LedgerError;
 /// "actL", in the header of the file.
 const APPLICATION: i32 = 0x6163_744c;
 /// The version that this program writes.
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 /// The oldest version of this program that may read what it writes.
-const READ_FROM: u32 = 7;
+const READ_FROM: u32 = 8;
 
 /// Definitions that came with each version. A definition makes either tables with their indexes, or indexes of tables of an
-/// earlier version.
-const TABLES: [&[&str]; 7] = [
+/// earlier version, or triggers.
+const TABLES: [&[&str]; 8] = [
     &[include_str!("schema.sql")],
     &[include_str!("schema_plans.sql")],
     &[include_str!("schema_kinds.sql")],
@@ -32,6 +32,12 @@ const TABLES: [&[&str]; 7] = [
         include_str!("schema_leases.sql"),
         include_str!("schema_file_tasks.sql"),
         include_str!("schema_lease_entries.sql"),
+    ],
+    // Since then there are entries of the agent core, which earlier programs take for damage.
+    &[
+        include_str!("schema_agent.sql"),
+        include_str!("schema_agent_triggers.sql"),
+        include_str!("schema_slo_waived.sql"),
     ],
 ];
 
@@ -81,13 +87,14 @@ pub(super) fn renew(connection: &Connection, path: &Path) -> Result<(), LedgerEr
 
 /// Lets a connection that only reads find the tables that an older ledger does not have: empty, and of this
 /// connection alone. An index of a table that is there has no such stand-in: without it the table is looked
-/// through.
+/// through. Nor has a trigger, which only a writer needs.
 pub(super) fn stand_in(connection: &Connection, path: &Path) -> Result<(), LedgerError> {
     let stand_in = || {
         let version = Identity::read(connection)?.version;
         for tables in added(version).filter(|tables| tables.contains("CREATE TABLE ")) {
             connection.pragma_update(None, "temp_store", "MEMORY")?;
             let tables = tables.replace("CREATE TABLE ", "CREATE TABLE temp.");
+            let tables = tables.replace("CREATE UNIQUE INDEX ", "CREATE UNIQUE INDEX temp.");
             connection.execute_batch(&tables.replace("CREATE INDEX ", "CREATE INDEX temp."))?;
         }
         Ok(())

@@ -104,6 +104,7 @@ impl Snapshot for SqliteSnapshot {
         findings.extend(check::plans::check(&self.link, expected.plans)?);
         findings.extend(check::leases::check(&self.link, expected.leases)?);
         findings.extend(check::file_tasks::check(&self.link, expected.file_tasks)?);
+        findings.extend(check::agent::check(&self.link, expected.agent)?);
         findings.extend(check::kinds::check(&self.link, expected.indexed)?);
         Ok(findings)
     }

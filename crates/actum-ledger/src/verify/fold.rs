@@ -10,6 +10,7 @@ use actum_record::ledger::{EntryFacts, EntryKind, RequestKey, WorkspaceId};
 
 use super::{Finding, Subject, Verification};
 use crate::log::LeaseRow;
+use crate::projection::agent::{self, AgentProjection};
 use crate::projection::{self, Known, KnownFileTask, KnownPlan};
 use crate::snapshot::Projection;
 
@@ -17,7 +18,8 @@ use crate::snapshot::Projection;
 /// long as anybody waits, in microseconds.
 const STEP_MICROS: i64 = 60_000_000;
 
-/// All that follows from the entries so far. It grows with the runs, by about 250 bytes each.
+/// All that follows from the entries so far. It grows with the runs, by about 250 bytes each, and with the steps of the agent
+/// core, by about 1,500 bytes each.
 #[derive(Default)]
 pub(crate) struct Fold {
     entries: u64,
@@ -25,6 +27,7 @@ pub(crate) struct Fold {
     plans: HashMap<RunId, KnownPlan>,
     leases: HashMap<LeaseId, LeaseRow>,
     file_tasks: HashMap<TaskName, KnownFileTask>,
+    agent: AgentProjection,
     /// The last change of the catalog, or where there is none the beginning of the log.
     catalog: Option<(u64, Digest)>,
     /// The hash of each entry that raised an alert.
@@ -58,7 +61,10 @@ impl Fold {
             }
             EntryKind::KeyRotated => self.key_entries.push(index),
             EntryKind::PlanAnswered => self.signed.push(index),
-            EntryKind::HistoryForgotten | EntryKind::LeaseGranted | EntryKind::LeaseRevoked => {
+            EntryKind::HistoryForgotten
+            | EntryKind::LeaseGranted
+            | EntryKind::LeaseRevoked
+            | EntryKind::SloWaived => {
                 self.signed.push(index);
                 self.indexed.push((facts.kind, index));
             }
@@ -88,7 +94,11 @@ impl Fold {
             | EntryKind::PlanQueued
             | EntryKind::ActionStarted
             | EntryKind::FileTaskStarted
-            | EntryKind::FileTaskEnded => {}
+            | EntryKind::FileTaskEnded
+            | EntryKind::AgentExecution
+            | EntryKind::AgentAccessDecided
+            | EntryKind::AgentConfirmation
+            | EntryKind::IntakeResolved => {}
         }
         self.named.extend(&facts.blobs);
         if let Some(plan) = facts.plan {
@@ -99,6 +109,7 @@ impl Fold {
         }
         self.take_lease(facts, index);
         self.take_file_task(facts, (index, leaf));
+        self.take_agent(facts, (index, leaf));
         let kept = facts.run.map(|run| self.runs.entry(run));
         let before = match &kept {
             Some(Entry::Occupied(kept)) => Some(kept.get()),
@@ -142,6 +153,19 @@ impl Fold {
         }
     }
 
+    fn take_agent(&mut self, facts: &EntryFacts, (index, leaf): (u64, Digest)) {
+        if let Some(tenant) = &facts.tenant {
+            self.agent.set_tenant(tenant);
+        }
+        let Some(event) = &facts.agent else { return };
+        self.agent.record(facts.kind, event.correlation(), index);
+        let Ok(after) = agent::after(&self.agent, event, index);
+        match after {
+            Ok(change) => self.agent.apply(change, (index, leaf)),
+            Err(refusal) => self.tell(Subject::Entry(index), refusal.to_string()),
+        }
+    }
+
     /// The signature of a receipt counts.
     pub(crate) fn receipt(&mut self) {
         self.receipts = self.receipts.saturating_add(1);
@@ -152,15 +176,15 @@ impl Fold {
         &self.key_entries
     }
 
-    /// The entries that users signed: answers to plans, changes of the catalog, removed history, and leases.
+    /// The entries that users signed: answers to plans, changes of the catalog, removed history, leases, and waivers.
     pub(crate) fn signed(&self) -> &[u64] {
         &self.signed
     }
 
-    /// Runs, plans, leases, file tasks and kinds of entries, as they follow from the entries.
+    /// Runs, plans, leases, file tasks, the agent core and kinds of entries, as they follow from the entries.
     pub(crate) fn projection(&self) -> Projection<'_> {
-        let Self { runs, plans, leases, file_tasks, indexed, .. } = self;
-        Projection { runs, plans, leases, file_tasks, indexed }
+        let Self { runs, plans, leases, file_tasks, agent, indexed, .. } = self;
+        Projection { runs, plans, leases, file_tasks, agent, indexed }
     }
 
     /// How many entries there were.

@@ -19,7 +19,7 @@ pub struct Checks<'a> {
     /// Of each checkpoint.
     pub note: &'a mut NoteCheck<'a>,
     /// Of `EFFECT_DONE`, `FILE_TASK_ENDED`, `KEY_ROTATED`, `PLAN_ANSWERED`, `CATALOG_CHANGED`, `HISTORY_FORGOTTEN`,
-    /// `LEASE_GRANTED` and `LEASE_REVOKED`, which alone are envelopes.
+    /// `LEASE_GRANTED`, `LEASE_REVOKED` and `SLO_WAIVED`, which alone are envelopes.
     pub entry: &'a mut EntryCheck<'a>,
     /// Which receipts it is asked about; about the others it is always asked.
     pub receipts: Receipts,
@@ -57,13 +57,18 @@ impl SignatureKind {
             | EntryKind::ActionEnded
             | EntryKind::AlertRaised
             | EntryKind::AlertSeen
-            | EntryKind::FileTaskStarted => Self::Unsigned,
+            | EntryKind::FileTaskStarted
+            | EntryKind::AgentExecution
+            | EntryKind::AgentAccessDecided
+            | EntryKind::AgentConfirmation
+            | EntryKind::IntakeResolved => Self::Unsigned,
             EntryKind::KeyRotated
             | EntryKind::PlanAnswered
             | EntryKind::CatalogChanged
             | EntryKind::HistoryForgotten
             | EntryKind::LeaseGranted
-            | EntryKind::LeaseRevoked => Self::Always,
+            | EntryKind::LeaseRevoked
+            | EntryKind::SloWaived => Self::Always,
             EntryKind::EffectDone | EntryKind::FileTaskEnded => Self::Receipt,
         }
     }

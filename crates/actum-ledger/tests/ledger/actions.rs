@@ -1,6 +1,6 @@
 //! What a ledger keeps of actions and their catalog: found again, in older ledgers, and changed behind its back.
 
-use crate::grounds::{Grounds, fill};
+use crate::grounds::{Grounds, WITHOUT_AGENT, fill};
 use actum_core::Status;
 use actum_ledger::Log;
 use actum_ledger::conformance::sample::{SampleRun, catalog_changed};
@@ -87,7 +87,7 @@ fn a_ledger_without_the_index_is_read_and_renewed_by_the_first_who_writes() {
     ] {
         let grounds = Grounds::new();
         fill(&grounds.ledger(), 0..2);
-        grounds.foreign().execute_batch(older).unwrap();
+        grounds.foreign().execute_batch(&format!("{WITHOUT_AGENT} {older}")).unwrap();
         grounds.settle();
         let before = std::fs::read(grounds.database()).unwrap();
         let view = grounds.view();

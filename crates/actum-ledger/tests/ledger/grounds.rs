@@ -107,6 +107,12 @@ impl Grounds {
     }
 }
 
+/// Statements that take away the tables of version 8 of the schema, with their indexes and triggers.
+pub const WITHOUT_AGENT: &str = "DROP INDEX entry_slo_waived; \
+     DROP TABLE agent_execution_current; DROP TABLE agent_slo_minute; \
+     DROP TABLE agent_execution_ledger; DROP TABLE agent_execution_access_decision_ledger; \
+     DROP TABLE agent_execution_confirmation_ledger; DROP TABLE agent_intake_resolved_ledger;";
+
 /// Both entries of a run, of which the first will be entry `started`.
 pub fn whole(number: u64, started: u64) -> Vec<NewEntry> {
     let run = SampleRun::numbered(number, number % 3);

@@ -7,6 +7,8 @@
 )]
 
 mod actions;
+mod agent_tables;
+mod agents;
 mod alerts;
 mod append_only;
 mod conformance;

@@ -5,7 +5,8 @@ use std::convert::Infallible;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
-use actum_core::{Digest, RunId};
+use actum_core::{Digest, RunId, Timestamp};
+use actum_ledger::projection::agent::{AgentProjection, AgentReader};
 use actum_ledger::projection::{
     Known, KnownFileTask, KnownPlan, ProjectionReader, ProjectionUpdate,
 };
@@ -14,9 +15,11 @@ use actum_ledger::snapshot::{
 };
 use actum_ledger::verify::{Finding, Subject};
 use actum_ledger::{
-    Appended, Entry, FileTaskRow, LeaseRow, LedgerError, Log, OpenSnapshot, PlanRow, Refusal,
-    Request, RunRow, SignedCheckpoint, Snapshot, Store,
+    AgentCurrentRow, AgentEscalation, AgentSlo, AgentStepRow, Appended, Entry, FileTaskRow,
+    LeaseRow, LedgerError, Log, OpenSnapshot, PlanRow, Refusal, Request, RunRow, SignedCheckpoint,
+    Snapshot, Store,
 };
+use actum_record::agent::{AgentPlanId, CorrelationId, StepId};
 use actum_record::lease::{LeaseId, TaskName};
 use actum_record::ledger::{EntryFacts, EntryKind, RequestKey, WorkspaceId};
 use actum_record::merkle::{Frontier, Node, leaf_hash};
@@ -33,6 +36,7 @@ pub(crate) struct MemoryStore {
     plans: HashMap<RunId, KnownPlan>,
     leases: HashMap<LeaseId, LeaseRow>,
     file_tasks: HashMap<TaskName, KnownFileTask>,
+    agent: AgentProjection,
     checkpoints: Vec<SignedCheckpoint>,
 }
 
@@ -51,6 +55,7 @@ impl MemoryStore {
         self.leases.extend(update.leases().map(|row| (row.lease, row.clone())));
         let file_tasks = update.file_tasks().map(|known| (known.row.task.clone(), known.clone()));
         self.file_tasks.extend(file_tasks);
+        self.agent.extend(update.agent());
         let appended = request.iter().zip(size..).map(|(entry, index)| {
             self.frontier.push(entry.leaf(), |hash| self.nodes.push(hash));
             self.blobs.extend(entry.documents().map(|(digest, bytes)| (digest, bytes.to_vec())));
@@ -150,6 +155,42 @@ impl Log for MemoryStore {
         Ok(rows)
     }
 
+    fn agent_step(
+        &self,
+        correlation: &CorrelationId,
+        step: &StepId,
+    ) -> Result<Option<AgentStepRow>, LedgerError> {
+        Ok(self.agent.step(correlation, step).cloned())
+    }
+
+    fn open_agent_steps(&self) -> Result<Vec<AgentStepRow>, LedgerError> {
+        Ok(self.agent.open_steps())
+    }
+
+    fn agent_current(
+        &self,
+        plan: &AgentPlanId,
+        step: &StepId,
+    ) -> Result<Option<AgentCurrentRow>, LedgerError> {
+        Ok(self.agent.current(plan, step).cloned())
+    }
+
+    fn agent_entries(&self, correlation: &CorrelationId) -> Result<Vec<u64>, LedgerError> {
+        Ok(self.agent.entries_of(correlation))
+    }
+
+    fn unresolved_escalations(&self) -> Result<Vec<AgentEscalation>, LedgerError> {
+        Ok(self.agent.unresolved())
+    }
+
+    fn agent_slo(&self, since: Timestamp) -> Result<AgentSlo, LedgerError> {
+        Ok(self.agent.slo_since(since))
+    }
+
+    fn count_duplicate_effects(&self) -> Result<u64, LedgerError> {
+        Ok(self.agent.count_duplicate_effects())
+    }
+
     fn newest_of_kind(
         &self,
         kind: EntryKind,
@@ -190,6 +231,10 @@ impl Store for MemoryStore {
         self.checkpoints.push(checkpoint.clone());
         Ok(())
     }
+
+    fn rebuild_agent_current(&mut self) -> Result<u64, LedgerError> {
+        Ok(self.agent.all_current().count() as u64)
+    }
 }
 
 impl ProjectionReader for MemoryStore {
@@ -209,6 +254,10 @@ impl ProjectionReader for MemoryStore {
 
     fn known_file_task(&self, task: &TaskName) -> Result<Option<KnownFileTask>, Infallible> {
         Ok(self.file_tasks.get(task).cloned())
+    }
+
+    fn agent(&self) -> &dyn AgentReader<Error = Infallible> {
+        &self.agent
     }
 
     fn newest_catalog(&self) -> Result<Option<(u64, Digest)>, Infallible> {
@@ -298,8 +347,9 @@ impl Snapshot for MemoryStore {
         let is_same = *expected.runs == self.runs
             && *expected.plans == self.plans
             && *expected.leases == self.leases
-            && *expected.file_tasks == self.file_tasks;
-        let message = "runs, plans, leases or file tasks are not what the entries say".to_owned();
+            && *expected.file_tasks == self.file_tasks
+            && *expected.agent == self.agent;
+        let message = "the projection is not what the entries say".to_owned();
         let finding = Finding { subject: Subject::Database, message };
         Ok(if is_same { Vec::new() } else { vec![finding] })
     }

@@ -31,14 +31,14 @@ fn view_fails(grounds: &Grounds) -> LedgerError {
 
 #[test]
 fn a_ledger_of_a_later_program_is_not_written_and_read_only_where_it_says_so() {
-    for (version, may_be_read) in [((8u32 << 16) | 8, false), ((7 << 16) | 8, true)] {
+    for (version, may_be_read) in [((9u32 << 16) | 9, false), ((8 << 16) | 9, true)] {
         let grounds = Grounds::new();
         fill(&grounds.ledger(), 0..2);
         grounds.foreign().pragma_update(None, "user_version", version).unwrap();
         grounds.settle();
         let before = files(&grounds.place());
         let error = append_fails(&grounds.ledger());
-        let newer = matches!(error, LedgerError::NewerSchema { found: 8, known: 7, .. });
+        let newer = matches!(error, LedgerError::NewerSchema { found: 9, known: 8, .. });
         assert!(newer, "{error}");
         match LedgerView::open(&grounds.home, &TenantId::default()) {
             Ok(view) => assert!(may_be_read && view.unwrap().size().unwrap() == 5),
@@ -346,7 +346,7 @@ fn a_full_disk_in_the_middle_of_an_append_loses_nothing_that_was_told() {
 /// FE-14. A limit on the size of files fails as a broken disk does, at any write.
 #[test]
 fn a_write_that_fails_in_the_middle_of_an_append_loses_nothing_that_was_told() {
-    for blocks in [150, 300, 301, 302, 303] {
+    for blocks in [400, 550, 551, 552, 553] {
         let grounds = Grounds::new();
         let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
         let child = child_behind(&script, "places::child_that_fills_the_disk", grounds.home.path());

@@ -1,6 +1,6 @@
 //! What a ledger keeps about plans, made anew from older ledgers and changed behind its back.
 
-use crate::grounds::{Grounds, fill};
+use crate::grounds::{Grounds, WITHOUT_AGENT, fill};
 use actum_core::RunId;
 use actum_ledger::conformance::sample::SampleRun;
 use actum_ledger::verify::Subject;
@@ -80,7 +80,7 @@ fn a_ledger_without_plans_is_read_and_renewed_by_the_first_who_writes() {
     fill(&grounds.ledger(), 0..2);
     let older = "DROP TABLE plan; DROP INDEX entry_kind; DROP INDEX entry_alert; DROP INDEX entry_forgotten; \
                  DROP INDEX entry_lease; DROP TABLE lease; DROP TABLE file_task; PRAGMA user_version = 65537";
-    grounds.foreign().execute_batch(older).unwrap();
+    grounds.foreign().execute_batch(&format!("{WITHOUT_AGENT} {older}")).unwrap();
     grounds.settle();
     let before = std::fs::read(grounds.database()).unwrap();
     let view = grounds.view();
@@ -96,7 +96,7 @@ fn a_ledger_without_plans_is_read_and_renewed_by_the_first_who_writes() {
     assert_eq!(grounds.view().open_plans().unwrap().len(), 2);
     let version = "SELECT user_version FROM pragma_user_version";
     let version = grounds.foreign().query_row(version, (), |row| row.get::<_, u32>(0)).unwrap();
-    assert_eq!(version, (7 << 16) | 7);
+    assert_eq!(version, (8 << 16) | 8);
     let result = grounds.verify().unwrap();
     assert!(result.is_sound() && result.entries == 7, "{result:?}");
 }

@@ -1,5 +1,6 @@
 //! What can be told of an entry from its bytes alone.
 
+mod agent;
 mod event;
 mod quick;
 
@@ -9,14 +10,15 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
 use super::{
-    ActionEnded, ActionStarted, Agreed, AlertRaised, AlertSeen, Answer, CatalogChanged,
-    EffectStarted, FILE_TASK_ROOTS_MAX, FileTaskEnded, FileTaskStarted, HistoryForgotten, Judged,
-    JudgedPlan, KeyRotated, LeaseGranted, LeaseRevoked, LogStarted, PlanAnswered, PlanQueued,
-    PlanRefused, RequestKey, WorkspaceId,
+    ActionEnded, ActionStarted, AgentAccessDecided, AgentConfirmation, AgentExecution, Agreed,
+    AlertRaised, AlertSeen, Answer, CatalogChanged, EffectStarted, FILE_TASK_ROOTS_MAX,
+    FileTaskEnded, FileTaskStarted, HistoryForgotten, IntakeResolved, Judged, JudgedPlan,
+    KeyRotated, LeaseGranted, LeaseRevoked, LogStarted, PlanAnswered, PlanQueued, PlanRefused,
+    RequestKey, SloWaived, TenantId, WorkspaceId,
 };
 use crate::lease::{LEASE_BLOCKS_MAX, LeaseRecord};
 use crate::receipt::{EntryRef, PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE};
-pub use event::{FileTaskEvent, LeaseEvent, LeaseUse};
+pub use event::{AgentEvent, FileTaskEvent, LeaseEvent, LeaseUse};
 
 /// What an entry records. The set is closed; later versions of the format add to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -55,6 +57,16 @@ pub enum EntryKind {
     FileTaskStarted,
     /// A file task has ended; the entry is its result.
     FileTaskEnded,
+    /// Event of a step of the agent core.
+    AgentExecution,
+    /// Access decision on a step of the agent core.
+    AgentAccessDecided,
+    /// Answer to a confirmation prompt of the agent core.
+    AgentConfirmation,
+    /// An escalated goal of the agent core was resolved.
+    IntakeResolved,
+    /// The SLO gate of the agent core was waived until a time.
+    SloWaived,
 }
 
 /// What is kept beside an entry, to find it again.
@@ -89,6 +101,10 @@ pub struct EntryFacts {
     pub lease: Option<LeaseEvent>,
     /// What it does with a file task.
     pub file_task: Option<FileTaskEvent>,
+    /// Event of the agent core.
+    pub agent: Option<AgentEvent>,
+    /// Tenant of the log that begins with it.
+    pub tenant: Option<TenantId>,
     /// The documents in the ledger that it names.
     pub blobs: Vec<Digest>,
 }
@@ -105,7 +121,7 @@ pub struct EntryError {
 
 impl EntryKind {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 22] = [
         Self::LogStarted,
         Self::KeyRotated,
         Self::EffectStarted,
@@ -123,6 +139,11 @@ impl EntryKind {
         Self::LeaseRevoked,
         Self::FileTaskStarted,
         Self::FileTaskEnded,
+        Self::AgentExecution,
+        Self::AgentAccessDecided,
+        Self::AgentConfirmation,
+        Self::IntakeResolved,
+        Self::SloWaived,
     ];
 
     /// The permanent name.
@@ -145,6 +166,11 @@ impl EntryKind {
             Self::LeaseRevoked => "LEASE_REVOKED",
             Self::FileTaskStarted => "FILE_TASK_STARTED",
             Self::FileTaskEnded => "FILE_TASK_ENDED",
+            Self::AgentExecution => "AGENT_EXECUTION",
+            Self::AgentAccessDecided => "AGENT_ACCESS_DECIDED",
+            Self::AgentConfirmation => "AGENT_CONFIRMATION",
+            Self::IntakeResolved => "INTAKE_RESOLVED",
+            Self::SloWaived => "SLO_WAIVED",
         }
     }
 
@@ -209,6 +235,8 @@ impl EntryFacts {
             follows: None,
             lease: None,
             file_task: None,
+            agent: None,
+            tenant: None,
             blobs: Vec::new(),
         }
     }
@@ -238,6 +266,10 @@ impl EntryFacts {
             format(envelope.payload_type, wanted)?;
             STANDARD.decode(envelope.payload).map_err(|error| wrong(error.to_string()))
         };
+        let agent = |time, found: agent::Found| {
+            let (event, blobs) = found.map_err(wrong)?;
+            Ok(Self { agent: Some(event), blobs, ..nothing(time) })
+        };
         let blocks = |lease: &LeaseRecord| match lease.blocks.len() {
             1..=LEASE_BLOCKS_MAX => Ok(LeaseUse::of(lease)),
             count => Err(wrong(format!(
@@ -248,7 +280,7 @@ impl EntryFacts {
             EntryKind::LogStarted => {
                 let entry: LogStarted = serde_json::from_slice(body).map_err(json)?;
                 format(&entry.format, LogStarted::FORMAT)?;
-                Ok(nothing(entry.time))
+                Ok(Self { tenant: Some(entry.tenant), ..nothing(entry.time) })
             }
             EntryKind::KeyRotated => {
                 let payload = payload(KeyRotated::PAYLOAD_TYPE)?;
@@ -408,6 +440,32 @@ impl EntryFacts {
                 }
                 let file_task = task_id.map(|task| FileTaskEvent::Ended { task });
                 Ok(Self { follows, file_task, ..nothing(time) })
+            }
+            EntryKind::AgentExecution => {
+                let entry: AgentExecution = serde_json::from_slice(body).map_err(json)?;
+                format(&entry.format, AgentExecution::FORMAT)?;
+                agent(entry.time, agent::execution(entry))
+            }
+            EntryKind::AgentAccessDecided => {
+                let entry: AgentAccessDecided = serde_json::from_slice(body).map_err(json)?;
+                format(&entry.format, AgentAccessDecided::FORMAT)?;
+                agent(entry.time, agent::access(entry))
+            }
+            EntryKind::AgentConfirmation => {
+                let entry: AgentConfirmation = serde_json::from_slice(body).map_err(json)?;
+                format(&entry.format, AgentConfirmation::FORMAT)?;
+                agent(entry.time, agent::confirmation(entry))
+            }
+            EntryKind::IntakeResolved => {
+                let entry: IntakeResolved = serde_json::from_slice(body).map_err(json)?;
+                format(&entry.format, IntakeResolved::FORMAT)?;
+                agent(entry.time, agent::intake_resolved(entry))
+            }
+            EntryKind::SloWaived => {
+                let payload = payload(SloWaived::PAYLOAD_TYPE)?;
+                let entry: SloWaived = serde_json::from_slice(&payload).map_err(json)?;
+                format(&entry.format, SloWaived::FORMAT)?;
+                Ok(nothing(entry.time))
             }
             EntryKind::EffectDone => {
                 let payload = payload(PAYLOAD_TYPE)?;

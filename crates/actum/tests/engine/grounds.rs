@@ -8,9 +8,11 @@ use actum::{Clock, Engine, Records, Request};
 use actum_core::{Digest, RelPath, RunId, Timestamp};
 use actum_edit::{LineHunk, Operation};
 use actum_ledger::{
-    Admission, Appended, Entry, FileTaskRow, Keys, LeaseRow, Ledger, LedgerError, LedgerHome, Log,
-    PlanRow, Prepared, Refusal, RunRow, SignedCheckpoint, Store,
+    Admission, AgentCurrentRow, AgentEscalation, AgentSlo, AgentStepRow, Appended, Entry,
+    FileTaskRow, Keys, LeaseRow, Ledger, LedgerError, LedgerHome, Log, PlanRow, Prepared, Refusal,
+    RunRow, SignedCheckpoint, Store,
 };
+use actum_record::agent::{AgentPlanId, CorrelationId, StepId};
 use actum_record::lease::{LeaseId, TaskName};
 use actum_record::ledger::{EntryKind, RequestKey, TenantId, WorkspaceId};
 use actum_record::merkle::Node;
@@ -220,6 +222,35 @@ impl Log for SharedStore {
     fn open_file_tasks(&self) -> Result<Vec<FileTaskRow>, LedgerError> {
         self.read(|store| store.open_file_tasks())
     }
+    fn agent_step(
+        &self,
+        correlation: &CorrelationId,
+        step: &StepId,
+    ) -> Result<Option<AgentStepRow>, LedgerError> {
+        self.read(|store| store.agent_step(correlation, step))
+    }
+    fn open_agent_steps(&self) -> Result<Vec<AgentStepRow>, LedgerError> {
+        self.read(|store| store.open_agent_steps())
+    }
+    fn agent_current(
+        &self,
+        plan: &AgentPlanId,
+        step: &StepId,
+    ) -> Result<Option<AgentCurrentRow>, LedgerError> {
+        self.read(|store| store.agent_current(plan, step))
+    }
+    fn agent_entries(&self, correlation: &CorrelationId) -> Result<Vec<u64>, LedgerError> {
+        self.read(|store| store.agent_entries(correlation))
+    }
+    fn unresolved_escalations(&self) -> Result<Vec<AgentEscalation>, LedgerError> {
+        self.read(|store| store.unresolved_escalations())
+    }
+    fn agent_slo(&self, since: Timestamp) -> Result<AgentSlo, LedgerError> {
+        self.read(|store| store.agent_slo(since))
+    }
+    fn count_duplicate_effects(&self) -> Result<u64, LedgerError> {
+        self.read(|store| store.count_duplicate_effects())
+    }
     fn newest_of_kind(
         &self,
         kind: EntryKind,
@@ -261,6 +292,10 @@ impl Store for SharedStore {
 
     fn put_checkpoint(&mut self, checkpoint: &SignedCheckpoint) -> Result<(), LedgerError> {
         self.0.lock().unwrap().store.put_checkpoint(checkpoint)
+    }
+
+    fn rebuild_agent_current(&mut self) -> Result<u64, LedgerError> {
+        self.0.lock().unwrap().store.rebuild_agent_current()
     }
 }
 

@@ -101,7 +101,8 @@ fn shown(log: &dyn Log, entry: &Entry) -> Result<ledger::Entry, LedgerError> {
         | EntryKind::HistoryForgotten
         | EntryKind::LeaseGranted
         | EntryKind::LeaseRevoked
-        | EntryKind::FileTaskEnded => {
+        | EntryKind::FileTaskEnded
+        | EntryKind::SloWaived => {
             let envelope = Envelope::read_own(&entry.body);
             Some(json(&envelope.map_err(|error| LedgerError::entry(entry.index, &error))?.payload)?)
         }
@@ -113,7 +114,11 @@ fn shown(log: &dyn Log, entry: &Entry) -> Result<ledger::Entry, LedgerError> {
         | EntryKind::ActionEnded
         | EntryKind::AlertRaised
         | EntryKind::AlertSeen
-        | EntryKind::FileTaskStarted => None,
+        | EntryKind::FileTaskStarted
+        | EntryKind::AgentExecution
+        | EntryKind::AgentAccessDecided
+        | EntryKind::AgentConfirmation
+        | EntryKind::IntakeResolved => None,
     };
     Ok(ledger::Entry { line, documents: facts.blobs, body: json(&entry.body)?, payload })
 }

@@ -9,7 +9,7 @@ use actum_api::ledger::{self, Audit, FindingSubject};
 use actum_core::path::Quoted;
 use actum_gate::{
     verify_answer, verify_change, verify_checkpoint, verify_file_task_ended, verify_forgotten,
-    verify_lease_granted, verify_lease_revoked, verify_receipt, verify_rotation,
+    verify_lease_granted, verify_lease_revoked, verify_receipt, verify_rotation, verify_slo_waived,
 };
 use actum_ledger::verify::{Checks, Finding, Receipts, Subject, Verification, compare, verify};
 use actum_ledger::{LedgerView, export};
@@ -189,6 +189,9 @@ fn check_entry(kind: EntryKind, body: &[u8], keyring: &Keyring) -> Result<(), St
         EntryKind::FileTaskEnded => {
             verify_file_task_ended(body, keyring).map(drop).map_err(|problem| problem.to_string())
         }
+        EntryKind::SloWaived => {
+            verify_slo_waived(body, keyring).map(drop).map_err(|problem| problem.to_string())
+        }
         EntryKind::LogStarted
         | EntryKind::EffectStarted
         | EntryKind::PlanRefused
@@ -197,7 +200,11 @@ fn check_entry(kind: EntryKind, body: &[u8], keyring: &Keyring) -> Result<(), St
         | EntryKind::ActionEnded
         | EntryKind::AlertRaised
         | EntryKind::AlertSeen
-        | EntryKind::FileTaskStarted => Ok(()),
+        | EntryKind::FileTaskStarted
+        | EntryKind::AgentExecution
+        | EntryKind::AgentAccessDecided
+        | EntryKind::AgentConfirmation
+        | EntryKind::IntakeResolved => Ok(()),
     }
 }
 
@@ -252,6 +259,7 @@ fn document_of(finding: &Finding) -> ledger::Finding {
         Subject::Plan(plan) => (FindingSubject::Plan, Some(plan.to_string())),
         Subject::Lease(lease) => (FindingSubject::Lease, Some(lease.to_string())),
         Subject::FileTask(task) => (FindingSubject::FileTask, Some(task.as_str().to_owned())),
+        Subject::Agent { table, row } => (FindingSubject::Agent, Some(format!("{table}: {row}"))),
         Subject::Document(digest) => (FindingSubject::Document, Some(digest.to_string())),
         Subject::Checkpoint(size) => (FindingSubject::Checkpoint, Some(size.to_string())),
         Subject::Line(line) => (FindingSubject::Line, Some(line.to_string())),

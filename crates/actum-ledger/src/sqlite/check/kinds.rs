@@ -9,11 +9,12 @@ use crate::sqlite::link::Link;
 use crate::sqlite::schema::has_index;
 
 /// Each index, with the kinds that it finds.
-const INDEXES: [(&str, &[EntryKind]); 4] = [
+const INDEXES: [(&str, &[EntryKind]); 5] = [
     ("entry_kind", &[EntryKind::ActionEnded, EntryKind::CatalogChanged]),
     ("entry_alert", &[EntryKind::AlertRaised, EntryKind::AlertSeen]),
     ("entry_forgotten", &[EntryKind::HistoryForgotten]),
     ("entry_lease", &[EntryKind::LeaseGranted, EntryKind::LeaseRevoked]),
+    ("entry_slo_waived", &[EntryKind::SloWaived]),
 ];
 
 /// Compares the indexes with the entries of their kinds, `indexed`.

@@ -1,6 +1,10 @@
-//! What an entry does with a lease or a file task.
+//! Events of leases, file tasks and the agent core that an entry records.
 
+use crate::agent::CorrelationId;
 use crate::lease::{LeaseId, LeaseRecord, TaskName};
+use crate::ledger::{
+    AgentAccessDecided, AgentConfirmation, AgentExecution, IntakeResolved, TenantId,
+};
 
 /// What an entry does with a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +67,41 @@ impl FileTaskEvent {
     pub fn task(&self) -> &TaskName {
         match self {
             Self::Started { task } | Self::Ended { task } => task,
+        }
+    }
+}
+
+/// Event of the Agent Execution Core that an entry records: the entry itself, of which every column of its row follows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AgentEvent {
+    /// Event of a step.
+    Execution(Box<AgentExecution>),
+    /// Access decision on a step.
+    Access(Box<AgentAccessDecided>),
+    /// Answer to a confirmation prompt.
+    Confirmation(Box<AgentConfirmation>),
+    /// Resolution of an escalated goal.
+    IntakeResolved(Box<IntakeResolved>),
+}
+
+impl AgentEvent {
+    /// Goal that it is about.
+    pub fn correlation(&self) -> &CorrelationId {
+        match self {
+            Self::Execution(entry) => &entry.correlation,
+            Self::Access(entry) => &entry.correlation,
+            Self::Confirmation(entry) => &entry.correlation,
+            Self::IntakeResolved(entry) => &entry.correlation,
+        }
+    }
+
+    /// Tenant that it names.
+    pub fn tenant(&self) -> &TenantId {
+        match self {
+            Self::Execution(entry) => &entry.tenant,
+            Self::Access(entry) => &entry.tenant,
+            Self::Confirmation(entry) => &entry.tenant,
+            Self::IntakeResolved(entry) => &entry.tenant,
         }
     }
 }

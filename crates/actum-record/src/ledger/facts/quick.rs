@@ -34,7 +34,12 @@ pub(super) fn of(kind: EntryKind, body: &[u8]) -> Option<EntryFacts> {
         | EntryKind::LeaseGranted
         | EntryKind::LeaseRevoked
         | EntryKind::FileTaskStarted
-        | EntryKind::FileTaskEnded => None,
+        | EntryKind::FileTaskEnded
+        | EntryKind::AgentExecution
+        | EntryKind::AgentAccessDecided
+        | EntryKind::AgentConfirmation
+        | EntryKind::IntakeResolved
+        | EntryKind::SloWaived => None,
         EntryKind::EffectStarted => started(body),
         EntryKind::EffectDone => done(body),
     }
@@ -131,6 +136,8 @@ fn started(body: &[u8]) -> Option<EntryFacts> {
         follows: None,
         lease: None,
         file_task: None,
+        agent: None,
+        tenant: None,
         blobs: vec![bundle, policy],
     })
 }
@@ -194,6 +201,8 @@ fn receipt(payload: &[u8]) -> Option<EntryFacts> {
         follows: Some(intent?),
         lease: None,
         file_task: None,
+        agent: None,
+        tenant: None,
         blobs: Vec::new(),
     })
 }

@@ -14,6 +14,7 @@ use crate::receipt::{
 use crate::signer::{KeyId, KeyRole, PublicKey};
 
 mod actions;
+mod agents;
 mod alerts;
 mod leases;
 

@@ -1,0 +1,48 @@
+//! Proofs of confirmations, signed by a person's key (AEC-5).
+
+use actum_core::Timestamp;
+use actum_record::dsse::{Envelope, EnvelopeError};
+use actum_record::keyring::{KeyProblem, Keyring};
+use actum_record::signer::{KeyId, KeyRole};
+use serde_json::Value;
+
+use crate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers};
+
+/// Payload type of the envelope of a signed confirmation proof.
+pub const CONFIRMATION_PAYLOAD_TYPE: &str = "application/vnd.actum.confirmation-proof+json";
+/// Format of its payload.
+const FORMAT: &str = "actum.confirmation-proof/1";
+
+/// Reason why a signed confirmation proof does not count.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfirmationProblem {
+    /// The bytes are no envelope.
+    #[error("the confirmation proof cannot be read: {0}")]
+    Envelope(#[from] EnvelopeError),
+    /// No known key signed it.
+    #[error("the confirmation proves nothing: {0}")]
+    Signer(#[from] SignerProblem),
+    /// The keys that signed it may not, or not at its time.
+    #[error("the confirmation does not count: {0}")]
+    Key(#[from] KeyProblem),
+    /// Another document was signed.
+    #[error(transparent)]
+    Payload(#[from] PayloadProblem),
+}
+
+/// Verifies a signed confirmation proof: an approval key of the keyring signed it, which counted `at` its time. Returns the
+/// bytes of the proof, and the key.
+///
+/// # Errors
+/// [`ConfirmationProblem`]
+pub fn verify_confirmation(
+    envelope: &[u8],
+    keyring: &Keyring,
+    at: Timestamp,
+) -> Result<(Vec<u8>, KeyId), ConfirmationProblem> {
+    let envelope = Envelope::read(envelope)?;
+    let signers = signers(&envelope, keyring)?;
+    let _: Value = payload(&envelope, "confirmation proof", CONFIRMATION_PAYLOAD_TYPE, FORMAT)?;
+    let key = counting(&signers, KeyRole::Approval, at)?.id.clone();
+    Ok((envelope.payload, key))
+}

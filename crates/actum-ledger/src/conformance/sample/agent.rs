@@ -1,0 +1,240 @@
+//! Entries of the Agent Execution Core.
+
+use actum_core::canonical::{self, CanonicalError};
+use actum_core::{Digest, Timestamp};
+use actum_record::ledger::{
+    AccessOutcome, AgentAccessDecided, AgentConfirmation, AgentDuration, AgentEventKind,
+    AgentExecution, AgentRefs, AgentState, ConfirmationOutcome, EntryFacts, EntryKind,
+    IntakeResolved, Isolation, SloWaived, TenantId,
+};
+use actum_record::merkle::leaf_hash;
+
+use super::{actor, enveloped};
+use crate::new_entry::NewEntry;
+
+/// Documents that samples name.
+const BUNDLE: &[u8] = b"{\"format\":\"sample.bundle\"}";
+const PACKET: &[u8] = b"{\"format\":\"sample.packet\"}";
+const POLICY: &[u8] = b"{\"format\":\"sample.policy\"}";
+const CATALOG: &[u8] = b"{\"format\":\"sample.catalog\"}";
+const ARTIFACTS: &[u8] = b"{\"format\":\"sample.artifacts\"}";
+const PROOF: &[u8] = b"{\"format\":\"sample.proof\"}";
+const ROLLBACK: &[u8] = b"{\"format\":\"sample.rollback\"}";
+const CASE: &[u8] = b"{\"format\":\"sample.case\"}";
+const LEXICON: &[u8] = b"{\"format\":\"sample.lexicon\"}";
+const PROMPT: &[u8] = b"{\"format\":\"sample.prompt\"}";
+const DOCUMENTS: [&[u8]; 10] =
+    [BUNDLE, PACKET, POLICY, CATALOG, ARTIFACTS, PROOF, ROLLBACK, CASE, LEXICON, PROMPT];
+
+/// Step of a goal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SampleStep {
+    /// Goal.
+    pub correlation: String,
+    /// Plan.
+    pub plan: String,
+    /// Step.
+    pub step: String,
+    /// Tenant.
+    pub tenant: TenantId,
+    /// Idempotency key.
+    pub key: Digest,
+    /// True for an impactful simulation, whose starts rest on a confirmation.
+    pub impactful: bool,
+    /// Time of its entries.
+    pub time: Timestamp,
+    /// Duration of its dispatch, in microseconds.
+    pub dispatch_us: u64,
+}
+
+impl SampleStep {
+    /// Only step of the goal with the number `number`.
+    pub fn numbered(number: u64) -> Self {
+        Self {
+            correlation: format!("goal-{number}"),
+            plan: format!("plan-{number}"),
+            step: "step-1".to_owned(),
+            tenant: TenantId::default(),
+            key: Digest::of(&number.to_be_bytes()),
+            impactful: true,
+            time: Timestamp::from_micros(1_795_000_000_000_000),
+            dispatch_us: 5_000,
+        }
+    }
+
+    /// An `AGENT_ACCESS_DECIDED`.
+    ///
+    /// # Errors
+    /// Those of canonical JSON; `Unwritable` where one of the names is none.
+    pub fn access(&self, outcome: AccessOutcome) -> Result<NewEntry, CanonicalError> {
+        let body = canonical::to_vec(&AgentAccessDecided {
+            format: AgentAccessDecided::FORMAT.to_owned(),
+            time: self.time,
+            tenant: self.tenant.clone(),
+            user: "ada".parse().map_err(unwritable)?,
+            correlation: self.correlation.parse().map_err(unwritable)?,
+            step: self.step.parse().map_err(unwritable)?,
+            access_action: "files.write".to_owned(),
+            outcome,
+            reason: (outcome != AccessOutcome::Allowed).then(|| "ACCESS_AP_REQUIRED".to_owned()),
+            policy_snapshot: Digest::of(POLICY),
+            case: Digest::of(CASE),
+        })?;
+        Ok(with_documents(EntryKind::AgentAccessDecided, body))
+    }
+
+    /// An `AGENT_CONFIRMATION`.
+    ///
+    /// # Errors
+    /// See [`SampleStep::access`].
+    pub fn answered(&self, outcome: ConfirmationOutcome) -> Result<NewEntry, CanonicalError> {
+        let body = canonical::to_vec(&AgentConfirmation {
+            format: AgentConfirmation::FORMAT.to_owned(),
+            time: self.time,
+            tenant: self.tenant.clone(),
+            correlation: self.correlation.parse().map_err(unwritable)?,
+            thread: "thread-1".parse().map_err(unwritable)?,
+            step: self.step.parse().map_err(unwritable)?,
+            outcome,
+            lexicon: Digest::of(LEXICON),
+            proof: Digest::of(PROOF),
+            prompt: Digest::of(PROMPT),
+            plan_fingerprint: Digest::of(b"plan"),
+            language: "de".to_owned(),
+            token: (outcome == ConfirmationOutcome::Confirmed).then(|| "ja".to_owned()),
+            by: actor(),
+            relayed_by: None,
+        })?;
+        Ok(with_documents(EntryKind::AgentConfirmation, body))
+    }
+
+    /// Event of the step. Its links name the access decision `ALLOWED` and, of an impactful start, the answer `CONFIRMED`.
+    ///
+    /// # Errors
+    /// See [`SampleStep::access`].
+    pub fn execution(
+        &self,
+        event: AgentEventKind,
+        state: AgentState,
+    ) -> Result<AgentExecution, CanonicalError> {
+        let is_outcome = event == AgentEventKind::Outcome;
+        let (starts, impacts) = (event.starts_effect(), event.starts_effect() && self.impactful);
+        let access = leaf_hash(&self.access(AccessOutcome::Allowed)?.body);
+        let confirmation = leaf_hash(&self.answered(ConfirmationOutcome::Confirmed)?.body);
+        Ok(AgentExecution {
+            format: AgentExecution::FORMAT.to_owned(),
+            time: self.time,
+            tenant: self.tenant.clone(),
+            user: "ada".parse().map_err(unwritable)?,
+            actor: actor(),
+            correlation: self.correlation.parse().map_err(unwritable)?,
+            thread: "thread-1".parse().map_err(unwritable)?,
+            plan: self.plan.parse().map_err(unwritable)?,
+            step: self.step.parse().map_err(unwritable)?,
+            event,
+            state,
+            reason: (!starts && !is_outcome).then(|| "SAMPLE_REASON".to_owned()),
+            key: Some(self.key),
+            simulation: starts.then(|| "apply_changeset".parse().ok()).flatten(),
+            impactful: self.impactful,
+            simulation_entry: starts.then(|| Digest::of(b"simulation")),
+            access: starts.then_some(access),
+            confirmation: impacts.then_some(confirmation),
+            rollback_plan: impacts.then(|| Digest::of(ROLLBACK)),
+            refs: AgentRefs {
+                bundle: Digest::of(BUNDLE),
+                finder_packet: Digest::of(PACKET),
+                policy_snapshot: Digest::of(POLICY),
+                catalog_snapshot: Digest::of(CATALOG),
+                artifact_fingerprints: starts.then(|| Digest::of(ARTIFACTS)),
+                confirmation_proof: impacts.then(|| Digest::of(PROOF)),
+                prompt: (state == AgentState::AwaitingConfirm).then(|| Digest::of(PROMPT)),
+                outcome: is_outcome.then(|| Digest::of(b"outcome")),
+            },
+            semantics: 1,
+            decision: Digest::of(b"decision"),
+            duration: is_outcome
+                .then_some(AgentDuration { dispatch_us: self.dispatch_us, command_us: 0 }),
+            engine: "actum 0.1.0".to_owned(),
+        })
+    }
+
+    /// The `AGENT_EXECUTION` of [`SampleStep::execution`].
+    ///
+    /// # Errors
+    /// See [`SampleStep::access`].
+    pub fn event(
+        &self,
+        event: AgentEventKind,
+        state: AgentState,
+    ) -> Result<NewEntry, CanonicalError> {
+        agent_execution(&self.execution(event, state)?)
+    }
+
+    /// Access decision, confirmation and start, as one request.
+    ///
+    /// # Errors
+    /// See [`SampleStep::access`].
+    pub fn started(&self) -> Result<Vec<NewEntry>, CanonicalError> {
+        Ok(vec![
+            self.access(AccessOutcome::Allowed)?,
+            self.answered(ConfirmationOutcome::Confirmed)?,
+            self.event(AgentEventKind::DispatchStarted, AgentState::Started)?,
+        ])
+    }
+
+    /// An `INTAKE_RESOLVED` of the entry with the hash `escalated`.
+    ///
+    /// # Errors
+    /// See [`SampleStep::access`].
+    pub fn resolved(&self, escalated: Digest) -> Result<NewEntry, CanonicalError> {
+        let body = canonical::to_vec(&IntakeResolved {
+            format: IntakeResolved::FORMAT.to_owned(),
+            time: self.time,
+            tenant: self.tenant.clone(),
+            correlation: self.correlation.parse().map_err(unwritable)?,
+            escalated,
+            simulation: "apply_changeset".parse().ok(),
+            reason: "the simulation exists now".to_owned(),
+            by: actor(),
+        })?;
+        Ok(with_documents(EntryKind::IntakeResolved, body))
+    }
+}
+
+/// The `AGENT_EXECUTION` with these fields.
+///
+/// # Errors
+/// Those of canonical JSON.
+pub fn agent_execution(execution: &AgentExecution) -> Result<NewEntry, CanonicalError> {
+    Ok(with_documents(EntryKind::AgentExecution, canonical::to_vec(execution)?))
+}
+
+/// An `SLO_WAIVED`.
+///
+/// # Errors
+/// Those of canonical JSON, which none of this leads to.
+pub fn slo_waived() -> Result<NewEntry, CanonicalError> {
+    let payload = canonical::to_vec(&SloWaived {
+        format: SloWaived::FORMAT.to_owned(),
+        time: Timestamp::from_micros(1_795_000_000_000_000),
+        tenant: TenantId::default(),
+        until: Timestamp::from_micros(1_795_000_600_000_000),
+        reason: "a slow disk".to_owned(),
+        by: actor(),
+        isolation: Isolation::SameUser,
+    })?;
+    enveloped(EntryKind::SloWaived, SloWaived::PAYLOAD_TYPE, payload)
+}
+
+/// The entry with the documents that it names. One without the form of its kind has none.
+fn with_documents(kind: EntryKind, body: Vec<u8>) -> NewEntry {
+    let named = EntryFacts::of(kind, &body).map(|facts| facts.blobs).unwrap_or_default();
+    let documents = DOCUMENTS.into_iter().filter(|bytes| named.contains(&Digest::of(bytes)));
+    let blobs = documents.map(<[u8]>::to_vec).collect();
+    NewEntry { kind, body, blobs }
+}
+
+fn unwritable(error: impl std::fmt::Display) -> CanonicalError {
+    CanonicalError::Unwritable { message: error.to_string() }
+}

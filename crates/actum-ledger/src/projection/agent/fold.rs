@@ -1,0 +1,291 @@
+//! Steps, decisions, escalations and counters of the agent core as they follow from entries.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::convert::Infallible;
+
+use actum_core::{Digest, Timestamp};
+use actum_record::agent::{AgentPlanId, CorrelationId, StepId};
+use actum_record::ledger::{
+    AgentConfirmation, AgentEventKind, AgentExecution, AgentState, EntryKind, TenantId,
+};
+
+use super::{AgentChange, AgentReader, KnownAccess, KnownConfirmation, KnownEscalation};
+use crate::log::{AgentCurrentRow, AgentEscalation, AgentSlo, AgentStepRow};
+
+/// Goal and hash of an entry about it.
+type GoalEntry = (CorrelationId, Digest);
+
+/// Projection of the entries of the agent core. Verification and a store in memory hold one of all entries; an update holds
+/// one of the entries of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AgentProjection {
+    tenant: Option<TenantId>,
+    steps: HashMap<(CorrelationId, StepId), AgentStepRow>,
+    current: HashMap<(AgentPlanId, StepId), AgentCurrentRow>,
+    access: HashMap<GoalEntry, KnownAccess>,
+    confirmations: HashMap<GoalEntry, KnownConfirmation>,
+    escalated: HashSet<GoalEntry>,
+    escalations: BTreeMap<u64, AgentEscalation>,
+    /// Index of the entry that resolved an escalation.
+    resolved: HashMap<GoalEntry, u64>,
+    minutes: BTreeMap<i64, AgentSlo>,
+    /// Number of successful outcomes of an idempotency key.
+    effects: HashMap<Digest, u64>,
+    entries: BTreeMap<u64, (EntryKind, CorrelationId)>,
+}
+
+impl AgentProjection {
+    /// Sets the tenant of the log.
+    pub(crate) fn set_tenant(&mut self, tenant: &TenantId) {
+        self.tenant = Some(tenant.clone());
+    }
+
+    /// Records an entry, whether the rules admit it or not.
+    pub(crate) fn record(&mut self, kind: EntryKind, correlation: &CorrelationId, index: u64) {
+        self.entries.insert(index, (kind, correlation.clone()));
+    }
+
+    /// Makes the change of an admitted entry.
+    pub(crate) fn apply(&mut self, change: AgentChange<'_>, (index, leaf): (u64, Digest)) {
+        match change {
+            AgentChange::Step(entry, row) => {
+                self.apply_step(entry, (index, leaf));
+                self.steps.insert((row.correlation.clone(), row.step.clone()), row);
+            }
+            AgentChange::Access(entry) => {
+                let access = KnownAccess { step: entry.step.clone(), outcome: entry.outcome };
+                self.access.insert((entry.correlation.clone(), leaf), access);
+            }
+            AgentChange::Confirmation(entry) => {
+                let AgentConfirmation { outcome, proof, .. } = *entry;
+                let answer = KnownConfirmation { step: entry.step.clone(), outcome, proof };
+                self.confirmations.insert((entry.correlation.clone(), leaf), answer);
+            }
+            AgentChange::Resolved(entry) => {
+                self.resolved.insert((entry.correlation.clone(), entry.escalated), index);
+            }
+        }
+    }
+
+    fn apply_step(&mut self, entry: &AgentExecution, (index, leaf): (u64, Digest)) {
+        let current = AgentCurrentRow::new(entry, index);
+        self.current.insert((entry.plan.clone(), entry.step.clone()), current);
+        let (correlation, step) = (entry.correlation.clone(), entry.step.clone());
+        if entry.state == AgentState::Escalated {
+            self.escalated.insert((correlation.clone(), leaf));
+            let escalation = AgentEscalation { index, leaf, correlation, step };
+            self.escalations.insert(index, escalation);
+        }
+        if let Some(duration) = entry.duration {
+            let minute = self.minutes.entry(AgentSlo::minute(entry.time)).or_default();
+            minute.add(&AgentSlo::new(duration, entry.state));
+        }
+        let has_effect =
+            entry.event == AgentEventKind::Outcome && entry.state == AgentState::Succeeded;
+        if let Some(key) = entry.key.filter(|_| has_effect) {
+            let effects = self.effects.entry(key).or_default();
+            *effects = effects.saturating_add(1);
+        }
+    }
+
+    /// Takes over the projection of later entries, which was computed over this one.
+    pub fn extend(&mut self, later: &Self) {
+        self.tenant = later.tenant.clone().or(self.tenant.take());
+        self.steps.extend(later.steps.clone());
+        self.current.extend(later.current.clone());
+        self.access.extend(later.access.clone());
+        self.confirmations.extend(later.confirmations.clone());
+        self.escalated.extend(later.escalated.clone());
+        self.escalations.extend(later.escalations.clone());
+        self.resolved.extend(later.resolved.clone());
+        self.entries.extend(later.entries.clone());
+        for (minute, counters) in &later.minutes {
+            self.minutes.entry(*minute).or_default().add(counters);
+        }
+        for (key, count) in &later.effects {
+            let effects = self.effects.entry(*key).or_default();
+            *effects = effects.saturating_add(*count);
+        }
+    }
+
+    /// Tenant of the log.
+    pub fn tenant(&self) -> Option<&TenantId> {
+        self.tenant.as_ref()
+    }
+
+    /// Step of a goal.
+    pub fn step(&self, correlation: &CorrelationId, step: &StepId) -> Option<&AgentStepRow> {
+        self.steps.get(&(correlation.clone(), step.clone()))
+    }
+
+    /// Steps whose effect has started and has no outcome yet, in the order of their newest events.
+    pub fn open_steps(&self) -> Vec<AgentStepRow> {
+        let open = self.steps.values().filter(|row| row.state == AgentState::Started);
+        let mut open: Vec<AgentStepRow> = open.cloned().collect();
+        open.sort_by_key(|row| row.newest);
+        open
+    }
+
+    /// Newest event of a step of a plan.
+    pub fn current(&self, plan: &AgentPlanId, step: &StepId) -> Option<&AgentCurrentRow> {
+        self.current.get(&(plan.clone(), step.clone()))
+    }
+
+    /// Newest event of each step of each plan.
+    pub fn all_current(&self) -> impl Iterator<Item = &AgentCurrentRow> {
+        self.current.values()
+    }
+
+    /// Escalations that are not resolved, oldest first.
+    pub fn unresolved(&self) -> Vec<AgentEscalation> {
+        let is_resolved =
+            |it: &AgentEscalation| self.resolved.contains_key(&(it.correlation.clone(), it.leaf));
+        self.escalations.values().filter(|it| !is_resolved(it)).cloned().collect()
+    }
+
+    /// Indexes of all entries about a goal, in the order of the log.
+    pub fn entries_of(&self, correlation: &CorrelationId) -> Vec<u64> {
+        let entries = self.entries.iter().filter(|(_, (_, of))| of == correlation);
+        entries.map(|(index, _)| *index).collect()
+    }
+
+    /// Indexes of all entries of a kind, in the order of the log.
+    pub fn entries_of_kind(&self, kind: EntryKind) -> impl Iterator<Item = u64> {
+        let entries = self.entries.iter().filter(move |(_, (of, _))| *of == kind);
+        entries.map(|(index, _)| *index)
+    }
+
+    /// Counters of each minute, from `minute` on.
+    pub fn minutes_since(&self, minute: i64) -> impl Iterator<Item = (i64, &AgentSlo)> {
+        self.minutes.range(minute..).map(|(minute, counters)| (*minute, counters))
+    }
+
+    /// Sum of the counters from the minute of `since` on.
+    pub fn slo_since(&self, since: Timestamp) -> AgentSlo {
+        let mut sum = AgentSlo::default();
+        for (_, counters) in self.minutes_since(AgentSlo::minute(since)) {
+            sum.add(counters);
+        }
+        sum
+    }
+
+    /// Number of idempotency keys with more than one successful outcome.
+    pub fn count_duplicate_effects(&self) -> u64 {
+        let duplicates = self.effects.values().filter(|count| **count > 1).count();
+        u64::try_from(duplicates).unwrap_or(u64::MAX)
+    }
+}
+
+impl AgentReader for AgentProjection {
+    type Error = Infallible;
+
+    fn log_tenant(&self) -> Result<Option<TenantId>, Infallible> {
+        Ok(self.tenant.clone())
+    }
+
+    fn known_step(
+        &self,
+        correlation: &CorrelationId,
+        step: &StepId,
+    ) -> Result<Option<AgentStepRow>, Infallible> {
+        Ok(self.step(correlation, step).cloned())
+    }
+
+    fn known_current(
+        &self,
+        plan: &AgentPlanId,
+        step: &StepId,
+    ) -> Result<Option<AgentCurrentRow>, Infallible> {
+        Ok(self.current(plan, step).cloned())
+    }
+
+    fn known_access(
+        &self,
+        correlation: &CorrelationId,
+        leaf: &Digest,
+    ) -> Result<Option<KnownAccess>, Infallible> {
+        Ok(self.access.get(&(correlation.clone(), *leaf)).cloned())
+    }
+
+    fn known_confirmation(
+        &self,
+        correlation: &CorrelationId,
+        leaf: &Digest,
+    ) -> Result<Option<KnownConfirmation>, Infallible> {
+        Ok(self.confirmations.get(&(correlation.clone(), *leaf)).cloned())
+    }
+
+    fn known_escalation(
+        &self,
+        correlation: &CorrelationId,
+        leaf: &Digest,
+    ) -> Result<Option<KnownEscalation>, Infallible> {
+        let entry = (correlation.clone(), *leaf);
+        let resolved = self.resolved.get(&entry).copied();
+        Ok(self.escalated.contains(&entry).then_some(KnownEscalation { resolved }))
+    }
+}
+
+/// Reader of the projection of a store with the entries of a request over it.
+pub(crate) struct Overlay<'a, E> {
+    pub(crate) stored: &'a dyn AgentReader<Error = E>,
+    pub(crate) update: &'a AgentProjection,
+}
+
+impl<E> AgentReader for Overlay<'_, E> {
+    type Error = E;
+
+    fn log_tenant(&self) -> Result<Option<TenantId>, E> {
+        self.update.tenant.clone().map_or_else(|| self.stored.log_tenant(), |it| Ok(Some(it)))
+    }
+
+    fn known_step(
+        &self,
+        correlation: &CorrelationId,
+        step: &StepId,
+    ) -> Result<Option<AgentStepRow>, E> {
+        let updated = self.update.step(correlation, step).cloned();
+        updated.map_or_else(|| self.stored.known_step(correlation, step), |row| Ok(Some(row)))
+    }
+
+    fn known_current(
+        &self,
+        plan: &AgentPlanId,
+        step: &StepId,
+    ) -> Result<Option<AgentCurrentRow>, E> {
+        let updated = self.update.current(plan, step).cloned();
+        updated.map_or_else(|| self.stored.known_current(plan, step), |row| Ok(Some(row)))
+    }
+
+    fn known_access(
+        &self,
+        correlation: &CorrelationId,
+        leaf: &Digest,
+    ) -> Result<Option<KnownAccess>, E> {
+        let updated = self.update.access.get(&(correlation.clone(), *leaf)).cloned();
+        updated.map_or_else(|| self.stored.known_access(correlation, leaf), |it| Ok(Some(it)))
+    }
+
+    fn known_confirmation(
+        &self,
+        correlation: &CorrelationId,
+        leaf: &Digest,
+    ) -> Result<Option<KnownConfirmation>, E> {
+        let updated = self.update.confirmations.get(&(correlation.clone(), *leaf)).cloned();
+        updated.map_or_else(|| self.stored.known_confirmation(correlation, leaf), |it| Ok(Some(it)))
+    }
+
+    fn known_escalation(
+        &self,
+        correlation: &CorrelationId,
+        leaf: &Digest,
+    ) -> Result<Option<KnownEscalation>, E> {
+        // The request may resolve what was escalated before it.
+        let entry = (correlation.clone(), *leaf);
+        let stored = self.stored.known_escalation(correlation, leaf)?;
+        let is_known = stored.is_some() || self.update.escalated.contains(&entry);
+        let resolved = self.update.resolved.get(&entry).copied();
+        let resolved = resolved.or(stored.and_then(|stored| stored.resolved));
+        Ok(is_known.then_some(KnownEscalation { resolved }))
+    }
+}
