@@ -2,6 +2,7 @@
 
 mod bench;
 mod crash;
+mod lexicon;
 mod realworld;
 mod schemas;
 mod share;
@@ -35,6 +36,7 @@ enum Work {
     /// What `crash` starts to take its power
     #[command(hide = true)]
     CrashWorker(crash::Job),
+    Lexicon(lexicon::Options),
     Realworld(realworld::Options),
     Schemas(schemas::Options),
     Share(share::Options),
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         Work::BenchStarter(starter) => bench::sandbox::start::run(&starter),
         Work::Crash(options) => crash::run(&options),
         Work::CrashWorker(job) => crash::worker::run(&job).map(|()| ExitCode::SUCCESS),
+        Work::Lexicon(options) => lexicon::run(&root, &options),
         Work::Realworld(options) => realworld::run(&root, &options),
         Work::Schemas(options) => schemas::run(&root, &options),
         Work::Share(options) => share::run(&root, &options),

@@ -31,6 +31,9 @@ enum Work {
     #[command(disable_help_flag = true)]
     Crash(Arguments),
     Fuzz(fuzz::Options),
+    /// The confirmation lexicon, derived anew or compared
+    #[command(disable_help_flag = true)]
+    Lexicon(Arguments),
     /// What was really published, applied and undone
     #[command(disable_help_flag = true)]
     Realworld(Arguments),
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Work::Bench(arguments) => measure::run(&root, "bench", &arguments),
         Work::Crash(arguments) => measure::run(&root, "crash", &arguments),
         Work::Fuzz(options) => fuzz::run(&root, &options),
+        Work::Lexicon(arguments) => measure::run(&root, "lexicon", &arguments),
         Work::Realworld(arguments) => measure::run(&root, "realworld", &arguments),
         Work::Schemas(arguments) => measure::run(&root, "schemas", &arguments),
         Work::Share(arguments) => measure::run(&root, "share", &arguments),

@@ -52,8 +52,8 @@ const PACKAGES: &[Package] = &[
     // What a user would pick instead of the sandbox.
     Package { name: "bubblewrap", brings: Program("bwrap"), needed_by: &["bench sandbox"] },
     // Published packages; nothing in them is run.
-    Package { name: "npm", brings: Program("npm"), needed_by: &["realworld"] },
-    Package { name: "tar", brings: Program("tar"), needed_by: &["realworld"] },
+    Package { name: "npm", brings: Program("npm"), needed_by: &["realworld", "lexicon"] },
+    Package { name: "tar", brings: Program("tar"), needed_by: &["realworld", "lexicon"] },
     // Unpacks source packages without their patches.
     Package {
         name: "dpkg-dev",

@@ -33,6 +33,11 @@ const ARROWS: &[Arrows] = &[
         to_in_tests: &[],
     },
     Arrows {
+        from: "actum-agent",
+        to: &["actum-core", "actum-document", "actum-gate", "actum-record"],
+        to_in_tests: &["actum-testkit"],
+    },
+    Arrows {
         from: "actum-access",
         to: &["actum-core", "actum-gate", "actum-record"],
         to_in_tests: &[],
@@ -70,6 +75,20 @@ const ARROWS: &[Arrows] = &[
         to_in_tests: &["actum-testkit"],
     },
     Arrows {
+        from: "actum-dispatch",
+        to: &[
+            "actum",
+            "actum-action",
+            "actum-agent",
+            "actum-core",
+            "actum-gate",
+            "actum-ledger",
+            "actum-record",
+            "actum-workspace",
+        ],
+        to_in_tests: &["actum-edit", "actum-testkit"],
+    },
+    Arrows {
         from: "actum-file",
         to: &[
             "actum",
@@ -89,11 +108,14 @@ const ARROWS: &[Arrows] = &[
         to: &[
             "actum",
             "actum-action",
+            "actum-agent",
             "actum-api",
             "actum-core",
+            "actum-dispatch",
             "actum-document",
             "actum-edit",
             "actum-file",
+            "actum-finder",
             "actum-gate",
             "actum-lease",
             "actum-ledger",
@@ -103,6 +125,11 @@ const ARROWS: &[Arrows] = &[
             "actum-workspace",
         ],
         to_in_tests: &["actum-testkit"],
+    },
+    Arrows {
+        from: "actum-finder",
+        to: &["actum", "actum-agent", "actum-core", "actum-document", "actum-record"],
+        to_in_tests: &[],
     },
     Arrows { from: "actum-sandbox", to: &[], to_in_tests: &[] },
     Arrows {
@@ -116,6 +143,7 @@ const ARROWS: &[Arrows] = &[
             "actum",
             "actum-access",
             "actum-action",
+            "actum-agent",
             "actum-api",
             "actum-core",
             "actum-edit",

@@ -1,0 +1,125 @@
+//! Confirmation prompt: what a person is shown, and what the answer is bound to (AEC-5).
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use actum_core::path::Cut;
+use actum_core::{ActionName, Digest, RiskTier, Timestamp, canonical};
+use actum_record::agent::{CorrelationId, StepId, ThreadId};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::bundle::AgentBundle;
+use crate::decide::AgentDecision;
+use crate::limits::PROMPT_SECONDS;
+use crate::packet::FinderPacket;
+
+/// Longest value of a field in the text, in bytes.
+const VALUE_BYTES_MAX: usize = 200;
+/// Most fields in the text.
+const FIELDS_MAX: usize = 20;
+
+/// Prompt for one plan. An answer names it by its digest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConfirmationPrompt {
+    /// [`ConfirmationPrompt::FORMAT`].
+    pub format: String,
+    /// Goal.
+    pub correlation: CorrelationId,
+    /// Conversation in which it is answered.
+    pub thread: ThreadId,
+    /// Step.
+    pub step: StepId,
+    /// Fingerprint of the plan.
+    pub plan_fingerprint: Digest,
+    /// Simulation.
+    pub simulation: ActionName,
+    /// Its required fields, sealed.
+    pub required_fields: Map<String, Value>,
+    /// Simulation that takes the effect back.
+    pub rollback: Option<ActionName>,
+    /// Least tier of the run.
+    pub risk_level: RiskTier,
+    /// Time.
+    pub created: Timestamp,
+    /// End of its validity.
+    pub expires: Timestamp,
+    /// What the person is shown.
+    pub text: String,
+}
+
+impl ConfirmationPrompt {
+    /// The value of `format`.
+    pub const FORMAT: &str = "actum.confirmation-prompt/1";
+
+    /// Prompt for the plan of a decision; `None` where it has none.
+    pub fn new(bundle: &AgentBundle, decision: &AgentDecision) -> Option<Self> {
+        let packet = FinderPacket::read(&canonical::to_vec(&bundle.packet).ok()?).ok()?;
+        let FinderPacket::Match(packet) = packet else { return None };
+        let plan = decision.plan.as_ref()?;
+        let step = plan.ordered_steps.first()?;
+        let plan_fingerprint = decision.plan_fingerprint?;
+        let rollback = packet.rollback_plan.map(|plan| plan.simulation_id);
+        let expires = bundle.time.micros().saturating_add(PROMPT_SECONDS * 1_000_000);
+        let mut prompt = Self {
+            format: Self::FORMAT.to_string(),
+            correlation: bundle.goal.correlation.clone(),
+            thread: bundle.goal.thread.clone(),
+            step: step.step_id.clone(),
+            plan_fingerprint,
+            simulation: step.simulation_id.clone(),
+            required_fields: packet.required_fields,
+            rollback,
+            risk_level: plan.risk_level,
+            created: bundle.time,
+            expires: Timestamp::from_micros(expires),
+            text: String::new(),
+        };
+        prompt.text = prompt.word();
+        Some(prompt)
+    }
+
+    /// Canonical bytes, of which the digest names the prompt.
+    ///
+    /// # Errors
+    /// [`canonical::CanonicalError`]
+    pub fn to_vec(&self) -> Result<Vec<u8>, canonical::CanonicalError> {
+        canonical::to_vec(self)
+    }
+
+    /// Words the prompt. Names and values from outside are escaped.
+    fn word(&self) -> String {
+        let Self { simulation, required_fields, rollback, risk_level, plan_fingerprint, .. } = self;
+        let mut text = format!("Confirm `{simulation}` ({}):\n", risk_level.as_str());
+        for (name, value) in required_fields.iter().take(FIELDS_MAX) {
+            let value = match value {
+                Value::String(text) => text.clone(),
+                Value::Object(sealed) => word_sealed(sealed),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
+                    value.to_string()
+                }
+            };
+            let name = Cut(name.as_bytes(), VALUE_BYTES_MAX);
+            text += &format!("  {name}: {}\n", Cut(value.as_bytes(), VALUE_BYTES_MAX));
+        }
+        if let Some(more) = required_fields.len().checked_sub(FIELDS_MAX).filter(|more| *more > 0) {
+            text += &format!("  and {more} more fields\n");
+        }
+        text += &match rollback {
+            Some(rollback) => format!("`{rollback}` takes it back.\n"),
+            None => "It cannot be taken back.\n".to_string(),
+        };
+        let plan = plan_fingerprint.to_string();
+        let plan = plan.get(..8).unwrap_or_default();
+        text + &format!("Plan {plan}. Answer yes or no, in your language.")
+    }
+}
+
+/// Words a value that is sealed: its size and the beginning of its digest.
+fn word_sealed(sealed: &Map<String, Value>) -> String {
+    let bytes = sealed.get("bytes").and_then(Value::as_u64).unwrap_or_default();
+    let digest = sealed.get("sha256").and_then(Value::as_str).unwrap_or_default();
+    format!("{bytes} bytes, sha256 {}", digest.get(..16).unwrap_or_default())
+}

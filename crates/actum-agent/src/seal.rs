@@ -1,0 +1,71 @@
+//! Sealed packets: what a ledger may keep of a packet.
+//!
+//! A ledger forgets nothing, so it holds no content of files and no credentials. A sealed packet has the size and the digest
+//! of a value in the place of the value, unless it is a short line without a credential. Decisions are made from sealed
+//! packets alone, so a replay needs no other.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use actum_core::canonical::{self, CanonicalError};
+use actum_core::{Digest, count};
+use actum_gate::credential::spans;
+use serde_json::{Map, Value, json};
+
+/// Longest line that is kept, in bytes.
+const LINE_BYTES_MAX: usize = 256;
+/// Fields that hold content of files, also where that is short.
+const CONTENT_FIELDS: [&str; 6] =
+    ["content", "contentBase64", "document", "edits", "find", "replace"];
+/// Members of a packet that hold fields of simulations.
+const FIELDS: &str = "required_fields";
+const ROLLBACK: &str = "rollback_plan";
+
+/// Seals a packet.
+///
+/// # Errors
+/// [`CanonicalError`] of a number without an exact form.
+pub fn seal_packet(packet: &Map<String, Value>) -> Result<Map<String, Value>, CanonicalError> {
+    let mut sealed = packet.clone();
+    seal_member(&mut sealed)?;
+    if let Some(Value::Object(rollback)) = sealed.get_mut(ROLLBACK) {
+        seal_member(rollback)?;
+    }
+    Ok(sealed)
+}
+
+/// Seals the values of required fields.
+///
+/// # Errors
+/// [`CanonicalError`] of a number without an exact form.
+pub fn seal_fields(fields: &Map<String, Value>) -> Result<Map<String, Value>, CanonicalError> {
+    let seal = |(name, value): (&String, &Value)| Ok((name.clone(), seal_value(name, value)?));
+    fields.iter().map(seal).collect()
+}
+
+fn seal_member(object: &mut Map<String, Value>) -> Result<(), CanonicalError> {
+    if let Some(Value::Object(fields)) = object.get_mut(FIELDS) {
+        *fields = seal_fields(fields)?;
+    }
+    Ok(())
+}
+
+fn seal_value(name: &str, value: &Value) -> Result<Value, CanonicalError> {
+    let is_kept = match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
+        Value::String(text) => !CONTENT_FIELDS.contains(&name) && is_plain_line(text),
+        Value::Array(_) | Value::Object(_) => false,
+    };
+    if is_kept {
+        return Ok(value.clone());
+    }
+    let bytes: Vec<u8> = canonical::to_vec(value)?;
+    Ok(json!({ "bytes": count(bytes.len()), "sha256": Digest::of(&bytes).to_string() }))
+}
+
+/// Tests for a short line without a credential.
+fn is_plain_line(text: &str) -> bool {
+    text.len() <= LINE_BYTES_MAX
+        && !text.contains(char::is_control)
+        && spans(text.as_bytes()).is_empty()
+}

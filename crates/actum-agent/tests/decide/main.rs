@@ -1,0 +1,16 @@
+//! Decisions of the core: contracts, reasons, keys, and a model in another language.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may fail loudly"
+)]
+
+mod contracts;
+mod fixture;
+mod keys;
+mod model;
+mod reasons;
+mod sealed;

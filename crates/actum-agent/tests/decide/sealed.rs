@@ -1,0 +1,51 @@
+//! Sealed packets keep no content of files and no credentials.
+
+use actum_agent::packet::FinderPacket;
+use actum_agent::{AgentVerdict, DispatchEnvelope, decide, seal_packet};
+use actum_core::canonical;
+use serde_json::json;
+
+use crate::fixture::{harmless, match_packet, with_packet};
+
+/// AEC-11, EX-20
+#[test]
+fn a_sealed_packet_has_digests_in_the_place_of_contents_and_credentials() {
+    let key = ["glpat", "-", "xY7k2Qw9Zr4Tn8Lp3Vb6"].concat();
+    let fields = json!({
+        "path": "notes.txt", "executable": true, "count": 7, "content": "x",
+        "text": "one\ntwo", "long": "y".repeat(257), "token": key, "edits": [{"find": "a"}],
+    });
+    let mut packet = match_packet();
+    packet.required_fields = fields.as_object().unwrap().clone();
+    let object = FinderPacket::Match(packet).to_object().unwrap();
+    let sealed = seal_packet(&object).unwrap();
+    let kept: Vec<&str> = sealed["required_fields"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .filter(|(name, value)| **value == fields[name.as_str()])
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(kept, ["count", "executable", "path"]);
+    assert_eq!(sealed["required_fields"]["content"]["bytes"], 3, "the canonical JSON of it");
+    let text = String::from_utf8(canonical::to_vec(&sealed).unwrap()).unwrap();
+    assert!(!text.contains("glpat") && !text.contains("yyy") && !text.contains("two"), "{text}");
+    assert!(FinderPacket::read(text.as_bytes()).is_ok());
+}
+
+/// AEC-2, AEC-3: the envelope has the values of the packet as it came, and of no other packet.
+#[test]
+fn an_envelope_is_made_from_the_packet_that_was_sealed() {
+    let mut packet = match_packet();
+    packet.required_fields = json!({"path": "a", "content": "text"}).as_object().unwrap().clone();
+    let object = FinderPacket::Match(packet.clone()).to_object().unwrap();
+    let sealed = FinderPacket::read(&canonical::to_vec(&seal_packet(&object).unwrap()).unwrap());
+    let bundle = with_packet(harmless(), &sealed.unwrap());
+    let decision = decide(&bundle);
+    assert_eq!(decision.verdict, AgentVerdict::Dispatch);
+    let envelope = DispatchEnvelope::new(&bundle, &decision, &object, None).unwrap();
+    assert_eq!(envelope.required_fields, packet.required_fields);
+    let mut other = object.clone();
+    other["required_fields"]["content"] = json!("another text");
+    assert_eq!(DispatchEnvelope::new(&bundle, &decision, &other, None), None);
+}

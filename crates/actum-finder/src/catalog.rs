@@ -1,0 +1,115 @@
+//! Active simulations of a catalog.
+
+use std::collections::BTreeMap;
+
+use actum::{Catalog, Registered, RollbackKind};
+use actum_core::ActionName;
+use serde_json::{Map, Value};
+
+use crate::finder::Finder;
+use crate::phrase::Phrase;
+use crate::simulation::{
+    ANY_LANGUAGE, Frame, FrameError, FrameWords, Parameter, ParameterKind, Rollback, Simulation,
+};
+
+/// Phrases of packages, by action and language (ISO 639-1, or [`ANY_LANGUAGE`]).
+pub type DeclaredPhrases = BTreeMap<ActionName, BTreeMap<String, Vec<String>>>;
+
+/// Names of properties that hold the path of a file.
+const PATH_NAMES: [&str; 5] = ["file", "from", "path", "source", "to"];
+
+impl Finder {
+    /// Lists the active simulations of a catalog (AEC-6). Packages match by their name and their declared phrases.
+    ///
+    /// # Errors
+    /// [`FrameError`] of a declared phrase that cannot be used.
+    pub fn simulations(
+        &self,
+        catalog: &Catalog,
+        phrases: &DeclaredPhrases,
+    ) -> Result<Vec<Simulation>, FrameError> {
+        let active = catalog.actions().filter(|registered| registered.is_active());
+        active.map(|registered| self.simulation(registered, phrases)).collect()
+    }
+
+    fn simulation(
+        &self,
+        registered: &Registered,
+        phrases: &DeclaredPhrases,
+    ) -> Result<Simulation, FrameError> {
+        let Registered { name, version, access, rollback, input_schema, .. } = registered;
+        let core = name.core().and_then(|action| self.core_simulation(action));
+        let frames = match core {
+            Some(core) => core.frames.clone(),
+            None => vec![package_frame(name, input_schema, phrases.get(name))?],
+        };
+        Ok(Simulation {
+            id: name.clone(),
+            version: version.clone(),
+            access_action: access.as_str().to_owned(),
+            rollback: match rollback {
+                RollbackKind::None => Rollback::None,
+                RollbackKind::Undo | RollbackKind::Package => Rollback::UndoRun,
+            },
+            frames,
+        })
+    }
+}
+
+/// Frame of a package. Its parameters are the properties of its input schema, each with its name as the cue word.
+fn package_frame(
+    name: &ActionName,
+    schema: &Map<String, Value>,
+    declared: Option<&BTreeMap<String, Vec<String>>>,
+) -> Result<Frame, FrameError> {
+    let parameters = parameters(schema);
+    // A schema that does not fit is asked for as a whole.
+    let parameters = match Frame::new("package", parameters.clone(), []) {
+        Ok(_) => parameters,
+        Err(_) => vec![input()],
+    };
+    let own = name.as_str().replace('_', " ");
+    let cues = parameters.iter().map(|it| (it.pointer.as_str(), it.member().split('_').collect()));
+    let cues: Vec<(&str, Vec<&str>)> = cues.collect();
+    let mut words: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    // A name such as `step_2` is no phrase.
+    if Phrase::new(&own).is_ok() {
+        words.insert(ANY_LANGUAGE, vec![own.as_str()]);
+    }
+    for (language, phrases) in declared.into_iter().flatten() {
+        words.entry(language).or_default().extend(phrases.iter().map(String::as_str));
+    }
+    let words = words.into_iter().map(|(language, phrases)| {
+        Ok((language, FrameWords::new(phrases, [], cues.iter().cloned())?))
+    });
+    let words = words.collect::<Result<Vec<_>, FrameError>>()?;
+    Frame::new("package", parameters.clone(), words)
+}
+
+/// Parameter for an input that has no form in an utterance.
+fn input() -> Parameter {
+    let kind = ParameterKind::Other;
+    Parameter { pointer: "/input".to_owned(), kind, required: true, needs_cue: true }
+}
+
+/// Parameters for the properties of a schema. Lists and objects get a parameter that is never filled, so that a required
+/// one is asked for.
+fn parameters(schema: &Map<String, Value>) -> Vec<Parameter> {
+    let required = schema.get("required").and_then(Value::as_array);
+    let is_required = |name: &str| required.is_some_and(|it| it.iter().any(|it| it == name));
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let mut properties: Vec<(&String, &Value)> = properties.into_iter().flatten().collect();
+    properties.sort_by_key(|(name, _)| *name);
+    let parameter = |(name, property): (&String, &Value)| {
+        let kind = match property.get("type").and_then(Value::as_str) {
+            Some("string") if PATH_NAMES.contains(&name.as_str()) => ParameterKind::Path,
+            Some("string") => ParameterKind::Text,
+            Some("integer" | "number") => ParameterKind::Number,
+            Some("boolean") => ParameterKind::Flag,
+            Some(_) | None => ParameterKind::Other,
+        };
+        let needs_cue = kind != ParameterKind::Path;
+        Parameter { pointer: format!("/{name}"), required: is_required(name), kind, needs_cue }
+    };
+    properties.into_iter().map(parameter).collect()
+}

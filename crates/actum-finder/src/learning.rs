@@ -1,0 +1,124 @@
+//! Learning table: a bonus of each simulation, computed from `succeeded` chains and signed by an operator.
+//!
+//! The caller verifies the signature. The Finder only uses the bonus to decide a tie.
+
+use std::collections::BTreeMap;
+
+use actum_core::canonical::{self, CanonicalError};
+use actum_core::{ActionName, Digest};
+use actum_record::ledger::TenantId;
+use serde::{Deserialize, Serialize};
+
+use crate::limits::{BONUS_MAX, LEARNING_BYTES_MAX, SIMULATIONS_MAX};
+
+/// Learning table, read from its canonical bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LearningTable {
+    document: LearningDocument,
+    reference: Digest,
+}
+
+/// Document of a learning table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LearningDocument {
+    /// [`LearningTable::FORMAT`].
+    pub format: String,
+    /// Tenant whose chains it was computed from.
+    pub tenant_id: TenantId,
+    /// Bonus of each simulation, from 0 to [`BONUS_MAX`].
+    pub bonuses: BTreeMap<ActionName, u32>,
+}
+
+/// Bytes that are no learning table.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LearningError {
+    /// It is too large.
+    #[error("the learning table has {bytes} bytes, more than {LEARNING_BYTES_MAX}")]
+    Size {
+        /// Its size.
+        bytes: usize,
+    },
+    /// It is not canonical JSON.
+    #[error("the learning table is not canonical JSON")]
+    NotCanonical,
+    /// A member is missing, unknown or of another type.
+    #[error("the learning table has another form: {message}")]
+    Form {
+        /// The mistake.
+        message: String,
+    },
+    /// It is a document of another format.
+    #[error("the learning table has the format `{found}` instead of `{}`", LearningTable::FORMAT)]
+    Format {
+        /// Its format.
+        found: String,
+    },
+    /// It has too many simulations.
+    #[error("the learning table has more than {SIMULATIONS_MAX} simulations")]
+    TooMany,
+    /// A bonus is too high.
+    #[error("the bonus of `{simulation}` is {bonus}, more than {BONUS_MAX}")]
+    Bonus {
+        /// Simulation.
+        simulation: ActionName,
+        /// Its bonus.
+        bonus: u32,
+    },
+}
+
+impl LearningTable {
+    /// The value of `format`.
+    pub const FORMAT: &str = "actum.finder-learning/1";
+
+    /// Reads a table strictly.
+    ///
+    /// # Errors
+    /// [`LearningError`]
+    pub fn read(bytes: &[u8]) -> Result<Self, LearningError> {
+        if bytes.len() > LEARNING_BYTES_MAX {
+            return Err(LearningError::Size { bytes: bytes.len() });
+        }
+        if !canonical::is_canonical(bytes) {
+            return Err(LearningError::NotCanonical);
+        }
+        let document: LearningDocument = serde_json::from_slice(bytes)
+            .map_err(|error| LearningError::Form { message: canonical::plainly(&error) })?;
+        if document.format != Self::FORMAT {
+            return Err(LearningError::Format { found: document.format });
+        }
+        if document.bonuses.len() > SIMULATIONS_MAX {
+            return Err(LearningError::TooMany);
+        }
+        if let Some((simulation, bonus)) = document.bonuses.iter().find(|(_, it)| **it > BONUS_MAX)
+        {
+            return Err(LearningError::Bonus { simulation: simulation.clone(), bonus: *bonus });
+        }
+        Ok(Self { document, reference: Digest::of(bytes) })
+    }
+
+    /// Digest of its bytes (`learning_table_ref`).
+    pub fn reference(&self) -> Digest {
+        self.reference
+    }
+
+    /// Tenant whose chains it was computed from.
+    pub fn tenant(&self) -> &TenantId {
+        &self.document.tenant_id
+    }
+
+    /// Bonus of a simulation; 0 where the table has none.
+    pub fn bonus(&self, simulation: &ActionName) -> u32 {
+        self.document.bonuses.get(simulation).copied().unwrap_or(0)
+    }
+}
+
+impl LearningDocument {
+    /// Canonical bytes, of which the digest names the table.
+    ///
+    /// # Errors
+    /// [`CanonicalError`]
+    pub fn to_vec(&self) -> Result<Vec<u8>, CanonicalError> {
+        canonical::to_vec(self)
+    }
+}

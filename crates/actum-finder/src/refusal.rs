@@ -1,0 +1,45 @@
+//! Kinds of goals that the Finder refuses (AEC-20).
+
+use serde::{Deserialize, Serialize};
+
+/// Reason of a refuse packet. The set is closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum RefusalCode {
+    /// The goal is to move money.
+    MoneyTransfer,
+    /// The goal is to grant permissions.
+    PermissionGrant,
+    /// The goal is to change the schema of a database.
+    SchemaChange,
+    /// The goal is to promote an artifact or to activate a simulation.
+    ArtifactPromotion,
+    /// The goal is to evade a gate, a rule or an approval.
+    GateBypass,
+    /// The goal has as many attempts as are allowed.
+    AttemptsExhausted,
+}
+
+impl RefusalCode {
+    /// All reasons, in the order in which they are checked.
+    pub const ALL: [Self; 6] = [
+        Self::MoneyTransfer,
+        Self::PermissionGrant,
+        Self::SchemaChange,
+        Self::ArtifactPromotion,
+        Self::GateBypass,
+        Self::AttemptsExhausted,
+    ];
+
+    /// Permanent name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::MoneyTransfer => "MONEY_TRANSFER",
+            Self::PermissionGrant => "PERMISSION_GRANT",
+            Self::SchemaChange => "SCHEMA_CHANGE",
+            Self::ArtifactPromotion => "ARTIFACT_PROMOTION",
+            Self::GateBypass => "GATE_BYPASS",
+            Self::AttemptsExhausted => "ATTEMPTS_EXHAUSTED",
+        }
+    }
+}

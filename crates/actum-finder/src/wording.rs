@@ -1,0 +1,90 @@
+//! Questions and messages for the user, in the language of the utterance.
+
+use actum_core::path::Cut;
+
+use crate::lexicon::Lexicons;
+use crate::limits::REPEATED_BYTES_MAX;
+use crate::rank::Ranked;
+use crate::simulation::{Parameter, Simulation};
+use crate::utterance::{Given, Token, Utterance};
+
+/// Longest sentence of a packet, in characters.
+const SENTENCE_CHARS_MAX: usize = actum_agent::limits::SENTENCE_CHARS_MAX;
+/// Longest description of a simulation in a question, in bytes.
+const LABEL_BYTES_MAX: usize = 64;
+
+/// Words for one language.
+pub(crate) struct Wording<'a> {
+    pub(crate) lexicons: &'a Lexicons,
+    pub(crate) language: &'a str,
+}
+
+impl Wording<'_> {
+    /// Question for a field.
+    pub(crate) fn ask_field(&self, parameter: &Parameter) -> String {
+        let is_name = |segment: &&str| segment.contains(|c: char| c.is_ascii_alphabetic());
+        let name = parameter.pointer.rsplit('/').find(is_name).unwrap_or_default();
+        match self.lexicons.question(self.language, name) {
+            Some(question)
+                if !matches!(name, "doubt" | "either" | "empty" | "field" | "hidden") =>
+            {
+                sentence(question)
+            }
+            Some(_) | None => self.fill("field", &[("{field}", parameter.member())]),
+        }
+    }
+
+    /// Question between simulations in doubt.
+    pub(crate) fn ask_simulation(&self, ranked: &[Ranked<'_>]) -> String {
+        match ranked {
+            [] => self.ask("empty"),
+            [only] => self.fill("doubt", &[("{first}", &self.label(only.simulation))]),
+            [first, second, ..] => {
+                let (first, second) = (self.label(first.simulation), self.label(second.simulation));
+                self.fill("either", &[("{first}", &first), ("{second}", &second)])
+            }
+        }
+    }
+
+    /// Question without a value in it.
+    pub(crate) fn ask(&self, name: &str) -> String {
+        sentence(self.lexicons.question(self.language, name).unwrap_or(name))
+    }
+
+    fn fill(&self, name: &str, values: &[(&str, &str)]) -> String {
+        let question = self.lexicons.question(self.language, name).unwrap_or(name).to_owned();
+        let filled =
+            values.iter().fold(question, |question, (place, value)| question.replace(place, value));
+        sentence(&filled)
+    }
+
+    /// Name of a simulation, with its description where it is a core action.
+    fn label(&self, simulation: &Simulation) -> String {
+        let id = Cut(simulation.id.as_str().as_bytes(), LABEL_BYTES_MAX);
+        match self.lexicons.label(self.language, simulation.id.as_str()) {
+            Some(label) => format!("{label} (`{id}`)"),
+            None => format!("`{id}`"),
+        }
+    }
+}
+
+/// The words of an utterance on one line, for Dev Intake. Values are left out: they are no part of a capability.
+pub(crate) fn capability(utterance: &Utterance) -> String {
+    let words: Vec<&str> = utterance
+        .tokens
+        .iter()
+        .map(|token| match token {
+            Token::Word(word) => word.as_str(),
+            Token::Given(Given::Path(_)) => "<path>",
+            Token::Given(Given::Run(_)) => "<run>",
+            Token::Given(Given::Number(_)) => "<number>",
+            Token::Given(Given::Quoted(_) | Given::Unclear(_)) => "<text>",
+        })
+        .collect();
+    sentence(&Cut(words.join(" ").as_bytes(), REPEATED_BYTES_MAX).to_string())
+}
+
+/// One line of bounded length.
+fn sentence(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(SENTENCE_CHARS_MAX).collect()
+}
