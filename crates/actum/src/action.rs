@@ -23,8 +23,10 @@ use actum_ledger::UnderWay;
 use actum_record::ledger::{Actor, RequestKey, WorkspaceId};
 use actum_workspace::disk::Disk;
 use actum_workspace::{RunOptions, State};
+use serde_json::json;
 
 use crate::command::Runner;
+use crate::companion::ActionCompanion;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::request::Request;
@@ -65,7 +67,20 @@ impl<D: Disk> Engine<D> {
     /// # Errors
     /// Where how it ended could not be recorded, so that there is no result. All else is in the result.
     pub fn act(&mut self, proposal: &Proposal) -> Result<Acted> {
+        self.act_with(proposal, None)
+    }
+
+    /// Carries out an action as [`act`](Self::act) does, with a companion that keeps a log of its own.
+    ///
+    /// # Errors
+    /// As [`Self::act`].
+    pub fn act_with(
+        &mut self,
+        proposal: &Proposal,
+        companion: Option<Box<dyn ActionCompanion>>,
+    ) -> Result<Acted> {
         let mut story = self.story(&proposal.plan, proposal.wait)?;
+        story.companion = companion;
         let end = self
             .propose(proposal, &mut story)
             .and_then(|proposed| self.perform(proposed, &mut story));
@@ -76,9 +91,14 @@ impl<D: Disk> Engine<D> {
     ///
     /// # Errors
     /// As [`Self::act`]; where the request belongs to no action, `NoAction`.
-    pub fn act_as_approved(&mut self, request: Request) -> Result<Acted> {
+    pub fn act_as_approved(
+        &mut self,
+        request: Request,
+        companion: Option<Box<dyn ActionCompanion>>,
+    ) -> Result<Acted> {
         let Some(action) = &request.action else { return Err(Error::NoAction) };
         let mut story = self.story(&action.plan, request.wait)?;
+        story.companion = companion;
         let actor = request.actor.clone();
         let proposal = Proposal {
             plan: action.plan.clone(),
@@ -117,11 +137,11 @@ impl<D: Disk> Engine<D> {
             (None, None) => State::Unchanged,
         };
         let untold = |source| Error::Untold { status: ended.status, run: ended.run, state, source };
-        let entry = self.records.append_feedback(&ended).map_err(untold)?;
+        let (mut envelope, error, acting, companion) = story.into_result(&ending, now);
+        let entry = self.records.append_end(&ended, &envelope, companion).map_err(untold)?;
+        envelope.feedback.insert("entry".to_owned(), json!(entry));
         // Where the mark stays, whoever finds it finds the entry, too.
-        drop(story.acting.take().map(UnderWay::end));
-        let error = story.error.take();
-        let envelope = story.envelope(&ending, entry, now);
+        drop(acting.map(UnderWay::end));
         Ok(Acted { envelope, entry, error, held })
     }
 

@@ -1,5 +1,6 @@
 //! The one pipeline that every effect goes through.
 
+pub(crate) mod access;
 pub(crate) mod admit;
 pub(crate) mod binding;
 pub(crate) mod clear;

@@ -3,12 +3,15 @@
 
 mod resume;
 
+use actum_action::ResultEnvelope;
 use actum_core::canonical::{self, CanonicalError, plainly};
 use actum_core::{ActionName, Status};
 use actum_ledger::{LedgerError, Log, NewEntry};
 use actum_record::ledger::{ActionEnded, ActionStarted, Attempt, EntryKind};
+use actum_record::merkle::leaf_hash;
 use actum_record::receipt::EntryRef;
 
+use crate::companion::{ActionCompanion, ActionEnd};
 use crate::error::{Error, Result};
 use crate::records::Records;
 
@@ -114,8 +117,35 @@ impl Records {
     /// # Errors
     /// `Ledger` where no such approval counts any more; `Record`. Nothing may be run then.
     pub fn append_action_started(&self, started: &ActionStarted) -> Result<EntryRef> {
-        let appended = self.ledger.append(vec![begins(started)?]).wait()?;
+        self.append_start(vec![begins(started)?])
+    }
+
+    /// Records the entries with which an action begins, its own last.
+    ///
+    /// # Errors
+    /// As [`Self::append_action_started`].
+    pub(crate) fn append_start(&self, entries: Vec<NewEntry>) -> Result<EntryRef> {
+        let appended = self.ledger.append(entries).wait()?;
         self.entry(&appended)
+    }
+
+    /// Records how an action ended, with the entries of its companion. Returns the index of its entry.
+    ///
+    /// # Errors
+    /// As [`Self::append_feedback`].
+    pub(crate) fn append_end(
+        &self,
+        ended: &ActionEnded,
+        envelope: &ResultEnvelope,
+        companion: Option<Box<dyn ActionCompanion>>,
+    ) -> Result<u64, FeedbackError> {
+        let Some(mut companion) = companion else { return self.append_feedback(ended) };
+        let body = canonical::to_vec(ended)?;
+        let leaf = leaf_hash(&body);
+        let mut entries = vec![NewEntry { kind: EntryKind::ActionEnded, body, blobs: Vec::new() }];
+        entries.extend(companion.end(&ActionEnd { ended, leaf, envelope })?);
+        let appended = self.ledger.append(entries).wait()?;
+        Ok(appended.first().ok_or(LedgerError::Stopped)?.index)
     }
 
     /// Records how an action ended, which is durable then. The entry's index is given.

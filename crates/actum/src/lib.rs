@@ -29,6 +29,7 @@ mod action;
 mod alerts;
 mod catalog;
 mod command;
+mod companion;
 mod engine;
 mod error;
 mod feedback;
@@ -59,7 +60,9 @@ pub use command::{
     Accepted, Attempt, Caches, Captured, CommandError, Ending, Exec, Runner, StagedView, Trial,
     Tried, Unkept, WhyUnkept, permitted_line,
 };
+pub use companion::{ActionCompanion, ActionEnd, ActionRefusal, ActionStart};
 pub use engine::Engine;
+pub use engine::access::AccessJudgement;
 pub use engine::binding::{Adoption, Binding, check_ledger};
 pub use engine::clear::{Cleared, Judgement};
 pub use engine::observer::Observer;

@@ -9,6 +9,7 @@ use actum_gate::CommandLineError;
 use actum_workspace::ErrorKind;
 
 use crate::command::CommandError;
+use crate::companion::ActionRefusal;
 use crate::engine::outcome::settled_status;
 use crate::error::Error;
 use crate::reason::{self, Reason};
@@ -72,6 +73,15 @@ impl Halt {
     /// A text is no command that could be run without a shell.
     pub(super) fn unusable_command(place: &str, error: &CommandLineError) -> Self {
         Self::rejected(Reason::CommandUnusable, format!("`{place}` cannot be run: {error}"))
+    }
+}
+
+impl From<ActionRefusal> for Halt {
+    fn from(refusal: ActionRefusal) -> Self {
+        match refusal {
+            ActionRefusal::Refused { reason, message } => Self::rejected(reason, message),
+            ActionRefusal::Engine(error) => error.into(),
+        }
     }
 }
 

@@ -6,19 +6,21 @@ use actum_action::limits::{CHECKS_MAX, RESULT_BYTES_MAX};
 use actum_action::{Check, PlanEnvelope, ResultEnvelope, VerificationResult};
 use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
 use actum_gate::credential::spans;
-use actum_ledger::{Doing, UnderWay};
+use actum_ledger::{Doing, NewEntry, UnderWay};
 use actum_record::ledger::{
     ActionCheck, ActionEnded, ActionStarted, Actor, Agreed, Attempt, TenantId, WorkspaceId,
 };
+use actum_record::merkle::leaf_hash;
 use actum_record::receipt::{EffectKind, PathEffect};
 use actum_task::report::CleanText;
 use actum_workspace::disk::Disk;
 use serde_json::{Map, Value, json};
 
 use super::halt::{Halt, Waiting};
+use crate::companion::{ActionCompanion, ActionStart};
 use crate::engine::outcome::settled_status;
 use crate::engine::settle::Done;
-use crate::engine::stage::{PartOf, Staged};
+use crate::engine::stage::{Begun, PartOf, Staged};
 use crate::error::Error;
 use crate::feedback;
 use crate::reason::Reason;
@@ -59,7 +61,13 @@ pub(super) struct Story {
     pub(super) held: Option<Box<dyn Any>>,
     /// That it is under way.
     pub(super) acting: Option<UnderWay>,
+    /// Log beside the ledger's own entries.
+    pub(super) companion: Option<Box<dyn ActionCompanion>>,
 }
+
+/// Result of an action, its error, its mark, and its companion.
+pub(super) type Ended =
+    (ResultEnvelope, Option<Box<Error>>, Option<UnderWay>, Option<Box<dyn ActionCompanion>>);
 
 /// How it ended.
 pub(super) struct Ending {
@@ -95,6 +103,7 @@ impl Story {
             error: None,
             held: None,
             acting: None,
+            companion: None,
         })
     }
 
@@ -103,10 +112,10 @@ impl Story {
         &mut self,
         staged: &Staged<'_, D>,
         agreed: Option<Agreed>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), Halt> {
         let plan = agreed.as_ref().map(|agreed| agreed.approval.plan);
-        let started = self.started(staged, agreed)?;
-        staged.begun.records.append_action_started(&started)?;
+        let entries = self.starting(staged, agreed)?;
+        staged.begun.records.append_start(entries)?;
         if let Some(plan) = plan {
             staged.begun.records.forget_input(plan);
         }
@@ -115,13 +124,31 @@ impl Story {
     }
 
     /// Makes the change a part of it; where nothing has run, that is how it begins.
-    pub(super) fn join<D: Disk>(&mut self, staged: &mut Staged<'_, D>) -> Result<(), Error> {
+    pub(super) fn join<D: Disk>(&mut self, staged: &mut Staged<'_, D>) -> Result<(), Halt> {
         let begins = match &self.acting {
-            Some(_) => None,
-            None => Some(feedback::begins(&self.started(staged, None)?)?),
+            Some(_) => Vec::new(),
+            None => self.starting(staged, None)?,
         };
         staged.part_of = Some(PartOf { action: self.id, begins });
         Ok(())
+    }
+
+    /// Marks it as under way. Returns the entries that record it, those of the companion first.
+    fn starting<D: Disk>(
+        &mut self,
+        staged: &Staged<'_, D>,
+        agreed: Option<Agreed>,
+    ) -> Result<Vec<NewEntry>, Halt> {
+        let started = self.started(staged, agreed)?;
+        let entry = feedback::begins(&started).map_err(Error::from)?;
+        let mut entries = Vec::new();
+        if let Some(companion) = &mut self.companion {
+            let (leaf, started) = (leaf_hash(&entry.body), &started);
+            let Begun { records, policy, .. } = &staged.begun;
+            entries = companion.start(&ActionStart { records, policy, started, leaf })?;
+        }
+        entries.push(entry);
+        Ok(entries)
     }
 
     /// Marks it as under way; gives what is recorded of that.
@@ -304,8 +331,13 @@ impl Story {
         }
     }
 
-    /// The result, with the place of its entry in the ledger.
-    pub(super) fn envelope(self, ending: &Ending, entry: u64, now: Timestamp) -> ResultEnvelope {
+    /// The result, without the place of its entry in the ledger, and what else is left.
+    pub(super) fn into_result(mut self, ending: &Ending, now: Timestamp) -> Ended {
+        let left = (self.error.take(), self.acting.take(), self.companion.take());
+        (self.envelope(ending, now), left.0, left.1, left.2)
+    }
+
+    fn envelope(self, ending: &Ending, now: Timestamp) -> ResultEnvelope {
         let rollback = feedback::rollback(ending.status, self.is_begun);
         let is_done = ending.status == Status::Succeeded;
         let ok = is_done && self.checks.iter().all(|check| check.ok);
@@ -314,7 +346,8 @@ impl Story {
             feedback.insert(name.to_owned(), value);
         };
         tell("id", json!(self.id));
-        tell("entry", json!(entry));
+        // Room for the place of the entry, which is not known yet.
+        tell("entry", json!(u64::MAX >> 11));
         tell("durationMs", json!(duration_ms(self.began, now)));
         if let Some(reason) = ending.reason {
             tell("reason", json!(reason));

@@ -71,7 +71,7 @@ impl<'e, D: Disk> Verified<'e, D> {
         let lease_document = request.lease.as_ref().map(|lease| lease.document().to_vec());
         let (action, begins) = match part_of {
             Some(PartOf { action, begins }) => (Some(action), begins),
-            None => (None, None),
+            None => (None, Vec::new()),
         };
         let started = EffectStarted {
             format: EffectStarted::FORMAT.to_owned(),

@@ -64,8 +64,8 @@ pub struct Staged<'e, D: Disk> {
 pub(crate) struct PartOf {
     /// Its name.
     pub(crate) action: RunId,
-    /// That it begins, where that is to be recorded with the change.
-    pub(crate) begins: Option<NewEntry>,
+    /// Entries that it begins, where that is to be recorded with the change.
+    pub(crate) begins: Vec<NewEntry>,
 }
 
 /// A workspace that is locked, in which each earlier run has its end; nothing is changed yet.

@@ -1,0 +1,119 @@
+//! Answers to confirmation prompts (AEC-5).
+
+use actum_agent::confirmation::{LanguageTag, ParseProof, Reply as ParsedReply};
+use actum_agent::prompt::ConfirmationPrompt;
+use actum_core::{Digest, canonical};
+use actum_gate::CONFIRMATION_PAYLOAD_TYPE;
+use actum_ledger::NewEntry;
+use actum_record::agent::{CorrelationId, ThreadId};
+use actum_record::dsse::Envelope;
+use actum_record::ledger::{Actor, AgentConfirmation, ConfirmationOutcome, EntryKind};
+use actum_record::signer::Signer;
+use actum_workspace::disk::Disk;
+
+use crate::dispatcher::Dispatcher;
+use crate::error::ConfirmError;
+use crate::history::Chain;
+
+/// Answer of a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// Goal.
+    pub correlation: CorrelationId,
+    /// Conversation.
+    pub thread: ThreadId,
+    /// Words of the person, unchanged.
+    pub utterance: String,
+    /// BCP 47 tag of their language.
+    pub language: String,
+}
+
+/// Recorded answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confirmed {
+    /// Outcome of the parser.
+    pub outcome: ConfirmationOutcome,
+    /// Reason of an ambiguous answer, as a sentence.
+    pub reason: Option<&'static str>,
+    /// Prompt that was answered.
+    pub prompt: ConfirmationPrompt,
+    /// Proof of the parser.
+    pub proof: Digest,
+}
+
+impl<D: Disk> Dispatcher<'_, D> {
+    /// Parses the answer to the newest prompt of a goal, and records it, whatever it says.
+    ///
+    /// The process that dispatched cannot confirm: it takes another account, or a key of the operator, which signs the
+    /// proof.
+    ///
+    /// # Errors
+    /// [`ConfirmError`]: nothing is recorded.
+    pub fn confirm(
+        &mut self,
+        reply: &Reply,
+        by: &Actor,
+        signer: Option<&dyn Signer>,
+    ) -> Result<Confirmed, ConfirmError> {
+        let records = self.engine().records();
+        let found = records.ledger().read(|log| {
+            let chain = Chain::read(log, &reply.correlation)?;
+            let dispatcher = chain.executions().next_back().map(|(_, it)| it.actor.uid);
+            Ok((chain.prompt(log)?, dispatcher))
+        })?;
+        let (Some((digest, prompt)), dispatcher) = found else {
+            return Err(ConfirmError::NoPrompt { correlation: reply.correlation.to_string() });
+        };
+        let now = records.now();
+        if now > prompt.expires {
+            return Err(ConfirmError::Expired { expires: prompt.expires });
+        }
+        if prompt.thread != reply.thread {
+            return Err(ConfirmError::Thread { thread: prompt.thread.to_string() });
+        }
+        if signer.is_none() && dispatcher == Some(by.uid) {
+            return Err(ConfirmError::Dispatcher);
+        }
+        let language = LanguageTag::new(&reply.language)?;
+        let parsed = ParsedReply {
+            language: &language,
+            utterance: &reply.utterance,
+            prompt: digest,
+            plan_fingerprint: prompt.plan_fingerprint,
+        };
+        let proof = ParseProof::new(self.lexicon(), &parsed);
+        let mut proof_bytes = proof.to_vec()?;
+        if let Some(signer) = signer {
+            let envelope = Envelope::sign(CONFIRMATION_PAYLOAD_TYPE, proof_bytes, signer);
+            proof_bytes = envelope.map_err(actum::Error::from)?.to_vec()?;
+        }
+        let entry = AgentConfirmation {
+            format: AgentConfirmation::FORMAT.to_owned(),
+            time: now,
+            tenant: records.tenant().clone(),
+            correlation: reply.correlation.clone(),
+            thread: reply.thread.clone(),
+            step: prompt.step.clone(),
+            outcome: proof.outcome,
+            lexicon: self.lexicon().reference(),
+            proof: Digest::of(&proof_bytes),
+            prompt: digest,
+            plan_fingerprint: prompt.plan_fingerprint,
+            language: language.as_str().to_owned(),
+            token: proof.token.clone().filter(|_| proof.outcome == ConfirmationOutcome::Confirmed),
+            by: by.clone(),
+            relayed_by: signer.map(|signer| signer.key_id().to_string()),
+        };
+        let body = canonical::to_vec(&entry)?;
+        let digest = Digest::of(&proof_bytes);
+        let blobs = vec![self.lexicon().bytes().to_vec(), proof_bytes];
+        let entry = NewEntry { kind: EntryKind::AgentConfirmation, body, blobs };
+        records.ledger().append(vec![entry]).wait()?;
+        Ok(Confirmed {
+            outcome: proof.outcome,
+            reason: proof.reason.map(|reason| reason.sentence()),
+            proof: digest,
+            prompt,
+        })
+    }
+}

@@ -1,0 +1,94 @@
+//! Errors of the host.
+
+use actum_agent::ReasonCode;
+use actum_core::canonical::CanonicalError;
+use actum_ledger::LedgerError;
+
+/// Reason why a cycle has no outcome. What was decided is recorded wherever there is a decision.
+#[derive(Debug, thiserror::Error)]
+pub enum DispatchError {
+    /// The engine failed, or the ledger.
+    #[error(transparent)]
+    Engine(#[from] actum::Error),
+    /// A document cannot be written in canonical form.
+    #[error("a document of the decision cannot be recorded: {0}; nothing was dispatched")]
+    Document(#[from] CanonicalError),
+    /// The lexicon that is built in is damaged.
+    #[error("the confirmation lexicon cannot be used: {0}; nothing was dispatched")]
+    Lexicon(#[from] actum_agent::confirmation::LexiconError),
+    /// Another process works on the step at the same time, again and again.
+    #[error("another process works on this goal; nothing was dispatched here: ask again")]
+    Busy,
+    /// The ledger holds an event of the goal that is not what it was.
+    #[error("the events of this goal cannot be used: {message}; nothing was dispatched")]
+    Damaged {
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// Reason why an answer is not recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfirmError {
+    /// The goal has no prompt that waits.
+    #[error(
+        "the goal `{correlation}` has no prompt that waits for an answer; nothing was recorded"
+    )]
+    NoPrompt {
+        /// Goal.
+        correlation: String,
+    },
+    /// The prompt has expired.
+    #[error(
+        "the prompt expired at {expires}; nothing was recorded: dispatch the goal again for a new one"
+    )]
+    Expired {
+        /// End of its validity.
+        expires: actum_core::Timestamp,
+    },
+    /// The answer belongs to another conversation.
+    #[error("the prompt belongs to the thread `{thread}`; nothing was recorded")]
+    Thread {
+        /// Thread of the prompt.
+        thread: String,
+    },
+    /// The tag is not one of a language.
+    #[error("{0}; nothing was recorded")]
+    Language(#[from] actum_agent::confirmation::LanguageTagError),
+    /// The process that dispatched cannot confirm.
+    #[error("{}; nothing was recorded", ReasonCode::ConfirmationByDispatcher.sentence())]
+    Dispatcher,
+    /// The ledger or the engine failed.
+    #[error(transparent)]
+    Dispatch(#[from] DispatchError),
+}
+
+impl From<actum::Error> for ConfirmError {
+    fn from(error: actum::Error) -> Self {
+        Self::Dispatch(error.into())
+    }
+}
+
+impl From<LedgerError> for DispatchError {
+    fn from(error: LedgerError) -> Self {
+        Self::Engine(error.into())
+    }
+}
+
+impl From<actum::CatalogError> for DispatchError {
+    fn from(error: actum::CatalogError) -> Self {
+        Self::Engine(error.into())
+    }
+}
+
+impl From<LedgerError> for ConfirmError {
+    fn from(error: LedgerError) -> Self {
+        Self::Dispatch(error.into())
+    }
+}
+
+impl From<CanonicalError> for ConfirmError {
+    fn from(error: CanonicalError) -> Self {
+        Self::Dispatch(error.into())
+    }
+}

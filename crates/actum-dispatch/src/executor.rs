@@ -1,0 +1,156 @@
+//! The `SimulationExecutor`: the action door behind the port of the core (AEC-13).
+//!
+//! It checks access and `ACTIVE` again with the workspace locked: the gates judge the change, and the [`StepLog`] refuses a
+//! start under another policy or catalog.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use actum::reason::Reason;
+use actum::{
+    Acted, ActionCompanion, ActionEnd, ActionRefusal, ActionStart, Engine, Proposal, Registered,
+    Request,
+};
+use actum_action::{PlanEnvelope, ResultEnvelope, RollbackPlan, VerificationPlan};
+use actum_agent::{DispatchEnvelope, ReasonCode, SimulationExecutor, SimulationReturn};
+use actum_core::canonical::CanonicalError;
+use actum_core::{Digest, RiskTier, RunId};
+use actum_ledger::NewEntry;
+use actum_record::agent::{CorrelationId, StepId};
+use actum_record::ledger::{Actor, RequestKey};
+use actum_workspace::disk::Disk;
+use serde_json::{Map, Value, json};
+
+use crate::error::DispatchError;
+use crate::settings::Settings;
+use crate::step_log::{Logged, LoggedEnd, StepLog};
+
+/// Executor of one dispatch.
+pub(crate) struct ActionExecutor<'e, D: Disk> {
+    pub(crate) engine: &'e mut Engine<D>,
+    pub(crate) simulation: Registered,
+    pub(crate) actor: Actor,
+    pub(crate) settings: Settings,
+    /// Request that a person approved.
+    pub(crate) approved: Option<Request>,
+    pub(crate) log: Option<StepLog>,
+    pub(crate) logged: Rc<RefCell<Logged>>,
+    /// Plan that waits in the queue, once there is one.
+    pub(crate) queued: Option<RunId>,
+    /// What [`Engine::holding`] gave.
+    pub(crate) held: Option<Box<dyn Any>>,
+}
+
+impl<D: Disk> SimulationExecutor for ActionExecutor<'_, D> {
+    type Error = DispatchError;
+
+    fn execute(&mut self, envelope: &DispatchEnvelope) -> Result<SimulationReturn, DispatchError> {
+        let log = self.log.take().ok_or(DispatchError::Busy)?;
+        let companion: Option<Box<dyn ActionCompanion>> = Some(Box::new(log));
+        let acted = match self.approved.take() {
+            Some(request) => self.engine.act_as_approved(request, companion),
+            None => {
+                let proposed = Proposed {
+                    correlation: &envelope.correlation_id,
+                    step: &envelope.step_id,
+                    simulation: &self.simulation,
+                    fields: &envelope.required_fields,
+                    rollback_plan: envelope.rollback_plan_ref,
+                    key: envelope.idempotency_key,
+                    actor: &self.actor,
+                    settings: &self.settings,
+                };
+                self.engine.act_with(&proposed.proposal(), companion)
+            }
+        };
+        let Acted { envelope: result, held, .. } = acted?;
+        self.held = held;
+        self.queued = queued_plan(&result);
+        let ended = self.logged.borrow_mut().ended.take();
+        let LoggedEnd { leaf, action, reason, outcome } = ended.ok_or(DispatchError::Busy)?;
+        let message = result.feedback.get("message").and_then(Value::as_str);
+        let user_visible_text = match message {
+            Some(message) => message.to_owned(),
+            None => format!("`{}` is done", envelope.simulation_id),
+        };
+        Ok(SimulationReturn {
+            outcome,
+            reason_code: reason,
+            audit_event: leaf,
+            proof_refs: vec![action],
+            user_visible_text,
+        })
+    }
+}
+
+/// What a proposal of an action needs of a step.
+pub(crate) struct Proposed<'p> {
+    pub(crate) correlation: &'p CorrelationId,
+    pub(crate) step: &'p StepId,
+    pub(crate) simulation: &'p Registered,
+    pub(crate) fields: &'p Map<String, Value>,
+    pub(crate) rollback_plan: Option<Digest>,
+    pub(crate) key: Digest,
+    pub(crate) actor: &'p Actor,
+    pub(crate) settings: &'p Settings,
+}
+
+impl Proposed<'_> {
+    /// Proposal of the action, under the key of the step.
+    pub(crate) fn proposal(&self) -> Proposal {
+        let Self { correlation, step, simulation, settings, .. } = self;
+        let rollback = self.rollback_plan.map(|digest| {
+            let plan = [
+                ("rollback_plan_ref".to_owned(), json!(digest)),
+                ("simulation_id".to_owned(), json!("undo_run")),
+            ];
+            RollbackPlan::Object(Map::from_iter(plan))
+        });
+        let Registered { tier, flags, name, .. } = simulation;
+        let plan = PlanEnvelope {
+            action_id: Some(format!("{correlation}/{step}")),
+            action_type: name.clone(),
+            declared_tier: Some(*tier),
+            confidence: None,
+            reason: Some(format!("agent goal {correlation}")),
+            input: self.fields.clone(),
+            rollback_plan: rollback,
+            verification: VerificationPlan {
+                required: flags.writes && *tier >= RiskTier::R2,
+                commands: settings.checks.clone(),
+            },
+            scope: settings.scope.clone(),
+        };
+        let key = Some(RequestKey::of_step(self.key));
+        Proposal { plan, actor: self.actor.clone(), key, wait: settings.wait }
+    }
+}
+
+/// Puts an action into the queue, so that a person can approve it. It cannot start. Returns the plan in the queue; `None`
+/// where the gates refuse the action.
+pub(crate) fn queue<D: Disk>(
+    engine: &mut Engine<D>,
+    proposed: &Proposed<'_>,
+) -> Result<Option<RunId>, DispatchError> {
+    let acted = engine.act_with(&proposed.proposal(), Some(Box::new(NeverStart)))?;
+    Ok(queued_plan(&acted.envelope))
+}
+
+/// Companion of an action that must not start.
+struct NeverStart;
+
+impl ActionCompanion for NeverStart {
+    fn start(&mut self, _: &ActionStart<'_>) -> Result<Vec<NewEntry>, ActionRefusal> {
+        let message = ReasonCode::AccessApRequired.sentence().to_owned();
+        Err(ActionRefusal::Refused { reason: Reason::AccessApRequired, message })
+    }
+
+    fn end(&mut self, _: &ActionEnd<'_>) -> Result<Vec<NewEntry>, CanonicalError> {
+        Ok(Vec::new())
+    }
+}
+
+fn queued_plan(result: &ResultEnvelope) -> Option<RunId> {
+    result.feedback.get("plan").and_then(Value::as_str).and_then(|plan| plan.parse().ok())
+}

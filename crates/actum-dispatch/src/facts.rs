@@ -1,0 +1,91 @@
+//! Facts of a decision: catalog, access, artifacts.
+
+use actum::{AccessJudgement, Catalog, Engine, Registered, Schema};
+use actum_agent::FinderPacket;
+use actum_agent::bundle::{AccessFacts, SimulationFacts};
+use actum_core::{Digest, canonical};
+use actum_gate::Verdict;
+use actum_record::ledger::{AccessOutcome, Actor};
+use actum_workspace::disk::Disk;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::DispatchError;
+
+/// Catalog in force, and the simulation that a packet names first.
+pub(crate) struct CatalogFacts {
+    /// Catalog, in canonical JSON.
+    pub(crate) snapshot: Vec<u8>,
+    pub(crate) simulation: Option<Registered>,
+    pub(crate) facts: Option<SimulationFacts>,
+}
+
+/// Fingerprints of what carries a simulation out (`artifact_fingerprint_bundle_ref`).
+#[derive(Serialize)]
+struct Artifacts<'a> {
+    engine: &'a str,
+    format: &'a str,
+    lexicon: Digest,
+    package: Option<Digest>,
+    schemas: Digest,
+}
+
+impl CatalogFacts {
+    /// Reads the catalog in force, and looks the first candidate of the packet up.
+    pub(crate) fn read<D: Disk>(
+        engine: &Engine<D>,
+        packet: Option<&FinderPacket>,
+    ) -> Result<Self, DispatchError> {
+        let catalog: Catalog = engine.records().catalog()?.in_force()?;
+        let snapshot = catalog.snapshot()?;
+        let Some(FinderPacket::Match(packet)) = packet else {
+            return Ok(Self { snapshot, simulation: None, facts: None });
+        };
+        let named = packet.candidates.first().and_then(|it| catalog.find(&it.simulation_id));
+        let facts = named.map(|registered| {
+            let input = Value::Object(packet.required_fields.clone());
+            let schema = Schema::read(&registered.input_schema);
+            let fields_fit = schema.and_then(|schema| schema.check(&input)).is_ok();
+            SimulationFacts {
+                id: registered.name.clone(),
+                state: registered.state,
+                tier: registered.tier,
+                impactful: registered.flags.impactful,
+                side_effecting: registered.flags.side_effecting,
+                irreversible: registered.flags.irreversible,
+                access_action: registered.access.as_str().to_owned(),
+                fields_fit,
+            }
+        });
+        Ok(Self { snapshot, simulation: named.cloned(), facts })
+    }
+
+    /// Fingerprints of the simulation, in canonical JSON.
+    pub(crate) fn artifacts(&self, lexicon: Digest) -> Result<Vec<u8>, canonical::CanonicalError> {
+        let schemas = self.simulation.as_ref().map(|it| (&it.input_schema, &it.output_schema));
+        canonical::to_vec(&Artifacts {
+            engine: concat!("actum ", env!("CARGO_PKG_VERSION")),
+            format: "actum.agent-artifacts/1",
+            lexicon,
+            package: self.simulation.as_ref().and_then(|it| it.origin.digest()),
+            schemas: Digest::of(&canonical::to_vec(&schemas)?),
+        })
+    }
+}
+
+/// Decision of the access policies on a simulation, with its documents.
+pub(crate) fn judge_access<D: Disk>(
+    engine: &Engine<D>,
+    actor: &Actor,
+    simulation: &SimulationFacts,
+    is_approved: bool,
+) -> Result<(AccessFacts, AccessJudgement), DispatchError> {
+    let judgement = engine.judge_access(actor, simulation.tier)?;
+    let outcome = match judgement.decision.verdict {
+        Verdict::Allow => AccessOutcome::Allowed,
+        Verdict::NeedsApproval => AccessOutcome::ApRequired,
+        Verdict::Deny => AccessOutcome::Denied,
+    };
+    let case = Digest::of(&judgement.bundle);
+    Ok((AccessFacts { outcome, case, is_approved }, judgement))
+}

@@ -1,0 +1,29 @@
+//! The host of the Agent Execution Core (the place of PH1.X in seed 004).
+//!
+//! [`Dispatcher::dispatch`] runs one cycle: it gathers the facts of a goal, lets the core decide, records the decision, and
+//! dispatches what the core lets pass through the action door, which is the `SimulationExecutor`. Each decision, also each
+//! "no", is a row of the ledger.
+//!
+//! The core knows none of this: `actum-agent` does not depend on the engine.
+
+mod confirm;
+mod dispatcher;
+mod error;
+mod executor;
+mod facts;
+mod history;
+mod intake;
+mod replay;
+mod settings;
+mod settle;
+mod slo;
+mod step_log;
+
+pub use confirm::{Confirmed, Reply};
+pub use dispatcher::{Dispatched, Dispatcher};
+pub use error::{ConfirmError, DispatchError};
+pub use history::{Chain, ChainEvent};
+pub use intake::IntakeGoal;
+pub use replay::{ReplayCode, ReplayReport, ReplayedDecision};
+pub use settings::{Caller, Settings};
+pub use slo::{SloReport, SloTarget};

@@ -1,0 +1,98 @@
+//! The SLO gate: exact, from minute counters in the ledger (AEC-17).
+
+use actum_core::Timestamp;
+use actum_gate::verify_slo_waived;
+use actum_ledger::{AgentSlo, LedgerError, Log};
+use actum_record::keyring::Keyring;
+use actum_record::ledger::EntryKind;
+
+/// Service level of a window.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SloReport {
+    /// Begin of the window.
+    pub since: Timestamp,
+    /// Counters.
+    pub counters: AgentSlo,
+    /// Idempotency keys with more than one effect.
+    pub duplicates: u64,
+    /// Targets that are missed.
+    pub breaches: Vec<SloTarget>,
+    /// End of the waiver that is in force.
+    pub waived_until: Option<Timestamp>,
+}
+
+/// Target of seed 004, section 14.2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum SloTarget {
+    /// At most 5 % of the dispatches take more than 1,200 ms.
+    DispatchP95,
+    /// At most 1 % take more than 2,500 ms.
+    DispatchP99,
+    /// At most 0.5 % of the outcomes fail.
+    ErrorRate,
+    /// No key has a second effect.
+    DuplicateRate,
+}
+
+impl SloTarget {
+    /// Name in seed 004.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::DispatchP95 => "agent_dispatch_p95_ms",
+            Self::DispatchP99 => "agent_dispatch_p99_ms",
+            Self::ErrorRate => "execution_error_rate",
+            Self::DuplicateRate => "idempotency_duplicate_side_effect_rate",
+        }
+    }
+}
+
+/// Waivers that are read at once.
+const READ_MAX: u64 = 16;
+
+impl SloReport {
+    /// Reads the service level since a time.
+    ///
+    /// # Errors
+    /// [`LedgerError`]
+    pub fn read(
+        (log, keyring): (&dyn Log, &Keyring),
+        since: Timestamp,
+        now: Timestamp,
+    ) -> Result<Self, LedgerError> {
+        let counters = log.agent_slo(since)?;
+        let duplicates = log.count_duplicate_effects()?;
+        // "p95 is at most 1,200 ms" says the same as "at most 5 % took longer", and counters can tell that exactly.
+        let AgentSlo { total, over_p95, over_p99, errors } = counters;
+        let exceeds = |count: u64, per_thousand: u64| {
+            u128::from(count) * 1000 > u128::from(total) * u128::from(per_thousand)
+        };
+        let checks = [
+            (SloTarget::DispatchP95, exceeds(over_p95, 50)),
+            (SloTarget::DispatchP99, exceeds(over_p99, 10)),
+            (SloTarget::ErrorRate, exceeds(errors, 5)),
+            (SloTarget::DuplicateRate, duplicates > 0),
+        ];
+        let breaches = checks.into_iter().filter(|(_, missed)| *missed).map(|(target, _)| target);
+        let waived_until = waiver((log, keyring), now)?;
+        Ok(Self { since, counters, duplicates, breaches: breaches.collect(), waived_until })
+    }
+
+    /// A release can go out: no target is missed, or a waiver is in force.
+    pub fn passes(&self) -> bool {
+        self.breaches.is_empty() || self.waived_until.is_some()
+    }
+}
+
+/// End of the latest waiver that is in force. A waiver that no approval key signed counts for nothing.
+fn waiver(
+    (log, keyring): (&dyn Log, &Keyring),
+    now: Timestamp,
+) -> Result<Option<Timestamp>, LedgerError> {
+    let mut until = None;
+    for index in log.newest_of_kind(EntryKind::SloWaived, None, READ_MAX)? {
+        let verified = verify_slo_waived(&log.sound_entry(index)?.body, keyring);
+        let ends = verified.ok().map(|waiver| waiver.waived.until);
+        until = until.max(ends.filter(|ends| *ends > now));
+    }
+    Ok(until)
+}

@@ -1,0 +1,192 @@
+//! Log of a step: its entries go with those of the action that carries it out, in one append each (AEC-8, AEC-9).
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use actum::reason::Reason;
+use actum::{ActionCompanion, ActionEnd, ActionRefusal, ActionStart};
+use actum_agent::ReasonCode;
+use actum_core::canonical::{self, CanonicalError};
+use actum_core::{ActionName, Digest, Status, Timestamp};
+use actum_ledger::NewEntry;
+use actum_record::ledger::{AgentDuration, AgentEventKind, AgentExecution, AgentState, EntryKind};
+use actum_record::merkle::leaf_hash;
+use serde_json::{Map, Value};
+
+/// Log of one dispatch.
+pub(crate) struct StepLog {
+    /// Event of the step, without what the start and the end add.
+    pub(crate) template: AgentExecution,
+    /// Entries before the first event: the access decision, and an answer that came with the goal.
+    pub(crate) accompanying: Vec<NewEntry>,
+    /// Documents that the events name.
+    pub(crate) documents: Vec<Vec<u8>>,
+    /// Simulation.
+    pub(crate) simulation: ActionName,
+    /// Its effect was started before, and nothing of that is in effect.
+    pub(crate) is_retry: bool,
+    /// False where the action is only put into the queue for an approval.
+    pub(crate) may_start: bool,
+    /// Time of the goal.
+    pub(crate) began: Timestamp,
+    pub(crate) logged: Rc<RefCell<Logged>>,
+}
+
+/// What was logged.
+#[derive(Debug, Default)]
+pub(crate) struct Logged {
+    is_started: bool,
+    /// Event that says how the dispatch ended; none where an earlier run answered the request.
+    pub(crate) ended: Option<LoggedEnd>,
+}
+
+/// End of a dispatch.
+#[derive(Debug, Clone)]
+pub(crate) struct LoggedEnd {
+    /// Hash of the event.
+    pub(crate) leaf: Digest,
+    /// Hash of the `ACTION_ENDED`.
+    pub(crate) action: Digest,
+    /// Reason of the executor, unchanged.
+    pub(crate) reason: Option<String>,
+    /// Outcome, as it is returned.
+    pub(crate) outcome: Map<String, Value>,
+}
+
+impl ActionCompanion for StepLog {
+    fn start(&mut self, start: &ActionStart<'_>) -> Result<Vec<NewEntry>, ActionRefusal> {
+        let refuse = |reason: Reason, code: ReasonCode| ActionRefusal::Refused {
+            reason,
+            message: code.sentence().to_owned(),
+        };
+        if !self.may_start {
+            return Err(refuse(Reason::AccessApRequired, ReasonCode::AccessApRequired));
+        }
+        let ActionStart { records, policy, leaf, .. } = start;
+        let policy = policy.to_vec().map_err(actum::Error::from)?;
+        if Digest::of(&policy) != self.template.refs.policy_snapshot {
+            return Err(refuse(Reason::PolicySnapshotChanged, ReasonCode::PolicySnapshotChanged));
+        }
+        let catalog = records.catalog()?.in_force().map_err(actum::Error::from)?;
+        if catalog.find(&self.simulation).is_none_or(|registered| !registered.is_active()) {
+            return Err(refuse(Reason::SimulationNotActive, ReasonCode::SimulationNotActive));
+        }
+        if catalog.digest().map_err(actum::Error::from)? != self.template.refs.catalog_snapshot {
+            return Err(refuse(Reason::CatalogSnapshotChanged, ReasonCode::CatalogSnapshotChanged));
+        }
+        let time = records.now();
+        let entries = self.start_entries(time, *leaf).map_err(actum::Error::from)?;
+        self.logged.borrow_mut().is_started = true;
+        Ok(entries)
+    }
+
+    fn end(&mut self, end: &ActionEnd<'_>) -> Result<Vec<NewEntry>, CanonicalError> {
+        let ActionEnd { ended, leaf, envelope } = end;
+        let was_done_before = envelope.feedback.contains_key("doneBefore");
+        let is_started = self.logged.borrow().is_started;
+        if was_done_before && !is_started {
+            return Ok(Vec::new());
+        }
+        let outcome = outcome(envelope)?;
+        let mut entries = Vec::new();
+        let reason = ended.ground.clone();
+        let (event, state) = match (is_started, ended.status) {
+            (false, Status::Succeeded) => {
+                // Nothing had to change.
+                entries = self.start_entries(ended.time, *leaf)?;
+                (AgentEventKind::Outcome, AgentState::Succeeded)
+            }
+            (true, Status::Succeeded) => (AgentEventKind::Outcome, AgentState::Succeeded),
+            (true, Status::Failed) => (AgentEventKind::Outcome, AgentState::Failed),
+            (true, Status::Reverted | Status::Rejected | Status::Queued) => {
+                (AgentEventKind::Outcome, AgentState::Reverted)
+            }
+            (false, Status::Queued) => (AgentEventKind::NoEffect, AgentState::AwaitingAp),
+            (false, Status::Reverted | Status::Rejected | Status::Failed) => {
+                (AgentEventKind::NoEffect, AgentState::Refused)
+            }
+        };
+        if !is_started && event == AgentEventKind::NoEffect {
+            entries.append(&mut self.accompanying);
+        }
+        let state = match (event, self.is_retry) {
+            // What was claimed before keeps its state.
+            (AgentEventKind::NoEffect, true) => AgentState::Reverted,
+            _ => state,
+        };
+        let bytes = canonical::to_vec(&outcome)?;
+        let command_us = command_us(&outcome);
+        let total_us = ended.time.micros().saturating_sub(self.began.micros());
+        let total_us = u64::try_from(total_us).unwrap_or(0);
+        let mut execution = self.template.clone();
+        execution.time = ended.time;
+        execution.event = event;
+        execution.state = state;
+        execution.simulation_entry = Some(*leaf);
+        execution.refs.outcome = Some(Digest::of(&bytes));
+        if event == AgentEventKind::Outcome {
+            execution.reason.clone_from(&reason);
+            let dispatch_us = total_us.saturating_sub(command_us);
+            execution.duration = Some(AgentDuration { dispatch_us, command_us });
+        } else {
+            execution.reason = Some(reason.clone().unwrap_or_else(|| "EXECUTION_ENDED".to_owned()));
+        }
+        let (entry, event_leaf) = self.entry(&execution)?;
+        entries.push(entry);
+        let ended = LoggedEnd { leaf: event_leaf, action: *leaf, reason, outcome };
+        self.logged.borrow_mut().ended = Some(ended);
+        Ok(entries)
+    }
+}
+
+impl StepLog {
+    /// Entries of the start: what it rests on, and the claim of the effect.
+    fn start_entries(
+        &mut self,
+        time: Timestamp,
+        action: Digest,
+    ) -> Result<Vec<NewEntry>, CanonicalError> {
+        let mut execution = self.template.clone();
+        execution.time = time;
+        execution.event = match self.is_retry {
+            true => AgentEventKind::RetryStarted,
+            false => AgentEventKind::DispatchStarted,
+        };
+        execution.state = AgentState::Started;
+        execution.simulation_entry = Some(action);
+        let (entry, _) = self.entry(&execution)?;
+        let mut entries = std::mem::take(&mut self.accompanying);
+        entries.push(entry);
+        Ok(entries)
+    }
+
+    fn entry(&mut self, execution: &AgentExecution) -> Result<(NewEntry, Digest), CanonicalError> {
+        let body = canonical::to_vec(execution)?;
+        let leaf = leaf_hash(&body);
+        // The first event brings the documents, which later ones name as well.
+        let blobs = std::mem::take(&mut self.documents);
+        Ok((NewEntry { kind: EntryKind::AgentExecution, body, blobs }, leaf))
+    }
+}
+
+/// Outcome of an action as the core returns it: the result envelope without the place of its entry.
+fn outcome(envelope: &actum_action::ResultEnvelope) -> Result<Map<String, Value>, CanonicalError> {
+    let mut envelope = envelope.clone();
+    envelope.feedback.remove("entry");
+    match canonical::read(&canonical::to_vec(&envelope)?)? {
+        Value::Object(outcome) => Ok(outcome),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Ok(Map::new())
+        }
+    }
+}
+
+/// Time in commands of the simulation, in microseconds.
+fn command_us(outcome: &Map<String, Value>) -> u64 {
+    let of = |value: Option<&Value>| value.and_then(Value::as_u64).unwrap_or(0);
+    let own = outcome.get("output").and_then(|output| output.get("durationMs"));
+    let checks = outcome.get("verification").and_then(|it| it.get("checks"));
+    let checks = checks.and_then(Value::as_array).into_iter().flatten();
+    let checks: u64 = checks.map(|check| of(check.get("durationMs"))).sum();
+    of(own).saturating_add(checks).saturating_mul(1000)
+}

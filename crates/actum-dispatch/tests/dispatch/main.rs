@@ -1,0 +1,14 @@
+//! The host of the core over a real engine: the acceptance tests of seed 004, section 13.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may fail loudly"
+)]
+
+mod acceptance;
+mod guardrails;
+mod replays;
+mod world;

@@ -1,0 +1,48 @@
+//! Access: asks the access policies before there is a change (AEC-6).
+
+use actum_core::{Digest, RiskTier};
+use actum_gate::decision::{Bundle, Case, GateDecision};
+use actum_gate::judge_access;
+use actum_record::ledger::Actor;
+use actum_workspace::disk::Disk;
+
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::request::EntryPoint;
+
+/// Decision of the access policies, and what it was made from.
+#[derive(Debug, Clone)]
+pub struct AccessJudgement {
+    /// Decision of the gate.
+    pub decision: GateDecision,
+    /// What was judged, in canonical JSON.
+    pub bundle: Vec<u8>,
+    /// Policy in force, in canonical JSON.
+    pub policy: Vec<u8>,
+}
+
+impl<D: Disk> Engine<D> {
+    /// Asks the access policies in force whether an actor may do an action of this tier, before it is known what that would
+    /// change. The gates judge the change itself once more.
+    ///
+    /// # Errors
+    /// `Policy`, `Record`.
+    pub fn judge_access(&self, actor: &Actor, tier: RiskTier) -> Result<AccessJudgement> {
+        let (policy, cedar) = self.rules.read(&self.records.ledger)?;
+        let bytes = policy.to_vec()?;
+        let place = &self.place;
+        let case = Case {
+            actor: actor.clone(),
+            declared: Some(tier),
+            door: EntryPoint::Action.as_str().to_owned(),
+            enclosing: place.enclosing.clone(),
+            root: place.root.clone(),
+            tenant: self.records.tenant.clone(),
+            time: self.records.clock.now(),
+            ..Case::of(Vec::new())
+        };
+        let bundle = Bundle::new(Digest::of(&bytes), case);
+        let decision = judge_access(&bundle, &policy, &cedar);
+        Ok(AccessJudgement { decision, bundle: bundle.to_vec()?, policy: bytes })
+    }
+}
