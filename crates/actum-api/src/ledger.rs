@@ -177,6 +177,8 @@ words! {
         Lease = "lease",
         /// A file task.
         FileTask = "file_task",
+        /// A row of a table of the agent core.
+        Agent = "agent",
         /// A document that an entry names.
         Document = "document",
         /// A signed checkpoint.

@@ -24,6 +24,7 @@ pub mod path;
 pub mod record;
 
 // Documents, by family.
+pub mod agent;
 pub mod apply;
 pub mod bind;
 pub mod catalog;
@@ -72,6 +73,7 @@ const FAMILIES: &[&[DocumentType]] = &[
     queue::DOCUMENTS,
     catalog::DOCUMENTS,
     feedback::DOCUMENTS,
+    agent::DOCUMENTS,
     task::DOCUMENTS,
     plugin::DOCUMENTS,
     policy::DOCUMENTS,

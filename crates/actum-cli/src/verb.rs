@@ -1,6 +1,7 @@
 //! The verbs, one file each.
 
 mod action;
+mod agent;
 mod apply;
 mod approve;
 mod bind;
@@ -79,6 +80,7 @@ verbs! {
     Apply(apply::Arguments) = apply::run,
     Exec(Box<exec::Arguments>) = exec::run,
     Action(action::Arguments) = action::run,
+    Agent(agent::Arguments) = agent::run,
     File(file::Arguments) = file::run,
     Plan(plan::Arguments) = plan::run,
     Run(run::Arguments) = run::run,

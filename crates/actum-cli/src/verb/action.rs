@@ -117,7 +117,7 @@ pub(super) fn act_as_approved(
     root: &Path,
     request: Request,
 ) -> Result<Exit, Failure> {
-    act(session, root, |_| Ok(None), |engine, _| engine.act_as_approved(request))
+    act(session, root, |_| Ok(None), |engine, _| engine.act_as_approved(request, None))
 }
 
 fn act(
@@ -125,6 +125,32 @@ fn act(
     root: &Path,
     lease: impl FnOnce(&Records) -> Result<Option<RequestLease>, Failure>,
     act: impl FnOnce(&mut Engine, Option<&RequestLease>) -> Result<Acted, Error>,
+) -> Result<Exit, Failure> {
+    let act = |engine: &mut Engine, lease: Option<&RequestLease>| Ok(act(engine, lease)?);
+    with_engine(session, root, lease, act, |acted, in_force| {
+        let status = acted.envelope.status;
+        let failure = acted.error.take().map(|error| Failure::from(*error));
+        if let Some(hints) = failure.as_ref().map(Failure::hints).filter(|hints| !hints.is_empty())
+        {
+            acted.envelope.feedback.insert("hints".to_owned(), hints.into());
+        }
+        tell(session, acted)?;
+        let notify = in_force.and_then(|in_force| in_force.notify.as_ref());
+        if let (Some(command), Some(failure)) = (notify, &failure) {
+            notify::tell(&session.screen, command, failure);
+        }
+        Ok(exit(status))
+    })
+}
+
+/// Opens the engine of a workspace with what carries actions out, lets `act` use it, and `tell` report. What a signal asked
+/// for meanwhile, the report says.
+pub(super) fn with_engine<T>(
+    session: &Session,
+    root: &Path,
+    lease: impl FnOnce(&Records) -> Result<Option<RequestLease>, Failure>,
+    act: impl FnOnce(&mut Engine, Option<&RequestLease>) -> Result<T, Failure>,
+    tell: impl FnOnce(&mut T, Option<&PolicyInForce>) -> Result<Exit, Failure>,
 ) -> Result<Exit, Failure> {
     let files = policy::files()?;
     // Where it cannot be used, the result says so: nothing is done.
@@ -149,17 +175,9 @@ fn act(
     let acted = act(&mut engine, lease.as_ref());
     recovery_note::tell(&session.screen, engine.recovery());
     records::tell(&session.screen, &engine);
+    // It holds signals back until the report is out.
     let mut acted = acted?;
-    let status = acted.envelope.status;
-    let failure = acted.error.take().map(|error| Failure::from(*error));
-    if let Some(hints) = failure.as_ref().map(Failure::hints).filter(|hints| !hints.is_empty()) {
-        acted.envelope.feedback.insert("hints".to_owned(), hints.into());
-    }
-    tell(session, &acted)?;
-    let notify = in_force.as_ref().and_then(|in_force| in_force.notify.as_ref());
-    if let (Some(command), Some(failure)) = (notify, &failure) {
-        notify::tell(&session.screen, command, failure);
-    }
+    let exit = tell(&mut acted, in_force.as_ref())?;
     if let Some(warning) = engine.finish() {
         session.screen.note(format_args!("what was done is recorded, but {warning}"));
     }
@@ -169,7 +187,7 @@ fn act(
     }
     // What is left to close is closed by the kernel as well.
     std::mem::forget(engine);
-    Ok(exit(status))
+    Ok(exit)
 }
 
 /// Prints the result envelope: on one line for programs, and for a person so that it can be read.

@@ -10,6 +10,7 @@
     reason = "a test may fail loudly"
 )]
 
+mod agent_kills;
 mod file_task_kills;
 mod killed_at_each_call;
 mod task_kills;

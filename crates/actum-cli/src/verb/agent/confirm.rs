@@ -1,0 +1,93 @@
+//! `actum agent confirm`: answers the confirmation prompt of a goal.
+
+use std::borrow::Borrow;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use actum_api::agent::AgentConfirmed;
+use actum_dispatch::{Chain, ConfirmError, DispatchError, Dispatcher, Reply, Settings};
+use actum_record::agent::{CorrelationId, ThreadId};
+use actum_record::ledger::ConfirmationOutcome;
+
+use super::{AgentFailure, correlation};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::operator_key::OperatorKey;
+use crate::output::Document;
+use crate::session::Session;
+use crate::{actor, records, root};
+
+/// Answer the confirmation prompt of a goal
+///
+/// The answer counts only as a whole, and only if it is the word for yes in the language that is named; "okay" and "fine" are
+/// no confirmation. The approval key signs it, since the process that dispatches cannot confirm its own goal.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The goal
+    #[arg(value_parser = correlation)]
+    correlation: CorrelationId,
+    /// The answer, in the words of the person
+    answer: String,
+    /// The conversation in which the prompt was shown
+    #[arg(long, value_name = "THREAD")]
+    thread: ThreadId,
+    /// The language of the answer, as a BCP 47 tag such as `de` or `pt-BR`
+    #[arg(long, value_name = "TAG")]
+    language: String,
+    /// Read the passphrase of the approval key from FILE; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    passphrase_file: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let root = root::existing(&session.start);
+    let reply = Reply {
+        correlation: arguments.correlation.clone(),
+        thread: arguments.thread.clone(),
+        utterance: arguments.answer.clone(),
+        language: arguments.language.clone(),
+    };
+    let (checked, records) = records::open_for(root, &session.tenant)?;
+    let prompt = records.ledger().read(|log| Chain::read(log, &reply.correlation)?.prompt(log));
+    let prompt = prompt.map_err(|error| AgentFailure::Dispatch(DispatchError::from(error)))?;
+    let Some((_, prompt)) = prompt else {
+        let correlation = reply.correlation.to_string();
+        return Err(AgentFailure::Confirm(ConfirmError::NoPrompt { correlation }).into());
+    };
+    prompt.text.lines().for_each(|line| session.screen.note(line));
+    let question = format!("Sign this answer to goal {}?", reply.correlation);
+    let key = OperatorKey::approval(session, &question, arguments.passphrase_file.as_deref())?;
+    let mut engine = checked.existing_engine(records)?;
+    let dispatcher = Dispatcher::new(&mut engine, Settings::default());
+    let mut dispatcher = dispatcher.map_err(AgentFailure::Dispatch)?;
+    let approver = key.approver();
+    let confirmed = dispatcher.confirm(&reply, &actor::of(None), Some(approver.signer));
+    let confirmed = confirmed.map_err(AgentFailure::Confirm)?;
+    let is_confirmed = confirmed.outcome == ConfirmationOutcome::Confirmed;
+    session.screen.show(&AgentConfirmed {
+        correlation: reply.correlation.to_string(),
+        outcome: confirmed.outcome.as_str().to_owned(),
+        reason: confirmed.reason.map(str::to_owned),
+        simulation: confirmed.prompt.simulation,
+        proof: confirmed.proof,
+    })?;
+    Ok(if is_confirmed { Exit::Success } else { Exit::Refused })
+}
+
+impl Document for AgentConfirmed {
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Self { correlation, outcome, reason, simulation, .. } = self;
+        writeln!(out, "{outcome}: `{simulation}` of the goal `{correlation}`")?;
+        match reason {
+            Some(reason) => writeln!(out, "{reason}"),
+            None if outcome == "CONFIRMED" => writeln!(out, "dispatch the same goal again"),
+            None => Ok(()),
+        }
+    }
+}

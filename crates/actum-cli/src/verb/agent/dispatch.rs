@@ -1,0 +1,117 @@
+//! `actum agent dispatch`: one cycle for a goal.
+
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+
+use actum_action::PlanScope;
+use actum_agent::limits::GOAL_BYTES_MAX;
+use actum_agent::{AgentGoalRequest, AgentVerdict};
+use actum_dispatch::{Caller, Dispatched, Dispatcher, Settings};
+
+use super::AgentFailure;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::run_arguments::label;
+use crate::session::Session;
+use crate::verb::action;
+use crate::{actor, input, records, root};
+
+/// Run one cycle for a goal, and print its outcome
+///
+/// The goal (`schemas/agent-goal.schema.json`) has one packet of a Finder. The core decides, and dispatches what it lets pass
+/// as an action. An impactful simulation has to be confirmed first: `actum agent confirm`. Each decision is recorded; the same
+/// goal again has no second effect. The exit code: 0 done, 1 refused, 3 taken back, 4 needs attention, 6 waits for an answer or
+/// an approval.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The goal; `-` is standard input
+    goal: PathBuf,
+    /// The agent that asks, for the record
+    #[arg(long, value_name = "NAME", value_parser = label)]
+    agent: Option<String>,
+    /// Simulations may write below this directory alone; can be repeated
+    #[arg(long = "allow-dir", value_name = "DIR")]
+    allowed_dirs: Vec<String>,
+    /// A command that checks what a simulation changed; can be repeated
+    #[arg(long = "check", value_name = "COMMAND")]
+    checks: Vec<String>,
+    /// Wait for another process that is at work in the workspace
+    #[arg(long)]
+    wait: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let (input, bytes) = input::document(&arguments.goal, &session.start, GOAL_BYTES_MAX)?;
+    let goal = AgentGoalRequest::read(&bytes)
+        .map_err(|source| AgentFailure::Goal { input, source: Box::new(source) })?;
+    let mut settings =
+        Settings { checks: arguments.checks.clone(), wait: arguments.wait, ..Settings::default() };
+    if !arguments.allowed_dirs.is_empty() {
+        let allowed_dirs = arguments.allowed_dirs.clone();
+        settings.scope = PlanScope { allowed_dirs, ..PlanScope::default() };
+    }
+    let caller = Caller { actor: actor::of(arguments.agent.clone()), host_key: None };
+    let root = root::existing_or_new(&session.start);
+    if !root::is_made(root) {
+        drop(records::own_root(root, &session.tenant)?.open()?);
+        session.note_made(root);
+    }
+    action::with_engine(
+        session,
+        root,
+        |_| Ok(None),
+        |engine, _| {
+            let dispatcher = Dispatcher::new(engine, settings);
+            let dispatched = dispatcher.and_then(|mut it| it.dispatch(&goal, &caller));
+            Ok(dispatched.map_err(AgentFailure::Dispatch)?)
+        },
+        |dispatched, _| {
+            tell(session, dispatched)?;
+            Ok(exit(dispatched))
+        },
+    )
+}
+
+/// Prints the outcome: on one line for programs, and for a person so that it can be read.
+fn tell(session: &Session, dispatched: &Dispatched) -> Result<(), Failure> {
+    let outcome = &dispatched.outcome;
+    let written = match io::stdout().is_terminal() {
+        true => serde_json::to_vec_pretty(outcome),
+        false => serde_json::to_vec(outcome),
+    };
+    let mut bytes =
+        written.map_err(|error| Failure::Unwritten { source: io::Error::other(error) })?;
+    bytes.push(b'\n');
+    session.screen.hand_over(&bytes)?;
+    if let Some(reason) = &outcome.reason_code {
+        let first = outcome.user_visible_text.lines().next().unwrap_or_default();
+        session.screen.note(format_args!("{reason}: {first}"));
+    }
+    if let Some((_, prompt)) = &dispatched.prompt {
+        prompt.text.lines().skip(1).for_each(|line| session.screen.note(line));
+        session.screen.note(format_args!(
+            "`actum agent confirm {} --thread {} --language TAG ANSWER` answers the prompt",
+            prompt.correlation, prompt.thread
+        ));
+    }
+    if let Some(plan) = dispatched.queued {
+        session.screen.note(format_args!("`actum approve {plan}` approves it"));
+    }
+    Ok(())
+}
+
+fn exit(dispatched: &Dispatched) -> Exit {
+    let outcome = &dispatched.outcome;
+    let status = outcome.simulation_outcome.as_ref().and_then(|it| it.get("status"));
+    match (dispatched.verdict, status.and_then(serde_json::Value::as_str)) {
+        (AgentVerdict::Answered, _) | (AgentVerdict::Dispatch, Some("succeeded")) => Exit::Success,
+        (AgentVerdict::Dispatch, Some("queued")) => Exit::Queued,
+        (AgentVerdict::Dispatch, Some("reverted")) => Exit::TakenBack,
+        (AgentVerdict::Dispatch, Some("failed")) => Exit::NeedsAttention,
+        (AgentVerdict::Dispatch, _) => Exit::Refused,
+        (AgentVerdict::NoDispatch, _) => {
+            let waits = dispatched.prompt.is_some() || dispatched.queued.is_some();
+            if waits { Exit::Queued } else { Exit::Refused }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! `actum agent find`: makes the goal of an utterance, with one packet of the built-in Finder.
+
+use std::io;
+
+use actum_agent::AgentGoalRequest;
+use actum_agent::confirmation::{LanguageTag, LanguageTagError};
+use actum_agent::limits::{INTENT_CHARS_MAX, UTTERANCE_CHARS_MAX};
+use actum_core::Digest;
+use actum_core::plain_id::PlainIdError;
+use actum_finder::{DeclaredPhrases, Finder, Goal};
+use actum_record::agent::{CorrelationId, ThreadId, UserId};
+use serde_json::Map;
+
+use super::{AgentFailure, correlation};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::{actor, clock, records};
+
+/// Make the goal of an utterance, with one packet of the built-in Finder
+///
+/// The Finder ranks the active simulations of the catalog by declared phrases, without a model, and makes exactly one packet:
+/// a match, a question, a refusal, or a missing simulation. Nothing is dispatched: `actum agent dispatch -` reads the goal.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The words of the user
+    utterance: String,
+    /// The language of the utterance, as a BCP 47 tag; without it each language counts
+    #[arg(long, value_name = "TAG", value_parser = language)]
+    language: Option<LanguageTag>,
+    /// The intent, normalised; without it the utterance
+    #[arg(long, value_name = "TEXT")]
+    intent: Option<String>,
+    /// The goal; without it a new one
+    #[arg(long, value_name = "ID", value_parser = correlation)]
+    correlation: Option<CorrelationId>,
+    /// The conversation; without it one of this goal
+    #[arg(long, value_name = "ID")]
+    thread: Option<ThreadId>,
+    /// The user, where a host asserts another one than this account
+    #[arg(long, value_name = "ID")]
+    user: Option<UserId>,
+    /// The number of the attempt, after a question
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    attempt: u32,
+}
+
+fn language(text: &str) -> Result<LanguageTag, LanguageTagError> {
+    LanguageTag::new(text)
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let invalid = |error: PlainIdError| AgentFailure::Name(error);
+    let one_line = |text: &str, chars: usize| -> String {
+        let line = text.split(char::is_control).collect::<Vec<_>>().join(" ");
+        line.chars().take(chars).collect()
+    };
+    let correlation_id = match &arguments.correlation {
+        Some(correlation) => correlation.clone(),
+        None => new_name(&arguments.utterance).parse().map_err(invalid)?,
+    };
+    let thread_id = match &arguments.thread {
+        Some(thread) => thread.clone(),
+        None => correlation_id.as_str().parse().map_err(invalid)?,
+    };
+    let user_id = match &arguments.user {
+        Some(user) => user.clone(),
+        None => actor::of(None).user.parse().map_err(invalid)?,
+    };
+    let records = records::open(&session.tenant)?;
+    let intent = arguments.intent.as_ref().unwrap_or(&arguments.utterance);
+    let mut goal = AgentGoalRequest {
+        idempotency_key: format!("goal-{correlation_id}"),
+        correlation_id,
+        tenant_id: records.tenant().clone(),
+        user_id,
+        thread_id,
+        raw_user_utterance: arguments.utterance.chars().take(UTTERANCE_CHARS_MAX).collect(),
+        normalized_intent: one_line(intent, INTENT_CHARS_MAX),
+        sim_finder_packet: Map::new(),
+        confirm_state: None,
+        attempt_counter: arguments.attempt,
+    };
+    let catalog = records.catalog()?.in_force().map_err(actum::Error::from)?;
+    let snapshot = catalog.digest().map_err(actum::Error::from)?;
+    let finder = Finder::new().map_err(|error| AgentFailure::Finder(error.to_string()))?;
+    let simulations = finder
+        .simulations(&catalog, &DeclaredPhrases::new())
+        .map_err(|error| AgentFailure::Finder(error.to_string()))?;
+    let asked = Goal::from_request(&goal, arguments.language.clone());
+    let found = finder.find(&asked, snapshot, &simulations, None);
+    let found = found.map_err(|error| AgentFailure::Finder(error.to_string()))?;
+    goal.sim_finder_packet = found.packet.to_object().map_err(actum::Error::from)?;
+    let mut bytes = serde_json::to_vec(&goal)
+        .map_err(|error| Failure::Unwritten { source: io::Error::other(error) })?;
+    bytes.push(b'\n');
+    session.screen.hand_over(&bytes)?;
+    session.screen.note(format_args!("the Finder made a {}", found.packet.packet_type()));
+    Ok(Exit::Success)
+}
+
+/// Name of a new goal, from the time, this process and the utterance.
+fn new_name(utterance: &str) -> String {
+    let time = clock::now().micros().to_le_bytes();
+    let process = std::process::id().to_le_bytes();
+    let parts: [&[u8]; 3] = [&time, &process, utterance.as_bytes()];
+    let digest = Digest::tagged("actum/agent-correlation/1", &parts).to_string();
+    format!("goal-{}", digest.get(..24).unwrap_or_default())
+}

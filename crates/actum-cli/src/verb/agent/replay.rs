@@ -1,0 +1,74 @@
+//! `actum agent replay`: makes the decisions on a goal again.
+
+use std::borrow::Borrow;
+use std::io::{self, Write};
+
+use actum::Cedar;
+use actum_api::agent::{AgentReplay, AgentReplayed};
+use actum_dispatch::{DispatchError, ReplayReport, ReplayedDecision};
+use actum_record::agent::CorrelationId;
+
+use super::{AgentFailure, correlation};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Document;
+use crate::records;
+use crate::session::Session;
+
+/// Make the decisions on a goal again, from what the ledger keeps
+///
+/// Documents are compared with their digests, access policies are asked again, and the core decides again. Anything else than
+/// the same decision is a failure (exit code 4).
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The goal
+    #[arg(value_parser = correlation)]
+    correlation: CorrelationId,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let records = records::open(&session.tenant)?;
+    let cedar = Cedar::default();
+    let report = records.ledger().read(|log| ReplayReport::of(log, &arguments.correlation, &cedar));
+    let report = report.map_err(|error| AgentFailure::Dispatch(DispatchError::from(error)))?;
+    if report.decisions.is_empty() {
+        let correlation = arguments.correlation.clone();
+        return Err(AgentFailure::UnknownGoal { correlation }.into());
+    }
+    let same = report.is_same();
+    let view = |ReplayedDecision { index, problem }: ReplayedDecision| {
+        let (code, message) = problem.unzip();
+        let code = code.map(|code| code.as_str().to_owned());
+        AgentReplayed { entry: index, code, message }
+    };
+    session.screen.show(&AgentReplay {
+        correlation: report.correlation.to_string(),
+        same,
+        decisions: report.decisions.into_iter().map(view).collect(),
+    })?;
+    Ok(if same { Exit::Success } else { Exit::NeedsAttention })
+}
+
+impl Document for AgentReplay {
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        for AgentReplayed { entry, code, message } in &self.decisions {
+            match (code, message) {
+                (Some(code), Some(message)) => writeln!(out, "entry {entry}: {code}: {message}")?,
+                (code, _) => {
+                    writeln!(out, "entry {entry}: {}", code.as_deref().unwrap_or("same"))?;
+                }
+            }
+        }
+        let count = self.decisions.len();
+        match self.same {
+            true => writeln!(out, "{count} decisions on `{}` are the same", self.correlation),
+            false => writeln!(out, "the goal `{}` cannot be replayed", self.correlation),
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! A dispatch is killed before its system calls, and then many processes ask for the same goal: one effect, and a chain that is
+//! complete.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use actum_core::Digest;
+use actum_testkit::{TestDir, effort};
+use serde_json::{Value, json};
+
+use crate::program::{actum, command};
+use crate::traced::{End, kill_before_call};
+
+/// The program is killed before each call of this stride; `ACTUM_KILL_STRIDE` sets another.
+const STRIDE: usize = 29;
+/// Processes that ask at once after a kill.
+const PROCESSES: usize = 4;
+const DISPATCH: [&str; 3] = ["agent", "dispatch", "../goal.json"];
+
+struct Place {
+    directory: TestDir,
+    root: PathBuf,
+}
+
+impl Place {
+    /// A workspace with a goal that was confirmed and not dispatched.
+    fn new() -> Self {
+        let place = Self::empty();
+        let root = &place.root;
+        fs::create_dir(root).unwrap();
+        let passphrase = place.directory.join("passphrase");
+        fs::write(&passphrase, "correct horse battery staple\n").unwrap();
+        fs::set_permissions(&passphrase, Permissions::from_mode(0o600)).unwrap();
+        place.call(&["init"], 0);
+        place.call(&["key", "make", "approval", "--passphrase-file", "../passphrase"], 0);
+        let catalog: Value =
+            serde_json::from_str(&actum(root, &["catalog", "list", "--json"]).stdout).unwrap();
+        let user = String::from_utf8(Command::new("id").arg("-un").output().unwrap().stdout);
+        let goal = goal(user.unwrap().trim(), catalog["digest"].as_str().unwrap());
+        fs::write(place.directory.join("goal.json"), goal.to_string()).unwrap();
+        place.call(&DISPATCH, 6);
+        let confirm = ["agent", "confirm", "goal", "ja", "--thread", "thread", "--language", "de"];
+        let file = ["--passphrase-file", "../passphrase"];
+        place.call(&[&confirm[..], &file].concat(), 0);
+        place
+    }
+
+    fn empty() -> Self {
+        // A kill loses nothing that was written, on any file system.
+        let directory = TestDir::in_memory();
+        let root = directory.join("workspace");
+        Self { directory, root }
+    }
+
+    fn copy(&self) -> Self {
+        let copy = Self::empty();
+        let from = self.directory.path().join(".");
+        let copied = Command::new("cp")
+            .args(["-a", "--sparse=always"])
+            .arg(from)
+            .arg(copy.directory.path())
+            .status();
+        assert!(copied.unwrap().success());
+        crate::program::forget_configuration(&copy.root);
+        copy
+    }
+
+    fn call(&self, arguments: &[&str], code: i32) {
+        let ended = actum(&self.root, arguments);
+        assert_eq!(ended.code, code, "{arguments:?}: {ended:?}");
+    }
+
+    /// Events of the goal, with the states after them.
+    fn events(&self) -> Vec<(String, Option<String>)> {
+        let ended = actum(&self.root, &["agent", "show", "goal", "--json"]);
+        let chain: Value = serde_json::from_str(&ended.stdout).unwrap();
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let events = chain["events"].as_array().unwrap().iter();
+        let executions = events.filter(|event| event["kind"] == "AGENT_EXECUTION");
+        executions.map(|it| (text(&it["event"]).unwrap(), text(&it["state"]))).collect()
+    }
+
+    /// Runs in effect.
+    fn runs(&self) -> usize {
+        let ended = actum(&self.root, &["log", "--json"]);
+        let log: Value = serde_json::from_str(&ended.stdout).unwrap();
+        let runs = log["runs"].as_array().unwrap().iter();
+        runs.filter(|run| run["status"] == "succeeded").count()
+    }
+}
+
+fn goal(user: &str, catalog: &str) -> Value {
+    let (utterance, intent) = ("leg notes.txt an", "create file");
+    let fingerprint = Digest::tagged(
+        "actum/agent-goal/1",
+        &[b"default", user.as_bytes(), intent.as_bytes(), utterance.as_bytes()],
+    );
+    json!({
+        "correlation_id": "goal", "tenant_id": "default", "user_id": user, "thread_id": "thread",
+        "raw_user_utterance": utterance, "normalized_intent": intent, "confirm_state": null,
+        "idempotency_key": "request", "attempt_counter": 0,
+        "sim_finder_packet": {
+            "packet_type": "SimulationMatchPacket", "correlation_id": "goal",
+            "tenant_id": "default", "goal_fingerprint": fingerprint,
+            "catalog_snapshot_ref": catalog, "finder_proof_ref": "0".repeat(64),
+            "finder_version": "test 1", "idempotency_key": "packet", "attempt_counter": 0,
+            "candidates": [{"simulation_id": "file_create", "score": 1}],
+            "required_fields": {"path": "notes.txt", "content": "text\n"},
+            "access_action": "change_files", "learning_table_ref": null,
+            "rollback_plan": {"simulation_id": "undo_run", "required_fields": {}},
+        },
+    })
+}
+
+/// AEC-7, AEC-8: zero or one effect, never two; the chain is complete, or the step is open and resumed.
+#[test]
+fn a_dispatch_that_is_killed_at_any_call_has_one_effect_when_many_ask_again() {
+    let template = Place::new();
+    let (mut kills, mut started) = (0, 0);
+    for call in (0..).step_by(effort("ACTUM_KILL_STRIDE", STRIDE)) {
+        let place = template.copy();
+        let output = place.directory.join("output");
+        let end = kill_before_call(&place.root, &DISPATCH, call, &output);
+        let what = format!("{end:?} before call {call}");
+        started += usize::from(place.events().iter().any(|(event, _)| event == "DISPATCH_STARTED"));
+        let mut asked: Vec<_> = (0..PROCESSES)
+            .map(|_| {
+                let mut again = command(&place.root, &DISPATCH);
+                again.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+                again.spawn().unwrap()
+            })
+            .collect();
+        for process in &mut asked {
+            process.wait().unwrap();
+        }
+        place.call(&DISPATCH, 0);
+        assert_eq!(fs::read(place.root.join("notes.txt")).unwrap(), b"text\n", "{what}");
+        assert_eq!(place.runs(), 1, "{what}");
+        let events = place.events();
+        let claims = events.iter().filter(|(event, _)| event == "DISPATCH_STARTED").count();
+        assert_eq!(claims, 1, "{what}: {events:?}");
+        assert_eq!(events.last().unwrap().1.as_deref(), Some("SUCCEEDED"), "{what}: {events:?}");
+        place.call(&["agent", "replay", "goal"], 0);
+        place.call(&["ledger", "verify"], 0);
+        if matches!(end, End::Exited { .. }) {
+            break;
+        }
+        kills += 1;
+    }
+    assert!(kills > 3 && started > 1, "{kills}, {started}");
+}
