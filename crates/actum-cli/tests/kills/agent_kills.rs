@@ -16,7 +16,7 @@ use crate::traced::{End, kill_before_call};
 /// The program is killed before each call of this stride; `ACTUM_KILL_STRIDE` sets another.
 const STRIDE: usize = 29;
 /// Processes that ask at once after a kill.
-const PROCESSES: usize = 4;
+const PROCESSES: usize = 16;
 const DISPATCH: [&str; 3] = ["agent", "dispatch", "../goal.json"];
 
 struct Place {
