@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use actum::{EntryPoint, QueuedPlan};
 use actum_core::RunId;
-use actum_record::ledger::{JudgedPlan, WorkspaceId};
+use actum_record::ledger::{JudgedPlan, RequestKey, WorkspaceId};
 use actum_workspace::View;
 
 use crate::failure::Failure;
@@ -47,8 +47,12 @@ fn is_at(root: &Path, workspace: WorkspaceId) -> bool {
     id.is_some_and(|id| id.is_ok_and(|id| id == Some(workspace)))
 }
 
-/// The command that carries out the plan of a task: only that writes the reports.
-pub(crate) fn task_command(plan: &JudgedPlan) -> Option<&'static str> {
+/// The command that alone carries out this plan: that of a task writes the reports, and that of an agent's step the chain of
+/// its goal. `None` where an approval carries it out.
+pub(crate) fn own_command(plan: &JudgedPlan) -> Option<&'static str> {
+    if plan.request.as_ref().is_some_and(RequestKey::is_of_step) {
+        return Some("actum agent dispatch");
+    }
     let entry_point = EntryPoint::from_name(&plan.door)?;
     (!entry_point.is_carried_out_by_approval()).then_some(match plan.undoes {
         Some(_) => "actum rollback",

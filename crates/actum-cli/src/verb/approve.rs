@@ -43,9 +43,9 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let (queue, plan) = plans::find(&arguments.plan, session)?;
     let (id, state) = (plan.id(), plan.state(clock::now()));
-    // What was approved before and not carried out is carried out now; a task is by `actum run` alone, which reports.
-    let by_task = plans::task_command(&plan.queued.plan);
-    let later = arguments.later || by_task.is_some();
+    // What was approved before and not carried out is carried out now, unless it has a command of its own.
+    let own_command = plans::own_command(&plan.queued.plan);
+    let later = arguments.later || own_command.is_some();
     let is_approved = state == PlanState::Approved && !later;
     if state != PlanState::Waiting && !is_approved {
         let wanted = Answer::Approved;
@@ -75,10 +75,10 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         let (queue, plan) = plans::answered(id, &session.tenant)?;
         let audience = session.screen.audience_of_decisions();
         session.screen.show(&Shown::of(&queue, &plan, session, audience)?)?;
-        if let Some(command) = by_task {
+        if let Some(command) = own_command {
             session
                 .screen
-                .note(format_args!("the same `{command}` carries it out, and writes the reports"));
+                .note(format_args!("the same `{command}` carries it out, and reports it"));
         }
         return Ok(Exit::Success);
     }

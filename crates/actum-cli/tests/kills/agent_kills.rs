@@ -6,10 +6,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-use actum_core::Digest;
 use actum_testkit::{TestDir, effort};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::agent_goal;
 use crate::program::{actum, command};
 use crate::traced::{End, kill_before_call};
 
@@ -35,11 +35,7 @@ impl Place {
         fs::set_permissions(&passphrase, Permissions::from_mode(0o600)).unwrap();
         place.call(&["init"], 0);
         place.call(&["key", "make", "approval", "--passphrase-file", "../passphrase"], 0);
-        let catalog: Value =
-            serde_json::from_str(&actum(root, &["catalog", "list", "--json"]).stdout).unwrap();
-        let user = String::from_utf8(Command::new("id").arg("-un").output().unwrap().stdout);
-        let goal = goal(user.unwrap().trim(), catalog["digest"].as_str().unwrap());
-        fs::write(place.directory.join("goal.json"), goal.to_string()).unwrap();
+        agent_goal::write(root);
         place.call(&DISPATCH, 6);
         let confirm = ["agent", "confirm", "goal", "ja", "--thread", "thread", "--language", "de"];
         let file = ["--passphrase-file", "../passphrase"];
@@ -89,29 +85,6 @@ impl Place {
         let runs = log["runs"].as_array().unwrap().iter();
         runs.filter(|run| run["status"] == "succeeded").count()
     }
-}
-
-fn goal(user: &str, catalog: &str) -> Value {
-    let (utterance, intent) = ("leg notes.txt an", "create file");
-    let fingerprint = Digest::tagged(
-        "actum/agent-goal/1",
-        &[b"default", user.as_bytes(), intent.as_bytes(), utterance.as_bytes()],
-    );
-    json!({
-        "correlation_id": "goal", "tenant_id": "default", "user_id": user, "thread_id": "thread",
-        "raw_user_utterance": utterance, "normalized_intent": intent, "confirm_state": null,
-        "idempotency_key": "request", "attempt_counter": 0,
-        "sim_finder_packet": {
-            "packet_type": "SimulationMatchPacket", "correlation_id": "goal",
-            "tenant_id": "default", "goal_fingerprint": fingerprint,
-            "catalog_snapshot_ref": catalog, "finder_proof_ref": "0".repeat(64),
-            "finder_version": "test 1", "idempotency_key": "packet", "attempt_counter": 0,
-            "candidates": [{"simulation_id": "file_create", "score": 1}],
-            "required_fields": {"path": "notes.txt", "content": "text\n"},
-            "access_action": "change_files", "learning_table_ref": null,
-            "rollback_plan": {"simulation_id": "undo_run", "required_fields": {}},
-        },
-    })
 }
 
 /// AEC-7, AEC-8: zero or one effect, never two; the chain is complete, or the step is open and resumed.

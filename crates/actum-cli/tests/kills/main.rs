@@ -15,6 +15,8 @@ mod file_task_kills;
 mod killed_at_each_call;
 mod task_kills;
 
+#[path = "../agent_goal/mod.rs"]
+mod agent_goal;
 #[path = "../program/mod.rs"]
 mod program;
 #[path = "../traced/mod.rs"]

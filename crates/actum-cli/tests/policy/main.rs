@@ -11,6 +11,7 @@
 )]
 
 mod agent_alone;
+mod agent_goals;
 mod keys;
 mod passphrases;
 mod policies;
@@ -20,6 +21,8 @@ mod policy_places;
 mod queue;
 mod surroundings;
 
+#[path = "../agent_goal/mod.rs"]
+mod agent_goal;
 #[path = "../program/mod.rs"]
 mod program;
 #[path = "../traced/mod.rs"]

@@ -95,7 +95,7 @@ fn tell(session: &Session, dispatched: &Dispatched) -> Result<(), Failure> {
         ));
     }
     if let Some(plan) = dispatched.queued {
-        session.screen.note(format_args!("`actum approve {plan}` approves it"));
+        session.screen.note(format_args!("`actum queue {plan}` shows what waits for it"));
     }
     Ok(())
 }

@@ -35,8 +35,8 @@ pub(crate) struct Shown {
     asked: Option<Asked>,
     diff: Option<FileDiffs>,
     state: PlanState,
-    /// The command that alone carries it out, where it is a task.
-    by_task: Option<&'static str>,
+    /// The command that alone carries it out, where it has one.
+    own_command: Option<&'static str>,
 }
 
 impl Shown {
@@ -77,7 +77,7 @@ impl Shown {
             asked: asked.as_ref().map(|asked| asked.document.clone()),
             diff: None,
         };
-        Ok(Self { document, asked, diff, state, by_task: plans::task_command(judged) })
+        Ok(Self { document, asked, diff, state, own_command: plans::own_command(judged) })
     }
 
     /// Why it cannot be carried out as it was queued, if it cannot.
@@ -227,7 +227,7 @@ impl Document for Shown {
         }
         let is_current = plan.moved.is_empty();
         let plan = plan.line.plan;
-        match (self.state, is_current, self.by_task) {
+        match (self.state, is_current, self.own_command) {
             (PlanState::Waiting, true, Some(command)) => writeln!(
                 out,
                 "`actum approve {plan}` approves exactly this change, and the same `{command}` then applies it once; \
