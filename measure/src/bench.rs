@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: actum beside what a user would pick instead, interleaved in one run.
 
+mod agent;
 mod contest;
 mod contestant;
 mod course;
@@ -52,6 +53,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
         Subject::Sandbox => return sandbox::run(root, options),
         Subject::Tasks => return tasks::run(root, options),
         Subject::File => return file::run(root, options),
+        Subject::Agent => return agent::run(root, options),
     }
     packages::require("bench")?;
     take_precedence();

@@ -27,6 +27,8 @@ pub(super) enum Limit {
     Times(f64),
     /// At most so many milliseconds.
     InAll(f64),
+    /// At most so many milliseconds in 95 of 100 rounds.
+    MostlyInAll(f64),
     /// At most as long as another contestant.
     Under(&'static str),
 }
@@ -87,6 +89,12 @@ fn promise(contest: &Contest, bar: &Bar) -> String {
             let kept = median(bar.who).map(|time| time.as_secs_f64() * 1000.0 <= ms);
             (format!("at most {ms} ms"), kept)
         }
+        Limit::MostlyInAll(ms) => {
+            let most = contest.finishes.iter().find(|finish| finish.who == bar.who);
+            let most = most.and_then(|finish| finish.percentile(95));
+            let kept = most.map(|time| time.as_secs_f64() * 1000.0 <= ms);
+            (format!("at most {ms} ms in 95 of 100 rounds"), kept)
+        }
         Limit::Under(other) => {
             let kept = median(bar.who).zip(median(other)).map(|(one, other)| one <= other);
             (format!("no longer than {other}"), kept)
@@ -118,6 +126,7 @@ mod tests {
                 Bar { who: "tier N", limit: Limit::More(2.0) },
                 Bar { who: "tier N", limit: Limit::Times(2.5) },
                 Bar { who: "tier N", limit: Limit::InAll(3.0) },
+                Bar { who: "tier N", limit: Limit::MostlyInAll(2.5) },
                 Bar { who: "tier N", limit: Limit::Under("gone") },
             ],
         };
@@ -131,6 +140,7 @@ mod tests {
              - tier N: at most 2 ms more than plain: yes\n\
              - tier N: at most 2.50x plain: NO\n\
              - tier N: at most 3 ms: yes\n\
+             - tier N: at most 2.5 ms in 95 of 100 rounds: NO\n\
              - tier N: no longer than gone: not measured\n"
         );
     }

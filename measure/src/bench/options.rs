@@ -24,8 +24,8 @@ pub(crate) struct Options {
     /// Only works whose name contains PATTERN, such as `own/10-of-10000`, `ext4/`, `/50-mb`, `/size`,
     /// `syscalls`, `memory`; of the sandbox `start`, `view`, `build`, `exec`,
     /// `action`; of tasks `ten`, `hundred`, `edit`, `lint`, `memory`; of file `small`, `again`,
-    /// `lease`, `copy`, `memory`; of the ledger `append`, `clients`, `length`, `pages`, `verify`,
-    /// `log`, `syncs`, `slowest`
+    /// `lease`, `copy`, `memory`; of agent `dispatch`, `replay`, `process`; of the ledger `append`,
+    /// `clients`, `length`, `pages`, `verify`, `log`, `syncs`, `slowest`
     #[arg(long, value_name = "PATTERN")]
     pub(super) only: Option<String>,
     /// For how long 64 clients of the ledger append
@@ -47,6 +47,8 @@ pub(super) enum Subject {
     Tasks,
     /// Carrying out file tasks, beside `actum apply` and cp
     File,
+    /// Dispatching goals of agents, beside `actum action run`
+    Agent,
 }
 
 /// The work of a process that starts `true` in many ways, and tells how long each took.

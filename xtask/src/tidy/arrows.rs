@@ -146,6 +146,7 @@ const ARROWS: &[Arrows] = &[
             "actum-agent",
             "actum-api",
             "actum-core",
+            "actum-dispatch",
             "actum-edit",
             "actum-file",
             "actum-gate",
