@@ -22,6 +22,8 @@ pub struct Reply {
     pub correlation: CorrelationId,
     /// Conversation.
     pub thread: ThreadId,
+    /// Fingerprint of the plan in the prompt that the person was shown ([`ConfirmationPrompt::plan_fingerprint`]).
+    pub plan: Digest,
     /// Words of the person, unchanged.
     pub utterance: String,
     /// BCP 47 tag of their language.
@@ -43,6 +45,8 @@ pub struct Confirmed {
 
 impl<D: Disk> Dispatcher<'_, D> {
     /// Parses the answer to the newest prompt of a goal, and records it, whatever it says.
+    ///
+    /// The answer counts for the plan that was shown: where the newest prompt has another, nothing is recorded (AEC-5).
     ///
     /// The process that dispatched cannot confirm: it takes another account, or a key of the operator, which signs the
     /// proof.
@@ -70,6 +74,9 @@ impl<D: Disk> Dispatcher<'_, D> {
         }
         if prompt.thread != reply.thread {
             return Err(ConfirmError::Thread { thread: prompt.thread.to_string() });
+        }
+        if prompt.plan_fingerprint != reply.plan {
+            return Err(ConfirmError::Plan { plan: reply.plan, newest: prompt.plan_fingerprint });
         }
         if signer.is_none() && dispatcher == Some(by.uid) {
             return Err(ConfirmError::Dispatcher);

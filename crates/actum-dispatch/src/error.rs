@@ -52,6 +52,17 @@ pub enum ConfirmError {
         /// Thread of the prompt.
         thread: String,
     },
+    /// The newest prompt has another plan than the one that was shown.
+    #[error(
+        "the answer is for the plan {plan}, and the newest prompt has the plan {newest}; nothing was recorded: read that \
+         prompt, and answer it"
+    )]
+    Plan {
+        /// Plan that was shown.
+        plan: actum_core::Digest,
+        /// Plan of the newest prompt.
+        newest: actum_core::Digest,
+    },
     /// The tag is not one of a language.
     #[error("{0}; nothing was recorded")]
     Language(#[from] actum_agent::confirmation::LanguageTagError),

@@ -7,7 +7,9 @@ use std::fs::{remove_file, write};
 use std::path::{Path, PathBuf};
 
 use actum::Cedar;
+use actum_agent::AgentGoalRequest;
 use actum_dispatch::{Dispatcher, ReplayReport, Settings};
+use actum_workspace::LinuxDisk;
 
 use super::contest::{Bar, Contest, Limit};
 use super::contestant::Surroundings;
@@ -91,8 +93,7 @@ fn dispatches(place: &Path, rounds: usize) -> Result<Contest, Failure> {
                 let goal = goals.next()?;
                 let mut engine = goals.engine()?;
                 let mut dispatcher = Dispatcher::new(&mut engine, Settings::default())?;
-                dispatcher.dispatch(&goal, &goals.caller())?;
-                dispatcher.confirm(&goals.yes(&goal), &goals.person(), None)?;
+                confirmed(&mut dispatcher, &goals, &goal)?;
                 let caller = goals.caller();
                 sync(place)?;
                 let taken = time(|| {
@@ -116,6 +117,18 @@ fn dispatches(place: &Path, rounds: usize) -> Result<Contest, Failure> {
             Bar { who: DISPATCH, limit: Limit::MostlyInAll(10.0) },
         ],
     })
+}
+
+/// Has a goal asked about, and answered.
+fn confirmed(
+    dispatcher: &mut Dispatcher<'_, LinuxDisk>,
+    goals: &Goals,
+    goal: &AgentGoalRequest,
+) -> Result<(), Failure> {
+    let asked = dispatcher.dispatch(goal, &goals.caller())?;
+    let (_, prompt) = asked.prompt.ok_or("no prompt was emitted")?;
+    dispatcher.confirm(&goals.yes(goal, &prompt), &goals.person(), None)?;
+    Ok(())
 }
 
 /// Decisions that are made again.
@@ -172,8 +185,7 @@ fn processes(place: &Path, program: &Path, rounds: usize) -> Result<Contest, Fai
                 {
                     let mut engine = goals.engine()?;
                     let mut dispatcher = Dispatcher::new(&mut engine, Settings::default())?;
-                    dispatcher.dispatch(&goal, &goals.caller())?;
-                    dispatcher.confirm(&goals.yes(&goal), &goals.person(), None)?;
+                    confirmed(&mut dispatcher, &goals, &goal)?;
                 }
                 write(place.join("goal.json"), serde_json::to_vec(&goal)?)?;
                 sync(place)?;

@@ -80,6 +80,7 @@ impl FailureKind for AgentFailure {
                 ConfirmError::NoPrompt { .. } => Reason::GoalUnknown,
                 ConfirmError::Expired { .. } => Reason::ConfirmationExpired,
                 ConfirmError::Thread { .. } => Reason::ConfirmationOfAnotherThread,
+                ConfirmError::Plan { .. } => Reason::ConfirmationOfAnotherPlan,
                 ConfirmError::Language(_) => Reason::ConfirmationAmbiguous,
                 ConfirmError::Dispatcher => Reason::ConfirmationByDispatcher,
                 ConfirmError::Dispatch(error) => reason_of(error),

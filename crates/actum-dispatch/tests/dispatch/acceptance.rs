@@ -8,7 +8,7 @@ use actum_gate::Policy;
 use actum_record::ledger::{AgentEvent, AgentEventKind, AgentState, EntryKind};
 use serde_json::json;
 
-use crate::world::{World, access, agent, goal, person, reason, reply, with_packet};
+use crate::world::{World, access, agent, goal, person, reason, with_packet};
 
 const ASK: &str = "permit (principal, action, resource) when { context.approvals >= 1 };";
 
@@ -82,16 +82,36 @@ fn what_is_not_a_yes_of_somebody_else_dispatches_nothing() {
     world.dispatch(&goal);
     let mut engine = world.engine();
     let mut dispatcher = Dispatcher::new(&mut engine, Settings::default()).unwrap();
-    let own = dispatcher.confirm(&reply(&goal, "yes", "en"), &agent().actor, None).unwrap_err();
+    let own =
+        dispatcher.confirm(&world.reply(&goal, "yes", "en"), &agent().actor, None).unwrap_err();
     assert!(matches!(own, ConfirmError::Dispatcher), "{own}");
-    let mut other = reply(&goal, "yes", "en");
+    let mut other = world.reply(&goal, "yes", "en");
     other.thread = "thread-2".parse().unwrap();
     let error = dispatcher.confirm(&other, &person().actor, None).unwrap_err();
     assert!(matches!(error, ConfirmError::Thread { .. }), "{error}");
-    let foreign = dispatcher.confirm(&reply(&goal, "oui", "en"), &person().actor, None).unwrap();
+    let foreign =
+        dispatcher.confirm(&world.reply(&goal, "oui", "en"), &person().actor, None).unwrap();
     assert_eq!(foreign.outcome.as_str(), "AMBIGUOUS");
     drop(dispatcher);
     assert_eq!(world.count(EntryKind::EffectStarted), 0);
+}
+
+/// AEC-5: the person reads one plan, and another is dispatched before the answer arrives.
+#[test]
+fn an_answer_to_a_prompt_that_was_replaced_is_not_recorded() {
+    let world = World::new();
+    let create = json!({"path": "a", "content": "text\n"});
+    let shown = world.goal("replaced", "file_create", create);
+    world.dispatch(&shown);
+    let reply = world.reply(&shown, "yes", "en");
+    let other = world.goal("replaced", "file_create", json!({"path": "b", "content": "text\n"}));
+    assert_eq!(reason(&world.dispatch(&other)), Some(ReasonCode::ConfirmationRequired));
+    let mut engine = world.engine();
+    let mut dispatcher = Dispatcher::new(&mut engine, Settings::default()).unwrap();
+    let error = dispatcher.confirm(&reply, &person().actor, None).unwrap_err();
+    assert!(matches!(error, ConfirmError::Plan { .. }), "{error}");
+    drop(dispatcher);
+    assert_eq!(world.count(EntryKind::AgentConfirmation), 0);
 }
 
 /// AEC-6, AEC-10, AEC-15

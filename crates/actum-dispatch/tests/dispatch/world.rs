@@ -83,11 +83,24 @@ impl World {
         dispatcher.dispatch(goal, caller).unwrap()
     }
 
+    /// Answer to the newest prompt of a goal.
+    pub(crate) fn reply(&self, goal: &AgentGoalRequest, answer: &str, language: &str) -> Reply {
+        let read = |log: &dyn Log| Chain::read(log, &goal.correlation_id)?.prompt(log);
+        let (_, prompt) = self.records.ledger().read(read).unwrap().unwrap();
+        Reply {
+            correlation: goal.correlation_id.clone(),
+            thread: goal.thread_id.clone(),
+            plan: prompt.plan_fingerprint,
+            utterance: answer.to_owned(),
+            language: language.to_owned(),
+        }
+    }
+
     /// Answers the prompt of a goal.
     pub(crate) fn confirm(&self, goal: &AgentGoalRequest, answer: &str, language: &str) {
         let mut engine = self.engine();
         let mut dispatcher = Dispatcher::new(&mut engine, Settings::default()).unwrap();
-        dispatcher.confirm(&reply(goal, answer, language), &person().actor, None).unwrap();
+        dispatcher.confirm(&self.reply(goal, answer, language), &person().actor, None).unwrap();
     }
 
     /// Answers the prompt of a goal as the account that dispatches, under the approval key, or under a key that this
@@ -105,7 +118,7 @@ impl World {
         let signer = keys.signer(KeyRole::Approval, now).unwrap();
         let mut engine = self.engine();
         let mut dispatcher = Dispatcher::new(&mut engine, Settings::default()).unwrap();
-        let reply = reply(goal, answer, language);
+        let reply = self.reply(goal, answer, language);
         dispatcher.confirm(&reply, &agent().actor, Some(&signer)).unwrap();
     }
 
@@ -198,15 +211,6 @@ pub(crate) fn goal(name: &str) -> AgentGoalRequest {
 
 pub(crate) fn with_packet(goal: AgentGoalRequest, packet: &FinderPacket) -> AgentGoalRequest {
     AgentGoalRequest { sim_finder_packet: packet.to_object().unwrap(), ..goal }
-}
-
-pub(crate) fn reply(goal: &AgentGoalRequest, answer: &str, language: &str) -> Reply {
-    Reply {
-        correlation: goal.correlation_id.clone(),
-        thread: goal.thread_id.clone(),
-        utterance: answer.to_owned(),
-        language: language.to_owned(),
-    }
 }
 
 /// Policy with one text of access policies.

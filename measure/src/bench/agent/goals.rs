@@ -10,6 +10,7 @@ use actum_agent::AgentGoalRequest;
 use actum_agent::packet::{
     Candidate, FinderPacket, PacketHead, RollbackSimulation, SimulationMatchPacket,
 };
+use actum_agent::prompt::ConfirmationPrompt;
 use actum_core::{Digest, Timestamp};
 use actum_dispatch::{Caller, Reply};
 use actum_record::ledger::{Actor, TenantId};
@@ -110,10 +111,12 @@ impl Goals {
         }))?)
     }
 
-    pub(super) fn yes(&self, goal: &AgentGoalRequest) -> Reply {
+    /// Answer to the prompt of a goal.
+    pub(super) fn yes(&self, goal: &AgentGoalRequest, prompt: &ConfirmationPrompt) -> Reply {
         Reply {
             correlation: goal.correlation_id.clone(),
             thread: goal.thread_id.clone(),
+            plan: prompt.plan_fingerprint,
             utterance: "yes".to_owned(),
             language: "en".to_owned(),
         }

@@ -41,18 +41,20 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let root = root::existing(&session.start);
+    let (checked, records) = records::open_for(root, &session.tenant)?;
+    let prompt = records.ledger().read(|log| Chain::read(log, &arguments.correlation)?.prompt(log));
+    let prompt = prompt.map_err(|error| AgentFailure::Dispatch(DispatchError::from(error)))?;
+    let Some((_, prompt)) = prompt else {
+        let correlation = arguments.correlation.to_string();
+        return Err(AgentFailure::Confirm(ConfirmError::NoPrompt { correlation }).into());
+    };
+    // Another dispatch may replace the prompt while the passphrase is typed.
     let reply = Reply {
         correlation: arguments.correlation.clone(),
         thread: arguments.thread.clone(),
+        plan: prompt.plan_fingerprint,
         utterance: arguments.answer.clone(),
         language: arguments.language.clone(),
-    };
-    let (checked, records) = records::open_for(root, &session.tenant)?;
-    let prompt = records.ledger().read(|log| Chain::read(log, &reply.correlation)?.prompt(log));
-    let prompt = prompt.map_err(|error| AgentFailure::Dispatch(DispatchError::from(error)))?;
-    let Some((_, prompt)) = prompt else {
-        let correlation = reply.correlation.to_string();
-        return Err(AgentFailure::Confirm(ConfirmError::NoPrompt { correlation }).into());
     };
     prompt.text.lines().for_each(|line| session.screen.note(line));
     let question = format!("Sign this answer to goal {}?", reply.correlation);
