@@ -4,6 +4,8 @@
 //! of a value in the place of the value, unless it is a short line without a credential. Decisions are made from sealed
 //! packets alone, so a replay needs no other.
 
+use alloc::borrow::ToOwned;
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -11,6 +13,8 @@ use actum_core::canonical::{self, CanonicalError};
 use actum_core::{Digest, count};
 use actum_gate::credential::spans;
 use serde_json::{Map, Value, json};
+
+use crate::packet::FinderPacket;
 
 /// Longest line that is kept, in bytes.
 const LINE_BYTES_MAX: usize = 256;
@@ -21,17 +25,39 @@ const CONTENT_FIELDS: [&str; 6] =
 const FIELDS: &str = "required_fields";
 const ROLLBACK: &str = "rollback_plan";
 
-/// Seals a packet.
+/// Seals a packet. Only size and digest remain of what is not a valid packet.
 ///
 /// # Errors
 /// [`CanonicalError`] of a number without an exact form.
 pub fn seal_packet(packet: &Map<String, Value>) -> Result<Map<String, Value>, CanonicalError> {
+    let bytes = canonical::to_vec(packet)?;
+    if FinderPacket::read(&bytes).is_err() {
+        return Ok(size_and_digest(&bytes));
+    }
     let mut sealed = packet.clone();
     seal_member(&mut sealed)?;
     if let Some(Value::Object(rollback)) = sealed.get_mut(ROLLBACK) {
         seal_member(rollback)?;
     }
+    sealed.values_mut().for_each(mask);
     Ok(sealed)
+}
+
+/// Replaces each text that has a credential by its digest.
+fn mask(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = masked(text),
+        Value::Array(values) => values.iter_mut().for_each(mask),
+        Value::Object(members) => members.values_mut().for_each(mask),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn masked(text: &str) -> String {
+    match spans(text.as_bytes()).is_empty() {
+        true => text.to_owned(),
+        false => format!("sha256:{}", Digest::of(text.as_bytes())),
+    }
 }
 
 /// Seals the values of required fields.
@@ -39,7 +65,7 @@ pub fn seal_packet(packet: &Map<String, Value>) -> Result<Map<String, Value>, Ca
 /// # Errors
 /// [`CanonicalError`] of a number without an exact form.
 pub fn seal_fields(fields: &Map<String, Value>) -> Result<Map<String, Value>, CanonicalError> {
-    let seal = |(name, value): (&String, &Value)| Ok((name.clone(), seal_value(name, value)?));
+    let seal = |(name, value): (&String, &Value)| Ok((masked(name), seal_value(name, value)?));
     fields.iter().map(seal).collect()
 }
 
@@ -60,7 +86,13 @@ fn seal_value(name: &str, value: &Value) -> Result<Value, CanonicalError> {
         return Ok(value.clone());
     }
     let bytes: Vec<u8> = canonical::to_vec(value)?;
-    Ok(json!({ "bytes": count(bytes.len()), "sha256": Digest::of(&bytes).to_string() }))
+    Ok(Value::Object(size_and_digest(&bytes)))
+}
+
+fn size_and_digest(bytes: &[u8]) -> Map<String, Value> {
+    let bytes_and_digest =
+        [("bytes", json!(count(bytes.len()))), ("sha256", json!(Digest::of(bytes).to_string()))];
+    bytes_and_digest.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// Tests for a short line without a credential.

@@ -33,6 +33,27 @@ fn a_sealed_packet_has_digests_in_the_place_of_contents_and_credentials() {
     assert!(FinderPacket::read(text.as_bytes()).is_ok());
 }
 
+/// AEC-11, EX-20
+#[test]
+fn a_sealed_packet_has_no_credential_outside_of_its_fields_and_nothing_of_what_is_no_packet() {
+    let key = ["glpat", "-", "xY7k2Qw9Zr4Tn8Lp3Vb6"].concat();
+    let text = |object: &serde_json::Map<String, serde_json::Value>| {
+        String::from_utf8(canonical::to_vec(&seal_packet(object).unwrap()).unwrap()).unwrap()
+    };
+    let mut packet = match_packet();
+    packet.required_fields = [(key.clone(), json!(1))].into_iter().collect();
+    packet.head.idempotency_key = key.clone();
+    let valid = FinderPacket::Match(packet).to_object().unwrap();
+    assert!(FinderPacket::read(&canonical::to_vec(&valid).unwrap()).is_ok());
+    let sealed = text(&valid);
+    assert!(!sealed.contains("glpat") && sealed.contains("sha256:"), "{sealed}");
+    let mut bogus = valid;
+    bogus.insert("packet_type".to_owned(), json!("Bogus"));
+    bogus.insert("body".to_owned(), json!("words of a file"));
+    let sealed = seal_packet(&bogus).unwrap();
+    assert_eq!(sealed.keys().collect::<Vec<_>>(), ["bytes", "sha256"]);
+}
+
 /// AEC-2, AEC-3: the envelope has the values of the packet as it came, and of no other packet.
 #[test]
 fn an_envelope_is_made_from_the_packet_that_was_sealed() {
