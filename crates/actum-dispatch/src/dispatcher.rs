@@ -134,6 +134,8 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
         let history = records.ledger().read(|log| {
             Chain::read(log, &goal.correlation_id)?.facts((log, records.keyring()), step)
         })?;
+        // After the history: what it holds, also what was settled just now, is no later.
+        let time = records.now();
         let packet = FinderPacket::read(&canonical::to_vec(&goal.sim_finder_packet)?).ok();
         let catalog = CatalogFacts::read(self.engine, packet.as_ref())?;
         let sealed = seal_packet(&goal.sim_finder_packet)?;
@@ -159,7 +161,7 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
         };
         let mut bundle = AgentBundle {
             format: AgentBundle::FORMAT.to_owned(),
-            time: began,
+            time,
             goal: GoalFacts {
                 correlation: goal.correlation_id.clone(),
                 tenant: goal.tenant_id.clone(),

@@ -4,7 +4,7 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use actum_testkit::{TestDir, effort};
 use serde_json::Value;
@@ -98,15 +98,17 @@ fn a_dispatch_that_is_killed_at_any_call_has_one_effect_when_many_ask_again() {
         let end = kill_before_call(&place.root, &DISPATCH, call, &output);
         let what = format!("{end:?} before call {call}");
         started += usize::from(place.events().iter().any(|(event, _)| event == "DISPATCH_STARTED"));
-        let mut asked: Vec<_> = (0..PROCESSES)
+        let asked: Vec<_> = (0..PROCESSES)
             .map(|_| {
                 let mut again = command(&place.root, &DISPATCH);
-                again.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+                again.stdout(Stdio::piped()).stderr(Stdio::null());
                 again.spawn().unwrap()
             })
             .collect();
-        for process in &mut asked {
-            process.wait().unwrap();
+        for process in asked {
+            let answer = process.wait_with_output().unwrap().stdout;
+            let answer = String::from_utf8(answer).unwrap();
+            assert!(!answer.contains("CLOCK_WENT_BACKWARDS"), "{what}: {answer}");
         }
         place.call(&DISPATCH, 0);
         assert_eq!(fs::read(place.root.join("notes.txt")).unwrap(), b"text\n", "{what}");
