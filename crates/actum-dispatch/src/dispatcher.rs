@@ -18,7 +18,7 @@ use actum_ledger::{NewEntry, Refusal};
 use actum_record::agent::StepId;
 use actum_record::ledger::{
     AccessOutcome, AgentAccessDecided, AgentEventKind, AgentExecution, AgentRefs, EntryKind,
-    RequestKey,
+    RequestKey, WorkspaceId,
 };
 use actum_record::merkle::leaf_hash;
 use actum_workspace::disk::Disk;
@@ -113,6 +113,10 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
     ) -> Result<Dispatched, DispatchError> {
         let began = self.engine.records().now();
         let step = step()?;
+        if self.workspace()?.is_none() {
+            // Gives it one, to which the decision is bound.
+            self.engine.resume()?;
+        }
         self.settle(goal, &step)?;
         let gathered = self.gather(goal, caller, (&step, began))?;
         let decision = decide(&gathered.bundle);
@@ -152,7 +156,7 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
             None => self.engine.judge_access(&caller.actor, actum_core::RiskTier::R0)?.policy,
         };
         let lexicon = self.lexicon.reference();
-        let artifacts = catalog.artifacts(lexicon)?;
+        let artifacts = catalog.artifacts(lexicon, &self.settings, self.workspace()?)?;
         let user = caller.actor.user == goal.user_id.as_str();
         let identity = match (&caller.host_key, user) {
             (Some(key), _) => Identity::Host { key: key.clone() },
@@ -195,13 +199,19 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
         Ok(Gathered { bundle, history, catalog, access: judged, policy, artifacts, began })
     }
 
-    /// Finds the request of a step that a person approved.
+    fn workspace(&self) -> Result<Option<WorkspaceId>, DispatchError> {
+        Ok(self.engine.workspace().id().map_err(actum::Error::from)?)
+    }
+
+    /// Finds the request of a step that a person approved, in this workspace.
     fn approved(&self, key: Digest) -> Result<Option<Request>, DispatchError> {
         let records = self.engine.records();
         let (key, now) = (RequestKey::of_step(key), records.now());
+        let workspace = self.workspace()?;
         let plans = records.ledger().read(|log| QueuedPlan::open(log, records.keyring()))?;
         let is_of_step = |plan: &&QueuedPlan| {
             plan.queued.plan.request.as_ref() == Some(&key)
+                && workspace == Some(plan.row.workspace)
                 && plan.state(now) == PlanState::Approved
         };
         let plan = plans.iter().find(is_of_step);

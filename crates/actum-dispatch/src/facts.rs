@@ -1,16 +1,18 @@
 //! Facts of a decision: catalog, access, artifacts.
 
 use actum::{AccessJudgement, Catalog, Engine, Registered, Schema};
+use actum_action::PlanScope;
 use actum_agent::FinderPacket;
 use actum_agent::bundle::{AccessFacts, SimulationFacts};
 use actum_core::{Digest, canonical};
 use actum_gate::Verdict;
-use actum_record::ledger::{AccessOutcome, Actor};
+use actum_record::ledger::{AccessOutcome, Actor, WorkspaceId};
 use actum_workspace::disk::Disk;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::DispatchError;
+use crate::settings::Settings;
 
 /// Catalog in force, and the simulation that a packet names first.
 pub(crate) struct CatalogFacts {
@@ -20,14 +22,18 @@ pub(crate) struct CatalogFacts {
     pub(crate) facts: Option<SimulationFacts>,
 }
 
-/// Fingerprints of what carries a simulation out (`artifact_fingerprint_bundle_ref`).
+/// Fingerprints of what carries a simulation out, and where (`artifact_fingerprint_bundle_ref`). A confirmation counts for
+/// them alone.
 #[derive(Serialize)]
 struct Artifacts<'a> {
+    checks: &'a [String],
     engine: &'a str,
     format: &'a str,
     lexicon: Digest,
     package: Option<Digest>,
     schemas: Digest,
+    scope: &'a PlanScope,
+    workspace: Option<WorkspaceId>,
 }
 
 impl CatalogFacts {
@@ -61,14 +67,22 @@ impl CatalogFacts {
     }
 
     /// Fingerprints of the simulation, in canonical JSON.
-    pub(crate) fn artifacts(&self, lexicon: Digest) -> Result<Vec<u8>, canonical::CanonicalError> {
+    pub(crate) fn artifacts(
+        &self,
+        lexicon: Digest,
+        settings: &Settings,
+        workspace: Option<WorkspaceId>,
+    ) -> Result<Vec<u8>, canonical::CanonicalError> {
         let schemas = self.simulation.as_ref().map(|it| (&it.input_schema, &it.output_schema));
         canonical::to_vec(&Artifacts {
+            checks: &settings.checks,
             engine: concat!("actum ", env!("CARGO_PKG_VERSION")),
             format: "actum.agent-artifacts/1",
             lexicon,
             package: self.simulation.as_ref().and_then(|it| it.origin.digest()),
             schemas: Digest::of(&canonical::to_vec(&schemas)?),
+            scope: &settings.scope,
+            workspace,
         })
     }
 }

@@ -25,7 +25,7 @@ struct Place {
 }
 
 impl Place {
-    /// A workspace with a goal that was confirmed and not dispatched.
+    /// A workspace with a goal that was not dispatched yet.
     fn new() -> Self {
         let place = Self::empty();
         let root = &place.root;
@@ -36,10 +36,6 @@ impl Place {
         place.call(&["init"], 0);
         place.call(&["key", "make", "approval", "--passphrase-file", "../passphrase"], 0);
         agent_goal::write(root);
-        place.call(&DISPATCH, 6);
-        let confirm = ["agent", "confirm", "goal", "ja", "--thread", "thread", "--language", "de"];
-        let file = ["--passphrase-file", "../passphrase"];
-        place.call(&[&confirm[..], &file].concat(), 0);
         place
     }
 
@@ -50,6 +46,7 @@ impl Place {
         Self { directory, root }
     }
 
+    /// A copy, where the goal was confirmed and not dispatched.
     fn copy(&self) -> Self {
         let copy = Self::empty();
         let from = self.directory.path().join(".");
@@ -60,6 +57,11 @@ impl Place {
             .status();
         assert!(copied.unwrap().success());
         crate::program::forget_configuration(&copy.root);
+        // A confirmation counts in its own workspace, and a copy is another one.
+        copy.call(&DISPATCH, 6);
+        let confirm = ["agent", "confirm", "goal", "ja", "--thread", "thread", "--language", "de"];
+        let file = ["--passphrase-file", "../passphrase"];
+        copy.call(&[&confirm[..], &file].concat(), 0);
         copy
     }
 

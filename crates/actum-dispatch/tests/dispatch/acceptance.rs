@@ -114,6 +114,27 @@ fn an_answer_to_a_prompt_that_was_replaced_is_not_recorded() {
     assert_eq!(world.count(EntryKind::AgentConfirmation), 0);
 }
 
+/// AEC-5: what was confirmed is one plan in one workspace, with its checks.
+#[test]
+fn a_confirmation_counts_neither_in_another_workspace_nor_without_its_checks() {
+    let world = World::new();
+    let goal = world.goal("here", "file_create", json!({"path": "a", "content": "text\n"}));
+    world.dispatch(&goal);
+    world.confirm(&goal, "yes", "en");
+    let mut elsewhere = world.engine_at("elsewhere");
+    let mut dispatcher = Dispatcher::new(&mut elsewhere, Settings::default()).unwrap();
+    let refused = dispatcher.dispatch(&goal, &agent()).unwrap();
+    assert_eq!(reason(&refused), Some(ReasonCode::ConfirmationOfAnotherPlan), "{refused:?}");
+    drop(dispatcher);
+    let checked = Settings { checks: vec!["true".to_owned()], ..Settings::default() };
+    let mut engine = world.engine();
+    let mut dispatcher = Dispatcher::new(&mut engine, checked).unwrap();
+    let refused = dispatcher.dispatch(&goal, &agent()).unwrap();
+    assert_eq!(reason(&refused), Some(ReasonCode::ConfirmationOfAnotherPlan), "{refused:?}");
+    drop(dispatcher);
+    assert_eq!(world.count(EntryKind::EffectStarted), 0);
+}
+
 /// AEC-6, AEC-10, AEC-15
 #[test]
 fn at_agent_03_access_deny_fail_closed() {

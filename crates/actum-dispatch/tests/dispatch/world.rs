@@ -56,7 +56,14 @@ impl World {
     }
 
     pub(crate) fn engine(&self) -> Engine {
-        Engine::open(self.directory.join("workspace"), self.records.clone()).unwrap()
+        self.engine_at("workspace")
+    }
+
+    /// Engine of another workspace, with the same ledger.
+    pub(crate) fn engine_at(&self, name: &str) -> Engine {
+        let directory = self.directory.join(name);
+        std::fs::create_dir_all(&directory).unwrap();
+        Engine::open(directory, self.records.clone()).unwrap()
     }
 
     pub(crate) fn get(&self, path: &str) -> Option<Vec<u8>> {
