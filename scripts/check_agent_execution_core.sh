@@ -26,7 +26,7 @@ has() {
 # 1. The agent bypasses the SimulationExecutor: an effect starts somewhere else than in the executor, or the core can reach
 #    the engine.
 if code "$host/src" | grep -v "^$host/src/executor.rs:" |
-    grep -E '\.(act|act_with|act_as_approved|run|run_with|run_staged)\(' | grep -vE '\.run\(\)$' >/dev/null; then
+    grep -E '\.(act|act_with|act_as_approved|run|run_with|run_staged)\(' | grep -vE '\.run\(\)$|log\.run\(' >/dev/null; then
     violation 1 "an effect starts outside of $host/src/executor.rs"
 fi
 if sed -n '/^\[dependencies\]/,/^\[/p' "$core/Cargo.toml" |
@@ -53,7 +53,7 @@ has "$core/src/decide.rs" 'filter(|it| it.id == candidate.simulation_id)' ||
     violation 3 "the simulation is not the one of the first candidate"
 
 # 4. A rollback reference is missing on an impactful simulation.
-has "$core/src/decide.rs" '(ReasonCode::RollbackPlanMissing, *impactful && !planned.has_rollback)' ||
+has "$core/src/decide.rs" '(ReasonCode::RollbackPlanMissing, *impactful && planned.rollback == RollbackState::None)' ||
     violation 4 "the core dispatches an impactful simulation without a rollback plan"
 has crates/actum-ledger/src/sqlite/schema_agent.sql 'NOT impactful OR (rollback_plan_ref IS NOT NULL' ||
     violation 4 "the database takes an impactful start without a rollback plan"

@@ -33,11 +33,15 @@ pub struct AgentBundle {
     pub catalog_snapshot: Digest,
     /// Simulation of the packet in that catalog; `None` where it has none.
     pub simulation: Option<SimulationFacts>,
+    /// Simulation of the rollback plan in that catalog; `None` where it has none.
+    pub rollback: Option<RollbackFacts>,
+    /// Workspace, and what its host sets.
+    pub place: Place,
     /// Decision of the access policies; `None` where no simulation is known.
     pub access: Option<AccessFacts>,
     /// Earlier events of the goal.
     pub history: HistoryFacts,
-    /// Newest answer to a prompt of the goal.
+    /// Answer to a prompt of the goal that counts: the newest, or the final one to the same plan.
     pub confirmation: Option<ConfirmationFacts>,
     /// Digest of the lexicon in force.
     pub lexicon: Digest,
@@ -61,8 +65,8 @@ pub struct GoalFacts {
     pub fingerprint: Digest,
     /// Number of the attempt.
     pub attempt: u32,
-    /// Key of the request.
-    pub request_key: String,
+    /// Digest of the key of the request.
+    pub request_key: Digest,
 }
 
 /// Process that asks.
@@ -83,10 +87,12 @@ pub struct Caller {
 pub enum Identity {
     /// It is the account of the process that asks.
     Own,
-    /// A host key asserts it.
+    /// A host asserts it under its key.
     Host {
         /// Key.
         key: String,
+        /// Assertion that it signed, a document in the ledger.
+        assertion: Digest,
     },
     /// Nobody asserts it.
     Unknown,
@@ -114,6 +120,28 @@ pub struct SimulationFacts {
     pub fields_fit: bool,
 }
 
+/// Simulation of a rollback plan in the catalog.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RollbackFacts {
+    /// Name.
+    pub id: ActionName,
+    /// State for the tenant.
+    pub state: ActionState,
+}
+
+/// Workspace of a dispatch, and what its host sets. A prompt shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    /// Root, escaped as records have it.
+    pub root: String,
+    /// Directories below which a simulation may write.
+    pub allowed_dirs: Vec<String>,
+    /// Commands that check the change.
+    pub checks: Vec<String>,
+}
+
 /// Decision of the access policies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -132,13 +160,15 @@ pub struct AccessFacts {
 pub struct HistoryFacts {
     /// Time of the newest event.
     pub last: Option<Timestamp>,
-    /// Fingerprint of the goal that the key of the request, or the correlation, stands for already.
+    /// Fingerprint of the goal that the correlation stands for already.
     pub goal: Option<Digest>,
+    /// Goal that the key of the request stands for already.
+    pub request: Option<CorrelationId>,
     /// Claim of the effect of the step.
     pub claim: Option<ClaimFacts>,
     /// A replay of the goal failed.
     pub is_replay_failed: bool,
-    /// Ambiguous answers to prompts of this plan.
+    /// Ambiguous answers to prompts of the plan of the answer that counts.
     pub ambiguous_answers: u32,
 }
 

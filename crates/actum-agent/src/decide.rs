@@ -9,7 +9,7 @@ use actum_record::agent::{AgentPlanId, StepId};
 use actum_record::ledger::{AccessOutcome, ActionState, AgentState, ConfirmationOutcome};
 use serde::{Deserialize, Serialize};
 
-use crate::bundle::{AgentBundle, ConfirmationFacts, Identity, SimulationFacts};
+use crate::bundle::{AgentBundle, ConfirmationFacts, Identity, RollbackFacts, SimulationFacts};
 use crate::limits::{AMBIGUOUS_ANSWERS_MAX, STARTS_MAX};
 use crate::packet::{FinderPacket, SimulationMatchPacket};
 use crate::plan::{
@@ -68,9 +68,11 @@ pub fn decide(bundle: &AgentBundle) -> AgentDecision {
     let planned = match packet {
         Some(packet) => {
             let head = packet.head();
+            let is_question = matches!(packet, FinderPacket::Clarify(_));
             if head.correlation_id != bundle.goal.correlation
                 || head.tenant_id != bundle.goal.tenant
                 || head.goal_fingerprint != bundle.goal.fingerprint
+                || head.attempt_counter != bundle.goal.attempt.saturating_add(is_question.into())
             {
                 denials.insert(ReasonCode::FinderPacketOfAnotherGoal);
             }
@@ -165,10 +167,21 @@ struct Planned<'b> {
     packet_tie: bool,
     packet_catalog: Digest,
     packet_access_action: alloc::string::String,
-    has_rollback: bool,
+    rollback: RollbackState,
     simulation: &'b SimulationFacts,
     key: Digest,
     fingerprint: Digest,
+}
+
+/// Rollback plan of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RollbackState {
+    /// It has none.
+    None,
+    /// Its simulation is not registered or not active.
+    Unusable,
+    /// Its simulation is active.
+    Usable,
 }
 
 /// Makes the plan of a match packet: its first candidate, as it is.
@@ -184,8 +197,17 @@ fn make_plan<'b>(
     let step = first_step().ok_or(invalid)?;
     let plan_id = plan_id.cloned().ok_or(invalid)?;
     let fields = fields_fingerprint(&packet.required_fields).map_err(|_| invalid)?;
-    let rollback = packet.rollback_plan.as_ref().map(|plan| plan.to_vec()).transpose();
-    let rollback_plan_ref = rollback.map_err(|_| invalid)?.map(|plan| Digest::of(&plan));
+    let rollback = match (&packet.rollback_plan, &bundle.rollback) {
+        (None, _) => RollbackState::None,
+        (Some(plan), Some(RollbackFacts { id, state: ActionState::Active }))
+            if *id == plan.simulation_id =>
+        {
+            RollbackState::Usable
+        }
+        (Some(_), _) => RollbackState::Unusable,
+    };
+    let rollback_plan = packet.rollback_plan.as_ref().map(|plan| plan.to_vec()).transpose();
+    let rollback_plan_ref = rollback_plan.map_err(|_| invalid)?.map(|plan| Digest::of(&plan));
     let claim = bundle.history.claim.as_ref();
     let policy = claim.map_or(bundle.policy_snapshot, |claim| claim.policy_snapshot);
     let parts = KeyParts {
@@ -196,14 +218,14 @@ fn make_plan<'b>(
         policy_snapshot: policy,
     };
     let key = parts.key();
-    let rollback = rollback_plan_ref.unwrap_or_else(|| Digest::of(b""));
+    let rollback_digest = rollback_plan_ref.unwrap_or_else(|| Digest::of(b""));
     let fingerprint = Digest::tagged(
         "actum/agent-plan/1",
         &[
             key.as_bytes(),
             bundle.catalog_snapshot.as_bytes(),
             bundle.artifacts.as_bytes(),
-            rollback.as_bytes(),
+            rollback_digest.as_bytes(),
         ],
     );
     let mut names: Vec<_> = packet.required_fields.keys().cloned().collect();
@@ -236,7 +258,7 @@ fn make_plan<'b>(
         packet_tie: packet.candidates.get(1).is_some_and(|second| is_tie([candidate, second])),
         packet_catalog: packet.head.catalog_snapshot_ref,
         packet_access_action: packet.access_action.clone(),
-        has_rollback: rollback_plan_ref.is_some(),
+        rollback,
         simulation,
         key,
         fingerprint,
@@ -254,7 +276,8 @@ fn deny_by_goal(bundle: &AgentBundle) -> BTreeSet<ReasonCode> {
         (ReasonCode::ClockWentBackwards, history.last.is_some_and(|last| *time < last)),
         (
             ReasonCode::IdempotencyViolation,
-            history.goal.is_some_and(|known| known != goal.fingerprint),
+            history.goal.is_some_and(|known| known != goal.fingerprint)
+                || history.request.as_ref().is_some_and(|known| *known != goal.correlation),
         ),
         (ReasonCode::ReplayFailed, history.is_replay_failed),
     ];
@@ -285,7 +308,8 @@ fn deny_by_plan(bundle: &AgentBundle, planned: &Planned<'_>) -> Vec<ReasonCode> 
         (ReasonCode::SimulationNotActive, *state != ActionState::Active),
         (ReasonCode::RequiredFieldsInvalid, !fields_fit),
         (ReasonCode::AccessActionMismatch, planned.packet_access_action != *access_action),
-        (ReasonCode::RollbackPlanMissing, *impactful && !planned.has_rollback),
+        (ReasonCode::RollbackPlanMissing, *impactful && planned.rollback == RollbackState::None),
+        (ReasonCode::RollbackPlanUnusable, planned.rollback == RollbackState::Unusable),
         (ReasonCode::AccessApRequired, waits_for_ap),
     ];
     checks.into_iter().filter(|(_, denies)| *denies).map(|(reason, _)| reason).collect()
@@ -311,15 +335,16 @@ fn check_confirmation(bundle: &AgentBundle, fingerprint: Digest) -> Option<Reaso
     let checks = [
         (ReasonCode::ConfirmationOfAnotherThread, *thread != bundle.goal.thread),
         (ReasonCode::ConfirmationOfAnotherPlan, *plan_fingerprint != fingerprint),
-        (ReasonCode::ConfirmationLexiconChanged, *lexicon != bundle.lexicon),
-        (ReasonCode::ConfirmationByDispatcher, is_dispatcher),
-        (ReasonCode::ConfirmationExpired, *time > *expires || bundle.time > *expires),
+        // These two are final, and do not expire.
         (ReasonCode::ConfirmationRejected, *outcome == ConfirmationOutcome::Rejected),
         (
             ReasonCode::ConfirmationAttemptsExhausted,
             *outcome == ConfirmationOutcome::Ambiguous
                 && bundle.history.ambiguous_answers >= AMBIGUOUS_ANSWERS_MAX,
         ),
+        (ReasonCode::ConfirmationLexiconChanged, *lexicon != bundle.lexicon),
+        (ReasonCode::ConfirmationByDispatcher, is_dispatcher),
+        (ReasonCode::ConfirmationExpired, *time > *expires || bundle.time > *expires),
         (ReasonCode::ConfirmationAmbiguous, *outcome == ConfirmationOutcome::Ambiguous),
     ];
     checks.into_iter().find(|(_, denies)| *denies).map(|(reason, _)| reason)

@@ -2,13 +2,14 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::ops::Deref;
 
 use actum_core::Digest;
 use actum_record::agent::StepId;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::decide::AgentDecision;
+use crate::decide::{AgentDecision, AgentVerdict};
 use crate::envelope::DispatchEnvelope;
 use crate::reason::ReasonCode;
 
@@ -39,19 +40,27 @@ pub struct SimulationReturn {
     pub user_visible_text: String,
 }
 
-/// Result of one cycle (seed 004, section 4.4).
+/// Result of one cycle (seed 004, section 4.4). Its fields can be read, and not changed.
 ///
 /// ```compile_fail
 /// # use actum_agent::AgentExecutionOutcome;
 /// // Only `dispatch` makes an outcome of a dispatched step.
-/// let outcome = AgentExecutionOutcome { simulation_outcome: None, ..unreachable!() };
+/// fn forge(outcome: &mut AgentExecutionOutcome) {
+///     outcome.simulation_outcome = None;
+/// }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct AgentExecutionOutcome(OutcomeFields);
+
+/// Fields of an [`AgentExecutionOutcome`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct AgentExecutionOutcome {
+pub struct OutcomeFields {
     /// Step; `None` where there is no plan.
     pub step_id: Option<StepId>,
-    /// Outcome of the simulation, as the executor returned it; `None` where nothing was dispatched.
+    /// Outcome of the simulation, as the executor returned it. Of a step that was done before it is the outcome as it is kept;
+    /// `None` where nothing was dispatched.
     pub simulation_outcome: Option<Map<String, Value>>,
     /// Hash of the event in the ledger.
     pub audit_event_id: Digest,
@@ -78,7 +87,7 @@ pub fn dispatch<E: SimulationExecutor>(
 ) -> Result<AgentExecutionOutcome, E::Error> {
     let SimulationReturn { outcome, reason_code, audit_event, proof_refs, user_visible_text } =
         executor.execute(envelope)?;
-    Ok(AgentExecutionOutcome {
+    Ok(AgentExecutionOutcome(OutcomeFields {
         step_id: Some(envelope.step_id.clone()),
         simulation_outcome: Some(outcome),
         audit_event_id: audit_event,
@@ -87,7 +96,15 @@ pub fn dispatch<E: SimulationExecutor>(
         next_step: None,
         reason_code,
         user_visible_text,
-    })
+    }))
+}
+
+impl Deref for AgentExecutionOutcome {
+    type Target = OutcomeFields;
+
+    fn deref(&self) -> &OutcomeFields {
+        &self.0
+    }
 }
 
 impl AgentExecutionOutcome {
@@ -99,7 +116,7 @@ impl AgentExecutionOutcome {
         proof_refs: Vec<Digest>,
         text: String,
     ) -> Self {
-        Self {
+        Self(OutcomeFields {
             step_id: decision.step_id.clone(),
             simulation_outcome: None,
             audit_event_id: audit_event,
@@ -108,6 +125,20 @@ impl AgentExecutionOutcome {
             next_step: None,
             reason_code: decision.reason_code().map(|reason: ReasonCode| reason.as_str().into()),
             user_visible_text: text,
-        }
+        })
+    }
+
+    /// Outcome of a step that was done before, as it is kept; `None` of any other decision.
+    pub fn answered(
+        decision: &AgentDecision,
+        (audit_event, hash): (Digest, Digest),
+        proof_refs: Vec<Digest>,
+        kept: Map<String, Value>,
+    ) -> Option<Self> {
+        let text = "it was done before, and nothing was dispatched".into();
+        let is_answered = decision.verdict == AgentVerdict::Answered;
+        let outcome = Self::without_dispatch(decision, (audit_event, hash), proof_refs, text);
+        let Self(fields) = outcome;
+        is_answered.then_some(Self(OutcomeFields { simulation_outcome: Some(kept), ..fields }))
     }
 }

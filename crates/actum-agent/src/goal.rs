@@ -132,6 +132,11 @@ impl AgentGoalRequest {
         reader::read_as(bytes, GOAL_BYTES_MAX, &GOAL).map_err(GoalError)
     }
 
+    /// Digest of the key of the request, as records have it.
+    pub fn request_digest(&self) -> Digest {
+        Digest::tagged("actum/agent-request/1", &[self.idempotency_key.as_bytes()])
+    }
+
     /// Fingerprint of the goal that a packet is made for: tenant, user, intent and utterance.
     pub fn fingerprint(&self) -> Digest {
         let Self { tenant_id, user_id, normalized_intent, raw_user_utterance, .. } = self;

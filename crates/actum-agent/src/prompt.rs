@@ -4,21 +4,19 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use actum_core::path::Cut;
+use actum_core::path::{Harmless, Quoted};
 use actum_core::{ActionName, Digest, RiskTier, Timestamp, canonical};
 use actum_record::agent::{CorrelationId, StepId, ThreadId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::bundle::AgentBundle;
+use crate::bundle::{AgentBundle, Place};
 use crate::decide::AgentDecision;
 use crate::limits::PROMPT_SECONDS;
 use crate::packet::FinderPacket;
 
-/// Longest value of a field in the text, in bytes.
-const VALUE_BYTES_MAX: usize = 200;
-/// Most fields in the text.
-const FIELDS_MAX: usize = 20;
+/// Characters of the beginning of a fingerprint that a person is shown.
+const PLAN_PREFIX_CHARS: usize = 8;
 
 /// Prompt for one plan. An answer names it by its digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +38,8 @@ pub struct ConfirmationPrompt {
     pub required_fields: Map<String, Value>,
     /// Simulation that takes the effect back.
     pub rollback: Option<ActionName>,
+    /// Workspace, and what its host sets.
+    pub place: Place,
     /// Least tier of the run.
     pub risk_level: RiskTier,
     /// Time.
@@ -72,6 +72,7 @@ impl ConfirmationPrompt {
             simulation: step.simulation_id.clone(),
             required_fields: packet.required_fields,
             rollback,
+            place: bundle.place.clone(),
             risk_level: plan.risk_level,
             created: bundle.time,
             expires: Timestamp::from_micros(expires),
@@ -79,6 +80,11 @@ impl ConfirmationPrompt {
         };
         prompt.text = prompt.word();
         Some(prompt)
+    }
+
+    /// Beginning of the fingerprint of the plan, by which a person names it.
+    pub fn plan_prefix(&self) -> String {
+        self.plan_fingerprint.to_string().chars().take(PLAN_PREFIX_CHARS).collect()
     }
 
     /// Canonical bytes, of which the digest names the prompt.
@@ -89,11 +95,14 @@ impl ConfirmationPrompt {
         canonical::to_vec(self)
     }
 
-    /// Words the prompt. Names and values from outside are escaped.
+    /// Words the prompt: all that the answer is bound to. Names and values from outside are escaped.
     fn word(&self) -> String {
-        let Self { simulation, required_fields, rollback, risk_level, plan_fingerprint, .. } = self;
-        let mut text = format!("Confirm `{simulation}` ({}):\n", risk_level.as_str());
-        for (name, value) in required_fields.iter().take(FIELDS_MAX) {
+        let Self { simulation, required_fields, rollback, place, risk_level, .. } = self;
+        let Place { root, allowed_dirs, checks } = place;
+        let tier = risk_level.as_str();
+        let root = Harmless(root.as_bytes());
+        let mut text = format!("Confirm `{simulation}` ({tier}) in `{root}`:\n");
+        for (name, value) in required_fields {
             let value = match value {
                 Value::String(text) => text.clone(),
                 Value::Object(sealed) => word_sealed(sealed),
@@ -101,19 +110,20 @@ impl ConfirmationPrompt {
                     value.to_string()
                 }
             };
-            let name = Cut(name.as_bytes(), VALUE_BYTES_MAX);
-            text += &format!("  {name}: {}\n", Cut(value.as_bytes(), VALUE_BYTES_MAX));
+            let (name, value) = (Quoted(name.as_bytes()), Quoted(value.as_bytes()));
+            text += &format!("  {name}: {value}\n");
         }
-        if let Some(more) = required_fields.len().checked_sub(FIELDS_MAX).filter(|more| *more > 0) {
-            text += &format!("  and {more} more fields\n");
+        for directory in allowed_dirs.iter().filter(|directory| *directory != ".") {
+            text += &format!("It may write below `{}`.\n", Quoted(directory.as_bytes()));
+        }
+        for check in checks {
+            text += &format!("`{}` checks it.\n", Quoted(check.as_bytes()));
         }
         text += &match rollback {
             Some(rollback) => format!("`{rollback}` takes it back.\n"),
             None => "It cannot be taken back.\n".to_string(),
         };
-        let plan = plan_fingerprint.to_string();
-        let plan = plan.get(..8).unwrap_or_default();
-        text + &format!("Plan {plan}. Answer yes or no, in your language.")
+        text + &format!("Plan {}. Answer yes or no, in your language.", self.plan_prefix())
     }
 }
 

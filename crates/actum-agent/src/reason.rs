@@ -83,6 +83,8 @@ reasons! {
     AccessActionMismatch = "ACCESS_ACTION_MISMATCH" => Refused, "the packet names another access action than the catalog";
     /// The simulation is impactful, and the packet has no rollback plan.
     RollbackPlanMissing = "ROLLBACK_PLAN_MISSING" => Refused, "this simulation needs a plan that takes it back";
+    /// The simulation of the rollback plan is not registered or not active.
+    RollbackPlanUnusable = "ROLLBACK_PLAN_UNUSABLE" => Refused, "the simulation that would take it back is not active";
     /// A person has to approve it.
     AccessApRequired = "ACCESS_AP_REQUIRED" => AwaitingAp, "a person has to approve this";
     /// The person said no.

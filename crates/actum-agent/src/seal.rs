@@ -1,8 +1,8 @@
 //! Sealed packets: what a ledger may keep of a packet.
 //!
 //! A ledger forgets nothing, so it holds no content of files and no credentials. A sealed packet has the size and the digest
-//! of a value in the place of the value, unless it is a short line without a credential. Decisions are made from sealed
-//! packets alone, so a replay needs no other.
+//! of a value in the place of the value, unless it is a short line, or a list of such lines, without a credential. Decisions
+//! are made from sealed packets alone, so a replay needs no other.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -17,7 +17,9 @@ use serde_json::{Map, Value, json};
 use crate::packet::FinderPacket;
 
 /// Longest line that is kept, in bytes.
-const LINE_BYTES_MAX: usize = 256;
+const LINE_BYTES_MAX: usize = 1024;
+/// Most lines of a list that is kept.
+const LINES_MAX: usize = 64;
 /// Fields that hold content of files, also where that is short.
 const CONTENT_FIELDS: [&str; 6] =
     ["content", "contentBase64", "document", "edits", "find", "replace"];
@@ -77,12 +79,13 @@ fn seal_member(object: &mut Map<String, Value>) -> Result<(), CanonicalError> {
 }
 
 fn seal_value(name: &str, value: &Value) -> Result<Value, CanonicalError> {
-    let is_kept = match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => true,
-        Value::String(text) => !CONTENT_FIELDS.contains(&name) && is_plain_line(text),
-        Value::Array(_) | Value::Object(_) => false,
+    let is_plain = match value {
+        Value::Array(values) => values.len() <= LINES_MAX && values.iter().all(is_plain_value),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+            is_plain_value(value)
+        }
     };
-    if is_kept {
+    if is_plain && !CONTENT_FIELDS.contains(&name) {
         return Ok(value.clone());
     }
     let bytes: Vec<u8> = canonical::to_vec(value)?;
@@ -93,6 +96,14 @@ fn size_and_digest(bytes: &[u8]) -> Map<String, Value> {
     let bytes_and_digest =
         [("bytes", json!(count(bytes.len()))), ("sha256", json!(Digest::of(bytes).to_string()))];
     bytes_and_digest.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn is_plain_value(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
+        Value::String(text) => is_plain_line(text),
+        Value::Array(_) | Value::Object(_) => false,
+    }
 }
 
 /// Tests for a short line without a credential.

@@ -12,7 +12,10 @@ pub(crate) const DOCUMENTS: &[DocumentType] = &[
     DocumentType::new::<AgentChain>(),
     DocumentType::new::<AgentReplay>(),
     DocumentType::new::<AgentIntake>(),
+    DocumentType::new::<AgentIntakeShown>(),
+    DocumentType::new::<AgentIntakeResolved>(),
     DocumentType::new::<AgentSlo>(),
+    DocumentType::new::<AgentSloWaived>(),
 ];
 
 /// Recorded answer to a confirmation prompt.
@@ -97,8 +100,8 @@ pub struct AgentReplay {
 pub struct AgentReplayed {
     /// Number of the entry.
     pub entry: u64,
-    /// `REPLAY_REF_MISSING`, `REPLAY_REF_HASH_MISMATCH`, `REPLAY_DECISION_MISMATCH`, `REPLAY_ENGINE_UNSUPPORTED` or
-    /// `REPLAY_PROJECTION_DRIFT`; `null` where the decision is the same.
+    /// `REPLAY_REF_MISSING`, `REPLAY_REF_HASH_MISMATCH`, `REPLAY_LINK_MISMATCH`, `REPLAY_HISTORY_MISMATCH`,
+    /// `REPLAY_DECISION_MISMATCH`, `REPLAY_ENGINE_UNSUPPORTED` or `REPLAY_PROJECTION_DRIFT`; `null` where the decision is the same.
     pub code: Option<String>,
     /// The same in words.
     pub message: Option<String>,
@@ -121,8 +124,47 @@ pub struct AgentIntakeGoal {
     /// Time.
     #[schemars(with = "value::Time")]
     pub time: Timestamp,
+    /// User.
+    pub user: String,
+    /// Conversation.
+    pub thread: String,
+    /// Name and version of the Finder; `null` where the ledger keeps the digest of the packet alone.
+    pub finder: Option<String>,
     /// What the user wishes, as the Finder put it; `null` where the ledger keeps its digest alone.
     pub requested_capability: Option<String>,
+}
+
+/// One goal that waits for a simulation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentIntakeShown {
+    /// Goal.
+    pub goal: AgentIntakeGoal,
+}
+
+/// Goal that does not wait for a simulation any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentIntakeResolved {
+    /// Goal.
+    pub correlation: String,
+    /// Simulation that exists now; `null` where there will be none.
+    #[schemars(with = "Option<value::ActionName>")]
+    pub simulation: Option<ActionName>,
+    /// Reason, in the words of the operator.
+    pub reason: String,
+    /// Number of the entry.
+    pub entry: u64,
+}
+
+/// Waiver of the SLO gate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentSloWaived {
+    /// End.
+    #[schemars(with = "value::Time")]
+    pub until: Timestamp,
+    /// Reason, in the words of the approver.
+    pub reason: String,
+    /// Number of the entry.
+    pub entry: u64,
 }
 
 /// Service level of dispatches in a window.
@@ -167,4 +209,16 @@ impl Document for AgentIntake {
 
 impl Document for AgentSlo {
     const FORMAT: &'static str = "actum.agent-slo/1";
+}
+
+impl Document for AgentIntakeShown {
+    const FORMAT: &'static str = "actum.agent-intake-shown/1";
+}
+
+impl Document for AgentIntakeResolved {
+    const FORMAT: &'static str = "actum.agent-intake-resolved/1";
+}
+
+impl Document for AgentSloWaived {
+    const FORMAT: &'static str = "actum.agent-slo-waived/1";
 }

@@ -1,4 +1,4 @@
-//! Private keys of the operator, unlocked by their passphrase: that of approvals and that of leases.
+//! Private keys of the operator, unlocked by their passphrase: those of approvals, leases and hosts.
 
 use std::path::Path;
 
@@ -38,6 +38,20 @@ impl OperatorKey {
         file: Option<&Path>,
     ) -> Result<Self, Failure> {
         Self::unlock(KeyRole::Lease, session, question, file)
+    }
+
+    /// Unlocks the host key.
+    pub(crate) fn host(
+        session: &Session,
+        question: &str,
+        file: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        Self::unlock(KeyRole::Host, session, question, file)
+    }
+
+    /// Signer with the key.
+    pub(crate) fn signer(&self) -> &SigningKey {
+        &self.signer
     }
 
     /// Unlocks a key with its passphrase, which proves that the operator is there. A terminal proves nothing: any program

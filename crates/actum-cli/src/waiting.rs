@@ -38,10 +38,15 @@ fn of_installation() -> Result<Vec<String>, Failure> {
     let now = clock::now();
     let keys = Keys::open_existing(&home).map_err(actum::Error::from)?;
     let waiting = |role| keys.as_ref().and_then(|keys| keys.keyring().waiting(role, now));
-    let keys = [KeyRole::Approval, KeyRole::Lease].into_iter().filter_map(waiting).map(|key| {
-        let (id, role, from) = (&key.id, key.role, timestamp::second(key.not_before));
-        format!("a new {role} key `{id}` counts from {from} on; `actum key deny {role}` rejects it")
-    });
+    let keys = [KeyRole::Approval, KeyRole::Lease, KeyRole::Host]
+        .into_iter()
+        .filter_map(waiting)
+        .map(|key| {
+            let (id, role, from) = (&key.id, key.role, timestamp::second(key.not_before));
+            format!(
+                "a new {role} key `{id}` counts from {from} on; `actum key deny {role}` rejects it"
+            )
+        });
     let trusted = home.waiting_trust(now).map_err(actum::Error::from)?;
     let trusted = trusted.into_iter().map(|trusted| {
         let (root, from) = (Quoted(trusted.root.as_bytes()), timestamp::second(trusted.from));

@@ -1,10 +1,12 @@
 //! Answers to confirmation prompts (AEC-5).
 
+use actum_agent::AgentGoalRequest;
 use actum_agent::confirmation::{LanguageTag, ParseProof, Reply as ParsedReply};
+use actum_agent::goal::ConfirmState;
 use actum_agent::prompt::ConfirmationPrompt;
 use actum_core::{Digest, canonical};
 use actum_gate::CONFIRMATION_PAYLOAD_TYPE;
-use actum_ledger::NewEntry;
+use actum_ledger::{Log, NewEntry};
 use actum_record::agent::{CorrelationId, ThreadId};
 use actum_record::dsse::Envelope;
 use actum_record::ledger::{Actor, AgentConfirmation, ConfirmationOutcome, EntryKind};
@@ -12,8 +14,10 @@ use actum_record::signer::Signer;
 use actum_workspace::disk::Disk;
 
 use crate::dispatcher::Dispatcher;
-use crate::error::ConfirmError;
+use crate::entries::step;
+use crate::error::{ConfirmError, DispatchError};
 use crate::history::Chain;
+use crate::settings::Caller;
 
 /// Answer of a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,13 +63,14 @@ impl<D: Disk> Dispatcher<'_, D> {
         by: &Actor,
         signer: Option<&dyn Signer>,
     ) -> Result<Confirmed, ConfirmError> {
-        let records = self.engine().records();
+        let (records, step) = (self.engine().records(), step()?);
         let found = records.ledger().read(|log| {
             let chain = Chain::read(log, &reply.correlation)?;
             let dispatcher = chain.executions().next_back().map(|(_, it)| it.actor.uid);
-            Ok((chain.prompt(log)?, dispatcher))
+            let history = chain.facts((log, records.keyring()), &step)?;
+            Ok((chain.prompt(log)?, dispatcher, history))
         })?;
-        let (Some((digest, prompt)), dispatcher) = found else {
+        let (Some((digest, prompt)), dispatcher, history) = found else {
             return Err(ConfirmError::NoPrompt { correlation: reply.correlation.to_string() });
         };
         let now = records.now();
@@ -77,6 +82,9 @@ impl<D: Disk> Dispatcher<'_, D> {
         }
         if prompt.plan_fingerprint != reply.plan {
             return Err(ConfirmError::Plan { plan: reply.plan, newest: prompt.plan_fingerprint });
+        }
+        if let Some(outcome) = history.final_answer(reply.plan) {
+            return Err(ConfirmError::Final { outcome });
         }
         if signer.is_none() && dispatcher == Some(by.uid) {
             return Err(ConfirmError::Dispatcher);
@@ -122,5 +130,35 @@ impl<D: Disk> Dispatcher<'_, D> {
             proof: digest,
             prompt,
         })
+    }
+
+    /// Records an answer that a host relays. An answer that was relayed before is not recorded twice.
+    pub(crate) fn relay(
+        &mut self,
+        goal: &AgentGoalRequest,
+        answer: &ConfirmState,
+        caller: &Caller<'_>,
+    ) -> Result<(), DispatchError> {
+        let host = caller.host.ok_or(DispatchError::NoHost)?;
+        let relay = |error| DispatchError::Relay(Box::new(error));
+        let chain = |log: &dyn Log| {
+            let chain = Chain::read(log, &goal.correlation_id)?;
+            Ok((chain.prompt(log)?, chain.answers(answer.prompt_ref)))
+        };
+        let (prompt, is_answered) = self.engine().records().ledger().read(chain)?;
+        if is_answered {
+            return Ok(());
+        }
+        let (_, prompt) = prompt
+            .filter(|(digest, _)| *digest == answer.prompt_ref)
+            .ok_or_else(|| relay(ConfirmError::Prompt { prompt: answer.prompt_ref }))?;
+        let reply = Reply {
+            correlation: goal.correlation_id.clone(),
+            thread: goal.thread_id.clone(),
+            plan: prompt.plan_fingerprint,
+            utterance: answer.answer.clone(),
+            language: answer.language_tag.clone(),
+        };
+        self.confirm(&reply, &caller.subject(goal), Some(host)).map(drop).map_err(relay)
     }
 }

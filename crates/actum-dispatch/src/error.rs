@@ -3,6 +3,10 @@
 use actum_agent::ReasonCode;
 use actum_core::canonical::CanonicalError;
 use actum_ledger::LedgerError;
+use actum_record::ledger::ConfirmationOutcome;
+
+/// Message of [`DispatchError::NoHost`].
+const NO_HOST: &str = "the goal has a `confirm_state`, and only a host with a host key relays answers: answer the prompt itself";
 
 /// Reason why a cycle has no outcome. What was decided is recorded wherever there is a decision.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +20,29 @@ pub enum DispatchError {
     /// The lexicon that is built in is damaged.
     #[error("the confirmation lexicon cannot be used: {0}; nothing was dispatched")]
     Lexicon(#[from] actum_agent::confirmation::LexiconError),
+    /// The simulation has no check of its own, and the host names none.
+    #[error(
+        "`{simulation}` has no check of its own, so the host has to name one that checks what it changed; nothing was dispatched \
+         or recorded"
+    )]
+    NoCheck {
+        /// Simulation.
+        simulation: actum_core::ActionName,
+    },
+    /// A simulation that resolves a wish is not active.
+    #[error(
+        "`{simulation}` is no active simulation; nothing was recorded: `actum catalog list` shows them"
+    )]
+    NotActive {
+        /// Simulation.
+        simulation: actum_core::ActionName,
+    },
+    /// The goal relays an answer of the user, and the caller is no host.
+    #[error("{}; nothing was dispatched or recorded", NO_HOST)]
+    NoHost,
+    /// An answer that the host relays is not recorded.
+    #[error("the answer that the goal relays is refused: {0}")]
+    Relay(#[source] Box<ConfirmError>),
     /// Another process works on the step at the same time, again and again.
     #[error("another process works on this goal; nothing was dispatched here: ask again")]
     Busy,
@@ -37,6 +64,14 @@ pub enum ConfirmError {
     NoPrompt {
         /// Goal.
         correlation: String,
+    },
+    /// The prompt is not the newest of the goal.
+    #[error(
+        "{prompt} is not the newest prompt of the goal; nothing was recorded: read that prompt"
+    )]
+    Prompt {
+        /// Digest of the prompt that is answered.
+        prompt: actum_core::Digest,
     },
     /// The prompt has expired.
     #[error(
@@ -63,12 +98,41 @@ pub enum ConfirmError {
         /// Plan of the newest prompt.
         newest: actum_core::Digest,
     },
+    /// An earlier answer to the plan is final.
+    #[error(
+        "the prompt was answered before, and that answer is final: {}; nothing was recorded: dispatch another goal",
+        match outcome {
+            ConfirmationOutcome::Ambiguous => ReasonCode::ConfirmationAttemptsExhausted,
+            ConfirmationOutcome::Rejected | ConfirmationOutcome::Confirmed => ReasonCode::ConfirmationRejected,
+        }.sentence()
+    )]
+    Final {
+        /// That answer.
+        outcome: ConfirmationOutcome,
+    },
     /// The tag is not one of a language.
     #[error("{0}; nothing was recorded")]
     Language(#[from] actum_agent::confirmation::LanguageTagError),
     /// The process that dispatched cannot confirm.
     #[error("{}; nothing was recorded", ReasonCode::ConfirmationByDispatcher.sentence())]
     Dispatcher,
+    /// The ledger or the engine failed.
+    #[error(transparent)]
+    Dispatch(#[from] DispatchError),
+}
+
+/// Longest waiver of the SLO gate, in days.
+pub(crate) const WAIVER_DAYS_MAX: i64 = 30;
+
+/// Reason why the SLO gate is not waived.
+#[derive(Debug, thiserror::Error)]
+pub enum WaiveError {
+    /// The end is not after now, or too late.
+    #[error("a waiver ends within {} days from now; nothing was recorded", WAIVER_DAYS_MAX)]
+    Until,
+    /// The key does not count.
+    #[error("{0}; nothing was recorded")]
+    Key(#[from] actum_gate::SloWaiverProblem),
     /// The ledger or the engine failed.
     #[error(transparent)]
     Dispatch(#[from] DispatchError),

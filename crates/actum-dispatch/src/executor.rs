@@ -9,13 +9,13 @@ use std::rc::Rc;
 
 use actum::reason::Reason;
 use actum::{
-    Acted, ActionCompanion, ActionEnd, ActionRefusal, ActionStart, Engine, Proposal, Registered,
-    Request,
+    Acted, ActionCompanion, ActionEnd, ActionRefusal, ActionStart, Engine, InForce, Proposal,
+    Registered, Request,
 };
 use actum_action::{PlanEnvelope, ResultEnvelope, RollbackPlan, VerificationPlan};
 use actum_agent::{DispatchEnvelope, ReasonCode, SimulationExecutor, SimulationReturn};
 use actum_core::canonical::CanonicalError;
-use actum_core::{Digest, RiskTier, RunId};
+use actum_core::{CoreAction, Digest, RiskTier, RunId};
 use actum_ledger::NewEntry;
 use actum_record::agent::{CorrelationId, StepId};
 use actum_record::ledger::{Actor, RequestKey};
@@ -35,6 +35,8 @@ pub(crate) struct ActionExecutor<'e, D: Disk> {
     /// Request that a person approved.
     pub(crate) approved: Option<Request>,
     pub(crate) log: Option<StepLog>,
+    /// Hashes of the access decision and of the answer.
+    pub(crate) proofs: Vec<Digest>,
     pub(crate) logged: Rc<RefCell<Logged>>,
     /// Plan that waits in the queue, once there is one.
     pub(crate) queued: Option<RunId>,
@@ -78,7 +80,7 @@ impl<D: Disk> SimulationExecutor for ActionExecutor<'_, D> {
             outcome,
             reason_code: reason,
             audit_event: leaf,
-            proof_refs: vec![action],
+            proof_refs: [vec![action], std::mem::take(&mut self.proofs)].concat(),
             user_visible_text,
         })
     }
@@ -146,9 +148,18 @@ impl ActionCompanion for NeverStart {
         Err(ActionRefusal::Refused { reason: Reason::AccessApRequired, message })
     }
 
+    fn publish(&mut self, _: &InForce<'_>) -> Result<(), ActionRefusal> {
+        Ok(())
+    }
+
     fn end(&mut self, _: &ActionEnd<'_>) -> Result<Vec<NewEntry>, CanonicalError> {
         Ok(Vec::new())
     }
+}
+
+/// Tests for a simulation that runs only with a check that its host names (AA-3).
+pub(crate) fn needs_check(simulation: &Registered) -> bool {
+    simulation.name.as_str() == CoreAction::RunCommand.as_str() && simulation.tier == RiskTier::R2
 }
 
 fn queued_plan(result: &ResultEnvelope) -> Option<RunId> {

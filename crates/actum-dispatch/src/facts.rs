@@ -3,7 +3,7 @@
 use actum::{AccessJudgement, Catalog, Engine, Registered, Schema};
 use actum_action::PlanScope;
 use actum_agent::FinderPacket;
-use actum_agent::bundle::{AccessFacts, SimulationFacts};
+use actum_agent::bundle::{AccessFacts, Place, RollbackFacts, SimulationFacts};
 use actum_core::{Digest, canonical};
 use actum_gate::Verdict;
 use actum_record::ledger::{AccessOutcome, Actor, WorkspaceId};
@@ -20,6 +20,7 @@ pub(crate) struct CatalogFacts {
     pub(crate) snapshot: Vec<u8>,
     pub(crate) simulation: Option<Registered>,
     pub(crate) facts: Option<SimulationFacts>,
+    pub(crate) rollback: Option<RollbackFacts>,
 }
 
 /// Fingerprints of what carries a simulation out, and where (`artifact_fingerprint_bundle_ref`). A confirmation counts for
@@ -45,7 +46,7 @@ impl CatalogFacts {
         let catalog: Catalog = engine.records().catalog()?.in_force()?;
         let snapshot = catalog.snapshot()?;
         let Some(FinderPacket::Match(packet)) = packet else {
-            return Ok(Self { snapshot, simulation: None, facts: None });
+            return Ok(Self { snapshot, simulation: None, facts: None, rollback: None });
         };
         let named = packet.candidates.first().and_then(|it| catalog.find(&it.simulation_id));
         let facts = named.map(|registered| {
@@ -63,7 +64,10 @@ impl CatalogFacts {
                 fields_fit,
             }
         });
-        Ok(Self { snapshot, simulation: named.cloned(), facts })
+        let rollback = packet.rollback_plan.as_ref();
+        let rollback = rollback.and_then(|plan| catalog.find(&plan.simulation_id));
+        let rollback = rollback.map(|it| RollbackFacts { id: it.name.clone(), state: it.state });
+        Ok(Self { snapshot, simulation: named.cloned(), facts, rollback })
     }
 
     /// Fingerprints of the simulation, in canonical JSON.
@@ -84,6 +88,15 @@ impl CatalogFacts {
             scope: &settings.scope,
             workspace,
         })
+    }
+}
+
+/// Workspace, and what its host sets.
+pub(crate) fn place<D: Disk>(engine: &Engine<D>, settings: &Settings) -> Place {
+    Place {
+        root: engine.root().to_owned(),
+        allowed_dirs: settings.scope.allowed_dirs.clone(),
+        checks: settings.checks.clone(),
     }
 }
 

@@ -1,7 +1,10 @@
 //! Events of a goal, from the ledger.
 
+use std::collections::BTreeMap;
+
 use actum_agent::bundle::{AgentBundle, ClaimFacts, ConfirmationFacts, HistoryFacts};
 use actum_agent::confirmation::ParseProof;
+use actum_agent::limits::AMBIGUOUS_ANSWERS_MAX;
 use actum_agent::prompt::ConfirmationPrompt;
 use actum_core::canonical::plainly;
 use actum_core::{Digest, Timestamp};
@@ -10,7 +13,8 @@ use actum_ledger::{LedgerError, Log};
 use actum_record::agent::{CorrelationId, StepId};
 use actum_record::keyring::Keyring;
 use actum_record::ledger::{
-    AgentConfirmation, AgentEvent, AgentExecution, AgentState, ConfirmationOutcome, EntryFacts,
+    AgentConfirmation, AgentEvent, AgentEventKind, AgentExecution, AgentState, ConfirmationOutcome,
+    EntryFacts,
 };
 use actum_record::merkle::leaf_hash;
 use serde::de::DeserializeOwned;
@@ -42,11 +46,23 @@ pub(crate) struct History {
     pub(crate) confirmation: Option<KnownConfirmation>,
     /// Newest start whose effect has no outcome.
     pub(crate) open: Option<(u64, AgentExecution)>,
-    /// Newest outcome.
-    pub(crate) outcome: Option<(Digest, AgentExecution)>,
+    /// Newest outcome: index and hash of its entry, and what it says.
+    pub(crate) outcome: Option<(u64, Digest, AgentExecution)>,
+    /// Answers to each plan.
+    answers: BTreeMap<Digest, Answers>,
 }
 
-/// Newest answer, and the hash of its entry.
+/// Answers to prompts of one plan.
+#[derive(Debug, Clone, Default)]
+struct Answers {
+    ambiguous: u32,
+    /// Answer that counts.
+    counts: Option<KnownConfirmation>,
+    /// No later answer counts.
+    is_final: bool,
+}
+
+/// Answer, and the hash of its entry.
 #[derive(Debug, Clone)]
 pub(crate) struct KnownConfirmation {
     pub(crate) leaf: Digest,
@@ -84,15 +100,6 @@ impl Chain {
         })
     }
 
-    fn confirmations(&self) -> impl DoubleEndedIterator<Item = (&ChainEvent, &AgentConfirmation)> {
-        self.events.iter().filter_map(|event| match &event.event {
-            AgentEvent::Confirmation(confirmation) => Some((event, &**confirmation)),
-            AgentEvent::Execution(_) | AgentEvent::Access(_) | AgentEvent::IntakeResolved(_) => {
-                None
-            }
-        })
-    }
-
     /// The newest prompt that a decision emitted.
     ///
     /// # Errors
@@ -106,6 +113,16 @@ impl Chain {
         Ok(Some((digest, document(log, event.index, digest)?)))
     }
 
+    /// Tests whether an answer to a prompt is recorded.
+    pub(crate) fn answers(&self, prompt: Digest) -> bool {
+        self.events.iter().any(|event| match &event.event {
+            AgentEvent::Confirmation(answer) => answer.prompt == prompt,
+            AgentEvent::Execution(_) | AgentEvent::Access(_) | AgentEvent::IntakeResolved(_) => {
+                false
+            }
+        })
+    }
+
     /// Facts for the next decision on a step.
     ///
     /// A key counts as relaying an answer only where it signed the proof.
@@ -114,57 +131,99 @@ impl Chain {
         (log, keyring): (&dyn Log, &Keyring),
         step: &StepId,
     ) -> Result<History, LedgerError> {
+        let relaying = |answer: &AgentConfirmation| relaying_key((log, keyring), answer);
         let mut history = History::default();
-        for (event, execution) in self.executions() {
-            let AgentExecution { time, state, key, refs, .. } = execution;
-            let last = history.facts.last.unwrap_or(*time);
-            history.facts.last = Some(last.max(*time));
-            history.facts.is_replay_failed |= *state == AgentState::ReplayFailed;
-            if history.facts.goal.is_none() {
-                let bundle: AgentBundle = document(log, event.index, refs.bundle)?;
-                history.facts.goal = Some(bundle.goal.fingerprint);
+        for event in &self.events {
+            history.push(log, (event, step), &relaying)?;
+        }
+        Ok(history)
+    }
+}
+
+impl History {
+    /// Adds the next event of a goal. `relaying` gives the key that relayed an answer.
+    pub(crate) fn push(
+        &mut self,
+        log: &dyn Log,
+        (event, step): (&ChainEvent, &StepId),
+        relaying: &dyn Fn(&AgentConfirmation) -> Result<Option<String>, LedgerError>,
+    ) -> Result<(), LedgerError> {
+        match &event.event {
+            AgentEvent::Execution(execution) => self.push_execution(log, (event, execution), step),
+            AgentEvent::Confirmation(answer) if answer.step == *step => {
+                let prompt: ConfirmationPrompt = document(log, event.index, answer.prompt)?;
+                let relayed_by = relaying(answer)?;
+                let facts = confirmation_facts(answer, prompt.expires, relayed_by);
+                self.push_answer(KnownConfirmation { leaf: event.leaf, facts });
+                Ok(())
             }
-            if execution.step != *step {
-                continue;
-            }
-            if execution.event.starts_effect() {
-                history.open = Some((event.index, execution.clone()));
-            }
-            match (&mut history.facts.claim, key) {
-                (Some(claim), _) => {
-                    claim.state = *state;
-                    claim.starts += u32::from(execution.event.starts_effect());
-                }
-                (None, Some(key)) if execution.event.starts_effect() => {
-                    history.facts.claim = Some(ClaimFacts {
-                        key: *key,
-                        policy_snapshot: refs.policy_snapshot,
-                        state: *state,
-                        starts: 1,
-                    });
-                }
-                (None, _) => {}
-            }
-            if execution.duration.is_some() {
-                history.open = None;
-                history.outcome = Some((event.leaf, execution.clone()));
+            AgentEvent::Confirmation(_) | AgentEvent::Access(_) | AgentEvent::IntakeResolved(_) => {
+                Ok(())
             }
         }
-        let Some((event, newest)) = self.confirmations().rev().find(|(_, it)| it.step == *step)
-        else {
-            return Ok(history);
-        };
-        let prompt: ConfirmationPrompt = document(log, event.index, newest.prompt)?;
-        let mut facts = confirmation_facts(newest, prompt.expires);
-        facts.relayed_by = relaying_key((log, keyring), newest)?;
-        let is_ambiguous = |it: &AgentConfirmation| {
-            it.plan_fingerprint == newest.plan_fingerprint
-                && it.outcome == ConfirmationOutcome::Ambiguous
-        };
-        let ambiguous = self.confirmations().filter(|(_, it)| is_ambiguous(it)).count();
-        history.facts.ambiguous_answers = u32::try_from(ambiguous).unwrap_or(u32::MAX);
-        history.confirmation = Some(KnownConfirmation { leaf: event.leaf, facts });
-        Ok(history)
+    }
+
+    fn push_execution(
+        &mut self,
+        log: &dyn Log,
+        (event, execution): (&ChainEvent, &AgentExecution),
+        step: &StepId,
+    ) -> Result<(), LedgerError> {
+        let AgentExecution { time, state, key, refs, .. } = execution;
+        let last = self.facts.last.unwrap_or(*time);
+        self.facts.last = Some(last.max(*time));
+        self.facts.is_replay_failed |=
+            *state == AgentState::ReplayFailed || execution.event == AgentEventKind::ReplayMismatch;
+        if self.facts.goal.is_none() {
+            let bundle: AgentBundle = document(log, event.index, refs.bundle)?;
+            self.facts.goal = Some(bundle.goal.fingerprint);
+        }
+        if execution.step != *step {
+            return Ok(());
+        }
+        if execution.event.starts_effect() {
+            self.open = Some((event.index, execution.clone()));
+        }
+        match (&mut self.facts.claim, key) {
+            (Some(claim), _) => {
+                claim.state = *state;
+                claim.starts += u32::from(execution.event.starts_effect());
+            }
+            (None, Some(key)) if execution.event.starts_effect() => {
+                self.facts.claim = Some(ClaimFacts {
+                    key: *key,
+                    policy_snapshot: refs.policy_snapshot,
+                    state: *state,
+                    starts: 1,
+                });
+            }
+            (None, _) => {}
+        }
+        if execution.duration.is_some() {
+            self.open = None;
+            self.outcome = Some((event.index, event.leaf, execution.clone()));
+        }
+        Ok(())
+    }
+
+    /// Adds an answer. A "no" and the last ambiguous answer to a plan are final: no later answer to it counts.
+    fn push_answer(&mut self, answer: KnownConfirmation) {
+        let plan = answer.facts.plan_fingerprint;
+        let answers = self.answers.entry(plan).or_default();
+        if !answers.is_final {
+            answers.ambiguous += u32::from(answer.facts.outcome == ConfirmationOutcome::Ambiguous);
+            answers.is_final = answer.facts.outcome == ConfirmationOutcome::Rejected
+                || answers.ambiguous >= AMBIGUOUS_ANSWERS_MAX;
+            answers.counts = Some(answer);
+        }
+        self.facts.ambiguous_answers = answers.ambiguous;
+        self.confirmation = answers.counts.clone();
+    }
+
+    /// Answer to a plan after which no other counts.
+    pub(crate) fn final_answer(&self, plan: Digest) -> Option<ConfirmationOutcome> {
+        let answers = self.answers.get(&plan).filter(|answers| answers.is_final)?;
+        answers.counts.as_ref().map(|answer| answer.facts.outcome)
     }
 }
 
@@ -177,21 +236,26 @@ fn relaying_key(
     let proof = log.blob(&answer.proof)?.unwrap_or_default();
     let verified = verify_confirmation(&proof, keyring, answer.time).ok();
     let verified = verified.filter(|(proof, key)| {
-        key.as_str() == named
-            && ParseProof::read(proof).is_ok_and(|proof| {
-                proof.outcome == answer.outcome
-                    && proof.prompt == answer.prompt
-                    && proof.plan_fingerprint == answer.plan_fingerprint
-                    && proof.lexicon == answer.lexicon
-            })
+        key.as_str() == named && ParseProof::read(proof).is_ok_and(|proof| is_of(&proof, answer))
     });
     Ok(verified.map(|(_, key)| key.to_string()))
 }
 
+/// Tests whether an answer says what its proof says.
+pub(crate) fn is_of(proof: &ParseProof, answer: &AgentConfirmation) -> bool {
+    proof.outcome == answer.outcome
+        && proof.prompt == answer.prompt
+        && proof.plan_fingerprint == answer.plan_fingerprint
+        && proof.lexicon == answer.lexicon
+        && proof.language.as_str() == answer.language
+        && (proof.token.as_ref() == answer.token.as_ref() || answer.token.is_none())
+}
+
 /// Facts of an answer.
-pub(crate) fn confirmation_facts(
+fn confirmation_facts(
     answer: &AgentConfirmation,
     expires: Timestamp,
+    relayed_by: Option<String>,
 ) -> ConfirmationFacts {
     ConfirmationFacts {
         outcome: answer.outcome,
@@ -202,7 +266,7 @@ pub(crate) fn confirmation_facts(
         time: answer.time,
         expires,
         by: answer.by.clone(),
-        relayed_by: None,
+        relayed_by,
     }
 }
 

@@ -1,12 +1,14 @@
 //! Dev Intake: goals that wait for a simulation (AEC-12).
 
+use actum::Records;
 use actum_agent::bundle::AgentBundle;
-use actum_core::Timestamp;
-use actum_ledger::{LedgerError, Log};
-use actum_record::agent::CorrelationId;
-use actum_record::ledger::AgentEvent;
+use actum_core::{ActionName, Timestamp, canonical};
+use actum_ledger::{AgentEscalation, LedgerError, Log, NewEntry, Refusal};
+use actum_record::agent::{CorrelationId, ThreadId, UserId};
+use actum_record::ledger::{Actor, AgentEvent, EntryKind, IntakeResolved};
 use serde_json::Value;
 
+use crate::error::DispatchError;
 use crate::history::{Chain, document};
 
 /// Goal that waits for a simulation.
@@ -18,6 +20,12 @@ pub struct IntakeGoal {
     pub index: u64,
     /// Time.
     pub time: Timestamp,
+    /// User.
+    pub user: UserId,
+    /// Conversation.
+    pub thread: ThreadId,
+    /// Name and version of the Finder.
+    pub finder: Option<String>,
     /// What the user wishes, as the Finder put it.
     pub requested_capability: Option<String>,
 }
@@ -28,22 +36,89 @@ impl IntakeGoal {
     /// # Errors
     /// [`LedgerError`]
     pub fn open(log: &dyn Log) -> Result<Vec<Self>, LedgerError> {
-        let mut goals = Vec::new();
-        for escalation in log.unresolved_escalations()? {
-            let chain = Chain::read(log, &escalation.correlation)?;
-            let event = chain.events.iter().find(|event| event.index == escalation.index);
-            let Some(AgentEvent::Execution(event)) = event.map(|event| &event.event) else {
-                return Err(LedgerError::entry(escalation.index, &"it escalates nothing"));
-            };
-            let bundle: AgentBundle = document(log, escalation.index, event.refs.bundle)?;
-            let wish = bundle.packet.get("requested_capability").and_then(Value::as_str);
-            goals.push(Self {
-                correlation: escalation.correlation,
-                index: escalation.index,
-                time: event.time,
-                requested_capability: wish.map(str::to_owned),
-            });
-        }
-        Ok(goals)
+        let escalations = log.unresolved_escalations()?;
+        escalations.into_iter().map(|escalation| Self::read(log, escalation)).collect()
     }
+
+    /// Newest escalation of a goal that waits; `None` where the goal does not.
+    ///
+    /// # Errors
+    /// [`LedgerError`]
+    pub fn of(log: &dyn Log, correlation: &CorrelationId) -> Result<Option<Self>, LedgerError> {
+        waiting(log, correlation)?.pop().map(|escalation| Self::read(log, escalation)).transpose()
+    }
+
+    /// Resolves a goal that waits: all of its escalations. Returns the index of the last entry; `None` where the goal does not
+    /// wait.
+    ///
+    /// # Errors
+    /// [`DispatchError`]; `NotActive` of a simulation that is not active.
+    pub fn resolve(
+        records: &Records,
+        correlation: &CorrelationId,
+        (simulation, reason): (Option<ActionName>, &str),
+        by: &Actor,
+    ) -> Result<Option<u64>, DispatchError> {
+        if let Some(name) = &simulation {
+            let catalog = records.catalog()?.in_force()?;
+            if !catalog.find(name).is_some_and(|registered| registered.is_active()) {
+                return Err(DispatchError::NotActive { simulation: name.clone() });
+            }
+        }
+        let escalations = records.ledger().read(|log| waiting(log, correlation))?;
+        let entry = |escalation: &AgentEscalation| {
+            let body = canonical::to_vec(&IntakeResolved {
+                format: IntakeResolved::FORMAT.to_owned(),
+                time: records.now(),
+                tenant: records.tenant().clone(),
+                correlation: correlation.clone(),
+                escalated: escalation.leaf,
+                simulation: simulation.clone(),
+                reason: reason.to_owned(),
+                by: by.clone(),
+            })?;
+            Ok(NewEntry { kind: EntryKind::IntakeResolved, body, blobs: Vec::new() })
+        };
+        let entries = escalations.iter().map(entry).collect::<Result<Vec<_>, DispatchError>>()?;
+        if entries.is_empty() {
+            return Ok(None);
+        }
+        match records.ledger().append(entries).wait() {
+            Ok(appended) => Ok(appended.last().map(|entry| entry.index)),
+            // Another process was faster.
+            Err(error) if matches!(error.refusal(), Some(Refusal::Agent(_))) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn read(log: &dyn Log, escalation: AgentEscalation) -> Result<Self, LedgerError> {
+        let AgentEscalation { correlation, index, .. } = escalation;
+        let chain = Chain::read(log, &correlation)?;
+        let event = chain.events.iter().find(|event| event.index == index);
+        let Some(AgentEvent::Execution(event)) = event.map(|event| &event.event) else {
+            return Err(LedgerError::entry(index, &"it escalates nothing"));
+        };
+        let bundle: AgentBundle = document(log, index, event.refs.bundle)?;
+        let member =
+            |name: &str| bundle.packet.get(name).and_then(Value::as_str).map(str::to_owned);
+        Ok(Self {
+            correlation,
+            index,
+            time: event.time,
+            user: event.user.clone(),
+            thread: event.thread.clone(),
+            finder: member("finder_version"),
+            requested_capability: member("requested_capability"),
+        })
+    }
+}
+
+/// Escalations of a goal that are not resolved.
+fn waiting(
+    log: &dyn Log,
+    correlation: &CorrelationId,
+) -> Result<Vec<AgentEscalation>, LedgerError> {
+    let mut escalations = log.unresolved_escalations()?;
+    escalations.retain(|escalation| escalation.correlation == *correlation);
+    Ok(escalations)
 }

@@ -8,11 +8,14 @@
 
 mod confirm;
 mod dispatcher;
+mod entries;
 mod error;
 mod executor;
 mod facts;
+mod gather;
 mod history;
 mod intake;
+mod outcome;
 mod replay;
 mod settings;
 mod settle;
@@ -21,9 +24,12 @@ mod step_log;
 
 pub use confirm::{Confirmed, Reply};
 pub use dispatcher::{Dispatched, Dispatcher};
-pub use error::{ConfirmError, DispatchError};
+pub use error::{ConfirmError, DispatchError, WaiveError};
 pub use history::{Chain, ChainEvent};
 pub use intake::IntakeGoal;
 pub use replay::{ReplayCode, ReplayReport, ReplayedDecision};
 pub use settings::{Caller, Settings};
 pub use slo::{SloReport, SloTarget};
+
+/// Program in records.
+const ENGINE: &str = concat!("actum ", env!("CARGO_PKG_VERSION"));

@@ -1,17 +1,22 @@
 //! Replay: the decisions on a goal are made again from what is kept (AEC-11).
 
-use actum_agent::bundle::AgentBundle;
-use actum_agent::{AGENT_SEMANTICS, decide};
+mod decision;
+mod history;
+mod links;
+
+use actum::Records;
 use actum_core::{Digest, canonical};
-use actum_gate::decision::Bundle;
-use actum_gate::{AccessJudge, Policy, Verdict, judge_access};
-use actum_ledger::{LedgerError, Log};
+use actum_gate::AccessJudge;
+use actum_ledger::{LedgerError, Log, NewEntry};
 use actum_record::agent::CorrelationId;
 use actum_record::ledger::{
-    AccessOutcome, AgentAccessDecided, AgentEvent, AgentExecution, AgentState,
+    Actor, AgentEvent, AgentEventKind, AgentExecution, AgentRefs, AgentState, EntryKind,
 };
 
+use crate::ENGINE;
+use crate::error::DispatchError;
 use crate::history::{Chain, ChainEvent};
+use history::Histories;
 
 /// Result of replaying the decisions on a goal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +43,10 @@ pub enum ReplayCode {
     RefMissing,
     /// A document is not what it was.
     RefHashMismatch,
+    /// An entry that the event names is missing, or says something else.
+    LinkMismatch,
+    /// The facts about earlier events are not those of the ledger.
+    HistoryMismatch,
     /// The decision is another one.
     DecisionMismatch,
     /// This program has other rules than the one that decided.
@@ -48,9 +57,11 @@ pub enum ReplayCode {
 
 impl ReplayCode {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::RefMissing,
         Self::RefHashMismatch,
+        Self::LinkMismatch,
+        Self::HistoryMismatch,
         Self::DecisionMismatch,
         Self::EngineUnsupported,
         Self::ProjectionDrift,
@@ -61,6 +72,8 @@ impl ReplayCode {
         match self {
             Self::RefMissing => "REPLAY_REF_MISSING",
             Self::RefHashMismatch => "REPLAY_REF_HASH_MISMATCH",
+            Self::LinkMismatch => "REPLAY_LINK_MISMATCH",
+            Self::HistoryMismatch => "REPLAY_HISTORY_MISMATCH",
             Self::DecisionMismatch => "REPLAY_DECISION_MISMATCH",
             Self::EngineUnsupported => "REPLAY_ENGINE_UNSUPPORTED",
             Self::ProjectionDrift => "REPLAY_PROJECTION_DRIFT",
@@ -79,13 +92,25 @@ impl ReplayReport {
         access: &dyn AccessJudge,
     ) -> Result<Self, LedgerError> {
         let chain = Chain::read(log, correlation)?;
-        let mut decisions = Vec::new();
+        let (mut decisions, mut histories) = (Vec::new(), Histories::default());
         for event in &chain.events {
             let problem = match &event.event {
-                AgentEvent::Execution(execution) => replay(log, execution)?,
-                AgentEvent::Access(decided) => replay_access(log, decided, access)?,
-                AgentEvent::Confirmation(_) | AgentEvent::IntakeResolved(_) => continue,
+                AgentEvent::Execution(execution)
+                    if execution.event == AgentEventKind::ReplayMismatch =>
+                {
+                    None
+                }
+                AgentEvent::Execution(execution) => {
+                    replay(log, (&chain, event), execution, &histories)?
+                }
+                AgentEvent::Access(decided) => decision::check_access(log, decided, access)?,
+                AgentEvent::Confirmation(answer) => decision::check_answer(log, answer)?,
+                AgentEvent::IntakeResolved(_) => continue,
             };
+            // What cannot be read is no history; the events that rest on it say so.
+            if problem.is_none() {
+                histories.push(log, event)?;
+            }
             decisions.push(ReplayedDecision { index: event.index, problem });
         }
         if let Some(drift) = drift(log, &chain)? {
@@ -96,93 +121,82 @@ impl ReplayReport {
 
     /// Every decision is the same.
     pub fn is_same(&self) -> bool {
-        self.decisions.iter().all(|decision| decision.problem.is_none())
+        self.problem().is_none()
+    }
+
+    fn problem(&self) -> Option<ReplayCode> {
+        self.decisions.iter().find_map(|decision| Some(decision.problem.as_ref()?.0))
+    }
+
+    /// Records that the replay failed, unless that is recorded: no effect of the goal starts any more. A goal without an
+    /// event of a step has nothing that could start.
+    ///
+    /// # Errors
+    /// [`DispatchError`]
+    pub fn record(&self, records: &Records, actor: &Actor) -> Result<(), DispatchError> {
+        let Some(code) = self.problem() else { return Ok(()) };
+        let chain = records.ledger().read(|log| Chain::read(log, &self.correlation))?;
+        let is_recorded =
+            chain.executions().any(|(_, it)| it.event == AgentEventKind::ReplayMismatch);
+        let Some((_, newest)) = chain.executions().next_back().filter(|_| !is_recorded) else {
+            return Ok(());
+        };
+        let is_under_way = newest.state == AgentState::Started;
+        let state = if is_under_way { AgentState::Started } else { AgentState::ReplayFailed };
+        let body = canonical::to_vec(&AgentExecution {
+            time: records.now(),
+            actor: actor.clone(),
+            event: AgentEventKind::ReplayMismatch,
+            state,
+            reason: Some(code.as_str().to_owned()),
+            simulation_entry: None,
+            refs: AgentRefs { outcome: None, prompt: None, ..newest.refs.clone() },
+            duration: None,
+            engine: ENGINE.to_owned(),
+            ..newest.clone()
+        })?;
+        let entry = NewEntry { kind: EntryKind::AgentExecution, body, blobs: Vec::new() };
+        records.ledger().append(vec![entry]).wait()?;
+        Ok(())
     }
 }
 
 type Problem = Option<(ReplayCode, String)>;
 
-/// Makes one decision again.
-fn replay(log: &dyn Log, event: &AgentExecution) -> Result<Problem, LedgerError> {
-    if event.semantics != AGENT_SEMANTICS {
-        let message = format!("it was decided by version {} of the rules", event.semantics);
-        return Ok(Some((ReplayCode::EngineUnsupported, message)));
-    }
-    let refs = &event.refs;
-    let kept = [
-        Some(refs.bundle),
-        Some(refs.finder_packet),
-        Some(refs.policy_snapshot),
-        Some(refs.catalog_snapshot),
-        refs.artifact_fingerprints,
-        refs.confirmation_proof,
-        refs.prompt,
-        event.rollback_plan,
-    ];
-    for digest in kept.into_iter().flatten() {
-        if let Some(problem) = check(log, digest)? {
-            return Ok(Some(problem));
-        }
-    }
-    let bytes = log.blob(&refs.bundle)?.unwrap_or_default();
-    let mismatch = |message: &str| Some((ReplayCode::DecisionMismatch, message.to_owned()));
-    let Ok(bundle) = serde_json::from_slice::<AgentBundle>(&bytes) else {
-        return Ok(mismatch("its bundle cannot be read"));
+/// Makes one decision again, and looks at the entries and the history that it rests on.
+fn replay(
+    log: &dyn Log,
+    (chain, at): (&Chain, &ChainEvent),
+    event: &AgentExecution,
+    histories: &Histories,
+) -> Result<Problem, LedgerError> {
+    let bundle = match decision::check(log, event)? {
+        Ok(bundle) => bundle,
+        Err(problem) => return Ok(Some(problem)),
     };
-    let packet = canonical::to_vec(&bundle.packet).map(|packet| Digest::of(&packet));
-    let same_refs = packet == Ok(refs.finder_packet)
-        && bundle.finder_packet == refs.finder_packet
-        && bundle.policy_snapshot == refs.policy_snapshot
-        && bundle.catalog_snapshot == refs.catalog_snapshot
-        && refs.artifact_fingerprints.is_none_or(|it| it == bundle.artifacts);
-    if !same_refs {
-        return Ok(mismatch("its bundle names other documents"));
+    if let Some(problem) = links::check(log, (chain, at), (event, &bundle))? {
+        return Ok(Some(problem));
     }
-    let decision = decide(&bundle);
-    let same = decision.digest(&bytes) == Ok(event.decision)
-        && decision.key == event.key
-        && (event.event.starts_effect() || event.duration.is_some() || {
-            let reason = decision.reason_code().map(|reason| reason.as_str());
-            decision.state == AgentState::Started || reason == event.reason.as_deref()
-        });
-    Ok(if same { None } else { mismatch("the same bundle gives another decision") })
+    // An outcome has the decision of its start.
+    match event.duration {
+        Some(_) => Ok(None),
+        None => histories.check(log, (&bundle, &event.step)),
+    }
 }
 
-/// Makes one decision on access again.
-fn replay_access(
-    log: &dyn Log,
-    decided: &AgentAccessDecided,
-    access: &dyn AccessJudge,
-) -> Result<Problem, LedgerError> {
-    for digest in [decided.policy_snapshot, decided.case] {
-        if let Some(problem) = check(log, digest)? {
-            return Ok(Some(problem));
-        }
-    }
-    let policy = log.blob(&decided.policy_snapshot)?.unwrap_or_default();
-    let case = log.blob(&decided.case)?.unwrap_or_default();
-    let mismatch = |message: &str| Some((ReplayCode::DecisionMismatch, message.to_owned()));
-    let (Ok(policy), Ok(bundle)) = (Policy::read(&policy), serde_json::from_slice::<Bundle>(&case))
-    else {
-        return Ok(mismatch("what the access policies judged cannot be read"));
-    };
-    let outcome = match judge_access(&bundle, &policy, access).verdict {
-        Verdict::Allow => AccessOutcome::Allowed,
-        Verdict::NeedsApproval => AccessOutcome::ApRequired,
-        Verdict::Deny => AccessOutcome::Denied,
-    };
-    let same = bundle.policy() == decided.policy_snapshot && outcome == decided.outcome;
-    Ok(if same { None } else { mismatch("the access policies decide otherwise") })
+fn problem(code: ReplayCode, message: impl Into<String>) -> (ReplayCode, String) {
+    (code, message.into())
 }
 
 /// Checks a document that is kept.
-fn check(log: &dyn Log, digest: Digest) -> Result<Problem, LedgerError> {
+fn check_document(log: &dyn Log, digest: Digest) -> Result<Problem, LedgerError> {
     let Some(bytes) = log.blob(&digest)? else {
-        return Ok(Some((ReplayCode::RefMissing, format!("the document {digest} is missing"))));
+        let message = format!("the document {digest} is missing");
+        return Ok(Some(problem(ReplayCode::RefMissing, message)));
     };
     let is_same = Digest::of(&bytes) == digest;
-    Ok((!is_same)
-        .then(|| (ReplayCode::RefHashMismatch, format!("the document {digest} was changed"))))
+    let message = || format!("the document {digest} was changed");
+    Ok((!is_same).then(|| problem(ReplayCode::RefHashMismatch, message())))
 }
 
 /// Compares the projection with the newest event of each plan.

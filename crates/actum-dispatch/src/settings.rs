@@ -1,15 +1,28 @@
 //! Settings of a host, and who asks it.
 
 use actum_action::PlanScope;
+use actum_agent::AgentGoalRequest;
 use actum_record::ledger::Actor;
+use actum_record::signer::Signer;
 
 /// Process that asks, and how it knows the user.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Caller {
+#[derive(Clone)]
+pub struct Caller<'k> {
     /// Account and agent.
     pub actor: Actor,
-    /// Host key that asserts tenant and user; `None` where the user of a goal has to be the account.
-    pub host_key: Option<String>,
+    /// Host key, with which a host asserts the user of a goal and relays answers; `None` where the user has to be the account.
+    pub host: Option<&'k dyn Signer>,
+}
+
+impl Caller<'_> {
+    /// Actor that access policies and gates judge: the user of the goal, where a host asserts it.
+    pub(crate) fn subject(&self, goal: &AgentGoalRequest) -> Actor {
+        let mut subject = self.actor.clone();
+        if self.host.is_some() {
+            subject.user = goal.user_id.to_string();
+        }
+        subject
+    }
 }
 
 /// Settings of a host.

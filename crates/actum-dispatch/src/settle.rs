@@ -3,19 +3,20 @@
 use actum::Engine;
 use actum_core::canonical::{self, plainly};
 use actum_core::{Digest, Status};
-use actum_ledger::{LedgerError, Log, NewEntry};
+use actum_ledger::{LedgerError, Log, NewEntry, Refusal};
 use actum_record::ledger::{
-    ActionEnded, ActionStarted, AgentDuration, AgentEventKind, AgentExecution, AgentState,
-    EntryKind,
+    ActionEnded, ActionStarted, AgentDuration, AgentEventKind, AgentExecution, AgentRefs,
+    AgentState, EntryKind,
 };
 use actum_record::merkle::leaf_hash;
 use actum_workspace::ErrorKind;
 use actum_workspace::disk::Disk;
 
 use crate::error::DispatchError;
+use crate::outcome::KeptOutcome;
 
-/// Entries after the start of a step among which that of its action is.
-const NEAR: u64 = 4;
+/// Entries around an event among which that of its action is, where they were appended together.
+pub(crate) const NEAR: u64 = 4;
 /// Ends of actions that are read at once.
 const READ_MAX: u64 = 16;
 
@@ -47,8 +48,8 @@ pub(crate) fn settle_open<D: Disk>(
     };
     let micros = ended.time.micros().saturating_sub(open.time.micros());
     let dispatch_us = u64::try_from(micros).unwrap_or(0);
-    let outcome = Digest::of(&canonical::to_vec(&ended)?);
-    let refs = actum_record::ledger::AgentRefs { outcome: Some(outcome), ..open.refs };
+    let kept = KeptOutcome::new(&ended, None)?.to_vec()?;
+    let refs = AgentRefs { outcome: Some(Digest::of(&kept)), ..open.refs };
     let execution = AgentExecution {
         time: records.now(),
         event: AgentEventKind::Outcome,
@@ -60,10 +61,11 @@ pub(crate) fn settle_open<D: Disk>(
         ..open
     };
     let body = canonical::to_vec(&execution)?;
-    let entry = NewEntry { kind: EntryKind::AgentExecution, body, blobs: Vec::new() };
+    let entry = NewEntry { kind: EntryKind::AgentExecution, body, blobs: vec![kept] };
     match records.ledger().append(vec![entry]).wait() {
+        Ok(_) => Ok(()),
         // Another process was faster.
-        Ok(_) | Err(LedgerError::Refused { .. }) => Ok(()),
+        Err(error) if matches!(error.refusal(), Some(Refusal::Agent(_))) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
@@ -83,21 +85,41 @@ fn find_end(
         }
     }
     let Some(started) = started else { return Ok(None) };
-    let mut before = None;
-    loop {
-        let some = log.newest_of_kind(EntryKind::ActionEnded, before, READ_MAX)?;
-        let Some(last) = some.last() else { return Ok(None) };
-        before = Some(*last);
-        for at in some {
-            if at < index {
-                return Ok(None);
-            }
-            let body = log.sound_entry(at)?.body;
-            let ended = serde_json::from_slice::<ActionEnded>(&body);
-            let ended = ended.map_err(|error| LedgerError::entry(at, &plainly(&error)))?;
-            if ended.id == started.id {
-                return Ok(Some((ended, leaf_hash(&body))));
-            }
+    for end in ends_between(log, (index, None)) {
+        let (ended, leaf) = end?;
+        if ended.id == started.id {
+            return Ok(Some((ended, leaf)));
         }
     }
+    Ok(None)
+}
+
+/// Ends of actions between two entries, newest first, each with the hash of its entry.
+pub(crate) fn ends_between(
+    log: &dyn Log,
+    (after, mut before): (u64, Option<u64>),
+) -> impl Iterator<Item = Result<(ActionEnded, Digest), LedgerError>> {
+    let mut read = Vec::new().into_iter();
+    std::iter::from_fn(move || {
+        let at = match read.next() {
+            Some(at) => at,
+            None => {
+                let some = match log.newest_of_kind(EntryKind::ActionEnded, before, READ_MAX) {
+                    Ok(some) => some,
+                    Err(error) => return Some(Err(error)),
+                };
+                before = some.last().copied();
+                read = some.into_iter();
+                read.next()?
+            }
+        };
+        (at > after).then(|| end_at(log, at))
+    })
+}
+
+fn end_at(log: &dyn Log, at: u64) -> Result<(ActionEnded, Digest), LedgerError> {
+    let body = log.sound_entry(at)?.body;
+    let ended = serde_json::from_slice::<ActionEnded>(&body);
+    let ended = ended.map_err(|error| LedgerError::entry(at, &plainly(&error)))?;
+    Ok((ended, leaf_hash(&body)))
 }

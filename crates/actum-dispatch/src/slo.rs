@@ -1,10 +1,14 @@
 //! The SLO gate: exact, from minute counters in the ledger (AEC-17).
 
-use actum_core::Timestamp;
+use actum::{Approver, Records};
+use actum_core::{Timestamp, canonical};
 use actum_gate::verify_slo_waived;
-use actum_ledger::{AgentSlo, LedgerError, Log};
+use actum_ledger::{AgentSlo, LedgerError, Log, NewEntry};
+use actum_record::dsse::Envelope;
 use actum_record::keyring::Keyring;
-use actum_record::ledger::EntryKind;
+use actum_record::ledger::{EntryKind, SloWaived};
+
+use crate::error::{DispatchError, WAIVER_DAYS_MAX, WaiveError};
 
 /// Service level of a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,6 +79,40 @@ impl SloReport {
         let breaches = checks.into_iter().filter(|(_, missed)| *missed).map(|(target, _)| target);
         let waived_until = waiver((log, keyring), now)?;
         Ok(Self { since, counters, duplicates, breaches: breaches.collect(), waived_until })
+    }
+
+    /// Waives the gate until a time. Returns the index of the entry.
+    ///
+    /// # Errors
+    /// [`WaiveError`]
+    pub fn waive(
+        records: &Records,
+        (until, reason): (Timestamp, &str),
+        approver: &Approver<'_>,
+    ) -> Result<u64, WaiveError> {
+        let now = records.now();
+        let micros_max = WAIVER_DAYS_MAX * 24 * 60 * 60 * 1_000_000;
+        if until <= now || until.micros().saturating_sub(now.micros()) > micros_max {
+            return Err(WaiveError::Until);
+        }
+        let waived = SloWaived {
+            format: SloWaived::FORMAT.to_owned(),
+            time: now,
+            tenant: records.tenant().clone(),
+            until,
+            reason: reason.to_owned(),
+            by: approver.by.clone(),
+            isolation: approver.isolation,
+        };
+        let payload = canonical::to_vec(&waived).map_err(DispatchError::from)?;
+        let envelope = Envelope::sign(SloWaived::PAYLOAD_TYPE, payload, approver.signer);
+        let envelope = envelope.map_err(|error| DispatchError::from(actum::Error::from(error)))?;
+        let body = envelope.to_vec().map_err(DispatchError::from)?;
+        verify_slo_waived(&body, records.keyring())?;
+        let entry = NewEntry { kind: EntryKind::SloWaived, body, blobs: Vec::new() };
+        let appended = records.ledger().append(vec![entry]).wait().map_err(DispatchError::from)?;
+        let first = appended.first().ok_or(LedgerError::Stopped).map_err(DispatchError::from)?;
+        Ok(first.index)
     }
 
     /// A release can go out: no target is missed, or a waiver is in force.

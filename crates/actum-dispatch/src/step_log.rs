@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use actum::reason::Reason;
-use actum::{ActionCompanion, ActionEnd, ActionRefusal, ActionStart};
+use actum::{ActionCompanion, ActionEnd, ActionRefusal, ActionStart, InForce};
 use actum_agent::ReasonCode;
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::{ActionName, Digest, Status, Timestamp};
@@ -12,6 +12,8 @@ use actum_ledger::NewEntry;
 use actum_record::ledger::{AgentDuration, AgentEventKind, AgentExecution, AgentState, EntryKind};
 use actum_record::merkle::leaf_hash;
 use serde_json::{Map, Value};
+
+use crate::outcome::{KeptOutcome, returned};
 
 /// Log of one dispatch.
 pub(crate) struct StepLog {
@@ -25,8 +27,6 @@ pub(crate) struct StepLog {
     pub(crate) simulation: ActionName,
     /// Its effect was started before, and nothing of that is in effect.
     pub(crate) is_retry: bool,
-    /// False where the action is only put into the queue for an approval.
-    pub(crate) may_start: bool,
     /// Time of the goal.
     pub(crate) began: Timestamp,
     pub(crate) logged: Rc<RefCell<Logged>>,
@@ -55,14 +55,16 @@ pub(crate) struct LoggedEnd {
 
 impl ActionCompanion for StepLog {
     fn start(&mut self, start: &ActionStart<'_>) -> Result<Vec<NewEntry>, ActionRefusal> {
-        let refuse = |reason: Reason, code: ReasonCode| ActionRefusal::Refused {
-            reason,
-            message: code.sentence().to_owned(),
-        };
-        if !self.may_start {
-            return Err(refuse(Reason::AccessApRequired, ReasonCode::AccessApRequired));
-        }
-        let ActionStart { records, policy, leaf, .. } = start;
+        self.publish(&start.in_force)?;
+        let time = start.in_force.records.now();
+        let entries = self.start_entries(time, start.leaf).map_err(actum::Error::from)?;
+        self.logged.borrow_mut().is_started = true;
+        Ok(entries)
+    }
+
+    /// Policy and catalog have to be those of the decision, also after commands and checks that took long.
+    fn publish(&mut self, in_force: &InForce<'_>) -> Result<(), ActionRefusal> {
+        let InForce { records, policy } = in_force;
         let policy = policy.to_vec().map_err(actum::Error::from)?;
         if Digest::of(&policy) != self.template.refs.policy_snapshot {
             return Err(refuse(Reason::PolicySnapshotChanged, ReasonCode::PolicySnapshotChanged));
@@ -74,20 +76,18 @@ impl ActionCompanion for StepLog {
         if catalog.digest().map_err(actum::Error::from)? != self.template.refs.catalog_snapshot {
             return Err(refuse(Reason::CatalogSnapshotChanged, ReasonCode::CatalogSnapshotChanged));
         }
-        let time = records.now();
-        let entries = self.start_entries(time, *leaf).map_err(actum::Error::from)?;
-        self.logged.borrow_mut().is_started = true;
-        Ok(entries)
+        Ok(())
     }
 
     fn end(&mut self, end: &ActionEnd<'_>) -> Result<Vec<NewEntry>, CanonicalError> {
-        let ActionEnd { ended, leaf, envelope } = end;
+        let ActionEnd { ended, leaf, envelope, command_ms } = end;
         let was_done_before = envelope.feedback.contains_key("doneBefore");
         let is_started = self.logged.borrow().is_started;
         if was_done_before && !is_started {
             return Ok(Vec::new());
         }
-        let outcome = outcome(envelope)?;
+        let outcome = returned(envelope)?;
+        let kept = KeptOutcome::new(ended, Some(&outcome))?.to_vec()?;
         let mut entries = Vec::new();
         let reason = ended.ground.clone();
         let (event, state) = match (is_started, ended.status) {
@@ -114,16 +114,16 @@ impl ActionCompanion for StepLog {
             (AgentEventKind::NoEffect, true) => AgentState::Reverted,
             _ => state,
         };
-        let bytes = canonical::to_vec(&outcome)?;
-        let command_us = command_us(&outcome);
         let total_us = ended.time.micros().saturating_sub(self.began.micros());
         let total_us = u64::try_from(total_us).unwrap_or(0);
+        let command_us = command_ms.saturating_mul(1000).min(total_us);
         let mut execution = self.template.clone();
         execution.time = ended.time;
         execution.event = event;
         execution.state = state;
         execution.simulation_entry = Some(*leaf);
-        execution.refs.outcome = Some(Digest::of(&bytes));
+        execution.refs.outcome = Some(Digest::of(&kept));
+        self.documents.push(kept);
         if event == AgentEventKind::Outcome {
             execution.reason.clone_from(&reason);
             let dispatch_us = total_us.saturating_sub(command_us);
@@ -169,24 +169,6 @@ impl StepLog {
     }
 }
 
-/// Outcome of an action as the core returns it: the result envelope without the place of its entry.
-fn outcome(envelope: &actum_action::ResultEnvelope) -> Result<Map<String, Value>, CanonicalError> {
-    let mut envelope = envelope.clone();
-    envelope.feedback.remove("entry");
-    match canonical::read(&canonical::to_vec(&envelope)?)? {
-        Value::Object(outcome) => Ok(outcome),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            Ok(Map::new())
-        }
-    }
-}
-
-/// Time in commands of the simulation, in microseconds.
-fn command_us(outcome: &Map<String, Value>) -> u64 {
-    let of = |value: Option<&Value>| value.and_then(Value::as_u64).unwrap_or(0);
-    let own = outcome.get("output").and_then(|output| output.get("durationMs"));
-    let checks = outcome.get("verification").and_then(|it| it.get("checks"));
-    let checks = checks.and_then(Value::as_array).into_iter().flatten();
-    let checks: u64 = checks.map(|check| of(check.get("durationMs"))).sum();
-    of(own).saturating_add(checks).saturating_mul(1000)
+fn refuse(reason: Reason, code: ReasonCode) -> ActionRefusal {
+    ActionRefusal::Refused { reason, message: code.sentence().to_owned() }
 }

@@ -30,8 +30,8 @@ pub enum ConfirmationProblem {
     Payload(#[from] PayloadProblem),
 }
 
-/// Verifies a signed confirmation proof: an approval key of the keyring signed it, which counted `at` its time. Returns the
-/// bytes of the proof, and the key.
+/// Verifies a signed confirmation proof: an approval key or a host key of the keyring signed it, which counted `at` its time.
+/// Returns the bytes of the proof, and the key.
 ///
 /// # Errors
 /// [`ConfirmationProblem`]
@@ -43,6 +43,8 @@ pub fn verify_confirmation(
     let envelope = Envelope::read(envelope)?;
     let signers = signers(&envelope, keyring)?;
     let _: Value = payload(&envelope, "confirmation proof", CONFIRMATION_PAYLOAD_TYPE, FORMAT)?;
-    let key = counting(&signers, KeyRole::Approval, at)?.id.clone();
+    let key = counting(&signers, KeyRole::Approval, at);
+    let key = key.or_else(|problem| counting(&signers, KeyRole::Host, at).map_err(|_| problem))?;
+    let key = key.id.clone();
     Ok((envelope.payload, key))
 }

@@ -364,7 +364,7 @@ impl SigningKey {
     pub fn with_secret<T>(&self, use_secret: impl FnOnce(&[u8; 32]) -> T) -> Option<T> {
         match self.role {
             KeyRole::Lease => Some(use_secret(self.key.as_bytes())),
-            KeyRole::Result | KeyRole::Checkpoint | KeyRole::Approval => None,
+            KeyRole::Result | KeyRole::Checkpoint | KeyRole::Approval | KeyRole::Host => None,
         }
     }
 }

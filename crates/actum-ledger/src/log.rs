@@ -265,6 +265,14 @@ pub trait Log {
     /// See [`Log::size`].
     fn agent_entries(&self, correlation: &CorrelationId) -> Result<Vec<u64>, LedgerError>;
 
+    /// Goal that the key of a request stands for: the first one with an event that names it; none where there is no such
+    /// event.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn agent_goal_of_request(&self, request: &Digest)
+    -> Result<Option<CorrelationId>, LedgerError>;
+
     /// Escalations that are not resolved, oldest first.
     ///
     /// # Errors

@@ -148,6 +148,13 @@ impl Log for LedgerView {
         self.snapshot.agent_entries(correlation)
     }
 
+    fn agent_goal_of_request(
+        &self,
+        request: &Digest,
+    ) -> Result<Option<CorrelationId>, LedgerError> {
+        self.snapshot.agent_goal_of_request(request)
+    }
+
     fn unresolved_escalations(&self) -> Result<Vec<AgentEscalation>, LedgerError> {
         self.snapshot.unresolved_escalations()
     }

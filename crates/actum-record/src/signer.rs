@@ -21,11 +21,14 @@ pub enum KeyRole {
     Checkpoint,
     /// That a person agrees.
     Approval,
+    /// Assertions of a host: whose a goal of an agent is, and what the user answered.
+    Host,
 }
 
 impl KeyRole {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Lease, Self::Result, Self::Checkpoint, Self::Approval];
+    pub const ALL: [Self; 5] =
+        [Self::Lease, Self::Result, Self::Checkpoint, Self::Approval, Self::Host];
 
     /// The word for it in files and on the command line.
     pub fn as_str(self) -> &'static str {
@@ -34,6 +37,7 @@ impl KeyRole {
             Self::Result => "result",
             Self::Checkpoint => "checkpoint",
             Self::Approval => "approval",
+            Self::Host => "host",
         }
     }
 }
@@ -159,7 +163,7 @@ mod tests {
         let key = PublicKey([7; 32]);
         let names: std::collections::BTreeSet<KeyId> =
             KeyRole::ALL.iter().map(|&role| KeyId::of(role, &key)).collect();
-        assert_eq!(names.len(), 4);
+        assert_eq!(names.len(), KeyRole::ALL.len());
         assert!(names.iter().all(|name| name.as_str().len() == 16));
     }
 

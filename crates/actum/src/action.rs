@@ -137,7 +137,9 @@ impl<D: Disk> Engine<D> {
             (None, None) => State::Unchanged,
         };
         let untold = |source| Error::Untold { status: ended.status, run: ended.run, state, source };
+        let command_ms = story.command_ms();
         let (mut envelope, error, acting, companion) = story.into_result(&ending, now);
+        let companion = companion.map(|companion| (companion, command_ms));
         let entry = self.records.append_end(&ended, &envelope, companion).map_err(untold)?;
         envelope.feedback.insert("entry".to_owned(), json!(entry));
         // Where the mark stays, whoever finds it finds the entry, too.

@@ -16,12 +16,19 @@ use crate::records::Records;
 /// The `SimulationExecutor` of the Agent Execution Core is one: it claims the idempotency key of a step with the start of the
 /// action, and records the outcome with its end.
 pub trait ActionCompanion {
-    /// Returns the entries that go with the start. It is called with the workspace locked, after all gates and checks, and
-    /// last before anything of the action has an effect: what it refuses has none.
+    /// Returns the entries that go with the start. It is called with the workspace locked, after the gates, and before
+    /// anything of the action runs or has an effect: what it refuses has none.
     ///
     /// # Errors
     /// [`ActionRefusal`]
     fn start(&mut self, start: &ActionStart<'_>) -> Result<Vec<NewEntry>, ActionRefusal>;
+
+    /// Checks what is in force once more, before the change of an action whose commands or checks have run is published.
+    /// It is called with the workspace locked.
+    ///
+    /// # Errors
+    /// [`ActionRefusal`]: the change is dropped.
+    fn publish(&mut self, in_force: &InForce<'_>) -> Result<(), ActionRefusal>;
 
     /// Returns the entries that go with the end. An action that was refused, or queued, has an end and no start.
     ///
@@ -30,12 +37,19 @@ pub trait ActionCompanion {
     fn end(&mut self, end: &ActionEnd<'_>) -> Result<Vec<NewEntry>, CanonicalError>;
 }
 
-/// Start of an action.
-pub struct ActionStart<'s> {
+/// What is in force for an action.
+#[derive(Clone, Copy)]
+pub struct InForce<'s> {
     /// Ledger and keys.
     pub records: &'s Records,
-    /// Policy in force, read with the workspace locked.
+    /// Policy, read with the workspace locked.
     pub policy: &'s Policy,
+}
+
+/// Start of an action.
+pub struct ActionStart<'s> {
+    /// What is in force.
+    pub in_force: InForce<'s>,
     /// What the entry of the start says.
     pub started: &'s ActionStarted,
     /// Hash of that entry.
@@ -50,6 +64,8 @@ pub struct ActionEnd<'s> {
     pub leaf: Digest,
     /// Result, without the place of that entry.
     pub envelope: &'s ResultEnvelope,
+    /// Time in commands, steps and checks of the action, in milliseconds.
+    pub command_ms: u64,
 }
 
 /// Reason why an action does not start.

@@ -190,6 +190,11 @@ impl<D: Disk> Engine<D> {
         }
     }
 
+    /// Root of the workspace, escaped as records have it.
+    pub fn root(&self) -> &str {
+        &self.root
+    }
+
     /// The same under a policy; without one what is built in is in force.
     #[must_use]
     pub fn under(mut self, policy: Policy) -> Self {

@@ -129,7 +129,8 @@ impl Records {
         self.entry(&appended)
     }
 
-    /// Records how an action ended, with the entries of its companion. Returns the index of its entry.
+    /// Records how an action ended, with the entries of its companion, which is given the time in commands in
+    /// milliseconds. Returns the index of its entry.
     ///
     /// # Errors
     /// As [`Self::append_feedback`].
@@ -137,13 +138,15 @@ impl Records {
         &self,
         ended: &ActionEnded,
         envelope: &ResultEnvelope,
-        companion: Option<Box<dyn ActionCompanion>>,
+        companion: Option<(Box<dyn ActionCompanion>, u64)>,
     ) -> Result<u64, FeedbackError> {
-        let Some(mut companion) = companion else { return self.append_feedback(ended) };
+        let Some((mut companion, command_ms)) = companion else {
+            return self.append_feedback(ended);
+        };
         let body = canonical::to_vec(ended)?;
         let leaf = leaf_hash(&body);
         let mut entries = vec![NewEntry { kind: EntryKind::ActionEnded, body, blobs: Vec::new() }];
-        entries.extend(companion.end(&ActionEnd { ended, leaf, envelope })?);
+        entries.extend(companion.end(&ActionEnd { ended, leaf, envelope, command_ms })?);
         let appended = self.ledger.append(entries).wait()?;
         Ok(appended.first().ok_or(LedgerError::Stopped)?.index)
     }

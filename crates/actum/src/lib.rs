@@ -60,7 +60,7 @@ pub use command::{
     Accepted, Attempt, Caches, Captured, CommandError, Ending, Exec, Runner, StagedView, Trial,
     Tried, Unkept, WhyUnkept, permitted_line,
 };
-pub use companion::{ActionCompanion, ActionEnd, ActionRefusal, ActionStart};
+pub use companion::{ActionCompanion, ActionEnd, ActionRefusal, ActionStart, InForce};
 pub use engine::Engine;
 pub use engine::access::AccessJudgement;
 pub use engine::binding::{Adoption, Binding, check_ledger};

@@ -98,7 +98,7 @@ fn dispatches(place: &Path, rounds: usize) -> Result<Contest, Failure> {
                 sync(place)?;
                 let taken = time(|| {
                     let dispatched = dispatcher.dispatch(&goal, &caller)?;
-                    match dispatched.outcome.reason_code {
+                    match dispatched.outcome.reason_code.clone() {
                         None => Ok(()),
                         Some(reason) => Err(reason.into()),
                     }

@@ -49,7 +49,7 @@ FINDER_PACKET_INVALID ACCESS_SCOPE_VIOLATION FINDER_PACKET_OF_ANOTHER_GOAL FINDE
 CLARIFY_REQUIRED SIMULATION_MISSING CANDIDATES_UNRESOLVED CLOCK_WENT_BACKWARDS IDEMPOTENCY_VIOLATION
 STEP_UNDER_WAY STEP_NEEDS_ATTENTION RETRIES_EXHAUSTED REPLAY_FAILED POLICY_SNAPSHOT_CHANGED
 CATALOG_SNAPSHOT_CHANGED SIMULATION_NOT_REGISTERED SIMULATION_NOT_ACTIVE REQUIRED_FIELDS_INVALID
-ACCESS_ACTION_MISMATCH ROLLBACK_PLAN_MISSING ACCESS_AP_REQUIRED
+ACCESS_ACTION_MISMATCH ROLLBACK_PLAN_MISSING ROLLBACK_PLAN_UNUSABLE ACCESS_AP_REQUIRED
 """.split()
 WAITS = {
     "CLARIFY_REQUIRED": "AWAITING_CLARIFY",
@@ -75,6 +75,11 @@ def confirmation_problem(bundle, fingerprint):
         return "CONFIRMATION_OF_ANOTHER_THREAD"
     if answer["plan_fingerprint"] != fingerprint:
         return "CONFIRMATION_OF_ANOTHER_PLAN"
+    if answer["outcome"] == "REJECTED":
+        return "CONFIRMATION_REJECTED"
+    is_ambiguous = answer["outcome"] == "AMBIGUOUS"
+    if is_ambiguous and bundle["history"]["ambiguous_answers"] >= AMBIGUOUS_MAX:
+        return "CONFIRMATION_ATTEMPTS_EXHAUSTED"
     if answer["lexicon"] != bundle["lexicon"]:
         return "CONFIRMATION_LEXICON_CHANGED"
     if answer["relayed_by"] is None and answer["by"]["uid"] == bundle["caller"]["actor"]["uid"]:
@@ -82,12 +87,7 @@ def confirmation_problem(bundle, fingerprint):
     # RFC 3339 with six digits behind the point and `Z`: the order of the texts is that of the times.
     if max(answer["time"], bundle["time"]) > answer["expires"]:
         return "CONFIRMATION_EXPIRED"
-    if answer["outcome"] == "REJECTED":
-        return "CONFIRMATION_REJECTED"
-    if answer["outcome"] == "AMBIGUOUS":
-        spent = bundle["history"]["ambiguous_answers"] >= AMBIGUOUS_MAX
-        return "CONFIRMATION_ATTEMPTS_EXHAUSTED" if spent else "CONFIRMATION_AMBIGUOUS"
-    return None
+    return "CONFIRMATION_AMBIGUOUS" if is_ambiguous else None
 
 
 def decide(bundle):
@@ -100,6 +100,8 @@ def decide(bundle):
         denials.add("CLOCK_WENT_BACKWARDS")
     if history["goal"] not in (None, goal["fingerprint"]):
         denials.add("IDEMPOTENCY_VIOLATION")
+    if history["request"] not in (None, goal["correlation"]):
+        denials.add("IDEMPOTENCY_VIOLATION")
     if history["is_replay_failed"]:
         denials.add("REPLAY_FAILED")
     key = fingerprint = None
@@ -107,8 +109,10 @@ def decide(bundle):
     if not is_known or not is_packet(packet):
         denials.add("FINDER_PACKET_INVALID")
         return ending(bundle, denials, key, fingerprint)
-    ours = (goal["correlation"], goal["tenant"], goal["fingerprint"])
-    if (packet["correlation_id"], packet["tenant_id"], packet["goal_fingerprint"]) != ours:
+    attempt = goal["attempt"] + (packet["packet_type"] == "ClarifyPacket")
+    ours = (goal["correlation"], goal["tenant"], goal["fingerprint"], attempt)
+    named = ("correlation_id", "tenant_id", "goal_fingerprint", "attempt_counter")
+    if tuple(packet[name] for name in named) != ours:
         denials.add("FINDER_PACKET_OF_ANOTHER_GOAL")
     if packet["packet_type"] in NO_PLAN:
         denials.add(NO_PLAN[packet["packet_type"]][0])
@@ -160,8 +164,11 @@ def decide(bundle):
         denials.add("REQUIRED_FIELDS_INVALID")
     if packet["access_action"] != simulation["access_action"]:
         denials.add("ACCESS_ACTION_MISMATCH")
-    if simulation["impactful"] and rollback is None:
-        denials.add("ROLLBACK_PLAN_MISSING")
+    if rollback is None:
+        if simulation["impactful"]:
+            denials.add("ROLLBACK_PLAN_MISSING")
+    elif bundle["rollback"] != {"id": rollback["simulation_id"], "state": "ACTIVE"}:
+        denials.add("ROLLBACK_PLAN_UNUSABLE")
     if not denials and any(simulation[flag] for flag in ("impactful", "side_effecting", "irreversible")):
         problem = confirmation_problem(bundle, fingerprint)
         if problem:

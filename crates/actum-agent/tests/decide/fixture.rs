@@ -2,7 +2,7 @@
 
 use actum_agent::bundle::{
     AccessFacts, AgentBundle, Caller, ClaimFacts, ConfirmationFacts, GoalFacts, HistoryFacts,
-    Identity, SimulationFacts,
+    Identity, Place, RollbackFacts, SimulationFacts,
 };
 use actum_agent::packet::{
     Candidate, ClarifyPacket, FinderPacket, MissingSimulationPacket, PacketHead, RefusePacket,
@@ -97,7 +97,7 @@ pub(crate) fn harmless() -> AgentBundle {
             thread: "thread-1".parse().unwrap(),
             fingerprint: digest("goal"),
             attempt: 0,
-            request_key: "request-1".to_owned(),
+            request_key: digest("request-1"),
         },
         packet: Map::new(),
         finder_packet: digest(""),
@@ -114,6 +114,15 @@ pub(crate) fn harmless() -> AgentBundle {
             access_action: "ChangeFiles".to_owned(),
             fields_fit: true,
         }),
+        rollback: Some(RollbackFacts {
+            id: "undo_run".parse().unwrap(),
+            state: ActionState::Active,
+        }),
+        place: Place {
+            root: "/home/ada/project".to_owned(),
+            allowed_dirs: vec![".".to_owned()],
+            checks: Vec::new(),
+        },
         access: Some(AccessFacts {
             outcome: AccessOutcome::Allowed,
             case: digest("case"),

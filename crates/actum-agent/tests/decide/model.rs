@@ -81,6 +81,19 @@ fn random_bundle(random: &mut Random) -> AgentBundle {
     if random.below(2 * RARE) == 0 {
         bundle.simulation = None;
     }
+    if let Some(rollback) = &mut bundle.rollback {
+        match random.below(RARE) {
+            0 => rollback.state = ActionState::Retired,
+            1 => rollback.id = "redo_run".parse().unwrap(),
+            _ => {}
+        }
+    }
+    if random.below(2 * RARE) == 0 {
+        bundle.rollback = None;
+    }
+    if random.below(2 * RARE) == 0 {
+        bundle.goal.attempt = 7;
+    }
     if let Some(access) = &mut bundle.access {
         access.outcome = match random.below(RARE) {
             0 => AccessOutcome::Denied,
@@ -94,7 +107,7 @@ fn random_bundle(random: &mut Random) -> AgentBundle {
     }
     bundle.caller.identity = match random.below(RARE) {
         0 => Identity::Unknown,
-        1 | 2 => Identity::Host { key: "host-1".to_owned() },
+        1 | 2 => Identity::Host { key: "host-1".to_owned(), assertion: digest("assertion") },
         _ => Identity::Own,
     };
     if random.below(2 * RARE) == 0 {
@@ -104,6 +117,9 @@ fn random_bundle(random: &mut Random) -> AgentBundle {
         random.one_of(&[None, Some(micros(-5)), Some(micros(-5)), Some(micros(5))]);
     if random.below(RARE) == 0 {
         bundle.history.goal = Some(random.one_of(&[digest("goal"), digest("another goal")]));
+    }
+    if random.below(RARE) == 0 {
+        bundle.history.request = Some(random.one_of(&["corr-1", "corr-9"]).parse().unwrap());
     }
     bundle.history.is_replay_failed = random.below(3 * RARE) == 0;
     bundle.history.ambiguous_answers = u32::try_from(random.below(4)).unwrap();

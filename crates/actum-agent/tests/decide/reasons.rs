@@ -64,6 +64,7 @@ fn refused() -> Vec<(AgentBundle, Vec<&'static str>, AgentState)> {
             vec!["FINDER_PACKET_OF_ANOTHER_GOAL"],
             Refused,
         ),
+        (matched(|it| it.head.attempt_counter = 1), vec!["FINDER_PACKET_OF_ANOTHER_GOAL"], Refused),
         (packet(FinderPacket::Refuse(refuse_packet())), vec!["FINDER_REFUSED"], Refused),
         (
             packet(FinderPacket::Clarify(clarify_packet())),
@@ -83,6 +84,11 @@ fn refused() -> Vec<(AgentBundle, Vec<&'static str>, AgentState)> {
         ),
         (
             change(harmless(), |it| it.history.goal = Some(digest("another goal"))),
+            vec!["IDEMPOTENCY_VIOLATION"],
+            Refused,
+        ),
+        (
+            change(harmless(), |it| it.history.request = Some("corr-2".parse().unwrap())),
             vec!["IDEMPOTENCY_VIOLATION"],
             Refused,
         ),
@@ -153,6 +159,12 @@ fn refused() -> Vec<(AgentBundle, Vec<&'static str>, AgentState)> {
             vec!["ROLLBACK_PLAN_MISSING"],
             Refused,
         ),
+        (change(harmless(), |it| it.rollback = None), vec!["ROLLBACK_PLAN_UNUSABLE"], Refused),
+        (
+            change(harmless(), |it| it.rollback.as_mut().unwrap().state = ActionState::Retired),
+            vec!["ROLLBACK_PLAN_UNUSABLE"],
+            Refused,
+        ),
         (access(AccessOutcome::Denied), vec!["ACCESS_SCOPE_VIOLATION"], Refused),
         (change(harmless(), |it| it.access = None), vec!["ACCESS_SCOPE_VIOLATION"], Refused),
         (access(AccessOutcome::ApRequired), vec!["ACCESS_AP_REQUIRED"], AwaitingAp),
@@ -172,6 +184,14 @@ fn refused() -> Vec<(AgentBundle, Vec<&'static str>, AgentState)> {
                 it.history.ambiguous_answers = 2;
             }),
             vec!["CONFIRMATION_ATTEMPTS_EXHAUSTED"],
+            Refused,
+        ),
+        (
+            confirmation(|it| {
+                it.outcome = ConfirmationOutcome::Rejected;
+                it.expires = Timestamp::from_micros(NOW - 1);
+            }),
+            vec!["CONFIRMATION_REJECTED"],
             Refused,
         ),
         (

@@ -13,7 +13,8 @@ fn a_sealed_packet_has_digests_in_the_place_of_contents_and_credentials() {
     let key = ["glpat", "-", "xY7k2Qw9Zr4Tn8Lp3Vb6"].concat();
     let fields = json!({
         "path": "notes.txt", "executable": true, "count": 7, "content": "x",
-        "text": "one\ntwo", "long": "y".repeat(257), "token": key, "edits": [{"find": "a"}],
+        "text": "one\ntwo", "long": "y".repeat(1025), "token": key,
+        "list": ["one", 2], "lines": ["one", "two\nthree"], "edits": [{"find": "a"}],
     });
     let mut packet = match_packet();
     packet.required_fields = fields.as_object().unwrap().clone();
@@ -26,7 +27,7 @@ fn a_sealed_packet_has_digests_in_the_place_of_contents_and_credentials() {
         .filter(|(name, value)| **value == fields[name.as_str()])
         .map(|(name, _)| name.as_str())
         .collect();
-    assert_eq!(kept, ["count", "executable", "path"]);
+    assert_eq!(kept, ["count", "executable", "list", "path"]);
     assert_eq!(sealed["required_fields"]["content"]["bytes"], 3, "the canonical JSON of it");
     let text = String::from_utf8(canonical::to_vec(&sealed).unwrap()).unwrap();
     assert!(!text.contains("glpat") && !text.contains("yyy") && !text.contains("two"), "{text}");

@@ -7,12 +7,15 @@ mod intake;
 mod replay;
 mod show;
 mod slo;
+mod waive;
 
 use actum::reason::Reason;
 use actum_agent::GoalError;
+use actum_core::Digest;
 use actum_core::plain_id::PlainIdError;
-use actum_dispatch::{ConfirmError, DispatchError};
+use actum_dispatch::{ConfirmError, DispatchError, WaiveError};
 use actum_record::agent::CorrelationId;
+use actum_record::ledger::ConfirmationOutcome;
 
 use super::Session;
 use crate::exit::Exit;
@@ -34,6 +37,7 @@ enum Command {
     Replay(replay::Arguments),
     Intake(intake::Arguments),
     Slo(slo::Arguments),
+    Waive(waive::Arguments),
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -45,6 +49,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         Command::Replay(arguments) => replay::run(arguments, session),
         Command::Intake(arguments) => intake::run(arguments, session),
         Command::Slo(arguments) => slo::run(arguments, session),
+        Command::Waive(arguments) => waive::run(arguments, session),
     }
 }
 
@@ -66,6 +71,14 @@ enum AgentFailure {
     Name(PlainIdError),
     #[error("the Finder made no packet: {0}; nothing was recorded")]
     Finder(String),
+    #[error(
+        "the newest prompt has the plan {newest}, and not the one that is named; nothing was recorded: read that prompt"
+    )]
+    OtherPlan { newest: Digest },
+    #[error("the goal `{correlation}` does not wait for a simulation; nothing was recorded")]
+    NotWaiting { correlation: CorrelationId },
+    #[error(transparent)]
+    Waiver(WaiveError),
     #[error("no event of the ledger is about the goal `{correlation}`")]
     UnknownGoal { correlation: CorrelationId },
 }
@@ -74,31 +87,31 @@ impl FailureKind for AgentFailure {
     fn reason(&self) -> Reason {
         match self {
             Self::Goal { .. } | Self::Name(_) | Self::Finder(_) => Reason::GoalInvalid,
-            Self::UnknownGoal { .. } => Reason::GoalUnknown,
-            Self::Dispatch(error) => reason_of(error),
-            Self::Confirm(error) => match error {
-                ConfirmError::NoPrompt { .. } => Reason::GoalUnknown,
-                ConfirmError::Expired { .. } => Reason::ConfirmationExpired,
-                ConfirmError::Thread { .. } => Reason::ConfirmationOfAnotherThread,
-                ConfirmError::Plan { .. } => Reason::ConfirmationOfAnotherPlan,
-                ConfirmError::Language(_) => Reason::ConfirmationAmbiguous,
-                ConfirmError::Dispatcher => Reason::ConfirmationByDispatcher,
-                ConfirmError::Dispatch(error) => reason_of(error),
+            Self::OtherPlan { .. } => Reason::ConfirmationOfAnotherPlan,
+            Self::UnknownGoal { .. } | Self::NotWaiting { .. } => Reason::GoalUnknown,
+            Self::Waiver(error) => match error {
+                WaiveError::Until => Reason::SloWaiverTooLong,
+                WaiveError::Key(_) => Reason::KeyUnusable,
+                WaiveError::Dispatch(error) => reason_of(error),
             },
+            Self::Dispatch(error) => reason_of(error),
+            Self::Confirm(error) => reason_of_answer(error),
         }
     }
 
     fn exit(&self) -> Exit {
         match self {
             Self::Dispatch(DispatchError::Engine(error))
-            | Self::Confirm(ConfirmError::Dispatch(DispatchError::Engine(error))) => {
-                Exit::of(error)
-            }
+            | Self::Confirm(ConfirmError::Dispatch(DispatchError::Engine(error)))
+            | Self::Waiver(WaiveError::Dispatch(DispatchError::Engine(error))) => Exit::of(error),
             Self::Goal { .. }
             | Self::Name(_)
             | Self::Finder(_)
             | Self::Dispatch(_)
             | Self::Confirm(_)
+            | Self::NotWaiting { .. }
+            | Self::OtherPlan { .. }
+            | Self::Waiver(_)
             | Self::UnknownGoal { .. } => Exit::Refused,
         }
     }
@@ -108,10 +121,20 @@ impl FailureKind for AgentFailure {
             Self::Goal { .. } | Self::Name(_) | Self::Finder(_) => {
                 "`schemas/agent-goal.schema.json` has the members of a goal"
             }
+            Self::Dispatch(DispatchError::NoCheck { .. }) => {
+                "`--check COMMAND` names a command that checks what was changed"
+            }
+            Self::Dispatch(DispatchError::NoHost) => {
+                "`actum agent confirm` answers a prompt; `--host-key` dispatches as a host"
+            }
+            Self::Dispatch(DispatchError::NotActive { .. }) | Self::NotWaiting { .. } => {
+                "`actum agent intake list` shows the goals that wait"
+            }
+            Self::Waiver(_) => "`actum agent slo` shows what is missed",
             Self::Dispatch(_) => {
                 "dispatch the same goal again: that gives its outcome, and has no second effect"
             }
-            Self::Confirm(_) | Self::UnknownGoal { .. } => {
+            Self::Confirm(_) | Self::OtherPlan { .. } | Self::UnknownGoal { .. } => {
                 "`actum agent show CORRELATION` shows the events of a goal"
             }
         };
@@ -127,6 +150,9 @@ impl FailureKind for AgentFailure {
             | Self::Name(_)
             | Self::Finder(_)
             | Self::Dispatch(_)
+            | Self::NotWaiting { .. }
+            | Self::OtherPlan { .. }
+            | Self::Waiver(_)
             | Self::Confirm(_) => None,
         }
     }
@@ -138,6 +164,26 @@ fn reason_of(error: &DispatchError) -> Reason {
         DispatchError::Document(_) => Reason::GoalInvalid,
         DispatchError::Lexicon(_) => Reason::ConfirmationLexiconChanged,
         DispatchError::Busy => Reason::StepUnderWay,
+        DispatchError::NoCheck { .. } => Reason::VerificationNeeded,
+        DispatchError::NoHost => Reason::AccessScopeViolation,
+        DispatchError::NotActive { .. } => Reason::SimulationNotActive,
+        DispatchError::Relay(error) => reason_of_answer(error),
         DispatchError::Damaged { .. } => Reason::LedgerDamaged,
+    }
+}
+
+fn reason_of_answer(error: &ConfirmError) -> Reason {
+    match error {
+        ConfirmError::NoPrompt { .. } | ConfirmError::Prompt { .. } => Reason::GoalUnknown,
+        ConfirmError::Expired { .. } => Reason::ConfirmationExpired,
+        ConfirmError::Thread { .. } => Reason::ConfirmationOfAnotherThread,
+        ConfirmError::Plan { .. } => Reason::ConfirmationOfAnotherPlan,
+        ConfirmError::Final { outcome: ConfirmationOutcome::Ambiguous } => {
+            Reason::ConfirmationAttemptsExhausted
+        }
+        ConfirmError::Final { .. } => Reason::ConfirmationRejected,
+        ConfirmError::Language(_) => Reason::ConfirmationAmbiguous,
+        ConfirmError::Dispatcher => Reason::ConfirmationByDispatcher,
+        ConfirmError::Dispatch(error) => reason_of(error),
     }
 }

@@ -1,4 +1,4 @@
-//! `actum key`: the keys that sign receipts, checkpoints, approvals and leases.
+//! `actum key`: the keys that sign receipts, checkpoints, approvals, leases and assertions of hosts.
 
 mod deny;
 mod export;
@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::home;
 use crate::ledger_failure::LedgerFailure;
 
-/// Show, make, change and export the keys that sign receipts, checkpoints, approvals and leases
+/// Show, make, change and export the keys that sign receipts, checkpoints, approvals, leases and assertions of hosts
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -47,13 +47,15 @@ enum Role {
     Approval,
     /// Leases
     Lease,
+    /// Assertions of a host about goals of agents
+    Host,
 }
 
 impl Role {
     /// Whether the operator unlocks the key with a passphrase.
     fn is_operators(self) -> bool {
         match self {
-            Self::Approval | Self::Lease => true,
+            Self::Approval | Self::Lease | Self::Host => true,
             Self::Result | Self::Checkpoint => false,
         }
     }
@@ -98,6 +100,7 @@ impl From<Role> for KeyRole {
             Role::Checkpoint => Self::Checkpoint,
             Role::Approval => Self::Approval,
             Role::Lease => Self::Lease,
+            Role::Host => Self::Host,
         }
     }
 }

@@ -27,7 +27,7 @@ fn at_agent_01_single_step_dispatch() {
         "{done:?}"
     );
     assert_eq!(world.get("notes.txt").unwrap(), b"text\n");
-    let outcome = done.outcome.simulation_outcome.unwrap();
+    let outcome = done.outcome.simulation_outcome.clone().unwrap();
     assert_eq!(outcome["status"], "succeeded");
     assert_eq!(done.outcome.next_step, None);
     assert_eq!(
@@ -331,5 +331,5 @@ fn an_answer_under_a_key_of_the_operator_counts_and_a_forged_one_does_not() {
     assert_eq!(reason(&world.dispatch(&goal)), Some(ReasonCode::ConfirmationByDispatcher));
     world.confirm_under_key(&goal, "yes", "en", true);
     let done = world.dispatch(&goal);
-    assert_eq!((done.verdict, done.outcome.reason_code), (AgentVerdict::Dispatch, None));
+    assert_eq!((done.verdict, &done.outcome.reason_code), (AgentVerdict::Dispatch, &None));
 }

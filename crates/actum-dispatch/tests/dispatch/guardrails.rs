@@ -103,7 +103,7 @@ fn each_violation_of_the_seed_fails_the_script_for_its_own_reason() {
             edit(tree.join("crates/actum-agent/src/decide.rs"), first, "filter(|_| true)");
         }),
         ("4", |tree| {
-            let rule = "*impactful && !planned.has_rollback";
+            let rule = "*impactful && planned.rollback == RollbackState::None";
             edit(tree.join("crates/actum-agent/src/decide.rs"), rule, "false");
         }),
         ("4", |tree| {

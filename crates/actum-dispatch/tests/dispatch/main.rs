@@ -9,6 +9,10 @@
 )]
 
 mod acceptance;
+mod claims;
+mod examples;
 mod guardrails;
+mod hosts;
+mod operators;
 mod replays;
 mod world;

@@ -1,10 +1,14 @@
 //! Replays of decisions (AEC-11).
 
-use actum::Cedar;
-use actum_dispatch::ReplayReport;
+use actum_agent::bundle::AgentBundle;
+use actum_agent::{AgentGoalRequest, ReasonCode, decide};
+use actum_core::{Digest, canonical};
+use actum_dispatch::ReplayCode;
+use actum_ledger::NewEntry;
+use actum_record::ledger::{AgentEventKind, AgentExecution, AgentState, EntryKind};
 use serde_json::json;
 
-use crate::world::{World, access, agent, goal};
+use crate::world::{World, access, agent, goal, reason};
 
 /// AEC-11: each decision of a goal, also "no", is the same when it is made again.
 #[test]
@@ -25,13 +29,74 @@ fn each_decision_on_a_goal_is_replayed() {
     world.dispatch(&unreadable);
     let mut decisions = 0;
     for goal in [&done, &denied, &unreadable] {
-        let report = world
-            .records
-            .ledger()
-            .read(|log| ReplayReport::of(log, &goal.correlation_id, &Cedar::default()))
-            .unwrap();
+        let report = world.replay(goal);
         assert!(report.is_same(), "{report:?}");
         decisions += report.decisions.len();
     }
-    assert_eq!(decisions, 3 + 2 + 2 + 1, "events and access decisions");
+    assert_eq!(decisions, 3 + 2 + 1 + 2 + 1, "events, access decisions and the answer");
+}
+
+/// Appends a copy of the newest event of a goal, with another bundle and other fields.
+fn forge(
+    world: &World,
+    goal: &AgentGoalRequest,
+    change: impl FnOnce(&mut AgentBundle, &mut AgentExecution),
+) {
+    let chain = world.chain(goal);
+    let (_, newest) = chain.executions().next_back().unwrap();
+    let ledger = world.records.ledger();
+    let bundle = ledger.read(|log| log.blob(&newest.refs.bundle)).unwrap().unwrap();
+    let mut bundle: AgentBundle = serde_json::from_slice(&bundle).unwrap();
+    let mut event = newest.clone();
+    change(&mut bundle, &mut event);
+    let bytes = bundle.to_vec().unwrap();
+    event.refs.bundle = Digest::of(&bytes);
+    event.decision = decide(&bundle).digest(&bytes).unwrap();
+    let body = canonical::to_vec(&event).unwrap();
+    let entry = NewEntry { kind: EntryKind::AgentExecution, body, blobs: vec![bytes] };
+    ledger.append(vec![entry]).wait().unwrap();
+}
+
+fn codes(world: &World, goal: &AgentGoalRequest) -> Vec<ReplayCode> {
+    let decisions = world.replay(goal).decisions;
+    decisions.into_iter().filter_map(|it| it.problem).map(|(code, _)| code).collect()
+}
+
+/// AEC-9, AEC-11: a sound entry that claims another history, or names another action, is found.
+#[test]
+fn an_event_with_another_history_or_another_action_is_found() {
+    let world = World::new();
+    let fields = json!({"path": "a", "content": "text\n"});
+    let history = world.goal("history", "file_create", fields.clone());
+    world.dispatch(&history);
+    forge(&world, &history, |bundle, _| bundle.history.ambiguous_answers = 1);
+    assert_eq!(codes(&world, &history), [ReplayCode::HistoryMismatch]);
+    let link = world.goal("link", "file_create", fields);
+    world.dispatch(&link);
+    forge(&world, &link, |bundle, event| {
+        bundle.history.last = Some(event.time);
+        bundle.history.goal = Some(bundle.goal.fingerprint);
+        event.simulation_entry = Some(Digest::of(b"no action"));
+    });
+    assert_eq!(codes(&world, &link), [ReplayCode::LinkMismatch]);
+}
+
+/// AEC-11: drift fails closed. A replay that failed is an event, and no effect of the goal starts after it.
+#[test]
+fn a_goal_whose_replay_failed_is_not_dispatched_any_more() {
+    let world = World::new();
+    let fields = json!({"path": "a", "content": "text\n"});
+    let goal = world.goal("drift", "file_create", fields);
+    world.dispatch(&goal);
+    world.replay(&goal).record(&world.records, &agent().actor).unwrap();
+    assert_eq!(world.events(&goal).len(), 1, "a replay that is the same is no event");
+    forge(&world, &goal, |bundle, _| bundle.history.ambiguous_answers = 1);
+    for _ in 0..2 {
+        world.replay(&goal).record(&world.records, &agent().actor).unwrap();
+    }
+    let last = (AgentEventKind::ReplayMismatch, AgentState::ReplayFailed);
+    assert_eq!(world.events(&goal)[2..], [last], "it is recorded once");
+    world.confirm(&goal, "yes", "en");
+    assert_eq!(reason(&world.dispatch(&goal)), Some(ReasonCode::ReplayFailed));
+    assert_eq!(world.count(EntryKind::EffectStarted), 0);
 }

@@ -3,19 +3,21 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use actum::{Approver, Clock, Engine, Records, Reply as QueueReply, Step};
+use actum::{Approver, Cedar, Clock, Engine, Records, Reply as QueueReply, Step};
 use actum_agent::packet::{
     Candidate, FinderPacket, PacketHead, RollbackSimulation, SimulationMatchPacket,
 };
 use actum_agent::{AgentGoalRequest, ReasonCode};
 use actum_core::{Digest, Timestamp};
-use actum_dispatch::{Caller, Chain, Dispatched, Dispatcher, Reply, Settings};
+use actum_dispatch::{
+    Caller, Chain, DispatchError, Dispatched, Dispatcher, ReplayReport, Reply, Settings,
+};
 use actum_gate::{AccessText, Policy};
-use actum_ledger::{Admission, Keys, LedgerHome, Log};
+use actum_ledger::{Admission, Keys, LedgerHome, Log, SigningKey};
 use actum_record::ledger::{
     Actor, AgentEventKind, AgentState, Answer, EntryKind, Isolation, TenantId,
 };
-use actum_record::signer::KeyRole;
+use actum_record::signer::{KeyRole, Signer};
 use actum_testkit::TestDir;
 use serde_json::{Map, Value, json};
 
@@ -29,15 +31,15 @@ pub(crate) struct World {
 }
 
 /// Account that dispatches.
-pub(crate) fn agent() -> Caller {
+pub(crate) fn agent() -> Caller<'static> {
     let actor = Actor { user: "user-1".to_owned(), uid: 1000, agent: Some("planner".to_owned()) };
-    Caller { actor, host_key: None }
+    Caller { actor, host: None }
 }
 
 /// Account that confirms.
-pub(crate) fn person() -> Caller {
+pub(crate) fn person() -> Caller<'static> {
     let actor = Actor { user: "grace".to_owned(), uid: 1001, agent: None };
-    Caller { actor, host_key: None }
+    Caller { actor, host: None }
 }
 
 impl World {
@@ -50,7 +52,9 @@ impl World {
         let clock =
             Clock::new(move || Timestamp::from_micros(ticking.fetch_add(TICK, Ordering::SeqCst)));
         let mut keys = Keys::open(&home, clock.now()).unwrap();
-        keys.make(KeyRole::Approval, clock.now(), None, Admission::AtOnce).unwrap();
+        for role in [KeyRole::Approval, KeyRole::Host] {
+            keys.make(role, clock.now(), None, Admission::AtOnce).unwrap();
+        }
         let records = Records::open(&directory.join("home"), &TenantId::default(), clock).unwrap();
         Self { directory, records, home }
     }
@@ -82,7 +86,7 @@ impl World {
     pub(crate) fn dispatch_under(
         &self,
         goal: &AgentGoalRequest,
-        caller: &Caller,
+        caller: &Caller<'_>,
         policy: Policy,
     ) -> Dispatched {
         let mut engine = self.engine().under(policy);
@@ -119,14 +123,43 @@ impl World {
         language: &str,
         is_own: bool,
     ) {
-        let (other, now) = (World::new(), self.records.now());
-        let home = if is_own { &self.home } else { &other.home };
-        let keys = Keys::open(home, now).unwrap();
-        let signer = keys.signer(KeyRole::Approval, now).unwrap();
+        let other = World::new();
+        let signer = if is_own { self } else { &other }.signer(KeyRole::Approval);
         let mut engine = self.engine();
         let mut dispatcher = Dispatcher::new(&mut engine, Settings::default()).unwrap();
         let reply = self.reply(goal, answer, language);
         dispatcher.confirm(&reply, &agent().actor, Some(&signer)).unwrap();
+    }
+
+    /// Runs a cycle as a host, under the host key of this installation.
+    pub(crate) fn dispatch_as_host(
+        &self,
+        goal: &AgentGoalRequest,
+    ) -> Result<Dispatched, DispatchError> {
+        self.dispatch_under_key(goal, &self.signer(KeyRole::Host))
+    }
+
+    /// Runs a cycle as a host, under any key.
+    pub(crate) fn dispatch_under_key(
+        &self,
+        goal: &AgentGoalRequest,
+        signer: &dyn Signer,
+    ) -> Result<Dispatched, DispatchError> {
+        let caller = Caller { host: Some(signer), ..agent() };
+        let mut engine = self.engine();
+        let mut dispatcher = Dispatcher::new(&mut engine, Settings::default()).unwrap();
+        dispatcher.dispatch(goal, &caller)
+    }
+
+    /// Signer of a role of this installation.
+    pub(crate) fn signer(&self, role: KeyRole) -> SigningKey {
+        let now = self.records.now();
+        Keys::open(&self.home, now).unwrap().signer(role, now).unwrap()
+    }
+
+    pub(crate) fn replay(&self, goal: &AgentGoalRequest) -> ReplayReport {
+        let replay = |log: &dyn Log| ReplayReport::of(log, &goal.correlation_id, &Cedar::default());
+        self.records.ledger().read(replay).unwrap()
     }
 
     pub(crate) fn chain(&self, goal: &AgentGoalRequest) -> Chain {
@@ -166,10 +199,8 @@ impl World {
         });
     }
 
-    fn as_operator(&self, act: impl FnOnce(&Approver<'_>)) {
-        let now = self.records.now();
-        let keys = Keys::open(&self.home, now).unwrap();
-        let signer = keys.signer(KeyRole::Approval, now).unwrap();
+    pub(crate) fn as_operator(&self, act: impl FnOnce(&Approver<'_>)) {
+        let signer = self.signer(KeyRole::Approval);
         let by = Actor { user: "grace".to_owned(), uid: 1001, agent: None };
         act(&Approver { by, signer: &signer, isolation: Isolation::SameUser });
     }

@@ -42,6 +42,7 @@ fn refused(result: Result<Vec<Appended>, Refusal>) -> Option<(&'static str, u64)
         AgentRefusal::OtherTenant { .. } => ("other tenant", 0),
         AgentRefusal::StepClaimed { claim, has_other_key: false, .. } => ("claimed", claim),
         AgentRefusal::StepClaimed { claim, has_other_key: true, .. } => ("violation", claim),
+        AgentRefusal::RequestOfOtherGoal { .. } => ("other request", 0),
         AgentRefusal::StepNotClaimed { .. } => ("not claimed", 0),
         AgentRefusal::OtherKeyOfStep { claim, .. } => ("other key", claim),
         AgentRefusal::OtherPlanOfStep { started, .. } => ("other plan", started),
@@ -115,7 +116,13 @@ pub(super) fn starts_once(store: &mut dyn Store) -> Outcome {
     let mut entries = twice.started()?;
     entries.push(start(&SampleStep { key: Digest::of(b"other"), ..twice.clone() })?);
     same("nor twice in a request", refused(append(store, entries)?), Some(("violation", 13)))?;
+    let taken = SampleStep { request: step.request, ..SampleStep::numbered(4) };
+    let wrong = refused(append(store, taken.started()?)?);
+    same("nor under the request key of another goal", wrong, Some(("other request", 0)))?;
     same("nothing came of what was refused", store.size()?, 11)?;
+    put(store, vec![taken.event(NoDispatch, Refused)?])?;
+    let goal = store.agent_goal_of_request(&step.request)?;
+    same("a request key stands for its first goal", goal, Some(names(&step)?.correlation))?;
     same("no key has two effects", store.count_duplicate_effects()?, 0)
 }
 

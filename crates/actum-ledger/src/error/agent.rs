@@ -27,6 +27,16 @@ pub enum AgentRefusal {
         /// True for another key than the claimed one: an idempotency violation.
         has_other_key: bool,
     },
+    /// The key of the request stands for another goal.
+    #[error(
+        "the key of the request stands for the goal {goal}, so nothing of {correlation} starts: idempotency violation"
+    )]
+    RequestOfOtherGoal {
+        /// Goal of the entry.
+        correlation: CorrelationId,
+        /// Goal that the key stands for.
+        goal: CorrelationId,
+    },
     /// The effect of the step was never claimed.
     #[error("the effect of the step {step} of {correlation} was never started, so there is no {}", event.as_str())]
     StepNotClaimed {

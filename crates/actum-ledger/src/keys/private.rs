@@ -80,7 +80,7 @@ impl NewKey {
 /// Whether a key of the role belongs to the operator, who unlocks it: the others sign unattended.
 pub(super) fn may_wait(role: KeyRole) -> bool {
     match role {
-        KeyRole::Approval | KeyRole::Lease => true,
+        KeyRole::Approval | KeyRole::Lease | KeyRole::Host => true,
         KeyRole::Result | KeyRole::Checkpoint => false,
     }
 }

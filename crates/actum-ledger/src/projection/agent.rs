@@ -72,6 +72,12 @@ pub trait AgentReader {
         step: &StepId,
     ) -> Result<Option<AgentCurrentRow>, Self::Error>;
 
+    /// Goal that the key of a request stands for: the first one with an event that names it.
+    ///
+    /// # Errors
+    /// See [`AgentReader::log_tenant`].
+    fn known_request(&self, request: &Digest) -> Result<Option<CorrelationId>, Self::Error>;
+
     /// Access decision about the goal, with this hash.
     ///
     /// # Errors
@@ -145,7 +151,7 @@ pub(crate) fn after<'e, R: AgentReader + ?Sized>(
     })
 }
 
-/// Checks plan, access decision and confirmation that an event names. Each must be of its goal and step; those of a start
+/// Checks plan, request, access decision and confirmation that an event names. Each must be of its goal and step; those of a start
 /// must also allow it.
 fn check_links<R: AgentReader + ?Sized>(
     reader: &R,
@@ -156,6 +162,12 @@ fn check_links<R: AgentReader + ?Sized>(
     if let Some(current) = current.filter(|current| current.correlation != correlation) {
         let AgentCurrentRow { plan, correlation, newest: index, .. } = current;
         return Ok(Err(AgentRefusal::PlanOfOtherGoal { plan, correlation, index }));
+    }
+    if entry.event.starts_effect()
+        && let Some(goal) = reader.known_request(&entry.request)?
+        && goal != correlation
+    {
+        return Ok(Err(AgentRefusal::RequestOfOtherGoal { correlation, goal }));
     }
     if let Some(named) = entry.access {
         let access = reader.known_access(&correlation, &named)?;

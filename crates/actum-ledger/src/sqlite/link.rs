@@ -225,6 +225,13 @@ impl<T: Linked> Log for T {
         self.link().agent_entry_indexes(correlation)
     }
 
+    fn agent_goal_of_request(
+        &self,
+        request: &Digest,
+    ) -> Result<Option<CorrelationId>, LedgerError> {
+        self.link().goal_of_request(request)
+    }
+
     fn unresolved_escalations(&self) -> Result<Vec<AgentEscalation>, LedgerError> {
         self.link().unresolved_escalation_rows()
     }

@@ -4,6 +4,7 @@ CREATE TABLE agent_execution_ledger (
     ref BLOB NOT NULL,
     tenant_id TEXT NOT NULL,
     correlation_id TEXT NOT NULL,
+    request_key BLOB NOT NULL,
     plan_id TEXT NOT NULL,
     step_id TEXT NOT NULL,
     event TEXT NOT NULL,
@@ -52,6 +53,8 @@ CREATE UNIQUE INDEX agent_execution_ledger_idempotency
 CREATE INDEX agent_execution_ledger_plan ON agent_execution_ledger (tenant_id, plan_id, step_id);
 
 CREATE INDEX agent_execution_ledger_replay ON agent_execution_ledger (tenant_id, correlation_id, created_at);
+
+CREATE INDEX agent_execution_ledger_request ON agent_execution_ledger (tenant_id, request_key);
 
 -- A second start of a step under another key.
 CREATE UNIQUE INDEX agent_execution_ledger_claim

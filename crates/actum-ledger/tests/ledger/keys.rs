@@ -507,7 +507,7 @@ fn keys_of(home: &LedgerHome) -> Vec<KeyEntry> {
 fn only_a_lease_key_lends_its_secret() {
     let (_directory, home) = home();
     let mut keys = Keys::open(&home, at(0)).unwrap();
-    for role in [KeyRole::Lease, KeyRole::Approval] {
+    for role in [KeyRole::Lease, KeyRole::Approval, KeyRole::Host] {
         drop(keys.make(role, at(0), None, Admission::AtOnce).unwrap());
     }
     for role in KeyRole::ALL {

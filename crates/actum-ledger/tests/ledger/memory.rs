@@ -179,6 +179,13 @@ impl Log for MemoryStore {
         Ok(self.agent.entries_of(correlation))
     }
 
+    fn agent_goal_of_request(
+        &self,
+        request: &Digest,
+    ) -> Result<Option<CorrelationId>, LedgerError> {
+        Ok(self.agent.goal_of(request).cloned())
+    }
+
     fn unresolved_escalations(&self) -> Result<Vec<AgentEscalation>, LedgerError> {
         Ok(self.agent.unresolved())
     }

@@ -27,6 +27,8 @@ pub struct AgentExecution {
     pub correlation: CorrelationId,
     /// Conversation.
     pub thread: ThreadId,
+    /// Digest of the key of the request. A key stands for the first goal that names it.
+    pub request: Digest,
     /// Plan.
     pub plan: AgentPlanId,
     /// Step.
@@ -81,7 +83,9 @@ pub struct AgentRefs {
     pub confirmation_proof: Option<Digest>,
     /// Prompt that a person has to answer first.
     pub prompt: Option<Digest>,
-    /// Digest of the outcome, as the executor returned it. The outcome can hold content of files, so no ledger keeps it.
+    /// Assertion of a host about the user; none where the user is the account that requested the step.
+    pub host_assertion: Option<Digest>,
+    /// Outcome as it is kept, with the digest of what the executor returned, which can hold content of files.
     pub outcome: Option<Digest>,
 }
 

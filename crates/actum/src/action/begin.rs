@@ -64,6 +64,7 @@ impl<D: Disk> Engine<D> {
         }
         let tried = self.try_out(&runner, line, &Places::of(&story.plan.scope)?)?;
         story.output.extend(told(&tried));
+        story.command_ms = tried.record.wall_ms;
         if !tried.succeeded(accepted) {
             let message = format!("the command `{}` failed: {}", line.quoted(), tried.record.ended);
             return Err(Halt::reverted(Reason::CommandFailed, message));
@@ -91,6 +92,7 @@ impl<D: Disk> Engine<D> {
         must_be_tellable(&story.plan, &done.output)?;
         story.returned = Some(done.output.clone());
         let Executed { output, captured, record, sandbox, .. } = done;
+        story.command_ms = record.wall_ms;
         let mut commands = request.commands.clone();
         let line = request.action.as_ref().and_then(|action| action.commands.first());
         let argv = line.map_or(record.argv, |line| line.argv().to_vec());
@@ -116,6 +118,7 @@ impl<D: Disk> Engine<D> {
         let findings = lines.iter().map(|line| self.look(&runner, line));
         let findings = findings.collect::<Result<Vec<_>, _>>()?;
         let problems = findings.iter().filter(|finding| !finding.ok).count();
+        story.command_ms = findings.iter().filter_map(|finding| finding.duration_ms).sum();
         story.output.insert("findings".to_owned(), json!(findings));
         story.output.insert("problems".to_owned(), json!(problems));
         if runner.is_stopped() {

@@ -51,10 +51,11 @@ impl<D: Disk> Observer<D> for ActionObserver<'_, '_> {
         let change = staged.begun.transaction.effects();
         places.check(&change)?;
         story.held = story.held.take().or_else(|| hold.as_ref().map(|hold| hold()));
-        if *runs_something && story.acting.is_none() && !change.is_empty() {
-            story.begin(staged, None)?;
-        }
         if let Some(steps) = steps {
+            if story.acting.is_none() && !change.is_empty() {
+                staged.let_pass()?;
+                story.begin(staged, None)?;
+            }
             package::verify(steps, &staged.view()?, &change, story)?;
         }
         if !change.is_empty() {
@@ -81,7 +82,13 @@ impl<D: Disk> Observer<D> for ActionObserver<'_, '_> {
         };
         let refusal = (!check.ok).then(|| built_in::refusal(&check));
         self.story.checks.push(check);
-        refusal.map_or(Ok(()), |refusal| Err(refusal.into()))
+        if let Some(refusal) = refusal {
+            return Err(refusal.into());
+        }
+        if self.runs_something && self.story.acting.is_none() {
+            self.story.begin(&cleared.staged, None)?;
+        }
+        Ok(())
     }
 
     fn verified(&mut self, verified: &mut Verified<'_, D>) -> Result<(), ActionStop> {
@@ -174,6 +181,7 @@ impl<D: Disk> Engine<D> {
         let view = staged.view()?;
         let trial = Trial::start_over(&runner, &policy, repair.argv(), Stdin::Empty, &view)?;
         let tried: Tried = trial.wait(|_, _| ControlFlow::Continue(()))?;
+        story.command_ms = story.command_ms.saturating_add(tried.record.wall_ms);
         story.output.insert("repair".to_owned(), super::begin::told(&tried).into());
         if !tried.succeeded(&Accepted::new()) {
             return Ok(None);

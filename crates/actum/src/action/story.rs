@@ -17,7 +17,7 @@ use actum_workspace::disk::Disk;
 use serde_json::{Map, Value, json};
 
 use super::halt::{Halt, Waiting};
-use crate::companion::{ActionCompanion, ActionStart};
+use crate::companion::{ActionCompanion, ActionStart, InForce};
 use crate::engine::outcome::settled_status;
 use crate::engine::settle::Done;
 use crate::engine::stage::{Begun, PartOf, Staged};
@@ -45,6 +45,8 @@ pub(super) struct Story {
     pub(super) returned: Option<Value>,
     pub(super) checks: Vec<Check>,
     pub(super) repair: Attempt,
+    /// Time in its command or steps, in milliseconds, without its checks.
+    pub(super) command_ms: u64,
     /// The run that changed the workspace, and the place of its receipt.
     pub(super) run: Option<(RunId, u64)>,
     /// Whether an earlier run had done it, under the same key.
@@ -95,6 +97,7 @@ impl Story {
             returned: None,
             checks: Vec::new(),
             repair: Attempt::default(),
+            command_ms: 0,
             run: None,
             is_done_before: false,
             agreed: None,
@@ -126,7 +129,13 @@ impl Story {
     /// Makes the change a part of it; where nothing has run, that is how it begins.
     pub(super) fn join<D: Disk>(&mut self, staged: &mut Staged<'_, D>) -> Result<(), Halt> {
         let begins = match &self.acting {
-            Some(_) => Vec::new(),
+            Some(_) => {
+                if let Some(companion) = &mut self.companion {
+                    let Begun { records, policy, .. } = &staged.begun;
+                    companion.publish(&InForce { records, policy })?;
+                }
+                Vec::new()
+            }
             None => self.starting(staged, None)?,
         };
         staged.part_of = Some(PartOf { action: self.id, begins });
@@ -145,7 +154,8 @@ impl Story {
         if let Some(companion) = &mut self.companion {
             let (leaf, started) = (leaf_hash(&entry.body), &started);
             let Begun { records, policy, .. } = &staged.begun;
-            entries = companion.start(&ActionStart { records, policy, started, leaf })?;
+            let in_force = InForce { records, policy };
+            entries = companion.start(&ActionStart { in_force, started, leaf })?;
         }
         entries.push(entry);
         Ok(entries)
@@ -191,6 +201,12 @@ impl Story {
         if let Some(undone) = result.undoes {
             self.output.insert("undone".to_owned(), json!(undone));
         }
+    }
+
+    /// Time in commands, steps and checks, in milliseconds.
+    pub(super) fn command_ms(&self) -> u64 {
+        let of_checks = self.checks.iter().filter_map(|check| check.duration_ms);
+        of_checks.fold(self.command_ms, u64::saturating_add)
     }
 
     /// Takes in what checks found.

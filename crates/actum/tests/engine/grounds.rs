@@ -242,6 +242,12 @@ impl Log for SharedStore {
     fn agent_entries(&self, correlation: &CorrelationId) -> Result<Vec<u64>, LedgerError> {
         self.read(|store| store.agent_entries(correlation))
     }
+    fn agent_goal_of_request(
+        &self,
+        request: &Digest,
+    ) -> Result<Option<CorrelationId>, LedgerError> {
+        self.read(|store| store.agent_goal_of_request(request))
+    }
     fn unresolved_escalations(&self) -> Result<Vec<AgentEscalation>, LedgerError> {
         self.read(|store| store.unresolved_escalations())
     }

@@ -55,10 +55,10 @@ impl Goals {
         Ok(Engine::open(self.workspace(), self.records.clone())?)
     }
 
-    pub(super) fn caller(&self) -> Caller {
+    pub(super) fn caller(&self) -> Caller<'static> {
         let uid = rustix::process::getuid().as_raw();
         let actor = Actor { user: self.user.clone(), uid, agent: None };
-        Caller { actor, host_key: None }
+        Caller { actor, host: None }
     }
 
     /// Account that confirms.

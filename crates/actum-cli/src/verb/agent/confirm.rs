@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use actum_api::agent::AgentConfirmed;
+use actum_core::Digest;
 use actum_dispatch::{Chain, ConfirmError, DispatchError, Dispatcher, Reply, Settings};
 use actum_record::agent::{CorrelationId, ThreadId};
 use actum_record::ledger::ConfirmationOutcome;
@@ -16,6 +17,9 @@ use crate::operator_key::OperatorKey;
 use crate::output::Document;
 use crate::session::Session;
 use crate::{actor, records, root};
+
+/// Fewest characters of a plan that name it.
+const PLAN_CHARS_MIN: usize = 8;
 
 /// Answer the confirmation prompt of a goal
 ///
@@ -34,6 +38,9 @@ pub(crate) struct Arguments {
     /// The language of the answer, as a BCP 47 tag such as `de` or `pt-BR`
     #[arg(long, value_name = "TAG")]
     language: String,
+    /// The plan that the prompt names, or its beginning: another prompt is not answered
+    #[arg(long, value_name = "PLAN")]
+    plan: Option<String>,
     /// Read the passphrase of the approval key from FILE; `-` is standard input
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
@@ -48,6 +55,10 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         let correlation = arguments.correlation.to_string();
         return Err(AgentFailure::Confirm(ConfirmError::NoPrompt { correlation }).into());
     };
+    let newest = prompt.plan_fingerprint;
+    if arguments.plan.as_ref().is_some_and(|plan| !names(plan, newest)) {
+        return Err(AgentFailure::OtherPlan { newest }.into());
+    }
     // Another dispatch may replace the prompt while the passphrase is typed.
     let reply = Reply {
         correlation: arguments.correlation.clone(),
@@ -74,6 +85,11 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         proof: confirmed.proof,
     })?;
     Ok(if is_confirmed { Exit::Success } else { Exit::Refused })
+}
+
+/// Tests whether a text is the beginning of a plan.
+fn names(text: &str, plan: Digest) -> bool {
+    text.len() >= PLAN_CHARS_MIN && plan.to_string().starts_with(text)
 }
 
 impl Document for AgentConfirmed {

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 
 use actum_action::PlanScope;
 use actum_agent::limits::GOAL_BYTES_MAX;
-use actum_agent::{AgentGoalRequest, AgentVerdict};
+use actum_agent::{AgentGoalRequest, AgentVerdict, ReasonCode};
 use actum_dispatch::{Caller, Dispatched, Dispatcher, Settings};
+use actum_record::signer::Signer;
 
 use super::AgentFailure;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::operator_key::OperatorKey;
 use crate::run_arguments::label;
 use crate::session::Session;
 use crate::verb::action;
@@ -35,6 +37,12 @@ pub(crate) struct Arguments {
     /// A command that checks what a simulation changed; can be repeated
     #[arg(long = "check", value_name = "COMMAND")]
     checks: Vec<String>,
+    /// Dispatch as a host, under the host key: the goal may be of another user, and may have an answer (`confirm_state`)
+    #[arg(long)]
+    host_key: bool,
+    /// With `--host-key`: read the passphrase of the host key from FILE; `-` is standard input
+    #[arg(long, value_name = "FILE", requires = "host_key")]
+    passphrase_file: Option<PathBuf>,
     /// Wait for another process that is at work in the workspace
     #[arg(long)]
     wait: bool,
@@ -50,7 +58,13 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         let allowed_dirs = arguments.allowed_dirs.clone();
         settings.scope = PlanScope { allowed_dirs, ..PlanScope::default() };
     }
-    let caller = Caller { actor: actor::of(arguments.agent.clone()), host_key: None };
+    let question = format!("Dispatch goal {} as a host?", goal.correlation_id);
+    let host = arguments
+        .host_key
+        .then(|| OperatorKey::host(session, &question, arguments.passphrase_file.as_deref()));
+    let host = host.transpose()?;
+    let host = host.as_ref().map(|key| key.signer() as &dyn Signer);
+    let caller = Caller { actor: actor::of(arguments.agent.clone()), host };
     let root = root::existing_or_new(&session.start);
     if !root::is_made(root) {
         drop(records::own_root(root, &session.tenant)?.open()?);
@@ -90,8 +104,10 @@ fn tell(session: &Session, dispatched: &Dispatched) -> Result<(), Failure> {
     if let Some((_, prompt)) = &dispatched.prompt {
         prompt.text.lines().skip(1).for_each(|line| session.screen.note(line));
         session.screen.note(format_args!(
-            "`actum agent confirm {} --thread {} --language TAG ANSWER` answers the prompt",
-            prompt.correlation, prompt.thread
+            "`actum agent confirm {} --thread {} --plan {} --language TAG ANSWER` answers the prompt",
+            prompt.correlation,
+            prompt.thread,
+            prompt.plan_prefix()
         ));
     }
     if let Some(plan) = dispatched.queued {
@@ -110,8 +126,14 @@ fn exit(dispatched: &Dispatched) -> Exit {
         (AgentVerdict::Dispatch, Some("failed")) => Exit::NeedsAttention,
         (AgentVerdict::Dispatch, _) => Exit::Refused,
         (AgentVerdict::NoDispatch, _) => {
+            let reason = outcome.reason_code.as_deref();
+            let is = |code: ReasonCode| reason == Some(code.as_str());
             let waits = dispatched.prompt.is_some() || dispatched.queued.is_some();
-            if waits { Exit::Queued } else { Exit::Refused }
+            match waits || is(ReasonCode::ClarifyRequired) {
+                true => Exit::Queued,
+                false if is(ReasonCode::StepNeedsAttention) => Exit::NeedsAttention,
+                false => Exit::Refused,
+            }
         }
     }
 }

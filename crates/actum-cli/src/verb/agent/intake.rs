@@ -1,56 +1,58 @@
-//! `actum agent intake`: goals that wait for a simulation.
+//! `actum agent intake`: Dev Intake, the goals that wait for a simulation (AEC-12).
 
-use std::borrow::Borrow;
+mod list;
+mod resolve;
+mod show;
+
 use std::io::{self, Write};
 
-use actum_api::agent::{AgentIntake, AgentIntakeGoal};
+use actum_api::agent::AgentIntakeGoal;
 use actum_core::path::Cut;
-use actum_dispatch::{DispatchError, IntakeGoal};
+use actum_dispatch::IntakeGoal;
 
-use super::AgentFailure;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::{Document, Kind};
-use crate::records;
 use crate::session::Session;
 
-/// List the goals that wait for a simulation (Dev Intake)
-#[derive(clap::Args)]
-pub(crate) struct Arguments {}
+/// Most characters of a wish that are shown.
+const WISH_BYTES_MAX: usize = 200;
 
-pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let records = records::open(&session.tenant)?;
-    let goals = records.ledger().read(IntakeGoal::open);
-    let goals = goals.map_err(|error| AgentFailure::Dispatch(DispatchError::from(error)))?;
-    let view = |goal: IntakeGoal| AgentIntakeGoal {
+/// List, show and resolve the goals that wait for a simulation
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    List(list::Arguments),
+    Show(show::Arguments),
+    Resolve(resolve::Arguments),
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    match &arguments.command {
+        Command::List(arguments) => list::run(arguments, session),
+        Command::Show(arguments) => show::run(arguments, session),
+        Command::Resolve(arguments) => resolve::run(arguments, session),
+    }
+}
+
+fn view(goal: IntakeGoal) -> AgentIntakeGoal {
+    AgentIntakeGoal {
         correlation: goal.correlation.to_string(),
         entry: goal.index,
         time: goal.time,
+        user: goal.user.to_string(),
+        thread: goal.thread.to_string(),
+        finder: goal.finder,
         requested_capability: goal.requested_capability,
-    };
-    session.screen.show(&AgentIntake { goals: goals.into_iter().map(view).collect() })?;
-    Ok(Exit::Success)
+    }
 }
 
-impl Document for AgentIntake {
-    type Api = Self;
-
-    fn document(&self) -> impl Borrow<Self> {
-        self
-    }
-
-    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        if self.goals.is_empty() {
-            return writeln!(out, "no goal waits for a simulation");
-        }
-        for AgentIntakeGoal { correlation, entry, time, requested_capability } in &self.goals {
-            let wish = requested_capability.as_deref().unwrap_or_default();
-            writeln!(out, "{entry:>6}  {time}  {correlation}  {}", Cut(wish.as_bytes(), 200))?;
-        }
-        Ok(())
-    }
-
-    fn kind(&self) -> Kind {
-        Kind::Long
-    }
+fn write_line(out: &mut dyn Write, goal: &AgentIntakeGoal) -> io::Result<()> {
+    let AgentIntakeGoal { correlation, entry, time, requested_capability, .. } = goal;
+    let wish = requested_capability.as_deref().unwrap_or_default();
+    writeln!(out, "{entry:>6}  {time}  {correlation}  {}", Cut(wish.as_bytes(), WISH_BYTES_MAX))
 }

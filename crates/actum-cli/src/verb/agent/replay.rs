@@ -12,13 +12,14 @@ use super::{AgentFailure, correlation};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
-use crate::records;
 use crate::session::Session;
+use crate::{actor, records};
 
 /// Make the decisions on a goal again, from what the ledger keeps
 ///
-/// Documents are compared with their digests, access policies are asked again, and the core decides again. Anything else than
-/// the same decision is a failure (exit code 4).
+/// Documents are compared with their digests, entries and history that a decision rests on are looked up, access policies are
+/// asked again, answers are parsed again, and the core decides again. Anything else than the same decision is a failure (exit
+/// code 4): it is recorded, and no effect of the goal starts any more.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The goal
@@ -36,6 +37,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         return Err(AgentFailure::UnknownGoal { correlation }.into());
     }
     let same = report.is_same();
+    report.record(&records, &actor::of(None)).map_err(AgentFailure::Dispatch)?;
     let view = |ReplayedDecision { index, problem }: ReplayedDecision| {
         let (code, message) = problem.unzip();
         let code = code.map(|code| code.as_str().to_owned());

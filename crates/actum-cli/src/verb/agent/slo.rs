@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     gate: bool,
 }
 
-fn window(text: &str) -> Result<u64, String> {
+pub(super) fn window(text: &str) -> Result<u64, String> {
     let message = "give a whole number with `ms`, `s`, `m`, `h` or `d`";
     crate::duration::milliseconds(text).ok_or_else(|| message.to_owned())
 }

@@ -20,11 +20,11 @@ use crate::{clock, new_home, passphrase, signals, timestamp};
 
 /// Make the first key of a role, such as the one that approves
 ///
-/// The first run makes the keys of receipts and checkpoints. The keys of approvals and leases are yours: each is
-/// protected by a passphrase, which cannot be recovered. Verifiers need the new keyring: `actum key export`.
+/// The first run makes the keys of receipts and checkpoints. The keys of approvals, leases and hosts are yours: each
+/// is protected by a passphrase, which cannot be recovered. Verifiers need the new keyring: `actum key export`.
 ///
-/// Make them before an agent works here: they count at once while nothing is recorded yet. Later a lease key counts at
-/// once with the passphrase of the approval key. Any other one waits for a day, in which every command shows it and
+/// Make them before an agent works here: they count at once while nothing is recorded yet. Later a lease key or a host key
+/// counts at once with the passphrase of the approval key. Any other one waits for a day, in which every command shows it and
 /// `actum key deny ROLE` rejects it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     role: Role,
     #[command(flatten)]
     protect: Protect,
-    /// For a lease key: take the passphrase of the approval key from FILE; `-` is standard input
+    /// For a lease key or a host key: take the passphrase of the approval key from FILE; `-` is standard input
     #[arg(long, value_name = "FILE")]
     approval_passphrase_file: Option<PathBuf>,
 }
@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 }
 
 impl Arguments {
-    /// Decides whether the key counts at once. The approval key, once unlocked, vouches for a lease key.
+    /// Decides whether the key counts at once. The approval key, once unlocked, vouches for a lease key or a host key.
     fn admission(
         &self,
         home: &LedgerHome,
@@ -75,15 +75,17 @@ impl Arguments {
         let file = self.approval_passphrase_file.as_deref();
         let has_approval_key = keys.keyring().current(KeyRole::Approval, clock::now()).is_some();
         match (self.role, waits::admission(home)?) {
-            (Role::Lease, Admission::AfterWait)
+            (Role::Lease | Role::Host, Admission::AfterWait)
                 if has_approval_key && (file.is_some() || passphrase::can_ask()) =>
             {
-                OperatorKey::approval(session, "Make a lease key?", file)?;
+                let role = KeyRole::from(self.role);
+                OperatorKey::approval(session, &format!("Make a {role} key?"), file)?;
                 Ok(Admission::AtOnce)
             }
-            (Role::Lease, admission) => Ok(admission),
+            (Role::Lease | Role::Host, admission) => Ok(admission),
             (_, _) if file.is_some() => Err(Failure::Usage {
-                message: "`--approval-passphrase-file` is for a lease key alone".to_owned(),
+                message: "`--approval-passphrase-file` is for a lease key or a host key alone"
+                    .to_owned(),
             }),
             (Role::Approval | Role::Result | Role::Checkpoint, admission) => Ok(admission),
         }

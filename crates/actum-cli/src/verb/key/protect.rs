@@ -30,7 +30,7 @@ impl Protect {
                 Err(actum::Error::from(KeyError::Unattended { role: role.into() }).into())
             }
             (Role::Result | Role::Checkpoint, None) => Ok(None),
-            (Role::Approval | Role::Lease, file) => {
+            (Role::Approval | Role::Lease | Role::Host, file) => {
                 passphrase::read_new(session, file.as_deref()).map(Some)
             }
         }

@@ -23,8 +23,9 @@ const ROLLBACK: &[u8] = b"{\"format\":\"sample.rollback\"}";
 const CASE: &[u8] = b"{\"format\":\"sample.case\"}";
 const LEXICON: &[u8] = b"{\"format\":\"sample.lexicon\"}";
 const PROMPT: &[u8] = b"{\"format\":\"sample.prompt\"}";
-const DOCUMENTS: [&[u8]; 10] =
-    [BUNDLE, PACKET, POLICY, CATALOG, ARTIFACTS, PROOF, ROLLBACK, CASE, LEXICON, PROMPT];
+const OUTCOME: &[u8] = b"{\"format\":\"sample.outcome\"}";
+const DOCUMENTS: [&[u8]; 11] =
+    [BUNDLE, PACKET, POLICY, CATALOG, ARTIFACTS, PROOF, ROLLBACK, CASE, LEXICON, PROMPT, OUTCOME];
 
 /// Step of a goal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub struct SampleStep {
     pub step: String,
     /// Tenant.
     pub tenant: TenantId,
+    /// Key of the request.
+    pub request: Digest,
     /// Idempotency key.
     pub key: Digest,
     /// True for an impactful simulation, whose starts rest on a confirmation.
@@ -55,6 +58,7 @@ impl SampleStep {
             plan: format!("plan-{number}"),
             step: "step-1".to_owned(),
             tenant: TenantId::default(),
+            request: Digest::tagged("sample/request", &[&number.to_be_bytes()]),
             key: Digest::of(&number.to_be_bytes()),
             impactful: true,
             time: Timestamp::from_micros(1_795_000_000_000_000),
@@ -129,6 +133,7 @@ impl SampleStep {
             actor: actor(),
             correlation: self.correlation.parse().map_err(unwritable)?,
             thread: "thread-1".parse().map_err(unwritable)?,
+            request: self.request,
             plan: self.plan.parse().map_err(unwritable)?,
             step: self.step.parse().map_err(unwritable)?,
             event,
@@ -149,7 +154,8 @@ impl SampleStep {
                 artifact_fingerprints: starts.then(|| Digest::of(ARTIFACTS)),
                 confirmation_proof: impacts.then(|| Digest::of(PROOF)),
                 prompt: (state == AgentState::AwaitingConfirm).then(|| Digest::of(PROMPT)),
-                outcome: is_outcome.then(|| Digest::of(b"outcome")),
+                host_assertion: None,
+                outcome: is_outcome.then(|| Digest::of(OUTCOME)),
             },
             semantics: 1,
             decision: Digest::of(b"decision"),

@@ -22,6 +22,8 @@ pub struct AgentProjection {
     tenant: Option<TenantId>,
     steps: HashMap<(CorrelationId, StepId), AgentStepRow>,
     current: HashMap<(AgentPlanId, StepId), AgentCurrentRow>,
+    /// Goal that the key of a request stands for.
+    requests: HashMap<Digest, CorrelationId>,
     access: HashMap<GoalEntry, KnownAccess>,
     confirmations: HashMap<GoalEntry, KnownConfirmation>,
     escalated: HashSet<GoalEntry>,
@@ -71,6 +73,7 @@ impl AgentProjection {
         let current = AgentCurrentRow::new(entry, index);
         self.current.insert((entry.plan.clone(), entry.step.clone()), current);
         let (correlation, step) = (entry.correlation.clone(), entry.step.clone());
+        self.requests.entry(entry.request).or_insert_with(|| correlation.clone());
         if entry.state == AgentState::Escalated {
             self.escalated.insert((correlation.clone(), leaf));
             let escalation = AgentEscalation { index, leaf, correlation, step };
@@ -93,6 +96,9 @@ impl AgentProjection {
         self.tenant = later.tenant.clone().or(self.tenant.take());
         self.steps.extend(later.steps.clone());
         self.current.extend(later.current.clone());
+        for (request, goal) in &later.requests {
+            self.requests.entry(*request).or_insert_with(|| goal.clone());
+        }
         self.access.extend(later.access.clone());
         self.confirmations.extend(later.confirmations.clone());
         self.escalated.extend(later.escalated.clone());
@@ -129,6 +135,11 @@ impl AgentProjection {
     /// Newest event of a step of a plan.
     pub fn current(&self, plan: &AgentPlanId, step: &StepId) -> Option<&AgentCurrentRow> {
         self.current.get(&(plan.clone(), step.clone()))
+    }
+
+    /// Goal that the key of a request stands for.
+    pub fn goal_of(&self, request: &Digest) -> Option<&CorrelationId> {
+        self.requests.get(request)
     }
 
     /// Newest event of each step of each plan.
@@ -199,6 +210,10 @@ impl AgentReader for AgentProjection {
         Ok(self.current(plan, step).cloned())
     }
 
+    fn known_request(&self, request: &Digest) -> Result<Option<CorrelationId>, Infallible> {
+        Ok(self.goal_of(request).cloned())
+    }
+
     fn known_access(
         &self,
         correlation: &CorrelationId,
@@ -255,6 +270,12 @@ impl<E> AgentReader for Overlay<'_, E> {
     ) -> Result<Option<AgentCurrentRow>, E> {
         let updated = self.update.current(plan, step).cloned();
         updated.map_or_else(|| self.stored.known_current(plan, step), |row| Ok(Some(row)))
+    }
+
+    fn known_request(&self, request: &Digest) -> Result<Option<CorrelationId>, E> {
+        // The stored entries come first.
+        let stored = self.stored.known_request(request)?;
+        Ok(stored.or_else(|| self.update.goal_of(request).cloned()))
     }
 
     fn known_access(

@@ -51,6 +51,7 @@ fn execution(entry: &AgentExecution, seq: Value, leaf: Value) -> Vec<(&'static s
         ("ref", leaf),
         ("tenant_id", text(entry.tenant.as_str())),
         ("correlation_id", text(entry.correlation.as_str())),
+        ("request_key", digest(entry.request)),
         ("plan_id", text(entry.plan.as_str())),
         ("step_id", text(entry.step.as_str())),
         ("event", text(entry.event.as_str())),

@@ -84,6 +84,19 @@ impl Link {
         self.all(ENTRIES, (tenant.as_str(), correlation.as_str()), |row| row.get(0))
     }
 
+    pub(in crate::sqlite) fn goal_of_request(
+        &self,
+        request: &Digest,
+    ) -> Result<Option<CorrelationId>, LedgerError> {
+        let sql = "SELECT correlation_id FROM agent_execution_ledger \
+                   WHERE tenant_id = ? AND request_key = ? ORDER BY seq LIMIT 1";
+        let tenant = self.own_tenant()?;
+        self.one(sql, (tenant.as_str(), request.as_bytes()), |row| {
+            let rows::Text(goal) = row.get(0)?;
+            Ok(goal)
+        })
+    }
+
     pub(in crate::sqlite) fn unresolved_escalation_rows(
         &self,
     ) -> Result<Vec<AgentEscalation>, LedgerError> {
@@ -151,6 +164,10 @@ impl AgentReader for Link {
         step: &StepId,
     ) -> Result<Option<AgentCurrentRow>, LedgerError> {
         self.agent_current_row(plan, step)
+    }
+
+    fn known_request(&self, request: &Digest) -> Result<Option<CorrelationId>, LedgerError> {
+        self.goal_of_request(request)
     }
 
     fn known_access(

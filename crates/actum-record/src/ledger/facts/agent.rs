@@ -17,8 +17,14 @@ pub(super) fn execution(entry: AgentExecution) -> Found {
     check_duration(&entry)?;
     let refs = &entry.refs;
     let always = [refs.bundle, refs.finder_packet, refs.policy_snapshot, refs.catalog_snapshot];
-    let some =
-        [refs.artifact_fingerprints, refs.confirmation_proof, refs.prompt, entry.rollback_plan];
+    let some = [
+        refs.artifact_fingerprints,
+        refs.confirmation_proof,
+        refs.prompt,
+        refs.host_assertion,
+        refs.outcome,
+        entry.rollback_plan,
+    ];
     let blobs = always.into_iter().chain(some.into_iter().flatten()).collect();
     Ok((AgentEvent::Execution(Box::new(entry)), blobs))
 }

@@ -22,6 +22,7 @@ fn execution(event: AgentEventKind) -> AgentExecution {
         actor: actor(1),
         correlation: "goal-1".parse().unwrap(),
         thread: "thread-1".parse().unwrap(),
+        request: Digest::of(b"request"),
         plan: "plan-1".parse().unwrap(),
         step: "step-1".parse().unwrap(),
         event,
@@ -42,6 +43,7 @@ fn execution(event: AgentEventKind) -> AgentExecution {
             artifact_fingerprints: of("artifacts"),
             confirmation_proof: of("proof"),
             prompt: of("prompt"),
+            host_assertion: of("assertion"),
             outcome: of("outcome"),
         },
         semantics: 1,
@@ -102,8 +104,18 @@ fn problem(entry: &AgentExecution) -> Option<String> {
 #[test]
 fn an_event_of_a_step_names_its_documents() {
     let entry = execution(AgentEventKind::Outcome);
-    let documents =
-        ["bundle", "packet", "policy", "catalog", "artifacts", "proof", "prompt", "rollback"];
+    let documents = [
+        "bundle",
+        "packet",
+        "policy",
+        "catalog",
+        "artifacts",
+        "proof",
+        "prompt",
+        "assertion",
+        "outcome",
+        "rollback",
+    ];
     let expected = EntryFacts {
         time: entry.time,
         agent: Some(AgentEvent::Execution(Box::new(entry.clone()))),

@@ -1,0 +1,71 @@
+//! `actum agent intake resolve`: says what became of a wish.
+
+use std::borrow::Borrow;
+use std::io::{self, Write};
+
+use actum_api::agent::AgentIntakeResolved;
+use actum_core::ActionName;
+use actum_dispatch::IntakeGoal;
+use actum_record::agent::CorrelationId;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Document;
+use crate::run_arguments::label;
+use crate::session::Session;
+use crate::verb::agent::{AgentFailure, correlation};
+use crate::{actor, records};
+
+/// Resolve a goal that waits for a simulation
+///
+/// The goal leaves the list; nothing is dispatched. With `--simulation` it names the simulation that exists now, which has to be
+/// active. Without, there will be none.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The goal
+    #[arg(value_parser = correlation)]
+    correlation: CorrelationId,
+    /// The simulation that exists now
+    #[arg(long, value_name = "NAME")]
+    simulation: Option<ActionName>,
+    /// The reason, in one line
+    #[arg(long, value_name = "TEXT", value_parser = label)]
+    reason: String,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let Arguments { correlation, simulation, reason } = arguments;
+    let records = records::open(&session.tenant)?;
+    let resolved =
+        IntakeGoal::resolve(&records, correlation, (simulation.clone(), reason), &actor::of(None));
+    let entry = resolved.map_err(AgentFailure::Dispatch)?;
+    let entry =
+        entry.ok_or_else(|| AgentFailure::NotWaiting { correlation: correlation.clone() })?;
+    session.screen.show(&AgentIntakeResolved {
+        correlation: correlation.to_string(),
+        simulation: simulation.clone(),
+        reason: reason.clone(),
+        entry,
+    })?;
+    Ok(Exit::Success)
+}
+
+impl Document for AgentIntakeResolved {
+    type Api = Self;
+
+    fn document(&self) -> impl Borrow<Self> {
+        self
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Self { correlation, simulation, entry, .. } = self;
+        match simulation {
+            Some(simulation) => {
+                writeln!(out, "`{correlation}` is resolved by `{simulation}` (entry {entry})")
+            }
+            None => {
+                writeln!(out, "`{correlation}` is resolved without a simulation (entry {entry})")
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Facts of a cycle: everything that its decision is made from.
+
+use actum::{AccessJudgement, Engine, PlanState, QueuedPlan, Request};
+use actum_agent::bundle::{AgentBundle, Caller as CallerFacts, GoalFacts, Identity};
+use actum_agent::confirmation::Lexicon;
+use actum_agent::{AgentGoalRequest, FinderPacket, decide, seal_packet};
+use actum_core::{Digest, RiskTier, Timestamp, canonical};
+use actum_gate::{HostAssertion, verify_host_assertion};
+use actum_record::agent::StepId;
+use actum_record::dsse::Envelope;
+use actum_record::ledger::{RequestKey, WorkspaceId};
+use actum_workspace::disk::Disk;
+
+use crate::error::DispatchError;
+use crate::facts::{CatalogFacts, judge_access, place};
+use crate::history::{Chain, History};
+use crate::settings::{Caller, Settings};
+
+/// Where facts come from.
+pub(crate) struct Sources<'s, D: Disk> {
+    pub(crate) engine: &'s Engine<D>,
+    pub(crate) lexicon: &'s Lexicon,
+    pub(crate) settings: &'s Settings,
+}
+
+/// Facts of a cycle, with the documents behind them.
+pub(crate) struct Gathered {
+    pub(crate) bundle: AgentBundle,
+    pub(crate) history: History,
+    pub(crate) catalog: CatalogFacts,
+    pub(crate) access: Option<AccessJudgement>,
+    pub(crate) policy: Vec<u8>,
+    pub(crate) artifacts: Vec<u8>,
+    /// Assertion that a host signed.
+    pub(crate) assertion: Option<Vec<u8>>,
+    pub(crate) began: Timestamp,
+}
+
+impl Gathered {
+    /// Gathers the facts of a decision.
+    ///
+    /// # Errors
+    /// [`DispatchError`]
+    pub(crate) fn new<D: Disk>(
+        sources: &Sources<'_, D>,
+        (goal, caller): (&AgentGoalRequest, &Caller<'_>),
+        (step, began): (&StepId, Timestamp),
+    ) -> Result<Self, DispatchError> {
+        let Sources { engine, lexicon, settings } = sources;
+        let records = engine.records();
+        let history = records.ledger().read(|log| {
+            let chain = Chain::read(log, &goal.correlation_id)?;
+            let mut history = chain.facts((log, records.keyring()), step)?;
+            history.facts.request = log.agent_goal_of_request(&goal.request_digest())?;
+            Ok(history)
+        })?;
+        // After the history: what it holds, also what was settled just now, is no later.
+        let time = records.now();
+        let packet = FinderPacket::read(&canonical::to_vec(&goal.sim_finder_packet)?).ok();
+        let catalog = CatalogFacts::read(engine, packet.as_ref())?;
+        let sealed = seal_packet(&goal.sim_finder_packet)?;
+        let finder_packet = Digest::of(&canonical::to_vec(&sealed)?);
+        let (mut access, mut judged) = (None, None);
+        let policy = match &catalog.facts {
+            Some(simulation) => {
+                let (facts, judgement) =
+                    judge_access(engine, &caller.subject(goal), simulation, false)?;
+                let policy = judgement.policy.clone();
+                (access, judged) = (Some(facts), Some(judgement));
+                policy
+            }
+            None => engine.judge_access(&caller.actor, RiskTier::R0)?.policy,
+        };
+        let lexicon = lexicon.reference();
+        let artifacts = catalog.artifacts(lexicon, settings, workspace(engine)?)?;
+        let (identity, assertion) = identify(engine, (goal, caller), time)?;
+        let mut bundle = AgentBundle {
+            format: AgentBundle::FORMAT.to_owned(),
+            time,
+            goal: GoalFacts {
+                correlation: goal.correlation_id.clone(),
+                tenant: goal.tenant_id.clone(),
+                user: goal.user_id.clone(),
+                thread: goal.thread_id.clone(),
+                fingerprint: goal.fingerprint(),
+                attempt: goal.attempt_counter,
+                request_key: goal.request_digest(),
+            },
+            packet: sealed,
+            finder_packet,
+            caller: CallerFacts {
+                actor: caller.actor.clone(),
+                tenant: records.tenant().clone(),
+                identity,
+            },
+            policy_snapshot: Digest::of(&policy),
+            catalog_snapshot: Digest::of(&catalog.snapshot),
+            simulation: catalog.facts.clone(),
+            rollback: catalog.rollback.clone(),
+            place: place(engine, settings),
+            access,
+            history: history.facts.clone(),
+            confirmation: history.confirmation.as_ref().map(|it| it.facts.clone()),
+            lexicon,
+            artifacts: Digest::of(&artifacts),
+        };
+        if let Some(key) = decide(&bundle).key
+            && let Some(access) = &mut bundle.access
+        {
+            access.is_approved = approved(engine, key)?.is_some();
+        }
+        Ok(Self { bundle, history, catalog, access: judged, policy, artifacts, assertion, began })
+    }
+}
+
+/// Finds out how the user of a goal is known: it is the account, or a host asserts it. Returns the signed assertion.
+fn identify<D: Disk>(
+    engine: &Engine<D>,
+    (goal, caller): (&AgentGoalRequest, &Caller<'_>),
+    time: Timestamp,
+) -> Result<(Identity, Option<Vec<u8>>), DispatchError> {
+    let Some(host) = caller.host else {
+        let is_own = caller.actor.user == goal.user_id.as_str();
+        return Ok((if is_own { Identity::Own } else { Identity::Unknown }, None));
+    };
+    let assertion = HostAssertion {
+        format: HostAssertion::FORMAT.to_owned(),
+        correlation: goal.correlation_id.clone(),
+        tenant: goal.tenant_id.clone(),
+        user: goal.user_id.clone(),
+        thread: goal.thread_id.clone(),
+        goal: goal.fingerprint(),
+    };
+    let payload = canonical::to_vec(&assertion)?;
+    let envelope = Envelope::sign(HostAssertion::PAYLOAD_TYPE, payload, host);
+    let bytes = envelope.map_err(actum::Error::from)?.to_vec()?;
+    let verified = verify_host_assertion(&bytes, engine.records().keyring(), time);
+    let Ok((_, key)) = verified else { return Ok((Identity::Unknown, None)) };
+    let identity = Identity::Host { key: key.to_string(), assertion: Digest::of(&bytes) };
+    Ok((identity, Some(bytes)))
+}
+
+/// Workspace of an engine, once it has an id.
+pub(crate) fn workspace<D: Disk>(engine: &Engine<D>) -> Result<Option<WorkspaceId>, DispatchError> {
+    Ok(engine.workspace().id().map_err(actum::Error::from)?)
+}
+
+/// Finds the request of a step that a person approved, in this workspace.
+pub(crate) fn approved<D: Disk>(
+    engine: &Engine<D>,
+    key: Digest,
+) -> Result<Option<Request>, DispatchError> {
+    let records = engine.records();
+    let (key, now) = (RequestKey::of_step(key), records.now());
+    let workspace = workspace(engine)?;
+    let plans = records.ledger().read(|log| QueuedPlan::open(log, records.keyring()))?;
+    let is_of_step = |plan: &&QueuedPlan| {
+        plan.queued.plan.request.as_ref() == Some(&key)
+            && workspace == Some(plan.row.workspace)
+            && plan.state(now) == PlanState::Approved
+    };
+    let plan = plans.iter().find(is_of_step);
+    Ok(plan.map(|plan| plan.request(records.inputs())).transpose()?)
+}

@@ -1,0 +1,150 @@
+//! Decisions that are made again: of the core, of the access policies, of the parser of answers.
+
+use actum_agent::bundle::{AgentBundle, Identity};
+use actum_agent::confirmation::{Answer, Lexicon, ParseProof, parse};
+use actum_agent::prompt::ConfirmationPrompt;
+use actum_agent::{AGENT_SEMANTICS, decide};
+use actum_core::{Digest, canonical};
+use actum_gate::decision::Bundle;
+use actum_gate::{AccessJudge, Policy, Verdict, judge_access};
+use actum_ledger::{LedgerError, Log};
+use actum_record::dsse::Envelope;
+use actum_record::ledger::{
+    AccessOutcome, AgentAccessDecided, AgentConfirmation, AgentExecution, AgentState,
+};
+
+use super::{Problem, ReplayCode, check_document, problem};
+use crate::history::is_of;
+
+fn mismatch(message: &str) -> (ReplayCode, String) {
+    problem(ReplayCode::DecisionMismatch, message)
+}
+
+/// Makes one decision of the core again. Returns its bundle, or the problem.
+pub(super) fn check(
+    log: &dyn Log,
+    event: &AgentExecution,
+) -> Result<Result<AgentBundle, (ReplayCode, String)>, LedgerError> {
+    if event.semantics != AGENT_SEMANTICS {
+        let message = format!("it was decided by version {} of the rules", event.semantics);
+        return Ok(Err(problem(ReplayCode::EngineUnsupported, message)));
+    }
+    let refs = &event.refs;
+    let kept = [
+        Some(refs.bundle),
+        Some(refs.finder_packet),
+        Some(refs.policy_snapshot),
+        Some(refs.catalog_snapshot),
+        refs.artifact_fingerprints,
+        refs.confirmation_proof,
+        refs.prompt,
+        refs.host_assertion,
+        refs.outcome,
+        event.rollback_plan,
+    ];
+    for digest in kept.into_iter().flatten() {
+        if let Some(problem) = check_document(log, digest)? {
+            return Ok(Err(problem));
+        }
+    }
+    let bytes = log.blob(&refs.bundle)?.unwrap_or_default();
+    let Ok(bundle) = serde_json::from_slice::<AgentBundle>(&bytes) else {
+        return Ok(Err(mismatch("its bundle cannot be read")));
+    };
+    let packet = canonical::to_vec(&bundle.packet).map(|packet| Digest::of(&packet));
+    let same_refs = packet == Ok(refs.finder_packet)
+        && bundle.finder_packet == refs.finder_packet
+        && bundle.policy_snapshot == refs.policy_snapshot
+        && bundle.catalog_snapshot == refs.catalog_snapshot
+        && bundle.goal.correlation == event.correlation
+        && bundle.goal.request_key == event.request
+        && host_assertion(&bundle) == refs.host_assertion
+        && refs.artifact_fingerprints.is_none_or(|it| it == bundle.artifacts);
+    if !same_refs {
+        return Ok(Err(mismatch("its bundle names other documents")));
+    }
+    let decision = decide(&bundle);
+    let same = decision.digest(&bytes) == Ok(event.decision)
+        && decision.key == event.key
+        && (event.event.starts_effect() || event.duration.is_some() || {
+            let reason = decision.reason_code().map(|reason| reason.as_str());
+            decision.state == AgentState::Started || reason == event.reason.as_deref()
+        });
+    Ok(match same {
+        true => Ok(bundle),
+        false => Err(mismatch("the same bundle gives another decision")),
+    })
+}
+
+fn host_assertion(bundle: &AgentBundle) -> Option<Digest> {
+    match &bundle.caller.identity {
+        Identity::Host { assertion, .. } => Some(*assertion),
+        Identity::Own | Identity::Unknown => None,
+    }
+}
+
+/// Makes one decision on access again.
+pub(super) fn check_access(
+    log: &dyn Log,
+    decided: &AgentAccessDecided,
+    access: &dyn AccessJudge,
+) -> Result<Problem, LedgerError> {
+    for digest in [decided.policy_snapshot, decided.case] {
+        if let Some(problem) = check_document(log, digest)? {
+            return Ok(Some(problem));
+        }
+    }
+    let policy = log.blob(&decided.policy_snapshot)?.unwrap_or_default();
+    let case = log.blob(&decided.case)?.unwrap_or_default();
+    let (Ok(policy), Ok(bundle)) = (Policy::read(&policy), serde_json::from_slice::<Bundle>(&case))
+    else {
+        return Ok(Some(mismatch("the case of the access policies cannot be read")));
+    };
+    let outcome = match judge_access(&bundle, &policy, access).verdict {
+        Verdict::Allow => AccessOutcome::Allowed,
+        Verdict::NeedsApproval => AccessOutcome::ApRequired,
+        Verdict::Deny => AccessOutcome::Denied,
+    };
+    let same = bundle.policy() == decided.policy_snapshot && outcome == decided.outcome;
+    Ok((!same).then(|| mismatch("the access policies decide otherwise")))
+}
+
+/// Parses the word of an answer again, with the lexicon of that time. The utterance of an ambiguous answer is not kept.
+pub(super) fn check_answer(
+    log: &dyn Log,
+    answer: &AgentConfirmation,
+) -> Result<Problem, LedgerError> {
+    for digest in [answer.lexicon, answer.proof, answer.prompt] {
+        if let Some(problem) = check_document(log, digest)? {
+            return Ok(Some(problem));
+        }
+    }
+    let lexicon = log.blob(&answer.lexicon)?.unwrap_or_default();
+    let prompt = log.blob(&answer.prompt)?.unwrap_or_default();
+    let mut proof = log.blob(&answer.proof)?.unwrap_or_default();
+    if answer.relayed_by.is_some() {
+        let Ok(envelope) = Envelope::read(&proof) else {
+            return Ok(Some(mismatch("the proof of the answer is not signed")));
+        };
+        proof = envelope.payload;
+    }
+    let (Ok(lexicon), Ok(proof), Ok(prompt)) = (
+        Lexicon::read(&lexicon),
+        ParseProof::read(&proof),
+        serde_json::from_slice::<ConfirmationPrompt>(&prompt),
+    ) else {
+        return Ok(Some(mismatch("lexicon, proof or prompt of the answer cannot be read")));
+    };
+    let is_parsed_alike =
+        proof.token.as_ref().is_none_or(|token| match parse(&lexicon, &proof.language, token) {
+            Answer::Ambiguous { .. } => false,
+            again @ (Answer::Confirmed { .. } | Answer::Rejected { .. }) => {
+                again.outcome() == proof.outcome && again.token() == Some(token.as_str())
+            }
+        });
+    let is_of_prompt = prompt.plan_fingerprint == answer.plan_fingerprint
+        && prompt.thread == answer.thread
+        && prompt.correlation == answer.correlation;
+    let same = is_of(&proof, answer) && is_parsed_alike && is_of_prompt;
+    Ok((!same).then(|| mismatch("the answer is parsed otherwise")))
+}

@@ -1,0 +1,71 @@
+//! Facts about earlier events: those of a bundle are those of the ledger at some moment before its entry.
+
+use actum_agent::bundle::{AgentBundle, ConfirmationFacts, HistoryFacts};
+use actum_ledger::{LedgerError, Log};
+use actum_record::agent::StepId;
+use actum_record::ledger::AgentEvent;
+
+use super::{Problem, ReplayCode, problem};
+use crate::history::{ChainEvent, History};
+
+/// Facts of a goal after each of its events. Processes that work on a goal at the same time decide from the same facts, so a
+/// bundle has those of any earlier moment.
+#[derive(Default)]
+pub(super) struct Histories {
+    /// Step of the goal, of which phase 1 has one.
+    step: Option<StepId>,
+    now: History,
+    before: Vec<Moment>,
+}
+
+type Moment = (HistoryFacts, Option<ConfirmationFacts>);
+
+impl Histories {
+    /// Adds the next event of the goal.
+    pub(super) fn push(&mut self, log: &dyn Log, event: &ChainEvent) -> Result<(), LedgerError> {
+        if let AgentEvent::Execution(execution) = &event.event {
+            self.step.get_or_insert_with(|| execution.step.clone());
+        }
+        let Some(step) = &self.step else { return Ok(()) };
+        self.before.push(moment(&self.now));
+        // A key that was revoked since then counted at that time.
+        self.now.push(log, (event, step), &|answer| Ok(answer.relayed_by.clone()))
+    }
+
+    /// Checks the facts of a bundle.
+    pub(super) fn check(
+        &self,
+        log: &dyn Log,
+        (bundle, step): (&AgentBundle, &StepId),
+    ) -> Result<Problem, LedgerError> {
+        let message = |what: &str| format!("{what} of the step {step} are not those of the ledger");
+        let wrong = |what: &str| Ok(Some(problem(ReplayCode::HistoryMismatch, message(what))));
+        if let Some(request) = &bundle.history.request
+            && log.agent_goal_of_request(&bundle.goal.request_key)?.as_ref() != Some(request)
+        {
+            return wrong("the facts about the request");
+        }
+        let now = moment(&self.now);
+        let moments = std::iter::once(&now).chain(self.before.iter().rev());
+        match moments.into_iter().any(|moment| is_same(moment, bundle)) {
+            true => Ok(None),
+            false => wrong("the facts about earlier events"),
+        }
+    }
+}
+
+fn moment(history: &History) -> Moment {
+    (history.facts.clone(), history.confirmation.as_ref().map(|it| it.facts.clone()))
+}
+
+fn is_same((facts, answer): &Moment, bundle: &AgentBundle) -> bool {
+    let mut facts = facts.clone();
+    facts.request.clone_from(&bundle.history.request);
+    let mut answer = answer.clone();
+    if let (Some(answer), Some(ConfirmationFacts { relayed_by: None, .. })) =
+        (&mut answer, &bundle.confirmation)
+    {
+        answer.relayed_by = None;
+    }
+    facts == bundle.history && answer == bundle.confirmation
+}

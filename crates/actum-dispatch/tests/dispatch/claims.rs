@@ -1,0 +1,137 @@
+//! What is claimed, kept and final: request keys, starts, outcomes, answers.
+
+use actum::Step;
+use actum_agent::packet::FinderPacket;
+use actum_agent::{AgentGoalRequest, AgentVerdict, ReasonCode};
+use actum_dispatch::{ConfirmError, DispatchError, Dispatcher, Settings};
+use actum_gate::Policy;
+use actum_record::ledger::{AgentEventKind, AgentState, ConfirmationOutcome, EntryKind};
+use serde_json::json;
+
+use crate::world::{World, agent, person, reason, with_packet};
+
+fn create(world: &World, name: &str) -> AgentGoalRequest {
+    world.goal(name, "file_create", json!({"path": name, "content": "text of a file\n"}))
+}
+
+/// AEC-3, AEC-7: the key of a request stands for the first goal that names it.
+#[test]
+fn the_key_of_a_request_is_refused_for_another_goal() {
+    let world = World::new();
+    let first = create(&world, "first");
+    world.dispatch(&first);
+    let second = create(&world, "second");
+    let second = AgentGoalRequest { idempotency_key: first.idempotency_key.clone(), ..second };
+    assert_eq!(reason(&world.dispatch(&second)), Some(ReasonCode::IdempotencyViolation));
+    assert_eq!(reason(&world.dispatch(&first)), Some(ReasonCode::ConfirmationRequired));
+}
+
+/// AEC-5, AEC-20: what would take an effect back is a simulation that is active.
+#[test]
+fn a_rollback_plan_of_a_simulation_that_is_not_active_dispatches_nothing() {
+    let world = World::new();
+    world.change_catalog("undo_run", &Step::Retire);
+    let retired = world.dispatch(&create(&world, "retired"));
+    assert_eq!(reason(&retired), Some(ReasonCode::RollbackPlanUnusable), "{retired:?}");
+    let goal = create(&world, "made-up");
+    let bytes = actum_core::canonical::to_vec(&goal.sim_finder_packet).unwrap();
+    let mut packet = FinderPacket::read(&bytes).unwrap();
+    if let FinderPacket::Match(packet) = &mut packet {
+        packet.rollback_plan.as_mut().unwrap().simulation_id = "made_up".parse().unwrap();
+    }
+    let refused = world.dispatch(&with_packet(goal, &packet));
+    assert_eq!(reason(&refused), Some(ReasonCode::RollbackPlanUnusable));
+    assert!(refused.prompt.is_none());
+}
+
+/// AEC-22: the outcome is kept, without content of files, and given again.
+#[test]
+fn a_goal_that_is_asked_again_has_its_outcome() {
+    let world = World::new();
+    let goal = create(&world, "again");
+    world.dispatch(&goal);
+    world.confirm(&goal, "yes", "en");
+    let done = world.dispatch(&goal);
+    let again = world.dispatch(&goal);
+    assert_eq!(again.verdict, AgentVerdict::Answered);
+    let kept = again.outcome.simulation_outcome.as_ref().unwrap();
+    let returned = done.outcome.simulation_outcome.as_ref().unwrap();
+    for member in ["status", "actionType", "riskTier", "repair", "rollback"] {
+        assert_eq!(kept[member], returned[member], "{member}");
+    }
+    assert_eq!(kept["feedback"]["run"], returned["feedback"]["run"]);
+    assert_eq!(kept["output"], json!({}), "the receipt of the run has it");
+}
+
+/// AEC-5: a "no" is final for its plan.
+#[test]
+fn no_later_answer_replaces_a_no() {
+    let world = World::new();
+    let goal = create(&world, "no");
+    world.dispatch(&goal);
+    world.confirm(&goal, "no", "en");
+    let mut engine = world.engine();
+    let mut dispatcher = Dispatcher::new(&mut engine, Settings::default()).unwrap();
+    let error =
+        dispatcher.confirm(&world.reply(&goal, "yes", "en"), &person().actor, None).unwrap_err();
+    let outcome = ConfirmationOutcome::Rejected;
+    assert!(matches!(error, ConfirmError::Final { outcome: found } if found == outcome), "{error}");
+    drop(dispatcher);
+    assert_eq!(reason(&world.dispatch(&goal)), Some(ReasonCode::ConfirmationRejected));
+}
+
+/// AEC-5: after two ambiguous answers to a plan a clear one is too late.
+#[test]
+fn no_answer_counts_after_the_last_ambiguous_one() {
+    let world = World::new();
+    let goal = create(&world, "vague");
+    world.dispatch(&goal);
+    for _ in 0..2 {
+        world.confirm(&goal, "fine", "en");
+    }
+    let mut engine = world.engine();
+    let mut dispatcher = Dispatcher::new(&mut engine, Settings::default()).unwrap();
+    let error =
+        dispatcher.confirm(&world.reply(&goal, "yes", "en"), &person().actor, None).unwrap_err();
+    assert!(matches!(error, ConfirmError::Final { .. }), "{error}");
+}
+
+/// AEC-7, AEC-10: what the gates deny has no start, also with checks, so it uses up no retry.
+#[test]
+fn an_action_that_the_gates_deny_has_no_start() {
+    let world = World::new();
+    let fields = json!({"path": ".git/config", "content": "text\n"});
+    let goal = world.goal("denied", "file_create", fields);
+    let settings = || Settings { checks: vec!["true".to_owned()], ..Settings::default() };
+    let dispatch = || {
+        let mut engine = world.engine().under(Policy::default());
+        let mut dispatcher = Dispatcher::new(&mut engine, settings()).unwrap();
+        dispatcher.dispatch(&goal, &agent()).unwrap()
+    };
+    assert_eq!(reason(&dispatch()), Some(ReasonCode::ConfirmationRequired));
+    world.confirm(&goal, "yes", "en");
+    for _ in 0..4 {
+        let refused = dispatch();
+        assert_eq!(refused.verdict, AgentVerdict::Dispatch, "{refused:?}");
+        assert_eq!(refused.outcome.simulation_outcome.as_ref().unwrap()["status"], "rejected");
+    }
+    let events = world.events(&goal);
+    let last = (AgentEventKind::NoEffect, AgentState::Refused);
+    assert_eq!(events[1..], [last; 4]);
+    assert_eq!(world.count(EntryKind::ActionStarted), 0);
+    assert!(world.replay(&goal).is_same(), "{:?}", world.replay(&goal));
+}
+
+/// AEC-5: nobody is asked to confirm a command that could not run for want of a check.
+#[test]
+fn a_command_without_a_check_is_refused_before_the_prompt() {
+    let world = World::new();
+    let mut goal = world.goal("command", "run_command", json!({"command": "true"}));
+    goal.sim_finder_packet.insert("access_action".to_owned(), json!("run_command"));
+    let mut engine = world.engine();
+    let mut dispatcher = Dispatcher::new(&mut engine, Settings::default()).unwrap();
+    let error = dispatcher.dispatch(&goal, &agent()).unwrap_err();
+    assert!(matches!(error, DispatchError::NoCheck { .. }), "{error}");
+    drop(dispatcher);
+    assert_eq!(world.chain(&goal).events.len(), 0);
+}
