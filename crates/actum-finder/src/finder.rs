@@ -27,7 +27,7 @@ use crate::utterance::{Flaw, Utterance};
 use crate::wording::{Wording, capability};
 
 /// Version of the rules. Another packet for the same search is another version.
-pub const FINDER_SEMANTICS: u32 = 1;
+pub const FINDER_SEMANTICS: u32 = 2;
 /// Readings that the evidence lists.
 const EVIDENCE_READINGS_MAX: usize = 16;
 /// Language of the normalised intent, besides that of the goal.
@@ -254,14 +254,17 @@ impl Finder {
         }
     }
 
-    /// Kind of a refused goal, unless a clear reading of a simulation has all of its words in its own phrase.
+    /// Kind of a refused goal. A simulation can declare to move money: a clear reading of it then has all of the refused words
+    /// in its own phrase. No simulation can declare any other kind (seed 004, section 1).
     fn refusal(&self, reader: &Reader<'_>, readings: &[Reading<'_>]) -> Option<RefusalCode> {
         RefusalCode::ALL.into_iter().find(|code| {
             let lexicons = reader.languages.iter().map(|language| self.lexicons.get(language));
             let phrases = lexicons.filter_map(|lexicon| lexicon.refusals.get(code)).flatten();
             phrases.filter_map(|phrase| phrase.find_anywhere(reader.utterance)).any(|found| {
                 !readings.iter().any(|reading| {
-                    reading.is_clear() && found.iter().all(|at| reading.matched.contains(at))
+                    code.can_be_declared()
+                        && reading.is_clear()
+                        && found.iter().all(|at| reading.matched.contains(at))
                 })
             })
         })

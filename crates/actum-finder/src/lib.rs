@@ -43,7 +43,6 @@ mod simulation;
 mod utterance;
 mod wording;
 
-pub use catalog::DeclaredPhrases;
 pub use finder::{FINDER_SEMANTICS, FindError, Finder, Finding};
 pub use goal::Goal;
 pub use learning::{LearningDocument, LearningError, LearningTable};

@@ -293,7 +293,7 @@ fn a_learning_table_is_read_strictly() {
 fn the_simulations_of_a_catalog_are_its_active_actions() {
     let finder = Finder::new().unwrap();
     let catalog = actum::Catalog::core().unwrap();
-    let simulations = finder.simulations(&catalog, &BTreeMap::new()).unwrap();
+    let simulations = finder.simulations(&catalog).unwrap();
     let mut expected = core(&finder);
     expected.sort_by(|one, other| one.id.cmp(&other.id));
     assert_eq!(simulations, expected);

@@ -7,7 +7,7 @@ use actum_agent::confirmation::{LanguageTag, LanguageTagError};
 use actum_agent::limits::{INTENT_CHARS_MAX, UTTERANCE_CHARS_MAX};
 use actum_core::Digest;
 use actum_core::plain_id::PlainIdError;
-use actum_finder::{DeclaredPhrases, Finder, Goal};
+use actum_finder::{Finder, Goal};
 use actum_record::agent::{CorrelationId, ThreadId, UserId};
 use serde_json::Map;
 
@@ -84,9 +84,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let catalog = records.catalog()?.in_force().map_err(actum::Error::from)?;
     let snapshot = catalog.digest().map_err(actum::Error::from)?;
     let finder = Finder::new().map_err(|error| AgentFailure::Finder(error.to_string()))?;
-    let simulations = finder
-        .simulations(&catalog, &DeclaredPhrases::new())
-        .map_err(|error| AgentFailure::Finder(error.to_string()))?;
+    let simulations =
+        finder.simulations(&catalog).map_err(|error| AgentFailure::Finder(error.to_string()))?;
     let asked = Goal::from_request(&goal, arguments.language.clone());
     let found = finder.find(&asked, snapshot, &simulations, None);
     let found = found.map_err(|error| AgentFailure::Finder(error.to_string()))?;
