@@ -1,6 +1,7 @@
 //! `actum.agent-*/1`: goals of the Agent Execution Core.
 
 use actum_core::{ActionName, Digest, Timestamp};
+use actum_record::ledger::TenantId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,7 @@ pub(crate) const DOCUMENTS: &[DocumentType] = &[
     DocumentType::new::<AgentReplay>(),
     DocumentType::new::<AgentIntake>(),
     DocumentType::new::<AgentSlo>(),
+    DocumentType::new::<AgentLearning>(),
 ];
 
 /// Recorded answer to a confirmation prompt.
@@ -149,6 +151,33 @@ pub struct AgentSlo {
     pub waived_until: Option<Timestamp>,
 }
 
+/// Learning table of the Finder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentLearning {
+    /// Tenant whose outcomes were counted.
+    #[schemars(with = "value::TenantId")]
+    pub tenant: TenantId,
+    /// Digest of the table, which packets name as `learning_table_ref`.
+    #[schemars(with = "value::Digest")]
+    pub table: Digest,
+    /// Simulations with a success, by name.
+    pub simulations: Vec<AgentLearned>,
+    /// Key that signed the table; `null` where it was only computed.
+    pub key: Option<String>,
+}
+
+/// Simulation in a learning table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentLearned {
+    /// Simulation.
+    #[schemars(with = "value::ActionName")]
+    pub simulation: ActionName,
+    /// Number of its successes.
+    pub succeeded: u64,
+    /// Bonus, from 0 to 50.
+    pub bonus: u32,
+}
+
 impl Document for AgentConfirmed {
     const FORMAT: &'static str = "actum.agent-confirmed/1";
 }
@@ -167,4 +196,8 @@ impl Document for AgentIntake {
 
 impl Document for AgentSlo {
     const FORMAT: &'static str = "actum.agent-slo/1";
+}
+
+impl Document for AgentLearning {
+    const FORMAT: &'static str = "actum.agent-learning/1";
 }

@@ -29,7 +29,11 @@ use crate::wording::{Wording, capability};
 /// Version of the rules. Another packet for the same search is another version.
 pub const FINDER_SEMANTICS: u32 = 2;
 /// Readings that the evidence lists.
-const EVIDENCE_READINGS_MAX: usize = 16;
+pub(crate) const EVIDENCE_READINGS_MAX: usize = 16;
+/// The value of `format` of the evidence.
+pub(crate) const EVIDENCE_FORMAT: &str = "actum.finder-evidence/1";
+/// Languages that count in one search: that of the goal, or all of the lexicons.
+pub(crate) const LANGUAGES_MAX: usize = 16;
 /// Language of the normalised intent, besides that of the goal.
 const INTENT_LANGUAGE: &str = "en";
 
@@ -160,7 +164,7 @@ impl Finder {
         let shown = readings.iter().take(EVIDENCE_READINGS_MAX);
         let simulations = digest(simulations);
         let evidence = canonical::to_vec(&Evidence {
-            format: "actum.finder-evidence/1",
+            format: EVIDENCE_FORMAT,
             finder_version: &self.version,
             semantics: FINDER_SEMANTICS,
             goal_fingerprint: goal.fingerprint,

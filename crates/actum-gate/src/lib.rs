@@ -22,6 +22,7 @@ mod forgotten;
 mod gate;
 mod gate_name;
 pub mod ground;
+mod learning;
 mod lease;
 pub mod merkle;
 pub mod policy;
@@ -53,6 +54,7 @@ pub use forgotten::{ForgottenProblem, verify_forgotten};
 pub use gate::{OutputContent, refuses_output, refuses_result, refuses_root};
 pub use gate_name::GateName;
 pub use ground::{Ground, Grounds};
+pub use learning::{LEARNING_PAYLOAD_TYPE, LearningProblem, verify_learning};
 pub use lease::{
     LeaseEntryProblem, VerifiedLeaseGrant, VerifiedLeaseRevocation, verify_lease_granted,
     verify_lease_revoked,

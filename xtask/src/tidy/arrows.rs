@@ -149,6 +149,7 @@ const ARROWS: &[Arrows] = &[
             "actum-dispatch",
             "actum-edit",
             "actum-file",
+            "actum-finder",
             "actum-gate",
             "actum-lease",
             "actum-ledger",
