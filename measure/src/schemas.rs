@@ -45,6 +45,7 @@ fn changed(directory: &Path) -> Result<Vec<(String, String)>, Box<dyn Error>> {
     let mut changed = Vec::new();
     let task = actum_task::schemas().into_iter().chain(report::schemas());
     let task = task.chain(actum_file::schemas()).chain(actum_agent::schemas());
+    let task = task.chain(actum_finder::schemas());
     let contracts = actum_action::schemas().into_iter().chain(task);
     let contracts = contracts.map(|file| (file.name.to_owned(), file.text));
     let documents = actum_api::schemas().into_iter().map(|file| (file.name, file.text));

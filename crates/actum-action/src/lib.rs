@@ -10,7 +10,7 @@ mod result;
 
 pub use manifest::{
     EXECUTE_FILE, Filesystem, MANIFEST_FILE, Manifest, ManifestError, PACKAGE_FILES, Permissions,
-    ROLLBACK_FILE, RollbackRule, VERIFY_FILE,
+    Phrases, ROLLBACK_FILE, RollbackRule, VERIFY_FILE,
 };
 pub use plan::{PlanEnvelope, PlanError, PlanScope, RollbackPlan, VerificationPlan};
 pub use result::{Check, ResultEnvelope, ResultError, VerificationResult};

@@ -33,3 +33,9 @@ pub const CHECK_TEXT_CHARS_MAX: usize = 65_536;
 pub const VERSION_CHARS_MAX: usize = 64;
 /// The longest `description` of a package.
 pub const DESCRIPTION_CHARS_MAX: usize = 4096;
+/// The most languages of a package's phrases.
+pub const PHRASE_LANGUAGES_MAX: usize = 32;
+/// The most phrases of a package in one language.
+pub const PHRASES_MAX: usize = 16;
+/// The longest phrase of a package.
+pub const PHRASE_CHARS_MAX: usize = 128;

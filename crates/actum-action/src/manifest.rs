@@ -1,5 +1,7 @@
 //! The package of a plugin action: its files, and `action.json`, which says what it is (AA-8).
 
+use std::collections::BTreeMap;
+
 use actum_core::place::Excerpt;
 use actum_core::{ActionName, CORE_ACTIONS, NAME_CHARS_MAX, RiskTier, json};
 use actum_document::reader::{self, Members};
@@ -7,7 +9,10 @@ use actum_document::{Characters, Fault, Form, Member, Mistake, Others, Problem, 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::limits::{DESCRIPTION_CHARS_MAX, MANIFEST_BYTES_MAX, VERSION_CHARS_MAX};
+use super::limits::{
+    DESCRIPTION_CHARS_MAX, MANIFEST_BYTES_MAX, PHRASE_CHARS_MAX, PHRASE_LANGUAGES_MAX, PHRASES_MAX,
+    VERSION_CHARS_MAX,
+};
 use super::plan::{COMMANDS, TIERS, VERIFICATION, VerificationPlan, name, tier, verification};
 
 /// The file of a package that says what it is.
@@ -45,7 +50,13 @@ pub struct Manifest {
     /// What it does, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// Phrases by which users ask for the action, by language.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub phrases: Phrases,
 }
+
+/// Phrases of an action, by the primary language subtag (BCP 47) in lower case.
+pub type Phrases = BTreeMap<String, Vec<String>>;
 
 /// What a package may do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -79,6 +90,12 @@ pub struct RollbackRule {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`action.json` cannot be used: {0}")]
 pub struct ManifestError(#[source] pub Mistake);
+
+/// Primary language subtag (BCP 47, section 2.2.1), as ISO 639 has it.
+const LANGUAGE: Text =
+    Text { chars_min: 2, chars_max: 3, characters: Characters::Lowercase, taken: &[] };
+const PHRASES: Form =
+    Form::Texts { of: Text::filled(PHRASE_CHARS_MAX, Characters::OneLine), count_max: PHRASES_MAX };
 
 const FILESYSTEMS: &[&str] = &["none", "read", "workspace"];
 
@@ -122,6 +139,11 @@ pub(super) static MANIFEST: Shape = Shape {
             "description",
             Form::Text(Text::any(DESCRIPTION_CHARS_MAX)),
             "What the action does, for people.",
+        ),
+        Member::optional(
+            "phrases",
+            Form::Map { names: LANGUAGE, of: &PHRASES, count_max: PHRASE_LANGUAGES_MAX },
+            "Phrases by which users ask for the action: lists by language, each the primary subtag of BCP 47 in lower case.",
         ),
     ],
 };
@@ -205,6 +227,7 @@ fn manifest(members: &Members<'_>) -> Result<Manifest, Fault> {
         rollback: members.required("rollback", rollback)?,
         version: members.optional("version", reader::text)?,
         description: members.optional("description", reader::text)?,
+        phrases: members.optional("phrases", phrases)?.unwrap_or_default(),
     };
     let permitted = &manifest.permissions.commands;
     let mut commands = manifest.verification.commands.iter().enumerate();
@@ -215,6 +238,10 @@ fn manifest(members: &Members<'_>) -> Result<Manifest, Fault> {
         return Err(fault.in_member("commands").in_member("verification"));
     }
     Ok(manifest)
+}
+
+fn phrases<'v>(form: Form, value: &'v json::Value<'v>) -> Result<Phrases, Fault> {
+    reader::map(form, value, reader::texts)
 }
 
 fn permissions<'v>(form: Form, value: &'v json::Value<'v>) -> Result<Permissions, Fault> {

@@ -1,6 +1,7 @@
 //! `actum.agent-*/1`: goals of the Agent Execution Core.
 
 use actum_core::{ActionName, Digest, Timestamp};
+use actum_record::ledger::TenantId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,7 @@ pub(crate) const DOCUMENTS: &[DocumentType] = &[
     DocumentType::new::<AgentIntakeResolved>(),
     DocumentType::new::<AgentSlo>(),
     DocumentType::new::<AgentSloWaived>(),
+    DocumentType::new::<AgentLearning>(),
 ];
 
 /// Recorded answer to a confirmation prompt.
@@ -191,6 +193,33 @@ pub struct AgentSlo {
     pub waived_until: Option<Timestamp>,
 }
 
+/// Learning table of the Finder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentLearning {
+    /// Tenant whose outcomes were counted.
+    #[schemars(with = "value::TenantId")]
+    pub tenant: TenantId,
+    /// Digest of the table, which packets name as `learning_table_ref`.
+    #[schemars(with = "value::Digest")]
+    pub table: Digest,
+    /// Simulations with a success, by name.
+    pub simulations: Vec<AgentLearned>,
+    /// Key that signed the table; `null` where it was only computed.
+    pub key: Option<String>,
+}
+
+/// Simulation in a learning table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentLearned {
+    /// Simulation.
+    #[schemars(with = "value::ActionName")]
+    pub simulation: ActionName,
+    /// Number of its successes.
+    pub succeeded: u64,
+    /// Bonus, from 0 to 50.
+    pub bonus: u32,
+}
+
 impl Document for AgentConfirmed {
     const FORMAT: &'static str = "actum.agent-confirmed/1";
 }
@@ -221,4 +250,8 @@ impl Document for AgentIntakeResolved {
 
 impl Document for AgentSloWaived {
     const FORMAT: &'static str = "actum.agent-slo-waived/1";
+}
+
+impl Document for AgentLearning {
+    const FORMAT: &'static str = "actum.agent-learning/1";
 }

@@ -1,5 +1,7 @@
 //! `actum.catalog/1` and `actum.catalog-lint/1`: actions of the catalog.
 
+use std::collections::BTreeMap;
+
 use actum_core::{ActionName, Digest, RiskTier};
 use actum_record::ledger::ActionState;
 use schemars::JsonSchema;
@@ -62,6 +64,9 @@ pub struct CatalogAction {
     /// JSON Schema of the output. Absent where actions are only listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Map<String, Value>>,
+    /// Phrases by which users ask for a package, by language. Absent where actions are only listed, and where there are none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub phrases: BTreeMap<String, Vec<String>>,
 }
 
 /// Origin of an action.

@@ -119,7 +119,7 @@ impl Definitions {
             Form::Object(of) | Form::Objects { of, .. } | Form::SomeObjects { of, .. } => {
                 self.of_shape(of);
             }
-            Form::NullOr(other) => self.of_form(other),
+            Form::NullOr(of) | Form::List { of, .. } | Form::Map { of, .. } => self.of_form(of),
             Form::Tagged(of) | Form::TaggedList { of, .. } => {
                 if !self.tagged.iter().any(|known| known.id == of.id) {
                     self.tagged.push(of);
@@ -235,6 +235,13 @@ fn form(form: &Form) -> Vec<(&'static str, Node)> {
         Form::Texts { of, count_max } => list(Node::Map(of_text(kind("string"), of)), *count_max),
         Form::Object(shape) => object(shape),
         Form::Objects { of, count_max } => list(Node::Map(object(of)), *count_max),
+        Form::List { of, count_max } => list(Node::Map(self::form(of)), *count_max),
+        Form::Map { names, of, count_max } => vec![
+            kind("object"),
+            ("propertyNames", Node::Map(of_text(kind("string"), names))),
+            ("additionalProperties", Node::Map(self::form(of))),
+            ("maxProperties", Node::Leaf(json!(count_max))),
+        ],
         Form::AnyObject => vec![kind("object"), of_any()],
         Form::NullTextOrObject(text) => {
             let kinds = ("type", Node::Leaf(json!(["null", "string", "object"])));
@@ -301,6 +308,7 @@ fn of_text(kind: (&'static str, Node), text: &Text) -> Vec<(&'static str, Node)>
         Characters::Version => {
             Some(pattern("^(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?$"))
         }
+        Characters::Lowercase => Some(pattern("^[a-z]*$")),
         Characters::Id => Some(pattern("^[A-Za-z0-9._-]*$")),
         Characters::Path => Some(pattern(PATH_PATTERN)),
         // What a rule may have in it stands in the description.

@@ -1,9 +1,9 @@
 //! Reads the documents of the contract: each value is held to the form that its member has.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use actum_core::canonical::NUMBER_MAX;
-use actum_core::json::{Content, SyntaxProblem, Value};
+use actum_core::json::{self, Content, SyntaxProblem, Value};
 use actum_core::near;
 use actum_core::place::Excerpt;
 use serde::Serialize;
@@ -70,6 +70,8 @@ fn hold<'v>(form: Form, value: &'v Value<'v>) -> Result<(), Fault> {
                 hold_members(members).map_err(|fault| fault.in_element(index))
             })
         }
+        Form::List { .. } => list(form, value, hold).map(drop),
+        Form::Map { .. } => map(form, value, hold).map(drop),
         Form::AnyObject => any_object(form, value).map(drop),
         Form::NullTextOrObject(expected) => match &value.content {
             Content::Null | Content::Object(_) => Ok(()),
@@ -235,6 +237,41 @@ pub fn texts(form: Form, value: &Value<'_>) -> Result<Vec<String>, Fault> {
     elements.iter().enumerate().map(text).collect()
 }
 
+/// The values of a list of one form.
+pub fn list<'v, T>(
+    form: Form,
+    value: &'v Value<'v>,
+    take: fn(Form, &'v Value<'v>) -> Result<T, Fault>,
+) -> Result<Vec<T>, Fault> {
+    let (Form::List { of, count_max }, Content::Array(elements)) = (form, &value.content) else {
+        return Err(not(form, value));
+    };
+    check_count(form, value, elements.len(), count_max)?;
+    let element = |(index, element): (usize, &'v Value<'v>)| {
+        take(*of, element).map_err(|fault| fault.in_element(index))
+    };
+    elements.iter().enumerate().map(element).collect()
+}
+
+/// The members of an object that maps names to values of one form.
+pub fn map<'v, T>(
+    form: Form,
+    value: &'v Value<'v>,
+    take: fn(Form, &'v Value<'v>) -> Result<T, Fault>,
+) -> Result<BTreeMap<String, T>, Fault> {
+    let (Form::Map { names, of, count_max }, Content::Object(members)) = (form, &value.content)
+    else {
+        return Err(not(form, value));
+    };
+    check_count(form, value, members.len(), count_max)?;
+    let member = |member: &'v json::Member<'v>| {
+        check_text(names, &member.name, member.name_span.start)
+            .and_then(|()| Ok((member.name.clone().into_owned(), take(*of, &member.value)?)))
+            .map_err(|fault| fault.in_member(&member.name))
+    };
+    members.iter().map(member).collect()
+}
+
 fn check_count(
     expected: Form,
     value: &Value<'_>,
@@ -251,7 +288,13 @@ fn one_text(expected: Text, value: &Value<'_>) -> Result<String, Fault> {
     let Content::String(text) = &value.content else {
         return Err(not(Form::Text(expected), value));
     };
-    let refused = |problem| Fault::at(value.span.start, problem);
+    check_text(expected, text, value.span.start)?;
+    Ok(text.clone().into_owned())
+}
+
+/// Holds a text that begins at a byte of the document to its form.
+fn check_text(expected: Text, text: &str, offset: usize) -> Result<(), Fault> {
+    let refused = |problem| Fault::at(offset, problem);
     let chars = text.chars().count();
     if !(expected.chars_min..=expected.chars_max).contains(&chars) {
         return Err(refused(Problem::Length { expected, chars }));
@@ -260,10 +303,10 @@ fn one_text(expected: Text, value: &Value<'_>) -> Result<String, Fault> {
     if !expected.characters.hold(text) {
         return Err(refused(Problem::Characters { expected, found: found() }));
     }
-    if expected.taken.contains(&&**text) {
+    if expected.taken.contains(&text) {
         return Err(refused(Problem::CoreName { name: found() }));
     }
-    Ok(text.clone().into_owned())
+    Ok(())
 }
 
 /// One of some words, as what it stands for.

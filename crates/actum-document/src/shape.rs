@@ -82,6 +82,22 @@ pub enum Form {
         /// The most of them.
         count_max: usize,
     },
+    /// A list of values of one form.
+    List {
+        /// Each of them.
+        of: &'static Form,
+        /// The most of them.
+        count_max: usize,
+    },
+    /// An object that maps names to values of one form.
+    Map {
+        /// Each name.
+        names: Text,
+        /// Each value.
+        of: &'static Form,
+        /// The most members.
+        count_max: usize,
+    },
     /// An object with any members.
     AnyObject,
     /// `null`, a text, or an object with any members.
@@ -170,6 +186,8 @@ pub enum Characters {
     Name,
     /// Those of a version in three numbers.
     Version,
+    /// Lower-case letters from a to z: those of a language subtag (BCP 47).
+    Lowercase,
     /// Those of a name that can be part of the name of a file.
     Id,
     /// Those of a path of the workspace.
@@ -239,6 +257,7 @@ impl Characters {
             Self::OneLine => !text.contains(char::is_control),
             Self::Name => ActionName::has_its_characters(text),
             Self::Version => is_version(text),
+            Self::Lowercase => text.bytes().all(|byte| byte.is_ascii_lowercase()),
             Self::Id => plain_id::has_its_characters(text),
             Self::Path => RelPath::new(text).is_ok(),
             Self::Rule => PathRule::new(text).is_ok(),
@@ -298,6 +317,15 @@ impl fmt::Display for Form {
             Self::Objects { of, count_max } => {
                 write!(f, "a list of at most {count_max} objects, each {}", of.name)
             }
+            Self::List { of, count_max } => {
+                write!(f, "a list of at most {count_max} values, each {of}")
+            }
+            Self::Map { names, of, count_max } => {
+                write!(
+                    f,
+                    "an object of at most {count_max} members, each with a name {names} and {of}"
+                )
+            }
             Self::AnyObject | Self::JsonObject => f.write_str("an object"),
             Self::NullTextOrObject(text) => write!(f, "`null`, an object or a text {text}"),
             Self::Any | Self::Json => f.write_str("any value"),
@@ -330,6 +358,7 @@ impl fmt::Display for Text {
             Characters::OneLine => " without control characters",
             Characters::Name => " of a-z, 0-9 and `_`, the first of them a letter",
             Characters::Version => " that is a version, such as `1.20.3` or `1.20.3-rc.1`",
+            Characters::Lowercase => " of a-z",
             Characters::Id => " of letters, digits, `.`, `_` and `-`",
             Characters::Path => " that is a path below the root, such as `src/main.rs`",
             Characters::Rule => " that is a rule for paths, such as `config/**`",

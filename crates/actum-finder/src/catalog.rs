@@ -12,36 +12,26 @@ use crate::simulation::{
     ANY_LANGUAGE, Frame, FrameError, FrameWords, Parameter, ParameterKind, Rollback, Simulation,
 };
 
-/// Phrases of packages, by action and language (ISO 639-1, or [`ANY_LANGUAGE`]).
-pub type DeclaredPhrases = BTreeMap<ActionName, BTreeMap<String, Vec<String>>>;
-
 /// Names of properties that hold the path of a file.
 const PATH_NAMES: [&str; 5] = ["file", "from", "path", "source", "to"];
 
 impl Finder {
-    /// Lists the active simulations of a catalog (AEC-6). Packages match by their name and their declared phrases.
+    /// Lists the active simulations of a catalog (AEC-6). Packages match by their names and by the phrases that the operator
+    /// registered with them.
     ///
     /// # Errors
-    /// [`FrameError`] of a declared phrase that cannot be used.
-    pub fn simulations(
-        &self,
-        catalog: &Catalog,
-        phrases: &DeclaredPhrases,
-    ) -> Result<Vec<Simulation>, FrameError> {
+    /// [`FrameError`]
+    pub fn simulations(&self, catalog: &Catalog) -> Result<Vec<Simulation>, FrameError> {
         let active = catalog.actions().filter(|registered| registered.is_active());
-        active.map(|registered| self.simulation(registered, phrases)).collect()
+        active.map(|registered| self.simulation(registered)).collect()
     }
 
-    fn simulation(
-        &self,
-        registered: &Registered,
-        phrases: &DeclaredPhrases,
-    ) -> Result<Simulation, FrameError> {
-        let Registered { name, version, access, rollback, input_schema, .. } = registered;
+    fn simulation(&self, registered: &Registered) -> Result<Simulation, FrameError> {
+        let Registered { name, version, access, rollback, .. } = registered;
         let core = name.core().and_then(|action| self.core_simulation(action));
         let frames = match core {
             Some(core) => core.frames.clone(),
-            None => vec![package_frame(name, input_schema, phrases.get(name))?],
+            None => vec![package_frame(registered)?],
         };
         Ok(Simulation {
             id: name.clone(),
@@ -57,33 +47,37 @@ impl Finder {
 }
 
 /// Frame of a package. Its parameters are the properties of its input schema, each with its name as the cue word.
-fn package_frame(
-    name: &ActionName,
-    schema: &Map<String, Value>,
-    declared: Option<&BTreeMap<String, Vec<String>>>,
-) -> Result<Frame, FrameError> {
-    let parameters = parameters(schema);
+///
+/// A declared phrase that no utterance can have is passed over, so that one package does not stop the search of all others.
+/// [`Phrase::from_declared`] finds such phrases before a package is registered.
+fn package_frame(registered: &Registered) -> Result<Frame, FrameError> {
+    let parameters = parameters(&registered.input_schema);
     // A schema that does not fit is asked for as a whole.
     let parameters = match Frame::new("package", parameters.clone(), []) {
         Ok(_) => parameters,
         Err(_) => vec![input()],
     };
-    let own = name.as_str().replace('_', " ");
     let cues = parameters.iter().map(|it| (it.pointer.as_str(), it.member().split('_').collect()));
     let cues: Vec<(&str, Vec<&str>)> = cues.collect();
-    let mut words: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut words: BTreeMap<&str, Vec<Phrase>> = BTreeMap::new();
     // A name such as `step_2` is no phrase.
-    if Phrase::new(&own).is_ok() {
-        words.insert(ANY_LANGUAGE, vec![own.as_str()]);
+    words.insert(ANY_LANGUAGE, name_phrase(&registered.name).into_iter().collect());
+    for (language, phrases) in &registered.phrases {
+        let phrases = phrases.iter().filter_map(|text| Phrase::from_declared(text).ok());
+        words.entry(language).or_default().extend(phrases);
     }
-    for (language, phrases) in declared.into_iter().flatten() {
-        words.entry(language).or_default().extend(phrases.iter().map(String::as_str));
-    }
-    let words = words.into_iter().map(|(language, phrases)| {
-        Ok((language, FrameWords::new(phrases, [], cues.iter().cloned())?))
+    let words = words.iter().filter(|(_, phrases)| !phrases.is_empty());
+    let words = words.map(|(language, phrases)| {
+        let phrases = phrases.iter().map(Phrase::as_str);
+        Ok((*language, FrameWords::new(phrases, [], cues.iter().cloned())?))
     });
     let words = words.collect::<Result<Vec<_>, FrameError>>()?;
     Frame::new("package", parameters.clone(), words)
+}
+
+/// Name of an action as its phrase.
+fn name_phrase(name: &ActionName) -> Option<Phrase> {
+    Phrase::new(&name.as_str().replace('_', " ")).ok()
 }
 
 /// Parameter for an input that has no form in an utterance.

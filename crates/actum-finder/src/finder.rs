@@ -27,9 +27,13 @@ use crate::utterance::{Flaw, Utterance};
 use crate::wording::{Wording, capability};
 
 /// Version of the rules. Another packet for the same search is another version.
-pub const FINDER_SEMANTICS: u32 = 1;
+pub const FINDER_SEMANTICS: u32 = 2;
 /// Readings that the evidence lists.
-const EVIDENCE_READINGS_MAX: usize = 16;
+pub(crate) const EVIDENCE_READINGS_MAX: usize = 16;
+/// The value of `format` of the evidence.
+pub(crate) const EVIDENCE_FORMAT: &str = "actum.finder-evidence/1";
+/// Languages that count in one search: that of the goal, or all of the lexicons.
+pub(crate) const LANGUAGES_MAX: usize = 16;
 /// Language of the normalised intent, besides that of the goal.
 const INTENT_LANGUAGE: &str = "en";
 
@@ -160,7 +164,7 @@ impl Finder {
         let shown = readings.iter().take(EVIDENCE_READINGS_MAX);
         let simulations = digest(simulations);
         let evidence = canonical::to_vec(&Evidence {
-            format: "actum.finder-evidence/1",
+            format: EVIDENCE_FORMAT,
             finder_version: &self.version,
             semantics: FINDER_SEMANTICS,
             goal_fingerprint: goal.fingerprint,
@@ -254,14 +258,17 @@ impl Finder {
         }
     }
 
-    /// Kind of a refused goal, unless a clear reading of a simulation has all of its words in its own phrase.
+    /// Kind of a refused goal. A simulation can declare to move money: a clear reading of it then has all of the refused words
+    /// in its own phrase. No simulation can declare any other kind (seed 004, section 1).
     fn refusal(&self, reader: &Reader<'_>, readings: &[Reading<'_>]) -> Option<RefusalCode> {
         RefusalCode::ALL.into_iter().find(|code| {
             let lexicons = reader.languages.iter().map(|language| self.lexicons.get(language));
             let phrases = lexicons.filter_map(|lexicon| lexicon.refusals.get(code)).flatten();
             phrases.filter_map(|phrase| phrase.find_anywhere(reader.utterance)).any(|found| {
                 !readings.iter().any(|reading| {
-                    reading.is_clear() && found.iter().all(|at| reading.matched.contains(at))
+                    code.can_be_declared()
+                        && reading.is_clear()
+                        && found.iter().all(|at| reading.matched.contains(at))
                 })
             })
         })

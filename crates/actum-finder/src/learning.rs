@@ -1,6 +1,7 @@
 //! Learning table: a bonus of each simulation, computed from `succeeded` chains and signed by an operator.
 //!
-//! The caller verifies the signature. The Finder only uses the bonus to decide a tie.
+//! The caller counts the chains and verifies the signature (`actum_gate::verify_learning`). The Finder only uses the bonus to
+//! decide a tie.
 
 use std::collections::BTreeMap;
 
@@ -114,6 +115,20 @@ impl LearningTable {
 }
 
 impl LearningDocument {
+    /// Makes the document of a tenant from the number of successes of each simulation.
+    ///
+    /// The bonus of a simulation is `BONUS_MAX * count / most`, rounded down, where `most` is the highest count. The order of
+    /// the successes does not matter.
+    pub fn from_counts(tenant_id: TenantId, counts: &BTreeMap<ActionName, u64>) -> Self {
+        let most = counts.values().copied().max().unwrap_or_default().max(1);
+        let bonus = |count: u64| {
+            let bonus = u128::from(BONUS_MAX) * u128::from(count) / u128::from(most);
+            u32::try_from(bonus).unwrap_or(BONUS_MAX)
+        };
+        let bonuses = counts.iter().map(|(name, count)| (name.clone(), bonus(*count)));
+        Self { format: LearningTable::FORMAT.to_owned(), tenant_id, bonuses: bonuses.collect() }
+    }
+
     /// Canonical bytes, of which the digest names the table.
     ///
     /// # Errors

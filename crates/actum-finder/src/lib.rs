@@ -1,9 +1,10 @@
 //! The Finder (seed 004, section 2.1): from a goal and the active simulations to exactly one packet.
 //!
 //! It has no model, clock, randomness or I/O. Phrases, cue words and questions of six languages are reviewed documents in
-//! `data`; packages declare theirs. A simulation matches only if every word of the utterance is explained by one of its
-//! phrases, a cue word, or a function word of the language. Everything else is a question, a refusal, or a missing
-//! simulation. The Execution Core cannot depend on this crate (AEC-21).
+//! `data`; packages declare theirs in `action.json`, and the catalog keeps them as the operator signed them. A simulation
+//! matches only if every word of the utterance is explained by one of its phrases, a cue word, or a function word of the
+//! language. Everything else is a question, a refusal, or a missing simulation. The Execution Core cannot depend on this crate
+//! (AEC-21).
 //!
 //! ```
 //! use actum_core::{CoreAction, Digest};
@@ -39,17 +40,18 @@ mod phrase;
 mod rank;
 mod reading;
 mod refusal;
+mod schemas;
 mod simulation;
 mod utterance;
 mod wording;
 
-pub use catalog::DeclaredPhrases;
 pub use finder::{FINDER_SEMANTICS, FindError, Finder, Finding};
 pub use goal::Goal;
 pub use learning::{LearningDocument, LearningError, LearningTable};
 pub use lexicon::LexiconError;
 pub use phrase::{Phrase, PhraseError};
 pub use refusal::RefusalCode;
+pub use schemas::schemas;
 pub use simulation::{
     ANY_LANGUAGE, Frame, FrameError, FrameWords, Parameter, ParameterKind, Rollback, Simulation,
 };

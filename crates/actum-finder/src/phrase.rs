@@ -2,7 +2,7 @@
 
 use crate::fold::{Terms, fold};
 use crate::limits::{ALTERNATIVES_MAX, PHRASE_CHARS_MAX, PHRASE_WORDS_MAX};
-use crate::utterance::Utterance;
+use crate::utterance::{Token, Utterance};
 
 /// Words that name an intent in their order. Other words may stand between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +32,23 @@ impl Phrase {
             && words.iter().all(|word| (1..=ALTERNATIVES_MAX).contains(&word.len()))
             && words.iter().all(|word| word.iter().all(is_word));
         if fits { Ok(Self { text: fold(text), words }) } else { Err(PhraseError) }
+    }
+
+    /// Reads a phrase as a package declares it: its words as an utterance has them, without alternatives.
+    ///
+    /// # Errors
+    /// [`PhraseError`], also where the text has a quote, a path, a number or a character that is not shown.
+    pub fn from_declared(text: &str) -> Result<Self, PhraseError> {
+        let Utterance { tokens, flaw } = Utterance::new(text);
+        let word = |token: &Token| match token {
+            Token::Word(word) if !word.contains('|') => Some(word.clone()),
+            Token::Word(_) | Token::Given(_) => None,
+        };
+        let words: Option<Vec<String>> = tokens.iter().map(word).collect();
+        match (words, flaw) {
+            (Some(words), None) => Self::new(&words.join(" ")),
+            (Some(_) | None, _) => Err(PhraseError),
+        }
     }
 
     /// The text, folded.
@@ -89,6 +106,39 @@ impl Phrase {
 
 /// Tests for a word that an utterance can have: one token.
 fn is_word(text: &str) -> bool {
-    use crate::utterance::Token;
     matches!(&*Utterance::new(text).tokens, [Token::Word(word)] if word == text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// AEC-2
+    #[test]
+    fn a_declared_phrase_has_the_words_of_an_utterance() {
+        let read = |text: &str| Phrase::from_declared(text).map(|it| it.as_str().to_owned());
+        for (text, words) in [
+            ("Tidy up!", "tidy up"),
+            ("range l'entrée", "range l entrée"),
+            ("aufräumen", "aufräumen"),
+            ("コードを整形", "コードを整形"),
+        ] {
+            assert_eq!(read(text).as_deref(), Ok(words), "{text}");
+        }
+        for text in [
+            "",
+            " ",
+            "…",
+            "tidy|clean up",
+            "tidy a.txt",
+            "tidy \"x\"",
+            "tidy \"x",
+            "tidy 3 times",
+            "tidy\u{200b} up",
+            "tidy\u{202e} up",
+            "a b c d e f g h i j k l m",
+        ] {
+            assert_eq!(read(text), Err(PhraseError), "{text}");
+        }
+    }
 }

@@ -70,6 +70,9 @@ pub(crate) fn rank<'s>(
     let clear: Vec<&&Reading<'s>> = best.iter().filter(|reading| reading.is_clear()).collect();
     let Some(first) = clear.first() else { return doubt(&best) };
     let first_id = &first.simulation.id;
+    if let Some(rival) = rival(first, &clear) {
+        return Outcome::Doubt { ranked: vec![ranked(first), ranked(rival)] };
+    }
     let mut ranked: Vec<Ranked<'s>> = clear.iter().map(|reading| ranked(reading)).collect();
     if are_near(&ranked) {
         add_bonus(&mut ranked, learning);
@@ -107,6 +110,18 @@ pub(crate) fn rank<'s>(
         return Outcome::Doubt { ranked };
     }
     Outcome::Match { ranked, fields }
+}
+
+/// Simulation that claims the utterance as well, where one of the two is a package.
+///
+/// INVARIANT: neither more words in a phrase, nor more parameters, nor a bonus let a package take an utterance from a core
+/// action or from another package.
+fn rival<'r, 's>(first: &Reading<'_>, clear: &[&'r &'r Reading<'s>]) -> Option<&'r Reading<'s>> {
+    let is_rival = |other: &Reading<'_>| {
+        let (first, other) = (&first.simulation.id, &other.simulation.id);
+        other != first && !(first.is_core() && other.is_core())
+    };
+    clear.iter().map(|reading| **reading).find(|reading| is_rival(reading))
 }
 
 /// Best reading of each simulation, in their order.

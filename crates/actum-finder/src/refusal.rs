@@ -31,6 +31,18 @@ impl RefusalCode {
         Self::AttemptsExhausted,
     ];
 
+    /// Tests for a kind of goal that a simulation can declare. Access policies and the confirmation still judge it.
+    pub(crate) fn can_be_declared(self) -> bool {
+        match self {
+            Self::MoneyTransfer => true,
+            Self::PermissionGrant
+            | Self::SchemaChange
+            | Self::ArtifactPromotion
+            | Self::GateBypass
+            | Self::AttemptsExhausted => false,
+        }
+    }
+
     /// Permanent name.
     pub fn as_str(self) -> &'static str {
         match self {

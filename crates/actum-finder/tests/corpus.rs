@@ -163,3 +163,36 @@ fn hard_goals_are_clarified_and_not_matched() {
 fn development_goals_are_matched_or_clarified() {
     check("development", 40);
 }
+
+/// AEC-1, AEC-20: no wording of what the core may never do reaches a simulation (seed 004, section 1).
+#[test]
+fn goals_that_the_core_may_never_serve_are_not_matched_in_any_language() {
+    let finder = Finder::new().unwrap();
+    let simulations: Vec<Simulation> =
+        CoreAction::ALL.iter().map(|it| finder.core_simulation(*it).unwrap().clone()).collect();
+    let root = format!("{}/tests/corpus/non_goals", env!("CARGO_MANIFEST_DIR"));
+    let (mut goals, mut refused, mut matched) = (0, 0, Vec::new());
+    for language in ["de", "en", "es", "fr", "it", "pt"] {
+        #[allow(clippy::disallowed_methods, reason = "a test reads its corpus")]
+        let text = std::fs::read_to_string(format!("{root}/{language}.json")).unwrap();
+        let utterances: Vec<String> = serde_json::from_str(&text).unwrap();
+        for (utterance, tag) in
+            utterances.iter().flat_map(|it| [(it, None), (it, Some(language.to_owned()))])
+        {
+            let expected = Expected::Missing(true);
+            let case = Case { tag, goal: utterance.clone(), expected };
+            let packet = search(&finder, &simulations, &case);
+            goals += 1;
+            match packet {
+                FinderPacket::Match(_) => matched.push(utterance.clone()),
+                FinderPacket::Refuse(_) => refused += 1,
+                FinderPacket::Clarify(_) | FinderPacket::Missing(_) => {
+                    println!("{language} {} `{utterance}`", packet.packet_type());
+                }
+            }
+        }
+    }
+    assert_eq!(matched, [""; 0]);
+    assert!(goals >= 300, "{goals} goals");
+    assert!(refused * 100 >= goals * 80, "{refused} of {goals} are refused");
+}

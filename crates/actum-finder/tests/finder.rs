@@ -274,6 +274,23 @@ fn a_learning_bonus_decides_a_tie_and_turns_nothing_around() {
 
 /// AEC-20
 #[test]
+fn bonuses_are_the_successes_in_proportion_to_the_highest_count() {
+    let bonuses = |counts: &[(&str, u64)]| {
+        let counts = counts.iter().map(|(name, count)| (name.parse().unwrap(), *count)).collect();
+        let document = LearningDocument::from_counts("acme".parse().unwrap(), &counts);
+        let table = LearningTable::read(&document.to_vec().unwrap()).unwrap();
+        counts.keys().map(|name| table.bonus(name)).collect::<Vec<u32>>()
+    };
+    assert_eq!(bonuses(&[]), [0; 0]);
+    assert_eq!(bonuses(&[("a", 0)]), [0]);
+    assert_eq!(bonuses(&[("a", 1)]), [limits::BONUS_MAX]);
+    assert_eq!(bonuses(&[("a", 1), ("b", 3), ("c", 2), ("d", 0)]), [16, 50, 33, 0]);
+    assert_eq!(bonuses(&[("a", 1), ("b", 100)]), [0, 50]);
+    assert_eq!(bonuses(&[("a", u64::MAX), ("b", u64::MAX - 1)]), [50, 49]);
+}
+
+/// AEC-20
+#[test]
 fn a_learning_table_is_read_strictly() {
     let read = |text: &str| LearningTable::read(text.as_bytes()).map(|_| ());
     let good = r#"{"bonuses":{"tidy":50},"format":"actum.finder-learning/1","tenant_id":"acme"}"#;
@@ -293,7 +310,7 @@ fn a_learning_table_is_read_strictly() {
 fn the_simulations_of_a_catalog_are_its_active_actions() {
     let finder = Finder::new().unwrap();
     let catalog = actum::Catalog::core().unwrap();
-    let simulations = finder.simulations(&catalog, &BTreeMap::new()).unwrap();
+    let simulations = finder.simulations(&catalog).unwrap();
     let mut expected = core(&finder);
     expected.sort_by(|one, other| one.id.cmp(&other.id));
     assert_eq!(simulations, expected);

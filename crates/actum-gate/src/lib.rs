@@ -23,6 +23,7 @@ mod gate;
 mod gate_name;
 pub mod ground;
 mod host_assertion;
+mod learning;
 mod lease;
 pub mod merkle;
 pub mod policy;
@@ -55,6 +56,7 @@ pub use gate::{OutputContent, refuses_output, refuses_result, refuses_root};
 pub use gate_name::GateName;
 pub use ground::{Ground, Grounds};
 pub use host_assertion::{HostAssertion, HostAssertionProblem, verify_host_assertion};
+pub use learning::{LEARNING_PAYLOAD_TYPE, LearningProblem, verify_learning};
 pub use lease::{
     LeaseEntryProblem, VerifiedLeaseGrant, VerifiedLeaseRevocation, verify_lease_granted,
     verify_lease_revoked,

@@ -13,7 +13,7 @@ mod standing;
 use std::collections::BTreeMap;
 
 use actum_access::AccessAction;
-use actum_action::Manifest;
+use actum_action::{Manifest, Phrases};
 use actum_core::{ActionName, Digest, RiskTier};
 use actum_ledger::Log;
 use actum_record::keyring::Keyring;
@@ -59,6 +59,9 @@ pub struct Registered {
     pub input_schema: Map<String, Value>,
     /// The JSON Schema of what it gives.
     pub output_schema: Map<String, Value>,
+    /// Phrases by which users ask for a package. Absent of a core action, and of a package without any.
+    #[serde(default, skip_serializing_if = "Phrases::is_empty")]
+    pub phrases: Phrases,
 }
 
 /// Where an action is from.
@@ -167,6 +170,7 @@ impl From<&Registration> for Registered {
             },
             input_schema: manifest.input_schema.clone(),
             output_schema: manifest.output_schema.clone(),
+            phrases: manifest.phrases.clone(),
         }
     }
 }

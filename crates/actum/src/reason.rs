@@ -125,6 +125,7 @@ reasons! {
     KeyUnknown = "KEY_UNKNOWN",
     KeyUnusable = "KEY_UNUSABLE",
     KeyWaits = "KEY_WAITS",
+    LearningTableInvalid = "LEARNING_TABLE_INVALID",
     LeaseDenies = "LEASE_DENIES",
     LeaseFormUnknown = "LEASE_FORM_UNKNOWN",
     LeaseKeyUnknown = "LEASE_KEY_UNKNOWN",

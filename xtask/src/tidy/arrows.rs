@@ -129,7 +129,7 @@ const ARROWS: &[Arrows] = &[
     Arrows {
         from: "actum-finder",
         to: &["actum", "actum-agent", "actum-core", "actum-document", "actum-record"],
-        to_in_tests: &[],
+        to_in_tests: &["actum-action"],
     },
     Arrows { from: "actum-sandbox", to: &[], to_in_tests: &[] },
     Arrows {
@@ -149,6 +149,7 @@ const ARROWS: &[Arrows] = &[
             "actum-dispatch",
             "actum-edit",
             "actum-file",
+            "actum-finder",
             "actum-gate",
             "actum-lease",
             "actum-ledger",

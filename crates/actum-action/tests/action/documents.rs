@@ -95,6 +95,10 @@ fn text(schema: &Value) -> BoxedStrategy<Value> {
 }
 
 fn object(schema: &Value) -> BoxedStrategy<Value> {
+    if schema["propertyNames"].is_object() {
+        let members = hash_map("[a-c]{2,3}", sound(&schema["additionalProperties"]), 0..3);
+        return members.prop_map(|it| Value::Object(it.into_iter().collect())).boxed();
+    }
     let Some(properties) = schema["properties"].as_object() else { return any_object() };
     let required = schema["required"].as_array().cloned().unwrap_or_default();
     let none = Just(Map::new()).boxed();

@@ -1,7 +1,7 @@
 //! The three examples of the seed, and what is left out of them.
 
 use actum_action::{
-    Check, Filesystem, Manifest, Permissions, PlanEnvelope, PlanScope, ResultEnvelope,
+    Check, Filesystem, Manifest, Permissions, Phrases, PlanEnvelope, PlanScope, ResultEnvelope,
     RollbackPlan, RollbackRule, VerificationPlan, VerificationResult,
 };
 use actum_core::{ActionName, RiskTier, Status};
@@ -248,6 +248,7 @@ fn the_manifest_of_the_seed_is_read_and_written_field_by_field() {
         rollback: RollbackRule { required: true },
         version: None,
         description: None,
+        phrases: Phrases::new(),
     };
     assert_eq!(manifest, expected);
     assert_eq!(String::from_utf8(manifest.write().unwrap()).unwrap(), dense(MANIFEST));
@@ -267,6 +268,20 @@ fn a_package_that_writes_the_workspace_is_told_from_one_that_does_not() {
         assert_eq!(filesystem.as_str(), word);
         assert_eq!(manifest.is_write_like(), is_write_like);
     }
+}
+
+/// AA-8, AEC-2
+#[test]
+fn phrases_of_a_manifest_are_read_and_written_by_language() {
+    let mut text: Value = serde_json::from_str(MANIFEST).unwrap();
+    let phrases = json!({ "de": ["räume ein"], "en": ["tidy up", "clean house"] });
+    text["phrases"] = phrases.clone();
+    let manifest = Manifest::read(text.to_string().as_bytes()).unwrap();
+    assert_eq!(json!(manifest.phrases), phrases);
+    assert_eq!(Manifest::read(&manifest.write().unwrap()).unwrap(), manifest);
+    text["phrases"] = json!({});
+    let without = Manifest::read(text.to_string().as_bytes()).unwrap();
+    assert_eq!(String::from_utf8(without.write().unwrap()).unwrap(), dense(MANIFEST));
 }
 
 /// AA-8

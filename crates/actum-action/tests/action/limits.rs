@@ -53,6 +53,8 @@ fn each_text_has_a_longest_length_in_characters() {
             json!(format!("1.0.0-{}", "a".repeat(count - 6)))
         }),
         (MANIFEST, "/description", DESCRIPTION_CHARS_MAX, letters),
+        (MANIFEST, "/phrases", PHRASE_CHARS_MAX, |count| json!({ "en": [letters(count)] })),
+        (MANIFEST, "/phrases", 3, |count| json!({ "a".repeat(count): [] })),
     ];
     for (example, pointer, chars_max, text) in places {
         assert_eq!(said(example, pointer, text(*chars_max)), None, "{pointer}");
@@ -87,6 +89,20 @@ fn each_list_has_a_largest_count() {
         let list = |count| if example == RESULT { checks(count) } else { texts(count) };
         assert_eq!(said(example, pointer, list(count_max)), None, "{pointer}");
         let message = said(example, pointer, list(count_max + 1)).unwrap();
+        assert!(message.ends_with(&format!("but found {}", count_max + 1)), "{message}");
+    }
+    let languages = |count: usize| {
+        let letter = |index: usize| char::from(b'a' + u8::try_from(index).unwrap());
+        let code = |index: usize| format!("{}{}", letter(index / 26), letter(index % 26));
+        Value::Object((0..count).map(|index| (code(index), json!([]))).collect())
+    };
+    let phrases = |count: usize| json!({ "en": vec!["a"; count] });
+    type List<'a> = &'a dyn Fn(usize) -> Value;
+    for (count_max, value) in
+        [(PHRASE_LANGUAGES_MAX, &languages as List<'_>), (PHRASES_MAX, &phrases)]
+    {
+        assert_eq!(said(MANIFEST, "/phrases", value(count_max)), None);
+        let message = said(MANIFEST, "/phrases", value(count_max + 1)).unwrap();
         assert!(message.ends_with(&format!("but found {}", count_max + 1)), "{message}");
     }
     let commands = |count: usize| json!(vec!["node --check src/file.js"; count]);

@@ -362,3 +362,30 @@ fn what_would_not_be_read_is_not_written() {
     }
     assert_eq!(Confidence::new(-0.0).unwrap().get().to_bits(), 0.0f64.to_bits());
 }
+
+/// AA-8, AEC-2
+#[test]
+fn phrases_of_an_unknown_form_are_refused_at_their_place() {
+    let texts = "expected a text of 1 to 128 characters without control characters, but found";
+    let language = "expected a text of 2 to 3 characters of a-z, but found";
+    for (phrases, path, message) in [
+        (json!({ "en": ["tidy up\n"] }), "phrases.en[0]", format!("{texts} `tidy up\\n`")),
+        (json!({ "en": ["tidy", ""] }), "phrases.en[1]", format!("{texts} 0 characters")),
+        (json!({ "EN": ["tidy"] }), "phrases.EN", format!("{language} `EN`")),
+        (json!({ "de-AT": ["tidy"] }), "phrases[\"de-AT\"]", format!("{language} 5 characters")),
+        (json!({ "": ["tidy"] }), "phrases[\"\"]", format!("{language} 0 characters")),
+    ] {
+        let mut text: Value = serde_json::from_str(MANIFEST).unwrap();
+        text["phrases"] = phrases;
+        let found = manifest(&text.to_string());
+        let (_, found) = found.split_once(": ").unwrap();
+        assert_eq!(found, format!("`{path}`: {message}"));
+    }
+    for wrong in [json!(["tidy"]), json!({ "en": "tidy" }), json!({ "en": [1] }), json!(null)] {
+        let mut text: Value = serde_json::from_str(MANIFEST).unwrap();
+        text["phrases"] = wrong;
+        assert!(manifest(&text.to_string()).contains("`phrases"));
+    }
+    let doubled = MANIFEST.replacen('{', r#"{"phrases": {"en": [], "en": []},"#, 1);
+    assert!(manifest(&doubled).contains("a second time"));
+}

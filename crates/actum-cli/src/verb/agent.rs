@@ -4,6 +4,7 @@ mod confirm;
 mod dispatch;
 mod find;
 mod intake;
+mod learn;
 mod replay;
 mod show;
 mod slo;
@@ -36,6 +37,7 @@ enum Command {
     Show(show::Arguments),
     Replay(replay::Arguments),
     Intake(intake::Arguments),
+    Learn(learn::Arguments),
     Slo(slo::Arguments),
     Waive(waive::Arguments),
 }
@@ -48,6 +50,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         Command::Show(arguments) => show::run(arguments, session),
         Command::Replay(arguments) => replay::run(arguments, session),
         Command::Intake(arguments) => intake::run(arguments, session),
+        Command::Learn(arguments) => learn::run(arguments, session),
         Command::Slo(arguments) => slo::run(arguments, session),
         Command::Waive(arguments) => waive::run(arguments, session),
     }

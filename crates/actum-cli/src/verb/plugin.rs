@@ -3,6 +3,7 @@
 mod failure;
 mod lint;
 mod new;
+pub(crate) mod phrases;
 mod test;
 
 pub(crate) use failure::PluginFailure;

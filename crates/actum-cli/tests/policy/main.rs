@@ -11,6 +11,7 @@
 )]
 
 mod agent_alone;
+mod agent_finder;
 mod agent_goals;
 mod keys;
 mod passphrases;

@@ -20,6 +20,7 @@ mod differential;
 mod golden;
 mod grounds;
 mod hostile;
+mod learning;
 mod lease_entries;
 mod leases;
 mod material;

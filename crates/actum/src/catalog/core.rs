@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use actum_access::AccessAction;
+use actum_action::Phrases;
 use actum_core::{ActionName, CoreAction, CoreEffect, RiskTier, core_actions};
 use actum_edit::format::Format;
 use actum_record::ledger::ActionState;
@@ -75,6 +76,7 @@ impl Registered {
             rollback,
             input_schema: input,
             output_schema: output,
+            phrases: Phrases::new(),
         })
     }
 }

@@ -81,6 +81,32 @@ fn package(version: &str, bytes: &[u8]) -> Registration {
     Registration { manifest, digest: Digest::of(bytes) }
 }
 
+/// AEC-2, AA-13: the phrases of a package are in the catalog that the operator signed, and nowhere else.
+#[test]
+fn phrases_of_a_package_are_kept_as_they_were_signed() {
+    let grounds = Grounds::new();
+    let records = grounds.records();
+    let without = package("1.0.0", b"first");
+    step(&grounds, "bump_version", &Step::Adopt(Box::new(without))).unwrap();
+    let snapshot = String::from_utf8(in_force(&grounds).unwrap().snapshot().unwrap()).unwrap();
+    assert!(!snapshot.contains("phrases"), "catalogs without phrases are as before");
+
+    let mut with = package("1.1.0", b"second");
+    with.manifest.phrases.insert("en".to_owned(), vec!["raise version".to_owned()]);
+    let adopt = Step::Adopt(Box::new(with.clone()));
+    let (shown, _) = records.catalog().unwrap().after(&name("bump_version"), &adopt).unwrap();
+    step(&grounds, "bump_version", &adopt).unwrap();
+    let catalog = in_force(&grounds).unwrap();
+    assert_eq!(catalog.find(&name("bump_version")).unwrap().phrases, with.manifest.phrases);
+    assert_eq!(catalog.digest().unwrap(), shown.digest().unwrap());
+
+    // The same files cannot come with other phrases.
+    with.manifest.phrases.clear();
+    let again = step(&grounds, "bump_version", &Step::Adopt(Box::new(with)));
+    assert!(matches!(refusal(again), CatalogError::State { .. }));
+    assert_eq!(in_force(&grounds).unwrap(), catalog);
+}
+
 fn register(package: &Registration) -> Step {
     Step::Register(Box::new(package.clone()))
 }

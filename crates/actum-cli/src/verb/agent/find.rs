@@ -1,19 +1,23 @@
 //! `actum agent find`: makes the goal of an utterance, with one packet of the built-in Finder.
 
 use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 use actum_agent::AgentGoalRequest;
 use actum_agent::confirmation::{LanguageTag, LanguageTagError};
 use actum_agent::limits::{INTENT_CHARS_MAX, UTTERANCE_CHARS_MAX};
 use actum_core::Digest;
+use actum_core::path::Quoted;
 use actum_core::plain_id::PlainIdError;
-use actum_finder::{DeclaredPhrases, Finder, Goal};
+use actum_finder::{Finder, Goal};
 use actum_record::agent::{CorrelationId, ThreadId, UserId};
 use serde_json::Map;
 
-use super::{AgentFailure, correlation};
+use super::{AgentFailure, correlation, learn};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output_file::{Existing, OutputFile};
 use crate::session::Session;
 use crate::{actor, clock, records};
 
@@ -43,6 +47,12 @@ pub(crate) struct Arguments {
     /// The number of the attempt, after a question
     #[arg(long, value_name = "N", default_value_t = 0)]
     attempt: u32,
+    /// The signed learning table, as `actum agent learn --output` writes it; without it no bonus counts
+    #[arg(long, value_name = "FILE")]
+    learning: Option<PathBuf>,
+    /// Write the evidence of the search to FILE, which is new; its digest is `finder_proof_ref` of the packet
+    #[arg(long, value_name = "FILE")]
+    evidence: Option<PathBuf>,
 }
 
 fn language(text: &str) -> Result<LanguageTag, LanguageTagError> {
@@ -68,6 +78,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         None => actor::of(None).user.parse().map_err(invalid)?,
     };
     let records = records::open(&session.tenant)?;
+    let learning = arguments.learning.as_deref();
+    let learning = learning.map(|file| learn::read_signed(file, &records, session)).transpose()?;
     let intent = arguments.intent.as_ref().unwrap_or(&arguments.utterance);
     let mut goal = AgentGoalRequest {
         idempotency_key: format!("goal-{correlation_id}"),
@@ -84,16 +96,21 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let catalog = records.catalog()?.in_force().map_err(actum::Error::from)?;
     let snapshot = catalog.digest().map_err(actum::Error::from)?;
     let finder = Finder::new().map_err(|error| AgentFailure::Finder(error.to_string()))?;
-    let simulations = finder
-        .simulations(&catalog, &DeclaredPhrases::new())
-        .map_err(|error| AgentFailure::Finder(error.to_string()))?;
+    let simulations =
+        finder.simulations(&catalog).map_err(|error| AgentFailure::Finder(error.to_string()))?;
     let asked = Goal::from_request(&goal, arguments.language.clone());
-    let found = finder.find(&asked, snapshot, &simulations, None);
+    let found = finder.find(&asked, snapshot, &simulations, learning.as_ref());
     let found = found.map_err(|error| AgentFailure::Finder(error.to_string()))?;
     goal.sim_finder_packet = found.packet.to_object().map_err(actum::Error::from)?;
     let mut bytes = serde_json::to_vec(&goal)
         .map_err(|error| Failure::Unwritten { source: io::Error::other(error) })?;
     bytes.push(b'\n');
+    if let Some(file) = &arguments.evidence {
+        let path = session.start.join(file);
+        OutputFile::write(&path, Existing::Refuse, &found.evidence, &session.tenant)?;
+        let name = Quoted(file.as_os_str().as_bytes());
+        session.screen.note(format_args!("wrote the evidence to {name}"));
+    }
     session.screen.hand_over(&bytes)?;
     session.screen.note(format_args!("the Finder made a {}", found.packet.packet_type()));
     Ok(Exit::Success)

@@ -14,7 +14,7 @@ use crate::operator_key::OperatorKey;
 use crate::records;
 use crate::run_arguments::label;
 use crate::verb::Session;
-use crate::verb::plugin::PluginFailure;
+use crate::verb::plugin::{PluginFailure, phrases};
 
 /// Let an action be used
 ///
@@ -77,6 +77,7 @@ fn of_package(name: &ActionName, directory: &Path, session: &Session) -> Result<
         let directory = directory.to_owned();
         PluginFailure::from(PluginError::Package { directory, problem: Box::new(problem) })
     })?;
+    phrases::check(&package.manifest)?;
     let digest = package.digest;
     let catalog = super::in_force(session)?;
     let is_registered =

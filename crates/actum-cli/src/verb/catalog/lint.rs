@@ -17,6 +17,7 @@ use crate::input;
 use crate::output::Document;
 use crate::style::{self, Painted};
 use crate::verb::Session;
+use crate::verb::plugin::phrases;
 
 /// Check the actions of the catalog, or a package that may become one
 ///
@@ -49,7 +50,13 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 fn package_lints(file: &std::path::Path, session: &Session) -> Result<Vec<Lint>, Failure> {
     let (name, bytes) = input::document(file, &session.start, MANIFEST_BYTES_MAX)?;
     match Manifest::read(&bytes) {
-        Ok(manifest) => Ok(lint_manifest(&manifest)),
+        Ok(manifest) => {
+            let mut lints = lint_manifest(&manifest);
+            let action = manifest.name.to_string();
+            let unusable = phrases::check(&manifest).err();
+            lints.extend(unusable.map(|error| Lint { action, message: error.to_string() }));
+            Ok(lints)
+        }
         Err(error) => Ok(vec![Lint { action: name, message: error.to_string() }]),
     }
 }

@@ -1,6 +1,7 @@
 //! Actions, a line each or whole.
 
 use std::borrow::Borrow;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use actum::{Catalog, Flags, Origin, Registered, RollbackKind};
@@ -33,6 +34,7 @@ pub(super) fn one(catalog: &Catalog, registered: &Registered) -> Result<catalog:
     let whole = CatalogAction {
         input_schema: Some(registered.input_schema.clone()),
         output_schema: Some(registered.output_schema.clone()),
+        phrases: registered.phrases.clone(),
         ..action(registered)
     };
     Ok(catalog::Catalog { digest: digest(catalog)?, actions: vec![whole] })
@@ -69,6 +71,7 @@ fn action(registered: &Registered) -> CatalogAction {
         },
         input_schema: None,
         output_schema: None,
+        phrases: BTreeMap::new(),
     }
 }
 
@@ -106,6 +109,14 @@ fn write_whole(
     writeln!(out, "is        {}", words(action))?;
     writeln!(out, "access    policies see what it changes as `change_files`")?;
     writeln!(out, "rollback  {}", of_rollback(action.rollback))?;
+    if !action.phrases.is_empty() {
+        writeln!(out, "\nphrases")?;
+    }
+    for (language, phrases) in &action.phrases {
+        for phrase in phrases {
+            writeln!(out, "{}", Harmless(format!("{language:3}  {phrase}").as_bytes()))?;
+        }
+    }
     for (what, schema) in [("input", input), ("output", output)] {
         let text = serde_json::to_string_pretty(schema).map_err(io::Error::other)?;
         writeln!(out, "\n{what}")?;

@@ -8,6 +8,7 @@ use actum::plugin::{Node, Package, PluginError};
 use actum_api::plugin::PluginLint;
 use actum_core::path::Quoted;
 
+use super::phrases;
 use crate::change_list::{count, number};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -33,7 +34,9 @@ pub(super) fn package(directory: &Path, session: &Session) -> Result<Package, Fa
     let read = Package::read(&session.start.join(directory));
     let directory = directory.to_owned();
     let problem = |problem| PluginError::Package { directory, problem: Box::new(problem) };
-    Ok(read.map_err(problem)?)
+    let package = read.map_err(problem)?;
+    phrases::check(&package.manifest)?;
+    Ok(package)
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {

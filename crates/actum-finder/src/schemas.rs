@@ -1,0 +1,239 @@
+//! Published JSON Schemas of evidence and learning table.
+
+use actum_agent::limits::UTTERANCE_CHARS_MAX;
+use actum_core::NAME_CHARS_MAX;
+use actum_document::json_schema::file;
+use actum_document::{Characters, Form, Member, Others, SchemaFile, Shape, Text};
+
+use crate::finder::{EVIDENCE_FORMAT, EVIDENCE_READINGS_MAX, LANGUAGES_MAX};
+use crate::learning::LearningTable;
+use crate::limits::{BONUS_MAX, PHRASE_CHARS_MAX, PHRASE_WORDS_MAX, SIMULATIONS_MAX};
+
+const DIGEST: Form = Form::Text(Text::filled(64, Characters::Sha256));
+const NAME: Text = Text::filled(NAME_CHARS_MAX, Characters::Name);
+const LINE: Form = Form::Text(Text::filled(64, Characters::OneLine));
+const LANGUAGE: Text = Text::filled(8, Characters::Lowercase);
+const COUNT: Form = Form::Whole { min: 0, max: u32::MAX as i64 };
+const BONUS: Form = Form::Whole { min: 0, max: BONUS_MAX as i64 };
+/// Outcomes of a search, in the evidence.
+const OUTCOMES: &[&str] = &[
+    "match",
+    "field",
+    "doubt",
+    "flawed",
+    "empty",
+    "MONEY_TRANSFER",
+    "PERMISSION_GRANT",
+    "SCHEMA_CHANGE",
+    "ARTIFACT_PROMOTION",
+    "GATE_BYPASS",
+    "ATTEMPTS_EXHAUSTED",
+    "missing",
+];
+
+static EVIDENCE: Shape = Shape {
+    name: "the evidence of a search",
+    about: "What a Finder made a packet from, in canonical JSON (RFC 8785). Its SHA-256 is finder_proof_ref of the packet. It holds no values of the utterance.",
+    others: Others::Refused,
+    members: &[
+        Member::required("format", Form::Word(&[EVIDENCE_FORMAT]), "The format."),
+        Member::required("finder_version", LINE, "Name and version of the Finder."),
+        Member::required("semantics", COUNT, "Version of its rules."),
+        Member::required("goal_fingerprint", DIGEST, "SHA-256 of the goal, as in the packet."),
+        Member::required("catalog_snapshot_ref", DIGEST, "SHA-256 of the catalog."),
+        Member::required("lexicons", DIGEST, "SHA-256 of the lexicons of all languages."),
+        Member::required(
+            "simulations",
+            DIGEST,
+            "SHA-256 of names, versions, phrases and parameters of all simulations.",
+        ),
+        Member::required(
+            "learning_table_ref",
+            Form::NullOr(&DIGEST),
+            "SHA-256 of the learning table; `null` without one.",
+        ),
+        Member::required(
+            "languages",
+            Form::Texts { of: LANGUAGE, count_max: LANGUAGES_MAX },
+            "Languages whose phrases counted.",
+        ),
+        Member::required(
+            "intended",
+            Form::Texts { of: NAME, count_max: SIMULATIONS_MAX },
+            "Simulations that the normalised intent asks for.",
+        ),
+        Member::required(
+            "outcome",
+            Form::Word(OUTCOMES),
+            "The outcome of the ranking, or the reason of a refusal.",
+        ),
+        Member::required(
+            "readings",
+            Form::Objects { of: &READING, count_max: EVIDENCE_READINGS_MAX },
+            "The best readings of the utterance, the best first.",
+        ),
+    ],
+};
+
+const WORDS_MAX: usize = UTTERANCE_CHARS_MAX;
+
+static READING: Shape = Shape {
+    name: "a reading",
+    about: "One way to understand the utterance: a phrase of a simulation in a language.",
+    others: Others::Refused,
+    members: &[
+        Member::required("simulation", Form::Text(NAME), "The simulation."),
+        Member::required("version", Form::NullOr(&LINE), "Its version; `null` where it has none."),
+        Member::required("frame", LINE, "The form of its input."),
+        Member::required("language", Form::Text(LANGUAGE), "The language."),
+        Member::required(
+            "phrase",
+            Form::Text(Text::filled(4 * PHRASE_CHARS_MAX, Characters::OneLine)),
+            "The phrase, folded. `|` separates alternatives of one word.",
+        ),
+        Member::required(
+            "matched",
+            Form::List { of: &COUNT, count_max: PHRASE_WORDS_MAX },
+            "Positions of the words of the phrase in the utterance, counted from 0.",
+        ),
+        Member::required(
+            "unexplained",
+            Form::List { of: &COUNT, count_max: WORDS_MAX },
+            "Positions of words without a meaning in this reading.",
+        ),
+        Member::required("surplus_values", COUNT, "Number of values that no parameter takes."),
+        Member::required("guarded", Form::Flag, "A word turns the command into something else."),
+        Member::required(
+            "mismatched",
+            Form::Flag,
+            "A destructive verb and a harmless simulation, or the reverse.",
+        ),
+        Member::required("clear", Form::Flag, "Every word and value is explained."),
+        Member::required("score", COUNT, "The score, without a learning bonus."),
+        Member::required(
+            "missing",
+            Form::NullOr(&Form::Text(Text::filled(256, Characters::OneLine))),
+            "JSON Pointer of the first parameter that lacks a usable value.",
+        ),
+        Member::required("required_fields", DIGEST, "SHA-256 of the input, in canonical JSON."),
+    ],
+};
+
+static LEARNING: Shape = Shape {
+    name: "a learning table",
+    about: "Bonuses of simulations, in canonical JSON (RFC 8785). It is the payload of a DSSE envelope of the type application/vnd.actum.finder-learning+json that an approval key signed. Its SHA-256 is learning_table_ref of a packet. One of more than 256 KiB is refused.",
+    others: Others::Refused,
+    members: &[
+        Member::required("format", Form::Word(&[LearningTable::FORMAT]), "The format."),
+        Member::required(
+            "tenant_id",
+            Form::Text(Text::filled(64, Characters::Id)),
+            "The tenant whose outcomes were counted.",
+        ),
+        Member::required(
+            "bonuses",
+            Form::Map { names: NAME, of: &BONUS, count_max: SIMULATIONS_MAX },
+            "The bonus of each simulation.",
+        ),
+    ],
+};
+
+/// The JSON Schemas (draft 2020-12) of evidence and learning table.
+pub fn schemas() -> [SchemaFile; 2] {
+    [
+        file(
+            "finder-evidence.schema.json",
+            "urn:actum:finder-evidence:v1",
+            "Evidence of a search",
+            &EVIDENCE,
+        ),
+        file(
+            "finder-learning.schema.json",
+            "urn:actum:finder-learning:v1",
+            "Learning table",
+            &LEARNING,
+        ),
+    ]
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "a test reads what is published")]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
+    use actum_core::{CoreAction, Digest};
+    use actum_document::reader;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::finder::Finder;
+    use crate::goal::Goal;
+    use crate::learning::LearningDocument;
+
+    /// AEC-3
+    #[test]
+    fn the_published_schemas_are_those_of_the_shapes() {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
+        for file in schemas() {
+            let published = std::fs::read_to_string(directory.join(file.name));
+            assert!(published.is_ok_and(|it| it == file.text), "`cargo xtask schemas` writes them");
+        }
+    }
+
+    /// AEC-1
+    #[test]
+    fn evidence_has_the_published_form_whatever_the_outcome() {
+        let finder = Finder::new().unwrap();
+        let core = CoreAction::ALL.iter().map(|it| finder.core_simulation(*it).unwrap().clone());
+        let simulations: Vec<_> = core.collect();
+        let mut outcomes = std::collections::BTreeSet::new();
+        for (utterance, attempt_counter) in [
+            ("delete a.txt", 0),
+            ("create a.txt", 0),
+            ("create a.txt", 1000),
+            ("write \"x\" to a.txt", 0),
+            ("delete a.txt and b.txt, please, tomorrow", 0),
+            ("delete \"a", 0),
+            ("", 0),
+            ("transfer money", 0),
+            ("grant access", 0),
+            ("alter the schema", 0),
+            ("promote it", 0),
+            ("skip the checks", 0),
+            ("sing", 0),
+        ] {
+            let goal = Goal {
+                correlation_id: "goal".parse().unwrap(),
+                tenant_id: "acme".parse().unwrap(),
+                fingerprint: Digest::of(b"goal"),
+                utterance: utterance.to_owned(),
+                normalized_intent: utterance.to_owned(),
+                language: None,
+                attempt_counter,
+            };
+            let found = finder.find(&goal, Digest::of(b"catalog"), &simulations, None).unwrap();
+            let evidence: Value =
+                reader::read_as(&found.evidence, found.evidence.len(), &EVIDENCE).unwrap();
+            assert_eq!(found.packet.head().finder_proof_ref, Digest::of(&found.evidence));
+            outcomes.insert(evidence["outcome"].as_str().unwrap().to_owned());
+        }
+        let known: std::collections::BTreeSet<String> =
+            OUTCOMES.iter().map(|it| (*it).to_owned()).collect();
+        assert_eq!(outcomes, known);
+    }
+
+    /// AEC-20
+    #[test]
+    fn a_learning_table_has_the_published_form() {
+        let counts = BTreeMap::from([("tidy".parse().unwrap(), 3)]);
+        let document = LearningDocument::from_counts("acme".parse().unwrap(), &counts);
+        let bytes = document.to_vec().unwrap();
+        let read = |bytes: &[u8]| reader::read_as::<Value>(bytes, bytes.len(), &LEARNING).is_ok();
+        assert!(read(&bytes));
+        let text = String::from_utf8(bytes).unwrap();
+        for (from, to) in [("50", "51"), ("\"tidy\"", "\"Tidy\""), ("ing/1", "ing/2")] {
+            assert!(!read(text.replace(from, to).as_bytes()), "{to}");
+        }
+    }
+}
