@@ -7,7 +7,6 @@
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::{Digest, count};
@@ -88,8 +87,12 @@ fn seal_value(name: &str, value: &Value) -> Result<Value, CanonicalError> {
     if is_plain && !CONTENT_FIELDS.contains(&name) {
         return Ok(value.clone());
     }
-    let bytes: Vec<u8> = canonical::to_vec(value)?;
-    Ok(Value::Object(size_and_digest(&bytes)))
+    let Value::String(text) = value else {
+        let mut sealed = size_and_digest(&canonical::to_vec(value)?);
+        sealed.insert("json".to_owned(), Value::Bool(true));
+        return Ok(Value::Object(sealed));
+    };
+    Ok(Value::Object(size_and_digest(text.as_bytes())))
 }
 
 fn size_and_digest(bytes: &[u8]) -> Map<String, Value> {

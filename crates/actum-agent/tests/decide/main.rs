@@ -10,6 +10,7 @@
 
 mod contracts;
 mod fixture;
+mod golden;
 mod keys;
 mod model;
 mod reasons;

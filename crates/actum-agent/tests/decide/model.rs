@@ -23,7 +23,7 @@ const CASES: usize = 20_000;
 /// The random changes hit one of this many facts.
 const RARE: usize = 12;
 
-fn random_bundle(random: &mut Random) -> AgentBundle {
+pub(crate) fn random_bundle(random: &mut Random) -> AgentBundle {
     let mut rare = |of: usize| random.below(of) == 0;
     let [other_goal, other_correlation, tie, other_catalog, other_action, no_rollback] =
         std::array::from_fn(|_| rare(RARE));

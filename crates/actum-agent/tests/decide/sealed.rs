@@ -28,7 +28,10 @@ fn a_sealed_packet_has_digests_in_the_place_of_contents_and_credentials() {
         .map(|(name, _)| name.as_str())
         .collect();
     assert_eq!(kept, ["count", "executable", "list", "path"]);
-    assert_eq!(sealed["required_fields"]["content"]["bytes"], 3, "the canonical JSON of it");
+    let content = &sealed["required_fields"]["content"];
+    assert_eq!((&content["bytes"], &content["json"]), (&json!(1), &json!(null)));
+    assert_eq!(content["sha256"], json!(actum_core::Digest::of(b"x")), "the digest of the text");
+    assert_eq!(sealed["required_fields"]["edits"]["json"], json!(true));
     let text = String::from_utf8(canonical::to_vec(&sealed).unwrap()).unwrap();
     assert!(!text.contains("glpat") && !text.contains("yyy") && !text.contains("two"), "{text}");
     assert!(FinderPacket::read(text.as_bytes()).is_ok());

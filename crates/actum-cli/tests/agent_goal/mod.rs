@@ -1,4 +1,5 @@
-//! A goal that makes a file, for `actum agent`.
+//! Goals for `actum agent`.
+#![allow(dead_code, reason = "not every test needs all of it")]
 
 use std::fs;
 use std::path::Path;
@@ -11,14 +12,25 @@ use crate::program::actum;
 
 /// Writes `goal.json` beside the workspace: a goal of the user that runs the tests, under the catalog in force.
 pub(crate) fn write(root: &Path) {
+    let fields = json!({"path": "notes.txt", "content": "text\n"});
+    write_for(root, &user(), ("file_create", "change_files", &fields));
+}
+
+/// Writes `goal.json` for a user, with this simulation, its access action and its fields.
+pub(crate) fn write_for(root: &Path, user: &str, simulation: (&str, &str, &Value)) {
     let catalog = actum(root, &["catalog", "list", "--json"]).stdout;
     let catalog: Value = serde_json::from_str(&catalog).unwrap();
-    let user = String::from_utf8(Command::new("id").arg("-un").output().unwrap().stdout);
-    let goal = goal(user.unwrap().trim(), catalog["digest"].as_str().unwrap());
+    let goal = goal(user, catalog["digest"].as_str().unwrap(), simulation);
     fs::write(root.with_file_name("goal.json"), goal.to_string()).unwrap();
 }
 
-fn goal(user: &str, catalog: &str) -> Value {
+/// User that runs the tests.
+pub(crate) fn user() -> String {
+    let user = String::from_utf8(Command::new("id").arg("-un").output().unwrap().stdout);
+    user.unwrap().trim().to_owned()
+}
+
+fn goal(user: &str, catalog: &str, (simulation, access, fields): (&str, &str, &Value)) -> Value {
     let (utterance, intent) = ("leg notes.txt an", "create file");
     let fingerprint = Digest::tagged(
         "actum/agent-goal/1",
@@ -33,9 +45,8 @@ fn goal(user: &str, catalog: &str) -> Value {
             "tenant_id": "default", "goal_fingerprint": fingerprint,
             "catalog_snapshot_ref": catalog, "finder_proof_ref": "0".repeat(64),
             "finder_version": "test 1", "idempotency_key": "packet", "attempt_counter": 0,
-            "candidates": [{"simulation_id": "file_create", "score": 1}],
-            "required_fields": {"path": "notes.txt", "content": "text\n"},
-            "access_action": "change_files", "learning_table_ref": null,
+            "candidates": [{"simulation_id": simulation, "score": 1}],
+            "required_fields": fields, "access_action": access, "learning_table_ref": null,
             "rollback_plan": {"simulation_id": "undo_run", "required_fields": {}},
         },
     })

@@ -1,12 +1,17 @@
-//! Goals of agents whose step needs an approval.
+//! Goals of agents: with an approval, under a policy that changes, of a host, from the words of a user.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
 
 use actum_testkit::TestDir;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::agent_goal;
-use crate::program::{Ended, actum, approval_key, operator_of};
+use crate::program::{Ended, actum, approval_key, command, operator_of};
 
 const ASK: &str = "permit (principal, action, resource) when { context.approvals >= 1 };";
 const DISPATCH: [&str; 3] = ["agent", "dispatch", "../goal.json"];
@@ -52,4 +57,152 @@ fn an_approval_leaves_the_step_of_an_agent_to_its_dispatch() {
     assert_eq!((done.code, code(&done)), (0, None), "{done:?}");
     assert_eq!(fs::read(root.join("notes.txt")).unwrap(), b"text\n");
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
+}
+
+fn outcome(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
+}
+
+fn workspace(directory: &TestDir) -> std::path::PathBuf {
+    let root = directory.join("workspace");
+    fs::create_dir(&root).unwrap();
+    assert_eq!(actum(&root, &["init"]).code, 0);
+    root
+}
+
+fn confirm(root: &Path, passphrase: &str) -> Ended {
+    let confirm = ["agent", "confirm", "goal", "ja", "--thread", "thread", "--language", "de"];
+    actum(root, &[&confirm[..], &["--passphrase-file", passphrase]].concat())
+}
+
+/// Waits until a goal has an event.
+fn wait_for(root: &Path, event: &str) {
+    for _ in 0..600 {
+        if actum(root, &["agent", "show", "goal"]).stdout.contains(event) {
+            return;
+        }
+        thread::sleep(Duration::from_millis(25));
+    }
+    panic!("the goal has no {event}");
+}
+
+/// AEC-11, AEC-13: a policy that changes while a command runs is not in force for its effect.
+#[test]
+fn a_policy_that_changes_while_a_command_runs_stops_its_change() {
+    let directory = TestDir::new();
+    let root = directory.join("workspace");
+    fs::create_dir(&root).unwrap();
+    let policy = operator_of(&root).join("actum/actum.toml");
+    fs::create_dir_all(policy.parent().unwrap()).unwrap();
+    let rule = |argv: &str| {
+        format!("[[command]]\nargv = ['{argv}']\ndecision = 'allow'\nmatch = ['{argv}']\n")
+            .replace("decision = 'allow'", "decision = \"allow\"")
+    };
+    let rules = format!("version = 1\n{}{}", rule("./slow.sh"), rule("true"));
+    fs::write(&policy, &rules).unwrap();
+    fs::write(root.join("slow.sh"), "#!/bin/sh\nsleep 2\necho text > made.txt\n").unwrap();
+    fs::set_permissions(root.join("slow.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(actum(&root, &["init"]).code, 0);
+    let passphrase = approval_key(&root);
+    let fields = json!({"command": "./slow.sh"});
+    agent_goal::write_for(&root, &agent_goal::user(), ("run_command", "run_command", &fields));
+    let checked = [&DISPATCH[..], &["--check", "true"]].concat();
+    let asked = outcome(&actum(&root, &checked));
+    assert_eq!(asked["reason_code"], "CONFIRMATION_REQUIRED", "{asked}");
+    assert_eq!(confirm(&root, &passphrase).code, 0);
+    let running = command(&root, &checked).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let running = running.unwrap();
+    wait_for(&root, "DISPATCH_STARTED");
+    fs::write(&policy, format!("{rules}[scope]\ndeny = ['elsewhere']\n")).unwrap();
+    let stopped: Ended = running.wait_with_output().unwrap().into();
+    assert_eq!(outcome(&stopped)["reason_code"], "POLICY_SNAPSHOT_CHANGED", "{stopped:?}");
+    assert!(!root.join("made.txt").exists());
+    let shown = actum(&root, &["agent", "show", "goal"]).stdout;
+    assert!(shown.contains("OUTCOME -> REVERTED: POLICY_SNAPSHOT_CHANGED"), "{shown}");
+    assert_eq!(actum(&root, &["agent", "replay", "goal"]).code, 0);
+}
+
+/// AEC-1, AEC-5, AEC-9, AEC-11, AEC-17: what `docs/agent.md` shows, with a goal in German.
+#[test]
+fn a_goal_in_german_is_found_confirmed_dispatched_and_replayed() {
+    let directory = TestDir::new();
+    let root = workspace(&directory);
+    let passphrase = approval_key(&root);
+    let words = "Lege die Datei notes.txt an mit \"hallo\"";
+    let found = actum(&root, &["agent", "find", words, "--language", "de"]);
+    assert_eq!(found.code, 0, "{found:?}");
+    fs::write(root.with_file_name("goal.json"), &found.stdout).unwrap();
+    let goal: Value = serde_json::from_str(&found.stdout).unwrap();
+    let member = |name: &str| goal[name].as_str().unwrap();
+    let (correlation, thread) = (member("correlation_id"), member("thread_id"));
+    let asked = actum(&root, &DISPATCH);
+    assert_eq!(asked.code, 6, "it waits for an answer: {asked:?}");
+    let text = outcome(&asked)["user_visible_text"].as_str().unwrap().to_owned();
+    let shows = format!("in `{}`", root.display());
+    assert!(text.contains(&shows) && text.contains("notes.txt"), "{text}");
+    let plan = text.rsplit_once("Plan ").unwrap().1.split('.').next().unwrap();
+    let answer = |plan: &str| {
+        let words = ["agent", "confirm", correlation, "Ja", "--thread", thread, "--plan", plan];
+        let rest = ["--language", "de", "--passphrase-file", &passphrase];
+        actum(&root, &[&words[..], &rest].concat())
+    };
+    let other = answer("00000000");
+    assert!(other.code == 1 && other.stderr.contains("CONFIRMATION_OF_ANOTHER_PLAN"), "{other:?}");
+    assert_eq!(answer(plan).code, 0);
+    let done = actum(&root, &DISPATCH);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert_eq!(fs::read(root.join("notes.txt")).unwrap(), b"hallo");
+    let again = actum(&root, &DISPATCH);
+    assert_eq!(outcome(&again)["simulation_outcome"]["status"], "succeeded");
+    let shown = actum(&root, &["agent", "show", correlation]).stdout;
+    for event in ["AWAITING_CONFIRM", "CONFIRMED", "STARTED", "SUCCEEDED"] {
+        assert!(shown.contains(event), "{event}: {shown}");
+    }
+    for verb in [&["agent", "replay", correlation][..], &["agent", "slo", "--gate"]] {
+        let ended = actum(&root, verb);
+        assert_eq!(ended.code, 0, "{ended:?}");
+    }
+}
+
+/// AEC-5, AEC-6: a goal of another user takes the host key.
+#[test]
+fn a_goal_of_another_user_is_dispatched_under_the_host_key_alone() {
+    let directory = TestDir::new();
+    let root = workspace(&directory);
+    let passphrase = approval_key(&root);
+    let made = actum(&root, &["key", "make", "host", "--passphrase-file", &passphrase]);
+    assert_eq!(made.code, 0, "{made:?}");
+    let fields = json!({"path": "notes.txt", "content": "text\n"});
+    agent_goal::write_for(&root, "somebody-else", ("file_create", "change_files", &fields));
+    let refused = outcome(&actum(&root, &DISPATCH));
+    assert_eq!(refused["reason_code"], "ACCESS_SCOPE_VIOLATION");
+    let as_host = [&DISPATCH[..], &["--host-key", "--passphrase-file", &passphrase]].concat();
+    let asked = outcome(&actum(&root, &as_host));
+    assert_eq!(asked["reason_code"], "CONFIRMATION_REQUIRED", "{asked}");
+    let wrong = root.with_file_name("wrong");
+    fs::write(&wrong, "not the passphrase\n").unwrap();
+    fs::set_permissions(&wrong, fs::Permissions::from_mode(0o600)).unwrap();
+    let wrong = wrong.to_str().unwrap();
+    let refused = [&DISPATCH[..], &["--host-key", "--passphrase-file", wrong]].concat();
+    assert_ne!(actum(&root, &refused).code, 0);
+}
+
+/// AEC-12: wishes are listed, shown and resolved.
+#[test]
+fn a_wish_is_shown_and_resolved() {
+    let directory = TestDir::new();
+    let root = workspace(&directory);
+    let found =
+        actum(&root, &["agent", "find", "Teleport the office to Mars", "--correlation", "goal"]);
+    fs::write(root.with_file_name("goal.json"), &found.stdout).unwrap();
+    assert_eq!(outcome(&actum(&root, &DISPATCH))["reason_code"], "SIMULATION_MISSING");
+    let run = |words: &[&str]| actum(&root, &[&["agent", "intake"], words].concat());
+    assert!(run(&["list"]).stdout.contains("goal"));
+    assert!(run(&["show", "goal"]).stdout.contains("wish:"));
+    assert_eq!(run(&["show", "other"]).code, 1);
+    let unknown = run(&["resolve", "goal", "--simulation", "teleport", "--reason", "soon"]);
+    assert!(unknown.code == 1 && unknown.stderr.contains("no active simulation"), "{unknown:?}");
+    assert_eq!(run(&["resolve", "goal", "--reason", "not ours"]).code, 0);
+    assert!(run(&["list"]).stdout.contains("no goal waits"));
+    assert_eq!(run(&["resolve", "goal", "--reason", "again"]).code, 1);
 }

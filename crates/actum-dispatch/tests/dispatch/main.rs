@@ -13,6 +13,7 @@ mod claims;
 mod examples;
 mod guardrails;
 mod hosts;
+mod non_goals;
 mod operators;
 mod replays;
 mod world;

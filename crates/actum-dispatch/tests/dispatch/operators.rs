@@ -2,7 +2,9 @@
 
 use actum_agent::packet::{FinderPacket, MissingSimulationPacket};
 use actum_core::Timestamp;
-use actum_dispatch::{DispatchError, IntakeGoal, SloReport, WaiveError};
+use actum_dispatch::{DispatchError, IntakeGoal, SloReport, SloTarget, WaiveError};
+use actum_ledger::conformance::sample::SampleStep;
+use actum_record::ledger::{AgentEventKind, AgentState};
 
 use crate::world::{World, goal, person, with_packet};
 
@@ -63,4 +65,30 @@ fn the_gate_is_waived_under_the_approval_key_until_a_time() {
     let other = actum::Approver { by: person().actor, signer: &host, isolation };
     let error = SloReport::waive(&world.records, (after(HOUR), "no"), &other).unwrap_err();
     assert!(matches!(error, WaiveError::Key(_)), "{error}");
+}
+
+/// AEC-17: slow dispatches miss their targets, and the gate fails until it is waived.
+#[test]
+fn slow_dispatches_fail_the_gate_until_it_is_waived() {
+    let world = World::new();
+    let now = world.records.now();
+    let hour = Timestamp::from_micros(now.micros() + HOUR);
+    let report = || {
+        let read =
+            |log: &dyn actum_ledger::Log| SloReport::read((log, world.records.keyring()), now, now);
+        world.records.ledger().read(read).unwrap()
+    };
+    assert!(report().passes());
+    let slow = SampleStep { dispatch_us: 2_500_001, time: now, ..SampleStep::numbered(1) };
+    let outcome = slow.event(AgentEventKind::Outcome, AgentState::Succeeded).unwrap();
+    for entries in [slow.started().unwrap(), vec![outcome]] {
+        world.records.ledger().append(entries).wait().unwrap();
+    }
+    assert_eq!(report().breaches, [SloTarget::DispatchP95, SloTarget::DispatchP99]);
+    assert!(!report().passes());
+    world.as_operator(|approver| {
+        SloReport::waive(&world.records, (hour, "a slow disk"), approver).unwrap();
+    });
+    assert!(report().passes(), "the targets are missed, and it is waived");
+    assert_eq!(report().breaches.len(), 2);
 }

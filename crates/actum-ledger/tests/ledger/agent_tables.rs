@@ -4,10 +4,10 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use actum_ledger::Log;
 use actum_ledger::conformance::sample::SampleStep;
 use actum_ledger::sqlite::DATABASE;
 use actum_ledger::verify::{Subject, Verification};
+use actum_ledger::{LedgerView, Log};
 use actum_record::ledger::{AgentEventKind, AgentState};
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -316,6 +316,29 @@ fn slo_counters_refuse_what_is_no_outcome() {
         }
     }
     assert!(grounds.verify().unwrap().is_sound());
+}
+
+/// AEC-17: a second effect under one key, which no store takes, is counted where it was planted.
+#[test]
+fn a_planted_second_effect_is_counted_as_a_duplicate() {
+    let grounds = with_agents();
+    let place = copy(&grounds, "planted");
+    let columns = {
+        let connection = Connection::open(place.join(DATABASE)).unwrap();
+        columns(&connection, "agent_execution_ledger").join(", ")
+    };
+    let count = |place: &Path| {
+        let view = LedgerView::open_directory(place).unwrap().unwrap();
+        view.count_duplicate_effects().unwrap()
+    };
+    assert_eq!(count(&place), 0);
+    let others = columns.replacen("seq", "1000000", 1);
+    let plant = format!(
+        "INSERT INTO agent_execution_ledger ({columns}) SELECT {others} FROM agent_execution_ledger \
+         WHERE event = 'OUTCOME' AND state = 'SUCCEEDED' LIMIT 1"
+    );
+    assert!(change(&place, &plant));
+    assert_eq!(count(&place), 1);
 }
 
 /// AEC-8, AEC-15

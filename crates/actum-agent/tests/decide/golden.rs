@@ -1,0 +1,91 @@
+//! Golden decisions: the same under each time zone, locale, hash seed and number of threads (AEC-11).
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+
+use actum_agent::bundle::AgentBundle;
+use actum_agent::{AgentDecision, decide};
+use actum_core::Digest;
+use actum_testkit::Random;
+use serde::{Deserialize, Serialize};
+
+use crate::model::random_bundle;
+
+/// Bundles of the corpus.
+const BUNDLES: usize = 40;
+/// Set in a child process: the number of its threads.
+const THREADS: &str = "ACTUM_GOLDEN_THREADS";
+
+/// Bundle with the decision on it, and the digest of both.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Golden {
+    bundle: AgentBundle,
+    decision: AgentDecision,
+    digest: Digest,
+}
+
+impl Golden {
+    fn new(bundle: AgentBundle) -> Self {
+        let decision = decide(&bundle);
+        let digest = decision.digest(&bundle.to_vec().unwrap()).unwrap();
+        Self { bundle, decision, digest }
+    }
+}
+
+fn file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/decide/golden.jsonl")
+}
+
+fn read() -> Vec<Golden> {
+    let text = std::fs::read_to_string(file()).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Decides on the corpus in this many threads, each on all of it.
+fn check(threads: usize) {
+    let golden = read();
+    assert_eq!(golden.len(), BUNDLES);
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                for golden in &golden {
+                    assert_eq!(*golden, Golden::new(golden.bundle.clone()));
+                }
+            });
+        }
+    });
+}
+
+/// AEC-11: another decision on the same bundle is another version of the rules. `UPDATE_GOLDEN` writes the corpus anew.
+#[test]
+fn golden_decisions_are_made_again_under_other_time_zones_locales_and_threads() {
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        let mut random = Random::new(17);
+        let golden = (0..BUNDLES).map(|_| Golden::new(random_bundle(&mut random)));
+        let lines = golden.map(|golden| serde_json::to_string(&golden).unwrap() + "\n");
+        std::fs::write(file(), lines.collect::<String>()).unwrap();
+    }
+    if let Ok(threads) = std::env::var(THREADS) {
+        return check(threads.parse().unwrap());
+    }
+    check(1);
+    // Each process has a hash seed of its own.
+    let environments = [
+        ("UTC", "C", "1"),
+        ("Pacific/Kiritimati", "tr_TR.UTF-8", "2"),
+        ("America/St_Johns", "de_DE.UTF-8", "8"),
+        (":/no/such/zone", "ar_EG.UTF-8", "16"),
+    ];
+    let name = "golden::golden_decisions_are_made_again_under_other_time_zones_locales_and_threads";
+    for (zone, locale, threads) in environments {
+        let child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", name, "--test-threads=1"])
+            .env_remove("UPDATE_GOLDEN")
+            .envs([("TZ", zone), ("LC_ALL", locale), ("LANG", locale), (THREADS, threads)])
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&child.stdout).into_owned();
+        assert!(child.status.success() && told.contains("1 passed"), "{zone} {locale}: {told}");
+    }
+}

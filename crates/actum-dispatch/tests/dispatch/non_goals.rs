@@ -1,0 +1,131 @@
+//! Non-goals of the core (seed 004, section 1): what no goal brings about, whatever its packet says (AEC-20).
+
+use std::collections::BTreeSet;
+
+use actum::Step;
+use actum_agent::packet::{ClarifyPacket, FinderPacket, PacketHead};
+use actum_agent::{AgentGoalRequest, ReasonCode};
+use actum_gate::Policy;
+use actum_ledger::Log;
+use actum_record::ledger::{ActionState, AgentEventKind, EntryKind};
+use serde_json::json;
+
+use crate::world::{World, access, agent, goal, reason, with_packet};
+
+/// Kinds of entries of a ledger, of the first entry on.
+fn kinds(world: &World) -> BTreeSet<&'static str> {
+    let read = |log: &dyn Log| {
+        let size = log.size()?;
+        (0..size).map(|index| Ok(log.sound_entry(index)?.kind.as_str())).collect()
+    };
+    world.records.ledger().read(read).unwrap()
+}
+
+fn create(world: &World, name: &str) -> AgentGoalRequest {
+    world.goal(name, "file_create", json!({"path": name, "content": "text\n"}))
+}
+
+/// AEC-20: money moves by a registered simulation or not at all.
+#[test]
+fn no_money_is_transferred_without_a_simulation_and_access() {
+    let world = World::new();
+    let fields = json!({"to": "bob", "amount": 100});
+    let transfer = world.goal("money", "transfer_money", fields);
+    assert_eq!(reason(&world.dispatch(&transfer)), Some(ReasonCode::SimulationNotRegistered));
+    let nobody = access("forbid (principal, action, resource);");
+    let denied = world.dispatch_under(&create(&world, "denied"), &agent(), nobody);
+    assert_eq!(reason(&denied), Some(ReasonCode::AccessScopeViolation));
+    assert_eq!(world.count(EntryKind::ActionEnded), 0);
+}
+
+/// AEC-20: no permission is granted, no approval given, no artifact promoted, no key changed. A dispatch appends entries of
+/// the agent core and of its action alone, so no other table changes either.
+#[test]
+fn a_dispatch_appends_entries_of_the_agent_core_and_of_its_action_alone() {
+    let world = World::new();
+    let before = (world.catalog(), world.records.keyring().keys().len());
+    let done = create(&world, "done");
+    world.dispatch(&done);
+    world.confirm(&done, "yes", "en");
+    world.dispatch(&done);
+    let ask = access("permit (principal, action, resource) when { context.approvals >= 1 };");
+    let waiting = create(&world, "waiting");
+    assert!(world.dispatch_under(&waiting, &agent(), ask.clone()).queued.is_some());
+    world.confirm(&done, "yes", "en");
+    let again = world.dispatch_under(&waiting, &agent(), ask);
+    assert_eq!(reason(&again), Some(ReasonCode::AccessApRequired), "a YES approves nothing");
+    let expected = [
+        EntryKind::LogStarted,
+        EntryKind::AgentExecution,
+        EntryKind::AgentAccessDecided,
+        EntryKind::AgentConfirmation,
+        EntryKind::ActionStarted,
+        EntryKind::ActionEnded,
+        EntryKind::EffectStarted,
+        EntryKind::EffectDone,
+        EntryKind::PlanQueued,
+    ];
+    assert_eq!(kinds(&world), expected.map(EntryKind::as_str).into());
+    assert_eq!((world.catalog(), world.records.keyring().keys().len()), before);
+}
+
+/// AEC-20: a draft is not promoted by being named.
+#[test]
+fn a_simulation_that_is_no_longer_active_is_not_activated() {
+    let world = World::new();
+    world.change_catalog("file_create", &Step::Retire);
+    world.dispatch(&create(&world, "retired"));
+    let catalog = world.records.catalog().unwrap().in_force().unwrap();
+    let state = catalog.find(&"file_create".parse().unwrap()).unwrap().state;
+    assert_eq!(state, ActionState::Retired);
+    assert_eq!(world.count(EntryKind::CatalogChanged), 1, "the change of the operator");
+}
+
+/// AEC-18, AEC-20: one cycle has one effect at most, and nothing follows from its outcome by itself.
+#[test]
+fn nothing_follows_from_an_outcome() {
+    let world = World::new();
+    let done = create(&world, "done");
+    world.dispatch(&done);
+    world.confirm(&done, "yes", "en");
+    let dispatched = world.dispatch(&done);
+    assert_eq!(dispatched.outcome.next_step, None);
+    let asked = goal("question");
+    let packet = FinderPacket::Clarify(ClarifyPacket {
+        head: PacketHead { attempt_counter: 1, ..world.head(&asked) },
+        question: "Which file?".to_owned(),
+        missing_field: None,
+        candidates: Vec::new(),
+    });
+    world.dispatch(&with_packet(asked, &packet));
+    let size = || world.records.ledger().read(|log| log.size()).unwrap();
+    let before = size();
+    // Other work in the workspace, and looking at the goals, wakes nothing up.
+    let mut engine = world.engine();
+    engine.resume().unwrap();
+    drop(engine);
+    world.replay(&done);
+    assert_eq!(size(), before);
+    assert_eq!(world.count(EntryKind::EffectStarted), 1);
+}
+
+/// AEC-20: a step that is taken back again and again is not tried for ever.
+#[test]
+fn an_effect_is_started_three_times_at_most() {
+    let world = World::new();
+    // Each start fails, since the file is there.
+    world.put("loop", "here\n");
+    let goal = create(&world, "loop");
+    let dispatch = || world.dispatch_under(&goal, &agent(), Policy::default());
+    dispatch();
+    world.confirm(&goal, "yes", "en");
+    for _ in 0..6 {
+        dispatch();
+    }
+    let starts = world.chain(&goal);
+    let starts = starts.executions().filter(|(_, it)| it.event.starts_effect()).count();
+    assert!(starts <= 3, "{starts}");
+    let outcomes = world.events(&goal);
+    assert!(outcomes.iter().all(|(event, _)| *event != AgentEventKind::ReplayMismatch));
+    assert_eq!(world.get("loop").unwrap(), b"here\n");
+}
