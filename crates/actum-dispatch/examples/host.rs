@@ -36,7 +36,7 @@ pub(crate) fn run_example(directory: &Path) -> Result<(), Box<dyn Error>> {
     let records = Records::open(&home, &TenantId::default(), Clock::new(now))?;
     let mut goal = goal(&records)?;
     let mut engine = Engine::open(&project, records)?;
-    let mut dispatcher = Dispatcher::new(&mut engine, Settings::default())?;
+    let mut dispatcher = Dispatcher::new(&mut engine, Settings::default());
     let actor = Actor { user: "chat-service".to_owned(), uid: 1000, agent: None };
     let host = Caller { actor, host: Some(&signer) };
 

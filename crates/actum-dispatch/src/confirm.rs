@@ -1,7 +1,7 @@
 //! Answers to confirmation prompts (AEC-5).
 
 use actum_agent::AgentGoalRequest;
-use actum_agent::confirmation::{LanguageTag, ParseProof, Reply as ParsedReply};
+use actum_agent::confirmation::{LanguageTag, Lexicon, ParseProof, Reply as ParsedReply};
 use actum_agent::goal::ConfirmState;
 use actum_agent::prompt::ConfirmationPrompt;
 use actum_core::{Digest, canonical};
@@ -67,7 +67,7 @@ impl<D: Disk> Dispatcher<'_, D> {
         let found = records.ledger().read(|log| {
             let chain = Chain::read(log, &reply.correlation)?;
             let dispatcher = chain.executions().next_back().map(|(_, it)| it.actor.uid);
-            let history = chain.facts((log, records.keyring()), &step)?;
+            let history = chain.history((log, records.keyring()), &step)?;
             Ok((chain.prompt(log)?, dispatcher, history))
         })?;
         let (Some((digest, prompt)), dispatcher, history) = found else {
@@ -96,7 +96,8 @@ impl<D: Disk> Dispatcher<'_, D> {
             prompt: digest,
             plan_fingerprint: prompt.plan_fingerprint,
         };
-        let proof = ParseProof::new(self.lexicon(), &parsed);
+        let lexicon = Lexicon::built_in().map_err(DispatchError::from)?;
+        let proof = ParseProof::new(&lexicon, &parsed);
         let mut proof_bytes = proof.to_vec()?;
         if let Some(signer) = signer {
             let envelope = Envelope::sign(CONFIRMATION_PAYLOAD_TYPE, proof_bytes, signer);
@@ -110,7 +111,7 @@ impl<D: Disk> Dispatcher<'_, D> {
             thread: reply.thread.clone(),
             step: prompt.step.clone(),
             outcome: proof.outcome,
-            lexicon: self.lexicon().reference(),
+            lexicon: lexicon.reference(),
             proof: Digest::of(&proof_bytes),
             prompt: digest,
             plan_fingerprint: prompt.plan_fingerprint,
@@ -121,7 +122,7 @@ impl<D: Disk> Dispatcher<'_, D> {
         };
         let body = canonical::to_vec(&entry)?;
         let digest = Digest::of(&proof_bytes);
-        let blobs = vec![self.lexicon().bytes().to_vec(), proof_bytes];
+        let blobs = vec![lexicon.bytes().to_vec(), proof_bytes];
         let entry = NewEntry { kind: EntryKind::AgentConfirmation, body, blobs };
         records.ledger().append(vec![entry]).wait()?;
         Ok(Confirmed {
@@ -143,7 +144,7 @@ impl<D: Disk> Dispatcher<'_, D> {
         let relay = |error| DispatchError::Relay(Box::new(error));
         let chain = |log: &dyn Log| {
             let chain = Chain::read(log, &goal.correlation_id)?;
-            Ok((chain.prompt(log)?, chain.answers(answer.prompt_ref)))
+            Ok((chain.prompt(log)?, chain.has_answer(answer.prompt_ref)))
         };
         let (prompt, is_answered) = self.engine().records().ledger().read(chain)?;
         if is_answered {

@@ -5,7 +5,6 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use actum::{Engine, FeedbackError};
-use actum_agent::confirmation::Lexicon;
 use actum_agent::prompt::ConfirmationPrompt;
 use actum_agent::{
     AgentDecision, AgentExecutionOutcome, AgentGoalRequest, AgentVerdict, DispatchEnvelope,
@@ -13,7 +12,6 @@ use actum_agent::{
 };
 use actum_core::{Digest, RunId, canonical};
 use actum_ledger::{NewEntry, Refusal};
-use actum_record::agent::StepId;
 use actum_record::ledger::EntryKind;
 use actum_record::merkle::leaf_hash;
 use actum_workspace::disk::Disk;
@@ -22,8 +20,8 @@ use serde_json::Value;
 use crate::entries::{access_entry, execution, step};
 use crate::error::DispatchError;
 use crate::executor::{ActionExecutor, Proposed, needs_check, queue};
-use crate::gather::{Gathered, Sources, approved, workspace};
-use crate::history::{Chain, document};
+use crate::gather::{Gathered, Sources, find_approved_request, read_history, workspace_id};
+use crate::history::document;
 use crate::outcome::KeptOutcome;
 use crate::settings::{Caller, Settings};
 use crate::settle::settle_open;
@@ -50,25 +48,17 @@ pub struct Dispatched {
 /// Host of the core over the engine of a workspace.
 pub struct Dispatcher<'e, D: Disk> {
     engine: &'e mut Engine<D>,
-    lexicon: Lexicon,
     settings: Settings,
 }
 
 impl<'e, D: Disk> Dispatcher<'e, D> {
     /// Host over the engine of a workspace.
-    ///
-    /// # Errors
-    /// `Lexicon`
-    pub fn new(engine: &'e mut Engine<D>, settings: Settings) -> Result<Self, DispatchError> {
-        Ok(Self { engine, lexicon: Lexicon::built_in()?, settings })
+    pub fn new(engine: &'e mut Engine<D>, settings: Settings) -> Self {
+        Self { engine, settings }
     }
 
     pub(crate) fn engine(&self) -> &Engine<D> {
         self.engine
-    }
-
-    pub(crate) fn lexicon(&self) -> &Lexicon {
-        &self.lexicon
     }
 
     /// Runs one cycle for a goal. The decision is recorded, whatever it is; the same goal again has no second effect.
@@ -100,14 +90,17 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
     ) -> Result<Dispatched, DispatchError> {
         let began = self.engine.records().now();
         let step = step()?;
-        if workspace(self.engine)?.is_none() {
+        if workspace_id(self.engine)?.is_none() {
             // Gives it one, to which the decision is bound.
             self.engine.resume()?;
         }
-        self.settle(goal, &step)?;
-        let sources =
-            Sources { engine: self.engine, lexicon: &self.lexicon, settings: &self.settings };
-        let gathered = Gathered::new(&sources, (goal, caller), (&step, began))?;
+        let mut history = read_history(self.engine, goal, &step)?;
+        if let Some((index, open)) = history.open.take() {
+            settle_open(self.engine, index, open)?;
+            history = read_history(self.engine, goal, &step)?;
+        }
+        let sources = Sources { engine: self.engine, settings: &self.settings };
+        let gathered = Gathered::new(&sources, (goal, caller), history, began)?;
         let decision = decide(&gathered.bundle);
         if decision.reasons.iter().all(|reason| reason.is_about_confirmation())
             && decision.verdict != AgentVerdict::Answered
@@ -230,7 +223,7 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
             began: gathered.began,
             logged: Rc::clone(&logged),
         };
-        let approved = approved(self.engine, key)?;
+        let approved = find_approved_request(self.engine, key)?;
         let mut executor = ActionExecutor {
             engine: self.engine,
             simulation,
@@ -275,18 +268,6 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
             queued: None,
             held: None,
         })
-    }
-
-    /// Records the outcome of a step whose process was killed, from what its action left.
-    fn settle(&mut self, goal: &AgentGoalRequest, step: &StepId) -> Result<(), DispatchError> {
-        let records = self.engine.records();
-        let history = records.ledger().read(|log| {
-            Chain::read(log, &goal.correlation_id)?.facts((log, records.keyring()), step)
-        })?;
-        match history.open {
-            None => Ok(()),
-            Some((index, open)) => settle_open(self.engine, index, open),
-        }
     }
 }
 

@@ -1,14 +1,14 @@
 //! Facts of a cycle: everything that its decision is made from.
 
 use actum::{AccessJudgement, Engine, PlanState, QueuedPlan, Request};
-use actum_agent::bundle::{AgentBundle, Caller as CallerFacts, GoalFacts, Identity};
+use actum_agent::bundle::{AccessFacts, AgentBundle, Caller as CallerFacts, GoalFacts, Identity};
 use actum_agent::confirmation::Lexicon;
 use actum_agent::{AgentGoalRequest, FinderPacket, decide, seal_packet};
 use actum_core::{Digest, RiskTier, Timestamp, canonical};
 use actum_gate::{HostAssertion, verify_host_assertion};
 use actum_record::agent::StepId;
 use actum_record::dsse::Envelope;
-use actum_record::ledger::{RequestKey, WorkspaceId};
+use actum_record::ledger::{AccessOutcome, RequestKey, WorkspaceId};
 use actum_workspace::disk::Disk;
 
 use crate::error::DispatchError;
@@ -19,7 +19,6 @@ use crate::settings::{Caller, Settings};
 /// Where facts come from.
 pub(crate) struct Sources<'s, D: Disk> {
     pub(crate) engine: &'s Engine<D>,
-    pub(crate) lexicon: &'s Lexicon,
     pub(crate) settings: &'s Settings,
 }
 
@@ -44,17 +43,12 @@ impl Gathered {
     pub(crate) fn new<D: Disk>(
         sources: &Sources<'_, D>,
         (goal, caller): (&AgentGoalRequest, &Caller<'_>),
-        (step, began): (&StepId, Timestamp),
+        history: History,
+        began: Timestamp,
     ) -> Result<Self, DispatchError> {
-        let Sources { engine, lexicon, settings } = sources;
+        let Sources { engine, settings } = sources;
         let records = engine.records();
-        let history = records.ledger().read(|log| {
-            let chain = Chain::read(log, &goal.correlation_id)?;
-            let mut history = chain.facts((log, records.keyring()), step)?;
-            history.facts.request = log.agent_goal_of_request(&goal.request_digest())?;
-            Ok(history)
-        })?;
-        // After the history: what it holds, also what was settled just now, is no later.
+        // Read after the history, so no event is later than the decision.
         let time = records.now();
         let packet = FinderPacket::read(&canonical::to_vec(&goal.sim_finder_packet)?).ok();
         let catalog = CatalogFacts::read(engine, packet.as_ref())?;
@@ -71,8 +65,8 @@ impl Gathered {
             }
             None => engine.judge_access(&caller.actor, RiskTier::R0)?.policy,
         };
-        let lexicon = lexicon.reference();
-        let artifacts = catalog.artifacts(lexicon, settings, workspace(engine)?)?;
+        let lexicon = Lexicon::built_in_reference();
+        let artifacts = catalog.artifacts(lexicon, settings, workspace_id(engine)?)?;
         let (identity, assertion) = identify(engine, (goal, caller), time)?;
         let mut bundle = AgentBundle {
             format: AgentBundle::FORMAT.to_owned(),
@@ -104,16 +98,32 @@ impl Gathered {
             lexicon,
             artifacts: Digest::of(&artifacts),
         };
-        if let Some(key) = decide(&bundle).key
+        if let Some(AccessFacts { outcome: AccessOutcome::ApRequired, .. }) = bundle.access
+            && let Some(key) = decide(&bundle).key
             && let Some(access) = &mut bundle.access
         {
-            access.is_approved = approved(engine, key)?.is_some();
+            access.is_approved = find_approved_request(engine, key)?.is_some();
         }
         Ok(Self { bundle, history, catalog, access: judged, policy, artifacts, assertion, began })
     }
 }
 
-/// Finds out how the user of a goal is known: it is the account, or a host asserts it. Returns the signed assertion.
+/// Reads the history of a step from the ledger.
+pub(crate) fn read_history<D: Disk>(
+    engine: &Engine<D>,
+    goal: &AgentGoalRequest,
+    step: &StepId,
+) -> Result<History, DispatchError> {
+    let records = engine.records();
+    Ok(records.ledger().read(|log| {
+        let chain = Chain::read(log, &goal.correlation_id)?;
+        let mut history = chain.history((log, records.keyring()), step)?;
+        history.facts.request = log.agent_goal_of_request(&goal.request_digest())?;
+        Ok(history)
+    })?)
+}
+
+/// Identifies the user of a goal: the account of the caller, or a user that a host asserts. Returns the signed assertion.
 fn identify<D: Disk>(
     engine: &Engine<D>,
     (goal, caller): (&AgentGoalRequest, &Caller<'_>),
@@ -140,19 +150,21 @@ fn identify<D: Disk>(
     Ok((identity, Some(bytes)))
 }
 
-/// Workspace of an engine, once it has an id.
-pub(crate) fn workspace<D: Disk>(engine: &Engine<D>) -> Result<Option<WorkspaceId>, DispatchError> {
+/// Returns the id of the workspace, if it has one.
+pub(crate) fn workspace_id<D: Disk>(
+    engine: &Engine<D>,
+) -> Result<Option<WorkspaceId>, DispatchError> {
     Ok(engine.workspace().id().map_err(actum::Error::from)?)
 }
 
-/// Finds the request of a step that a person approved, in this workspace.
-pub(crate) fn approved<D: Disk>(
+/// Finds the approved request of a step in this workspace.
+pub(crate) fn find_approved_request<D: Disk>(
     engine: &Engine<D>,
     key: Digest,
 ) -> Result<Option<Request>, DispatchError> {
     let records = engine.records();
     let (key, now) = (RequestKey::of_step(key), records.now());
-    let workspace = workspace(engine)?;
+    let workspace = workspace_id(engine)?;
     let plans = records.ledger().read(|log| QueuedPlan::open(log, records.keyring()))?;
     let is_of_step = |plan: &&QueuedPlan| {
         plan.queued.plan.request.as_ref() == Some(&key)

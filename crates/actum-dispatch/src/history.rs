@@ -39,7 +39,7 @@ pub struct ChainEvent {
     pub event: AgentEvent,
 }
 
-/// What the facts of a decision need of the events.
+/// History of a step, folded from the events of its goal.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct History {
     pub(crate) facts: HistoryFacts,
@@ -56,9 +56,9 @@ pub(crate) struct History {
 #[derive(Debug, Clone, Default)]
 struct Answers {
     ambiguous: u32,
-    /// Answer that counts.
-    counts: Option<KnownConfirmation>,
-    /// No later answer counts.
+    /// Effective answer: the newest, or the final one.
+    effective: Option<KnownConfirmation>,
+    /// Later answers are ignored.
     is_final: bool,
 }
 
@@ -114,7 +114,7 @@ impl Chain {
     }
 
     /// Tests whether an answer to a prompt is recorded.
-    pub(crate) fn answers(&self, prompt: Digest) -> bool {
+    pub(crate) fn has_answer(&self, prompt: Digest) -> bool {
         self.events.iter().any(|event| match &event.event {
             AgentEvent::Confirmation(answer) => answer.prompt == prompt,
             AgentEvent::Execution(_) | AgentEvent::Access(_) | AgentEvent::IntakeResolved(_) => {
@@ -123,10 +123,10 @@ impl Chain {
         })
     }
 
-    /// Facts for the next decision on a step.
+    /// Folds the history of a step.
     ///
-    /// A key counts as relaying an answer only where it signed the proof.
-    pub(crate) fn facts(
+    /// An answer counts as relayed only if the named key signed its proof.
+    pub(crate) fn history(
         &self,
         (log, keyring): (&dyn Log, &Keyring),
         step: &StepId,
@@ -206,7 +206,7 @@ impl History {
         Ok(())
     }
 
-    /// Adds an answer. A "no" and the last ambiguous answer to a plan are final: no later answer to it counts.
+    /// Adds an answer. A "no" and the last ambiguous answer to a plan are final: later answers to it are ignored.
     fn push_answer(&mut self, answer: KnownConfirmation) {
         let plan = answer.facts.plan_fingerprint;
         let answers = self.answers.entry(plan).or_default();
@@ -214,16 +214,16 @@ impl History {
             answers.ambiguous += u32::from(answer.facts.outcome == ConfirmationOutcome::Ambiguous);
             answers.is_final = answer.facts.outcome == ConfirmationOutcome::Rejected
                 || answers.ambiguous >= AMBIGUOUS_ANSWERS_MAX;
-            answers.counts = Some(answer);
+            answers.effective = Some(answer);
         }
         self.facts.ambiguous_answers = answers.ambiguous;
-        self.confirmation = answers.counts.clone();
+        self.confirmation = answers.effective.clone();
     }
 
-    /// Answer to a plan after which no other counts.
+    /// Returns the final answer to a plan.
     pub(crate) fn final_answer(&self, plan: Digest) -> Option<ConfirmationOutcome> {
         let answers = self.answers.get(&plan).filter(|answers| answers.is_final)?;
-        answers.counts.as_ref().map(|answer| answer.facts.outcome)
+        answers.effective.as_ref().map(|answer| answer.facts.outcome)
     }
 }
 
@@ -236,13 +236,14 @@ fn relaying_key(
     let proof = log.blob(&answer.proof)?.unwrap_or_default();
     let verified = verify_confirmation(&proof, keyring, answer.time).ok();
     let verified = verified.filter(|(proof, key)| {
-        key.as_str() == named && ParseProof::read(proof).is_ok_and(|proof| is_of(&proof, answer))
+        key.as_str() == named
+            && ParseProof::read(proof).is_ok_and(|proof| matches_proof(&proof, answer))
     });
     Ok(verified.map(|(_, key)| key.to_string()))
 }
 
-/// Tests whether an answer says what its proof says.
-pub(crate) fn is_of(proof: &ParseProof, answer: &AgentConfirmation) -> bool {
+/// Tests whether a proof and its recorded answer agree.
+pub(crate) fn matches_proof(proof: &ParseProof, answer: &AgentConfirmation) -> bool {
     proof.outcome == answer.outcome
         && proof.prompt == answer.prompt
         && proof.plan_fingerprint == answer.plan_fingerprint

@@ -81,7 +81,7 @@ fn dispatches(place: &Path, rounds: usize) -> Result<Contest, Failure> {
             Contestant::new(REFUSAL, || {
                 let goal = refusals.next()?;
                 let mut engine = refusals.engine()?;
-                let mut dispatcher = Dispatcher::new(&mut engine, Settings::default())?;
+                let mut dispatcher = Dispatcher::new(&mut engine, Settings::default());
                 let caller = refusals.caller();
                 sync(place)?;
                 time(|| {
@@ -92,7 +92,7 @@ fn dispatches(place: &Path, rounds: usize) -> Result<Contest, Failure> {
             Contestant::new(DISPATCH, || {
                 let goal = goals.next()?;
                 let mut engine = goals.engine()?;
-                let mut dispatcher = Dispatcher::new(&mut engine, Settings::default())?;
+                let mut dispatcher = Dispatcher::new(&mut engine, Settings::default());
                 confirmed(&mut dispatcher, &goals, &goal)?;
                 let caller = goals.caller();
                 sync(place)?;
@@ -137,7 +137,7 @@ fn replays(place: &Path, rounds: usize) -> Result<Contest, Failure> {
     let goal = goals.next()?;
     {
         let mut engine = goals.engine()?;
-        let mut dispatcher = Dispatcher::new(&mut engine, Settings::default())?;
+        let mut dispatcher = Dispatcher::new(&mut engine, Settings::default());
         for _ in 0..REPLAYED {
             dispatcher.dispatch(&goal, &goals.caller())?;
         }
@@ -184,7 +184,7 @@ fn processes(place: &Path, program: &Path, rounds: usize) -> Result<Contest, Fai
                 let goal = goals.next()?;
                 {
                     let mut engine = goals.engine()?;
-                    let mut dispatcher = Dispatcher::new(&mut engine, Settings::default())?;
+                    let mut dispatcher = Dispatcher::new(&mut engine, Settings::default());
                     confirmed(&mut dispatcher, &goals, &goal)?;
                 }
                 write(place.join("goal.json"), serde_json::to_vec(&goal)?)?;

@@ -147,6 +147,11 @@ impl Lexicon {
         Self::new(Cow::Borrowed(BUILT_IN))
     }
 
+    /// Digest of the lexicon of this program, without reading it.
+    pub fn built_in_reference() -> Digest {
+        Digest::of(BUILT_IN)
+    }
+
     /// Reads a lexicon strictly.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use actum_record::ledger::{
 };
 
 use super::{Problem, ReplayCode, check_document, problem};
-use crate::history::is_of;
+use crate::history::matches_proof;
 
 fn mismatch(message: &str) -> (ReplayCode, String) {
     problem(ReplayCode::DecisionMismatch, message)
@@ -145,6 +145,6 @@ pub(super) fn check_answer(
     let is_of_prompt = prompt.plan_fingerprint == answer.plan_fingerprint
         && prompt.thread == answer.thread
         && prompt.correlation == answer.correlation;
-    let same = is_of(&proof, answer) && is_parsed_alike && is_of_prompt;
+    let same = matches_proof(&proof, answer) && is_parsed_alike && is_of_prompt;
     Ok((!same).then(|| mismatch("the answer is parsed otherwise")))
 }

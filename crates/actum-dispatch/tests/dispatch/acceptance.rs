@@ -81,7 +81,7 @@ fn what_is_not_a_yes_of_somebody_else_dispatches_nothing() {
     let goal = world.goal("self", "file_create", field("c"));
     world.dispatch(&goal);
     let mut engine = world.engine();
-    let mut dispatcher = Dispatcher::new(&mut engine, Settings::default()).unwrap();
+    let mut dispatcher = Dispatcher::new(&mut engine, Settings::default());
     let own =
         dispatcher.confirm(&world.reply(&goal, "yes", "en"), &agent().actor, None).unwrap_err();
     assert!(matches!(own, ConfirmError::Dispatcher), "{own}");
@@ -107,7 +107,7 @@ fn an_answer_to_a_prompt_that_was_replaced_is_not_recorded() {
     let other = world.goal("replaced", "file_create", json!({"path": "b", "content": "text\n"}));
     assert_eq!(reason(&world.dispatch(&other)), Some(ReasonCode::ConfirmationRequired));
     let mut engine = world.engine();
-    let mut dispatcher = Dispatcher::new(&mut engine, Settings::default()).unwrap();
+    let mut dispatcher = Dispatcher::new(&mut engine, Settings::default());
     let error = dispatcher.confirm(&reply, &person().actor, None).unwrap_err();
     assert!(matches!(error, ConfirmError::Plan { .. }), "{error}");
     drop(dispatcher);
@@ -122,13 +122,13 @@ fn a_confirmation_counts_neither_in_another_workspace_nor_without_its_checks() {
     world.dispatch(&goal);
     world.confirm(&goal, "yes", "en");
     let mut elsewhere = world.engine_at("elsewhere");
-    let mut dispatcher = Dispatcher::new(&mut elsewhere, Settings::default()).unwrap();
+    let mut dispatcher = Dispatcher::new(&mut elsewhere, Settings::default());
     let refused = dispatcher.dispatch(&goal, &agent()).unwrap();
     assert_eq!(reason(&refused), Some(ReasonCode::ConfirmationOfAnotherPlan), "{refused:?}");
     drop(dispatcher);
     let checked = Settings { checks: vec!["true".to_owned()], ..Settings::default() };
     let mut engine = world.engine();
-    let mut dispatcher = Dispatcher::new(&mut engine, checked).unwrap();
+    let mut dispatcher = Dispatcher::new(&mut engine, checked);
     let refused = dispatcher.dispatch(&goal, &agent()).unwrap();
     assert_eq!(reason(&refused), Some(ReasonCode::ConfirmationOfAnotherPlan), "{refused:?}");
     drop(dispatcher);

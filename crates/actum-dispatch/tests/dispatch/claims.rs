@@ -71,7 +71,7 @@ fn no_later_answer_replaces_a_no() {
     world.dispatch(&goal);
     world.confirm(&goal, "no", "en");
     let mut engine = world.engine();
-    let mut dispatcher = Dispatcher::new(&mut engine, Settings::default()).unwrap();
+    let mut dispatcher = Dispatcher::new(&mut engine, Settings::default());
     let error =
         dispatcher.confirm(&world.reply(&goal, "yes", "en"), &person().actor, None).unwrap_err();
     let outcome = ConfirmationOutcome::Rejected;
@@ -90,7 +90,7 @@ fn no_answer_counts_after_the_last_ambiguous_one() {
         world.confirm(&goal, "fine", "en");
     }
     let mut engine = world.engine();
-    let mut dispatcher = Dispatcher::new(&mut engine, Settings::default()).unwrap();
+    let mut dispatcher = Dispatcher::new(&mut engine, Settings::default());
     let error =
         dispatcher.confirm(&world.reply(&goal, "yes", "en"), &person().actor, None).unwrap_err();
     assert!(matches!(error, ConfirmError::Final { .. }), "{error}");
@@ -105,7 +105,7 @@ fn an_action_that_the_gates_deny_has_no_start() {
     let settings = || Settings { checks: vec!["true".to_owned()], ..Settings::default() };
     let dispatch = || {
         let mut engine = world.engine().under(Policy::default());
-        let mut dispatcher = Dispatcher::new(&mut engine, settings()).unwrap();
+        let mut dispatcher = Dispatcher::new(&mut engine, settings());
         dispatcher.dispatch(&goal, &agent()).unwrap()
     };
     assert_eq!(reason(&dispatch()), Some(ReasonCode::ConfirmationRequired));
@@ -129,7 +129,7 @@ fn a_command_without_a_check_is_refused_before_the_prompt() {
     let mut goal = world.goal("command", "run_command", json!({"command": "true"}));
     goal.sim_finder_packet.insert("access_action".to_owned(), json!("run_command"));
     let mut engine = world.engine();
-    let mut dispatcher = Dispatcher::new(&mut engine, Settings::default()).unwrap();
+    let mut dispatcher = Dispatcher::new(&mut engine, Settings::default());
     let error = dispatcher.dispatch(&goal, &agent()).unwrap_err();
     assert!(matches!(error, DispatchError::NoCheck { .. }), "{error}");
     drop(dispatcher);

@@ -95,7 +95,7 @@ fn an_answer_is_relayed_under_a_host_key_to_the_newest_prompt_alone() {
     goal.confirm_state = answer(newest, "ja");
     let mut engine = world.engine();
     let settings = actum_dispatch::Settings::default();
-    let mut dispatcher = actum_dispatch::Dispatcher::new(&mut engine, settings).unwrap();
+    let mut dispatcher = actum_dispatch::Dispatcher::new(&mut engine, settings);
     let error = dispatcher.dispatch(&goal, &agent()).unwrap_err();
     assert!(matches!(error, DispatchError::NoHost), "{error}");
     drop(dispatcher);

@@ -90,7 +90,7 @@ impl World {
         policy: Policy,
     ) -> Dispatched {
         let mut engine = self.engine().under(policy);
-        let mut dispatcher = Dispatcher::new(&mut engine, Settings::default()).unwrap();
+        let mut dispatcher = Dispatcher::new(&mut engine, Settings::default());
         dispatcher.dispatch(goal, caller).unwrap()
     }
 
@@ -110,7 +110,7 @@ impl World {
     /// Answers the prompt of a goal.
     pub(crate) fn confirm(&self, goal: &AgentGoalRequest, answer: &str, language: &str) {
         let mut engine = self.engine();
-        let mut dispatcher = Dispatcher::new(&mut engine, Settings::default()).unwrap();
+        let mut dispatcher = Dispatcher::new(&mut engine, Settings::default());
         dispatcher.confirm(&self.reply(goal, answer, language), &person().actor, None).unwrap();
     }
 
@@ -126,7 +126,7 @@ impl World {
         let other = World::new();
         let signer = if is_own { self } else { &other }.signer(KeyRole::Approval);
         let mut engine = self.engine();
-        let mut dispatcher = Dispatcher::new(&mut engine, Settings::default()).unwrap();
+        let mut dispatcher = Dispatcher::new(&mut engine, Settings::default());
         let reply = self.reply(goal, answer, language);
         dispatcher.confirm(&reply, &agent().actor, Some(&signer)).unwrap();
     }
@@ -147,7 +147,7 @@ impl World {
     ) -> Result<Dispatched, DispatchError> {
         let caller = Caller { host: Some(signer), ..agent() };
         let mut engine = self.engine();
-        let mut dispatcher = Dispatcher::new(&mut engine, Settings::default()).unwrap();
+        let mut dispatcher = Dispatcher::new(&mut engine, Settings::default());
         dispatcher.dispatch(goal, &caller)
     }
 

@@ -71,8 +71,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let question = format!("Sign this answer to goal {}?", reply.correlation);
     let key = OperatorKey::approval(session, &question, arguments.passphrase_file.as_deref())?;
     let mut engine = checked.existing_engine(records)?;
-    let dispatcher = Dispatcher::new(&mut engine, Settings::default());
-    let mut dispatcher = dispatcher.map_err(AgentFailure::Dispatch)?;
+    let mut dispatcher = Dispatcher::new(&mut engine, Settings::default());
     let approver = key.approver();
     let confirmed = dispatcher.confirm(&reply, &actor::of(None), Some(approver.signer));
     let confirmed = confirmed.map_err(AgentFailure::Confirm)?;

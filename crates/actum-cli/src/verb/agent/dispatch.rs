@@ -75,8 +75,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         root,
         |_| Ok(None),
         |engine, _| {
-            let dispatcher = Dispatcher::new(engine, settings);
-            let dispatched = dispatcher.and_then(|mut it| it.dispatch(&goal, &caller));
+            let dispatched = Dispatcher::new(engine, settings).dispatch(&goal, &caller);
             Ok(dispatched.map_err(AgentFailure::Dispatch)?)
         },
         |dispatched, _| {
