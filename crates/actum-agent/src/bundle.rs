@@ -1,4 +1,4 @@
-//! Bundle of a decision: refs and facts, and nothing else decides (AEC-11).
+//! Bundle of a decision: its only input (AEC-11).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,7 +11,7 @@ use actum_record::ledger::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Everything that a decision is made from.
+/// Input of a decision: refs and facts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentBundle {
@@ -25,23 +25,23 @@ pub struct AgentBundle {
     pub packet: Map<String, Value>,
     /// Digest of its canonical bytes (`finder_packet_ref`).
     pub finder_packet: Digest,
-    /// Process that asks, and whether user and tenant are its to name.
+    /// Requesting process, and how it knows tenant and user.
     pub caller: Caller,
     /// Digest of the policy in force (`policy_snapshot_ref`).
     pub policy_snapshot: Digest,
     /// Digest of the catalog in force (`catalog_snapshot_ref`).
     pub catalog_snapshot: Digest,
-    /// Simulation of the packet in that catalog; `None` where it has none.
+    /// Candidate simulation, if the catalog has it.
     pub simulation: Option<SimulationFacts>,
-    /// Simulation of the rollback plan in that catalog; `None` where it has none.
+    /// Simulation of the rollback plan, if the catalog has it.
     pub rollback: Option<RollbackFacts>,
-    /// Workspace, and what its host sets.
+    /// Workspace, and the limits of the dispatch.
     pub place: Place,
-    /// Decision of the access policies; `None` where no simulation is known.
+    /// Decision of the access policies, if the catalog has the simulation.
     pub access: Option<AccessFacts>,
     /// Earlier events of the goal.
     pub history: HistoryFacts,
-    /// Answer to a prompt of the goal that counts: the newest, or the final one to the same plan.
+    /// Effective answer: the newest, or the final one for its plan.
     pub confirmation: Option<ConfirmationFacts>,
     /// Digest of the lexicon in force.
     pub lexicon: Digest,
@@ -69,7 +69,7 @@ pub struct GoalFacts {
     pub request_key: Digest,
 }
 
-/// Process that asks.
+/// Requesting process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Caller {
@@ -77,24 +77,24 @@ pub struct Caller {
     pub actor: Actor,
     /// Tenant of the ledger.
     pub tenant: TenantId,
-    /// How the user of the goal is known.
+    /// How the user was identified.
     pub identity: Identity,
 }
 
-/// How the user of a goal is known.
+/// How the user was identified.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind", deny_unknown_fields)]
 pub enum Identity {
-    /// It is the account of the process that asks.
+    /// Account of the requesting process.
     Own,
-    /// A host asserts it under its key.
+    /// User asserted under a host key.
     Host {
         /// Key.
         key: String,
         /// Assertion that it signed, a document in the ledger.
         assertion: Digest,
     },
-    /// Nobody asserts it.
+    /// Not identified.
     Unknown,
 }
 
@@ -110,9 +110,9 @@ pub struct SimulationFacts {
     pub tier: RiskTier,
     /// It changes what others work with.
     pub impactful: bool,
-    /// Doing it twice is not doing it once.
+    /// Not idempotent: a second run has a second effect.
     pub side_effecting: bool,
-    /// Its effect cannot be taken back.
+    /// The effect cannot be undone.
     pub irreversible: bool,
     /// Action that access policies judge.
     pub access_action: String,
@@ -130,7 +130,7 @@ pub struct RollbackFacts {
     pub state: ActionState,
 }
 
-/// Workspace of a dispatch, and what its host sets. A prompt shows it.
+/// Workspace and limits of a dispatch. A prompt shows them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
@@ -148,7 +148,7 @@ pub struct Place {
 pub struct AccessFacts {
     /// Outcome.
     pub outcome: AccessOutcome,
-    /// What was judged, a document in the ledger.
+    /// Case that was judged, a document in the ledger.
     pub case: Digest,
     /// A person approved exactly this (AP).
     pub is_approved: bool,
@@ -168,7 +168,7 @@ pub struct HistoryFacts {
     pub claim: Option<ClaimFacts>,
     /// A replay of the goal failed.
     pub is_replay_failed: bool,
-    /// Ambiguous answers to prompts of the plan of the answer that counts.
+    /// Ambiguous answers to the plan of the effective answer.
     pub ambiguous_answers: u32,
 }
 
@@ -204,9 +204,9 @@ pub struct ConfirmationFacts {
     pub time: Timestamp,
     /// End of the validity of the prompt.
     pub expires: Timestamp,
-    /// Who answered.
+    /// Respondent.
     pub by: Actor,
-    /// Host key that relayed the answer.
+    /// Key that signed the proof: an approval key or a host key.
     pub relayed_by: Option<String>,
 }
 

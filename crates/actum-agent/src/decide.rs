@@ -1,10 +1,11 @@
 //! The decision: a pure function of a bundle. It has no clock, no randomness and no I/O (AEC-10, AEC-11).
 
 use alloc::collections::BTreeSet;
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use actum_core::{Digest, canonical};
+use actum_core::{CoreAction, Digest, canonical};
 use actum_record::agent::{AgentPlanId, StepId};
 use actum_record::ledger::{AccessOutcome, ActionState, AgentState, ConfirmationOutcome};
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,7 @@ use crate::plan::{
 };
 use crate::reason::ReasonCode;
 
-/// Version of the rules. Another decision on the same bundle is another version.
+/// Version of the decision rules. Increase it if a bundle would get another decision.
 pub const AGENT_SEMANTICS: u32 = 1;
 
 /// Decision on a bundle.
@@ -109,7 +110,7 @@ pub fn decide(bundle: &AgentBundle) -> AgentDecision {
         .as_ref()
         .is_some_and(|claim| claim.key == planned.key && claim.state == AgentState::Succeeded);
     let reasons = match is_answered {
-        // Only who may ask is asked again: nothing has an effect.
+        // Nothing has a new effect, so only the denials by the goal apply.
         true => denials,
         false => {
             denials.extend(deny_by_plan(bundle, &planned));
@@ -164,9 +165,9 @@ impl AgentDecision {
 /// Plan of a packet, with the simulation that it is about.
 struct Planned<'b> {
     plan: AgentExecutionPlan,
-    packet_tie: bool,
+    has_tie: bool,
     packet_catalog: Digest,
-    packet_access_action: alloc::string::String,
+    packet_access_action: String,
     rollback: RollbackState,
     simulation: &'b SimulationFacts,
     key: Digest,
@@ -178,9 +179,9 @@ struct Planned<'b> {
 enum RollbackState {
     /// It has none.
     None,
-    /// Its simulation is not registered or not active.
+    /// Its simulation is not active, or does not undo a run.
     Unusable,
-    /// Its simulation is active.
+    /// Its simulation undoes the run, and is active.
     Usable,
 }
 
@@ -200,7 +201,7 @@ fn make_plan<'b>(
     let rollback = match (&packet.rollback_plan, &bundle.rollback) {
         (None, _) => RollbackState::None,
         (Some(plan), Some(RollbackFacts { id, state: ActionState::Active }))
-            if *id == plan.simulation_id =>
+            if *id == plan.simulation_id && id.as_str() == CoreAction::UndoRun.as_str() =>
         {
             RollbackState::Usable
         }
@@ -252,10 +253,9 @@ fn make_plan<'b>(
             rollback_plan_ref,
         }],
     };
-    let is_tie = |[first, second]: [&crate::packet::Candidate; 2]| first.score == second.score;
     Ok(Planned {
         plan,
-        packet_tie: packet.candidates.get(1).is_some_and(|second| is_tie([candidate, second])),
+        has_tie: packet.candidates.get(1).is_some_and(|second| second.score == candidate.score),
         packet_catalog: packet.head.catalog_snapshot_ref,
         packet_access_action: packet.access_action.clone(),
         rollback,
@@ -295,7 +295,7 @@ fn deny_by_plan(bundle: &AgentBundle, planned: &Planned<'_>) -> Vec<ReasonCode> 
         .is_some_and(|access| access.outcome == AccessOutcome::ApRequired && !access.is_approved);
     let checks = [
         (ReasonCode::AccessScopeViolation, is_denied),
-        (ReasonCode::CandidatesUnresolved, planned.packet_tie),
+        (ReasonCode::CandidatesUnresolved, planned.has_tie),
         (ReasonCode::IdempotencyViolation, claim.is_some_and(|claim| claim.key != planned.key)),
         (ReasonCode::StepUnderWay, claimed(AgentState::Started)),
         (ReasonCode::StepNeedsAttention, claimed(AgentState::Failed)),

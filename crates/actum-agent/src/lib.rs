@@ -38,4 +38,4 @@ pub use plan::{AgentExecutionPlan, AgentStep, PlanError};
 pub use prompt::ConfirmationPrompt;
 pub use reason::ReasonCode;
 pub use schemas::schemas;
-pub use seal::{seal_fields, seal_packet};
+pub use seal::{seal_fields, seal_packet, seal_packet_wholly};

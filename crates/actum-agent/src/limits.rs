@@ -4,8 +4,6 @@
 pub const GOAL_BYTES_MAX: usize = 256 << 10;
 /// Largest packet of a Finder, in bytes.
 pub const PACKET_BYTES_MAX: usize = 128 << 10;
-/// Largest outcome of a simulation, in bytes.
-pub const OUTCOME_BYTES_MAX: usize = 16 << 20;
 /// Longest utterance of a user, in characters.
 pub const UTTERANCE_CHARS_MAX: usize = 4096;
 /// Longest normalised intent, in characters.
@@ -22,11 +20,13 @@ pub const SENTENCE_CHARS_MAX: usize = 500;
 pub const CANDIDATES_MAX: usize = 8;
 /// Highest score of a candidate.
 pub const SCORE_MAX: i64 = 1_000_000;
+/// Longest message to a user, in characters: a prompt shows every field of a packet, escaped.
+pub const MESSAGE_CHARS_MAX: usize = 8 * PACKET_BYTES_MAX;
 /// Most attempts at one goal.
 pub const ATTEMPTS_MAX: i64 = 1000;
 /// Steps of a plan in phase 1 (AEC-18).
 pub const STEPS_MAX: usize = 1;
-/// Starts of the effect of a step, the first among them. A further start needs the state `REVERTED`.
+/// Most starts of the effect of a step, including the first. A retry needs the state `REVERTED`.
 pub const STARTS_MAX: u32 = 3;
 /// Ambiguous answers after which a step is refused.
 pub const AMBIGUOUS_ANSWERS_MAX: u32 = 2;

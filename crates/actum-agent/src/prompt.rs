@@ -78,7 +78,7 @@ impl ConfirmationPrompt {
             expires: Timestamp::from_micros(expires),
             text: String::new(),
         };
-        prompt.text = prompt.word();
+        prompt.text = prompt.render();
         Some(prompt)
     }
 
@@ -95,8 +95,8 @@ impl ConfirmationPrompt {
         canonical::to_vec(self)
     }
 
-    /// Words the prompt: all that the answer is bound to. Names and values from outside are escaped.
-    fn word(&self) -> String {
+    /// Renders the prompt: everything that the answer is bound to. External names and values are escaped.
+    fn render(&self) -> String {
         let Self { simulation, required_fields, rollback, place, risk_level, .. } = self;
         let Place { root, allowed_dirs, checks } = place;
         let tier = risk_level.as_str();
@@ -105,7 +105,7 @@ impl ConfirmationPrompt {
         for (name, value) in required_fields {
             let value = match value {
                 Value::String(text) => text.clone(),
-                Value::Object(sealed) => word_sealed(sealed),
+                Value::Object(sealed) => render_sealed(sealed),
                 Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
                     value.to_string()
                 }
@@ -127,8 +127,8 @@ impl ConfirmationPrompt {
     }
 }
 
-/// Words a value that is sealed: its size and the beginning of its digest.
-fn word_sealed(sealed: &Map<String, Value>) -> String {
+/// Renders a sealed value as its size and a digest prefix.
+fn render_sealed(sealed: &Map<String, Value>) -> String {
     let bytes = sealed.get("bytes").and_then(Value::as_u64).unwrap_or_default();
     let digest = sealed.get("sha256").and_then(Value::as_str).unwrap_or_default();
     format!("{bytes} bytes, sha256 {}", digest.get(..16).unwrap_or_default())

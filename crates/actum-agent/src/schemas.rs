@@ -7,6 +7,7 @@ use actum_document::json_schema::file;
 use actum_document::{Characters, Form, Member, Others, SchemaFile, Shape, Text};
 
 use crate::goal::GOAL;
+use crate::limits::MESSAGE_CHARS_MAX;
 use crate::packet::{CLARIFY, MATCH, MISSING, REFUSE};
 use crate::plan::{PLAN, STEP_SHAPE};
 use crate::shape::{ACCESS_ACTION, DIGEST, DIGEST_OR_NULL, ID, SIMULATION, TENANT};
@@ -69,7 +70,7 @@ static OUTCOME: Shape = Shape {
         ),
         Member::required(
             "user_visible_text",
-            Form::Text(Text::any(4096)),
+            Form::Text(Text::any(MESSAGE_CHARS_MAX)),
             "The message for the user. No transcript is written.",
         ),
     ],

@@ -44,6 +44,23 @@ pub fn seal_packet(packet: &Map<String, Value>) -> Result<Map<String, Value>, Ca
     Ok(sealed)
 }
 
+/// Seals a packet whose fields do not fit a simulation, so that nothing is known about them: all of their values.
+///
+/// # Errors
+/// [`CanonicalError`] of a number without an exact form.
+pub fn seal_packet_wholly(
+    packet: &Map<String, Value>,
+) -> Result<Map<String, Value>, CanonicalError> {
+    let mut sealed = seal_packet(packet)?;
+    if let (Some(Value::Object(fields)), Some(Value::Object(raw))) =
+        (sealed.get_mut(FIELDS), packet.get(FIELDS))
+    {
+        let seal = |(name, value): (&String, &Value)| Ok((masked(name), seal_content(value)?));
+        *fields = raw.iter().map(seal).collect::<Result<_, CanonicalError>>()?;
+    }
+    Ok(sealed)
+}
+
 /// Replaces each text that has a credential by its digest.
 fn mask(value: &mut Value) {
     match value {
@@ -87,6 +104,11 @@ fn seal_value(name: &str, value: &Value) -> Result<Value, CanonicalError> {
     if is_plain && !CONTENT_FIELDS.contains(&name) {
         return Ok(value.clone());
     }
+    seal_content(value)
+}
+
+/// Seals a value, whatever it is.
+fn seal_content(value: &Value) -> Result<Value, CanonicalError> {
     let Value::String(text) = value else {
         let mut sealed = size_and_digest(&canonical::to_vec(value)?);
         sealed.insert("json".to_owned(), Value::Bool(true));

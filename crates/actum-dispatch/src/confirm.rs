@@ -1,12 +1,13 @@
 //! Answers to confirmation prompts (AEC-5).
 
 use actum_agent::AgentGoalRequest;
-use actum_agent::confirmation::{LanguageTag, Lexicon, ParseProof, Reply as ParsedReply};
+use actum_agent::bundle::Identity;
+use actum_agent::confirmation::{LanguageTag, Lexicon, ParseProof, Reply as ParsedReply, parse};
 use actum_agent::goal::ConfirmState;
 use actum_agent::prompt::ConfirmationPrompt;
 use actum_core::{Digest, canonical};
 use actum_gate::CONFIRMATION_PAYLOAD_TYPE;
-use actum_ledger::{Log, NewEntry};
+use actum_ledger::NewEntry;
 use actum_record::agent::{CorrelationId, ThreadId};
 use actum_record::dsse::Envelope;
 use actum_record::ledger::{Actor, AgentConfirmation, ConfirmationOutcome, EntryKind};
@@ -16,6 +17,7 @@ use actum_workspace::disk::Disk;
 use crate::dispatcher::Dispatcher;
 use crate::entries::step;
 use crate::error::{ConfirmError, DispatchError};
+use crate::gather::{identify, read_history};
 use crate::history::Chain;
 use crate::settings::Caller;
 
@@ -133,7 +135,8 @@ impl<D: Disk> Dispatcher<'_, D> {
         })
     }
 
-    /// Records an answer that a host relays. An answer that was relayed before is not recorded twice.
+    /// Records an answer that a host relays to the newest prompt of its goal. An answer that says the same as the recorded one
+    /// is not recorded twice. Nothing is recorded for a goal that is refused anyway.
     pub(crate) fn relay(
         &mut self,
         goal: &AgentGoalRequest,
@@ -142,12 +145,19 @@ impl<D: Disk> Dispatcher<'_, D> {
     ) -> Result<(), DispatchError> {
         let host = caller.host.ok_or(DispatchError::NoHost)?;
         let relay = |error| DispatchError::Relay(Box::new(error));
-        let chain = |log: &dyn Log| {
-            let chain = Chain::read(log, &goal.correlation_id)?;
-            Ok((chain.prompt(log)?, chain.has_answer(answer.prompt_ref)))
-        };
-        let (prompt, is_answered) = self.engine().records().ledger().read(chain)?;
-        if is_answered {
+        let records = self.engine().records();
+        let (identity, _) = identify(records, (goal, caller), records.now())?;
+        let history = read_history(self.engine(), goal, &step()?)?;
+        let is_of_goal = history.facts.goal.is_none_or(|known| known == goal.fingerprint());
+        if !is_of_goal || identity == Identity::Unknown {
+            return Ok(());
+        }
+        let chain = records.ledger().read(|log| Chain::read(log, &goal.correlation_id))?;
+        let prompt = records.ledger().read(|log| chain.prompt(log))?;
+        let language =
+            LanguageTag::new(&answer.language_tag).map_err(|error| relay(error.into()))?;
+        let parsed = parse(&Lexicon::built_in()?, &language, &answer.answer).outcome();
+        if chain.answer_to(answer.prompt_ref) == Some(parsed) {
             return Ok(());
         }
         let (_, prompt) = prompt

@@ -27,7 +27,7 @@ use crate::settings::{Caller, Settings};
 use crate::settle::settle_open;
 use crate::step_log::{Logged, StepLog};
 
-/// How often a cycle starts again, because another process was faster.
+/// Most cycles of a dispatch that loses races with other processes.
 const CYCLES_MAX: usize = 3;
 
 /// End of a cycle.
@@ -41,18 +41,18 @@ pub struct Dispatched {
     pub prompt: Option<(Digest, ConfirmationPrompt)>,
     /// Plan in the queue that a person has to approve first.
     pub queued: Option<RunId>,
-    /// What [`Engine::holding`] gave for the action.
+    /// Value returned by the hook of [`Engine::holding`].
     pub held: Option<Box<dyn Any>>,
 }
 
-/// Host of the core over the engine of a workspace.
+/// Dispatches goals in one workspace.
 pub struct Dispatcher<'e, D: Disk> {
     engine: &'e mut Engine<D>,
     settings: Settings,
 }
 
 impl<'e, D: Disk> Dispatcher<'e, D> {
-    /// Host over the engine of a workspace.
+    /// Creates a dispatcher over an engine.
     pub fn new(engine: &'e mut Engine<D>, settings: Settings) -> Self {
         Self { engine, settings }
     }
@@ -61,10 +61,11 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
         self.engine
     }
 
-    /// Runs one cycle for a goal. The decision is recorded, whatever it is; the same goal again has no second effect.
+    /// Runs one cycle for a goal, and records its decision. A repeated goal has no second effect.
     ///
     /// # Errors
-    /// [`DispatchError`]: what became of the goal is not known to the caller, and the same goal again settles it.
+    /// `NoCheck`, `NoHost` and `Relay` come before a decision. After any other [`DispatchError`] the outcome is unknown;
+    /// dispatching the goal again settles it.
     pub fn dispatch(
         &mut self,
         goal: &AgentGoalRequest,
@@ -91,7 +92,7 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
         let began = self.engine.records().now();
         let step = step()?;
         if workspace_id(self.engine)?.is_none() {
-            // Gives it one, to which the decision is bound.
+            // Creates the workspace id, which the decision is bound to.
             self.engine.resume()?;
         }
         let mut history = read_history(self.engine, goal, &step)?;
@@ -102,20 +103,27 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
         let sources = Sources { engine: self.engine, settings: &self.settings };
         let gathered = Gathered::new(&sources, (goal, caller), history, began)?;
         let decision = decide(&gathered.bundle);
-        if decision.reasons.iter().all(|reason| reason.is_about_confirmation())
-            && decision.verdict != AgentVerdict::Answered
-            && let Some(simulation) = &gathered.catalog.simulation
-            && self.settings.checks.is_empty()
-            && needs_check(simulation)
-        {
-            // Nobody is asked to confirm what could not run.
-            return Err(DispatchError::NoCheck { simulation: simulation.name.clone() });
-        }
+        self.check_runnable(&decision, &gathered)?;
         match decision.verdict {
             AgentVerdict::Answered => self.answered(&decision, &gathered),
             AgentVerdict::NoDispatch => self.refuse(goal, caller, decision, gathered),
             AgentVerdict::Dispatch => self.carry_out(goal, caller, decision, gathered),
         }
+    }
+
+    /// Refuses a simulation that needs a check and has none, before a user is asked to confirm it.
+    fn check_runnable(
+        &self,
+        decision: &AgentDecision,
+        gathered: &Gathered,
+    ) -> Result<(), DispatchError> {
+        let Some(simulation) = &gathered.catalog.simulation else { return Ok(()) };
+        let may_run = decision.verdict != AgentVerdict::Answered
+            && decision.reasons.iter().all(|reason| reason.is_about_confirmation());
+        if may_run && self.settings.checks.is_empty() && needs_check(simulation) {
+            return Err(DispatchError::NoCheck { simulation: simulation.name.clone() });
+        }
+        Ok(())
     }
 
     /// Records a decision without a dispatch.
@@ -126,7 +134,7 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
         decision: AgentDecision,
         gathered: Gathered,
     ) -> Result<Dispatched, DispatchError> {
-        let prompt = decision.reason_code().filter(|reason| asks_again(*reason));
+        let prompt = decision.reason_code().filter(|reason| needs_prompt(*reason));
         let prompt = prompt.and_then(|_| ConfirmationPrompt::new(&gathered.bundle, &decision));
         let prompt = prompt.map(|it| Ok::<_, DispatchError>((it.to_vec()?, it))).transpose()?;
         let (mut event, mut documents) = execution(&decision, &gathered, caller)?;
@@ -163,7 +171,7 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
         Ok(Dispatched { outcome, verdict: decision.verdict, prompt, queued, held: None })
     }
 
-    /// Puts the action into the queue, so that a person can approve it. It cannot start: its log refuses that.
+    /// Queues the action for approval. Its companion refuses a start.
     fn ask_for_approval(
         &mut self,
         goal: &AgentGoalRequest,
@@ -198,32 +206,38 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
         decision: AgentDecision,
         gathered: Gathered,
     ) -> Result<Dispatched, DispatchError> {
-        let key = decision.key.ok_or(DispatchError::Busy)?;
+        let key = decision.key.ok_or(DispatchError::Incomplete { missing: "idempotency key" })?;
         let confirmation = gathered.history.confirmation.as_ref().filter(|_| {
             gathered.bundle.simulation.as_ref().is_some_and(|it| it.needs_confirmation())
         });
         let confirmed = confirmation.map(|it| it.leaf);
         let envelope =
             DispatchEnvelope::new(&gathered.bundle, &decision, &goal.sim_finder_packet, confirmed);
-        let envelope = envelope.ok_or(DispatchError::Busy)?;
+        let envelope = envelope.ok_or(DispatchError::Incomplete { missing: "envelope" })?;
         let (mut event, documents) = execution(&decision, &gathered, caller)?;
         let hash = event.decision;
-        let (access, access_leaf) = access_entry(&gathered)?.ok_or(DispatchError::Busy)?;
+        let (access, access_leaf) = access_entry(&gathered)?
+            .ok_or(DispatchError::Incomplete { missing: "access decision" })?;
         event.access = Some(access_leaf);
         event.confirmation = confirmed;
         event.refs.confirmation_proof = confirmation.map(|it| it.facts.proof);
-        let simulation = gathered.catalog.simulation.clone().ok_or(DispatchError::Busy)?;
+        let simulation = gathered
+            .catalog
+            .simulation
+            .clone()
+            .ok_or(DispatchError::Incomplete { missing: "simulation" })?;
         let logged = Rc::new(RefCell::new(Logged::default()));
         let log = StepLog {
             template: event,
             accompanying: vec![access],
+            confirmed: confirmation.cloned(),
             documents,
             simulation: envelope.simulation_id.clone(),
             is_retry: gathered.bundle.history.claim.is_some(),
             began: gathered.began,
             logged: Rc::clone(&logged),
         };
-        let approved = find_approved_request(self.engine, key)?;
+        let approved = find_approved_request(self.engine, &self.settings, key)?;
         let mut executor = ActionExecutor {
             engine: self.engine,
             simulation,
@@ -271,7 +285,7 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
     }
 }
 
-/// Tests for a refusal that another process caused by being faster.
+/// Tests whether the append lost a race with another process.
 fn is_lost_race(error: &actum::Error) -> bool {
     let source = if let actum::Error::Ledger { source, .. } = error {
         source
@@ -283,8 +297,8 @@ fn is_lost_race(error: &actum::Error) -> bool {
     matches!(source.refusal(), Some(Refusal::Agent(_) | Refusal::RequestStarted { .. }))
 }
 
-/// The prompt is emitted again.
-fn asks_again(reason: ReasonCode) -> bool {
+/// Tests whether a refusal for this reason comes with a prompt.
+fn needs_prompt(reason: ReasonCode) -> bool {
     reason.is_about_confirmation()
         && !matches!(
             reason,

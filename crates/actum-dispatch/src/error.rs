@@ -1,4 +1,4 @@
-//! Errors of the host.
+//! Errors of the dispatcher.
 
 use actum_agent::ReasonCode;
 use actum_core::canonical::CanonicalError;
@@ -6,9 +6,9 @@ use actum_ledger::LedgerError;
 use actum_record::ledger::ConfirmationOutcome;
 
 /// Message of [`DispatchError::NoHost`].
-const NO_HOST: &str = "the goal has a `confirm_state`, and only a host with a host key relays answers: answer the prompt itself";
+const NO_HOST: &str = "the goal has a `confirm_state`, which only a host with a host key can relay";
 
-/// Reason why a cycle has no outcome. What was decided is recorded wherever there is a decision.
+/// Error that ends a cycle without an outcome. A decision made before it stays recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum DispatchError {
     /// The engine failed, or the ledger.
@@ -22,17 +22,14 @@ pub enum DispatchError {
     Lexicon(#[from] actum_agent::confirmation::LexiconError),
     /// The simulation has no check of its own, and the host names none.
     #[error(
-        "`{simulation}` has no check of its own, so the host has to name one that checks what it changed; nothing was dispatched \
-         or recorded"
+        "`{simulation}` has no check of its own, and none was given; nothing was dispatched or recorded"
     )]
     NoCheck {
         /// Simulation.
         simulation: actum_core::ActionName,
     },
     /// A simulation that resolves a wish is not active.
-    #[error(
-        "`{simulation}` is no active simulation; nothing was recorded: `actum catalog list` shows them"
-    )]
+    #[error("`{simulation}` is not active; nothing was recorded")]
     NotActive {
         /// Simulation.
         simulation: actum_core::ActionName,
@@ -43,8 +40,14 @@ pub enum DispatchError {
     /// An answer that the host relays is not recorded.
     #[error("the answer that the goal relays is refused: {0}")]
     Relay(#[source] Box<ConfirmError>),
+    /// The decision lacks a part that its dispatch needs.
+    #[error("the decision has no {missing}; nothing was dispatched")]
+    Incomplete {
+        /// Missing part.
+        missing: &'static str,
+    },
     /// Another process works on the step at the same time, again and again.
-    #[error("another process works on this goal; nothing was dispatched here: ask again")]
+    #[error("another process is working on this goal; nothing was dispatched")]
     Busy,
     /// The ledger holds an event of the goal that is not what it was.
     #[error("the events of this goal cannot be used: {message}; nothing was dispatched")]
@@ -58,25 +61,19 @@ pub enum DispatchError {
 #[derive(Debug, thiserror::Error)]
 pub enum ConfirmError {
     /// The goal has no prompt that waits.
-    #[error(
-        "the goal `{correlation}` has no prompt that waits for an answer; nothing was recorded"
-    )]
+    #[error("the goal `{correlation}` has no open prompt; nothing was recorded")]
     NoPrompt {
         /// Goal.
         correlation: String,
     },
     /// The prompt is not the newest of the goal.
-    #[error(
-        "{prompt} is not the newest prompt of the goal; nothing was recorded: read that prompt"
-    )]
+    #[error("{prompt} is not the newest prompt of the goal; nothing was recorded")]
     Prompt {
         /// Digest of the prompt that is answered.
         prompt: actum_core::Digest,
     },
     /// The prompt has expired.
-    #[error(
-        "the prompt expired at {expires}; nothing was recorded: dispatch the goal again for a new one"
-    )]
+    #[error("the prompt expired at {expires}; nothing was recorded")]
     Expired {
         /// End of its validity.
         expires: actum_core::Timestamp,
@@ -89,8 +86,7 @@ pub enum ConfirmError {
     },
     /// The newest prompt has another plan than the one that was shown.
     #[error(
-        "the answer is for the plan {plan}, and the newest prompt has the plan {newest}; nothing was recorded: read that \
-         prompt, and answer it"
+        "the answer is for plan {plan}, but the newest prompt is for plan {newest}; nothing was recorded"
     )]
     Plan {
         /// Plan that was shown.
@@ -100,7 +96,7 @@ pub enum ConfirmError {
     },
     /// An earlier answer to the plan is final.
     #[error(
-        "the prompt was answered before, and that answer is final: {}; nothing was recorded: dispatch another goal",
+        "an earlier answer is final: {}; nothing was recorded",
         match outcome {
             ConfirmationOutcome::Ambiguous => ReasonCode::ConfirmationAttemptsExhausted,
             ConfirmationOutcome::Rejected | ConfirmationOutcome::Confirmed => ReasonCode::ConfirmationRejected,
@@ -128,7 +124,10 @@ pub(crate) const WAIVER_DAYS_MAX: i64 = 30;
 #[derive(Debug, thiserror::Error)]
 pub enum WaiveError {
     /// The end is not after now, or too late.
-    #[error("a waiver ends within {} days from now; nothing was recorded", WAIVER_DAYS_MAX)]
+    #[error(
+        "a waiver has to end in the future, within {} days; nothing was recorded",
+        WAIVER_DAYS_MAX
+    )]
     Until,
     /// The key does not count.
     #[error("{0}; nothing was recorded")]

@@ -1,4 +1,4 @@
-//! The `SimulationExecutor`: the action door behind the port of the core (AEC-13).
+//! The `SimulationExecutor`: the action entry point behind the port of the core (AEC-13).
 //!
 //! It checks access and `ACTIVE` again with the workspace locked: the gates judge the change, and the [`StepLog`] refuses a
 //! start under another policy or catalog.
@@ -40,7 +40,7 @@ pub(crate) struct ActionExecutor<'e, D: Disk> {
     pub(crate) logged: Rc<RefCell<Logged>>,
     /// Plan that waits in the queue, once there is one.
     pub(crate) queued: Option<RunId>,
-    /// What [`Engine::holding`] gave.
+    /// Value returned by the hook of [`Engine::holding`].
     pub(crate) held: Option<Box<dyn Any>>,
 }
 
@@ -48,10 +48,13 @@ impl<D: Disk> SimulationExecutor for ActionExecutor<'_, D> {
     type Error = DispatchError;
 
     fn execute(&mut self, envelope: &DispatchEnvelope) -> Result<SimulationReturn, DispatchError> {
-        let log = self.log.take().ok_or(DispatchError::Busy)?;
+        let log = self.log.take().ok_or(DispatchError::Incomplete { missing: "step log" })?;
         let companion: Option<Box<dyn ActionCompanion>> = Some(Box::new(log));
         let acted = match self.approved.take() {
-            Some(request) => self.engine.act_as_approved(request, companion),
+            Some(request) => {
+                let wait = request.wait || self.settings.wait;
+                self.engine.act_as_approved(Request { wait, ..request }, companion)
+            }
             None => {
                 let proposed = Proposed {
                     correlation: &envelope.correlation_id,
@@ -103,10 +106,7 @@ impl Proposed<'_> {
     pub(crate) fn proposal(&self) -> Proposal {
         let Self { correlation, step, simulation, settings, .. } = self;
         let rollback = self.rollback_plan.map(|digest| {
-            let plan = [
-                ("rollback_plan_ref".to_owned(), json!(digest)),
-                ("simulation_id".to_owned(), json!("undo_run")),
-            ];
+            let plan = [("rollback_plan_ref".to_owned(), json!(digest))];
             RollbackPlan::Object(Map::from_iter(plan))
         });
         let Registered { tier, flags, name, .. } = simulation;
@@ -148,7 +148,7 @@ impl ActionCompanion for NeverStart {
         Err(ActionRefusal::Refused { reason: Reason::AccessApRequired, message })
     }
 
-    fn publish(&mut self, _: &InForce<'_>) -> Result<(), ActionRefusal> {
+    fn check_in_force(&mut self, _: &InForce<'_>) -> Result<(), ActionRefusal> {
         Ok(())
     }
 

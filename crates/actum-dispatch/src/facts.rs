@@ -2,17 +2,20 @@
 
 use actum::{AccessJudgement, Catalog, Engine, Registered, Schema};
 use actum_action::PlanScope;
-use actum_agent::FinderPacket;
 use actum_agent::bundle::{AccessFacts, Place, RollbackFacts, SimulationFacts};
+use actum_agent::{FinderPacket, seal_fields};
 use actum_core::{Digest, canonical};
 use actum_gate::Verdict;
 use actum_record::ledger::{AccessOutcome, Actor, WorkspaceId};
 use actum_workspace::disk::Disk;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::error::DispatchError;
 use crate::settings::Settings;
+
+/// Field of `run_command`.
+const COMMAND: &str = "command";
 
 /// Catalog in force, and the simulation that a packet names first.
 pub(crate) struct CatalogFacts {
@@ -52,17 +55,9 @@ impl CatalogFacts {
         let facts = named.map(|registered| {
             let input = Value::Object(packet.required_fields.clone());
             let schema = Schema::read(&registered.input_schema);
-            let fields_fit = schema.and_then(|schema| schema.check(&input)).is_ok();
-            SimulationFacts {
-                id: registered.name.clone(),
-                state: registered.state,
-                tier: registered.tier,
-                impactful: registered.flags.impactful,
-                side_effecting: registered.flags.side_effecting,
-                irreversible: registered.flags.irreversible,
-                access_action: registered.access.as_str().to_owned(),
-                fields_fit,
-            }
+            let fields_fit = schema.and_then(|schema| schema.check(&input)).is_ok()
+                && shows_command(&packet.required_fields);
+            SimulationFacts { fields_fit, ..simulation_facts(registered) }
         });
         let rollback = packet.rollback_plan.as_ref();
         let rollback = rollback.and_then(|plan| catalog.find(&plan.simulation_id));
@@ -80,7 +75,7 @@ impl CatalogFacts {
         let schemas = self.simulation.as_ref().map(|it| (&it.input_schema, &it.output_schema));
         canonical::to_vec(&Artifacts {
             checks: &settings.checks,
-            engine: concat!("actum ", env!("CARGO_PKG_VERSION")),
+            engine: crate::ENGINE,
             format: "actum.agent-artifacts/1",
             lexicon,
             package: self.simulation.as_ref().and_then(|it| it.origin.digest()),
@@ -105,14 +100,38 @@ pub(crate) fn judge_access<D: Disk>(
     engine: &Engine<D>,
     actor: &Actor,
     simulation: &SimulationFacts,
-    is_approved: bool,
 ) -> Result<(AccessFacts, AccessJudgement), DispatchError> {
     let judgement = engine.judge_access(actor, simulation.tier)?;
-    let outcome = match judgement.decision.verdict {
+    let outcome = access_outcome(judgement.decision.verdict);
+    let case = Digest::of(&judgement.bundle);
+    Ok((AccessFacts { outcome, case, is_approved: false }, judgement))
+}
+
+/// Facts of a registered simulation; its fields are not checked.
+pub(crate) fn simulation_facts(registered: &Registered) -> SimulationFacts {
+    SimulationFacts {
+        id: registered.name.clone(),
+        state: registered.state,
+        tier: registered.tier,
+        impactful: registered.flags.impactful,
+        side_effecting: registered.flags.side_effecting,
+        irreversible: registered.flags.irreversible,
+        access_action: registered.access.as_str().to_owned(),
+        fields_fit: false,
+    }
+}
+
+/// Tests whether a prompt can show the command of a packet: nobody confirms a digest of a command.
+fn shows_command(fields: &Map<String, Value>) -> bool {
+    let sealed = seal_fields(fields);
+    sealed.is_ok_and(|sealed| sealed.get(COMMAND) == fields.get(COMMAND))
+}
+
+/// Maps a verdict of the access policies to the recorded outcome.
+pub(crate) fn access_outcome(verdict: Verdict) -> AccessOutcome {
+    match verdict {
         Verdict::Allow => AccessOutcome::Allowed,
         Verdict::NeedsApproval => AccessOutcome::ApRequired,
         Verdict::Deny => AccessOutcome::Denied,
-    };
-    let case = Digest::of(&judgement.bundle);
-    Ok((AccessFacts { outcome, case, is_approved }, judgement))
+    }
 }

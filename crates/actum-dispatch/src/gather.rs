@@ -1,9 +1,9 @@
 //! Facts of a cycle: everything that its decision is made from.
 
-use actum::{AccessJudgement, Engine, PlanState, QueuedPlan, Request};
+use actum::{AccessJudgement, Engine, PlanState, QueuedPlan, Records, Request};
 use actum_agent::bundle::{AccessFacts, AgentBundle, Caller as CallerFacts, GoalFacts, Identity};
 use actum_agent::confirmation::Lexicon;
-use actum_agent::{AgentGoalRequest, FinderPacket, decide, seal_packet};
+use actum_agent::{AgentGoalRequest, FinderPacket, decide, seal_packet, seal_packet_wholly};
 use actum_core::{Digest, RiskTier, Timestamp, canonical};
 use actum_gate::{HostAssertion, verify_host_assertion};
 use actum_record::agent::StepId;
@@ -52,22 +52,22 @@ impl Gathered {
         let time = records.now();
         let packet = FinderPacket::read(&canonical::to_vec(&goal.sim_finder_packet)?).ok();
         let catalog = CatalogFacts::read(engine, packet.as_ref())?;
-        let sealed = seal_packet(&goal.sim_finder_packet)?;
+        let fits = catalog.facts.as_ref().is_some_and(|simulation| simulation.fields_fit);
+        let sealed = match fits {
+            true => seal_packet(&goal.sim_finder_packet)?,
+            false => seal_packet_wholly(&goal.sim_finder_packet)?,
+        };
         let finder_packet = Digest::of(&canonical::to_vec(&sealed)?);
-        let (mut access, mut judged) = (None, None);
-        let policy = match &catalog.facts {
-            Some(simulation) => {
-                let (facts, judgement) =
-                    judge_access(engine, &caller.subject(goal), simulation, false)?;
-                let policy = judgement.policy.clone();
-                (access, judged) = (Some(facts), Some(judgement));
-                policy
-            }
+        let subject = caller.subject(goal);
+        let judged = catalog.facts.as_ref().map(|it| judge_access(engine, &subject, it));
+        let (access, judgement) = judged.transpose()?.unzip();
+        let policy = match &judgement {
+            Some(judgement) => judgement.policy.clone(),
             None => engine.judge_access(&caller.actor, RiskTier::R0)?.policy,
         };
         let lexicon = Lexicon::built_in_reference();
         let artifacts = catalog.artifacts(lexicon, settings, workspace_id(engine)?)?;
-        let (identity, assertion) = identify(engine, (goal, caller), time)?;
+        let (identity, assertion) = identify(records, (goal, caller), time)?;
         let mut bundle = AgentBundle {
             format: AgentBundle::FORMAT.to_owned(),
             time,
@@ -102,9 +102,18 @@ impl Gathered {
             && let Some(key) = decide(&bundle).key
             && let Some(access) = &mut bundle.access
         {
-            access.is_approved = find_approved_request(engine, key)?.is_some();
+            access.is_approved = find_approved_request(engine, settings, key)?.is_some();
         }
-        Ok(Self { bundle, history, catalog, access: judged, policy, artifacts, assertion, began })
+        Ok(Self {
+            bundle,
+            history,
+            catalog,
+            access: judgement,
+            policy,
+            artifacts,
+            assertion,
+            began,
+        })
     }
 }
 
@@ -124,8 +133,8 @@ pub(crate) fn read_history<D: Disk>(
 }
 
 /// Identifies the user of a goal: the account of the caller, or a user that a host asserts. Returns the signed assertion.
-fn identify<D: Disk>(
-    engine: &Engine<D>,
+pub(crate) fn identify(
+    records: &Records,
     (goal, caller): (&AgentGoalRequest, &Caller<'_>),
     time: Timestamp,
 ) -> Result<(Identity, Option<Vec<u8>>), DispatchError> {
@@ -144,7 +153,7 @@ fn identify<D: Disk>(
     let payload = canonical::to_vec(&assertion)?;
     let envelope = Envelope::sign(HostAssertion::PAYLOAD_TYPE, payload, host);
     let bytes = envelope.map_err(actum::Error::from)?.to_vec()?;
-    let verified = verify_host_assertion(&bytes, engine.records().keyring(), time);
+    let verified = verify_host_assertion(&bytes, records.keyring(), time);
     let Ok((_, key)) = verified else { return Ok((Identity::Unknown, None)) };
     let identity = Identity::Host { key: key.to_string(), assertion: Digest::of(&bytes) };
     Ok((identity, Some(bytes)))
@@ -157,9 +166,10 @@ pub(crate) fn workspace_id<D: Disk>(
     Ok(engine.workspace().id().map_err(actum::Error::from)?)
 }
 
-/// Finds the approved request of a step in this workspace.
+/// Finds the approved request of a step in this workspace, with the checks and the scope of this dispatch.
 pub(crate) fn find_approved_request<D: Disk>(
     engine: &Engine<D>,
+    settings: &Settings,
     key: Digest,
 ) -> Result<Option<Request>, DispatchError> {
     let records = engine.records();
@@ -171,6 +181,15 @@ pub(crate) fn find_approved_request<D: Disk>(
             && workspace == Some(plan.row.workspace)
             && plan.state(now) == PlanState::Approved
     };
-    let plan = plans.iter().find(is_of_step);
-    Ok(plan.map(|plan| plan.request(records.inputs())).transpose()?)
+    for plan in plans.iter().filter(is_of_step) {
+        let request = plan.request(records.inputs())?;
+        let is_same = request.action.as_ref().is_some_and(|action| {
+            action.plan.scope == settings.scope
+                && action.plan.verification.commands == settings.checks
+        });
+        if is_same {
+            return Ok(Some(request));
+        }
+    }
+    Ok(None)
 }

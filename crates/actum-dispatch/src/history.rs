@@ -113,12 +113,12 @@ impl Chain {
         Ok(Some((digest, document(log, event.index, digest)?)))
     }
 
-    /// Tests whether an answer to a prompt is recorded.
-    pub(crate) fn has_answer(&self, prompt: Digest) -> bool {
-        self.events.iter().any(|event| match &event.event {
-            AgentEvent::Confirmation(answer) => answer.prompt == prompt,
+    /// Returns the outcome of the newest answer to a prompt.
+    pub(crate) fn answer_to(&self, prompt: Digest) -> Option<ConfirmationOutcome> {
+        self.events.iter().rev().find_map(|event| match &event.event {
+            AgentEvent::Confirmation(answer) => (answer.prompt == prompt).then_some(answer.outcome),
             AgentEvent::Execution(_) | AgentEvent::Access(_) | AgentEvent::IntakeResolved(_) => {
-                false
+                None
             }
         })
     }
@@ -227,8 +227,8 @@ impl History {
     }
 }
 
-/// Key that signed the proof of an answer.
-fn relaying_key(
+/// Returns the key that signed the proof of an answer.
+pub(crate) fn relaying_key(
     (log, keyring): (&dyn Log, &Keyring),
     answer: &AgentConfirmation,
 ) -> Result<Option<String>, LedgerError> {

@@ -1,8 +1,7 @@
-//! The host of the Agent Execution Core (the place of PH1.X in seed 004).
+//! Dispatcher of the Agent Execution Core (PH1.X in seed 004).
 //!
-//! [`Dispatcher::dispatch`] runs one cycle: it gathers the facts of a goal, lets the core decide, records the decision, and
-//! dispatches what the core lets pass through the action door, which is the `SimulationExecutor`. Each decision, also each
-//! "no", is a row of the ledger.
+//! [`Dispatcher::dispatch`] runs one cycle: it gathers facts, lets the core decide, and records the decision. A decision to
+//! dispatch runs through the action entry point, the `SimulationExecutor`. Every decision is a row of the ledger.
 //!
 //! The core knows none of this: `actum-agent` does not depend on the engine.
 

@@ -1,4 +1,4 @@
-//! Replay: the decisions on a goal are made again from what is kept (AEC-11).
+//! Replays the decisions on a goal from the ledger (AEC-11).
 
 mod decision;
 mod history;
@@ -9,6 +9,7 @@ use actum_core::{Digest, canonical};
 use actum_gate::AccessJudge;
 use actum_ledger::{LedgerError, Log, NewEntry};
 use actum_record::agent::CorrelationId;
+use actum_record::keyring::Keyring;
 use actum_record::ledger::{
     Actor, AgentEvent, AgentEventKind, AgentExecution, AgentRefs, AgentState, EntryKind,
 };
@@ -86,8 +87,8 @@ impl ReplayReport {
     ///
     /// # Errors
     /// [`LedgerError`]
-    pub fn of(
-        log: &dyn Log,
+    pub fn new(
+        (log, keyring): (&dyn Log, &Keyring),
         correlation: &CorrelationId,
         access: &dyn AccessJudge,
     ) -> Result<Self, LedgerError> {
@@ -101,15 +102,15 @@ impl ReplayReport {
                     None
                 }
                 AgentEvent::Execution(execution) => {
-                    replay(log, (&chain, event), execution, &histories)?
+                    replay((log, keyring), (&chain, event), execution, &histories)?
                 }
                 AgentEvent::Access(decided) => decision::check_access(log, decided, access)?,
                 AgentEvent::Confirmation(answer) => decision::check_answer(log, answer)?,
                 AgentEvent::IntakeResolved(_) => continue,
             };
-            // What cannot be read is no history; the events that rest on it say so.
+            // An unreadable event is left out; events that rest on it fail as well.
             if problem.is_none() {
-                histories.push(log, event)?;
+                histories.push((log, keyring), event)?;
             }
             decisions.push(ReplayedDecision { index: event.index, problem });
         }
@@ -128,8 +129,7 @@ impl ReplayReport {
         self.decisions.iter().find_map(|decision| Some(decision.problem.as_ref()?.0))
     }
 
-    /// Records that the replay failed, unless that is recorded: no effect of the goal starts any more. A goal without an
-    /// event of a step has nothing that could start.
+    /// Records a failed replay once. No effect of the goal starts after it.
     ///
     /// # Errors
     /// [`DispatchError`]
@@ -165,12 +165,12 @@ type Problem = Option<(ReplayCode, String)>;
 
 /// Makes one decision again, and looks at the entries and the history that it rests on.
 fn replay(
-    log: &dyn Log,
+    (log, keyring): (&dyn Log, &Keyring),
     (chain, at): (&Chain, &ChainEvent),
     event: &AgentExecution,
     histories: &Histories,
 ) -> Result<Problem, LedgerError> {
-    let bundle = match decision::check(log, event)? {
+    let bundle = match decision::check((log, keyring), event)? {
         Ok(bundle) => bundle,
         Err(problem) => return Ok(Some(problem)),
     };

@@ -1,4 +1,4 @@
-//! Settings of a host, and who asks it.
+//! Dispatch settings and the caller.
 
 use actum_action::PlanScope;
 use actum_agent::AgentGoalRequest;
@@ -25,7 +25,7 @@ impl Caller<'_> {
     }
 }
 
-/// Settings of a host.
+/// Dispatch settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Where simulations may write.

@@ -15,8 +15,8 @@ use actum_workspace::disk::Disk;
 use crate::error::DispatchError;
 use crate::outcome::KeptOutcome;
 
-/// Entries around an event among which that of its action is, where they were appended together.
-pub(crate) const NEAR: u64 = 4;
+/// Window in which an event and the entry of its action lie, if one append wrote both.
+pub(crate) const APPEND_WINDOW: u64 = 4;
 /// Ends of actions that are read at once.
 const READ_MAX: u64 = 16;
 
@@ -77,7 +77,7 @@ fn find_end(
     open: &AgentExecution,
 ) -> Result<Option<(ActionEnded, Digest)>, LedgerError> {
     let mut started = None;
-    for near in index + 1..(index + NEAR).min(log.size()?) {
+    for near in index + 1..(index + APPEND_WINDOW).min(log.size()?) {
         let entry = log.sound_entry(near)?;
         if Some(leaf_hash(&entry.body)) == open.simulation_entry {
             let read = serde_json::from_slice::<ActionStarted>(&entry.body);

@@ -17,7 +17,7 @@ pub struct SloReport {
     pub since: Timestamp,
     /// Counters.
     pub counters: AgentSlo,
-    /// Idempotency keys with more than one effect.
+    /// Idempotency keys with more than one effect, in the whole ledger.
     pub duplicates: u64,
     /// Targets that are missed.
     pub breaches: Vec<SloTarget>,
@@ -50,8 +50,8 @@ impl SloTarget {
     }
 }
 
-/// Waivers that are read at once.
-const READ_MAX: u64 = 16;
+/// Most waivers that are read, newest first.
+const WAIVERS_READ_MAX: u64 = 16;
 
 impl SloReport {
     /// Reads the service level since a time.
@@ -127,7 +127,7 @@ fn waiver(
     now: Timestamp,
 ) -> Result<Option<Timestamp>, LedgerError> {
     let mut until = None;
-    for index in log.newest_of_kind(EntryKind::SloWaived, None, READ_MAX)? {
+    for index in log.newest_of_kind(EntryKind::SloWaived, None, WAIVERS_READ_MAX)? {
         let verified = verify_slo_waived(&log.sound_entry(index)?.body, keyring);
         let ends = verified.ok().map(|waiver| waiver.waived.until);
         until = until.max(ends.filter(|ends| *ends > now));

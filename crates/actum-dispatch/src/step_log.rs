@@ -13,21 +13,24 @@ use actum_record::ledger::{AgentDuration, AgentEventKind, AgentExecution, AgentS
 use actum_record::merkle::leaf_hash;
 use serde_json::{Map, Value};
 
+use crate::history::{Chain, KnownConfirmation};
 use crate::outcome::{KeptOutcome, returned};
 
 /// Log of one dispatch.
 pub(crate) struct StepLog {
     /// Event of the step, without what the start and the end add.
     pub(crate) template: AgentExecution,
-    /// Entries before the first event: the access decision, and an answer that came with the goal.
+    /// Entry of the access decision, appended before the first event.
     pub(crate) accompanying: Vec<NewEntry>,
+    /// Answer that the decision rests on.
+    pub(crate) confirmed: Option<KnownConfirmation>,
     /// Documents that the events name.
     pub(crate) documents: Vec<Vec<u8>>,
     /// Simulation.
     pub(crate) simulation: ActionName,
     /// Its effect was started before, and nothing of that is in effect.
     pub(crate) is_retry: bool,
-    /// Time of the goal.
+    /// Start of the cycle.
     pub(crate) began: Timestamp,
     pub(crate) logged: Rc<RefCell<Logged>>,
 }
@@ -55,15 +58,18 @@ pub(crate) struct LoggedEnd {
 
 impl ActionCompanion for StepLog {
     fn start(&mut self, start: &ActionStart<'_>) -> Result<Vec<NewEntry>, ActionRefusal> {
-        self.publish(&start.in_force)?;
+        self.check_in_force(&start.in_force)?;
         let time = start.in_force.records.now();
+        if self.confirmed.as_ref().is_some_and(|answer| time > answer.facts.expires) {
+            return Err(refuse(Reason::ConfirmationExpired, ReasonCode::ConfirmationExpired));
+        }
         let entries = self.start_entries(time, start.leaf).map_err(actum::Error::from)?;
         self.logged.borrow_mut().is_started = true;
         Ok(entries)
     }
 
-    /// Policy and catalog have to be those of the decision, also after commands and checks that took long.
-    fn publish(&mut self, in_force: &InForce<'_>) -> Result<(), ActionRefusal> {
+    /// Policy, catalog and answer have to be those of the decision, also after commands and checks that took long.
+    fn check_in_force(&mut self, in_force: &InForce<'_>) -> Result<(), ActionRefusal> {
         let InForce { records, policy } = in_force;
         let policy = policy.to_vec().map_err(actum::Error::from)?;
         if Digest::of(&policy) != self.template.refs.policy_snapshot {
@@ -76,7 +82,17 @@ impl ActionCompanion for StepLog {
         if catalog.digest().map_err(actum::Error::from)? != self.template.refs.catalog_snapshot {
             return Err(refuse(Reason::CatalogSnapshotChanged, ReasonCode::CatalogSnapshotChanged));
         }
-        Ok(())
+        let Some(confirmed) = &self.confirmed else { return Ok(()) };
+        let AgentExecution { correlation, step, .. } = &self.template;
+        let effective = records.ledger().read(|log| {
+            let chain = Chain::read(log, correlation)?;
+            let history = chain.history((log, records.keyring()), step)?;
+            Ok(history.confirmation.map(|answer| answer.leaf))
+        });
+        match effective.map_err(actum::Error::from)? == Some(confirmed.leaf) {
+            true => Ok(()),
+            false => Err(refuse(Reason::ConfirmationRejected, ReasonCode::ConfirmationRejected)),
+        }
     }
 
     fn end(&mut self, end: &ActionEnd<'_>) -> Result<Vec<NewEntry>, CanonicalError> {

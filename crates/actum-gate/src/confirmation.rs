@@ -1,4 +1,4 @@
-//! Proofs of confirmations, signed by a person's key (AEC-5).
+//! Signed confirmation proofs: an approval key or a host key signs them (AEC-5).
 
 use actum_core::Timestamp;
 use actum_record::dsse::{Envelope, EnvelopeError};

@@ -23,12 +23,12 @@ pub trait ActionCompanion {
     /// [`ActionRefusal`]
     fn start(&mut self, start: &ActionStart<'_>) -> Result<Vec<NewEntry>, ActionRefusal>;
 
-    /// Checks what is in force once more, before the change of an action whose commands or checks have run is published.
-    /// It is called with the workspace locked.
+    /// Checks policy and catalog again, after commands or checks have run and before the change is published. The workspace
+    /// is locked.
     ///
     /// # Errors
     /// [`ActionRefusal`]: the change is dropped.
-    fn publish(&mut self, in_force: &InForce<'_>) -> Result<(), ActionRefusal>;
+    fn check_in_force(&mut self, in_force: &InForce<'_>) -> Result<(), ActionRefusal>;
 
     /// Returns the entries that go with the end. An action that was refused, or queued, has an end and no start.
     ///
@@ -37,7 +37,7 @@ pub trait ActionCompanion {
     fn end(&mut self, end: &ActionEnd<'_>) -> Result<Vec<NewEntry>, CanonicalError>;
 }
 
-/// What is in force for an action.
+/// Records and policy in force.
 #[derive(Clone, Copy)]
 pub struct InForce<'s> {
     /// Ledger and keys.

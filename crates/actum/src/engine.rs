@@ -47,6 +47,7 @@ use crate::request::{Request, RequestLease};
 pub(crate) type Hold = Arc<dyn Fn() -> Box<dyn Any> + Send + Sync>;
 
 /// Where the policy is from.
+#[derive(Clone)]
 pub(crate) enum Rules {
     Fixed(Policy, Cedar),
     /// Files, and the root of the workspace.

@@ -2,6 +2,7 @@
 
 mod goals;
 mod page;
+mod tables;
 
 use std::fs::{remove_file, write};
 use std::path::{Path, PathBuf};
@@ -63,6 +64,12 @@ fn measure(options: &Options, program: &Path, grounds: &Grounds) -> Result<Resul
     if options.selects("replay") {
         eprintln!("replaying decisions");
         results.contests.push(replays(&home.join("replay"), options.rounds(41, 5))?);
+    }
+    if options.selects("tables") {
+        eprintln!("filling the tables of the core");
+        let steps = if options.quick { 1_000 } else { tables::STEPS };
+        let rounds = options.rounds(21, 3);
+        results.contests.extend(tables::measure(&home.join("tables"), steps, rounds)?);
     }
     if options.selects("process") {
         eprintln!("dispatching goals as whole processes");
@@ -148,7 +155,9 @@ fn replays(place: &Path, rounds: usize) -> Result<Contest, Failure> {
         let taken = time(|| {
             let report = records
                 .ledger()
-                .read(|log| ReplayReport::of(log, &goal.correlation_id, &cedar))
+                .read(|log| {
+                    ReplayReport::new((log, records.keyring()), &goal.correlation_id, &cedar)
+                })
                 .map_err(actum::Error::from)?;
             decisions = report.decisions.len().max(1);
             if report.is_same() { Ok(()) } else { Err("a decision differs".into()) }

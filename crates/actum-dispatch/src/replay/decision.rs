@@ -1,19 +1,21 @@
 //! Decisions that are made again: of the core, of the access policies, of the parser of answers.
 
-use actum_agent::bundle::{AgentBundle, Identity};
+use actum::Catalog;
+use actum_agent::bundle::{AgentBundle, Identity, SimulationFacts};
 use actum_agent::confirmation::{Answer, Lexicon, ParseProof, parse};
 use actum_agent::prompt::ConfirmationPrompt;
-use actum_agent::{AGENT_SEMANTICS, decide};
+use actum_agent::{AGENT_SEMANTICS, AgentVerdict, decide};
 use actum_core::{Digest, canonical};
 use actum_gate::decision::Bundle;
-use actum_gate::{AccessJudge, Policy, Verdict, judge_access};
+use actum_gate::{AccessJudge, HostAssertionProblem, Policy, judge_access, verify_host_assertion};
 use actum_ledger::{LedgerError, Log};
 use actum_record::dsse::Envelope;
-use actum_record::ledger::{
-    AccessOutcome, AgentAccessDecided, AgentConfirmation, AgentExecution, AgentState,
-};
+use actum_record::keyring::{KeyProblem, Keyring};
+use actum_record::ledger::{AgentAccessDecided, AgentConfirmation, AgentEventKind, AgentExecution};
 
 use super::{Problem, ReplayCode, check_document, problem};
+use crate::ENGINE;
+use crate::facts::{access_outcome, simulation_facts};
 use crate::history::matches_proof;
 
 fn mismatch(message: &str) -> (ReplayCode, String) {
@@ -22,7 +24,7 @@ fn mismatch(message: &str) -> (ReplayCode, String) {
 
 /// Makes one decision of the core again. Returns its bundle, or the problem.
 pub(super) fn check(
-    log: &dyn Log,
+    (log, keyring): (&dyn Log, &Keyring),
     event: &AgentExecution,
 ) -> Result<Result<AgentBundle, (ReplayCode, String)>, LedgerError> {
     if event.semantics != AGENT_SEMANTICS {
@@ -63,17 +65,57 @@ pub(super) fn check(
     if !same_refs {
         return Ok(Err(mismatch("its bundle names other documents")));
     }
+    if let Some(wrong) = check_facts((log, keyring), (event, &bundle))? {
+        return Ok(Err(mismatch(wrong)));
+    }
     let decision = decide(&bundle);
     let same = decision.digest(&bytes) == Ok(event.decision)
         && decision.key == event.key
         && (event.event.starts_effect() || event.duration.is_some() || {
             let reason = decision.reason_code().map(|reason| reason.as_str());
-            decision.state == AgentState::Started || reason == event.reason.as_deref()
+            let has_own_reason = decision.verdict == AgentVerdict::Dispatch
+                && event.event == AgentEventKind::NoEffect;
+            has_own_reason || reason == event.reason.as_deref()
         });
     Ok(match same {
         true => Ok(bundle),
         false => Err(mismatch("the same bundle gives another decision")),
     })
+}
+
+/// Compares the facts of a bundle with their sources: the signed assertion of a host, and the catalog. Returns what differs.
+fn check_facts(
+    (log, keyring): (&dyn Log, &Keyring),
+    (event, bundle): (&AgentExecution, &AgentBundle),
+) -> Result<Option<&'static str>, LedgerError> {
+    if let Identity::Host { key, assertion } = &bundle.caller.identity {
+        let signed = log.blob(assertion)?.unwrap_or_default();
+        let is_sound = match verify_host_assertion(&signed, keyring, event.time) {
+            Ok((asserted, signer)) => {
+                signer.as_str() == key
+                    && asserted.goal == bundle.goal.fingerprint
+                    && asserted.user == bundle.goal.user
+                    && asserted.correlation == bundle.goal.correlation
+            }
+            // It counted at that time.
+            Err(HostAssertionProblem::Key(KeyProblem::Revoked { .. })) => true,
+            Err(_) => false,
+        };
+        if !is_sound {
+            return Ok(Some("no host asserted the user of the goal"));
+        }
+    }
+    let Some(facts) = bundle.simulation.as_ref().filter(|_| event.engine == ENGINE) else {
+        return Ok(None);
+    };
+    let snapshot = log.blob(&event.refs.catalog_snapshot)?.unwrap_or_default();
+    let Ok(Ok(catalog)) = Catalog::of_snapshot(&snapshot) else {
+        return Ok(Some("the catalog cannot be read"));
+    };
+    let same = catalog.find(&facts.id).is_some_and(|registered| {
+        SimulationFacts { fields_fit: facts.fields_fit, ..simulation_facts(registered) } == *facts
+    });
+    Ok((!same).then_some("the catalog has another simulation"))
 }
 
 fn host_assertion(bundle: &AgentBundle) -> Option<Digest> {
@@ -100,16 +142,12 @@ pub(super) fn check_access(
     else {
         return Ok(Some(mismatch("the case of the access policies cannot be read")));
     };
-    let outcome = match judge_access(&bundle, &policy, access).verdict {
-        Verdict::Allow => AccessOutcome::Allowed,
-        Verdict::NeedsApproval => AccessOutcome::ApRequired,
-        Verdict::Deny => AccessOutcome::Denied,
-    };
+    let outcome = access_outcome(judge_access(&bundle, &policy, access).verdict);
     let same = bundle.policy() == decided.policy_snapshot && outcome == decided.outcome;
     Ok((!same).then(|| mismatch("the access policies decide otherwise")))
 }
 
-/// Parses the word of an answer again, with the lexicon of that time. The utterance of an ambiguous answer is not kept.
+/// Parses the recorded token again, with the lexicon of that time. The utterance of an ambiguous answer is not recorded.
 pub(super) fn check_answer(
     log: &dyn Log,
     answer: &AgentConfirmation,

@@ -1,12 +1,14 @@
-//! Facts about earlier events: those of a bundle are those of the ledger at some moment before its entry.
+//! Checks that the history in a bundle matches an earlier state of the ledger.
 
 use actum_agent::bundle::{AgentBundle, ConfirmationFacts, HistoryFacts};
+use actum_gate::{ConfirmationProblem, verify_confirmation};
 use actum_ledger::{LedgerError, Log};
 use actum_record::agent::StepId;
-use actum_record::ledger::AgentEvent;
+use actum_record::keyring::{KeyProblem, Keyring};
+use actum_record::ledger::{AgentConfirmation, AgentEvent};
 
 use super::{Problem, ReplayCode, problem};
-use crate::history::{ChainEvent, History};
+use crate::history::{ChainEvent, History, relaying_key};
 
 /// Facts of a goal after each of its events. Processes that work on a goal at the same time decide from the same facts, so a
 /// bundle has those of any earlier moment.
@@ -22,14 +24,17 @@ type Moment = (HistoryFacts, Option<ConfirmationFacts>);
 
 impl Histories {
     /// Adds the next event of the goal.
-    pub(super) fn push(&mut self, log: &dyn Log, event: &ChainEvent) -> Result<(), LedgerError> {
+    pub(super) fn push(
+        &mut self,
+        (log, keyring): (&dyn Log, &Keyring),
+        event: &ChainEvent,
+    ) -> Result<(), LedgerError> {
         if let AgentEvent::Execution(execution) = &event.event {
             self.step.get_or_insert_with(|| execution.step.clone());
         }
         let Some(step) = &self.step else { return Ok(()) };
         self.before.push(moment(&self.now));
-        // A key that was revoked since then counted at that time.
-        self.now.push(log, (event, step), &|answer| Ok(answer.relayed_by.clone()))
+        self.now.push(log, (event, step), &|answer| signing_key((log, keyring), answer))
     }
 
     /// Checks the facts of a bundle.
@@ -51,6 +56,18 @@ impl Histories {
             true => Ok(None),
             false => wrong("the facts about earlier events"),
         }
+    }
+}
+
+/// Returns the key that signed an answer. A key that was revoked since then counted at that time.
+fn signing_key(
+    (log, keyring): (&dyn Log, &Keyring),
+    answer: &AgentConfirmation,
+) -> Result<Option<String>, LedgerError> {
+    let proof = log.blob(&answer.proof)?.unwrap_or_default();
+    match verify_confirmation(&proof, keyring, answer.time) {
+        Err(ConfirmationProblem::Key(KeyProblem::Revoked { .. })) => Ok(answer.relayed_by.clone()),
+        _ => relaying_key((log, keyring), answer),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Entries that an event names: they are there, come before it, and say what the bundle says.
+//! Entries that an event names exist, precede it and match its bundle.
 
 use actum_agent::bundle::AgentBundle;
 use actum_core::canonical::plainly;
@@ -11,7 +11,7 @@ use actum_record::merkle::leaf_hash;
 
 use super::{Problem, ReplayCode, problem};
 use crate::history::{Chain, ChainEvent};
-use crate::settle::{NEAR, ends_between};
+use crate::settle::{APPEND_WINDOW, ends_between};
 
 /// Checks the entries that an event names.
 pub(super) fn check(
@@ -60,7 +60,7 @@ fn check_action(
     let wrong = |what: &str| Ok(Some(problem(ReplayCode::LinkMismatch, what)));
     let id = format!("{}/{}", event.correlation, event.step);
     let mut ended = None;
-    for near in index.saturating_sub(NEAR)..(index + NEAR).min(log.size()?) {
+    for near in index.saturating_sub(APPEND_WINDOW)..(index + APPEND_WINDOW).min(log.size()?) {
         let entry = log.sound_entry(near)?;
         if leaf_hash(&entry.body) != leaf {
             continue;

@@ -6,6 +6,7 @@ use actum_agent::{AgentVerdict, ReasonCode};
 use actum_dispatch::{ConfirmError, Dispatcher, Settings};
 use actum_gate::Policy;
 use actum_record::ledger::{AgentEvent, AgentEventKind, AgentState, EntryKind};
+use actum_record::signer::KeyRole;
 use serde_json::json;
 
 use crate::world::{World, access, agent, goal, person, reason, with_packet};
@@ -327,9 +328,28 @@ fn an_answer_under_a_key_of_the_operator_counts_and_a_forged_one_does_not() {
     let world = World::new();
     let goal = world.goal("key", "file_create", json!({"path": "a", "content": "text\n"}));
     world.dispatch(&goal);
-    world.confirm_under_key(&goal, "yes", "en", false);
+    world.confirm_under_key(&goal, "yes", "en", &World::new().signer(KeyRole::Approval));
     assert_eq!(reason(&world.dispatch(&goal)), Some(ReasonCode::ConfirmationByDispatcher));
-    world.confirm_under_key(&goal, "yes", "en", true);
+    world.confirm_under_key(&goal, "yes", "en", &world.signer(KeyRole::Approval));
     let done = world.dispatch(&goal);
     assert_eq!((done.verdict, &done.outcome.reason_code), (AgentVerdict::Dispatch, &None));
+}
+
+/// AEC-20: what was done is taken back by a dispatched simulation, with its own confirmation and chain.
+#[test]
+fn a_run_is_undone_by_a_dispatched_simulation() {
+    let world = World::new();
+    let made = world.goal("make", "file_create", json!({"path": "a", "content": "text\n"}));
+    world.dispatch(&made);
+    world.confirm(&made, "yes", "en");
+    let done = world.dispatch(&made);
+    let run = done.outcome.simulation_outcome.as_ref().unwrap()["feedback"]["run"].clone();
+    let undo = world.goal("undo", "undo_run", json!({"run": run}));
+    assert_eq!(reason(&world.dispatch(&undo)), Some(ReasonCode::ConfirmationRequired));
+    assert!(world.get("a").is_some());
+    world.confirm(&undo, "yes", "en");
+    let undone = world.dispatch(&undo);
+    assert_eq!((undone.verdict, &undone.outcome.reason_code), (AgentVerdict::Dispatch, &None));
+    assert_eq!(world.get("a"), None);
+    assert!(world.replay(&undo).is_same());
 }

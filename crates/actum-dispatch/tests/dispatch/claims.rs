@@ -1,6 +1,7 @@
 //! What is claimed, kept and final: request keys, starts, outcomes, answers.
 
 use actum::Step;
+use actum_action::PlanScope;
 use actum_agent::packet::FinderPacket;
 use actum_agent::{AgentGoalRequest, AgentVerdict, ReasonCode};
 use actum_dispatch::{ConfirmError, DispatchError, Dispatcher, Settings};
@@ -8,7 +9,7 @@ use actum_gate::Policy;
 use actum_record::ledger::{AgentEventKind, AgentState, ConfirmationOutcome, EntryKind};
 use serde_json::json;
 
-use crate::world::{World, agent, person, reason, with_packet};
+use crate::world::{World, access, agent, person, reason, with_packet};
 
 fn create(world: &World, name: &str) -> AgentGoalRequest {
     world.goal(name, "file_create", json!({"path": name, "content": "text of a file\n"}))
@@ -134,4 +135,51 @@ fn a_command_without_a_check_is_refused_before_the_prompt() {
     assert!(matches!(error, DispatchError::NoCheck { .. }), "{error}");
     drop(dispatcher);
     assert_eq!(world.chain(&goal).events.len(), 0);
+}
+
+/// AEC-5, AEC-6: an approval is for the checks and the scope that were approved.
+#[test]
+fn an_approval_counts_neither_for_other_checks_nor_for_another_scope() {
+    let world = World::new();
+    let goal = create(&world, "approved");
+    let ask = "permit (principal, action, resource) when { context.approvals >= 1 };";
+    let dispatch = |settings: Settings| {
+        let mut engine = world.engine().under(access(ask));
+        Dispatcher::new(&mut engine, settings).dispatch(&goal, &agent()).unwrap()
+    };
+    world.approve(dispatch(Settings::default()).queued.unwrap());
+    assert_eq!(reason(&dispatch(Settings::default())), Some(ReasonCode::ConfirmationRequired));
+    let checks = Settings { checks: vec!["false".to_owned()], ..Settings::default() };
+    let allowed_dirs = vec!["only-here".to_owned()];
+    let scope = PlanScope { allowed_dirs, ..PlanScope::default() };
+    let scoped = Settings { scope, ..Settings::default() };
+    for settings in [checks, scoped] {
+        assert_eq!(reason(&dispatch(settings)), Some(ReasonCode::AccessApRequired));
+    }
+}
+
+/// AEC-5: a command that the prompt cannot show is not confirmed.
+#[test]
+fn a_command_that_a_prompt_cannot_show_is_refused() {
+    let world = World::new();
+    let hidden = format!("./slow.sh{}", " ".repeat(1100));
+    let mut goal = world.goal("hidden", "run_command", json!({"command": hidden}));
+    goal.sim_finder_packet.insert("access_action".to_owned(), json!("run_command"));
+    let refused = world.dispatch(&goal);
+    assert_eq!(reason(&refused), Some(ReasonCode::RequiredFieldsInvalid), "{refused:?}");
+}
+
+/// AEC-11, EX-20: of fields that fit no simulation nothing is kept but sizes and digests.
+#[test]
+fn values_of_fields_that_do_not_fit_are_not_kept() {
+    let world = World::new();
+    let fields = json!({"path": "a", "unknown": "words of a file"});
+    let goal = world.goal("unfit", "file_create", fields);
+    assert_eq!(reason(&world.dispatch(&goal)), Some(ReasonCode::RequiredFieldsInvalid));
+    let chain = world.chain(&goal);
+    let (_, event) = chain.executions().next().unwrap();
+    let packet = event.refs.finder_packet;
+    let packet = world.records.ledger().read(|log| log.blob(&packet)).unwrap().unwrap();
+    assert!(!String::from_utf8(packet).unwrap().contains("words of a file"));
+    assert!(world.replay(&goal).is_same());
 }

@@ -15,9 +15,7 @@ use crate::world::{World, access, agent, reason};
 /// Goal of another user than the account that dispatches.
 fn goal_of_ada(world: &World, name: &str) -> AgentGoalRequest {
     let goal = world.goal(name, "file_create", json!({"path": "a", "content": "text\n"}));
-    let packet = goal.sim_finder_packet.clone();
     let mut goal = AgentGoalRequest { user_id: "ada".parse().unwrap(), ..goal };
-    goal.sim_finder_packet = packet;
     goal.sim_finder_packet.insert("goal_fingerprint".to_owned(), json!(goal.fingerprint()));
     goal
 }
@@ -116,4 +114,38 @@ fn access_is_judged_for_the_user_that_the_host_asserts() {
     }
     let expected = [ReasonCode::ConfirmationRequired, ReasonCode::AccessScopeViolation];
     assert_eq!(judged, expected.map(Some));
+}
+
+/// AEC-5: an answer with a goal of another user is not recorded, so it confirms nothing.
+#[test]
+fn an_answer_with_a_goal_of_another_user_is_not_recorded() {
+    let world = World::new();
+    let goal = goal_of_ada(&world, "five");
+    let (prompt, _) = world.dispatch_as_host(&goal).unwrap().prompt.unwrap();
+    let mut other = goal.clone();
+    other.user_id = "mallory".parse().unwrap();
+    other.sim_finder_packet.insert("goal_fingerprint".to_owned(), json!(other.fingerprint()));
+    other.confirm_state = answer(prompt, "ja");
+    let refused = world.dispatch_as_host(&other).unwrap();
+    assert_eq!(reason(&refused), Some(ReasonCode::IdempotencyViolation));
+    assert_eq!(world.count(EntryKind::AgentConfirmation), 0);
+    let asked = world.dispatch_as_host(&goal).unwrap();
+    assert_eq!(reason(&asked), Some(ReasonCode::ConfirmationRequired));
+}
+
+/// AEC-5: a "no" that is relayed after a "yes" is recorded, and is final.
+#[test]
+fn a_relayed_no_after_a_yes_is_final() {
+    let world = World::new();
+    let mut goal = goal_of_ada(&world, "six");
+    // The action fails, since the file is there, and nothing is in effect.
+    world.put("a", "here\n");
+    let (prompt, _) = world.dispatch_as_host(&goal).unwrap().prompt.unwrap();
+    goal.confirm_state = answer(prompt, "ja");
+    world.dispatch_as_host(&goal).unwrap();
+    std::fs::remove_file(world.directory.join("workspace/a")).unwrap();
+    goal.confirm_state = answer(prompt, "nein");
+    let refused = world.dispatch_as_host(&goal).unwrap();
+    assert_eq!(reason(&refused), Some(ReasonCode::ConfirmationRejected), "{refused:?}");
+    assert_eq!(world.get("a"), None);
 }

@@ -1,6 +1,6 @@
 //! Replays of decisions (AEC-11).
 
-use actum_agent::bundle::AgentBundle;
+use actum_agent::bundle::{AgentBundle, Identity};
 use actum_agent::{AgentGoalRequest, ReasonCode, decide};
 use actum_core::{Digest, canonical};
 use actum_dispatch::ReplayCode;
@@ -99,4 +99,30 @@ fn a_goal_whose_replay_failed_is_not_dispatched_any_more() {
     world.confirm(&goal, "yes", "en");
     assert_eq!(reason(&world.dispatch(&goal)), Some(ReasonCode::ReplayFailed));
     assert_eq!(world.count(EntryKind::EffectStarted), 0);
+}
+
+/// AEC-11: facts of a simulation that its catalog does not have, and a user that no host asserted, are found.
+#[test]
+fn forged_facts_of_a_simulation_or_a_host_are_found() {
+    let world = World::new();
+    let fields = json!({"path": "a", "content": "text\n"});
+    let harmless = world.goal("harmless", "file_create", fields.clone());
+    world.dispatch(&harmless);
+    forge(&world, &harmless, |bundle, event| {
+        let simulation = bundle.simulation.as_mut().unwrap();
+        (simulation.impactful, simulation.side_effecting, simulation.irreversible) =
+            (false, false, false);
+        bundle.history.last = Some(event.time);
+        bundle.history.goal = Some(bundle.goal.fingerprint);
+    });
+    assert_eq!(codes(&world, &harmless), [ReplayCode::DecisionMismatch]);
+    let host = world.goal("host", "file_create", fields);
+    world.dispatch(&host);
+    forge(&world, &host, |bundle, event| {
+        // A document that is in the ledger, and no assertion.
+        let assertion = event.refs.policy_snapshot;
+        bundle.caller.identity = Identity::Host { key: "0123456789abcdef".to_owned(), assertion };
+        event.refs.host_assertion = Some(assertion);
+    });
+    assert_eq!(codes(&world, &host), [ReplayCode::DecisionMismatch]);
 }

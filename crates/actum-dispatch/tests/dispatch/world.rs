@@ -114,21 +114,18 @@ impl World {
         dispatcher.confirm(&self.reply(goal, answer, language), &person().actor, None).unwrap();
     }
 
-    /// Answers the prompt of a goal as the account that dispatches, under the approval key, or under a key that this
-    /// installation does not know.
+    /// Answers the prompt of a goal as the dispatching account, under a key.
     pub(crate) fn confirm_under_key(
         &self,
         goal: &AgentGoalRequest,
         answer: &str,
         language: &str,
-        is_own: bool,
+        signer: &dyn Signer,
     ) {
-        let other = World::new();
-        let signer = if is_own { self } else { &other }.signer(KeyRole::Approval);
         let mut engine = self.engine();
         let mut dispatcher = Dispatcher::new(&mut engine, Settings::default());
         let reply = self.reply(goal, answer, language);
-        dispatcher.confirm(&reply, &agent().actor, Some(&signer)).unwrap();
+        dispatcher.confirm(&reply, &agent().actor, Some(signer)).unwrap();
     }
 
     /// Runs a cycle as a host, under the host key of this installation.
@@ -158,7 +155,10 @@ impl World {
     }
 
     pub(crate) fn replay(&self, goal: &AgentGoalRequest) -> ReplayReport {
-        let replay = |log: &dyn Log| ReplayReport::of(log, &goal.correlation_id, &Cedar::default());
+        let replay = |log: &dyn Log| {
+            let sources = (log, self.records.keyring());
+            ReplayReport::new(sources, &goal.correlation_id, &Cedar::default())
+        };
         self.records.ledger().read(replay).unwrap()
     }
 

@@ -71,7 +71,7 @@ pub struct AgentExecution {
 pub struct AgentRefs {
     /// Bundle, which holds the other refs and the facts.
     pub bundle: Digest,
-    /// Packet of the Finder, as it came.
+    /// Packet of the Finder, sealed.
     pub finder_packet: Digest,
     /// Policy in force.
     pub policy_snapshot: Digest,
@@ -218,7 +218,7 @@ pub struct AgentConfirmation {
     pub token: Option<String>,
     /// User who answered.
     pub by: Actor,
-    /// Host that relayed the answer under its key.
+    /// Key that signed the proof: an approval key or a host key.
     pub relayed_by: Option<String>,
 }
 

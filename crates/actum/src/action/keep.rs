@@ -15,7 +15,7 @@ use crate::engine::clear::Cleared;
 use crate::engine::observer::Observer;
 use crate::engine::stage::{Stage, Staged};
 use crate::engine::verify::Verified;
-use crate::engine::{Engine, Hold};
+use crate::engine::{Engine, Hold, Rules};
 use crate::plugin::Steps;
 use crate::request::{Commands, Request, Work};
 
@@ -26,6 +26,7 @@ struct ActionObserver<'k, 's> {
     /// Whether steps or checks run on the staged change.
     runs_something: bool,
     hold: Option<Hold>,
+    rules: Rules,
     story: &'k mut Story,
 }
 
@@ -46,7 +47,7 @@ impl<D: Disk> Observer<D> for ActionObserver<'_, '_> {
     type Stop = ActionStop;
 
     fn staged(&mut self, staged: &mut Staged<'_, D>) -> Result<(), ActionStop> {
-        let Self { places, steps, runs_something, hold, story } = self;
+        let Self { places, steps, runs_something, hold, rules: _, story } = self;
         story.is_begun = true;
         let change = staged.begun.transaction.effects();
         places.check(&change)?;
@@ -96,7 +97,7 @@ impl<D: Disk> Observer<D> for ActionObserver<'_, '_> {
         if verified.cleared.staged.begun.runner.as_deref().is_some_and(Runner::is_stopped) {
             return Err(Halt::interrupted().into());
         }
-        self.story.join(&mut verified.cleared.staged)?;
+        self.story.join(&mut verified.cleared.staged, &self.rules)?;
         Ok(())
     }
 }
@@ -139,6 +140,7 @@ impl<D: Disk> Engine<D> {
             steps,
             runs_something,
             hold: self.hold.clone(),
+            rules: self.rules.clone(),
             story: &mut *story,
         };
         match self.run_with(request, &mut keeping) {

@@ -17,7 +17,8 @@ use actum_workspace::disk::Disk;
 use serde_json::{Map, Value, json};
 
 use super::halt::{Halt, Waiting};
-use crate::companion::{ActionCompanion, ActionStart, InForce};
+use crate::companion::{ActionCompanion, ActionRefusal, ActionStart, InForce};
+use crate::engine::Rules;
 use crate::engine::outcome::settled_status;
 use crate::engine::settle::Done;
 use crate::engine::stage::{Begun, PartOf, Staged};
@@ -45,7 +46,7 @@ pub(super) struct Story {
     pub(super) returned: Option<Value>,
     pub(super) checks: Vec<Check>,
     pub(super) repair: Attempt,
-    /// Time in its command or steps, in milliseconds, without its checks.
+    /// Wall time of command, steps and repair, in milliseconds, without checks.
     pub(super) command_ms: u64,
     /// The run that changed the workspace, and the place of its receipt.
     pub(super) run: Option<(RunId, u64)>,
@@ -126,13 +127,25 @@ impl Story {
         Ok(())
     }
 
-    /// Makes the change a part of it; where nothing has run, that is how it begins.
-    pub(super) fn join<D: Disk>(&mut self, staged: &mut Staged<'_, D>) -> Result<(), Halt> {
+    /// Makes the change a part of it; where nothing has run, that is how it begins. Policy and companion are asked again where
+    /// something has run.
+    pub(super) fn join<D: Disk>(
+        &mut self,
+        staged: &mut Staged<'_, D>,
+        rules: &Rules,
+    ) -> Result<(), Halt> {
         let begins = match &self.acting {
             Some(_) => {
                 if let Some(companion) = &mut self.companion {
-                    let Begun { records, policy, .. } = &staged.begun;
-                    companion.publish(&InForce { records, policy })?;
+                    let records = staged.begun.records;
+                    let (policy, _) = rules.read(&records.ledger)?;
+                    match companion.check_in_force(&InForce { records, policy: &policy }) {
+                        Ok(()) => {}
+                        Err(ActionRefusal::Refused { reason, message }) => {
+                            return Err(Halt::reverted(reason, message));
+                        }
+                        Err(ActionRefusal::Engine(error)) => return Err(error.into()),
+                    }
                 }
                 Vec::new()
             }

@@ -38,7 +38,7 @@ impl Catalog {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(super) fn of_snapshot(bytes: &[u8]) -> Result<Result<Self, String>, CatalogError> {
+    pub fn of_snapshot(bytes: &[u8]) -> Result<Result<Self, String>, CatalogError> {
         let mut catalog = Self::core()?;
         let snapshot: Snapshot = match serde_json::from_slice(bytes) {
             Ok(snapshot) => snapshot,

@@ -14,7 +14,7 @@ const HOW: &str = "
 ## How to run
 
 ```console
-$ cargo xtask bench agent            # everything, about a minute; writes this page
+$ cargo xtask bench agent            # everything, some minutes; writes this page
 $ cargo xtask bench agent --quick    # few rounds; prints only
 $ cargo xtask bench agent --only dispatch
 ```
@@ -25,6 +25,7 @@ $ cargo xtask bench agent --only dispatch
   synced file system.
 - A dispatch gathers facts, decides, runs the action under all gates, and records decision, access, start, receipt, end and outcome.
   The prompt was emitted and answered before. A decision without a dispatch is one append.
+- The ledger of the last tables has a step for each 0.9 seconds of a day, of four entries each.
 - `actum action run` makes a file in the same workspace, without goal, confirmation and chain.
 ";
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use actum_api::agent::AgentConfirmed;
 use actum_core::Digest;
-use actum_dispatch::{Chain, ConfirmError, DispatchError, Dispatcher, Reply, Settings};
+use actum_dispatch::{Chain, ConfirmError, Dispatcher, Reply, Settings};
 use actum_record::agent::{CorrelationId, ThreadId};
 use actum_record::ledger::ConfirmationOutcome;
 
@@ -23,8 +23,8 @@ const PLAN_CHARS_MIN: usize = 8;
 
 /// Answer the confirmation prompt of a goal
 ///
-/// The answer counts only as a whole, and only if it is the word for yes in the language that is named; "okay" and "fine" are
-/// no confirmation. The approval key signs it, since the process that dispatches cannot confirm its own goal.
+/// The whole answer has to be the word for yes or no in the named language; "okay" and "fine" are ambiguous. The approval key
+/// signs the answer, since the dispatching process cannot confirm its own goal.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The goal
@@ -50,13 +50,13 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let root = root::existing(&session.start);
     let (checked, records) = records::open_for(root, &session.tenant)?;
     let prompt = records.ledger().read(|log| Chain::read(log, &arguments.correlation)?.prompt(log));
-    let prompt = prompt.map_err(|error| AgentFailure::Dispatch(DispatchError::from(error)))?;
+    let prompt = prompt.map_err(actum::Error::from)?;
     let Some((_, prompt)) = prompt else {
         let correlation = arguments.correlation.to_string();
         return Err(AgentFailure::Confirm(ConfirmError::NoPrompt { correlation }).into());
     };
     let newest = prompt.plan_fingerprint;
-    if arguments.plan.as_ref().is_some_and(|plan| !names(plan, newest)) {
+    if arguments.plan.as_ref().is_some_and(|plan| !is_prefix(plan, newest)) {
         return Err(AgentFailure::OtherPlan { newest }.into());
     }
     // Another dispatch may replace the prompt while the passphrase is typed.
@@ -86,8 +86,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(if is_confirmed { Exit::Success } else { Exit::Refused })
 }
 
-/// Tests whether a text is the beginning of a plan.
-fn names(text: &str, plan: Digest) -> bool {
+/// Tests whether a text is a prefix of a plan fingerprint.
+fn is_prefix(text: &str, plan: Digest) -> bool {
     text.len() >= PLAN_CHARS_MIN && plan.to_string().starts_with(text)
 }
 

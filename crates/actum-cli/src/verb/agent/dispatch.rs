@@ -79,14 +79,14 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             Ok(dispatched.map_err(AgentFailure::Dispatch)?)
         },
         |dispatched, _| {
-            tell(session, dispatched)?;
-            Ok(exit(dispatched))
+            print_outcome(session, dispatched)?;
+            Ok(exit_code(dispatched))
         },
     )
 }
 
-/// Prints the outcome: on one line for programs, and for a person so that it can be read.
-fn tell(session: &Session, dispatched: &Dispatched) -> Result<(), Failure> {
+/// Prints the outcome: one line for programs, indented on a terminal.
+fn print_outcome(session: &Session, dispatched: &Dispatched) -> Result<(), Failure> {
     let outcome = &dispatched.outcome;
     let written = match io::stdout().is_terminal() {
         true => serde_json::to_vec_pretty(outcome),
@@ -97,11 +97,13 @@ fn tell(session: &Session, dispatched: &Dispatched) -> Result<(), Failure> {
     bytes.push(b'\n');
     session.screen.hand_over(&bytes)?;
     if let Some(reason) = &outcome.reason_code {
-        let first = outcome.user_visible_text.lines().next().unwrap_or_default();
-        session.screen.note(format_args!("{reason}: {first}"));
+        match &dispatched.prompt {
+            Some(_) => session.screen.note(reason),
+            None => session.screen.note(format_args!("{reason}: {}", outcome.user_visible_text)),
+        }
     }
     if let Some((_, prompt)) = &dispatched.prompt {
-        prompt.text.lines().skip(1).for_each(|line| session.screen.note(line));
+        prompt.text.lines().for_each(|line| session.screen.note(line));
         session.screen.note(format_args!(
             "`actum agent confirm {} --thread {} --plan {} --language TAG ANSWER` answers the prompt",
             prompt.correlation,
@@ -115,7 +117,7 @@ fn tell(session: &Session, dispatched: &Dispatched) -> Result<(), Failure> {
     Ok(())
 }
 
-fn exit(dispatched: &Dispatched) -> Exit {
+fn exit_code(dispatched: &Dispatched) -> Exit {
     let outcome = &dispatched.outcome;
     let status = outcome.simulation_outcome.as_ref().and_then(|it| it.get("status"));
     match (dispatched.verdict, status.and_then(serde_json::Value::as_str)) {

@@ -60,6 +60,9 @@ fn language(text: &str) -> Result<LanguageTag, LanguageTagError> {
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    if arguments.utterance.chars().count() > UTTERANCE_CHARS_MAX {
+        return Err(AgentFailure::Utterance.into());
+    }
     let invalid = |error: PlainIdError| AgentFailure::Name(error);
     let one_line = |text: &str, chars: usize| -> String {
         let line = text.split(char::is_control).collect::<Vec<_>>().join(" ");
@@ -87,7 +90,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         tenant_id: records.tenant().clone(),
         user_id,
         thread_id,
-        raw_user_utterance: arguments.utterance.chars().take(UTTERANCE_CHARS_MAX).collect(),
+        raw_user_utterance: arguments.utterance.clone(),
         normalized_intent: one_line(intent, INTENT_CHARS_MAX),
         sim_finder_packet: Map::new(),
         confirm_state: None,

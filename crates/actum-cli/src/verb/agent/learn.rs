@@ -9,7 +9,7 @@ use actum::Records;
 use actum::reason::Reason;
 use actum_api::agent::{AgentLearned, AgentLearning};
 use actum_core::path::Quoted;
-use actum_dispatch::{DispatchError, count_successes};
+use actum_dispatch::count_successes;
 use actum_finder::limits::LEARNING_BYTES_MAX;
 use actum_finder::{LearningDocument, LearningError, LearningTable};
 use actum_gate::{LEARNING_PAYLOAD_TYPE, LearningProblem, verify_learning};
@@ -17,7 +17,6 @@ use actum_record::dsse::Envelope;
 use actum_record::ledger::TenantId;
 use actum_record::signer::KeyRole;
 
-use super::AgentFailure;
 use crate::exit::Exit;
 use crate::failure::{Failure, FailureKind};
 use crate::operator_key::{self, OperatorKey};
@@ -52,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     let records = records::open(&session.tenant)?;
     let counts = records.ledger().read(count_successes);
-    let counts = counts.map_err(|error| AgentFailure::Dispatch(DispatchError::from(error)))?;
+    let counts = counts.map_err(actum::Error::from)?;
     let document = LearningDocument::from_counts(records.tenant().clone(), &counts);
     let bytes = document.to_vec().map_err(actum::Error::from)?;
     let invalid = |error| LearningFailure::Computed { source: error };

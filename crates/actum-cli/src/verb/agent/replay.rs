@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use actum::Cedar;
 use actum_api::agent::{AgentReplay, AgentReplayed};
-use actum_dispatch::{DispatchError, ReplayReport, ReplayedDecision};
+use actum_dispatch::{ReplayReport, ReplayedDecision};
 use actum_record::agent::CorrelationId;
 
 use super::{AgentFailure, correlation};
@@ -30,8 +30,10 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let records = records::open(&session.tenant)?;
     let cedar = Cedar::default();
-    let report = records.ledger().read(|log| ReplayReport::of(log, &arguments.correlation, &cedar));
-    let report = report.map_err(|error| AgentFailure::Dispatch(DispatchError::from(error)))?;
+    let report = records
+        .ledger()
+        .read(|log| ReplayReport::new((log, records.keyring()), &arguments.correlation, &cedar));
+    let report = report.map_err(actum::Error::from)?;
     if report.decisions.is_empty() {
         let correlation = arguments.correlation.clone();
         return Err(AgentFailure::UnknownGoal { correlation }.into());

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum_api::agent::{AgentChain, AgentChainEvent};
-use actum_dispatch::{Chain, ChainEvent, DispatchError};
+use actum_dispatch::{Chain, ChainEvent};
 use actum_record::agent::CorrelationId;
 use actum_record::ledger::{AgentEvent, EntryKind};
 
@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let records = records::open(&session.tenant)?;
     let chain = records.ledger().read(|log| Chain::read(log, &arguments.correlation));
-    let chain = chain.map_err(|error| AgentFailure::Dispatch(DispatchError::from(error)))?;
+    let chain = chain.map_err(actum::Error::from)?;
     if chain.events.is_empty() {
         let correlation = arguments.correlation.clone();
         return Err(AgentFailure::UnknownGoal { correlation }.into());

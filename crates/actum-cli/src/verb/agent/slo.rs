@@ -5,9 +5,8 @@ use std::io::{self, Write};
 
 use actum_api::agent::AgentSlo;
 use actum_core::Timestamp;
-use actum_dispatch::{DispatchError, SloReport};
+use actum_dispatch::SloReport;
 
-use super::AgentFailure;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
@@ -39,7 +38,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let micros = i64::try_from(arguments.window).unwrap_or(i64::MAX).saturating_mul(1000);
     let since = Timestamp::from_micros(now.micros().saturating_sub(micros));
     let report = records.ledger().read(|log| SloReport::read((log, records.keyring()), since, now));
-    let report = report.map_err(|error| AgentFailure::Dispatch(DispatchError::from(error)))?;
+    let report = report.map_err(actum::Error::from)?;
     let passes = report.passes();
     let SloReport { since, counters, duplicates, breaches, waived_until } = report;
     session.screen.show(&AgentSlo {

@@ -23,8 +23,8 @@ use crate::{clock, new_home, passphrase, signals, timestamp};
 /// The first run makes the keys of receipts and checkpoints. The keys of approvals, leases and hosts are yours: each
 /// is protected by a passphrase, which cannot be recovered. Verifiers need the new keyring: `actum key export`.
 ///
-/// Make them before an agent works here: they count at once while nothing is recorded yet. Later a lease key or a host key
-/// counts at once with the passphrase of the approval key. Any other one waits for a day, in which every command shows it and
+/// Make them before an agent works here: they count at once while nothing is recorded yet. Later a lease key counts
+/// at once with the passphrase of the approval key, and so does a host key wherever there is an approval key. Any other one waits for a day, in which every command shows it and
 /// `actum key deny ROLE` rejects it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -75,13 +75,15 @@ impl Arguments {
         let file = self.approval_passphrase_file.as_deref();
         let has_approval_key = keys.keyring().current(KeyRole::Approval, clock::now()).is_some();
         match (self.role, waits::admission(home)?) {
-            (Role::Lease | Role::Host, Admission::AfterWait)
+            (Role::Lease, Admission::AfterWait) | (Role::Host, _)
                 if has_approval_key && (file.is_some() || passphrase::can_ask()) =>
             {
                 let role = KeyRole::from(self.role);
                 OperatorKey::approval(session, &format!("Make a {role} key?"), file)?;
                 Ok(Admission::AtOnce)
             }
+            // Whoever has the host key confirms in the name of any user.
+            (Role::Host, _) if has_approval_key => Ok(Admission::AfterWait),
             (Role::Lease | Role::Host, admission) => Ok(admission),
             (_, _) if file.is_some() => Err(Failure::Usage {
                 message: "`--approval-passphrase-file` is for a lease key or a host key alone"

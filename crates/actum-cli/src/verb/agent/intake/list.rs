@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum_api::agent::AgentIntake;
-use actum_dispatch::{DispatchError, IntakeGoal};
+use actum_dispatch::IntakeGoal;
 
 use super::{view, write_line};
 use crate::exit::Exit;
@@ -12,7 +12,6 @@ use crate::failure::Failure;
 use crate::output::{Document, Kind};
 use crate::records;
 use crate::session::Session;
-use crate::verb::agent::AgentFailure;
 
 /// List the goals that wait for a simulation
 #[derive(clap::Args)]
@@ -21,7 +20,7 @@ pub(crate) struct Arguments {}
 pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let records = records::open(&session.tenant)?;
     let goals = records.ledger().read(IntakeGoal::open);
-    let goals = goals.map_err(|error| AgentFailure::Dispatch(DispatchError::from(error)))?;
+    let goals = goals.map_err(actum::Error::from)?;
     session.screen.show(&AgentIntake { goals: goals.into_iter().map(view).collect() })?;
     Ok(Exit::Success)
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use actum_api::agent::{AgentIntakeGoal, AgentIntakeShown};
 use actum_core::path::Quoted;
-use actum_dispatch::{DispatchError, IntakeGoal};
+use actum_dispatch::IntakeGoal;
 use actum_record::agent::CorrelationId;
 
 use super::view;
@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let correlation = &arguments.correlation;
     let records = records::open(&session.tenant)?;
     let goal = records.ledger().read(|log| IntakeGoal::of(log, correlation));
-    let goal = goal.map_err(|error| AgentFailure::Dispatch(DispatchError::from(error)))?;
+    let goal = goal.map_err(actum::Error::from)?;
     let goal = goal.ok_or_else(|| AgentFailure::NotWaiting { correlation: correlation.clone() })?;
     session.screen.show(&AgentIntakeShown { goal: view(goal) })?;
     Ok(Exit::Success)
