@@ -160,7 +160,7 @@ pub struct AccessFacts {
 pub struct HistoryFacts {
     /// Time of the newest event.
     pub last: Option<Timestamp>,
-    /// Fingerprint of the goal that the correlation stands for already.
+    /// Fingerprint of the goal that the correlation stands for already; `None` after a question, which is answered in other words.
     pub goal: Option<Digest>,
     /// Goal that the key of the request stands for already.
     pub request: Option<CorrelationId>,

@@ -82,6 +82,9 @@ pub struct AgentChainEvent {
     /// Digest of the rollback plan.
     #[schemars(with = "Option<value::Digest>")]
     pub rollback_plan: Option<Digest>,
+    /// Digest of the prompt that was emitted, or answered (`prompt_ref` of a `confirm_state`).
+    #[schemars(with = "Option<value::Digest>")]
+    pub prompt: Option<Digest>,
     /// Microseconds of a dispatch, without commands of the simulation.
     pub dispatch_us: Option<u64>,
 }

@@ -174,7 +174,10 @@ impl History {
         self.facts.last = Some(last.max(*time));
         self.facts.is_replay_failed |=
             *state == AgentState::ReplayFailed || execution.event == AgentEventKind::ReplayMismatch;
-        if self.facts.goal.is_none() {
+        if *state == AgentState::AwaitingClarify {
+            // The user answers the question, so the next attempt has other words.
+            self.facts.goal = None;
+        } else if self.facts.goal.is_none() {
             let bundle: AgentBundle = document(log, event.index, refs.bundle)?;
             self.facts.goal = Some(bundle.goal.fingerprint);
         }

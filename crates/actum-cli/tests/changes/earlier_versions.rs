@@ -2,8 +2,10 @@
 //! version 6 of the rules, with one run, one pending plan and one denied change.
 
 use std::fs;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 
@@ -25,6 +27,7 @@ impl Earlier {
         tar.args(["-xpzf", fixture, "--no-same-owner", "-C"]).arg(directory.path());
         assert!(tar.status().unwrap().success());
         let root = directory.path().join("workspace");
+        adopt(&root.join(".actum"));
         Self { _directory: directory, root }
     }
 
@@ -36,6 +39,16 @@ impl Earlier {
         let ended = self.actum(&[arguments, &["--json"]].concat());
         serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
     }
+}
+
+/// Makes an unpacked workspace the one that was packed: its id names inode and birth of `.actum`.
+fn adopt(state: &Path) {
+    let metadata = fs::metadata(state).unwrap();
+    let since = |time: SystemTime| time.duration_since(UNIX_EPOCH).unwrap().as_nanos().to_string();
+    let born = metadata.created().map_or("-".to_owned(), since);
+    let id = fs::read_to_string(state.join("id")).unwrap();
+    let (id, _) = id.split_once(' ').unwrap();
+    fs::write(state.join("id"), format!("{id} {} {born}\n", metadata.ino())).unwrap();
 }
 
 /// AEC-11: what was recorded before grounds were fields is verified and shown, and its decision is not made again.

@@ -2,7 +2,7 @@
 
 use actum::Step;
 use actum_agent::packet::{ClarifyPacket, FinderPacket, MissingSimulationPacket, PacketHead};
-use actum_agent::{AgentVerdict, ReasonCode};
+use actum_agent::{AgentGoalRequest, AgentVerdict, ReasonCode};
 use actum_dispatch::{ConfirmError, Dispatcher, Settings};
 use actum_gate::Policy;
 use actum_record::ledger::{AgentEvent, AgentEventKind, AgentState, EntryKind};
@@ -352,4 +352,37 @@ fn a_run_is_undone_by_a_dispatched_simulation() {
     assert_eq!((undone.verdict, &undone.outcome.reason_code), (AgentVerdict::Dispatch, &None));
     assert_eq!(world.get("a"), None);
     assert!(world.replay(&undo).is_same());
+}
+
+/// AEC-4: the answer to a question is the next attempt at the goal, in other words. Without a question the words stay.
+#[test]
+fn a_question_is_answered_by_the_next_attempt_in_other_words() {
+    let world = World::new();
+    let asked = goal("clarified");
+    let packet = FinderPacket::Clarify(ClarifyPacket {
+        head: PacketHead { attempt_counter: 1, ..world.head(&asked) },
+        question: "Which file?".to_owned(),
+        missing_field: Some("path".to_owned()),
+        candidates: Vec::new(),
+    });
+    let asked = with_packet(asked, &packet);
+    assert_eq!(reason(&world.dispatch(&asked)), Some(ReasonCode::ClarifyRequired));
+    let attempt = |words: &str| {
+        let goal =
+            world.goal("clarified", "file_create", json!({"path": "a", "content": "text\n"}));
+        let mut goal =
+            AgentGoalRequest { raw_user_utterance: words.to_owned(), attempt_counter: 1, ..goal };
+        let packet = &mut goal.sim_finder_packet;
+        packet.insert("attempt_counter".to_owned(), json!(1));
+        let fingerprint = goal.fingerprint();
+        goal.sim_finder_packet.insert("goal_fingerprint".to_owned(), json!(fingerprint));
+        goal
+    };
+    let answered = attempt("create a");
+    assert_eq!(reason(&world.dispatch(&answered)), Some(ReasonCode::ConfirmationRequired));
+    let other = attempt("delete b");
+    assert_eq!(reason(&world.dispatch(&other)), Some(ReasonCode::IdempotencyViolation));
+    world.confirm(&answered, "yes", "en");
+    assert_eq!(world.dispatch(&answered).outcome.reason_code, None);
+    assert!(world.replay(&answered).is_same());
 }

@@ -63,6 +63,7 @@ fn view(ChainEvent { index, leaf, event }: ChainEvent) -> AgentChainEvent {
         access: None,
         confirmation: None,
         rollback_plan: None,
+        prompt: None,
         dispatch_us: None,
     };
     match event {
@@ -75,6 +76,7 @@ fn view(ChainEvent { index, leaf, event }: ChainEvent) -> AgentChainEvent {
             view.access = it.access;
             view.confirmation = it.confirmation;
             view.rollback_plan = it.rollback_plan;
+            view.prompt = it.refs.prompt;
             view.dispatch_us = it.duration.map(|duration| duration.dispatch_us);
         }
         AgentEvent::Access(it) => view.reason = it.reason,

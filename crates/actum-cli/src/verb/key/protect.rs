@@ -10,10 +10,10 @@ use crate::failure::Failure;
 use crate::passphrase;
 use crate::verb::Session;
 
-/// Passphrase of a new approval or lease key; without an option the terminal asks for it.
+/// Passphrase of a new approval, lease or host key; without an option the terminal asks for it.
 #[derive(clap::Args)]
 pub(super) struct Protect {
-    /// Take the passphrase of the new approval or lease key from FILE; `-` is standard input
+    /// Take the passphrase of the new approval, lease or host key from FILE; `-` is standard input
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
 }

@@ -25,7 +25,7 @@ use actum::reason::Reason;
 /// What the old key signed stays valid, and it counts for one hour more, for runs that are under way.
 /// Every ledger records the change. Verifiers need the new keyring: `actum key export`.
 ///
-/// A new approval or lease key counts at once only with the passphrase of the old one. Otherwise it waits for a day, in which
+/// A new approval, lease or host key counts at once only with the passphrase of the old one. Otherwise it waits for a day, in which
 /// every command shows it and `actum key deny ROLE` rejects it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
