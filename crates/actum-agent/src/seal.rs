@@ -26,7 +26,7 @@ const CONTENT_FIELDS: [&str; 6] =
 const FIELDS: &str = "required_fields";
 const ROLLBACK: &str = "rollback_plan";
 
-/// Seals a packet. Only size and digest remain of what is not a valid packet.
+/// Seals a packet. An invalid packet is replaced by its size and digest.
 ///
 /// # Errors
 /// [`CanonicalError`] of a number without an exact form.

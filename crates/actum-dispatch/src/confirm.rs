@@ -17,7 +17,7 @@ use actum_workspace::disk::Disk;
 use crate::dispatcher::Dispatcher;
 use crate::entries::step;
 use crate::error::{ConfirmError, DispatchError};
-use crate::gather::{identify, read_history};
+use crate::gather::identify;
 use crate::history::Chain;
 use crate::settings::Caller;
 
@@ -145,19 +145,21 @@ impl<D: Disk> Dispatcher<'_, D> {
     ) -> Result<(), DispatchError> {
         let host = caller.host.ok_or(DispatchError::NoHost)?;
         let relay = |error| DispatchError::Relay(Box::new(error));
-        let records = self.engine().records();
+        let (records, step) = (self.engine().records(), step()?);
         let (identity, _) = identify(records, (goal, caller), records.now())?;
-        let history = read_history(self.engine(), goal, &step()?)?;
+        let (history, prompt, recorded) = records.ledger().read(|log| {
+            let chain = Chain::read(log, &goal.correlation_id)?;
+            let history = chain.history((log, records.keyring()), &step)?;
+            Ok((history, chain.prompt(log)?, chain.answer_to(answer.prompt_ref)))
+        })?;
         let is_of_goal = history.facts.goal.is_none_or(|known| known == goal.fingerprint());
         if !is_of_goal || identity == Identity::Unknown {
             return Ok(());
         }
-        let chain = records.ledger().read(|log| Chain::read(log, &goal.correlation_id))?;
-        let prompt = records.ledger().read(|log| chain.prompt(log))?;
         let language =
             LanguageTag::new(&answer.language_tag).map_err(|error| relay(error.into()))?;
         let parsed = parse(&Lexicon::built_in()?, &language, &answer.answer).outcome();
-        if chain.answer_to(answer.prompt_ref) == Some(parsed) {
+        if recorded == Some(parsed) {
             return Ok(());
         }
         let (_, prompt) = prompt

@@ -103,7 +103,7 @@ pub enum ConfirmError {
         }.sentence()
     )]
     Final {
-        /// That answer.
+        /// Outcome of the final answer.
         outcome: ConfirmationOutcome,
     },
     /// The tag is not one of a language.

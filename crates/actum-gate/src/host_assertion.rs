@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers};
 
-/// What a host asserts about a goal: whose it is.
+/// Assertion of a host about tenant and user of a goal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostAssertion {

@@ -14,7 +14,7 @@ use crate::history::{ChainEvent, History, relaying_key};
 /// bundle has those of any earlier moment.
 #[derive(Default)]
 pub(super) struct Histories {
-    /// Step of the goal, of which phase 1 has one.
+    /// Only step of the goal in phase 1.
     step: Option<StepId>,
     now: History,
     before: Vec<Moment>,

@@ -1,4 +1,4 @@
-//! What is claimed, kept and final: request keys, starts, outcomes, answers.
+//! Claims of request keys and starts, kept outcomes, final answers.
 
 use actum::Step;
 use actum_action::PlanScope;

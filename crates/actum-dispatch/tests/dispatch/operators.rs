@@ -1,4 +1,4 @@
-//! What an operator does: resolves wishes, waives the SLO gate.
+//! Operators: they resolve goals of Dev Intake, and waive the SLO gate.
 
 use actum_agent::packet::{FinderPacket, MissingSimulationPacket};
 use actum_core::Timestamp;
