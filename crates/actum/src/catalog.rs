@@ -6,11 +6,13 @@
 
 mod change;
 mod core;
+mod input_schema;
 mod lint;
 mod snapshot;
 mod standing;
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 use actum_access::AccessAction;
 use actum_action::{Manifest, Phrases};
@@ -23,45 +25,55 @@ use serde_json::{Map, Value};
 
 pub use crate::error::CatalogError;
 pub use change::Step;
+pub use input_schema::InputSchema;
 pub use lint::{Lint, lint_manifest};
 pub use standing::Standing;
 
-/// All actions, by name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// All actions, by name. Clones share them, and the snapshot.
+#[derive(Debug, Clone)]
 pub struct Catalog {
-    actions: BTreeMap<ActionName, Registered>,
+    contents: Arc<Contents>,
 }
 
-/// One action of the catalog.
+#[derive(Debug)]
+struct Contents {
+    actions: Actions,
+    /// Written when it is first needed.
+    snapshot: OnceLock<Vec<u8>>,
+}
+
+type Actions = BTreeMap<ActionName, Arc<Registered>>;
+
+/// One action of the catalog. The fields are in the order of their names, as a snapshot has them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Registered {
-    /// What it is called.
-    pub name: ActionName,
-    /// Which version of it this is, where it says so.
-    pub version: Option<String>,
-    /// Where it stands.
-    pub state: ActionState,
-    /// Where it is from.
-    pub origin: Origin,
-    /// What it does, for people.
-    pub description: Option<String>,
-    /// The least tier that its runs have.
-    pub tier: RiskTier,
-    /// What it does to what is around it.
-    pub flags: Flags,
     /// As what access policies see it.
     #[serde(with = "snapshot::access")]
     pub access: AccessAction,
-    /// How it is taken back.
-    pub rollback: RollbackKind,
+    /// What it does, for people.
+    pub description: Option<String>,
+    /// What it does to what is around it.
+    pub flags: Flags,
     /// The JSON Schema of what it is given.
-    pub input_schema: Map<String, Value>,
+    pub input_schema: InputSchema,
+    /// What it is called.
+    pub name: ActionName,
+    /// Where it is from.
+    pub origin: Origin,
     /// The JSON Schema of what it gives.
     pub output_schema: Map<String, Value>,
     /// Phrases by which users ask for a package. Absent of a core action, and of a package without any.
     #[serde(default, skip_serializing_if = "Phrases::is_empty")]
     pub phrases: Phrases,
+    /// How it is taken back.
+    pub rollback: RollbackKind,
+    /// Where it stands.
+    pub state: ActionState,
+    /// The least tier that its runs have.
+    pub tier: RiskTier,
+    /// Which version of it this is, where it says so.
+    pub version: Option<String>,
 }
 
 /// Where an action is from.
@@ -83,10 +95,10 @@ pub enum Origin {
 pub struct Flags {
     /// It changes what others work with: it takes a plan for taking it back.
     pub impactful: bool,
-    /// Something is other afterwards: asking twice is not asking once.
-    pub side_effecting: bool,
     /// What it does cannot be taken back.
     pub irreversible: bool,
+    /// Something is other afterwards: asking twice is not asking once.
+    pub side_effecting: bool,
     /// It may change files of the workspace, so that the rules for R2 that writes hold (AA-3, AA-11).
     pub writes: bool,
 }
@@ -121,16 +133,29 @@ impl Catalog {
         Standing::read(log, keyring)?.in_force()
     }
 
+    fn new(actions: Actions) -> Self {
+        Self { contents: Arc::new(Contents { actions, snapshot: OnceLock::new() }) }
+    }
+
     /// The action of that name, wherever it stands.
-    pub fn find(&self, name: &ActionName) -> Option<&Registered> {
-        self.actions.get(name)
+    pub fn find(&self, name: &ActionName) -> Option<&Arc<Registered>> {
+        self.contents.actions.get(name)
     }
 
     /// All of them, by name.
     pub fn actions(&self) -> impl Iterator<Item = &Registered> {
-        self.actions.values()
+        self.contents.actions.values().map(|registered| &**registered)
     }
 }
+
+/// Catalogs are equal if their actions are.
+impl PartialEq for Catalog {
+    fn eq(&self, other: &Self) -> bool {
+        self.contents.actions == other.contents.actions
+    }
+}
+
+impl Eq for Catalog {}
 
 impl Registered {
     /// Whether it can be used.
@@ -168,7 +193,7 @@ impl From<&Registration> for Registered {
                 (true, false) => RollbackKind::Undo,
                 (true, true) => RollbackKind::Package,
             },
-            input_schema: manifest.input_schema.clone(),
+            input_schema: manifest.input_schema.clone().into(),
             output_schema: manifest.output_schema.clone(),
             phrases: manifest.phrases.clone(),
         }

@@ -53,8 +53,8 @@ pub use action::{Acted, Proposal};
 pub use actum_access::Cedar;
 pub use alerts::{Alert, AlertMessage, NewAlert};
 pub use catalog::{
-    Catalog, CatalogError, Flags, Lint, Origin, Registered, Registration, RollbackKind, Standing,
-    Step, lint_manifest,
+    Catalog, CatalogError, Flags, InputSchema, Lint, Origin, Registered, Registration,
+    RollbackKind, Standing, Step, lint_manifest,
 };
 pub use command::{
     Accepted, Attempt, Caches, Captured, CommandError, Ending, Exec, Runner, StagedView, Trial,

@@ -46,6 +46,8 @@ impl Link {
             for (option, is_on) in [
                 (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
                 (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+                // Without it, every new value of a parameter compiles a statement anew.
+                (DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true),
                 // A checkpoint at every end of a short process would cost more than the append.
                 (DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true),
             ] {

@@ -9,7 +9,6 @@ use actum_gate::CommandLine;
 use actum_record::ledger::ActionState;
 use actum_workspace::disk::Disk;
 use actum_workspace::{ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits};
-use serde_json::Value;
 
 use super::core_action::{Intake, Task, command_line, intake};
 use super::halt::Halt;
@@ -22,7 +21,6 @@ use crate::error::Error;
 use crate::plugin::Package;
 use crate::reason::Reason;
 use crate::request::{Commands, EntryPoint, Phase, Request, RequestedAction, Work};
-use crate::schema::Schema;
 
 /// What a proposal leads to.
 pub(super) struct Proposed {
@@ -54,9 +52,7 @@ impl<D: Disk> Engine<D> {
             Halt::rejected(Reason::UnknownAction, message)
         })?;
         must_be_active(registered)?;
-        Schema::read(&registered.input_schema)
-            .and_then(|schema| schema.check(&Value::Object(plan.input.clone())))
-            .map_err(Halt::input)?;
+        registered.input_schema.check(&plan.input).map_err(Halt::input)?;
         story.tier = plan.tier().max(registered.tier);
         let digest = registered.origin.digest();
         let Intake { task, repair } = match (intake(plan, &self.root_prefix())?, digest) {

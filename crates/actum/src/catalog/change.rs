@@ -1,5 +1,7 @@
 //! How the catalog is changed: by a person, one action at a time.
 
+use std::sync::Arc;
+
 use actum_core::{ActionName, Digest, canonical};
 use actum_gate::verify_change;
 use actum_ledger::NewEntry;
@@ -67,10 +69,11 @@ impl Catalog {
         action: &ActionName,
         step: &Step,
     ) -> Result<(Self, Registered), CatalogError> {
-        let registered = next(action, self.find(action), step, ground)?;
-        let mut catalog = self.clone();
-        catalog.actions.insert(action.clone(), registered.clone());
-        Ok((catalog, registered))
+        let now = self.find(action).map(|registered| &**registered);
+        let registered = next(action, now, step, ground)?;
+        let mut actions = self.contents.actions.clone();
+        actions.insert(action.clone(), Arc::new(registered.clone()));
+        Ok((Self::new(actions), registered))
     }
 }
 
@@ -117,7 +120,7 @@ fn next(
             }
             let registered = Registered::from(&**registration);
             for (of, schema) in
-                [("input", &registered.input_schema), ("output", &registered.output_schema)]
+                [("input", &*registered.input_schema), ("output", &registered.output_schema)]
             {
                 Schema::read(schema).map_err(|error| CatalogError::Unsound {
                     action: action.clone(),
@@ -200,7 +203,7 @@ impl Records {
             from: standing.catalog.find(action).map(|registered| registered.state),
             to: registered.state,
             reason,
-            snapshot: Digest::of(&snapshot),
+            snapshot: Digest::of(snapshot),
             by: approver.by.clone(),
             isolation: approver.isolation,
         };
@@ -209,7 +212,8 @@ impl Records {
             Envelope::sign(CatalogChanged::PAYLOAD_TYPE, payload, approver.signer)?.to_vec()?;
         // What the ledger takes stays there.
         verify_change(&body, self.keyring()).map_err(CatalogError::Key)?;
-        let entry = NewEntry { kind: EntryKind::CatalogChanged, body, blobs: vec![snapshot] };
+        let entry =
+            NewEntry { kind: EntryKind::CatalogChanged, body, blobs: vec![snapshot.to_vec()] };
         self.ledger.append(vec![entry]).wait()?;
         Ok(registered)
     }

@@ -1,6 +1,6 @@
 //! The actions that are built in.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use actum_access::AccessAction;
 use actum_action::Phrases;
@@ -49,7 +49,10 @@ impl Registered {
             message: error.to_string(),
         };
         let name: ActionName = action.as_str().parse().map_err(|error| built_in(&error))?;
-        let document = serde_json::from_str(document(action)).map_err(|error| built_in(&error))?;
+        let mut document: Value = document(action).parse().map_err(|error| built_in(&error))?;
+        // As a snapshot has it.
+        document.sort_all_objects();
+        let document = serde_json::from_value(document).map_err(|error| built_in(&error))?;
         let Document { description, mut input, output } = document;
         let names = input.get_mut("properties").and_then(|it| it.pointer_mut(FORMATS));
         if let Some(names) = names.filter(|it| it.as_array().is_some_and(Vec::is_empty)) {
@@ -74,7 +77,7 @@ impl Registered {
             flags: Flags { impactful: writes, side_effecting: writes, irreversible: false, writes },
             access,
             rollback,
-            input_schema: input,
+            input_schema: input.into(),
             output_schema: output,
             phrases: Phrases::new(),
         })
@@ -93,9 +96,9 @@ impl Catalog {
         }
         let registered = CoreAction::ALL.iter().map(|action| {
             let registered = Registered::from_core(*action)?;
-            Ok((registered.name.clone(), registered))
+            Ok((registered.name.clone(), Arc::new(registered)))
         });
         let actions = registered.collect::<Result<_, CatalogError>>()?;
-        Ok(MADE.get_or_init(|| Self { actions }).clone())
+        Ok(MADE.get_or_init(|| Self::new(actions)).clone())
     }
 }

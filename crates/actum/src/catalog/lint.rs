@@ -49,7 +49,7 @@ pub fn lint_manifest(manifest: &Manifest) -> Vec<Lint> {
 }
 
 fn lint(registered: &Registered) -> Vec<Lint> {
-    let schemas = [("input", &registered.input_schema), ("output", &registered.output_schema)];
+    let schemas = [("input", &*registered.input_schema), ("output", &registered.output_schema)];
     let wrong = schemas.into_iter().filter_map(|(what, schema)| {
         let error = Schema::read(schema).err()?;
         let message = format!("its {what} schema is no sound JSON Schema: {error}");

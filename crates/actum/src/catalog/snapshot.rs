@@ -1,19 +1,28 @@
 //! The whole catalog as a document.
 
+use std::sync::Arc;
+
 use actum_core::Digest;
 use actum_core::canonical::{self, CanonicalError, plainly};
 use serde::{Deserialize, Serialize};
 
-use super::{Catalog, CatalogError, Origin, Registered};
+use super::{Catalog, CatalogError, Contents, Origin, Registered};
 
 /// The value of `format`.
 const FORMAT: &str = "actum.catalog-snapshot/1";
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Snapshot {
     format: String,
     actions: Vec<Registered>,
+}
+
+/// The same, as it is written.
+#[derive(Serialize)]
+struct SnapshotOf<'c> {
+    actions: Vec<&'c Registered>,
+    format: &'static str,
 }
 
 impl Catalog {
@@ -21,9 +30,14 @@ impl Catalog {
     ///
     /// # Errors
     /// [`CanonicalError`], where a schema holds a number without an exact form.
-    pub fn snapshot(&self) -> Result<Vec<u8>, CanonicalError> {
-        let actions = self.actions.values().cloned().collect();
-        canonical::to_vec(&Snapshot { format: FORMAT.to_owned(), actions })
+    pub fn snapshot(&self) -> Result<&[u8], CanonicalError> {
+        let Contents { snapshot, .. } = &*self.contents;
+        if let Some(written) = snapshot.get() {
+            return Ok(written);
+        }
+        let actions = self.actions().collect();
+        let written = canonical::ordered_to_vec(&SnapshotOf { actions, format: FORMAT })?;
+        Ok(snapshot.get_or_init(|| written))
     }
 
     /// The digest of that: what names the catalog.
@@ -31,7 +45,7 @@ impl Catalog {
     /// # Errors
     /// As [`Catalog::snapshot`].
     pub fn digest(&self) -> Result<Digest, CanonicalError> {
-        Ok(Digest::of(&self.snapshot()?))
+        Ok(Digest::of(self.snapshot()?))
     }
 
     /// The catalog that a document holds. Of core actions it says where they stand; what they are is built in.
@@ -39,7 +53,7 @@ impl Catalog {
     /// # Errors
     /// What is wrong with it.
     pub fn of_snapshot(bytes: &[u8]) -> Result<Result<Self, String>, CatalogError> {
-        let mut catalog = Self::core()?;
+        let mut actions = Self::core()?.contents.actions.clone();
         let snapshot: Snapshot = match serde_json::from_slice(bytes) {
             Ok(snapshot) => snapshot,
             Err(error) => return Ok(Err(format!("cannot be read: {}", plainly(&error)))),
@@ -49,8 +63,9 @@ impl Catalog {
         }
         for registered in snapshot.actions {
             let name = registered.name.clone();
-            match (registered.origin, catalog.actions.get_mut(&name)) {
-                (Origin::Core, Some(core)) => core.state = registered.state,
+            match (registered.origin, actions.get_mut(&name)) {
+                (Origin::Core, Some(core)) if core.state == registered.state => {}
+                (Origin::Core, Some(core)) => *core = Arc::new(core.in_state(registered.state)),
                 (Origin::Core, None) => {
                     return Ok(Err(format!(
                         "speaks of the core action `{name}`, which a later version of actum has"
@@ -60,11 +75,11 @@ impl Catalog {
                     return Ok(Err(format!("has a package in the place of the action `{name}`")));
                 }
                 (Origin::Package { .. }, None) => {
-                    catalog.actions.insert(name, registered);
+                    actions.insert(name, Arc::new(registered));
                 }
             }
         }
-        Ok(Ok(catalog))
+        Ok(Ok(Self::new(actions)))
     }
 }
 

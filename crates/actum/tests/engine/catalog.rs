@@ -88,7 +88,8 @@ fn phrases_of_a_package_are_kept_as_they_were_signed() {
     let records = grounds.records();
     let without = package("1.0.0", b"first");
     step(&grounds, "bump_version", &Step::Adopt(Box::new(without))).unwrap();
-    let snapshot = String::from_utf8(in_force(&grounds).unwrap().snapshot().unwrap()).unwrap();
+    let snapshot = in_force(&grounds).unwrap().snapshot().unwrap().to_vec();
+    let snapshot = String::from_utf8(snapshot).unwrap();
     assert!(!snapshot.contains("phrases"), "catalogs without phrases are as before");
 
     let mut with = package("1.1.0", b"second");
@@ -234,7 +235,7 @@ fn a_package_is_a_draft_then_active_then_retired_and_another_one_is_a_draft_agai
     assert_eq!((draft.state, draft.version.as_deref()), (ActionState::Draft, Some("1.0.0")));
     assert_eq!(draft.origin, Origin::Package { digest: one.digest });
     assert_eq!((draft.rollback, draft.access.as_str()), (RollbackKind::Package, "run_action"));
-    assert_eq!(draft.input_schema, one.manifest.input_schema);
+    assert_eq!(*draft.input_schema, one.manifest.input_schema);
     // What was looked at is what is activated.
     let other = Step::Activate { package: Some(two.digest) };
     let error = refusal(step(&grounds, "bump_version", &other));
@@ -299,7 +300,7 @@ fn signed(grounds: &Grounds, role: KeyRole, change: impl FnOnce(&mut CatalogChan
         from: Some(ActionState::Active),
         to: ActionState::Retired,
         reason: None,
-        snapshot: Digest::of(&snapshot),
+        snapshot: Digest::of(snapshot),
         by: Actor { user: "mallory".to_owned(), uid: 1000, agent: None },
         isolation: Isolation::SameUser,
     };
@@ -308,7 +309,7 @@ fn signed(grounds: &Grounds, role: KeyRole, change: impl FnOnce(&mut CatalogChan
     let signer = key(grounds, role);
     let body = Envelope::sign(CatalogChanged::PAYLOAD_TYPE, payload, &signer).unwrap();
     let (kind, body) = (EntryKind::CatalogChanged, body.to_vec().unwrap());
-    NewEntry { kind, body, blobs: vec![snapshot] }
+    NewEntry { kind, body, blobs: vec![snapshot.to_vec()] }
 }
 
 fn append(grounds: &Grounds, entry: NewEntry) -> Result<(), LedgerError> {

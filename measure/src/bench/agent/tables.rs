@@ -17,7 +17,7 @@ pub(super) const STEPS: u64 = 100_000;
 const REBUILD: &str = "rebuilding `agent_execution_current`";
 const GATE: &str = "the SLO gate over a day";
 /// Steps that are appended at once.
-const BATCH: u64 = 100;
+const BATCH: u64 = 50;
 /// Microseconds of a day, over which the steps are spread.
 const DAY_US: u64 = 24 * 60 * 60 * 1_000_000;
 

@@ -32,7 +32,7 @@ pub(super) fn line(
 /// Shows one action with its schemas.
 pub(super) fn one(catalog: &Catalog, registered: &Registered) -> Result<catalog::Catalog, Failure> {
     let whole = CatalogAction {
-        input_schema: Some(registered.input_schema.clone()),
+        input_schema: Some((*registered.input_schema).clone()),
         output_schema: Some(registered.output_schema.clone()),
         phrases: registered.phrases.clone(),
         ..action(registered)

@@ -47,7 +47,7 @@ const ENTRIES: &str = "SELECT seq FROM agent_execution_ledger WHERE tenant_id = 
      SELECT seq FROM agent_execution_confirmation_ledger \
      WHERE tenant_id = ?1 AND correlation_id = ?2 UNION ALL \
      SELECT seq FROM agent_intake_resolved_ledger \
-     WHERE tenant_id = ?1 AND correlation_id = ?2 ORDER BY seq";
+     WHERE tenant_id = ?1 AND correlation_id = ?2";
 
 impl Link {
     pub(in crate::sqlite) fn agent_step_row(
@@ -81,7 +81,11 @@ impl Link {
         correlation: &CorrelationId,
     ) -> Result<Vec<u64>, LedgerError> {
         let tenant = self.own_tenant()?;
-        self.all(ENTRIES, (tenant.as_str(), correlation.as_str()), |row| row.get(0))
+        let params = (tenant.as_str(), correlation.as_str());
+        let mut entries = self.all(ENTRIES, params, |row| row.get(0))?;
+        // SQLite would merge four sorted queries, which takes longer to compile than to sort the rows.
+        entries.sort_unstable();
+        Ok(entries)
     }
 
     pub(in crate::sqlite) fn goal_of_request(
