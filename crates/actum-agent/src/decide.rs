@@ -63,7 +63,7 @@ pub enum AgentVerdict {
 pub fn decide(bundle: &AgentBundle) -> AgentDecision {
     let plan_id = plan_id(&bundle.goal.correlation, bundle.finder_packet);
     let mut denials = deny_by_goal(bundle);
-    let packet = canonical::to_vec(&bundle.packet).ok();
+    let packet = canonical::ordered_to_vec(&bundle.packet).ok();
     let packet = packet.filter(|bytes| Digest::of(bytes) == bundle.finder_packet);
     let packet = packet.and_then(|bytes| FinderPacket::read(&bytes).ok());
     let planned = match packet {

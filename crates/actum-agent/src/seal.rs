@@ -41,6 +41,9 @@ pub fn seal_packet(packet: &Map<String, Value>) -> Result<Map<String, Value>, Ca
         seal_member(rollback)?;
     }
     sealed.values_mut().for_each(mask);
+    // So that the canonical form is written fast.
+    sealed.values_mut().for_each(Value::sort_all_objects);
+    sealed.sort_keys();
     Ok(sealed)
 }
 

@@ -65,8 +65,8 @@ pub struct AgentChainEvent {
     pub state: Option<String>,
     /// Reason; `null` where there is none.
     pub reason: Option<String>,
-    /// Plan of a step.
-    pub plan: Option<String>,
+    /// Plan of a step (`plan_id`).
+    pub plan_id: Option<String>,
     /// Simulation.
     #[schemars(with = "Option<value::ActionName>")]
     pub simulation: Option<ActionName>,

@@ -197,6 +197,14 @@ pub(crate) fn label(text: &str) -> Result<String, LabelError> {
     fits.then(|| text.to_owned()).ok_or(LabelError)
 }
 
+/// Reads a label of one line.
+pub(crate) fn one_line(text: &str) -> Result<String, String> {
+    match text.chars().any(char::is_control) {
+        true => Err("it has to be one line, without control characters".to_owned()),
+        false => label(text).map_err(|error| error.to_string()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

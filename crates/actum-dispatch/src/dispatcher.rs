@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use actum::{Engine, FeedbackError};
+use actum_agent::bundle::{AgentBundle, Caller as CallerFacts, Identity};
 use actum_agent::prompt::ConfirmationPrompt;
 use actum_agent::{
     AgentDecision, AgentExecutionOutcome, AgentGoalRequest, AgentVerdict, DispatchEnvelope,
@@ -150,11 +151,11 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
             event.refs.prompt = Some(Digest::of(bytes));
             documents.push(bytes.clone());
         }
-        let body = canonical::to_vec(&event)?;
+        let body = canonical::ordered_to_vec(&event)?;
         let leaf = leaf_hash(&body);
         entries.push(NewEntry { kind: EntryKind::AgentExecution, body, blobs: documents });
         self.engine.records().ledger().append(entries).wait()?;
-        let mut text = text_of(goal, &decision);
+        let mut text = text_of(goal, &decision, &gathered.bundle);
         let mut queued = None;
         if let Some((_, prompt)) = &prompt {
             text = prompt.text.clone();
@@ -232,6 +233,7 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
             accompanying: vec![access],
             confirmed: confirmation.cloned(),
             documents,
+            entries: gathered.history.entries,
             simulation: envelope.simulation_id.clone(),
             is_retry: gathered.bundle.history.claim.is_some(),
             began: gathered.began,
@@ -307,13 +309,22 @@ fn needs_prompt(reason: ReasonCode) -> bool {
 }
 
 /// Text for the user of a decision without a dispatch. The question of a Finder is relayed unchanged (AEC-4).
-fn text_of(goal: &AgentGoalRequest, decision: &AgentDecision) -> String {
+fn text_of(goal: &AgentGoalRequest, decision: &AgentDecision, bundle: &AgentBundle) -> String {
+    let CallerFacts { actor, tenant, identity } = &bundle.caller;
+    let AgentGoalRequest { tenant_id, user_id, .. } = goal;
     let reason = decision.reason_code();
     let packet = canonical::to_vec(&goal.sim_finder_packet).ok();
     let packet = packet.and_then(|bytes| FinderPacket::read(&bytes).ok());
     match (reason, packet) {
         (Some(ReasonCode::ClarifyRequired), Some(FinderPacket::Clarify(packet))) => packet.question,
         (Some(ReasonCode::FinderRefused), Some(FinderPacket::Refuse(packet))) => packet.message,
+        (Some(ReasonCode::AccessScopeViolation), _) if tenant != tenant_id => {
+            format!("the goal belongs to the tenant `{tenant_id}`, and this ledger to `{tenant}`")
+        }
+        (Some(ReasonCode::AccessScopeViolation), _) if *identity == Identity::Unknown => format!(
+            "the goal belongs to the user `{user_id}`; the account `{}` needs a host key for it",
+            actor.user
+        ),
         (reason, _) => reason.map_or("nothing was dispatched", ReasonCode::sentence).to_owned(),
     }
 }

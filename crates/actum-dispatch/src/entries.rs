@@ -32,7 +32,7 @@ pub(crate) fn execution(
 ) -> Result<(AgentExecution, Vec<Vec<u8>>), DispatchError> {
     let Gathered { bundle, catalog, policy, artifacts, assertion, .. } = gathered;
     let bytes = bundle.to_vec()?;
-    let packet = canonical::to_vec(&bundle.packet)?;
+    let packet = canonical::ordered_to_vec(&bundle.packet)?;
     let hash = decision.digest(&bytes)?;
     let missing = || DispatchError::Damaged { message: "it has no plan id".to_owned() };
     let plan = plan_id(&bundle.goal.correlation, bundle.finder_packet).ok_or_else(missing)?;
@@ -105,7 +105,7 @@ pub(crate) fn access_entry(
         AccessOutcome::Denied => Some(ReasonCode::AccessScopeViolation),
     };
     let bundle = &gathered.bundle;
-    let body = canonical::to_vec(&AgentAccessDecided {
+    let body = canonical::ordered_to_vec(&AgentAccessDecided {
         format: AgentAccessDecided::FORMAT.to_owned(),
         time: bundle.time,
         tenant: bundle.caller.tenant.clone(),

@@ -6,6 +6,7 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use actum::reason::Reason;
 use actum::{
@@ -29,7 +30,7 @@ use crate::step_log::{Logged, LoggedEnd, StepLog};
 /// Executor of one dispatch.
 pub(crate) struct ActionExecutor<'e, D: Disk> {
     pub(crate) engine: &'e mut Engine<D>,
-    pub(crate) simulation: Registered,
+    pub(crate) simulation: Arc<Registered>,
     pub(crate) actor: Actor,
     pub(crate) settings: Settings,
     /// Request that a person approved.

@@ -1,6 +1,8 @@
 //! Facts of a decision: catalog, access, artifacts.
 
-use actum::{AccessJudgement, Catalog, Engine, Registered, Schema};
+use std::sync::Arc;
+
+use actum::{AccessJudgement, Catalog, Engine, Registered};
 use actum_action::PlanScope;
 use actum_agent::bundle::{AccessFacts, Place, RollbackFacts, SimulationFacts};
 use actum_agent::{FinderPacket, seal_fields};
@@ -21,7 +23,7 @@ const COMMAND: &str = "command";
 pub(crate) struct CatalogFacts {
     /// Catalog, in canonical JSON.
     pub(crate) snapshot: Vec<u8>,
-    pub(crate) simulation: Option<Registered>,
+    pub(crate) simulation: Option<Arc<Registered>>,
     pub(crate) facts: Option<SimulationFacts>,
     pub(crate) rollback: Option<RollbackFacts>,
 }
@@ -47,15 +49,13 @@ impl CatalogFacts {
         packet: Option<&FinderPacket>,
     ) -> Result<Self, DispatchError> {
         let catalog: Catalog = engine.records().catalog()?.in_force()?;
-        let snapshot = catalog.snapshot()?;
+        let snapshot = catalog.snapshot()?.to_vec();
         let Some(FinderPacket::Match(packet)) = packet else {
             return Ok(Self { snapshot, simulation: None, facts: None, rollback: None });
         };
         let named = packet.candidates.first().and_then(|it| catalog.find(&it.simulation_id));
         let facts = named.map(|registered| {
-            let input = Value::Object(packet.required_fields.clone());
-            let schema = Schema::read(&registered.input_schema);
-            let fields_fit = schema.and_then(|schema| schema.check(&input)).is_ok()
+            let fields_fit = registered.input_schema.check(&packet.required_fields).is_ok()
                 && shows_command(&packet.required_fields);
             SimulationFacts { fields_fit, ..simulation_facts(registered) }
         });
@@ -72,7 +72,7 @@ impl CatalogFacts {
         settings: &Settings,
         workspace: Option<WorkspaceId>,
     ) -> Result<Vec<u8>, canonical::CanonicalError> {
-        let schemas = self.simulation.as_ref().map(|it| (&it.input_schema, &it.output_schema));
+        let schemas = self.simulation.as_ref().map(|it| (&*it.input_schema, &it.output_schema));
         canonical::to_vec(&Artifacts {
             checks: &settings.checks,
             engine: crate::ENGINE,

@@ -43,7 +43,7 @@ impl Gathered {
     pub(crate) fn new<D: Disk>(
         sources: &Sources<'_, D>,
         (goal, caller): (&AgentGoalRequest, &Caller<'_>),
-        history: History,
+        mut history: History,
         began: Timestamp,
     ) -> Result<Self, DispatchError> {
         let Sources { engine, settings } = sources;
@@ -57,7 +57,7 @@ impl Gathered {
             true => seal_packet(&goal.sim_finder_packet)?,
             false => seal_packet_wholly(&goal.sim_finder_packet)?,
         };
-        let finder_packet = Digest::of(&canonical::to_vec(&sealed)?);
+        let finder_packet = Digest::of(&canonical::ordered_to_vec(&sealed)?);
         let subject = caller.subject(goal);
         let judged = catalog.facts.as_ref().map(|it| judge_access(engine, &subject, it));
         let (access, judgement) = judged.transpose()?.unzip();
@@ -98,8 +98,14 @@ impl Gathered {
             lexicon,
             artifacts: Digest::of(&artifacts),
         };
+        let planned = decide(&bundle);
+        if let Some(plan) = planned.plan_fingerprint {
+            history.use_answers_to(plan);
+            bundle.history.ambiguous_answers = history.facts.ambiguous_answers;
+            bundle.confirmation = history.confirmation.as_ref().map(|it| it.facts.clone());
+        }
         if let Some(AccessFacts { outcome: AccessOutcome::ApRequired, .. }) = bundle.access
-            && let Some(key) = decide(&bundle).key
+            && let Some(key) = planned.key
             && let Some(access) = &mut bundle.access
         {
             access.is_approved = find_approved_request(engine, settings, key)?.is_some();
@@ -128,6 +134,7 @@ pub(crate) fn read_history<D: Disk>(
         let chain = Chain::read(log, &goal.correlation_id)?;
         let mut history = chain.history((log, records.keyring()), step)?;
         history.facts.request = log.agent_goal_of_request(&goal.request_digest())?;
+        history.entries = log.size()?;
         Ok(history)
     })?)
 }

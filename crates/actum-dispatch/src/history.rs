@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use actum_agent::bundle::{AgentBundle, ClaimFacts, ConfirmationFacts, HistoryFacts};
+use actum_agent::bundle::{ClaimFacts, ConfirmationFacts, GoalFacts, HistoryFacts};
 use actum_agent::confirmation::ParseProof;
 use actum_agent::limits::AMBIGUOUS_ANSWERS_MAX;
 use actum_agent::prompt::ConfirmationPrompt;
@@ -17,6 +17,7 @@ use actum_record::ledger::{
     EntryFacts,
 };
 use actum_record::merkle::leaf_hash;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 /// All events of a goal, in the order of the ledger.
@@ -43,9 +44,12 @@ pub struct ChainEvent {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct History {
     pub(crate) facts: HistoryFacts,
+    /// Effective answer to the plan that was answered last, or given to [`History::use_answers_to`].
     pub(crate) confirmation: Option<KnownConfirmation>,
     /// Newest start whose effect has no outcome.
     pub(crate) open: Option<(u64, AgentExecution)>,
+    /// Number of entries in the ledger when the history was read.
+    pub(crate) entries: u64,
     /// Newest outcome: index and hash of its entry, and what it says.
     pub(crate) outcome: Option<(u64, Digest, AgentExecution)>,
     /// Answers to each plan.
@@ -67,6 +71,12 @@ struct Answers {
 pub(crate) struct KnownConfirmation {
     pub(crate) leaf: Digest,
     pub(crate) facts: ConfirmationFacts,
+}
+
+/// What a history reads of a bundle.
+#[derive(Deserialize)]
+struct BundleOfGoal {
+    goal: GoalFacts,
 }
 
 impl Chain {
@@ -178,7 +188,7 @@ impl History {
             // The user answers the question, so the next attempt has other words.
             self.facts.goal = None;
         } else if self.facts.goal.is_none() {
-            let bundle: AgentBundle = document(log, event.index, refs.bundle)?;
+            let bundle: BundleOfGoal = document(log, event.index, refs.bundle)?;
             self.facts.goal = Some(bundle.goal.fingerprint);
         }
         if execution.step != *step {
@@ -219,14 +229,26 @@ impl History {
                 || answers.ambiguous >= AMBIGUOUS_ANSWERS_MAX;
             answers.effective = Some(answer);
         }
-        self.facts.ambiguous_answers = answers.ambiguous;
-        self.confirmation = answers.effective.clone();
+        self.use_answers_to(plan);
     }
 
-    /// Returns the final answer to a plan.
+    /// Takes the answers to a plan; those to the plan that was answered last, if there is none.
+    pub(crate) fn use_answers_to(&mut self, plan: Digest) {
+        if let Some(answers) = self.answers.get(&plan) {
+            self.facts.ambiguous_answers = answers.ambiguous;
+            self.confirmation.clone_from(&answers.effective);
+        }
+    }
+
+    /// Returns the outcome of the effective answer to a plan.
+    pub(crate) fn answer_to(&self, plan: Digest) -> Option<ConfirmationOutcome> {
+        self.answers.get(&plan)?.effective.as_ref().map(|answer| answer.facts.outcome)
+    }
+
+    /// Returns the outcome of the final answer to a plan.
     pub(crate) fn final_answer(&self, plan: Digest) -> Option<ConfirmationOutcome> {
-        let answers = self.answers.get(&plan).filter(|answers| answers.is_final)?;
-        answers.effective.as_ref().map(|answer| answer.facts.outcome)
+        self.answers.get(&plan).filter(|answers| answers.is_final)?;
+        self.answer_to(plan)
     }
 }
 

@@ -1,11 +1,13 @@
 //! Dev Intake: goals that wait for a simulation (AEC-12).
 
+use std::collections::BTreeMap;
+
 use actum::Records;
 use actum_agent::bundle::AgentBundle;
 use actum_core::{ActionName, Timestamp, canonical};
 use actum_ledger::{AgentEscalation, LedgerError, Log, NewEntry, Refusal};
 use actum_record::agent::{CorrelationId, ThreadId, UserId};
-use actum_record::ledger::{Actor, AgentEvent, EntryKind, IntakeResolved};
+use actum_record::ledger::{Actor, AgentEvent, AgentState, EntryKind, IntakeResolved};
 use serde_json::Value;
 
 use crate::error::DispatchError;
@@ -31,13 +33,23 @@ pub struct IntakeGoal {
 }
 
 impl IntakeGoal {
-    /// Lists the goals that wait, oldest first.
+    /// Lists the goals that wait, each by its newest escalation, oldest first. A goal whose step succeeded waits no more.
     ///
     /// # Errors
     /// [`LedgerError`]
     pub fn open(log: &dyn Log) -> Result<Vec<Self>, LedgerError> {
-        let escalations = log.unresolved_escalations()?;
-        escalations.into_iter().map(|escalation| Self::read(log, escalation)).collect()
+        let mut newest = BTreeMap::new();
+        for escalation in log.unresolved_escalations()? {
+            newest.insert(escalation.correlation.clone(), escalation);
+        }
+        let mut waiting = Vec::new();
+        for escalation in newest.into_values() {
+            if !has_succeeded(log, &escalation.correlation)? {
+                waiting.push(escalation);
+            }
+        }
+        waiting.sort_by_key(|escalation| escalation.index);
+        waiting.into_iter().map(|escalation| Self::read(log, escalation)).collect()
     }
 
     /// Newest escalation of a goal that waits; `None` where the goal does not.
@@ -111,6 +123,12 @@ impl IntakeGoal {
             requested_capability: member("requested_capability"),
         })
     }
+}
+
+fn has_succeeded(log: &dyn Log, correlation: &CorrelationId) -> Result<bool, LedgerError> {
+    let chain = Chain::read(log, correlation)?;
+    let is_success = chain.executions().any(|(_, it)| it.state == AgentState::Succeeded);
+    Ok(is_success)
 }
 
 /// Escalations of a goal that are not resolved.

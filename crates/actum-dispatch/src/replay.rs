@@ -17,6 +17,7 @@ use actum_record::ledger::{
 use crate::ENGINE;
 use crate::error::DispatchError;
 use crate::history::{Chain, ChainEvent};
+use decision::MadeAgain;
 use history::Histories;
 
 /// Result of replaying the decisions on a goal.
@@ -170,8 +171,8 @@ fn replay(
     event: &AgentExecution,
     histories: &Histories,
 ) -> Result<Problem, LedgerError> {
-    let bundle = match decision::check((log, keyring), event)? {
-        Ok(bundle) => bundle,
+    let MadeAgain { bundle, plan } = match decision::check((log, keyring), event)? {
+        Ok(again) => again,
         Err(problem) => return Ok(Some(problem)),
     };
     if let Some(problem) = links::check(log, (chain, at), (event, &bundle))? {
@@ -180,7 +181,7 @@ fn replay(
     // An outcome has the decision of its start.
     match event.duration {
         Some(_) => Ok(None),
-        None => histories.check(log, (&bundle, &event.step)),
+        None => histories.check(log, (&bundle, &event.step), plan),
     }
 }
 

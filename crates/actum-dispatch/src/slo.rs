@@ -91,10 +91,7 @@ impl SloReport {
         approver: &Approver<'_>,
     ) -> Result<u64, WaiveError> {
         let now = records.now();
-        let micros_max = WAIVER_DAYS_MAX * 24 * 60 * 60 * 1_000_000;
-        if until <= now || until.micros().saturating_sub(now.micros()) > micros_max {
-            return Err(WaiveError::Until);
-        }
+        Self::check_waiver(until, now)?;
         let waived = SloWaived {
             format: SloWaived::FORMAT.to_owned(),
             time: now,
@@ -113,6 +110,16 @@ impl SloReport {
         let appended = records.ledger().append(vec![entry]).wait().map_err(DispatchError::from)?;
         let first = appended.first().ok_or(LedgerError::Stopped).map_err(DispatchError::from)?;
         Ok(first.index)
+    }
+
+    /// Checks the end of a waiver.
+    ///
+    /// # Errors
+    /// [`WaiveError::Until`]
+    pub fn check_waiver(until: Timestamp, now: Timestamp) -> Result<(), WaiveError> {
+        let micros_max = WAIVER_DAYS_MAX * 24 * 60 * 60 * 1_000_000;
+        let is_short = until.micros().saturating_sub(now.micros()) <= micros_max;
+        (until > now && is_short).then_some(()).ok_or(WaiveError::Until)
     }
 
     /// A release can go out: no target is missed, or a waiver is in force.

@@ -9,7 +9,9 @@ use actum_agent::ReasonCode;
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::{ActionName, Digest, Status, Timestamp};
 use actum_ledger::NewEntry;
-use actum_record::ledger::{AgentDuration, AgentEventKind, AgentExecution, AgentState, EntryKind};
+use actum_record::ledger::{
+    AgentDuration, AgentEventKind, AgentExecution, AgentState, ConfirmationOutcome, EntryKind,
+};
 use actum_record::merkle::leaf_hash;
 use serde_json::{Map, Value};
 
@@ -26,6 +28,8 @@ pub(crate) struct StepLog {
     pub(crate) confirmed: Option<KnownConfirmation>,
     /// Documents that the events name.
     pub(crate) documents: Vec<Vec<u8>>,
+    /// Number of entries in the ledger when its history was read.
+    pub(crate) entries: u64,
     /// Simulation.
     pub(crate) simulation: ActionName,
     /// Its effect was started before, and nothing of that is in effect.
@@ -75,6 +79,11 @@ impl ActionCompanion for StepLog {
         if Digest::of(&policy) != self.template.refs.policy_snapshot {
             return Err(refuse(Reason::PolicySnapshotChanged, ReasonCode::PolicySnapshotChanged));
         }
+        let entries = records.ledger().read(|log| log.size()).map_err(actum::Error::from)?;
+        if entries == self.entries {
+            // Nobody changed the catalog or answered since the decision.
+            return Ok(());
+        }
         let catalog = records.catalog()?.in_force().map_err(actum::Error::from)?;
         if catalog.find(&self.simulation).is_none_or(|registered| !registered.is_active()) {
             return Err(refuse(Reason::SimulationNotActive, ReasonCode::SimulationNotActive));
@@ -87,9 +96,9 @@ impl ActionCompanion for StepLog {
         let effective = records.ledger().read(|log| {
             let chain = Chain::read(log, correlation)?;
             let history = chain.history((log, records.keyring()), step)?;
-            Ok(history.confirmation.map(|answer| answer.leaf))
+            Ok(history.answer_to(confirmed.facts.plan_fingerprint))
         });
-        match effective.map_err(actum::Error::from)? == Some(confirmed.leaf) {
+        match effective.map_err(actum::Error::from)? == Some(ConfirmationOutcome::Confirmed) {
             true => Ok(()),
             false => Err(refuse(Reason::ConfirmationRejected, ReasonCode::ConfirmationRejected)),
         }
@@ -177,7 +186,7 @@ impl StepLog {
     }
 
     fn entry(&mut self, execution: &AgentExecution) -> Result<(NewEntry, Digest), CanonicalError> {
-        let body = canonical::to_vec(execution)?;
+        let body = canonical::ordered_to_vec(execution)?;
         let leaf = leaf_hash(&body);
         // The first event brings the documents, which later ones name as well.
         let blobs = std::mem::take(&mut self.documents);

@@ -6,6 +6,7 @@ mod find;
 mod intake;
 mod learn;
 mod replay;
+mod schema;
 mod show;
 mod slo;
 mod waive;
@@ -39,6 +40,7 @@ enum Command {
     Replay(replay::Arguments),
     Intake(intake::Arguments),
     Learn(learn::Arguments),
+    Schema(schema::Arguments),
     Slo(slo::Arguments),
     Waive(waive::Arguments),
 }
@@ -52,6 +54,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         Command::Replay(arguments) => replay::run(arguments, session),
         Command::Intake(arguments) => intake::run(arguments, session),
         Command::Learn(arguments) => learn::run(arguments, session),
+        Command::Schema(arguments) => schema::run(arguments, session),
         Command::Slo(arguments) => slo::run(arguments, session),
         Command::Waive(arguments) => waive::run(arguments, session),
     }
@@ -112,7 +115,7 @@ impl FailureKind for AgentFailure {
     fn hints(&self) -> Vec<String> {
         let hint = match self {
             Self::Goal { .. } | Self::Name(_) | Self::Utterance | Self::Finder(_) => {
-                "`schemas/agent-goal.schema.json` has the members of a goal"
+                "`actum agent find` makes a goal; `actum agent schema goal` prints its JSON Schema"
             }
             Self::Dispatch(DispatchError::Relay(_)) => {
                 "`actum agent show CORRELATION` shows the events of a goal"
@@ -137,9 +140,8 @@ impl FailureKind for AgentFailure {
             Self::Confirm(ConfirmError::Final { .. }) => "dispatch another goal",
             Self::Confirm(ConfirmError::Plan { .. } | ConfirmError::Prompt { .. })
             | Self::OtherPlan { .. } => "dispatch the goal again to read its newest prompt",
-            Self::Confirm(_) | Self::UnknownGoal { .. } => {
-                "`actum agent show CORRELATION` shows the events of a goal"
-            }
+            Self::UnknownGoal { .. } => "check the name of the goal, and `--tenant`",
+            Self::Confirm(_) => "`actum agent show CORRELATION` shows the events of a goal",
         };
         vec![hint.to_owned()]
     }
@@ -191,10 +193,12 @@ fn reason_of(error: &DispatchError) -> Reason {
 
 fn reason_of_answer(error: &ConfirmError) -> Reason {
     match error {
-        ConfirmError::NoPrompt { .. } | ConfirmError::Prompt { .. } => Reason::GoalUnknown,
+        ConfirmError::NoPrompt { .. } => Reason::GoalUnknown,
         ConfirmError::Expired { .. } => Reason::ConfirmationExpired,
         ConfirmError::Thread { .. } => Reason::ConfirmationOfAnotherThread,
-        ConfirmError::Plan { .. } => Reason::ConfirmationOfAnotherPlan,
+        ConfirmError::Plan { .. } | ConfirmError::Prompt { .. } => {
+            Reason::ConfirmationOfAnotherPlan
+        }
         ConfirmError::Final { outcome: ConfirmationOutcome::Ambiguous } => {
             Reason::ConfirmationAttemptsExhausted
         }

@@ -67,6 +67,7 @@ const CASES: &[(&str, Shows, &[&[&str]])] = &[
     ),
     ("agent dispatch", Hostile, &[&["{h}"], &["../action.json", "--agent", "{h}"]]),
     ("agent confirm", Hostile, &[&["{h}", "{h}", "--thread", "{h}", "--language", "{h}"]]),
+    ("agent schema", Hostile, &[&["{h}"]]),
     ("agent show", Hostile, &[&["{h}"]]),
     ("agent replay", Hostile, &[&["{h}"]]),
     ("agent intake list", Nothing, &[&[]]),

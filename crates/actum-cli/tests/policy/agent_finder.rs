@@ -74,7 +74,10 @@ fn a_learning_table_is_counted_signed_and_decides_a_tie() {
     let again = learn(&root, &passphrase);
     assert_eq!((again.code, &value(&again)["reason"]), (1, &json!("OUTPUT_REFUSED")), "{again:?}");
 
-    assert_eq!(packet(&actum(&root, &ALIKE))["packet_type"], "ClarifyPacket");
+    let question = actum(&root, &ALIKE);
+    assert_eq!(packet(&question)["packet_type"], "ClarifyPacket");
+    let asked = packet(&question)["question"].as_str().unwrap().to_owned();
+    assert!(question.stderr.contains(&asked), "it is not hidden in the file: {question:?}");
     let packet = packet(&find_learned(&root));
     assert_eq!(packet["packet_type"], "SimulationMatchPacket", "{packet}");
     assert_eq!(packet["candidates"][0]["simulation_id"], "file_create");

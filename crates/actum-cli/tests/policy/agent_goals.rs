@@ -178,6 +178,8 @@ fn a_goal_of_another_user_is_dispatched_under_the_host_key_alone() {
     agent_goal::write_for(&root, "somebody-else", ("file_create", "change_files", &fields));
     let refused = outcome(&actum(&root, &DISPATCH));
     assert_eq!(refused["reason_code"], "ACCESS_SCOPE_VIOLATION");
+    let text = refused["user_visible_text"].as_str().unwrap();
+    assert!(text.contains("`somebody-else`") && text.contains("host key"), "{text}");
     let as_host = [&DISPATCH[..], &["--host-key", "--passphrase-file", &passphrase]].concat();
     let asked = outcome(&actum(&root, &as_host));
     assert_eq!(asked["reason_code"], "CONFIRMATION_REQUIRED", "{asked}");
@@ -198,7 +200,13 @@ fn a_wish_is_shown_and_resolved() {
         actum(&root, &["agent", "find", "Teleport the office to Mars", "--correlation", "goal"]);
     fs::write(root.with_file_name("goal.json"), &found.stdout).unwrap();
     assert_eq!(outcome(&actum(&root, &DISPATCH))["reason_code"], "SIMULATION_MISSING");
+    let again = actum(&root, &DISPATCH);
+    assert!(
+        again.stderr.contains("`actum explain SIMULATION_MISSING` says what to do"),
+        "{again:?}"
+    );
     let run = |words: &[&str]| actum(&root, &[&["agent", "intake"], words].concat());
+    assert_eq!(run(&["list"]).stdout.lines().count(), 1, "each goal once");
     assert!(run(&["list"]).stdout.contains("goal"));
     assert!(run(&["show", "goal"]).stdout.contains("wish:"));
     assert_eq!(run(&["show", "other"]).code, 1);
@@ -293,4 +301,32 @@ fn an_effect_is_started_three_times_at_most() {
     let shown = actum(&root, &["agent", "show", "goal"]).stdout;
     assert_eq!(shown.matches("_STARTED").count(), 3, "{shown}");
     assert!(!root.join("notes.txt").exists());
+}
+
+/// AEC-17: a waiver that could not be recorded asks for no passphrase.
+#[test]
+fn a_waiver_without_an_end_is_refused_before_the_passphrase() {
+    let directory = TestDir::new();
+    let root = workspace(&directory);
+    let waive = |time: &str, reason: &str| {
+        let words = ["agent", "waive", "--for", time, "--reason", reason];
+        actum(&root, &[&words[..], &["--passphrase-file", "../no-such-file"]].concat())
+    };
+    for time in ["0s", "31d"] {
+        let refused = waive(time, "a slow disk");
+        assert!(refused.stderr.contains("SLO_WAIVER_TOO_LONG"), "{refused:?}");
+    }
+    assert_eq!(waive("1h", "two\nlines").code, 2);
+}
+
+/// AEC-3: a user without the source has the schemas.
+#[test]
+fn the_schemas_of_goal_packets_and_outcome_are_printed() {
+    let directory = TestDir::new();
+    let root = workspace(&directory);
+    for document in ["goal", "match", "clarify", "refuse", "missing", "outcome"] {
+        let printed = actum(&root, &["agent", "schema", document]);
+        let schema: Value = serde_json::from_str(&printed.stdout).unwrap();
+        assert_eq!(schema["type"], "object", "{document}");
+    }
 }

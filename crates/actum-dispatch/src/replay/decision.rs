@@ -22,11 +22,18 @@ fn mismatch(message: &str) -> (ReplayCode, String) {
     problem(ReplayCode::DecisionMismatch, message)
 }
 
-/// Makes one decision of the core again. Returns its bundle, or the problem.
+/// Decision of the core that was made again.
+pub(super) struct MadeAgain {
+    pub(super) bundle: AgentBundle,
+    /// Fingerprint of its plan.
+    pub(super) plan: Option<Digest>,
+}
+
+/// Makes one decision of the core again. Returns it, or the problem.
 pub(super) fn check(
     (log, keyring): (&dyn Log, &Keyring),
     event: &AgentExecution,
-) -> Result<Result<AgentBundle, (ReplayCode, String)>, LedgerError> {
+) -> Result<Result<MadeAgain, (ReplayCode, String)>, LedgerError> {
     if event.semantics != AGENT_SEMANTICS {
         let message = format!("it was decided by version {} of the rules", event.semantics);
         return Ok(Err(problem(ReplayCode::EngineUnsupported, message)));
@@ -53,7 +60,7 @@ pub(super) fn check(
     let Ok(bundle) = serde_json::from_slice::<AgentBundle>(&bytes) else {
         return Ok(Err(mismatch("its bundle cannot be read")));
     };
-    let packet = canonical::to_vec(&bundle.packet).map(|packet| Digest::of(&packet));
+    let packet = canonical::ordered_to_vec(&bundle.packet).map(|packet| Digest::of(&packet));
     let same_refs = packet == Ok(refs.finder_packet)
         && bundle.finder_packet == refs.finder_packet
         && bundle.policy_snapshot == refs.policy_snapshot
@@ -78,7 +85,7 @@ pub(super) fn check(
             has_own_reason || reason == event.reason.as_deref()
         });
     Ok(match same {
-        true => Ok(bundle),
+        true => Ok(MadeAgain { bundle, plan: decision.plan_fingerprint }),
         false => Err(mismatch("the same bundle gives another decision")),
     })
 }

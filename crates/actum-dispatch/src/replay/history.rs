@@ -1,6 +1,7 @@
 //! Checks that the history in a bundle matches an earlier state of the ledger.
 
-use actum_agent::bundle::{AgentBundle, ConfirmationFacts, HistoryFacts};
+use actum_agent::bundle::{AgentBundle, ConfirmationFacts};
+use actum_core::Digest;
 use actum_gate::{ConfirmationProblem, verify_confirmation};
 use actum_ledger::{LedgerError, Log};
 use actum_record::agent::StepId;
@@ -17,10 +18,8 @@ pub(super) struct Histories {
     /// Only step of the goal in phase 1.
     step: Option<StepId>,
     now: History,
-    before: Vec<Moment>,
+    before: Vec<History>,
 }
-
-type Moment = (HistoryFacts, Option<ConfirmationFacts>);
 
 impl Histories {
     /// Adds the next event of the goal.
@@ -33,15 +32,16 @@ impl Histories {
             self.step.get_or_insert_with(|| execution.step.clone());
         }
         let Some(step) = &self.step else { return Ok(()) };
-        self.before.push(moment(&self.now));
+        self.before.push(self.now.clone());
         self.now.push(log, (event, step), &|answer| signing_key((log, keyring), answer))
     }
 
-    /// Checks the facts of a bundle.
+    /// Checks the facts of a bundle. `plan` is the fingerprint of the plan that its decision is about.
     pub(super) fn check(
         &self,
         log: &dyn Log,
         (bundle, step): (&AgentBundle, &StepId),
+        plan: Option<Digest>,
     ) -> Result<Problem, LedgerError> {
         let message = |what: &str| format!("{what} of the step {step} are not those of the ledger");
         let wrong = |what: &str| Ok(Some(problem(ReplayCode::HistoryMismatch, message(what))));
@@ -50,9 +50,8 @@ impl Histories {
         {
             return wrong("the facts about the request");
         }
-        let now = moment(&self.now);
-        let moments = std::iter::once(&now).chain(self.before.iter().rev());
-        match moments.into_iter().any(|moment| is_same(moment, bundle)) {
+        let moments = std::iter::once(&self.now).chain(self.before.iter().rev());
+        match moments.into_iter().any(|moment| is_same(moment.clone(), (bundle, plan))) {
             true => Ok(None),
             false => wrong("the facts about earlier events"),
         }
@@ -71,14 +70,13 @@ fn signing_key(
     }
 }
 
-fn moment(history: &History) -> Moment {
-    (history.facts.clone(), history.confirmation.as_ref().map(|it| it.facts.clone()))
-}
-
-fn is_same((facts, answer): &Moment, bundle: &AgentBundle) -> bool {
-    let mut facts = facts.clone();
+fn is_same(mut history: History, (bundle, plan): (&AgentBundle, Option<Digest>)) -> bool {
+    if let Some(plan) = plan {
+        history.use_answers_to(plan);
+    }
+    let mut facts = history.facts;
     facts.request.clone_from(&bundle.history.request);
-    let mut answer = answer.clone();
+    let mut answer = history.confirmation.map(|answer| answer.facts);
     if let (Some(answer), Some(ConfirmationFacts { relayed_by: None, .. })) =
         (&mut answer, &bundle.confirmation)
     {

@@ -1,6 +1,8 @@
 //! Claims of request keys and starts, kept outcomes, final answers.
 
-use actum::Step;
+use std::any::Any;
+
+use actum::{Engine, Step};
 use actum_action::PlanScope;
 use actum_agent::packet::FinderPacket;
 use actum_agent::{AgentGoalRequest, AgentVerdict, ReasonCode};
@@ -182,4 +184,47 @@ fn values_of_fields_that_do_not_fit_are_not_kept() {
     let packet = world.records.ledger().read(|log| log.blob(&packet)).unwrap().unwrap();
     assert!(!String::from_utf8(packet).unwrap().contains("words of a file"));
     assert!(world.replay(&goal).is_same());
+}
+
+/// AEC-5: a "no" to a plan stays final, also after another plan of the goal was confirmed.
+#[test]
+fn a_no_to_a_plan_outlives_a_yes_to_another() {
+    let world = World::new();
+    let goal = create(&world, "plans");
+    world.dispatch(&goal);
+    world.confirm(&goal, "no", "en");
+    let mut engine = world.engine();
+    let checked = Settings { checks: vec!["true".to_owned()], ..Settings::default() };
+    let asked = Dispatcher::new(&mut engine, checked).dispatch(&goal, &agent()).unwrap();
+    assert_eq!(reason(&asked), Some(ReasonCode::ConfirmationOfAnotherPlan));
+    drop(engine);
+    world.confirm(&goal, "yes", "en");
+    let refused = world.dispatch(&goal);
+    assert_eq!(reason(&refused), Some(ReasonCode::ConfirmationRejected));
+    assert!(refused.prompt.is_none(), "nobody could answer it");
+    assert!(world.replay(&goal).is_same(), "{:?}", world.replay(&goal));
+}
+
+/// AEC-5: what counts is the newest answer when the effect starts. A second "yes" is as good as the first, and a "no" is not.
+#[test]
+fn an_answer_between_decision_and_start_counts() {
+    for (answer, reason) in [("yes", None), ("no", Some("CONFIRMATION_REJECTED"))] {
+        let world = World::new();
+        let goal = create(&world, "between");
+        world.dispatch(&goal);
+        world.confirm(&goal, "yes", "en");
+        let (records, reply) = (world.records.clone(), world.reply(&goal, answer, "en"));
+        let workspace = world.directory.join("workspace");
+        let answer_now = move || -> Box<dyn Any> {
+            let mut engine = Engine::open(&workspace, records.clone()).unwrap();
+            let mut dispatcher = Dispatcher::new(&mut engine, Settings::default());
+            Box::new(dispatcher.confirm(&reply, &person().actor, None).unwrap())
+        };
+        let mut engine = world.engine().holding(answer_now);
+        let settings = Settings::default();
+        let ended = Dispatcher::new(&mut engine, settings).dispatch(&goal, &agent()).unwrap();
+        assert!(ended.held.is_some());
+        assert_eq!(ended.outcome.reason_code.as_deref(), reason, "{answer}");
+        assert!(world.replay(&goal).is_same(), "{:?}", world.replay(&goal));
+    }
 }

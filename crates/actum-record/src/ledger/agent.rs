@@ -13,80 +13,80 @@ use crate::agent::{AgentPlanId, CorrelationId, StepId, ThreadId, UserId};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentExecution {
-    /// [`AgentExecution::FORMAT`].
-    pub format: String,
-    /// Time of the event.
-    pub time: Timestamp,
-    /// Tenant whose ledger it is in.
-    pub tenant: TenantId,
-    /// User on whose behalf the step is.
-    pub user: UserId,
-    /// Process that requested it.
-    pub actor: Actor,
-    /// Goal.
-    pub correlation: CorrelationId,
-    /// Conversation.
-    pub thread: ThreadId,
-    /// Digest of the key of the request. A key stands for the first goal that names it.
-    pub request: Digest,
-    /// Plan.
-    pub plan: AgentPlanId,
-    /// Step.
-    pub step: StepId,
-    /// Event.
-    pub event: AgentEventKind,
-    /// State of the step after the event.
-    pub state: AgentState,
-    /// Name of the reason, from the closed set of the core; none of a success.
-    pub reason: Option<String>,
-    /// Idempotency key of the step (AEC-7); none before there is a plan.
-    pub key: Option<Digest>,
-    /// Simulation; none where the packet has none.
-    pub simulation: Option<ActionName>,
-    /// True for an impactful simulation, whose effect needs a confirmation and a rollback plan.
-    pub impactful: bool,
-    /// Hash of the entry of the action that starts or has ended with it.
-    pub simulation_entry: Option<Digest>,
     /// Hash of the [`AgentAccessDecided`] that it rests on.
     pub access: Option<Digest>,
+    /// Process that requested it.
+    pub actor: Actor,
     /// Hash of the [`AgentConfirmation`] that it rests on.
     pub confirmation: Option<Digest>,
-    /// Rollback plan, a document in the ledger.
-    pub rollback_plan: Option<Digest>,
-    /// Documents that the decision was made from.
-    pub refs: AgentRefs,
-    /// Version of the rules that decided.
-    pub semantics: u32,
+    /// Goal.
+    pub correlation: CorrelationId,
     /// Digest that binds the decision to its bundle (`dispatch_decision_hash`).
     pub decision: Digest,
     /// Duration of an outcome; none of other events.
     pub duration: Option<AgentDuration>,
     /// Program.
     pub engine: String,
+    /// Event.
+    pub event: AgentEventKind,
+    /// [`AgentExecution::FORMAT`].
+    pub format: String,
+    /// True for an impactful simulation, whose effect needs a confirmation and a rollback plan.
+    pub impactful: bool,
+    /// Idempotency key of the step (AEC-7); none before there is a plan.
+    pub key: Option<Digest>,
+    /// Plan.
+    pub plan: AgentPlanId,
+    /// Name of the reason, from the closed set of the core; none of a success.
+    pub reason: Option<String>,
+    /// Documents that the decision was made from.
+    pub refs: AgentRefs,
+    /// Digest of the key of the request. A key stands for the first goal that names it.
+    pub request: Digest,
+    /// Rollback plan, a document in the ledger.
+    pub rollback_plan: Option<Digest>,
+    /// Version of the rules that decided.
+    pub semantics: u32,
+    /// Simulation; none where the packet has none.
+    pub simulation: Option<ActionName>,
+    /// Hash of the entry of the action that starts or has ended with it.
+    pub simulation_entry: Option<Digest>,
+    /// State of the step after the event.
+    pub state: AgentState,
+    /// Step.
+    pub step: StepId,
+    /// Tenant whose ledger it is in.
+    pub tenant: TenantId,
+    /// Conversation.
+    pub thread: ThreadId,
+    /// Time of the event.
+    pub time: Timestamp,
+    /// User on whose behalf the step is.
+    pub user: UserId,
 }
 
 /// Documents in the ledger that a decision of the core was made from (seed 004, section 17.2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentRefs {
-    /// Bundle, which holds the other refs and the facts.
-    pub bundle: Digest,
-    /// Packet of the Finder, sealed.
-    pub finder_packet: Digest,
-    /// Policy in force.
-    pub policy_snapshot: Digest,
-    /// Catalog in force.
-    pub catalog_snapshot: Digest,
     /// Fingerprints of engine, package, schemas and lexicon; none before there is a plan.
     pub artifact_fingerprints: Option<Digest>,
+    /// Bundle, which holds the other refs and the facts.
+    pub bundle: Digest,
+    /// Catalog in force.
+    pub catalog_snapshot: Digest,
     /// Proof of the parsed confirmation.
     pub confirmation_proof: Option<Digest>,
-    /// Prompt that a person has to answer first.
-    pub prompt: Option<Digest>,
+    /// Packet of the Finder, sealed.
+    pub finder_packet: Digest,
     /// Assertion of a host about the user; none where the user is the account that requested the step.
     pub host_assertion: Option<Digest>,
     /// Outcome as it is kept, with the digest of what the executor returned, which can hold content of files.
     pub outcome: Option<Digest>,
+    /// Policy in force.
+    pub policy_snapshot: Digest,
+    /// Prompt that a person has to answer first.
+    pub prompt: Option<Digest>,
 }
 
 /// Most microseconds of a recorded duration: the largest integer that every JSON reader keeps exactly (RFC 8259, section 6).
@@ -96,10 +96,10 @@ pub const AGENT_DURATION_US_MAX: u64 = (1 << 53) - 1;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentDuration {
-    /// From the goal to the outcome, without `command_us`.
-    pub dispatch_us: u64,
     /// Time in commands of the simulation.
     pub command_us: u64,
+    /// From the goal to the outcome, without `command_us`.
+    pub dispatch_us: u64,
 }
 
 /// Event of a step.
@@ -150,28 +150,28 @@ pub enum AgentState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentAccessDecided {
-    /// [`AgentAccessDecided::FORMAT`].
-    pub format: String,
-    /// Time.
-    pub time: Timestamp,
-    /// Tenant whose ledger it is in.
-    pub tenant: TenantId,
-    /// User whose access was judged.
-    pub user: UserId,
-    /// Goal.
-    pub correlation: CorrelationId,
-    /// Step.
-    pub step: StepId,
     /// Action that access policies judge.
     pub access_action: String,
-    /// Decision.
-    pub outcome: AccessOutcome,
-    /// Name of the reason; none where it is allowed.
-    pub reason: Option<String>,
-    /// Policy in force, a document in the ledger.
-    pub policy_snapshot: Digest,
     /// Case that was judged, a document in the ledger.
     pub case: Digest,
+    /// Goal.
+    pub correlation: CorrelationId,
+    /// [`AgentAccessDecided::FORMAT`].
+    pub format: String,
+    /// Decision.
+    pub outcome: AccessOutcome,
+    /// Policy in force, a document in the ledger.
+    pub policy_snapshot: Digest,
+    /// Name of the reason; none where it is allowed.
+    pub reason: Option<String>,
+    /// Step.
+    pub step: StepId,
+    /// Tenant whose ledger it is in.
+    pub tenant: TenantId,
+    /// Time.
+    pub time: Timestamp,
+    /// User whose access was judged.
+    pub user: UserId,
 }
 
 /// Outcome of an access decision.

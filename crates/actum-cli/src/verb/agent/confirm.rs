@@ -102,9 +102,9 @@ impl Document for AgentConfirmed {
         let Self { correlation, outcome, reason, simulation, .. } = self;
         writeln!(out, "{outcome}: `{simulation}` of the goal `{correlation}`")?;
         match reason {
-            Some(reason) => writeln!(out, "{reason}"),
+            Some(reason) => writeln!(out, "{reason}; dispatch the goal again for a new prompt"),
             None if outcome == "CONFIRMED" => writeln!(out, "dispatch the same goal again"),
-            None => Ok(()),
+            None => writeln!(out, "this plan is never dispatched; another try is a new goal"),
         }
     }
 }

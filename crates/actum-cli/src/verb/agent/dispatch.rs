@@ -101,6 +101,11 @@ fn print_outcome(session: &Session, dispatched: &Dispatched) -> Result<(), Failu
             Some(_) => session.screen.note(reason),
             None => session.screen.note(format_args!("{reason}: {}", outcome.user_visible_text)),
         }
+        if dispatched.verdict == AgentVerdict::NoDispatch {
+            session.screen.note(format_args!(
+                "nothing was dispatched; `actum explain {reason}` says what to do"
+            ));
+        }
     }
     if let Some((_, prompt)) = &dispatched.prompt {
         prompt.text.lines().for_each(|line| session.screen.note(line));

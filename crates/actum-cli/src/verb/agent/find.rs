@@ -4,9 +4,9 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use actum_agent::AgentGoalRequest;
 use actum_agent::confirmation::{LanguageTag, LanguageTagError};
 use actum_agent::limits::{INTENT_CHARS_MAX, UTTERANCE_CHARS_MAX};
+use actum_agent::{AgentGoalRequest, FinderPacket};
 use actum_core::Digest;
 use actum_core::path::Quoted;
 use actum_core::plain_id::PlainIdError;
@@ -116,6 +116,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     session.screen.hand_over(&bytes)?;
     session.screen.note(format_args!("the Finder made a {}", found.packet.packet_type()));
+    if let FinderPacket::Clarify(packet) = &found.packet {
+        session.screen.note(&packet.question);
+    }
     Ok(Exit::Success)
 }
 

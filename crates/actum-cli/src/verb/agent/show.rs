@@ -57,7 +57,7 @@ fn view(ChainEvent { index, leaf, event }: ChainEvent) -> AgentChainEvent {
         event: word.to_owned(),
         state: None,
         reason: None,
-        plan: None,
+        plan_id: None,
         simulation: None,
         simulation_entry: None,
         access: None,
@@ -70,7 +70,7 @@ fn view(ChainEvent { index, leaf, event }: ChainEvent) -> AgentChainEvent {
         AgentEvent::Execution(it) => {
             view.state = Some(it.state.as_str().to_owned());
             view.reason = it.reason;
-            view.plan = Some(it.plan.to_string());
+            view.plan_id = Some(it.plan.to_string());
             view.simulation = it.simulation;
             view.simulation_entry = it.simulation_entry;
             view.access = it.access;

@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::operator_key::OperatorKey;
 use crate::output::Document;
-use crate::run_arguments::label;
+use crate::run_arguments::one_line;
 use crate::session::Session;
 use crate::{clock, records};
 
@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     #[arg(long = "for", value_name = "TIME", value_parser = window)]
     duration: u64,
     /// The reason, in one line
-    #[arg(long, value_name = "TEXT", value_parser = label)]
+    #[arg(long, value_name = "TEXT", value_parser = one_line)]
     reason: String,
     /// Read the passphrase of the approval key from FILE; `-` is standard input
     #[arg(long, value_name = "FILE")]
@@ -36,7 +36,9 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let micros = i64::try_from(arguments.duration).unwrap_or(i64::MAX).saturating_mul(1000);
-    let until = Timestamp::from_micros(clock::now().micros().saturating_add(micros));
+    let now = clock::now();
+    let until = Timestamp::from_micros(now.micros().saturating_add(micros));
+    SloReport::check_waiver(until, now).map_err(AgentFailure::Waiver)?;
     let question = format!("Waive the SLO gate until {until}?");
     let key = OperatorKey::approval(session, &question, arguments.passphrase_file.as_deref())?;
     let records = records::open(&session.tenant)?;
