@@ -68,7 +68,7 @@ impl DispatchEnvelope {
         if decision.verdict != AgentVerdict::Dispatch || crate::decide(bundle) != *decision {
             return None;
         }
-        let packet = FinderPacket::read(&canonical::to_vec(packet).ok()?).ok()?;
+        let packet = FinderPacket::read(&canonical::ordered_to_vec(packet).ok()?).ok()?;
         let FinderPacket::Match(packet) = packet else { return None };
         let plan = decision.plan.as_ref()?;
         let step = plan.ordered_steps.first()?;

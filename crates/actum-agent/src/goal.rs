@@ -129,7 +129,11 @@ impl AgentGoalRequest {
     /// # Errors
     /// [`GoalError`]
     pub fn read(bytes: &[u8]) -> Result<Self, GoalError> {
-        reader::read_as(bytes, GOAL_BYTES_MAX, &GOAL).map_err(GoalError)
+        let mut goal: Self = reader::read_as(bytes, GOAL_BYTES_MAX, &GOAL).map_err(GoalError)?;
+        // So that its canonical form is written fast.
+        goal.sim_finder_packet.values_mut().for_each(Value::sort_all_objects);
+        goal.sim_finder_packet.sort_keys();
+        Ok(goal)
     }
 
     /// Digest of the key of the request, as records have it.

@@ -56,7 +56,7 @@ impl ConfirmationPrompt {
 
     /// Prompt for the plan of a decision; `None` where it has none.
     pub fn new(bundle: &AgentBundle, decision: &AgentDecision) -> Option<Self> {
-        let packet = FinderPacket::read(&canonical::to_vec(&bundle.packet).ok()?).ok()?;
+        let packet = FinderPacket::read(&canonical::ordered_to_vec(&bundle.packet).ok()?).ok()?;
         let FinderPacket::Match(packet) = packet else { return None };
         let plan = decision.plan.as_ref()?;
         let step = plan.ordered_steps.first()?;

@@ -31,7 +31,7 @@ const ROLLBACK: &str = "rollback_plan";
 /// # Errors
 /// [`CanonicalError`] of a number without an exact form.
 pub fn seal_packet(packet: &Map<String, Value>) -> Result<Map<String, Value>, CanonicalError> {
-    let bytes = canonical::to_vec(packet)?;
+    let bytes = canonical::ordered_to_vec(packet)?;
     if FinderPacket::read(&bytes).is_err() {
         return Ok(size_and_digest(&bytes));
     }

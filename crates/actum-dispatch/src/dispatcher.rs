@@ -92,16 +92,18 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
     ) -> Result<Dispatched, DispatchError> {
         let began = self.engine.records().now();
         let step = step()?;
-        if workspace_id(self.engine)?.is_none() {
+        let mut workspace = workspace_id(self.engine)?;
+        if workspace.is_none() {
             // Creates the workspace id, which the decision is bound to.
             self.engine.resume()?;
+            workspace = workspace_id(self.engine)?;
         }
         let mut history = read_history(self.engine, goal, &step)?;
         if let Some((index, open)) = history.open.take() {
             settle_open(self.engine, index, open)?;
             history = read_history(self.engine, goal, &step)?;
         }
-        let sources = Sources { engine: self.engine, settings: &self.settings };
+        let sources = Sources { workspace, engine: self.engine, settings: &self.settings };
         let gathered = Gathered::new(&sources, (goal, caller), history, began)?;
         let decision = decide(&gathered.bundle);
         self.check_runnable(&decision, &gathered)?;
@@ -239,7 +241,12 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
             began: gathered.began,
             logged: Rc::clone(&logged),
         };
-        let approved = find_approved_request(self.engine, &self.settings, key)?;
+        let sources = Sources {
+            workspace: gathered.workspace,
+            engine: self.engine,
+            settings: &self.settings,
+        };
+        let approved = find_approved_request(&sources, key)?;
         let mut executor = ActionExecutor {
             engine: self.engine,
             simulation,

@@ -18,6 +18,7 @@ use crate::settings::{Caller, Settings};
 
 /// Where facts come from.
 pub(crate) struct Sources<'s, D: Disk> {
+    pub(crate) workspace: Option<WorkspaceId>,
     pub(crate) engine: &'s Engine<D>,
     pub(crate) settings: &'s Settings,
 }
@@ -33,6 +34,7 @@ pub(crate) struct Gathered {
     /// Assertion that a host signed.
     pub(crate) assertion: Option<Vec<u8>>,
     pub(crate) began: Timestamp,
+    pub(crate) workspace: Option<WorkspaceId>,
 }
 
 impl Gathered {
@@ -46,11 +48,11 @@ impl Gathered {
         mut history: History,
         began: Timestamp,
     ) -> Result<Self, DispatchError> {
-        let Sources { engine, settings } = sources;
+        let Sources { workspace, engine, settings } = sources;
         let records = engine.records();
         // Read after the history, so no event is later than the decision.
         let time = records.now();
-        let packet = FinderPacket::read(&canonical::to_vec(&goal.sim_finder_packet)?).ok();
+        let packet = FinderPacket::read(&canonical::ordered_to_vec(&goal.sim_finder_packet)?).ok();
         let catalog = CatalogFacts::read(engine, packet.as_ref())?;
         let fits = catalog.facts.as_ref().is_some_and(|simulation| simulation.fields_fit);
         let sealed = match fits {
@@ -66,7 +68,7 @@ impl Gathered {
             None => engine.judge_access(&caller.actor, RiskTier::R0)?.policy,
         };
         let lexicon = Lexicon::built_in_reference();
-        let artifacts = catalog.artifacts(lexicon, settings, workspace_id(engine)?)?;
+        let artifacts = catalog.artifacts(lexicon, settings, *workspace)?;
         let (identity, assertion) = identify(records, (goal, caller), time)?;
         let mut bundle = AgentBundle {
             format: AgentBundle::FORMAT.to_owned(),
@@ -108,7 +110,7 @@ impl Gathered {
             && let Some(key) = planned.key
             && let Some(access) = &mut bundle.access
         {
-            access.is_approved = find_approved_request(engine, settings, key)?.is_some();
+            access.is_approved = find_approved_request(sources, key)?.is_some();
         }
         Ok(Self {
             bundle,
@@ -119,6 +121,7 @@ impl Gathered {
             artifacts,
             assertion,
             began,
+            workspace: *workspace,
         })
     }
 }
@@ -175,17 +178,16 @@ pub(crate) fn workspace_id<D: Disk>(
 
 /// Finds the approved request of a step in this workspace, with the checks and the scope of this dispatch.
 pub(crate) fn find_approved_request<D: Disk>(
-    engine: &Engine<D>,
-    settings: &Settings,
+    sources: &Sources<'_, D>,
     key: Digest,
 ) -> Result<Option<Request>, DispatchError> {
+    let Sources { workspace, engine, settings } = sources;
     let records = engine.records();
     let (key, now) = (RequestKey::of_step(key), records.now());
-    let workspace = workspace_id(engine)?;
     let plans = records.ledger().read(|log| QueuedPlan::open(log, records.keyring()))?;
     let is_of_step = |plan: &&QueuedPlan| {
         plan.queued.plan.request.as_ref() == Some(&key)
-            && workspace == Some(plan.row.workspace)
+            && *workspace == Some(plan.row.workspace)
             && plan.state(now) == PlanState::Approved
     };
     for plan in plans.iter().filter(is_of_step) {

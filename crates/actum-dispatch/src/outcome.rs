@@ -28,7 +28,7 @@ impl KeptOutcome {
         ended: &ActionEnded,
         returned: Option<&Map<String, Value>>,
     ) -> Result<Self, CanonicalError> {
-        let returned = returned.map(canonical::to_vec).transpose()?;
+        let returned = returned.map(canonical::ordered_to_vec).transpose()?;
         Ok(Self {
             format: Self::FORMAT.to_owned(),
             outcome: object(&envelope(ended))?,
@@ -38,7 +38,7 @@ impl KeptOutcome {
 
     /// Canonical bytes.
     pub(crate) fn to_vec(&self) -> Result<Vec<u8>, CanonicalError> {
-        canonical::to_vec(self)
+        canonical::ordered_to_vec(self)
     }
 }
 

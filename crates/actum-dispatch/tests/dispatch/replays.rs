@@ -1,9 +1,11 @@
 //! Replays of decisions (AEC-11).
 
+use actum::Step;
 use actum_agent::bundle::{AgentBundle, Identity};
 use actum_agent::{AgentGoalRequest, ReasonCode, decide};
 use actum_core::{Digest, canonical};
 use actum_dispatch::ReplayCode;
+use actum_gate::Policy;
 use actum_ledger::NewEntry;
 use actum_record::ledger::{AgentEventKind, AgentExecution, AgentState, EntryKind};
 use serde_json::json;
@@ -125,4 +127,33 @@ fn forged_facts_of_a_simulation_or_a_host_are_found() {
         event.refs.host_assertion = Some(assertion);
     });
     assert_eq!(codes(&world, &host), [ReplayCode::DecisionMismatch]);
+}
+
+/// AEC-11, AEC-16: one process decides by the catalog and the policy in force, however often they change, as a fresh one does.
+#[test]
+fn decisions_follow_a_catalog_and_a_policy_that_change_at_random() {
+    let world = World::new();
+    let denies = || access("forbid (principal, action, resource);");
+    let mut seed = 7_u64;
+    let mut is_active = true;
+    for round in 0..60 {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let (turns, is_denied) = (seed >> 60 < 4, seed >> 56 & 15 < 4);
+        if turns {
+            is_active = !is_active;
+            let step = if is_active { Step::Activate { package: None } } else { Step::Retire };
+            world.change_catalog("file_create", &step);
+        }
+        let name = format!("goal-{round}");
+        let goal = world.goal(&name, "file_create", json!({"path": name, "content": "text\n"}));
+        let policy = if is_denied { denies() } else { Policy::default() };
+        let decided = reason(&world.dispatch_under(&goal, &agent(), policy));
+        let expected = match (is_denied, is_active) {
+            (true, _) => ReasonCode::AccessScopeViolation,
+            (false, false) => ReasonCode::SimulationNotActive,
+            (false, true) => ReasonCode::ConfirmationRequired,
+        };
+        assert_eq!(decided, Some(expected), "round {round}");
+        assert!(world.replay(&goal).is_same(), "round {round}");
+    }
 }
