@@ -26,6 +26,8 @@ fn the_example_of_the_contract_gets_a_result_in_the_form_of_the_contract() {
     assert!(told.stdout.starts_with(begin), "{}", told.stdout);
     let rest = r#""repair":{"attempted":false,"ok":false},"rollback":{"attempted":false,"ok":false},"feedback":{"#;
     assert!(told.stdout.contains(rest), "{}", told.stdout);
+    let note = result["output"]["note"].as_str().unwrap();
+    assert!(note.starts_with("nothing was checked"), "{note}");
 }
 
 /// AA-2, FO-7: what agents get wrong in diffs is accepted where its meaning is certain.

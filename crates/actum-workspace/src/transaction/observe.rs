@@ -11,6 +11,7 @@ use crate::disk::{Disk, Stat};
 use crate::error::{Doing, Error, ErrorKind, NeededFor, NotAFile, Result};
 use crate::transaction::Transaction;
 use crate::transaction::node::{Content, Node, Post, PostFile, Pre, PreFile};
+use crate::transaction::stage::attributes_error;
 use crate::tree::{Found, Tree, read_pieces, read_whole};
 use crate::workspace::HardLinks;
 
@@ -154,6 +155,21 @@ impl<D: Disk> Transaction<'_, D> {
             above = directory.parent();
         }
         disk.may_write(root).doing(|| "change what is in the workspace".to_owned())
+    }
+
+    /// Checks that a file can be replaced: its owner and group can be given to the new file.
+    ///
+    /// # Errors
+    /// `Attributes` with `PermissionDenied`; those of reading the file.
+    pub fn may_replace(&mut self, path: &RelPath) -> Result<()> {
+        let attributes = self.file(path)?.attributes;
+        match self.workspace.disk.can_give_to(attributes.user, attributes.group) {
+            true => Ok(()),
+            false => {
+                let denied = std::io::ErrorKind::PermissionDenied.into();
+                Err(attributes_error(path, "owner", denied))
+            }
+        }
     }
 
     /// The file at `path`, which must be one.

@@ -23,6 +23,9 @@ use crate::plugin::{Call, Executed, Steps};
 use crate::reason::Reason;
 use crate::request::{Phase, Request, RequestedAction, Work};
 
+/// Note of a diagnosis without commands and checks.
+const NOTHING_CHECKED: &str = "nothing was checked: the plan has neither commands nor checks";
+
 impl<D: Disk> Engine<D> {
     /// Does what was proposed.
     pub(super) fn perform(&mut self, proposed: Proposed, story: &mut Story) -> Result<(), Halt> {
@@ -121,6 +124,9 @@ impl<D: Disk> Engine<D> {
         story.command_ms = findings.iter().filter_map(|finding| finding.duration_ms).sum();
         story.output.insert("findings".to_owned(), json!(findings));
         story.output.insert("problems".to_owned(), json!(problems));
+        if lines.is_empty() && request.commands.checks.is_empty() {
+            story.output.insert("note".to_owned(), json!(NOTHING_CHECKED));
+        }
         if runner.is_stopped() {
             return Err(Halt::interrupted());
         }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use actum_core::{FileMode, FileState, RelPath, Timestamp};
 use actum_edit::Operation;
+use actum_edit::operation::ModeChange;
 use actum_gate::credential;
 use actum_task::report::{ChangeWord, DiffSummary};
 use actum_task::{
@@ -18,6 +19,9 @@ use super::{content, operation};
 
 /// The largest file that a text is looked for in, in bytes.
 const CONTENT_BYTES_MAX: u64 = actum_task::limits::FILE_BYTES_MAX;
+
+/// Write permission of owner, group and others.
+const WRITE_BITS: u32 = 0o222;
 
 /// What came of the actions of a plan. The transaction that they were done on has the change that those are which
 /// succeeded.
@@ -216,8 +220,8 @@ impl Stage<'_> {
                 None => {
                     self.watch.began(index);
                     match self.carry_out_one(transaction, action, started) {
-                        Ok((operation, output, did)) => {
-                            operations.push(operation);
+                        Ok((done, output, did)) => {
+                            operations.extend(done);
                             ActionEnd::Completed { output, did: Box::new(did) }
                         }
                         Err(problem) => ActionEnd::Failed(problem),
@@ -237,6 +241,7 @@ impl Stage<'_> {
             self.watch.ended(&rehearsed);
             self.ends.push(rehearsed);
         }
+        self.break_off(self.watch.now());
         operations
     }
 
@@ -246,10 +251,12 @@ impl Stage<'_> {
         transaction: &mut Transaction<'_, D>,
         action: &Action,
         started: Timestamp,
-    ) -> std::result::Result<(Operation, String, ActionChange), ActionProblem> {
-        let limit = self.script.config.timeout(action);
+    ) -> std::result::Result<(Vec<Operation>, String, ActionChange), ActionProblem> {
+        let Script { config, .. } = self.script;
+        let limit = config.timeout(action);
         transaction.attempt(|transaction| {
-            let done = stage(transaction, action, self.script.config.limits.file_bytes_max)?;
+            let done =
+                stage(transaction, action, (config.limits.file_bytes_max, self.constraints))?;
             match self.watch.now() > later(started, limit) {
                 true => Err(too_late(limit)),
                 false => Ok(done),
@@ -308,8 +315,8 @@ fn too_late(limit: Duration) -> ActionProblem {
 fn stage<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     action: &Action,
-    file_bytes_max: u64,
-) -> std::result::Result<(Operation, String, ActionChange), ActionProblem> {
+    (file_bytes_max, constraints): (u64, Constraints),
+) -> std::result::Result<(Vec<Operation>, String, ActionChange), ActionProblem> {
     let before = File::at(transaction, &action.target, file_bytes_max)?;
     let operation = operation::of(action)?;
     for condition in &action.preconditions {
@@ -321,6 +328,10 @@ fn stage<D: Disk>(
         transaction.may_change(path)?;
     }
     let state = before.as_ref().map(|file| &file.state);
+    if let Some(state) = state.filter(|_| replaces(&action.work)) {
+        must_be_writable(&action.target, state)?;
+        transaction.may_replace(&action.target)?;
+    }
     let is_shown = may_be_reported(&action.target, transaction.umask(), state.into_iter());
     transaction.operate(&operation).map_err(|error| match is_shown {
         true => ActionProblem::from(error),
@@ -328,6 +339,14 @@ fn stage<D: Disk>(
             ActionProblem::new(ActionProblem::code_of(&error.kind), error.kind.without_content())
         }
     })?;
+    let mut operations = vec![operation];
+    if !constraints.preserve_permissions && replaces(&action.work) {
+        let umask = FileMode::new(0o666 & !transaction.umask());
+        let (path, mode) = (action.target.clone(), ModeChange::Exact(umask));
+        let operation = Operation::Chmod { path, mode };
+        transaction.operate(&operation)?;
+        operations.push(operation);
+    }
     let word = word(&action.work);
     let new_path = match &action.work {
         Work::Rename { new_path } => Some(new_path.clone()),
@@ -361,7 +380,29 @@ fn stage<D: Disk>(
         before: before.map(|file| file.state),
         after: after.map(|file| file.state),
     };
-    Ok((operation, output(action) + &checked.note(), did))
+    Ok((operations, output(action) + &checked.note(), did))
+}
+
+/// Tests whether an action replaces the content of an existing file.
+fn replaces(work: &Work) -> bool {
+    match work {
+        Work::Modify(_) | Work::UpdateSchema(_) => true,
+        Work::Create { .. }
+        | Work::Delete
+        | Work::Rename { .. }
+        | Work::ExecuteSql(_)
+        | Work::RunPipeline(_) => false,
+    }
+}
+
+/// Refuses to edit a file that nobody has write permission for (8.3). A file is replaced as a whole, which its mode does not
+/// prevent.
+fn must_be_writable(path: &RelPath, state: &FileState) -> std::result::Result<(), ActionProblem> {
+    if state.mode.bits() & WRITE_BITS != 0 {
+        return Ok(());
+    }
+    let message = format!("`{path}` is read-only (mode {:04o})", state.mode.bits());
+    Err(ActionProblem::new(ErrorCode::PermissionDenied, message))
 }
 
 /// Whether the change log, which every user may read that the umask lets, may show lines of a file: not those of a usual

@@ -166,3 +166,62 @@ fn an_action_that_may_not_write_fails_before_it_is_staged() {
     assert_eq!(ends.iter().map(code).collect::<Vec<_>>(), [denied, denied, None]);
     assert_eq!(transaction.changes().len(), 1);
 }
+
+/// Rehearses a plan on a disk; returns the code of each action that failed, and the modes that the change would leave.
+fn rehearsed_on(disk: SimDisk, plan: &str) -> (Vec<Option<ErrorCode>>, Vec<u32>) {
+    let mut workspace = Workspace::open_on(disk, Path::new("/")).unwrap();
+    let plan = TaskPlan::read(plan.as_bytes()).unwrap();
+    let (graph, config) = (plan.graph().unwrap(), SystemConfig::default());
+    let script = Script { plan: &plan, graph: &graph, config: &config };
+    let mut looker = Looker { now: Cell::new(0), step: 0, ends: 0, cancelled_after: usize::MAX };
+    let mut transaction = workspace.begin(RunOptions::default()).unwrap();
+    let ends = Rehearsal::on(&mut transaction, script, &mut looker).actions;
+    let code = |rehearsed: &Rehearsed| match &rehearsed.end {
+        ActionEnd::Failed(problem) => Some(problem.code),
+        ActionEnd::Completed { .. } | ActionEnd::Skipped { .. } => None,
+    };
+    let effects = transaction.effects();
+    let modes = effects.iter().filter_map(|effect| Some(effect.after?.mode.bits()));
+    (ends.iter().map(code).collect(), modes.collect())
+}
+
+/// EX-18: a file that nobody may write is not edited, its dependents are skipped, and the others go on.
+#[test]
+fn a_read_only_file_is_not_edited() {
+    let disk = SimDisk::new();
+    disk.put("read-only.txt", "1\n");
+    disk.chmod("read-only.txt", 0o444);
+    disk.put("other.txt", "1\n");
+    let plan = r#"{ "plan_id": "p", "execution_instructions": { "stop_on_error": false }, "action_plan": [
+        { "action_id": "a1", "action_type": "FILE_MODIFY", "target": "read-only.txt", "operation": { "type": "text_replace", "pattern": "1", "replacement": "2" } },
+        { "action_id": "a2", "action_type": "FILE_MODIFY", "target": "other.txt", "operation": { "type": "text_replace", "pattern": "1", "replacement": "2" } }
+    ] }"#;
+    let (codes, modes) = rehearsed_on(disk, plan);
+    assert_eq!(codes, [Some(ErrorCode::PermissionDenied), None]);
+    assert_eq!(modes, [0o644]);
+}
+
+/// EX-19: without `preserve_permissions` an edited file gets the mode of the umask.
+#[test]
+fn an_edited_file_keeps_its_mode_unless_the_plan_says_otherwise() {
+    for (constraint, mode) in [("", 0o600), (r#""preserve_permissions": false"#, 0o644)] {
+        let disk = SimDisk::new();
+        disk.put("a.txt", "1\n");
+        disk.chmod("a.txt", 0o600);
+        let plan = format!(
+            r#"{{ "plan_id": "p", "execution_instructions": {{ {constraint} }}, "action_plan": [
+        {{ "action_id": "a1", "action_type": "FILE_MODIFY", "target": "a.txt", "operation": {{ "type": "text_replace", "pattern": "1", "replacement": "2" }} }}
+    ] }}"#
+        );
+        assert_eq!(rehearsed_on(disk, &plan), (vec![None], vec![mode]), "{constraint}");
+    }
+}
+
+/// EX-21: the last action of a task is within its time, too.
+#[test]
+fn a_task_whose_last_action_ends_too_late_is_broken_off() {
+    let config = "timeouts: { task_seconds: 30, file_seconds: 120 }\n";
+    let (ends, broken_off, _) = rehearsed(config, 5, usize::MAX);
+    assert_eq!(ends, ["completed", "completed"]);
+    assert_eq!(broken_off, Some(ErrorCode::TaskTimeout));
+}

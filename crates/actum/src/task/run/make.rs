@@ -100,6 +100,12 @@ impl Observer<LinuxDisk> for TaskObserver<'_, '_> {
             let code = ErrorCode::Cancelled;
             return Err(TaskStop::Problem(Box::new(TaskProblem::new(code, code.about()))));
         }
+        // The time of the task is that of everything before its change is published (EX-21).
+        let deadline = later(self.desk.started, self.place.task.config.timeouts.task);
+        if self.desk.status.now() > deadline {
+            let code = ErrorCode::TaskTimeout;
+            return Err(TaskStop::Problem(Box::new(TaskProblem::new(code, code.about()))));
+        }
         verified.rollback_files = self.files.take();
         Ok(())
     }
