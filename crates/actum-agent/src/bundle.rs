@@ -25,7 +25,7 @@ pub struct AgentBundle {
     pub caller: Caller,
     /// Digest of the catalog in force (`catalog_snapshot_ref`).
     pub catalog_snapshot: Digest,
-    /// Effective answer: the newest, or the final one for its plan.
+    /// Effective answer to the plan of the decision; if it has none, to the plan that was answered last.
     pub confirmation: Option<ConfirmationFacts>,
     /// Digest of its canonical bytes (`finder_packet_ref`).
     pub finder_packet: Digest,

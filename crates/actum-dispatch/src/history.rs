@@ -44,7 +44,7 @@ pub struct ChainEvent {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct History {
     pub(crate) facts: HistoryFacts,
-    /// Effective answer to the plan that was answered last, or given to [`History::use_answers_to`].
+    /// Effective answer to the plan given to [`History::use_answers_to`]; before, to the plan that was answered last.
     pub(crate) confirmation: Option<KnownConfirmation>,
     /// Newest start whose effect has no outcome.
     pub(crate) open: Option<(u64, AgentExecution)>,
@@ -232,7 +232,7 @@ impl History {
         self.use_answers_to(plan);
     }
 
-    /// Takes the answers to a plan; those to the plan that was answered last, if there is none.
+    /// Selects the answers to a plan. Without any, those to the plan that was answered last stay selected.
     pub(crate) fn use_answers_to(&mut self, plan: Digest) {
         if let Some(answers) = self.answers.get(&plan) {
             self.facts.ambiguous_answers = answers.ambiguous;

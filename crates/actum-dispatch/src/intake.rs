@@ -131,12 +131,15 @@ fn has_succeeded(log: &dyn Log, correlation: &CorrelationId) -> Result<bool, Led
     Ok(is_success)
 }
 
-/// Escalations of a goal that are not resolved.
+/// Escalations of a goal that are not resolved; none of a goal whose step succeeded.
 fn waiting(
     log: &dyn Log,
     correlation: &CorrelationId,
 ) -> Result<Vec<AgentEscalation>, LedgerError> {
     let mut escalations = log.unresolved_escalations()?;
     escalations.retain(|escalation| escalation.correlation == *correlation);
+    if !escalations.is_empty() && has_succeeded(log, correlation)? {
+        escalations.clear();
+    }
     Ok(escalations)
 }

@@ -112,7 +112,7 @@ impl SloReport {
         Ok(first.index)
     }
 
-    /// Checks the end of a waiver.
+    /// Checks that a waiver ends after `now`, and within 30 days.
     ///
     /// # Errors
     /// [`WaiveError::Until`]

@@ -28,7 +28,7 @@ pub(crate) struct StepLog {
     pub(crate) confirmed: Option<KnownConfirmation>,
     /// Documents that the events name.
     pub(crate) documents: Vec<Vec<u8>>,
-    /// Number of entries in the ledger when its history was read.
+    /// Number of entries in the ledger when the history of the goal was read.
     pub(crate) entries: u64,
     /// Simulation.
     pub(crate) simulation: ActionName,
@@ -81,7 +81,7 @@ impl ActionCompanion for StepLog {
         }
         let entries = records.ledger().read(|log| log.size()).map_err(actum::Error::from)?;
         if entries == self.entries {
-            // Nobody changed the catalog or answered since the decision.
+            // Nothing was appended since the history was read, so catalog and answers are the same.
             return Ok(());
         }
         let catalog = records.catalog()?.in_force().map_err(actum::Error::from)?;

@@ -140,7 +140,9 @@ impl FailureKind for AgentFailure {
             Self::Confirm(ConfirmError::Final { .. }) => "dispatch another goal",
             Self::Confirm(ConfirmError::Plan { .. } | ConfirmError::Prompt { .. })
             | Self::OtherPlan { .. } => "dispatch the goal again to read its newest prompt",
-            Self::UnknownGoal { .. } => "check the name of the goal, and `--tenant`",
+            Self::UnknownGoal { .. } | Self::Confirm(ConfirmError::NoPrompt { .. }) => {
+                "check the name of the goal, and `--tenant`"
+            }
             Self::Confirm(_) => "`actum agent show CORRELATION` shows the events of a goal",
         };
         vec![hint.to_owned()]

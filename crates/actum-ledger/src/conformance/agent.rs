@@ -166,6 +166,22 @@ pub(super) fn rests_on_decisions(store: &mut dyn Store) -> Outcome {
     let behind = refused(append(store, behind)?);
     same("the confirmation comes before the start", behind, Some(("no confirmation", 0)))?;
     put(store, vec![step.answered(confirmed)?, agent_execution(&execution)?])?;
+    // A "no" that came after the answer that the decision rests on.
+    for (number, is_stored) in [(8, true), (9, false)] {
+        let step = SampleStep::numbered(number);
+        let no = step.answered(ConfirmationOutcome::Rejected)?;
+        let start = step.execution(DispatchStarted, Started)?;
+        put(store, vec![step.access(allowed)?, step.answered(confirmed)?])?;
+        let entries = match is_stored {
+            true => {
+                put(store, vec![no])?;
+                vec![agent_execution(&start)?]
+            }
+            false => vec![no, agent_execution(&start)?],
+        };
+        let late = refused(append(store, entries)?);
+        same("a plan that was rejected never starts", late, Some(("not confirmed", 0)))?;
+    }
     let harmless = SampleStep { impactful: false, ..SampleStep::numbered(3) };
     let entries = vec![harmless.access(allowed)?, harmless.event(DispatchStarted, Started)?];
     put(store, entries)?;
@@ -180,7 +196,7 @@ pub(super) fn rests_on_decisions(store: &mut dyn Store) -> Outcome {
     let start = approved.execution(DispatchStarted, Started)?;
     let start = agent_execution(&AgentExecution { access, ..start })?;
     put(store, vec![approved.access(required)?, start])?;
-    same("nothing came of what was refused", store.size()?, 15)
+    same("nothing came of what was refused", store.size()?, 20)
 }
 
 /// A decision without an effect keeps the state of a claimed step, and after a failed replay nothing starts.

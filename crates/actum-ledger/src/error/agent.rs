@@ -125,7 +125,7 @@ pub enum AgentRefusal {
         /// Hash that the entry names.
         named: Digest,
     },
-    /// The answer confirms nothing, or has another proof than the entry names.
+    /// The answer confirms nothing, has another proof than the entry names, or another answer rejected its plan.
     #[error(
         "the answer {named} does not confirm the step {step} of {correlation}, so nothing starts"
     )]

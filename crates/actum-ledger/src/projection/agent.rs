@@ -32,6 +32,8 @@ pub struct KnownConfirmation {
     pub outcome: ConfirmationOutcome,
     /// Proof of the parser.
     pub proof: Digest,
+    /// Fingerprint of the plan that was answered.
+    pub plan: Digest,
 }
 
 /// Entry that escalated a goal.
@@ -97,6 +99,17 @@ pub trait AgentReader {
         correlation: &CorrelationId,
         leaf: &Digest,
     ) -> Result<Option<KnownConfirmation>, Self::Error>;
+
+    /// Tests whether an answer rejected the plan with this fingerprint.
+    ///
+    /// # Errors
+    /// See [`AgentReader::log_tenant`].
+    fn is_rejected(
+        &self,
+        correlation: &CorrelationId,
+        step: &StepId,
+        plan: &Digest,
+    ) -> Result<bool, Self::Error>;
 
     /// `AGENT_EXECUTION` about the goal, with this hash and the state `ESCALATED`.
     ///
@@ -188,7 +201,10 @@ fn check_links<R: AgentReader + ?Sized>(
         };
         let confirms = answer.outcome == ConfirmationOutcome::Confirmed
             && entry.refs.confirmation_proof == Some(answer.proof);
-        if entry.event.starts_effect() && !confirms {
+        // A rejection is final, also if it was recorded while the step was prepared.
+        let is_rejected =
+            entry.event.starts_effect() && reader.is_rejected(&correlation, &step, &answer.plan)?;
+        if entry.event.starts_effect() && (!confirms || is_rejected) {
             return Ok(Err(AgentRefusal::NotConfirmed { correlation, step, named }));
         }
     }

@@ -106,7 +106,8 @@ pub(super) fn known_access(row: &Row<'_>) -> Result<KnownAccess> {
 /// Reads `step_id, outcome, confirmation_parse_proof_ref`.
 pub(super) fn known_confirmation(row: &Row<'_>) -> Result<KnownConfirmation> {
     let (Text(step), Column(outcome), Column(proof)) = (row.get(0)?, row.get(1)?, row.get(2)?);
-    Ok(KnownConfirmation { step, outcome, proof })
+    let Column(plan) = row.get(3)?;
+    Ok(KnownConfirmation { step, outcome, proof, plan })
 }
 
 /// Reads `seq, kind, body`.

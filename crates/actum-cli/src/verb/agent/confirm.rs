@@ -102,9 +102,14 @@ impl Document for AgentConfirmed {
         let Self { correlation, outcome, reason, simulation, .. } = self;
         writeln!(out, "{outcome}: `{simulation}` of the goal `{correlation}`")?;
         match reason {
-            Some(reason) => writeln!(out, "{reason}; dispatch the goal again for a new prompt"),
+            Some(reason) => {
+                writeln!(out, "{reason}; a second ambiguous answer to the prompt is final")
+            }
             None if outcome == "CONFIRMED" => writeln!(out, "dispatch the same goal again"),
-            None => writeln!(out, "this plan is never dispatched; another try is a new goal"),
+            None => writeln!(
+                out,
+                "this plan will not be dispatched any more; to try again, make a new goal"
+            ),
         }
     }
 }

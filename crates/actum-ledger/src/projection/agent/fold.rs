@@ -6,7 +6,8 @@ use std::convert::Infallible;
 use actum_core::{Digest, Timestamp};
 use actum_record::agent::{AgentPlanId, CorrelationId, StepId};
 use actum_record::ledger::{
-    AgentConfirmation, AgentEventKind, AgentExecution, AgentState, EntryKind, TenantId,
+    AgentConfirmation, AgentEventKind, AgentExecution, AgentState, ConfirmationOutcome, EntryKind,
+    TenantId,
 };
 
 use super::{AgentChange, AgentReader, KnownAccess, KnownConfirmation, KnownEscalation};
@@ -26,6 +27,8 @@ pub struct AgentProjection {
     requests: HashMap<Digest, CorrelationId>,
     access: HashMap<GoalEntry, KnownAccess>,
     confirmations: HashMap<GoalEntry, KnownConfirmation>,
+    /// Fingerprints of rejected plans.
+    rejected: HashSet<(CorrelationId, StepId, Digest)>,
     escalated: HashSet<GoalEntry>,
     escalations: BTreeMap<u64, AgentEscalation>,
     /// Index of the entry that resolved an escalation.
@@ -59,9 +62,13 @@ impl AgentProjection {
                 self.access.insert((entry.correlation.clone(), leaf), access);
             }
             AgentChange::Confirmation(entry) => {
-                let AgentConfirmation { outcome, proof, .. } = *entry;
-                let answer = KnownConfirmation { step: entry.step.clone(), outcome, proof };
-                self.confirmations.insert((entry.correlation.clone(), leaf), answer);
+                let AgentConfirmation { outcome, proof, plan_fingerprint: plan, .. } = *entry;
+                let (correlation, step) = (entry.correlation.clone(), entry.step.clone());
+                if outcome == ConfirmationOutcome::Rejected {
+                    self.rejected.insert((correlation.clone(), step.clone(), plan));
+                }
+                let answer = KnownConfirmation { step, outcome, proof, plan };
+                self.confirmations.insert((correlation, leaf), answer);
             }
             AgentChange::Resolved(entry) => {
                 self.resolved.insert((entry.correlation.clone(), entry.escalated), index);
@@ -101,6 +108,7 @@ impl AgentProjection {
         }
         self.access.extend(later.access.clone());
         self.confirmations.extend(later.confirmations.clone());
+        self.rejected.extend(later.rejected.clone());
         self.escalated.extend(later.escalated.clone());
         self.escalations.extend(later.escalations.clone());
         self.resolved.extend(later.resolved.clone());
@@ -230,6 +238,15 @@ impl AgentReader for AgentProjection {
         Ok(self.confirmations.get(&(correlation.clone(), *leaf)).cloned())
     }
 
+    fn is_rejected(
+        &self,
+        correlation: &CorrelationId,
+        step: &StepId,
+        plan: &Digest,
+    ) -> Result<bool, Infallible> {
+        Ok(self.rejected.contains(&(correlation.clone(), step.clone(), *plan)))
+    }
+
     fn known_escalation(
         &self,
         correlation: &CorrelationId,
@@ -294,6 +311,18 @@ impl<E> AgentReader for Overlay<'_, E> {
     ) -> Result<Option<KnownConfirmation>, E> {
         let updated = self.update.confirmations.get(&(correlation.clone(), *leaf)).cloned();
         updated.map_or_else(|| self.stored.known_confirmation(correlation, leaf), |it| Ok(Some(it)))
+    }
+
+    fn is_rejected(
+        &self,
+        correlation: &CorrelationId,
+        step: &StepId,
+        plan: &Digest,
+    ) -> Result<bool, E> {
+        match self.update.rejected.contains(&(correlation.clone(), step.clone(), *plan)) {
+            true => Ok(true),
+            false => self.stored.is_rejected(correlation, step, plan),
+        }
     }
 
     fn known_escalation(

@@ -191,12 +191,26 @@ impl AgentReader for Link {
         correlation: &CorrelationId,
         leaf: &Digest,
     ) -> Result<Option<KnownConfirmation>, LedgerError> {
-        let sql = "SELECT step_id, outcome, confirmation_parse_proof_ref \
+        let sql = "SELECT step_id, outcome, confirmation_parse_proof_ref, plan_fingerprint \
                    FROM agent_execution_confirmation_ledger \
                    WHERE tenant_id = ? AND correlation_id = ? AND ref = ? LIMIT 1";
         let tenant = self.own_tenant()?;
         let params = (tenant.as_str(), correlation.as_str(), leaf.as_bytes());
         self.one(sql, params, rows::known_confirmation)
+    }
+
+    fn is_rejected(
+        &self,
+        correlation: &CorrelationId,
+        step: &StepId,
+        plan: &Digest,
+    ) -> Result<bool, LedgerError> {
+        let sql = "SELECT 1 FROM agent_execution_confirmation_ledger \
+                   WHERE tenant_id = ? AND correlation_id = ? AND step_id = ? \
+                   AND plan_fingerprint = ? AND outcome = 'REJECTED' LIMIT 1";
+        let tenant = self.own_tenant()?;
+        let params = (tenant.as_str(), correlation.as_str(), step.as_str(), plan.as_bytes());
+        Ok(self.one(sql, params, |_| Ok(()))?.is_some())
     }
 
     fn known_escalation(

@@ -11,7 +11,7 @@ use actum_record::agent::CorrelationId;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
-use crate::run_arguments::label;
+use crate::run_arguments::one_line;
 use crate::session::Session;
 use crate::verb::agent::{AgentFailure, correlation};
 use crate::{actor, records};
@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME")]
     simulation: Option<ActionName>,
     /// The reason, in one line
-    #[arg(long, value_name = "TEXT", value_parser = label)]
+    #[arg(long, value_name = "TEXT", value_parser = one_line)]
     reason: String,
 }
 
