@@ -73,7 +73,7 @@ pub(crate) struct KnownConfirmation {
     pub(crate) facts: ConfirmationFacts,
 }
 
-/// What a history reads of a bundle.
+/// Fields of a bundle that a history needs.
 #[derive(Deserialize)]
 struct BundleOfGoal {
     goal: GoalFacts,

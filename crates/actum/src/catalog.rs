@@ -57,7 +57,7 @@ pub struct Registered {
     pub flags: Flags,
     /// The JSON Schema of what it is given.
     pub input_schema: InputSchema,
-    /// What it is called.
+    /// Name.
     pub name: ActionName,
     /// Where it is from.
     pub origin: Origin,

@@ -18,7 +18,7 @@ struct Snapshot {
     actions: Vec<Registered>,
 }
 
-/// The same, as it is written.
+/// Snapshot to write, which borrows the actions.
 #[derive(Serialize)]
 struct SnapshotOf<'c> {
     actions: Vec<&'c Registered>,

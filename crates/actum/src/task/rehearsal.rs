@@ -329,7 +329,7 @@ fn stage<D: Disk>(
     }
     let state = before.as_ref().map(|file| &file.state);
     if let Some(state) = state.filter(|_| replaces(&action.work)) {
-        must_be_writable(&action.target, state)?;
+        check_writable(&action.target, state)?;
         transaction.may_replace(&action.target)?;
     }
     let is_shown = may_be_reported(&action.target, transaction.umask(), state.into_iter());
@@ -397,7 +397,7 @@ fn replaces(work: &Work) -> bool {
 
 /// Refuses to edit a file that nobody has write permission for (8.3). A file is replaced as a whole, which its mode does not
 /// prevent.
-fn must_be_writable(path: &RelPath, state: &FileState) -> std::result::Result<(), ActionProblem> {
+fn check_writable(path: &RelPath, state: &FileState) -> std::result::Result<(), ActionProblem> {
     if state.mode.bits() & WRITE_BITS != 0 {
         return Ok(());
     }
