@@ -75,6 +75,11 @@ impl<D: Disk> Dispatcher<'_, D> {
         let (Some((digest, prompt)), dispatcher, history) = found else {
             return Err(ConfirmError::NoPrompt { correlation: reply.correlation.to_string() });
         };
+        // While an effect is under way a "no" still counts: it may be taken back, and then it does not start again.
+        let claim = history.facts.claim.as_ref();
+        if let Some(state) = claim.map(|claim| claim.state).filter(|state| state.is_final()) {
+            return Err(ConfirmError::Ended { state });
+        }
         let now = records.now();
         if now > prompt.expires {
             return Err(ConfirmError::Expired { expires: prompt.expires });

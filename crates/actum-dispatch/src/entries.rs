@@ -54,6 +54,7 @@ pub(crate) fn execution(
         tenant: bundle.caller.tenant.clone(),
         user: bundle.goal.user.clone(),
         actor: caller.actor.clone(),
+        catalog: catalog.changed,
         correlation: bundle.goal.correlation.clone(),
         thread: bundle.goal.thread.clone(),
         request: bundle.goal.request_key,

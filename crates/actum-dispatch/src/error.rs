@@ -3,7 +3,7 @@
 use actum_agent::ReasonCode;
 use actum_core::canonical::CanonicalError;
 use actum_ledger::LedgerError;
-use actum_record::ledger::ConfirmationOutcome;
+use actum_record::ledger::{AgentState, ConfirmationOutcome};
 
 /// Message of [`DispatchError::NoHost`].
 const NO_HOST: &str = "the goal has a `confirm_state`, which only a host with a host key can relay";
@@ -65,6 +65,12 @@ pub enum ConfirmError {
     NoPrompt {
         /// Goal.
         correlation: String,
+    },
+    /// The effect of the goal has ended for good.
+    #[error("the goal was carried out, and ended `{}`; nothing was recorded", state.as_str())]
+    Ended {
+        /// State of its step.
+        state: AgentState,
     },
     /// The prompt is not the newest of the goal.
     #[error("{prompt} is not the newest prompt of the goal; nothing was recorded")]

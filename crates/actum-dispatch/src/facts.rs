@@ -21,6 +21,8 @@ const COMMAND: &str = "command";
 
 /// Catalog in force, and the simulation that a packet names first.
 pub(crate) struct CatalogFacts {
+    /// Index of the newest `CATALOG_CHANGED`; none before the first.
+    pub(crate) changed: Option<u64>,
     /// Catalog, in canonical JSON.
     pub(crate) snapshot: Vec<u8>,
     pub(crate) simulation: Option<Arc<Registered>>,
@@ -48,10 +50,12 @@ impl CatalogFacts {
         engine: &Engine<D>,
         packet: Option<&FinderPacket>,
     ) -> Result<Self, DispatchError> {
-        let catalog: Catalog = engine.records().catalog()?.in_force()?;
+        let standing = engine.records().catalog()?;
+        let changed = standing.changed();
+        let catalog: Catalog = standing.in_force()?;
         let snapshot = catalog.snapshot()?.to_vec();
         let Some(FinderPacket::Match(packet)) = packet else {
-            return Ok(Self { snapshot, simulation: None, facts: None, rollback: None });
+            return Ok(Self { changed, snapshot, simulation: None, facts: None, rollback: None });
         };
         let named = packet.candidates.first().and_then(|it| catalog.find(&it.simulation_id));
         let facts = named.map(|registered| {
@@ -62,7 +66,7 @@ impl CatalogFacts {
         let rollback = packet.rollback_plan.as_ref();
         let rollback = rollback.and_then(|plan| catalog.find(&plan.simulation_id));
         let rollback = rollback.map(|it| RollbackFacts { id: it.name.clone(), state: it.state });
-        Ok(Self { snapshot, simulation: named.cloned(), facts, rollback })
+        Ok(Self { changed, snapshot, simulation: named.cloned(), facts, rollback })
     }
 
     /// Fingerprints of the simulation, in canonical JSON.

@@ -84,13 +84,17 @@ impl ActionCompanion for StepLog {
             // Nothing was appended since the history was read, so catalog and answers are the same.
             return Ok(());
         }
-        let catalog = records.catalog()?.in_force().map_err(actum::Error::from)?;
+        let standing = records.catalog()?;
+        let changed = standing.changed();
+        let catalog = standing.in_force().map_err(actum::Error::from)?;
         if catalog.find(&self.simulation).is_none_or(|registered| !registered.is_active()) {
             return Err(refuse(Reason::SimulationNotActive, ReasonCode::SimulationNotActive));
         }
         if catalog.digest().map_err(actum::Error::from)? != self.template.refs.catalog_snapshot {
             return Err(refuse(Reason::CatalogSnapshotChanged, ReasonCode::CatalogSnapshotChanged));
         }
+        // The ledger refuses a start that does not name the newest change, so none can come in between.
+        self.template.catalog = changed;
         let Some(confirmed) = &self.confirmed else { return Ok(()) };
         let AgentExecution { correlation, step, .. } = &self.template;
         let effective = records.ledger().read(|log| {

@@ -71,6 +71,7 @@ pub const RULES: &[Rule] = &[
     ("a file task starts once, ends once, and binds its id", lease::file_task),
     ("an effect of a step starts once and ends as it started", agent::starts_once),
     ("a start rests on decisions about its step", agent::rests_on_decisions),
+    ("nothing starts after the catalog of its decision changed", agent::rests_on_catalog),
     ("a decision without an effect keeps the state of a claimed step", agent::keeps_states),
     ("an escalation is resolved once", agent::resolves_once),
     ("steps, goals and counters are those of the entries", agent::tells),

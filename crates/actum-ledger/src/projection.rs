@@ -247,9 +247,7 @@ impl ProjectionUpdate {
         facts: &EntryFacts,
         (index, leaf): (u64, Digest),
     ) -> Result<Result<(), Refusal>, R::Error> {
-        if let Some(tenant) = &facts.tenant {
-            self.agent.set_tenant(tenant);
-        }
+        self.agent.observe(facts, index);
         let Some(event) = &facts.agent else { return Ok(Ok(())) };
         let overlay = Overlay { stored: stored.agent(), update: &self.agent };
         match agent::after(&overlay, event, index)? {

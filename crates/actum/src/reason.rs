@@ -88,6 +88,7 @@ reasons! {
     ConfirmationOfAnotherThread = "CONFIRMATION_OF_ANOTHER_THREAD",
     ConfirmationRejected = "CONFIRMATION_REJECTED",
     ConfirmationRequired = "CONFIRMATION_REQUIRED",
+    ConfirmationTooLate = "CONFIRMATION_TOO_LATE",
     DeleteIrreversible = "DELETE_IRREVERSIBLE",
     DemoFailed = "DEMO_FAILED",
     EditHasNoPlace = "EDIT_HAS_NO_PLACE",

@@ -138,6 +138,9 @@ impl FailureKind for AgentFailure {
                 "dispatch the goal again for a new prompt"
             }
             Self::Confirm(ConfirmError::Final { .. }) => "dispatch another goal",
+            Self::Confirm(ConfirmError::Ended { .. }) => {
+                "`actum agent show CORRELATION` shows its run, which `actum undo` takes back"
+            }
             Self::Confirm(ConfirmError::Plan { .. } | ConfirmError::Prompt { .. })
             | Self::OtherPlan { .. } => "dispatch the goal again to read its newest prompt",
             Self::UnknownGoal { .. } | Self::Confirm(ConfirmError::NoPrompt { .. }) => {
@@ -196,6 +199,7 @@ fn reason_of(error: &DispatchError) -> Reason {
 fn reason_of_answer(error: &ConfirmError) -> Reason {
     match error {
         ConfirmError::NoPrompt { .. } => Reason::GoalUnknown,
+        ConfirmError::Ended { .. } => Reason::ConfirmationTooLate,
         ConfirmError::Expired { .. } => Reason::ConfirmationExpired,
         ConfirmError::Thread { .. } => Reason::ConfirmationOfAnotherThread,
         ConfirmError::Plan { .. } | ConfirmError::Prompt { .. } => {

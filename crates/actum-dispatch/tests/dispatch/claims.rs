@@ -83,6 +83,24 @@ fn no_later_answer_replaces_a_no() {
     assert_eq!(reason(&world.dispatch(&goal)), Some(ReasonCode::ConfirmationRejected));
 }
 
+/// AEC-5: an answer to a goal that was carried out is not recorded. It says nothing about what starts.
+#[test]
+fn no_answer_is_recorded_after_the_end() {
+    let world = World::new();
+    let goal = create(&world, "done");
+    world.dispatch(&goal);
+    let reply = world.reply(&goal, "no", "en");
+    world.confirm(&goal, "yes", "en");
+    world.dispatch(&goal);
+    let answers = world.count(EntryKind::AgentConfirmation);
+    let mut engine = world.engine();
+    let mut dispatcher = Dispatcher::new(&mut engine, Settings::default());
+    let error = dispatcher.confirm(&reply, &person().actor, None).unwrap_err();
+    let state = AgentState::Succeeded;
+    assert!(matches!(error, ConfirmError::Ended { state: found } if found == state), "{error}");
+    assert_eq!(world.count(EntryKind::AgentConfirmation), answers);
+}
+
 /// AEC-5: after two ambiguous answers to a plan a clear one is too late.
 #[test]
 fn no_answer_counts_after_the_last_ambiguous_one() {

@@ -11,7 +11,7 @@ use crate::log::{PlanRow, RunRow};
 use crate::new_entry::Appended;
 use crate::store::Store;
 
-fn at(appended: &[Appended]) -> (u64, Digest) {
+pub(super) fn at(appended: &[Appended]) -> (u64, Digest) {
     appended.first().map_or((0, Digest::of(b"nothing")), |entry| (entry.index, entry.leaf))
 }
 

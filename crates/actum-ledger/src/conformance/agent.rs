@@ -7,8 +7,10 @@ use actum_record::ledger::{
     AccessOutcome, AgentEventKind, AgentExecution, AgentState, ConfirmationOutcome, EntryKind,
     TenantId,
 };
+use actum_record::merkle::Node;
 
-use super::sample::{SampleStep, agent_execution, slo_waived};
+use super::action::at;
+use super::sample::{SampleStep, agent_execution, catalog_changed, slo_waived};
 use super::{Outcome, append, put, same};
 use crate::error::{AgentRefusal, Refusal};
 use crate::log::{AgentClaim, AgentCurrentRow, AgentEscalation, AgentSlo, AgentStepRow};
@@ -48,6 +50,7 @@ fn refused(result: Result<Vec<Appended>, Refusal>) -> Option<(&'static str, u64)
         AgentRefusal::OtherPlanOfStep { started, .. } => ("other plan", started),
         AgentRefusal::PlanOfOtherGoal { index, .. } => ("other goal", index),
         AgentRefusal::Transition { .. } => ("transition", 0),
+        AgentRefusal::OtherCatalog { newest, .. } => ("other catalog", newest.unwrap_or(0)),
         AgentRefusal::NoAccessDecision { .. } => ("no access", 0),
         AgentRefusal::AccessDenied { .. } => ("denied", 0),
         AgentRefusal::NoConfirmation { .. } => ("no confirmation", 0),
@@ -197,6 +200,43 @@ pub(super) fn rests_on_decisions(store: &mut dyn Store) -> Outcome {
     let start = agent_execution(&AgentExecution { access, ..start })?;
     put(store, vec![approved.access(required)?, start])?;
     same("nothing came of what was refused", store.size()?, 20)
+}
+
+/// A start names the newest change of the catalog, in the log or before it in its request.
+pub(super) fn rests_on_catalog(store: &mut dyn Store) -> Outcome {
+    let beginning = (0, store.node(Node { level: 0, index: 0 })?);
+    let step = |number, catalog| {
+        let step = SampleStep { impactful: false, ..SampleStep::numbered(number) };
+        let start = step.execution(DispatchStarted, Started)?;
+        let start = agent_execution(&AgentExecution { catalog, ..start })?;
+        Ok::<_, CanonicalError>(vec![step.access(AccessOutcome::Allowed)?, start])
+    };
+    let early = refused(append(store, step(1, Some(1))?)?);
+    same("no change is named before the first", early, Some(("other catalog", 0)))?;
+    put(store, step(1, None)?)?;
+    let one = catalog_changed(beginning, b"{\"number\":1}")?;
+    let last = at(&put(store, vec![one])?);
+    same("a change is numbered", last.0, 3)?;
+    for catalog in [None, Some(0), Some(2), Some(4)] {
+        let wrong = refused(append(store, step(2, catalog)?)?);
+        same("the newest change is named", wrong, Some(("other catalog", 3)))?;
+    }
+    let two = catalog_changed(last, b"{\"number\":2}")?;
+    let mut late = vec![two.clone()];
+    late.extend(step(2, Some(3))?);
+    let late = refused(append(store, late)?);
+    same("also one of the same request", late, Some(("other catalog", 4)))?;
+    put(store, step(2, Some(3))?)?;
+    put(store, vec![two])?;
+    let decided = SampleStep::numbered(3);
+    put(store, vec![decided.event(NoDispatch, Refused)?])?;
+    let end = SampleStep { impactful: false, ..SampleStep::numbered(2) };
+    put(store, vec![end.event(Ended, Reverted)?])?;
+    let again = end.execution(RetryStarted, Started)?;
+    let stale = agent_execution(&AgentExecution { catalog: Some(3), ..again.clone() })?;
+    same("a retry as well", tried(store, stale)?, Some(("other catalog", 6)))?;
+    put(store, vec![agent_execution(&AgentExecution { catalog: Some(6), ..again })?])?;
+    same("nothing came of what was refused", store.size()?, 10)
 }
 
 /// A decision without an effect keeps the state of a claimed step, and after a failed replay nothing starts.

@@ -93,6 +93,18 @@ pub enum AgentRefusal {
         /// State that the entry names.
         after: AgentState,
     },
+    /// The decision does not rest on the newest change of the catalog.
+    #[error(
+        "the decision on the step {step} of {correlation} does not rest on the newest catalog, so nothing starts"
+    )]
+    OtherCatalog {
+        /// Goal.
+        correlation: CorrelationId,
+        /// Step.
+        step: StepId,
+        /// Index of the newest `CATALOG_CHANGED`; none before the first.
+        newest: Option<u64>,
+    },
     /// The access decision that the entry names is not one of its step.
     #[error("{named} is no access decision on the step {step} of {correlation}")]
     NoAccessDecision {

@@ -54,6 +54,12 @@ pub trait AgentReader {
     /// Those of the store, as of everything here.
     fn log_tenant(&self) -> Result<Option<TenantId>, Self::Error>;
 
+    /// Index of the newest `CATALOG_CHANGED`.
+    ///
+    /// # Errors
+    /// See [`AgentReader::log_tenant`].
+    fn known_catalog(&self) -> Result<Option<u64>, Self::Error>;
+
     /// Step of a goal.
     ///
     /// # Errors
@@ -164,8 +170,8 @@ pub(crate) fn after<'e, R: AgentReader + ?Sized>(
     })
 }
 
-/// Checks plan, request, access decision and confirmation that an event names. Each must be of its goal and step; those of a start
-/// must also allow it.
+/// Checks plan, request, catalog, access decision and confirmation that an event names. Each must be of its goal and step; those of
+/// a start must also allow it.
 fn check_links<R: AgentReader + ?Sized>(
     reader: &R,
     entry: &AgentExecution,
@@ -181,6 +187,13 @@ fn check_links<R: AgentReader + ?Sized>(
         && goal != correlation
     {
         return Ok(Err(AgentRefusal::RequestOfOtherGoal { correlation, goal }));
+    }
+    if entry.event.starts_effect() {
+        // A simulation may have been retired while the step was prepared.
+        let newest = reader.known_catalog()?;
+        if newest != entry.catalog {
+            return Ok(Err(AgentRefusal::OtherCatalog { correlation, step, newest }));
+        }
     }
     if let Some(named) = entry.access {
         let access = reader.known_access(&correlation, &named)?;

@@ -154,9 +154,7 @@ impl Fold {
     }
 
     fn take_agent(&mut self, facts: &EntryFacts, (index, leaf): (u64, Digest)) {
-        if let Some(tenant) = &facts.tenant {
-            self.agent.set_tenant(tenant);
-        }
+        self.agent.observe(facts, index);
         let Some(event) = &facts.agent else { return };
         self.agent.record(facts.kind, event.correlation(), index);
         let Ok(after) = agent::after(&self.agent, event, index);

@@ -17,6 +17,8 @@ pub struct AgentExecution {
     pub access: Option<Digest>,
     /// Process that requested it.
     pub actor: Actor,
+    /// Index of the newest `CATALOG_CHANGED` that the decision rests on; none before the first.
+    pub catalog: Option<u64>,
     /// Hash of the [`AgentConfirmation`] that it rests on.
     pub confirmation: Option<Digest>,
     /// Goal.
@@ -356,5 +358,12 @@ impl AgentEventKind {
     /// Returns true for an event with which the effect of a step starts.
     pub fn starts_effect(self) -> bool {
         matches!(self, Self::DispatchStarted | Self::RetryStarted)
+    }
+}
+
+impl AgentState {
+    /// Returns true if the effect has ended and never starts again.
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::Succeeded | Self::Failed)
     }
 }

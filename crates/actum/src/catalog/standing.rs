@@ -45,6 +45,12 @@ impl Standing {
         }
     }
 
+    /// Index of the newest `CATALOG_CHANGED`, proven or not; none before the first.
+    pub fn changed(&self) -> Option<u64> {
+        // The first entry begins the log, so no change has its index.
+        Some(self.last.index).filter(|index| *index > 0)
+    }
+
     /// The catalog that counts.
     ///
     /// # Errors

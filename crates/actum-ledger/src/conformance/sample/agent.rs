@@ -144,6 +144,7 @@ impl SampleStep {
             impactful: self.impactful,
             simulation_entry: starts.then(|| Digest::of(b"simulation")),
             access: starts.then_some(access),
+            catalog: None,
             confirmation: impacts.then_some(confirmation),
             rollback_plan: impacts.then(|| Digest::of(ROLLBACK)),
             refs: AgentRefs {

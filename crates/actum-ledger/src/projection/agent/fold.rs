@@ -6,8 +6,8 @@ use std::convert::Infallible;
 use actum_core::{Digest, Timestamp};
 use actum_record::agent::{AgentPlanId, CorrelationId, StepId};
 use actum_record::ledger::{
-    AgentConfirmation, AgentEventKind, AgentExecution, AgentState, ConfirmationOutcome, EntryKind,
-    TenantId,
+    AgentConfirmation, AgentEventKind, AgentExecution, AgentState, ConfirmationOutcome, EntryFacts,
+    EntryKind, TenantId,
 };
 
 use super::{AgentChange, AgentReader, KnownAccess, KnownConfirmation, KnownEscalation};
@@ -21,6 +21,8 @@ type GoalEntry = (CorrelationId, Digest);
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AgentProjection {
     tenant: Option<TenantId>,
+    /// Index of the newest `CATALOG_CHANGED`.
+    catalog: Option<u64>,
     steps: HashMap<(CorrelationId, StepId), AgentStepRow>,
     current: HashMap<(AgentPlanId, StepId), AgentCurrentRow>,
     /// Goal that the key of a request stands for.
@@ -40,9 +42,14 @@ pub struct AgentProjection {
 }
 
 impl AgentProjection {
-    /// Sets the tenant of the log.
-    pub(crate) fn set_tenant(&mut self, tenant: &TenantId) {
-        self.tenant = Some(tenant.clone());
+    /// Takes over what an entry of any kind says about the log: its tenant, and that the catalog changed.
+    pub(crate) fn observe(&mut self, facts: &EntryFacts, index: u64) {
+        if let Some(tenant) = &facts.tenant {
+            self.tenant = Some(tenant.clone());
+        }
+        if facts.kind == EntryKind::CatalogChanged {
+            self.catalog = Some(index);
+        }
     }
 
     /// Records an entry, whether the rules admit it or not.
@@ -101,6 +108,7 @@ impl AgentProjection {
     /// Takes over the projection of later entries, which was computed over this one.
     pub fn extend(&mut self, later: &Self) {
         self.tenant = later.tenant.clone().or(self.tenant.take());
+        self.catalog = later.catalog.or(self.catalog);
         self.steps.extend(later.steps.clone());
         self.current.extend(later.current.clone());
         for (request, goal) in &later.requests {
@@ -202,6 +210,10 @@ impl AgentReader for AgentProjection {
         Ok(self.tenant.clone())
     }
 
+    fn known_catalog(&self) -> Result<Option<u64>, Infallible> {
+        Ok(self.catalog)
+    }
+
     fn known_step(
         &self,
         correlation: &CorrelationId,
@@ -269,6 +281,10 @@ impl<E> AgentReader for Overlay<'_, E> {
 
     fn log_tenant(&self) -> Result<Option<TenantId>, E> {
         self.update.tenant.clone().map_or_else(|| self.stored.log_tenant(), |it| Ok(Some(it)))
+    }
+
+    fn known_catalog(&self) -> Result<Option<u64>, E> {
+        self.update.catalog.map_or_else(|| self.stored.known_catalog(), |it| Ok(Some(it)))
     }
 
     fn known_step(

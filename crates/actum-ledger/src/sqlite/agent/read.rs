@@ -2,7 +2,7 @@
 
 use actum_core::{Digest, Timestamp};
 use actum_record::agent::{AgentPlanId, CorrelationId, StepId};
-use actum_record::ledger::TenantId;
+use actum_record::ledger::{EntryKind, TenantId};
 
 use crate::error::LedgerError;
 use crate::log::{AgentCurrentRow, AgentEscalation, AgentSlo, AgentStepRow, Log};
@@ -197,6 +197,10 @@ impl AgentReader for Link {
         let tenant = self.own_tenant()?;
         let params = (tenant.as_str(), correlation.as_str(), leaf.as_bytes());
         self.one(sql, params, rows::known_confirmation)
+    }
+
+    fn known_catalog(&self) -> Result<Option<u64>, LedgerError> {
+        Ok(self.newest_of_kind(EntryKind::CatalogChanged, None, 1)?.first().copied())
     }
 
     fn is_rejected(

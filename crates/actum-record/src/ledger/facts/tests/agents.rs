@@ -20,6 +20,7 @@ fn execution(event: AgentEventKind) -> AgentExecution {
         tenant: started(3).tenant,
         user: "ada".parse().unwrap(),
         actor: actor(1),
+        catalog: None,
         correlation: "goal-1".parse().unwrap(),
         thread: "thread-1".parse().unwrap(),
         request: Digest::of(b"request"),
