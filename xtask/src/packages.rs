@@ -40,6 +40,8 @@ const PACKAGES: &[Package] = &[
     // What people verify with, run in the sandbox.
     Package { name: "nodejs", brings: Program("node"), needed_by: &["test"] },
     Package { name: "python3", brings: Program("python3"), needed_by: &["test"] },
+    // Fetches the library of DuckDB.
+    Package { name: "python3-pip", brings: PythonModule("pip"), needed_by: &["test"] },
     // An independent judge of signatures.
     Package {
         name: "python3-cryptography",
@@ -218,7 +220,16 @@ mod tests {
         };
         assert_eq!(
             missing_in_bin(),
-            ["git", "patch", "nodejs", "python3", "python3-cryptography", "openssl", "make"]
+            [
+                "git",
+                "patch",
+                "nodejs",
+                "python3",
+                "python3-pip",
+                "python3-cryptography",
+                "openssl",
+                "make"
+            ]
         );
         for program in ["git", "node", "python3", "openssl", "make"] {
             put(program, 0o755);

@@ -41,6 +41,19 @@ const STEPS: &[Step] = &[
     },
     Step { name: "tidy", work: Work::Tidy, remedy: None },
     Step {
+        name: "DuckDB library",
+        work: Work::Cargo(&[
+            "run",
+            "--quiet",
+            "--package",
+            "actum-sql",
+            "--bin",
+            "actum-sql-worker",
+            "install",
+        ]),
+        remedy: Some("pip fetches it from PyPI; nothing else installs it for the tests"),
+    },
+    Step {
         name: "doc-tests",
         work: Work::DocTests(&["test", "--workspace", "--doc", "--no-fail-fast"]),
         remedy: None,

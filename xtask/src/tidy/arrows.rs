@@ -69,6 +69,7 @@ const ARROWS: &[Arrows] = &[
             "actum-ledger",
             "actum-record",
             "actum-sandbox",
+            "actum-sql",
             "actum-task",
             "actum-workspace",
         ],
@@ -132,6 +133,7 @@ const ARROWS: &[Arrows] = &[
         to_in_tests: &["actum-action"],
     },
     Arrows { from: "actum-sandbox", to: &[], to_in_tests: &[] },
+    Arrows { from: "actum-sql", to: &["actum-core", "actum-sandbox"], to_in_tests: &[] },
     Arrows {
         from: "actum-testkit",
         to: &["actum-core", "actum-edit", "actum-lease", "actum-record", "actum-workspace"],

@@ -1,0 +1,26 @@
+//! A worker for programs that are none themselves, such as tests; and what installs the library for those.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it is a program")]
+
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    actum_sandbox::inside::enter();
+    actum_sql::enter();
+    let program = std::env::current_exe().unwrap_or_default();
+    // Beside the directories of the profiles, where the tests look for it.
+    let home = program.ancestors().nth(2).map(|target| target.join("tools"));
+    match (std::env::args().nth(1).as_deref(), home) {
+        (Some("install"), Some(home)) => match actum_sql::install(&home, Path::new("python3")) {
+            Ok(installed) => {
+                println!("DuckDB {} is at {}", installed.version, installed.path.display());
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                eprintln!("actum-sql-worker: {error}");
+                ExitCode::FAILURE
+            }
+        },
+        _ => ExitCode::from(2), // it is of no use by itself
+    }
+}

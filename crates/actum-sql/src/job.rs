@@ -1,0 +1,124 @@
+//! What the worker is told, and what it answers.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use actum_core::Digest;
+use serde::{Deserialize, Serialize};
+
+use crate::parameter::Parameter;
+
+/// One SQL step, as the worker reads it from standard input.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Job {
+    /// DuckDB library.
+    pub(crate) library: PathBuf,
+    /// SHA-256 that the library must have.
+    pub(crate) library_sha256: Digest,
+    /// Private copy of the database.
+    pub(crate) database: PathBuf,
+    /// Statements.
+    pub(crate) query: String,
+    /// Values of the named parameters.
+    pub(crate) parameters: BTreeMap<String, Parameter>,
+    /// New file for the rows of the last statement, as Parquet.
+    pub(crate) save_results_to: Option<PathBuf>,
+    /// Directory for what does not fit into memory.
+    pub(crate) spill: PathBuf,
+    /// Size of that directory, in bytes, at most.
+    pub(crate) spill_bytes_max: u64,
+    /// Memory of the engine, in bytes, at most.
+    pub(crate) memory_bytes_max: u64,
+    /// Threads, at most.
+    pub(crate) threads: u32,
+}
+
+/// Answer of the worker.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub enum Report {
+    /// All statements ran; the copy of the database is what they left, in one file.
+    Done(Done),
+    /// Something failed; the copy is of no use.
+    Failed(Failure),
+}
+
+/// What the statements did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Done {
+    /// Version of the library, as it says itself.
+    pub version: String,
+    /// The statements, in their order.
+    pub statements: Vec<RanStatement>,
+    /// Tables that were read after the last statement.
+    pub tables: u64,
+    /// Rows in them.
+    pub rows: u64,
+}
+
+/// A statement that ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RanStatement {
+    /// Its kind, such as `UPDATE`.
+    pub kind: String,
+    /// Rows that it changed; of a query the rows that it gave.
+    pub rows: u64,
+}
+
+/// Why a step failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Failure {
+    /// What kind of failure it is.
+    pub problem: Problem,
+    /// Number of the statement, counted from 1; none where it is not about one.
+    pub statement: Option<u64>,
+    /// Message; of DuckDB, in its words.
+    pub message: String,
+}
+
+/// Kind of a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Problem {
+    /// The library cannot be loaded, or is another file than it was.
+    Library,
+    /// The database cannot be opened.
+    Database,
+    /// The query is not SQL.
+    Syntax,
+    /// There is no statement, or there are too many.
+    Count,
+    /// A statement of this kind is not allowed.
+    NotAllowed,
+    /// A statement names what is not there, or has wrong types.
+    Binding,
+    /// A parameter is missing, not used, or of a type that the statement cannot take.
+    Parameter,
+    /// A statement failed while it ran.
+    Execution,
+    /// A transaction is open after the last statement.
+    OpenTransaction,
+    /// The rows of the last statement cannot be saved.
+    Result,
+    /// The database is damaged after the last statement, or could not be written.
+    Unsound,
+}
+
+impl Failure {
+    pub(crate) fn new(problem: Problem, message: impl Into<String>) -> Self {
+        Self { problem, statement: None, message: message.into() }
+    }
+
+    pub(crate) fn of_statement(
+        problem: Problem,
+        number: usize,
+        message: impl Into<String>,
+    ) -> Self {
+        let statement = u64::try_from(number).ok();
+        Self { statement, ..Self::new(problem, message) }
+    }
+}

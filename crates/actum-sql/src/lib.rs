@@ -1,0 +1,25 @@
+//! SQL steps on DuckDB (EX-9, EX-11).
+//!
+//! DuckDB is no part of this program. A [`Library`] is a file whose digest is in the table of tested ones, or in the
+//! operator's policy. [`run`] starts this program once more as a worker, confined by namespaces and without a network. The worker
+//! loads the library, runs the statements on a private copy of the database, and answers with one line. It never sees the
+//! workspace.
+//!
+//! Three walls stand between a query and the machine: the parser says what kind of statement each one is, and only those of a list
+//! run; the engine is locked before the first of them; and the sandbox holds one directory.
+
+mod duckdb;
+mod host;
+mod install;
+mod job;
+mod library;
+mod parameter;
+mod statement;
+mod worker;
+
+pub use host::{Ran, SqlError, SqlLimits, Step, run};
+pub use install::{InstallError, Installed, install};
+pub use job::{Done, Failure, Problem, RanStatement, Report};
+pub use library::{Library, LibraryError, Pinned, TESTED, TestedLibrary};
+pub use parameter::{Parameter, ParameterError};
+pub use worker::enter;

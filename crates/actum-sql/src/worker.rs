@@ -1,0 +1,293 @@
+//! The worker: loads the library, runs the statements, and writes one line. It runs in the sandbox, with a copy of the database.
+
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::path::Path;
+
+use crate::duckdb::{Connection, Database, DuckDb, Prepared};
+use crate::job::{Done, Failure, Job, Problem, RanStatement, Report};
+use crate::library::digest;
+use crate::statement::Kind;
+
+/// First argument under which this program is a worker.
+pub(crate) const NAME: &str = "actum-sql-worker";
+/// Statements of one step, at most.
+const STATEMENTS_MAX: usize = 10_000;
+
+type Result<T> = std::result::Result<T, Failure>;
+
+/// Does the work of an SQL worker where this program was started as one, and never returns then. A program that uses
+/// [`crate::run`] calls it first of all in `main`, behind `actum_sandbox::inside::enter`.
+pub fn enter() {
+    if std::env::args_os().nth(1).is_some_and(|argument| argument == NAME) {
+        // Where there is no line, the host sees that by itself.
+        std::process::exit(i32::from(serve().is_err()));
+    }
+}
+
+/// Reads one job, and writes its report.
+fn serve() -> std::io::Result<()> {
+    let mut input = Vec::new();
+    std::io::stdin().read_to_end(&mut input)?;
+    let job: Job = serde_json::from_slice(&input)?;
+    let report = match work(&job) {
+        Ok(done) => Report::Done(done),
+        Err(failure) => Report::Failed(failure),
+    };
+    let mut line = serde_json::to_vec(&report)?;
+    line.push(b'\n');
+    std::io::stdout().write_all(&line)?;
+    std::io::stdout().flush()
+}
+
+/// Runs all statements, checkpoints, and reads the whole database again.
+fn work(job: &Job) -> Result<Done> {
+    let library = |message: String| Failure::new(Problem::Library, message);
+    if digest(&job.library).map_err(|error| library(error.to_string()))? != job.library_sha256 {
+        return Err(library("it was changed since its digest was compared".to_owned()));
+    }
+    let duckdb = DuckDb::load(&job.library).map_err(library)?;
+    let statements = {
+        let database = open(&duckdb, job, Access::Write)?;
+        let connection = connect(&database)?;
+        lock(&connection, job)?;
+        let statements = run(&connection, job)?;
+        must_be_closed(&connection)?;
+        command(&connection, "CHECKPOINT").map_err(|why| {
+            Failure::new(Problem::Unsound, format!("it cannot be written: {why}"))
+        })?;
+        statements
+    };
+    let (tables, rows) = scan(&duckdb, job)?;
+    Ok(Done { version: duckdb.version(), statements, tables, rows })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Write,
+    Read,
+}
+
+fn open<'d>(duckdb: &'d DuckDb, job: &Job, access: Access) -> Result<Database<'d>> {
+    let (memory, spill) = (bytes(job.memory_bytes_max), bytes(job.spill_bytes_max));
+    let (threads, directory) = (job.threads.to_string(), job.spill.to_string_lossy());
+    let mode = match access {
+        Access::Write => "READ_WRITE",
+        Access::Read => "READ_ONLY",
+    };
+    let settings = [
+        ("access_mode", mode),
+        ("autoinstall_known_extensions", "false"),
+        ("autoload_known_extensions", "false"),
+        ("allow_community_extensions", "false"),
+        ("allow_unsigned_extensions", "false"),
+        ("allow_persistent_secrets", "false"),
+        ("memory_limit", &memory),
+        ("threads", &threads),
+        ("temp_directory", &directory),
+        ("max_temp_directory_size", &spill),
+    ];
+    duckdb.open(&job.database, &settings).map_err(|why| Failure::new(Problem::Database, why))
+}
+
+fn bytes(count: u64) -> String {
+    format!("{count}B")
+}
+
+fn connect<'d>(database: &'d Database<'d>) -> Result<Connection<'d>> {
+    database.connect().map_err(|why| Failure::new(Problem::Database, why))
+}
+
+/// Locks the engine: from now on it reaches the database, its spill directory and the result, and no statement can change that.
+fn lock(connection: &Connection<'_>, job: &Job) -> Result<()> {
+    let result = job.save_results_to.iter().map(|path| quoted(&path.to_string_lossy()));
+    let result = result.collect::<Vec<_>>().join(", ");
+    let commands = [
+        format!("SET allowed_paths = [{result}]::VARCHAR[]"),
+        "SET enable_external_access = false".to_owned(),
+        "SET lock_configuration = true".to_owned(),
+    ];
+    for text in commands {
+        command(connection, &text).map_err(|why| {
+            Failure::new(Problem::Library, format!("the engine cannot be locked: {why}"))
+        })?;
+    }
+    Ok(())
+}
+
+/// Runs a statement of our own; returns its rows.
+fn command(connection: &Connection<'_>, text: &str) -> std::result::Result<u64, String> {
+    connection.extract(text)?.prepare(0)?.execute()?.count()
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// Runs the statements of the query one after the other, each bound to what those before it left.
+fn run(connection: &Connection<'_>, job: &Job) -> Result<Vec<RanStatement>> {
+    let statements =
+        connection.extract(&job.query).map_err(|why| Failure::new(Problem::Syntax, why))?;
+    let count = statements.count();
+    if count == 0 || count > STATEMENTS_MAX {
+        let message =
+            format!("the query has {count} statements, and a step has 1 to {STATEMENTS_MAX}");
+        return Err(Failure::new(Problem::Count, message));
+    }
+    let saved = match &job.save_results_to {
+        Some(path) => Some((path, last_statement(connection, &job.query, count)?)),
+        None => None,
+    };
+    let (mut ran, mut used) = (Vec::new(), BTreeSet::new());
+    for index in 0..count {
+        let number = index + 1;
+        let failure = |problem, why: String| Failure::of_statement(problem, number, why);
+        let prepared = statements
+            .prepare(index)
+            .map_err(|why| failure(refused_or(Problem::Binding, &why), why))?;
+        let kind = Kind::allowed(prepared.kind())
+            .map_err(|what| failure(Problem::NotAllowed, format!("{what} is not allowed")))?;
+        bind(&prepared, job, &mut used).map_err(|why| failure(Problem::Parameter, why))?;
+        let rows = match saved.as_ref().filter(|_| number == count) {
+            Some((path, text)) => {
+                if !kind.is_query() {
+                    let why = format!(
+                        "the last statement is `{}`, and only a `SELECT` can be saved",
+                        kind.name
+                    );
+                    return Err(failure(Problem::Result, why));
+                }
+                drop(prepared);
+                save(connection, text, path, job).map_err(|why| failure(Problem::Result, why))?
+            }
+            None => {
+                let rows = prepared.execute().and_then(super::duckdb::Rows::count);
+                rows.map_err(|why| failure(refused_or(Problem::Execution, &why), why))?
+            }
+        };
+        ran.push(RanStatement { kind: kind.name.to_owned(), rows });
+    }
+    match job.parameters.keys().find(|name| !used.contains(*name)) {
+        Some(name) => {
+            let message = format!("no statement uses the parameter `{name}`");
+            Err(Failure::new(Problem::Parameter, message))
+        }
+        None => Ok(ran),
+    }
+}
+
+/// Returns `NotAllowed` where the locked engine refused it, which then says so with these words.
+fn refused_or(problem: Problem, why: &str) -> Problem {
+    if why.starts_with("Permission Error") { Problem::NotAllowed } else { problem }
+}
+
+/// Binds the parameters of a statement, and notes which were used.
+fn bind(
+    prepared: &Prepared<'_>,
+    job: &Job,
+    used: &mut BTreeSet<String>,
+) -> std::result::Result<(), String> {
+    for (name, index) in prepared.parameters().into_iter().zip(1..) {
+        let Some(value) = job.parameters.get(&name) else {
+            return Err(match name.parse::<u64>() {
+                Ok(_) => {
+                    "a parameter has no name; write `$name`, and give its value in `parameters`"
+                        .to_owned()
+                }
+                Err(_) => format!("`parameters` has no value for `${name}`"),
+            });
+        };
+        if !prepared.bind(index, value) {
+            return Err(format!("DuckDB does not take the value of `${name}`"));
+        }
+        used.insert(name);
+    }
+    Ok(())
+}
+
+/// Returns the text of the last statement, without a semicolon behind it. DuckDB tells no positions, so its parser is asked about
+/// each semicolon: how many statements are before it, and how many behind.
+fn last_statement<'q>(
+    connection: &Connection<'_>,
+    query: &'q str,
+    count: usize,
+) -> Result<&'q str> {
+    let parsed = |text: &str| connection.extract(text).map(|statements| statements.count()).ok();
+    let (mut begin, mut end) = (None, query.len());
+    for (place, semicolon) in query.rmatch_indices(';') {
+        let (before, behind) = query.split_at(place);
+        let behind = behind.strip_prefix(semicolon).unwrap_or(behind);
+        match (parsed(before), parsed(behind)) {
+            (Some(all), Some(0)) if all == count => end = place,
+            (Some(others), Some(1)) if others + 1 == count => {
+                begin = Some(place + semicolon.len());
+                break;
+            }
+            _ => {}
+        }
+    }
+    let begin = begin.or((count == 1).then_some(0));
+    let text = begin.and_then(|begin| query.get(begin..end));
+    text.ok_or_else(|| {
+        let message = "the last statement cannot be told from those before it";
+        Failure::of_statement(Problem::Result, count, message)
+    })
+}
+
+/// Saves the rows of a query as Parquet; returns their number.
+fn save(
+    connection: &Connection<'_>,
+    query: &str,
+    path: &Path,
+    job: &Job,
+) -> std::result::Result<u64, String> {
+    // A comment at its end ends with the line.
+    let text = format!(
+        "COPY (\n{query}\n) TO {} (FORMAT parquet, COMPRESSION zstd)",
+        quoted(&path.to_string_lossy())
+    );
+    let statements = connection.extract(&text)?;
+    let prepared = statements.prepare(0)?;
+    bind(&prepared, job, &mut BTreeSet::new())?;
+    prepared.execute()?.count()
+}
+
+/// Checks that no transaction is open: one cannot begin within another.
+fn must_be_closed(connection: &Connection<'_>) -> Result<()> {
+    let begun = command(connection, "BEGIN").and_then(|_| command(connection, "ROLLBACK"));
+    begun.map(drop).map_err(|_| {
+        let message = "a transaction is open after the last statement; end it with COMMIT";
+        Failure::new(Problem::OpenTransaction, message)
+    })
+}
+
+/// Opens the database again, to be read, and reads every column of every table. Returns the number of tables, and of their rows.
+fn scan(duckdb: &DuckDb, job: &Job) -> Result<(u64, u64)> {
+    let unsound = |why: String| {
+        Failure::new(Problem::Unsound, format!("it cannot be read after the last statement: {why}"))
+    };
+    let database = open(duckdb, job, Access::Read).map_err(|failure| unsound(failure.message))?;
+    let connection = connect(&database)?;
+    let names = texts(
+        &connection,
+        "SELECT '\"' || replace(schema_name, '\"', '\"\"') || '\".\"' || replace(table_name, '\"', '\"\"') || '\"' \
+         FROM duckdb_tables() WHERE NOT internal AND database_name = current_database() ORDER BY ALL",
+    )
+    .map_err(unsound)?;
+    let (mut tables, mut rows) = (0u64, 0u64);
+    for name in names {
+        // The hash is of no use but that each column has to be read for it.
+        let read = format!(
+            "SELECT count(*)::VARCHAR || ' ' || coalesce(bit_xor(hash(t)), 0)::VARCHAR FROM {name} AS t"
+        );
+        let read = texts(&connection, &read).map_err(unsound)?;
+        let count = read.first().and_then(|read| read.split(' ').next()?.parse::<u64>().ok());
+        tables = tables.saturating_add(1);
+        rows = rows.saturating_add(count.unwrap_or(0));
+    }
+    Ok((tables, rows))
+}
+
+fn texts(connection: &Connection<'_>, text: &str) -> std::result::Result<Vec<String>, String> {
+    connection.extract(text)?.prepare(0)?.execute()?.texts()
+}

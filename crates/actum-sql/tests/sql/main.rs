@@ -1,0 +1,11 @@
+//! SQL steps with a real library.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test may fail loudly"
+)]
+
+mod steps;
+mod world;

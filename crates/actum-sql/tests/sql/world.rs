@@ -1,0 +1,126 @@
+//! A library, a directory, and steps in it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use actum_sandbox::{Helper, HostReport};
+use actum_sql::{
+    Done, Failure, Library, LibraryError, Parameter, Problem, Ran, Report, SqlError, SqlLimits,
+    Step, run,
+};
+
+/// Name of the database.
+pub(crate) const DATABASE: &str = "shop.duckdb";
+
+/// Home of the library that the tests share. `cargo xtask test` installs it.
+pub(crate) fn home() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("tools")
+}
+
+fn helper() -> Helper {
+    Helper::at(program())
+}
+
+fn program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_actum-sql-worker"))
+}
+
+fn host() -> &'static HostReport {
+    static HOST: OnceLock<HostReport> = OnceLock::new();
+    HOST.get_or_init(|| HostReport::probe(&helper()))
+}
+
+/// Directory with a private copy of a database.
+pub(crate) struct World {
+    pub(crate) directory: tempfile::TempDir,
+    pub(crate) library: Library,
+    pub(crate) limits: SqlLimits,
+    pub(crate) parameters: BTreeMap<String, Parameter>,
+    pub(crate) save_results_to: Option<&'static str>,
+}
+
+impl World {
+    /// A new, empty directory.
+    pub(crate) fn empty() -> Self {
+        let library = match Library::find(&home(), None) {
+            Ok(library) => library,
+            Err(error @ LibraryError::Missing { .. }) => {
+                panic!("{error}; `cargo xtask test` installs it")
+            }
+            Err(error) => panic!("{error}"),
+        };
+        Self {
+            directory: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap(),
+            library,
+            limits: SqlLimits {
+                time: Duration::from_secs(60),
+                memory_bytes_max: 256 << 20,
+                spill_bytes_max: 256 << 20,
+                database_bytes_max: 256 << 20,
+                threads: 2,
+            },
+            parameters: BTreeMap::new(),
+            save_results_to: None,
+        }
+    }
+
+    /// A database with three customers.
+    pub(crate) fn new() -> Self {
+        let world = Self::empty();
+        world.done(
+            "CREATE TABLE customer (id INTEGER PRIMARY KEY, name VARCHAR, balance DECIMAL(9,2));
+             INSERT INTO customer VALUES (1, 'Ada', 10.50), (2, 'Bo', 0), (3, 'Cy', NULL);",
+        );
+        world
+    }
+
+    pub(crate) fn with(mut self, name: &str, value: serde_json::Value) -> Self {
+        self.parameters.insert(name.to_owned(), Parameter::from_json(&value).unwrap());
+        self
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// Runs a step.
+    pub(crate) fn run(&self, query: &str) -> Result<Ran, SqlError> {
+        let step = Step {
+            library: &self.library,
+            directory: self.directory.path(),
+            database: DATABASE,
+            query,
+            parameters: &self.parameters,
+            save_results_to: self.save_results_to,
+            limits: self.limits,
+        };
+        run((&helper(), host(), program()), &step, None)
+    }
+
+    /// Runs a step that comes to its end.
+    pub(crate) fn done(&self, query: &str) -> Done {
+        match self.run(query).unwrap().report {
+            Report::Done(done) => done,
+            Report::Failed(failure) => panic!("{query}: {failure:?}"),
+        }
+    }
+
+    /// Runs a step that fails.
+    pub(crate) fn failed(&self, query: &str) -> Failure {
+        match self.run(query).unwrap().report {
+            Report::Done(done) => panic!("{query}: {done:?}"),
+            Report::Failed(failure) => failure,
+        }
+    }
+
+    pub(crate) fn problem(&self, query: &str) -> Problem {
+        self.failed(query).problem
+    }
+
+    /// Rows of the last statement.
+    pub(crate) fn rows(&self, query: &str) -> u64 {
+        self.done(query).statements.last().unwrap().rows
+    }
+}
