@@ -76,6 +76,7 @@ pub use transaction::commit::{Committed, Held, Prepared, Published};
 pub use transaction::ending::Ending;
 pub use transaction::new_content::{NewContent, Part, Window};
 pub use transaction::stage::INLINE_TOTAL_MAX;
+pub use transaction::staged_directory::StagedDirectory;
 pub use transaction::staged_file::{SourceFile, StagedFile, TakenAttributes};
 pub use witness::{RootWithin, notes_at, unusable_witness};
 pub use workspace::{

@@ -16,6 +16,7 @@ pub(crate) mod observe;
 mod private_place;
 mod savepoint;
 pub(crate) mod stage;
+pub(crate) mod staged_directory;
 pub(crate) mod staged_file;
 mod steps;
 

@@ -42,6 +42,9 @@ impl Amount {
     }
 }
 
+/// How deep a staged directory is removed.
+const DEPTH_MAX: u32 = 16;
+
 impl<D: Disk> Workspace<D> {
     /// Whether the stage directory is to be swept now that so many more files, of so many bytes,
     /// were displaced: looking at every displaced file costs too much to do it often. Notes that it
@@ -175,10 +178,22 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Removes a file or an empty directory; what stays is found next time. A power cut may have
+    /// Removes a file or a directory with what is in it; what stays is found next time. A power cut may have
     /// made a directory of what was a file.
     pub(crate) fn remove(&self, directory: &D::Handle, name: &[u8]) -> bool {
-        self.disk.unlink(directory, name).is_ok()
-            || self.disk.remove_directory(directory, name).is_ok()
+        self.remove_below(directory, name, DEPTH_MAX)
+    }
+
+    fn remove_below(&self, directory: &D::Handle, name: &[u8], depth: u32) -> bool {
+        let disk = &self.disk;
+        if disk.unlink(directory, name).is_ok() || disk.remove_directory(directory, name).is_ok() {
+            return true;
+        }
+        let Some(depth) = depth.checked_sub(1) else { return false };
+        let Ok(inside) = disk.open_directory(directory, name) else { return false };
+        for name in disk.list(&inside).unwrap_or_default() {
+            self.remove_below(&inside, &name, depth);
+        }
+        disk.remove_directory(directory, name).is_ok()
     }
 }

@@ -16,6 +16,7 @@ mod kept_edits;
 mod operations;
 mod races;
 mod refusals;
+mod staged_directories;
 mod staged_files;
 mod there_and_back;
 mod told;

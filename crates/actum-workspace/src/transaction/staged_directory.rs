@@ -1,0 +1,163 @@
+//! Staged directories: a process that reaches one and nothing else of the workspace changes copies of files in it.
+//!
+//! The transaction believes nothing that process reports: the digest of what it left is computed here, from the file itself.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use actum_core::text::{LineCounter, TextFinder};
+use actum_core::{FileMode, FileState, RelPath};
+
+use crate::STATE_DIRECTORY;
+use crate::content::{Bytes, Store, Written};
+use crate::digest_while_reading::digest_while_reading;
+use crate::disk::{Disk, Kind, Rename};
+use crate::error::{Doing, ErrorKind, NotAFile, Result};
+use crate::transaction::Transaction;
+use crate::transaction::node::{Post, PostFile};
+
+/// Directory that nobody sees. [`Transaction::discard`] removes it; that of an aborted transaction is removed with it.
+pub struct StagedDirectory<D: Disk> {
+    name: Vec<u8>,
+    handle: D::Handle,
+}
+
+impl<D: Disk> StagedDirectory<D> {
+    /// Path below the root of the workspace.
+    pub fn path(&self) -> PathBuf {
+        // The name is made of letters, digits and dots.
+        let name = String::from_utf8_lossy(&self.name).into_owned();
+        [STATE_DIRECTORY, "stage", &name].iter().collect()
+    }
+}
+
+impl<D: Disk> Transaction<'_, D> {
+    /// Makes an empty directory that nobody sees, with the mode 0700.
+    ///
+    /// # Errors
+    /// `Io`
+    pub fn stage_directory(&mut self) -> Result<StagedDirectory<D>> {
+        let name = self.stage_name();
+        let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
+        let doing = || "make a staged directory".to_owned();
+        disk.make_directory(stage, &name, FileMode::new(0o700)).doing(doing)?;
+        let handle = disk.open_directory(stage, &name).doing(doing)?;
+        Ok(StagedDirectory { name, handle })
+    }
+
+    /// Copies a file, as the steps so far leave it, into a staged directory under another name, with the mode 0600. Its blocks are
+    /// shared where the file system can.
+    ///
+    /// # Errors
+    /// `Missing`, `NotAFile`, `Component`, `Scope`, `Blocked`, `Private`, `Io`.
+    pub fn copy_into(
+        &mut self,
+        directory: &StagedDirectory<D>,
+        name: &str,
+        path: &RelPath,
+    ) -> Result<FileState> {
+        self.check_private(path)?;
+        let file = self.file(path)?;
+        let disk = &self.workspace.disk;
+        let doing = || format!("copy `{path}`");
+        let copy =
+            disk.create(&directory.handle, name.as_bytes(), FileMode::PRIVATE).doing(doing)?;
+        let is_cloned = match self.bytes(path, &file) {
+            Some(Bytes::File(source, _)) => disk.clone_content(&source, &copy).doing(doing)?,
+            Some(Bytes::Memory(_)) | None => false,
+        };
+        let mut at = 0u64;
+        if !is_cloned {
+            self.each_piece(path, &file, |piece| {
+                disk.write_at(&copy, piece, at).doing(doing)?;
+                at = at.saturating_add(u64::try_from(piece.len()).unwrap_or(u64::MAX));
+                Ok(())
+            })?;
+        }
+        Ok(FileState { sha256: file.digest, size: file.size, mode: file.attributes.mode })
+    }
+
+    /// Takes a file out of a staged directory, as the new content of the file at `path`, which keeps its attributes, or as a new
+    /// file. Nobody may write to it any more. Gives its digest, which is computed here, its size and its mode. Memory does not grow
+    /// with the file.
+    ///
+    /// # Errors
+    /// `NotAFile` and `HardLink` where the process left something else there, `Missing` where it left nothing; `Conflict` where it changes
+    /// meanwhile; `Scope`, `UnderAFile`, `Blocked`, `Private`, `Io`.
+    pub fn take_from(
+        &mut self,
+        directory: &StagedDirectory<D>,
+        name: &str,
+        path: &RelPath,
+    ) -> Result<FileState> {
+        self.in_scope(path)?;
+        self.check_private(path)?;
+        let (attributes, origin) = match &self.node(path)?.post {
+            Post::File(file) => (file.attributes.clone(), file.content.origin(path).cloned()),
+            Post::Absent | Post::Directory(_) => {
+                self.must_be_absent(path)?;
+                self.make_parents(path)?;
+                (self.fresh_attributes(path, None)?, None)
+            }
+        };
+        let staged = self.stage_name();
+        let disk = &self.workspace.disk;
+        let doing = || format!("take in what was staged for `{path}`");
+        let left = disk.stat_at(&directory.handle, name.as_bytes()).doing(doing)?;
+        let left = left.ok_or_else(|| ErrorKind::missing(path))?;
+        let not_a_file = |found| Err(ErrorKind::NotAFile { path: path.clone(), found }.into());
+        match left.kind {
+            Kind::File if left.links == 1 => {}
+            Kind::File => {
+                let (path, links) = (path.clone(), left.links);
+                return Err(ErrorKind::HardLink { path, links }.into());
+            }
+            Kind::Directory => return not_a_file(NotAFile::Directory),
+            Kind::Symlink => return not_a_file(NotAFile::Symlink),
+            Kind::Special => return not_a_file(NotAFile::Special),
+        }
+        let stage = &self.workspace.home.stage;
+        let from = (&directory.handle, name.as_bytes());
+        disk.rename(from.0, from.1, stage, &staged, Rename::NoReplace).doing(doing)?;
+        let handle = disk.open_own(stage, &staged).doing(doing)?;
+        let written = self.read_staged(path, staged, handle)?;
+        let (sha256, size, mode) = (written.digest, written.size, attributes.mode);
+        self.set(path, Post::File(PostFile::written(written, attributes, origin)))?;
+        Ok(FileState { sha256, size, mode })
+    }
+
+    /// Removes a staged directory with what is left in it. What cannot be removed now is swept later.
+    pub fn discard(&self, directory: StagedDirectory<D>) {
+        let StagedDirectory { name, handle } = directory;
+        drop(handle);
+        self.workspace.remove(&self.workspace.home.stage, &name);
+    }
+
+    /// Computes digest, size, lines and blocks of text of a staged file.
+    fn read_staged(
+        &self,
+        path: &RelPath,
+        name: Vec<u8>,
+        handle: D::Handle,
+    ) -> Result<Written<D::Handle>> {
+        let disk = &self.workspace.disk;
+        let doing = || format!("read what was staged for `{path}`");
+        let before = disk.stat(&handle).doing(doing)?;
+        let (mut lines, mut text, mut size) = (LineCounter::default(), TextFinder::default(), 0u64);
+        let digest = digest_while_reading(before.size, |buffer| {
+            let count = disk.read_at(&handle, buffer, size).doing(doing)?;
+            let piece = buffer.get(..count).unwrap_or_default();
+            lines.feed(piece);
+            text.feed(piece);
+            size = size.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
+            Ok::<_, crate::error::Error>(count)
+        })?;
+        let after = disk.stat(&handle).doing(doing)?;
+        if (after.kind, after.size, after.modified) != (Kind::File, size, before.modified) {
+            let detail = "what was staged changed while it was read";
+            return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
+        }
+        let (lines, text_blocks) = (lines.finish(), Some(Arc::new(text.finish())));
+        Ok(Written { digest, size, lines, text_blocks, store: Store::Staged(name, handle) })
+    }
+}

@@ -1,0 +1,88 @@
+//! Copies that a process changes in a directory of its own, and a transaction takes in.
+
+use std::os::unix::fs::{MetadataExt, symlink};
+
+use actum_core::{Digest, RelPath};
+use actum_testkit::TestDir;
+use actum_workspace::{ErrorKind, RunOptions, Workspace};
+
+fn path(path: &str) -> RelPath {
+    RelPath::new(path).unwrap()
+}
+
+/// EX-11, FO-1: a copy that was changed becomes the content of its file, and can be undone.
+#[test]
+fn a_changed_copy_is_published_and_undone() {
+    for size in [0, 100, 64 << 10, (5 << 20) + 1] {
+        let dir = TestDir::new();
+        dir.put("d/f", vec![3; size]);
+        dir.chmod("d/f", 0o640);
+        let before = dir.tree();
+        let mut workspace = Workspace::open(dir.path()).unwrap();
+        let mut transaction = workspace.begin(RunOptions::default()).unwrap();
+        let staged = transaction.stage_directory().unwrap();
+        let copied = transaction.copy_into(&staged, "copy", &path("d/f")).unwrap();
+        assert_eq!((copied.sha256, copied.size), (Digest::of(&vec![3; size]), size as u64));
+        let place = dir.path().join(staged.path());
+        assert_eq!(std::fs::metadata(&place).unwrap().mode() & 0o7777, 0o700);
+        let copy = place.join("copy");
+        assert_eq!(std::fs::read(&copy).unwrap(), vec![3; size]);
+        std::fs::write(&copy, vec![4; size + 1]).unwrap();
+        std::fs::create_dir_all(place.join("spill/more")).unwrap();
+        std::fs::write(place.join("spill/more/x"), b"x").unwrap();
+        let taken = transaction.take_from(&staged, "copy", &path("d/f")).unwrap();
+        assert_eq!((taken.sha256, taken.mode), (Digest::of(&vec![4; size + 1]), copied.mode));
+        std::fs::write(place.join("new"), b"new").unwrap();
+        transaction.take_from(&staged, "new", &path("e/g")).unwrap();
+        transaction.discard(staged);
+        assert!(!place.exists(), "it is removed with all that is in it");
+        let run = transaction.commit().unwrap().run;
+        assert_eq!(dir.get("d/f"), Some(vec![4; size + 1]));
+        assert_eq!(dir.get("e/g"), Some(b"new".to_vec()));
+        workspace.revert(run).unwrap();
+        assert_eq!(dir.tree(), before);
+    }
+}
+
+/// EX-11: what a process leaves instead of its copy is not taken in.
+#[test]
+fn what_is_no_file_of_its_own_is_not_taken_in() {
+    let dir = TestDir::new();
+    dir.put("f", "f");
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let mut transaction = workspace.begin(RunOptions::default()).unwrap();
+    let staged = transaction.stage_directory().unwrap();
+    let place = dir.path().join(staged.path());
+    symlink("/etc/passwd", place.join("link")).unwrap();
+    std::fs::create_dir(place.join("directory")).unwrap();
+    std::fs::write(place.join("one"), b"one").unwrap();
+    std::fs::hard_link(place.join("one"), place.join("two")).unwrap();
+    for name in ["link", "directory"] {
+        let error = transaction.take_from(&staged, name, &path("f")).unwrap_err();
+        assert!(matches!(error.kind, ErrorKind::NotAFile { .. }), "{error}");
+    }
+    let error = transaction.take_from(&staged, "one", &path("f")).unwrap_err();
+    assert!(matches!(error.kind, ErrorKind::HardLink { links: 2, .. }), "{error}");
+    let error = transaction.take_from(&staged, "nothing", &path("f")).unwrap_err();
+    assert!(matches!(error.kind, ErrorKind::Missing { .. }), "{error}");
+    drop(transaction);
+    assert!(!place.exists());
+    assert_eq!(dir.get("f"), Some(b"f".to_vec()));
+}
+
+/// EX-11: a copy is of the file as the steps before leave it, and steps behind see what was taken in.
+#[test]
+fn a_copy_follows_the_steps_before_it() {
+    let dir = TestDir::new();
+    dir.put("f", "first");
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let mut transaction = workspace.begin(RunOptions::default()).unwrap();
+    transaction.write(&path("f"), b"second", None).unwrap();
+    let staged = transaction.stage_directory().unwrap();
+    transaction.copy_into(&staged, "f", &path("f")).unwrap();
+    let copy = dir.path().join(staged.path()).join("f");
+    assert_eq!(std::fs::read(&copy).unwrap(), b"second");
+    std::fs::write(&copy, b"third").unwrap();
+    transaction.take_from(&staged, "f", &path("f")).unwrap();
+    assert_eq!(transaction.read(&path("f")).unwrap(), b"third");
+}
