@@ -46,6 +46,7 @@ pub mod reason;
 pub mod receipt;
 pub mod recovery;
 pub mod replay;
+pub mod sql;
 pub mod status;
 pub mod task;
 pub mod written;
@@ -57,6 +58,7 @@ const FAMILIES: &[&[DocumentType]] = &[
     init::DOCUMENTS,
     apply::DOCUMENTS,
     history::DOCUMENTS,
+    sql::DOCUMENTS,
     status::DOCUMENTS,
     error::DOCUMENTS,
     recovery::DOCUMENTS,

@@ -79,6 +79,7 @@ fn main() -> ExitCode {
     // Where this program is started as the helper of a sandbox, it is nothing else.
     actum_sandbox::inside::enter();
     actum_file::sandboxed::enter();
+    actum_sql::enter();
     bound_umask();
     leave_no_core();
     let arguments: Vec<OsString> = std::env::args_os().collect();

@@ -37,6 +37,8 @@ mod rollback;
 mod run;
 pub(crate) mod sandbox;
 mod show;
+mod sql;
+pub(crate) mod sql_host;
 mod status;
 mod trust;
 mod undo;
@@ -111,6 +113,7 @@ verbs! {
     Trust(trust::Arguments) = trust::run,
     Bind(bind::Arguments) = bind::run,
     Sandbox(sandbox::Arguments) = sandbox::run,
+    Sql(sql::Arguments) = sql::run,
     Doctor(doctor::Arguments) = doctor::run,
     Explain(explain::Arguments) = explain::run,
     Completions(completions::Arguments) = completions::run,

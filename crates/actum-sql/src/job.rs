@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use actum_core::Digest;
 use serde::{Deserialize, Serialize};
 
+use crate::message::on_one_line;
 use crate::parameter::Parameter;
 
 /// One SQL step, as the worker reads it from standard input.
@@ -110,7 +111,7 @@ pub enum Problem {
 
 impl Failure {
     pub(crate) fn new(problem: Problem, message: impl Into<String>) -> Self {
-        Self { problem, statement: None, message: message.into() }
+        Self { problem, statement: None, message: on_one_line(&message.into()) }
     }
 
     pub(crate) fn of_statement(

@@ -11,7 +11,7 @@ use actum_core::{RelPath, count};
 use super::config::SystemConfig;
 use super::graph::Graph;
 use super::limits::PROBLEMS_MAX;
-use super::plan::{Action, ExecutionOrder, TaskPlan, Work};
+use super::plan::{Action, ActionType, ExecutionOrder, TaskPlan, Work};
 
 /// Walks a plan in the order of its graph over the files that `exists` knows, and tells of everything that
 /// would go wrong: at most [`PROBLEMS_MAX`] findings.
@@ -45,6 +45,18 @@ pub fn links(plan: &TaskPlan, link: impl Fn(&RelPath) -> Option<RelPath>) -> Vec
         Some(Finding::Linked { action: index, id, field, path, link })
     });
     linked.take(PROBLEMS_MAX).collect()
+}
+
+/// Finds the SQL steps, where this host cannot carry out any, for this reason.
+pub fn without_sql(plan: &TaskPlan, why: &str) -> Vec<Finding> {
+    let steps = plan.actions.iter().enumerate();
+    let steps = steps.filter(|(_, action)| action.action_type() == ActionType::SqlExecute);
+    let finding = |(index, action): (usize, &Action)| Finding::NoSql {
+        action: index,
+        id: action.id.clone(),
+        why: why.to_owned(),
+    };
+    steps.map(finding).take(PROBLEMS_MAX).collect()
 }
 
 /// Whether findings reject the plan as a whole.
@@ -197,8 +209,14 @@ impl Tree<'_> {
                 }
                 self.changed.insert(new_path.clone(), true);
             }
+            Work::ExecuteSql(query) => {
+                if let Some(finding) = missing(self) {
+                    return Some(finding);
+                }
+                self.changed.extend(query.save_results_to.clone().map(|path| (path, true)));
+            }
             // Of what cannot be carried out it is not known what there would be.
-            Work::ExecuteSql(_) | Work::RunPipeline(_) => {}
+            Work::RunPipeline(_) => {}
         }
         None
     }

@@ -96,7 +96,7 @@ pub enum Work {
     },
     /// `SCHEMA_UPDATE`: a schema, in JSON or YAML, is changed.
     UpdateSchema(SchemaChange),
-    /// `SQL_EXECUTE`: a query runs on the database that is the target (A.2). Not available in this build.
+    /// `SQL_EXECUTE`: a query runs on the database that is the target (A.2).
     ExecuteSql(SqlQuery),
     /// `PIPELINE_RUN`: a pipeline runs. Not available in this build.
     RunPipeline(Pipeline),
@@ -208,7 +208,7 @@ pub struct SqlQuery {
     pub query_file: RelPath,
     /// What its parameters stand for: an object; none is the same as one without members.
     pub parameters: Option<JsonText>,
-    /// Whether it must give rows, or none.
+    /// Whether the last statement must give at least one row.
     pub expect_results: bool,
     /// Where the rows go, as Parquet.
     pub save_results_to: Option<RelPath>,
@@ -389,6 +389,12 @@ impl Action {
         std::iter::once(&self.target).chain(moved_to)
     }
 
+    /// File that it may remove besides: the write-ahead log of a database, whose content is in the database afterwards.
+    pub fn write_ahead_log(&self) -> Option<RelPath> {
+        let Work::ExecuteSql(_) = &self.work else { return None };
+        RelPath::new([self.target.as_bytes(), b".wal"].concat()).ok()
+    }
+
     /// The files whose state it asks for and does not change.
     pub fn read_only(&self) -> impl Iterator<Item = &RelPath> {
         let conditions = self.preconditions.iter().chain(&self.postconditions);
@@ -507,8 +513,9 @@ impl ActionType {
             | Self::FileModify
             | Self::FileDelete
             | Self::FileRename
-            | Self::SchemaUpdate => true,
-            Self::SqlExecute | Self::PipelineRun => false,
+            | Self::SchemaUpdate
+            | Self::SqlExecute => true,
+            Self::PipelineRun => false,
         }
     }
 }

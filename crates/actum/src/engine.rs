@@ -42,6 +42,7 @@ use crate::plugin::PluginCode;
 use crate::policies::{PolicyFiles, PolicyInForce};
 use crate::records::Records;
 use crate::request::{Request, RequestLease};
+use crate::sql_host::SqlHost;
 
 /// Returns a guard that is held while a change is published and recorded.
 pub(crate) type Hold = Arc<dyn Fn() -> Box<dyn Any> + Send + Sync>;
@@ -97,6 +98,8 @@ pub struct Engine<D: Disk = LinuxDisk> {
     pub(crate) rules: Rules,
     /// What runs checks.
     pub(crate) runner: Option<Runner>,
+    /// What runs the SQL steps of tasks.
+    pub(crate) sql: Option<SqlHost>,
     /// Lease of the requests that have none of their own.
     pub(crate) lease: Option<RequestLease>,
     /// What is held while a change becomes visible and is recorded.
@@ -181,6 +184,7 @@ impl<D: Disk> Engine<D> {
             records,
             rules,
             runner: None,
+            sql: None,
             lease: None,
             hold: None,
             root,
@@ -216,6 +220,13 @@ impl<D: Disk> Engine<D> {
     pub fn running(mut self, runner: Runner) -> Self {
         let quotas = self.lease.as_ref().map(RequestLease::quotas);
         self.runner = Some(runner.limited_by(quotas.unwrap_or_default()));
+        self
+    }
+
+    /// Engine that runs the SQL steps of tasks there; without it a plan with any is refused.
+    #[must_use]
+    pub fn running_sql(mut self, sql: SqlHost) -> Self {
+        self.sql = Some(sql);
         self
     }
 

@@ -47,6 +47,7 @@ mod records;
 mod request;
 mod root;
 mod schema;
+mod sql_host;
 pub mod task;
 
 pub use action::{Acted, Proposal};

@@ -92,6 +92,7 @@ reasons! {
     DeleteIrreversible = "DELETE_IRREVERSIBLE",
     DemoFailed = "DEMO_FAILED",
     EditHasNoPlace = "EDIT_HAS_NO_PLACE",
+    DuckDbNotInstalled = "DUCKDB_NOT_INSTALLED",
     EffectNotKept = "EFFECT_NOT_KEPT",
     FileMissing = "FILE_MISSING",
     FileTooLargeToSearch = "FILE_TOO_LARGE_TO_SEARCH",

@@ -21,9 +21,11 @@ mod repeated;
 mod resume;
 mod rollback;
 mod run;
+mod sql;
 mod status_writer;
 
 pub use crate::request::TaskDocuments;
+pub use crate::sql_host::{SqlHost, SqlRunner, SqlSteps};
 pub use approval::{ApprovalError, ApprovedPlan, ShownChange, SignedApproval, approve_change};
 pub use git::PlannedCommit;
 pub use input::{Task, TaskInput, Unread};

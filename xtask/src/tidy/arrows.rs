@@ -122,6 +122,7 @@ const ARROWS: &[Arrows] = &[
             "actum-ledger",
             "actum-record",
             "actum-sandbox",
+            "actum-sql",
             "actum-task",
             "actum-workspace",
         ],

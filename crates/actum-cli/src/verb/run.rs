@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use actum::task::{self, FinishedTask, Outcome, ProgressObserver, TaskEnd};
 use actum_task::report::{Phase, ReportStatus, StatusUpdate, TaskStatus};
 
-use super::Session;
+use super::{Session, sql_host};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::lease::LeaseArgument;
@@ -68,6 +68,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     let held = signals::hold();
     let waiting = signals::waiting().ok();
+    if let Some(sql) = sql_host::of(waiting.as_ref())? {
+        engine = engine.running_sql(sql);
+    }
     let mut lines =
         Lines { screen: session.screen, status, waiting: waiting.as_ref(), unshown: None };
     let ended = task::run(&mut engine, root, (input, actor), &mut lines);

@@ -182,6 +182,7 @@ const CASES: &[(&str, Shows, &[&[&str]])] = &[
     ("plugin test", Nothing, &[&["../package"], &["{h}"]]),
     ("trust", Hostile, &[&[], &["{h}"]]),
     ("sandbox run", Hostile, &[&["--", "missing{h}"], &["--policy", "{h}", "--", "true"]]),
+    ("sql install", Hostile, &[&["--python", "{h}"]]),
     ("doctor", Hostile, &[&[], &["{h}"]]),
     ("explain", Hostile, &[&["{h}"]]),
     ("completions", Hostile, &[&["{h}"]]),

@@ -15,6 +15,7 @@ mod task_requests;
 mod task_rollbacks;
 mod task_runs;
 mod task_scripts;
+mod task_sql;
 mod task_stops;
 
 #[path = "../program/mod.rs"]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use actum_core::json::Value;
 use actum_sandbox::{Helper, HostReport};
 use actum_sql::{
     Done, Failure, Library, LibraryError, Parameter, Problem, Ran, Report, SqlError, SqlLimits,
@@ -76,7 +77,8 @@ impl World {
         world
     }
 
-    pub(crate) fn with(mut self, name: &str, value: serde_json::Value) -> Self {
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
+        let value = Value::read(value.as_bytes()).unwrap();
         self.parameters.insert(name.to_owned(), Parameter::from_json(&value).unwrap());
         self
     }

@@ -39,10 +39,11 @@ impl ErrorCode {
             Self::LimitExceeded => "Something is more than its limit.",
             Self::FileTooLarge => "A file is larger than its limit.",
             Self::BackupTooLarge => "The backups would take more room than their limit.",
-            Self::NotAvailable => "This build cannot carry out actions of this type.",
+            Self::NotAvailable => "Actions of this type cannot be carried out here.",
             Self::NotReversible => {
                 "What cannot be taken back may not run where a failure rolls back."
             }
+            Self::SqlNotAllowed => "A statement of this kind is not allowed in an SQL step.",
             Self::SecretInContent => "New content holds what looks like a credential.",
             Self::UndeclaredExecutable => "New content would run, and the plan does not say so.",
             Self::PatternNotFound => "The text to replace is not in the file.",
@@ -80,6 +81,23 @@ impl ErrorCode {
             Self::ChangedAfterRun => {
                 "A file has another content after the run than the run gave it."
             }
+            Self::SqlSyntax => "A query is not SQL.",
+            Self::SqlCount => "A query has no statement, or too many.",
+            Self::SqlBinding => {
+                "A statement names what is not in the database, or has wrong types."
+            }
+            Self::SqlResult => "The rows of a query cannot be saved as Parquet.",
+            Self::SqlParameter => {
+                "A parameter is missing, not used, or of a type that the statement cannot take."
+            }
+            Self::SqlFailed => "A statement failed while it ran.",
+            Self::SqlNoRows => "The last statement gave no row, and the plan wants one.",
+            Self::SqlOpenTransaction => "A transaction is open after the last statement.",
+            Self::DatabaseInUse => "Another process has the database open.",
+            Self::DatabaseUnreadable => {
+                "The target is no database, a damaged one, or one of a later version of DuckDB."
+            }
+            Self::SqlResources => "The statements needed more memory or room than they may have.",
             Self::DirtyTarget => "A target has changes that are not committed.",
             Self::NoRepository => "There is no repository to commit to.",
             Self::DetachedHead => "No branch is checked out.",

@@ -106,6 +106,24 @@ pub enum ErrorCode {
     /// 1116: A YAML value cannot be replaced alone: an alias, an anchor that is referred to, a tag or a name that is
     /// no string is in the way.
     YamlNotEditable,
+    /// 1120: A query is not SQL (EX-11).
+    SqlSyntax,
+    /// 1121: A query has no statement, or too many (EX-11).
+    SqlCount,
+    /// 1122: A statement names what is not in the database, or has wrong types (EX-11).
+    SqlBinding,
+    /// 1123: The rows of a query cannot be saved as Parquet (EX-11).
+    SqlResult,
+    /// 1124: A parameter is missing, not used, or of a type that the statement cannot take (EX-11).
+    SqlParameter,
+    /// 1125: A statement failed while it ran (EX-11).
+    SqlFailed,
+    /// 1126: The last statement gave no row, and the plan wants one (EX-11).
+    SqlNoRows,
+    /// 1127: A transaction is open after the last statement (EX-11).
+    SqlOpenTransaction,
+    /// 1128: A statement of this kind is not allowed in an SQL step (EX-11).
+    SqlNotAllowed,
     /// 2001: The target does not exist (EX-3).
     FileNotFound,
     /// 2002: A file to make exists already (EX-3).
@@ -126,6 +144,12 @@ pub enum ErrorCode {
     CheckpointFailed,
     /// 2010: A file has another content after the run than the run gave it (EX-12).
     ChangedAfterRun,
+    /// 2011: Another process has the database open (EX-11).
+    DatabaseInUse,
+    /// 2012: The target is no database, a damaged one, or one of a later version of DuckDB (EX-11).
+    DatabaseUnreadable,
+    /// 2013: The statements needed more memory or room than they may have (EX-21).
+    SqlResources,
     /// 2020: A target has changes that are not committed (EX-17).
     DirtyTarget,
     /// 2021: There is no repository to commit to.
@@ -178,7 +202,7 @@ pub(super) struct Row {
 
 impl ErrorCode {
     /// All of them, by their numbers.
-    pub const ALL: [Self; 80] = [
+    pub const ALL: [Self; 92] = [
         Self::EnvelopeInvalid,
         Self::NotApproved,
         Self::NotValidated,
@@ -229,6 +253,15 @@ impl ErrorCode {
         Self::PostconditionFailed,
         Self::ValidationRuleFailed,
         Self::YamlNotEditable,
+        Self::SqlSyntax,
+        Self::SqlCount,
+        Self::SqlBinding,
+        Self::SqlResult,
+        Self::SqlParameter,
+        Self::SqlFailed,
+        Self::SqlNoRows,
+        Self::SqlOpenTransaction,
+        Self::SqlNotAllowed,
         Self::FileNotFound,
         Self::FileExists,
         Self::NotAFile,
@@ -239,6 +272,9 @@ impl ErrorCode {
         Self::ReportUnwritable,
         Self::CheckpointFailed,
         Self::ChangedAfterRun,
+        Self::DatabaseInUse,
+        Self::DatabaseUnreadable,
+        Self::SqlResources,
         Self::DirtyTarget,
         Self::NoRepository,
         Self::DetachedHead,
@@ -317,6 +353,15 @@ impl ErrorCode {
             Self::PostconditionFailed => (1114, "POSTCONDITION_FAILED", SkipAction),
             Self::ValidationRuleFailed => (1115, "VALIDATION_RULE_FAILED", StopAndRollBack),
             Self::YamlNotEditable => (1116, "YAML_NOT_EDITABLE", SkipAction),
+            Self::SqlSyntax => (1120, "SQL_SYNTAX", SkipAction),
+            Self::SqlCount => (1121, "SQL_STATEMENT_COUNT", SkipAction),
+            Self::SqlBinding => (1122, "SQL_BINDING", SkipAction),
+            Self::SqlResult => (1123, "SQL_RESULT_NOT_SAVED", SkipAction),
+            Self::SqlParameter => (1124, "SQL_PARAMETER", SkipAction),
+            Self::SqlFailed => (1125, "SQL_FAILED", SkipAction),
+            Self::SqlNoRows => (1126, "SQL_NO_ROWS", SkipAction),
+            Self::SqlOpenTransaction => (1127, "SQL_OPEN_TRANSACTION", SkipAction),
+            Self::SqlNotAllowed => (1128, "SQL_STATEMENT_NOT_ALLOWED", SkipAction),
             Self::FileNotFound => (2001, "FILE_NOT_FOUND", SkipAction),
             Self::FileExists => (2002, "FILE_EXISTS", SkipAction),
             Self::NotAFile => (2003, "NOT_A_FILE", SkipAction),
@@ -327,6 +372,9 @@ impl ErrorCode {
             Self::ReportUnwritable => (2008, "REPORT_UNWRITABLE", Reject),
             Self::CheckpointFailed => (2009, "CHECKPOINT_FAILED", Reject),
             Self::ChangedAfterRun => (2010, "CHANGED_AFTER_RUN", Escalate),
+            Self::DatabaseInUse => (2011, "DATABASE_IN_USE", SkipAction),
+            Self::DatabaseUnreadable => (2012, "DATABASE_UNREADABLE", SkipAction),
+            Self::SqlResources => (2013, "SQL_RESOURCES", SkipAction),
             Self::DirtyTarget => (2020, "GIT_DIRTY_TARGET", UseCheckpoint),
             Self::NoRepository => (2021, "GIT_NO_REPOSITORY", UseCheckpoint),
             Self::DetachedHead => (2022, "GIT_DETACHED_HEAD", UseCheckpoint),

@@ -56,7 +56,28 @@ impl ErrorCode {
             Self::FileTooLarge => {
                 "Leave the file out; the system config may have a lower limit than need be."
             }
-            Self::NotAvailable => "Leave the action out, and do what it says by other means.",
+            Self::NotAvailable => {
+                "For SQL, `actum doctor` says what is missing; leave an action of another type out."
+            }
+            Self::SqlNotAllowed => {
+                "Take the statement out; a step reads and changes its one database, and nothing else."
+            }
+            Self::SqlSyntax | Self::SqlCount | Self::SqlBinding | Self::SqlFailed => {
+                "Correct the query; the database is as it was."
+            }
+            Self::SqlResult => "End the query with a `SELECT` whose columns Parquet can hold.",
+            Self::SqlParameter => "Give each `$name` of the query one value in `parameters`.",
+            Self::SqlNoRows => {
+                "Correct the query, or leave `expect_results` out where no row may be right."
+            }
+            Self::SqlOpenTransaction => "End the query with `COMMIT`.",
+            Self::DatabaseInUse => "Close the program that has the database open.",
+            Self::DatabaseUnreadable => {
+                "Check the file, and the version of DuckDB (`actum doctor`) against the one that wrote it."
+            }
+            Self::SqlResources => {
+                "Let the query need less at once, or give it more in `[sql]` of the policy."
+            }
             Self::NotReversible => {
                 "Leave the action out, or set `rollback_on_failure` to `false` in the plan."
             }

@@ -43,6 +43,16 @@ pub enum Finding {
         /// Its type.
         action_type: ActionType,
     },
+    /// This host cannot run SQL.
+    #[error("the action `{id}` runs SQL, which cannot be done here: {why}")]
+    NoSql {
+        /// Which action.
+        action: usize,
+        /// Its id.
+        id: ActionId,
+        /// Reason.
+        why: String,
+    },
     /// Two actions touch one file and could run at once.
     #[error(
         "the actions `{first}` and `{second}` both touch `{path}` and could run at once; let one depend \
@@ -140,7 +150,7 @@ impl Finding {
         match self {
             Self::TooManyFiles { .. } => ErrorCode::LimitExceeded,
             Self::TooLarge { .. } => ErrorCode::FileTooLarge,
-            Self::NotAvailable { .. } => ErrorCode::NotAvailable,
+            Self::NotAvailable { .. } | Self::NoSql { .. } => ErrorCode::NotAvailable,
             Self::Unordered { .. } => ErrorCode::UnorderedActions,
             Self::Missing { .. } => ErrorCode::FileNotFound,
             Self::Exists { .. } => ErrorCode::FileExists,
@@ -156,6 +166,7 @@ impl Finding {
             Self::TooManyFiles { .. } => None,
             Self::TooLarge { action, .. }
             | Self::NotAvailable { action, .. }
+            | Self::NoSql { action, .. }
             | Self::Unordered { action, .. }
             | Self::Missing { action, .. }
             | Self::Exists { action, .. }
@@ -173,7 +184,7 @@ impl Finding {
         steps.extend(self.action().map(Step::Element));
         let field = match self {
             Self::TooManyFiles { .. } => None,
-            Self::NotAvailable { .. } => Some("action_type"),
+            Self::NotAvailable { .. } | Self::NoSql { .. } => Some("action_type"),
             Self::TooLarge { .. } => Some("operation"),
             Self::Exists { field, .. }
             | Self::BelowFile { field, .. }

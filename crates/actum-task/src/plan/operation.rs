@@ -171,18 +171,26 @@ static RENAME: Shape = operation(
 );
 static SQL_EXECUTE: Shape = operation(
     "the operation `sql_execute`",
-    "Runs a query on the database that is the target. Not available in this build.",
+    "Runs SQL statements on the database that is the target.",
     &[
         tag(&["sql_execute"]),
-        Member::required("query_file", PATH, "The file that the query is in."),
-        Member::optional("parameters", Form::JsonObject, "What its parameters stand for."),
+        Member::required("query_file", PATH, "The file that the statements are in."),
+        Member::optional(
+            "parameters",
+            Form::JsonObject,
+            "The value of each `$name` in them: null, a truth value, a number or a text.",
+        ),
         Member::required("connection", Form::Word(&["duckdb"]), "The kind of database."),
         Member::optional(
             "expect_results",
             Form::Flag,
-            "Whether it must give rows, or none; absent is the same as false.",
+            "Whether the last statement must give or change at least one row; absent is the same as false.",
         ),
-        Member::optional("save_results_to", PATH, "Where the rows go, as Parquet."),
+        Member::optional(
+            "save_results_to",
+            PATH,
+            "Where the rows of the last statement go, as Parquet.",
+        ),
         EXPECTED,
     ],
 );

@@ -1,7 +1,7 @@
 //! What a plan would come to in a tree of files.
 
 use actum_core::RelPath;
-use actum_task::{ErrorCode, Finding, SystemConfig, TaskPlan, is_rejected, lint};
+use actum_task::{ErrorCode, Finding, SystemConfig, TaskPlan, is_rejected, lint, without_sql};
 use serde_json::{Value, json};
 
 use crate::examples::everything;
@@ -193,13 +193,9 @@ fn what_this_build_cannot_do_is_told() {
     });
     let codes: Vec<ErrorCode> = findings.iter().map(Finding::code).collect();
     // `bin` is a file by this closure, so nothing can be made below it.
-    assert_eq!(
-        codes,
-        [
-            ErrorCode::NotAvailable,
-            ErrorCode::NotAvailable,
-            ErrorCode::NotAFile,
-            ErrorCode::DependencyFailed,
-        ]
-    );
+    let no_sql = without_sql(&plan, "there is no library");
+    let no_sql = no_sql.iter().map(|finding| (finding.code(), finding.to_string()));
+    let message = "the action `sql` runs SQL, which cannot be done here: there is no library";
+    assert_eq!(no_sql.collect::<Vec<_>>(), [(ErrorCode::NotAvailable, message.to_owned())]);
+    assert_eq!(codes, [ErrorCode::NotAvailable, ErrorCode::NotAFile, ErrorCode::DependencyFailed,]);
 }

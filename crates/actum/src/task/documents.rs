@@ -100,9 +100,12 @@ impl Task {
         left: impl Fn(&RelPath) -> Option<Timestamp>,
         ids: &mut Ids,
     ) -> Vec<Change> {
-        let done = actions.iter().filter_map(|rehearsed| match &rehearsed.end {
-            ActionEnd::Completed { did, .. } => Some((rehearsed, &**did)),
-            ActionEnd::Failed(_) | ActionEnd::Skipped { .. } => None,
+        let done = actions.iter().flat_map(|rehearsed| {
+            let did = match &rehearsed.end {
+                ActionEnd::Completed { did, .. } => did.as_slice(),
+                ActionEnd::Failed(_) | ActionEnd::Skipped { .. } => &[],
+            };
+            did.iter().map(move |did| (rehearsed, did))
         });
         // Of a file that several actions changed each but the first begins where the one before it ended.
         let mut times = before.clone();

@@ -10,7 +10,7 @@ use actum_record::ledger::{TenantId, WorkspaceId};
 use actum_task::verify_task_approval;
 use actum_task::{
     ActionPlaces, ApprovalSubject, ErrorCode, Finding, Graph, NamedTarget, SystemConfig,
-    TaskApproval, TaskEnvelope, TaskEnvelopeError, TaskId, TaskPlan, links, lint,
+    TaskApproval, TaskEnvelope, TaskEnvelopeError, TaskId, TaskPlan, links, lint, without_sql,
 };
 use actum_workspace::disk::{Kind, Stat};
 use actum_workspace::{RunOptions, Workspace};
@@ -22,6 +22,7 @@ use super::protected::{self, Violation, violations};
 use super::rehearsal::Script;
 use crate::error::Result;
 use crate::policies::PolicyInForce;
+use crate::sql_host::SqlSteps;
 
 /// The documents of a task, as they came.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -212,7 +213,7 @@ impl Task {
         &self,
         workspace: &mut Workspace,
         outputs: &Outputs,
-        in_force: &PolicyInForce,
+        (in_force, sql): (&PolicyInForce, &SqlSteps),
     ) -> Result<Vec<TaskProblem>> {
         let found = violations(self.plan.targets(), &self.config.protected, in_force)?;
         let mut problems: Vec<_> = found.into_iter().map(|it| self.violation(it)).collect();
@@ -244,7 +245,10 @@ impl Task {
                 Some(stat) => stat.as_ref().is_ok_and(is_file),
                 None => outputs.stat(path).is_ok_and(|stat| is_file(&stat)),
             };
-            let findings = lint(&self.plan, &self.graph, &self.config, exists);
+            let mut findings = lint(&self.plan, &self.graph, &self.config, exists);
+            findings.extend(
+                sql.as_ref().err().into_iter().flat_map(|why| without_sql(&self.plan, why)),
+            );
             let refused =
                 findings.into_iter().filter(|it| actum_task::is_rejected(std::slice::from_ref(it)));
             problems.extend(refused.map(|finding| self.finding(&finding)));
@@ -253,8 +257,8 @@ impl Task {
     }
 
     /// How it is rehearsed.
-    pub(super) fn script(&self) -> Script<'_> {
-        Script { plan: &self.plan, graph: &self.graph, config: &self.config }
+    pub(super) fn script<'s>(&'s self, sql: &'s SqlSteps) -> Script<'s> {
+        Script { plan: &self.plan, graph: &self.graph, config: &self.config, sql }
     }
 
     fn violation(&self, violation: Violation) -> TaskProblem {

@@ -8,14 +8,16 @@ use actum_edit::operation::ModeChange;
 use actum_gate::credential;
 use actum_task::report::{ChangeWord, DiffSummary};
 use actum_task::{
-    Action, Change, Check, Condition, Constraints, ErrorCode, Graph, Response, SystemConfig,
-    TaskPlan, Work,
+    Action, Change, Check, Condition, Constraints, ErrorCode, Graph, Response, SqlQuery,
+    SystemConfig, TaskPlan, Work,
 };
 use actum_workspace::disk::Disk;
 use actum_workspace::{Change as WorkspaceChange, ChangeKind, ErrorKind, Transaction};
 
 use super::problem::ActionProblem;
+use super::sql::Ran;
 use super::{content, operation};
+use crate::sql_host::SqlSteps;
 
 /// The largest file that a text is looked for in, in bytes.
 const CONTENT_BYTES_MAX: u64 = actum_task::limits::FILE_BYTES_MAX;
@@ -56,6 +58,8 @@ pub struct Script<'p> {
     pub graph: &'p Graph,
     /// What holds for the tasks of the project.
     pub config: &'p SystemConfig,
+    /// What runs SQL.
+    pub sql: &'p SqlSteps,
 }
 
 /// Who looks on while a plan is rehearsed.
@@ -92,8 +96,8 @@ pub enum ActionEnd {
     Completed {
         /// What it did, in words.
         output: String,
-        /// What it did to its file.
-        did: Box<ActionChange>,
+        /// What it did to files.
+        did: Vec<ActionChange>,
     },
     /// It could not be done, and nothing of it is left.
     Failed(ActionProblem),
@@ -104,7 +108,7 @@ pub enum ActionEnd {
     },
 }
 
-/// What an action did to its file.
+/// What an action did to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionChange {
     /// What was done.
@@ -222,7 +226,7 @@ impl Stage<'_> {
                     match self.carry_out_one(transaction, action, started) {
                         Ok((done, output, did)) => {
                             operations.extend(done);
-                            ActionEnd::Completed { output, did: Box::new(did) }
+                            ActionEnd::Completed { output, did }
                         }
                         Err(problem) => ActionEnd::Failed(problem),
                     }
@@ -251,12 +255,26 @@ impl Stage<'_> {
         transaction: &mut Transaction<'_, D>,
         action: &Action,
         started: Timestamp,
-    ) -> std::result::Result<(Vec<Operation>, String, ActionChange), ActionProblem> {
-        let Script { config, .. } = self.script;
+    ) -> std::result::Result<(Vec<Operation>, String, Vec<ActionChange>), ActionProblem> {
+        let Script { config, sql, .. } = self.script;
         let limit = config.timeout(action);
         transaction.attempt(|transaction| {
-            let done =
-                stage(transaction, action, (config.limits.file_bytes_max, self.constraints))?;
+            let done = match &action.work {
+                Work::ExecuteSql(query) => {
+                    let left = Duration::from_micros(
+                        u64::try_from(self.deadline.micros() - started.micros()).unwrap_or(0),
+                    );
+                    stage_sql(transaction, (action, query), (sql, limit.min(left)))?
+                }
+                Work::Create { .. }
+                | Work::Modify(_)
+                | Work::Delete
+                | Work::Rename { .. }
+                | Work::UpdateSchema(_)
+                | Work::RunPipeline(_) => {
+                    stage(transaction, action, (config.limits.file_bytes_max, self.constraints))?
+                }
+            };
             match self.watch.now() > later(started, limit) {
                 true => Err(too_late(limit)),
                 false => Ok(done),
@@ -316,7 +334,7 @@ fn stage<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     action: &Action,
     (file_bytes_max, constraints): (u64, Constraints),
-) -> std::result::Result<(Vec<Operation>, String, ActionChange), ActionProblem> {
+) -> std::result::Result<(Vec<Operation>, String, Vec<ActionChange>), ActionProblem> {
     let before = File::at(transaction, &action.target, file_bytes_max)?;
     let operation = operation::of(action)?;
     for condition in &action.preconditions {
@@ -380,7 +398,31 @@ fn stage<D: Disk>(
         before: before.map(|file| file.state),
         after: after.map(|file| file.state),
     };
-    Ok((operations, output(action) + &checked.note(), did))
+    Ok((operations, output(action) + &checked.note(), vec![did]))
+}
+
+/// Stages an SQL step, and checks its conditions.
+fn stage_sql<D: Disk>(
+    transaction: &mut Transaction<'_, D>,
+    (action, query): (&Action, &SqlQuery),
+    (sql, time): (&SqlSteps, Duration),
+) -> std::result::Result<(Vec<Operation>, String, Vec<ActionChange>), ActionProblem> {
+    let missing = |why: &str| ActionProblem::new(ErrorCode::NotAvailable, why);
+    let sql = sql.as_ref().map_err(|why| missing(why))?;
+    let sql = sql.as_ref().ok_or_else(|| missing("nothing here runs SQL"))?;
+    for condition in &action.preconditions {
+        must_hold(transaction, condition)
+            .map_err(|what| ActionProblem::new(ErrorCode::PreconditionFailed, what))?;
+    }
+    for path in action.written() {
+        transaction.may_change(path)?;
+    }
+    let Ran { output, changes } = sql.run(transaction, (action, query), time)?;
+    for condition in &action.postconditions {
+        must_hold(transaction, condition)
+            .map_err(|what| ActionProblem::new(ErrorCode::PostconditionFailed, what))?;
+    }
+    Ok((Vec::new(), output, changes))
 }
 
 /// Tests whether an action replaces the content of an existing file.
@@ -397,7 +439,10 @@ fn replaces(work: &Work) -> bool {
 
 /// Refuses to edit a file that nobody has write permission for (8.3). A file is replaced as a whole, which its mode does not
 /// prevent.
-fn check_writable(path: &RelPath, state: &FileState) -> std::result::Result<(), ActionProblem> {
+pub(super) fn check_writable(
+    path: &RelPath,
+    state: &FileState,
+) -> std::result::Result<(), ActionProblem> {
     if state.mode.bits() & WRITE_BITS != 0 {
         return Ok(());
     }

@@ -40,6 +40,7 @@ use crate::error::{Error, Result};
 use crate::reason;
 use crate::recorded::Receipt;
 use crate::request::{EntryPoint, Request, TaskDocuments};
+use crate::sql_host::{SqlHost, SqlSteps};
 
 /// The file beside plan and config that holds a signed approval.
 pub const APPROVAL_FILE: &str = "task_approval.json";
@@ -173,6 +174,13 @@ pub(super) struct Acted {
     verdict: Verdict,
 }
 
+impl Acted {
+    /// Tests whether there is something to publish, or to find out that all is as asked.
+    fn has_work(&self) -> bool {
+        !self.operations.is_empty() || !self.effects.is_empty()
+    }
+}
+
 struct Desk<'o> {
     outputs: Outputs,
     alerts: Alerts,
@@ -235,7 +243,8 @@ impl Desk<'_> {
                 return Ok(self.reject(Some(&task), task.refusal(vec![problem]), None));
             }
         };
-        let refused = task.refused(&mut engine.workspace, &self.outputs, &in_force)?;
+        let sql = SqlHost::open_for(engine.sql.clone(), &task.plan, root);
+        let refused = task.refused(&mut engine.workspace, &self.outputs, (&in_force, &sql))?;
         if !refused.is_empty() {
             let protected: Vec<_> = refused.iter().filter_map(|it| it.target.clone()).collect();
             if !protected.is_empty() {
@@ -252,7 +261,7 @@ impl Desk<'_> {
                 let cause = (!matches!(error, Error::Output(_))).then_some(error);
                 self.reject(Some(&task), task.refusal(vec![problem]), cause)
             }
-            Ok((place, notes)) => self.carry_out(engine, place, notes),
+            Ok((place, notes)) => self.carry_out(engine, place, (notes, &sql)),
         })
     }
 
@@ -285,7 +294,12 @@ impl Desk<'_> {
         Ok((Place { task, directory, archived_to, root, actor, attempt, consent }, notes))
     }
 
-    fn carry_out(&mut self, engine: &mut Engine, place: Place<'_>, notes: Notes) -> TaskEnd {
+    fn carry_out(
+        &mut self,
+        engine: &mut Engine,
+        place: Place<'_>,
+        (notes, sql): (Notes, &SqlSteps),
+    ) -> TaskEnd {
         let task = place.task;
         self.status.phase(Phase::Executing);
         let mut begun = match engine.begin(options(&task.plan, &task.id)) {
@@ -296,10 +310,10 @@ impl Desk<'_> {
                 return self.reject_in(place.directory, Some(task), (refusal, Some(error)));
             }
         };
-        let mut rehearsed = self.rehearse(&mut begun.transaction, task);
+        let mut rehearsed = self.rehearse(&mut begun.transaction, (task, sql));
         let manifest_id = self.ids.next();
         let made = match rehearsed.verdict {
-            Verdict::Keep if !rehearsed.operations.is_empty() => {
+            Verdict::Keep if rehearsed.has_work() => {
                 Some(self.make(begun, &place, &rehearsed, &manifest_id, notes))
             }
             Verdict::Keep => None,
@@ -316,9 +330,13 @@ impl Desk<'_> {
     }
 
     /// Does the actions where nobody sees them.
-    fn rehearse(&mut self, transaction: &mut Transaction<'_, LinuxDisk>, task: &Task) -> Acted {
+    fn rehearse(
+        &mut self,
+        transaction: &mut Transaction<'_, LinuxDisk>,
+        (task, sql): (&Task, &SqlSteps),
+    ) -> Acted {
         let constraints = task.plan.constraints(task.config.constraints);
-        let rehearsal = Rehearsal::on(transaction, task.script(), &mut self.status);
+        let rehearsal = Rehearsal::on(transaction, task.script(sql), &mut self.status);
         let verdict = rehearsal.verdict(constraints);
         let Rehearsal { actions, operations, broken_rules, broken_off } = rehearsal;
         let effects = transaction.effects();
@@ -366,8 +384,10 @@ fn fill(
 
 /// What the change may touch: the targets of the plan, and nothing else (7.1, FILE_WHITELIST).
 pub fn limits(plan: &TaskPlan) -> Limits {
-    let written: BTreeSet<_> = plan.actions.iter().flat_map(Action::written).collect();
-    let allow = written.into_iter().filter_map(PathRule::exactly).collect();
+    let written = plan.actions.iter().flat_map(Action::written).cloned();
+    let logs = plan.actions.iter().filter_map(Action::write_ahead_log);
+    let written: BTreeSet<_> = written.chain(logs).collect();
+    let allow = written.iter().filter_map(PathRule::exactly).collect();
     Limits { scope: Scope { allow: Some(allow), deny: Vec::new() }, ..Limits::default() }
 }
 

@@ -7,7 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use actum::task::{
-    self, APPROVAL_FILE, ApprovalError, ApprovedPlan, Script, SignedApproval, TaskDocuments, Watch,
+    self, APPROVAL_FILE, ApprovalError, ApprovedPlan, Script, SignedApproval, SqlHost,
+    TaskDocuments, Watch,
 };
 use actum_api::task::PlanApprove;
 use actum_core::ShellWord;
@@ -29,6 +30,7 @@ use crate::operator_key::OperatorKey;
 use crate::output::Document;
 use crate::output_file::{Existing, OutputFile};
 use crate::run_arguments::label;
+use crate::verb::sql_host;
 use crate::{actor, clock, input, policy, records, root, timestamp};
 
 /// Approve a task plan: write the envelope with which `actum run` carries it out
@@ -157,7 +159,9 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
         );
         // The change is queued only for a plan that was approved.
         if previewed.asks {
-            let script = Script { plan: &task.plan, graph: &task.graph, config: &task.config };
+            let sql = SqlHost::open_for(sql_host::of(None)?, &task.plan, root);
+            let Task { plan, graph, config, .. } = &task;
+            let script = Script { plan, graph, config, sql: &sql };
             let shown = (&previewed.change, &mut Nobody as &mut dyn Watch);
             let documents = (script, task.documents.clone());
             task::approve_change(&mut engine, documents, (&id, actor), shown, (&approver, reason))

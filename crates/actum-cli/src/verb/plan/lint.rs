@@ -7,17 +7,18 @@ use std::io::{self, Write};
 use std::iter::successors;
 use std::os::unix::ffi::OsStrExt;
 
-use actum::task::{Violation, violations};
+use actum::task::{SqlHost, Violation, violations};
 use actum_api::task::PlanLint;
 use actum_core::RelPath;
 use actum_document::{JsonPath, Step};
-use actum_task::{Action, links, lint};
+use actum_task::{Action, links, lint, without_sql};
 
 use super::found::{self, Problems, plan_problem};
 use super::{Documents, Session, Task};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
+use crate::verb::sql_host;
 use crate::{policy, root};
 
 /// Check a task plan: its form, its actions, their order, and the files that it names
@@ -86,7 +87,13 @@ impl Problems {
             let way = successors(Some(path.clone()), RelPath::parent);
             way.filter(is_link).last()
         };
-        for finding in links(plan, link).into_iter().chain(lint(plan, graph, config, exists)) {
+        let no_sql = sql_host::of(None).ok().map(|host| SqlHost::open_for(host, plan, root));
+        let no_sql = match &no_sql {
+            Some(Err(why)) => without_sql(plan, why),
+            Some(Ok(_)) | None => Vec::new(),
+        };
+        let found = links(plan, link).into_iter().chain(lint(plan, graph, config, exists));
+        for finding in found.chain(no_sql) {
             let place = finding.action().and_then(|action| places.0.get(action).copied());
             self.add(plan_problem(finding.code(), &finding, (&finding.path(), place)));
         }

@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use actum::task::{
-    self, ActionEnd, ActionProblem, Rehearsal, Rehearsed, Script, ShownChange, Verdict, Watch,
+    self, ActionEnd, ActionProblem, Rehearsal, Rehearsed, Script, ShownChange, SqlHost, Verdict,
+    Watch,
 };
 use actum::{Error, Judgement, PolicyInForce, Preview};
 use actum_api::change::Diffs;
@@ -29,6 +30,7 @@ use crate::file_diffs::FileDiffs;
 use crate::gate_view::views;
 use crate::home::Tenant;
 use crate::output::{Document, Kind};
+use crate::verb::sql_host;
 use crate::{actor, clock, policy, records, recovery_note, root, task_settings};
 
 /// Show what a task plan would do, and what every gate says of it; nothing is changed
@@ -107,7 +109,8 @@ impl Previewed {
         let limits = task::limits(plan);
         let label = format!("task {}", plan.id);
         let options = RunOptions { limits, label, wait: false };
-        let script = Script { plan, graph, config };
+        let sql = SqlHost::open_for(sql_host::of(None)?, plan, root);
+        let script = Script { plan, graph, config, sql: &sql };
         let mut transaction = workspace.begin(options)?;
         let rehearsal = Rehearsal::on(&mut transaction, script, &mut Nobody);
         let verdict = rehearsal.verdict(constraints);

@@ -1,0 +1,25 @@
+//! `actum.sql-library/1`: the DuckDB library that SQL steps load.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::document::{Document, DocumentType};
+
+pub(crate) const DOCUMENTS: &[DocumentType] = &[DocumentType::new::<SqlLibrary>()];
+
+/// Result of `actum sql install`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SqlLibrary {
+    /// Version of DuckDB.
+    pub version: String,
+    /// Path of the library. Escaped where its bytes are not UTF-8.
+    pub path: String,
+    /// SHA-256 of the library, in hexadecimal.
+    pub sha256: String,
+    /// Whether it was installed now; `false` where it was there already.
+    pub installed: bool,
+}
+
+impl Document for SqlLibrary {
+    const FORMAT: &'static str = "actum.sql-library/1";
+}

@@ -1,0 +1,103 @@
+//! `actum sql`: the DuckDB library that the SQL steps of task plans load.
+
+use std::borrow::Borrow;
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use actum::reason::Reason;
+use actum_api::sql::SqlLibrary;
+use actum_core::path::Quoted;
+use actum_sql::{InstallError, Installed, install};
+
+use super::Session;
+use crate::exit::Exit;
+use crate::failure::{Failure, FailureKind};
+use crate::output::Document;
+use crate::{home, shown_path};
+
+/// Install the DuckDB library that SQL steps of task plans load
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Install(InstallArguments),
+}
+
+/// Fetch the tested DuckDB library with pip, and compare its digest
+///
+/// pip gets the package `duckdb` from the index that it is configured for, in the version that was tested with this
+/// version of actum, and compares its SHA-256. The library is put into the home of actum; nothing else of the package
+/// is kept, and nothing of it runs. Where the library is there already, nothing is done.
+#[derive(clap::Args)]
+struct InstallArguments {
+    /// The Python whose pip fetches the package
+    #[arg(long, value_name = "PROGRAM", default_value = "python3")]
+    python: PathBuf,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let Command::Install(InstallArguments { python }) = &arguments.command;
+    let Installed { version, path, sha256, was_there } =
+        install(&home::path()?, python).map_err(SqlFailure)?;
+    let bytes = path.as_os_str().as_bytes();
+    let document = SqlLibrary {
+        version: version.to_owned(),
+        path: shown_path::text(bytes),
+        sha256: sha256.to_string(),
+        installed: !was_there,
+    };
+    session.screen.show(&Shown { document, path: Quoted(bytes).to_string() })?;
+    Ok(Exit::Success)
+}
+
+struct Shown {
+    document: SqlLibrary,
+    path: String,
+}
+
+impl Document for Shown {
+    type Api = SqlLibrary;
+
+    fn document(&self) -> impl Borrow<SqlLibrary> {
+        &self.document
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let SqlLibrary { version, sha256, installed, .. } = &self.document;
+        let done = if *installed { "installed" } else { "there already:" };
+        writeln!(out, "{done} DuckDB {version} at {}", self.path)?;
+        writeln!(out, "  sha256 {sha256}, as tested with this version of actum")
+    }
+}
+
+/// The library was not installed.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot install the DuckDB library: {0}")]
+struct SqlFailure(InstallError);
+
+impl FailureKind for SqlFailure {
+    fn reason(&self) -> Reason {
+        Reason::DuckDbNotInstalled
+    }
+
+    fn hints(&self) -> Vec<String> {
+        let hint = match &self.0 {
+            InstallError::Untested { .. } => {
+                "SQL steps work on processors of the type x86_64 alone for now"
+            }
+            InstallError::Pip { .. } => {
+                "pip needs an index with the package `duckdb`; `--python` names another Python"
+            }
+            InstallError::Package { .. } => {
+                "the index gave another package; nothing of it was kept"
+            }
+            InstallError::System { .. } => "`--python` names a Python that has pip",
+        };
+        vec![hint.to_owned()]
+    }
+}

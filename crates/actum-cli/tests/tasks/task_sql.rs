@@ -1,0 +1,210 @@
+//! SQL steps of task plans (EX-9, EX-11).
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::program::{actum, home_of, workspace};
+use crate::task::{action, after, create, document, plan, report, run, run_as, tree};
+use serde_json::{Value, json};
+
+/// Puts the library that `cargo xtask test` installed into the home of a workspace.
+fn install_library(root: &Path) {
+    let installed = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("tools/sql");
+    let directory = home_of(root).join("sql");
+    fs::create_dir_all(&directory).unwrap();
+    let libraries = fs::read_dir(&installed).expect("`cargo xtask test` installs DuckDB");
+    for library in libraries {
+        let library = library.unwrap().path();
+        let place = directory.join(library.file_name().unwrap());
+        if fs::hard_link(&library, &place).is_err() {
+            fs::copy(&library, &place).unwrap();
+        }
+    }
+}
+
+/// A workspace with a database of three customers, which a task made.
+fn shop() -> (tempfile::TempDir, std::path::PathBuf) {
+    let (directory, root) = workspace();
+    install_library(&root);
+    fs::create_dir(root.join("queries")).unwrap();
+    query(
+        &root,
+        "CREATE TABLE customer (id INTEGER PRIMARY KEY, name VARCHAR, balance DECIMAL(9,2));
+         INSERT INTO customer VALUES (1, 'Ada', 10.50), (2, 'Bo', 0), (3, 'Cy', NULL);",
+    );
+    let mut empty = create("make", "shop.duckdb");
+    empty["operation"] = json!({"type": "create", "content": ""});
+    let made = run_as(&root, "make", &plan(json!([empty, after(sql(json!({})), "make")])));
+    assert_eq!(made.code, 0, "{made:?}");
+    (directory, root)
+}
+
+fn query(root: &Path, text: impl AsRef<[u8]>) {
+    fs::write(root.join("queries/q.sql"), text).unwrap();
+}
+
+/// An SQL step with these fields besides.
+fn sql(more: Value) -> Value {
+    let mut operation =
+        json!({"type": "sql_execute", "query_file": "queries/q.sql", "connection": "duckdb"});
+    for (name, value) in more.as_object().unwrap() {
+        operation[name] = value.clone();
+    }
+    action("sql", "SQL_EXECUTE", "shop.duckdb", operation)
+}
+
+/// Code of the first failed action of the newest report.
+fn code(root: &Path) -> Value {
+    let report = document(root, "execution_report.json");
+    report["actions_failed"][0]["error_code"].clone()
+}
+
+/// EX-9, EX-11, EX-13, EX-15: statements change the database, their rows are saved, all of it is reported, and the task is taken back
+/// to the byte, with actum and without.
+#[test]
+fn statements_change_a_database_and_are_taken_back() {
+    let (_directory, root) = shop();
+    query(
+        &root,
+        "UPDATE customer SET balance = $balance WHERE id = $id;
+         SELECT id, balance FROM customer WHERE balance = $balance;",
+    );
+    let before = tree(&root);
+    let step = sql(json!({
+        "parameters": {"id": 2, "balance": 1234567.05},
+        "expect_results": true,
+        "save_results_to": "out/rows.parquet",
+    }));
+    let ended = run(&root, &plan(json!([step])));
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert!(ended.stdout.contains("1 SELECT (1 rows), 1 UPDATE (1 rows)"), "{ended:?}");
+    assert!(fs::read(root.join("out/rows.parquet")).unwrap().starts_with(b"PAR1"));
+    assert_ne!(tree(&root), before);
+    let log = document(&root, "change_log.json");
+    let changes = log["changes"].as_array().unwrap().iter();
+    let changes: Vec<_> = changes.map(|it| (&it["file_path"], &it["operation"])).collect();
+    assert_eq!(
+        changes,
+        [(&json!("shop.duckdb"), &json!("MODIFY")), (&json!("out/rows.parquet"), &json!("CREATE"))]
+    );
+
+    let name = report(&root).file_name().unwrap().to_str().unwrap().to_owned();
+    let copy = root.join("../copy");
+    assert!(Command::new("cp").arg("-a").args([&root, &copy]).status().unwrap().success());
+    let script = format!("{}/{name}/rollback.sh", crate::task::REPORTS);
+    let script = Command::new("sh").arg(script).current_dir(&copy).output().unwrap();
+    assert!(script.status.success(), "{script:?}");
+    assert_eq!(tree(&copy), before);
+    let taken_back = actum(&root, &["rollback", "task-7"]);
+    assert_eq!(taken_back.code, 0, "{taken_back:?}");
+    assert_eq!(tree(&root), before);
+}
+
+/// EX-11, EX-12, EX-18: a query that fails changes nothing, and says by its code and in DuckDB's words what is wrong.
+#[test]
+fn a_query_that_fails_changes_nothing_and_says_why() {
+    let (_directory, root) = shop();
+    let before = tree(&root);
+    let cases: [(&[u8], Value, u64, &str); 12] = [
+        (b"SELEC 1", json!({}), 1120, "syntax error"),
+        (b"UPDATE customer SET name = 'x'; SELEC 1", json!({}), 1120, "(line 1, column 33)"),
+        (b"\xff", json!({}), 1120, "not UTF-8 at byte 0"),
+        (b" -- nothing\n", json!({}), 1121, "0 statements"),
+        (b"UPDATE customer SET nobody = 1", json!({}), 1122, "statement 1: Binder Error"),
+        (b"DELETE FROM customer", json!({"save_results_to": "r.parquet"}), 1123, "`SELECT`"),
+        (b"SELECT $a", json!({}), 1124, "`$a`"),
+        (b"SELECT 1", json!({"parameters": {"a": [1]}}), 1124, "`a` is an array"),
+        (b"SELECT 1; INSERT INTO customer VALUES (1, 'x', 0)", json!({}), 1125, "statement 2"),
+        (b"SELECT 1 WHERE false", json!({"expect_results": true}), 1126, "no row"),
+        (b"BEGIN; DELETE FROM customer", json!({}), 1127, "COMMIT"),
+        (b"DELETE FROM customer; ATTACH '/tmp/x.db'", json!({}), 1128, "statement 2"),
+    ];
+    for (number, (text, more, wanted, message)) in cases.into_iter().enumerate() {
+        query(&root, text);
+        let id = format!("case-{number}");
+        let ended = run_as(&root, &id, &plan(json!([sql(more)])));
+        let shown = String::from_utf8_lossy(text).into_owned();
+        assert_eq!(ended.code, 3, "{shown}: {ended:?}");
+        assert_eq!(code(&root), wanted, "{shown}: {ended:?}");
+        let said = document(&root, "execution_report.json").to_string();
+        assert!(said.contains(message), "{shown}: {said}");
+        query(&root, "");
+        let now: Vec<_> =
+            tree(&root).into_iter().filter(|(path, _)| !path.ends_with("q.sql")).collect();
+        let then: Vec<_> =
+            before.iter().filter(|(path, _)| !path.ends_with("q.sql")).cloned().collect();
+        assert_eq!(now, then, "{shown}");
+    }
+}
+
+/// EX-11: what is no database that can be opened is refused, also one that another process has open.
+#[test]
+fn a_database_that_cannot_be_opened_is_refused() {
+    let (_directory, root) = shop();
+    query(&root, "SELECT 1");
+    let mut writer = Command::new("python3")
+        .args(["-c", "import fcntl,sys; f=open('shop.duckdb','r+b'); fcntl.lockf(f,fcntl.LOCK_EX); print('held',flush=True); sys.stdin.read()"])
+        .current_dir(&root)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(writer.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let ended = run_as(&root, "held", &plan(json!([sql(json!({}))])));
+    assert_eq!((ended.code, code(&root)), (3, json!(2011)), "{ended:?}");
+    assert!(ended.stdout.contains(&format!("process {}", writer.id())), "{ended:?}");
+    drop(writer.stdin.take());
+    writer.wait().unwrap();
+    fs::write(
+        root.join("shop.duckdb"),
+        "no database at all, but long enough to be one".repeat(200),
+    )
+    .unwrap();
+    let ended = run_as(&root, "text", &plan(json!([sql(json!({}))])));
+    assert_eq!((ended.code, code(&root)), (3, json!(2012)), "{ended:?}");
+    fs::remove_file(root.join("queries/q.sql")).unwrap();
+    let ended = run_as(&root, "query", &plan(json!([sql(json!({}))])));
+    assert_eq!((ended.code, code(&root)), (3, json!(2001)), "{ended:?}");
+    fs::remove_file(root.join("shop.duckdb")).unwrap();
+    let ended = run_as(&root, "target", &plan(json!([sql(json!({}))])));
+    assert_eq!((ended.code, code(&root)), (3, json!(2001)), "{ended:?}");
+}
+
+/// EX-9: without the library a plan with SQL is refused before anything runs, and all else works.
+#[test]
+fn without_the_library_sql_is_refused_and_all_else_works() {
+    let (_directory, root) = workspace();
+    fs::create_dir(root.join("queries")).unwrap();
+    query(&root, "SELECT 1");
+    fs::write(root.join("shop.duckdb"), "").unwrap();
+    let before = tree(&root);
+    let both = plan(json!([create("a", "new.txt"), sql(json!({}))]));
+    let ended = run_as(&root, "both", &both);
+    assert_eq!(ended.code, 1, "{ended:?}");
+    let error = document(&root, "error_report.json");
+    assert_eq!(error["error_code"], 1050, "{error:#}");
+    assert!(error.to_string().contains("actum sql install"), "{error:#}");
+    assert_eq!(tree(&root), before);
+    let ended = run_as(&root, "one", &plan(json!([create("a", "new.txt")])));
+    assert_eq!(ended.code, 0, "{ended:?}");
+}
+
+/// EX-21: a query that takes too long is ended, and nothing of it is left.
+#[test]
+fn a_query_that_takes_too_long_is_ended() {
+    let (_directory, root) = shop();
+    query(
+        &root,
+        "DELETE FROM customer;
+         WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i FROM t) SELECT count(*) FROM t",
+    );
+    let before = tree(&root);
+    let mut step = sql(json!({}));
+    step["timeout_seconds"] = json!(1);
+    let ended = run(&root, &plan(json!([step])));
+    assert_eq!((ended.code, code(&root)), (3, json!(2007)), "{ended:?}");
+    assert_eq!(tree(&root), before);
+}

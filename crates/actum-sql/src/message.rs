@@ -1,0 +1,50 @@
+//! Messages of DuckDB on one line.
+
+/// Puts a message on one line. The excerpt of the query that DuckDB shows below a message (`LINE 2: ...` and a caret) becomes a line
+/// and a column, both counted from 1; the column is left out where DuckDB shows the line cut off at its beginning.
+pub(crate) fn on_one_line(message: &str) -> String {
+    let mut text: Vec<String> = Vec::new();
+    let mut lines = message.lines().filter(|line| !line.trim().is_empty()).peekable();
+    while let Some(line) = lines.next() {
+        let excerpt = line.strip_prefix("LINE ").and_then(|rest| rest.split_once(": "));
+        let Some((number, shown)) = excerpt.filter(|(number, _)| number.parse::<u32>().is_ok())
+        else {
+            text.push(line.trim().to_owned());
+            continue;
+        };
+        let before = "LINE : ".len() + number.len();
+        let caret = lines.next_if(|line| line.trim_start().starts_with('^'));
+        let column = caret.and_then(|caret| caret.find('^')?.checked_sub(before));
+        text.push(match column.filter(|_| !shown.starts_with("...")) {
+            Some(column) => format!("(line {number}, column {})", column + 1),
+            None => format!("(line {number})"),
+        });
+    }
+    text.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// EX-11: a mistake in a query is told with its line and column.
+    #[test]
+    fn an_excerpt_becomes_a_line_and_a_column() {
+        for (message, shown) in [
+            (
+                "Parser Error: syntax error at or near \"SELEC\"\n\nLINE 1: SELEC 1\n        ^^^^^",
+                "Parser Error: syntax error at or near \"SELEC\" (line 1, column 1)",
+            ),
+            (
+                "Binder Error: no column\nCandidates: \"a\"\n\nLINE 12:   SELECT b\n                  ^",
+                "Binder Error: no column Candidates: \"a\" (line 12, column 10)",
+            ),
+            ("Parser Error: x\n\nLINE 3: ... FROM t\n            ^", "Parser Error: x (line 3)"),
+            ("LINE up: here", "LINE up: here"),
+            ("LINE 1: no caret", "(line 1)"),
+            ("", ""),
+        ] {
+            assert_eq!(on_one_line(message), shown);
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! SQL steps of a task (EX-9, EX-11): the statements run on a copy that nobody sees, and what they leave is the new content of the
+//! database.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::Duration;
+
+use actum_core::json::Value;
+use actum_core::{FileState, RelPath};
+use actum_sandbox::Resource;
+use actum_sql::{
+    Done, Failure, Parameter, Problem, Report, SqlError, SqlLimits, Step, lock_holder,
+};
+use actum_task::report::{ChangeWord, DiffSummary};
+use actum_task::{Action, ErrorCode, SqlQuery};
+use actum_workspace::disk::Disk;
+use actum_workspace::{ErrorKind, Transaction};
+
+use super::problem::ActionProblem;
+use super::rehearsal::{ActionChange, check_writable};
+use crate::sql_host::SqlRunner;
+
+/// Size of a query, in bytes.
+const QUERY_BYTES_MAX: u64 = 10 << 20;
+/// Size of a database, in bytes.
+const DATABASE_BYTES_MAX: u64 = 2 << 30;
+/// Memory of the engine, in bytes.
+const MEMORY_BYTES_MAX: u64 = 512 << 20;
+/// What the engine may write while it does not have that memory, in bytes.
+const SPILL_BYTES_MAX: u64 = 1 << 30;
+/// Threads of the engine.
+const THREADS_MAX: usize = 4;
+/// Name of the file with the rows of the last statement, beside the copy of the database.
+const RESULT: &str = "actum-result.parquet";
+
+type Result<T> = std::result::Result<T, ActionProblem>;
+
+/// What a step came to.
+pub(super) struct Ran {
+    /// In words.
+    pub(super) output: String,
+    /// What it did to files, the database first.
+    pub(super) changes: Vec<ActionChange>,
+}
+
+impl SqlRunner {
+    /// Runs the statements of an action on a copy of its database, and takes the copy in as the new content. The caller takes
+    /// everything back where this fails.
+    pub(super) fn run<D: Disk>(
+        &self,
+        transaction: &mut Transaction<'_, D>,
+        (action, query): (&Action, &SqlQuery),
+        time: Duration,
+    ) -> Result<Ran> {
+        let target = &action.target;
+        let text = self.query(transaction, &query.query_file)?;
+        let parameters = parameters(query)?;
+        let before = transaction.file_state(target)?;
+        if before.size > DATABASE_BYTES_MAX {
+            let (size, max) = (before.size, DATABASE_BYTES_MAX);
+            let message = format!("`{target}` has {size} bytes, and a database may have {max}");
+            return Err(ActionProblem::new(ErrorCode::FileTooLarge, message));
+        }
+        check_writable(target, &before)?;
+        transaction.may_replace(target)?;
+        self.check_unused(target)?;
+        let name = String::from_utf8_lossy(target.name()).into_owned();
+        let staged = transaction.stage_directory()?;
+        // An empty file is a database without anything in it, which DuckDB makes where there is no file.
+        if before.size > 0 {
+            transaction.copy_into(&staged, &name, target)?;
+        }
+        let log = match action.write_ahead_log() {
+            Some(log) if is_file(transaction, &log)? => {
+                transaction.may_change(&log)?;
+                transaction.copy_into(&staged, &format!("{name}.wal"), &log)?;
+                Some(log)
+            }
+            Some(_) | None => None,
+        };
+        let directory = self.root.join(staged.path());
+        let step = Step {
+            library: &self.library,
+            directory: &directory,
+            database: &name,
+            query: &text,
+            parameters: &parameters,
+            save_results_to: query.save_results_to.as_ref().map(|_| RESULT),
+            limits: SqlLimits {
+                time,
+                memory_bytes_max: MEMORY_BYTES_MAX,
+                spill_bytes_max: SPILL_BYTES_MAX,
+                database_bytes_max: DATABASE_BYTES_MAX,
+                threads: threads(),
+            },
+        };
+        let host = (&self.host.helper, &self.report, self.host.program.as_path());
+        let ran = actum_sql::run(host, &step, self.host.stop.as_ref());
+        let done = match ran.map_err(|error| of_error(&error, time))?.report {
+            Report::Done(done) => done,
+            Report::Failed(failure) => {
+                return Err(of_failure(failure, (&directory.join(&name), target)));
+            }
+        };
+        let rows = done.statements.last().map_or(0, |last| last.rows);
+        if query.expect_results && rows == 0 {
+            let message = "the last statement gave no row, and `expect_results` wants one";
+            return Err(ActionProblem::new(ErrorCode::SqlNoRows, message));
+        }
+        let after = transaction.take_from(&staged, &name, target)?;
+        let mut changes = vec![change(ChangeWord::Modify, target, Some(before), Some(after))];
+        if let Some(path) = &query.save_results_to {
+            let before = match is_file(transaction, path)? {
+                true => Some(transaction.file_state(path)?),
+                false => None,
+            };
+            let after = transaction.take_from(&staged, RESULT, path)?;
+            let word = if before.is_some() { ChangeWord::Modify } else { ChangeWord::Create };
+            changes.push(change(word, path, before, Some(after)));
+        }
+        if let Some(log) = log {
+            let before = transaction.file_state(&log)?;
+            transaction.delete(&log, None, actum_edit::EmptyParents::Keep)?;
+            changes.push(change(ChangeWord::Delete, &log, Some(before), None));
+        }
+        transaction.discard(staged);
+        Ok(Ran { output: output(target, &done), changes })
+    }
+
+    /// Reads a query.
+    fn query<D: Disk>(
+        &self,
+        transaction: &mut Transaction<'_, D>,
+        path: &RelPath,
+    ) -> Result<String> {
+        let size = transaction.file_state(path)?.size;
+        if size > QUERY_BYTES_MAX {
+            let message =
+                format!("the query `{path}` has {size} bytes, and {QUERY_BYTES_MAX} are allowed");
+            return Err(ActionProblem::new(ErrorCode::FileTooLarge, message));
+        }
+        String::from_utf8(transaction.read(path)?).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            let message = format!("the query `{path}` is not UTF-8 at byte {at}");
+            ActionProblem::new(ErrorCode::SqlSyntax, message)
+        })
+    }
+
+    /// Checks that no process holds a lock on the database.
+    fn check_unused(&self, target: &RelPath) -> Result<()> {
+        let path = self.root.join(OsStr::from_bytes(target.as_bytes()));
+        // What is not on the disk yet nobody has open.
+        let Ok(Some(process)) = lock_holder(&path) else { return Ok(()) };
+        let who = if process > 0 { format!("process {process}") } else { "a process".to_owned() };
+        let message = format!("{who} has the database `{target}` open");
+        Err(ActionProblem::new(ErrorCode::DatabaseInUse, message))
+    }
+}
+
+fn threads() -> u32 {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
+    u32::try_from(threads.min(THREADS_MAX)).unwrap_or(1)
+}
+
+fn is_file<D: Disk>(transaction: &mut Transaction<'_, D>, path: &RelPath) -> Result<bool> {
+    match transaction.file_state(path) {
+        Ok(_) => Ok(true),
+        Err(error) if matches!(error.kind, ErrorKind::Missing { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Reads the values of the parameters.
+fn parameters(query: &SqlQuery) -> Result<BTreeMap<String, Parameter>> {
+    let wrong = |message: String| ActionProblem::new(ErrorCode::SqlParameter, message);
+    let Some(text) = &query.parameters else { return Ok(BTreeMap::new()) };
+    let value = Value::read(text.as_str().as_bytes()).map_err(|error| wrong(error.to_string()))?;
+    let members = value.members().iter().map(|member| {
+        let name = member.name.clone().into_owned();
+        let value = Parameter::from_json(&member.value)
+            .map_err(|error| wrong(format!("the parameter `{name}` {error}")))?;
+        Ok((name, value))
+    });
+    members.collect()
+}
+
+/// A database is no text, so nothing of it is shown.
+fn change(
+    word: ChangeWord,
+    path: &RelPath,
+    before: Option<FileState>,
+    after: Option<FileState>,
+) -> ActionChange {
+    ActionChange {
+        word,
+        path: path.clone(),
+        new_path: None,
+        before,
+        after,
+        diff: DiffSummary::of(None, None, &|_| Vec::new()),
+    }
+}
+
+fn output(target: &RelPath, done: &Done) -> String {
+    let mut kinds: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for ran in &done.statements {
+        let (count, rows) = kinds.entry(&ran.kind).or_default();
+        *count = count.saturating_add(1);
+        *rows = rows.saturating_add(ran.rows);
+    }
+    let counted = kinds.into_iter().map(|(kind, (count, rows))| match kind {
+        "SELECT" | "INSERT" | "UPDATE" | "DELETE" | "MERGE" => {
+            format!("{count} {kind} ({rows} rows)")
+        }
+        _ => format!("{count} {kind}"),
+    });
+    let counted = counted.collect::<Vec<_>>().join(", ");
+    format!("SQL on '{target}' with DuckDB {}: {counted}", done.version)
+}
+
+/// Returns the problem of a statement that failed. Its message names the database, and not the copy.
+fn of_failure(failure: Failure, (copy, target): (&Path, &RelPath)) -> ActionProblem {
+    let Failure { problem, statement, message } = failure;
+    let message = message.replace(&*copy.to_string_lossy(), &target.to_string());
+    let code = match problem {
+        Problem::Library => ErrorCode::InternalError,
+        Problem::Database | Problem::Unsound => ErrorCode::DatabaseUnreadable,
+        Problem::Syntax => ErrorCode::SqlSyntax,
+        Problem::Count => ErrorCode::SqlCount,
+        Problem::NotAllowed => ErrorCode::SqlNotAllowed,
+        Problem::Binding => ErrorCode::SqlBinding,
+        Problem::Parameter => ErrorCode::SqlParameter,
+        Problem::Execution if message.starts_with("Out of Memory Error") => ErrorCode::SqlResources,
+        Problem::Execution => ErrorCode::SqlFailed,
+        Problem::OpenTransaction => ErrorCode::SqlOpenTransaction,
+        Problem::Result => ErrorCode::SqlResult,
+    };
+    let place = statement.map(|number| format!("statement {number}: ")).unwrap_or_default();
+    ActionProblem::new(code, format!("{place}{message}"))
+}
+
+/// Returns the problem of a step without a report.
+fn of_error(error: &SqlError, time: Duration) -> ActionProblem {
+    let (code, message) = match error {
+        SqlError::Limit { resource: Resource::Wall | Resource::Cpu } => {
+            let message = format!("it took longer than the {} s that it may", time.as_secs());
+            (ErrorCode::ActionTimeout, message)
+        }
+        SqlError::Limit { .. } => (ErrorCode::SqlResources, error.to_string()),
+        SqlError::Cancelled => (ErrorCode::Cancelled, error.to_string()),
+        SqlError::Start(_) | SqlError::Ended { .. } | SqlError::System { .. } => {
+            (ErrorCode::InternalError, error.to_string())
+        }
+    };
+    ActionProblem::new(code, message)
+}
