@@ -36,7 +36,7 @@ pub struct Pinned {
     pub sha256: Digest,
 }
 
-/// A library that may be loaded. Its digest was compared; the worker compares it again.
+/// A library that may be loaded, if it has its digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Library {
     path: PathBuf,
@@ -53,14 +53,12 @@ pub enum LibraryError {
         path: PathBuf,
     },
     /// It is another one.
-    #[error("the DuckDB library `{}` has the digest {found}, which {expected}", path.display())]
+    #[error("the DuckDB library `{}` has the digest {found}, which is not the expected one", path.display())]
     Unknown {
         /// Where it is.
         path: PathBuf,
         /// Its SHA-256.
         found: Digest,
-        /// What was expected.
-        expected: &'static str,
     },
     /// No library was tested for this processor.
     #[error("no DuckDB library was tested on {processor}; the policy can name one")]
@@ -91,32 +89,39 @@ impl TestedLibrary {
 }
 
 impl Library {
-    /// Finds the library: the one that the policy pins, or else the tested one in the home of actum. Its digest is compared.
+    /// Finds the library: the one that the policy pins, or else the tested one in the home of actum. The worker compares its digest
+    /// before it loads it; [`Library::check`] does so at once.
     ///
     /// # Errors
     /// [`LibraryError`]
     pub fn find(home: &Path, pinned: Option<&Pinned>) -> Result<Self, LibraryError> {
-        if let Some(Pinned { path, sha256 }) = pinned {
-            return Self::compare(
-                path.clone(),
-                &sha256.to_string(),
-                "is not the one of the policy",
-            );
+        let library = match pinned {
+            Some(Pinned { path, sha256 }) => Self { path: path.clone(), sha256: *sha256 },
+            None => {
+                let processor = std::env::consts::ARCH;
+                let tested = TestedLibrary::for_this_processor();
+                let tested = tested.ok_or(LibraryError::Untested { processor })?;
+                let sha256 = tested.sha256.parse();
+                let sha256 = sha256.map_err(|_| LibraryError::Untested { processor })?;
+                Self { path: tested.path(home), sha256 }
+            }
+        };
+        match std::fs::metadata(&library.path) {
+            Ok(_) => Ok(library),
+            Err(error) => Err(unreadable(library.path, error)),
         }
-        let processor = std::env::consts::ARCH;
-        let tested =
-            TestedLibrary::for_this_processor().ok_or(LibraryError::Untested { processor })?;
-        Self::compare(tested.path(home), tested.sha256, "is not the one that was tested")
     }
 
-    fn compare(path: PathBuf, sha256: &str, expected: &'static str) -> Result<Self, LibraryError> {
+    /// Compares the digest of the file.
+    ///
+    /// # Errors
+    /// [`LibraryError`]
+    pub fn check(&self) -> Result<(), LibraryError> {
+        let path = self.path.clone();
         match digest(&path) {
-            Ok(found) if found.to_string() == sha256 => Ok(Self { path, sha256: found }),
-            Ok(found) => Err(LibraryError::Unknown { path, found, expected }),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                Err(LibraryError::Missing { path })
-            }
-            Err(source) => Err(LibraryError::Unreadable { path, source }),
+            Ok(found) if found == self.sha256 => Ok(()),
+            Ok(found) => Err(LibraryError::Unknown { path, found }),
+            Err(error) => Err(unreadable(path, error)),
         }
     }
 
@@ -140,5 +145,12 @@ pub(crate) fn digest(path: &Path) -> std::io::Result<Digest> {
             0 => return Ok(hasher.finish()),
             count => hasher.update(piece.get(..count).unwrap_or_default()),
         }
+    }
+}
+
+fn unreadable(path: PathBuf, source: std::io::Error) -> LibraryError {
+    match source.kind() {
+        std::io::ErrorKind::NotFound => LibraryError::Missing { path },
+        _ => LibraryError::Unreadable { path, source },
     }
 }

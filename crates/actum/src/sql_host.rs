@@ -6,6 +6,8 @@ use actum_sandbox::{Helper, HostReport, Stop};
 use actum_sql::{Library, LibraryError};
 use actum_task::{ActionType, TaskPlan};
 
+use crate::sql_results::SqlResults;
+
 /// Where SQL steps run: this program, and what tells what the host can confine.
 #[derive(Debug, Clone)]
 pub struct SqlHost {
@@ -19,6 +21,8 @@ pub struct SqlHost {
     pub home: PathBuf,
     /// What asks for a running step to be ended.
     pub stop: Option<Stop>,
+    /// Keeps results, so that what a person is shown can be published as it is.
+    pub keeps_results: bool,
 }
 
 /// What runs the SQL steps of a plan, none of one without any; or why they cannot run here.
@@ -30,6 +34,7 @@ pub struct SqlRunner {
     pub(crate) host: SqlHost,
     pub(crate) report: HostReport,
     pub(crate) library: Library,
+    pub(crate) results: SqlResults,
     pub(crate) root: PathBuf,
 }
 
@@ -61,6 +66,7 @@ impl SqlHost {
         if let Err(missing) = &report.tier_n {
             return Err(format!("this host cannot confine it in namespaces: {missing}"));
         }
-        Ok(SqlRunner { host: self, report, library, root: root.to_owned() })
+        let results = SqlResults::below(&self.home);
+        Ok(SqlRunner { host: self, report, library, results, root: root.to_owned() })
     }
 }

@@ -2,12 +2,14 @@
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use actum_api::doctor::{Doctor, Health};
 use actum_core::path::Quoted;
 use actum_gate::policy::TaskEnvelopes;
 use actum_sandbox::{Helper, HostReport};
+use actum_sql::{Library, LibraryError};
 use actum_workspace::examination::{Finding, Verdict, examine};
 
 use super::Session;
@@ -20,7 +22,7 @@ use crate::home::Tenant;
 use crate::output::Document;
 use crate::records::{self, Examination};
 use crate::style::{self, Painted};
-use crate::{operators_policy, policy, root};
+use crate::{home, operators_policy, policy, root};
 
 /// Check the workspace, its file system, the ledger, the policies and the sandbox
 ///
@@ -43,6 +45,7 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
     findings.extend(lease_key());
     findings.extend(policies(session.root()));
     findings.push(sandbox(&HostReport::probe(&Helper::this_program())));
+    findings.push(sql());
     let worst = findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Good);
     let findings = findings.into_iter().map(shown).collect();
     session.screen.show(&Doctor { version: env!("CARGO_PKG_VERSION").to_owned(), findings })?;
@@ -198,6 +201,29 @@ fn sandbox(host: &HostReport) -> Finding {
         }
     };
     Finding { what: "sandbox", verdict, detail }
+}
+
+/// Reports the library that SQL steps load.
+fn sql() -> Finding {
+    let library = home::path().ok().map(|home| Library::find(&home, None));
+    let checked = library.map(|found| found.and_then(|library| library.check().map(|()| library)));
+    let (verdict, detail) = match checked {
+        Some(Ok(library)) => {
+            let (path, sha256) = (library.path(), library.sha256());
+            let path = Quoted(path.as_os_str().as_bytes());
+            (Verdict::Good, format!("DuckDB at `{path}`, sha256 {sha256}, as tested"))
+        }
+        Some(Err(LibraryError::Missing { .. })) | None => {
+            let detail =
+                "no DuckDB, so task plans with SQL are refused; `actum sql install` installs it";
+            (Verdict::Good, detail.to_owned())
+        }
+        Some(Err(error)) => (
+            Verdict::Bad,
+            format!("task plans with SQL fail: {error}; `actum sql install` replaces it"),
+        ),
+    };
+    Finding { what: "sql", verdict, detail }
 }
 
 /// Makes the form of a finding in documents.

@@ -8,7 +8,8 @@ use crate::failure::Failure;
 use crate::home;
 use crate::signals::Waiting;
 
-/// Returns what runs SQL steps: this program once more, which a signal ends.
+/// Returns what runs SQL steps: this program once more, which a signal ends. Where no signal is waited for, plans are shown and not
+/// carried out, and their results are kept.
 ///
 /// # Errors
 /// Where there is no home, in which the library is.
@@ -20,5 +21,6 @@ pub(crate) fn of(waiting: Option<&Waiting>) -> Result<Option<SqlHost>, Failure> 
         program,
         home: home::path()?,
         stop: waiting.and_then(|waiting| waiting.stop().ok()),
+        keeps_results: waiting.is_none(),
     }))
 }

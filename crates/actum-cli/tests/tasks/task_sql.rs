@@ -5,8 +5,9 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::program::{actum, home_of, workspace};
-use crate::task::{action, after, create, document, plan, report, run, run_as, tree};
+use crate::program::{actum, approval_key, home_of, workspace};
+use crate::task::{action, after, create, document, plan, put, report, run, run_as, tree};
+use actum_core::Digest;
 use serde_json::{Value, json};
 
 /// Puts the library that `cargo xtask test` installed into the home of a workspace.
@@ -207,4 +208,34 @@ fn a_query_that_takes_too_long_is_ended() {
     let ended = run(&root, &plan(json!([step])));
     assert_eq!((ended.code, code(&root)), (3, json!(2007)), "{ended:?}");
     assert_eq!(tree(&root), before);
+}
+
+/// EX-1, D-3: what a person approved is published, though a second computation would come to something else; and nothing else is.
+#[test]
+fn the_result_that_was_approved_is_published() {
+    let (_directory, root) = workspace();
+    let key = approval_key(&root);
+    install_library(&root);
+    fs::create_dir(root.join("queries")).unwrap();
+    let text = "CREATE TABLE IF NOT EXISTS t AS SELECT random() AS r FROM range(1000);
+        SELECT r FROM t";
+    query(&root, text);
+    fs::write(root.join("shop.duckdb"), "").unwrap();
+    let mut step = sql(json!({"save_results_to": "rows.parquet"}));
+    step["risk_level"] = json!("HIGH");
+    put(&root, &plan(json!([step])), "");
+    let approve = ["plan", "approve", "../plan.json", "--passphrase-file", &key];
+    let approved = actum(&root, &approve);
+    assert_eq!(approved.code, 0, "{approved:?}");
+    // Another query is not what was approved.
+    query(&root, "CREATE TABLE t AS SELECT 1 AS r; SELECT r FROM t");
+    let other = actum(&root, &["run", "../task_envelope.json"]);
+    assert_eq!(other.code, 1, "{other:?}");
+    assert_eq!(fs::read(root.join("shop.duckdb")).unwrap(), b"");
+    query(&root, text);
+    let done = actum(&root, &["run", "../task_envelope.json"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    let shown = format!("{}{}", approved.stdout, approved.stderr);
+    let digest = Digest::of(&fs::read(root.join("rows.parquet")).unwrap());
+    assert!(shown.contains(&digest.to_string()), "{digest}: {shown}");
 }

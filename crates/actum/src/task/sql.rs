@@ -21,6 +21,7 @@ use actum_workspace::{ErrorKind, Transaction};
 use super::problem::ActionProblem;
 use super::rehearsal::{ActionChange, check_writable};
 use crate::sql_host::SqlRunner;
+use crate::sql_results::ResultKey;
 
 /// Size of a query, in bytes.
 const QUERY_BYTES_MAX: u64 = 10 << 20;
@@ -81,27 +82,42 @@ impl SqlRunner {
             Some(_) | None => None,
         };
         let directory = self.root.join(staged.path());
-        let step = Step {
-            library: &self.library,
-            directory: &directory,
-            database: &name,
-            query: &text,
-            parameters: &parameters,
-            save_results_to: query.save_results_to.as_ref().map(|_| RESULT),
-            limits: SqlLimits {
-                time,
-                memory_bytes_max: MEMORY_BYTES_MAX,
-                spill_bytes_max: SPILL_BYTES_MAX,
-                database_bytes_max: DATABASE_BYTES_MAX,
-                threads: threads(),
-            },
+        let (copy, rows_file) = (directory.join(&name), directory.join(RESULT));
+        let rows_file = query.save_results_to.as_ref().map(|_| rows_file.as_path());
+        let log_digest = match &log {
+            Some(log) => Some(transaction.file_state(log)?.sha256),
+            None => None,
         };
-        let host = (&self.host.helper, &self.report, self.host.program.as_path());
-        let ran = actum_sql::run(host, &step, self.host.stop.as_ref());
-        let done = match ran.map_err(|error| of_error(&error, time))?.report {
-            Report::Done(done) => done,
-            Report::Failed(failure) => {
-                return Err(of_failure(failure, (&directory.join(&name), target)));
+        let key = ResultKey::new(&[
+            text.as_bytes(),
+            query.parameters.as_ref().map_or("", |text| text.as_str()).as_bytes(),
+            before.sha256.as_bytes(),
+            log_digest.as_ref().map_or(&[], |digest| digest.as_bytes()),
+            self.library.sha256().as_bytes(),
+            name.as_bytes(),
+            &[u8::from(rows_file.is_some())],
+        ]);
+        let done = match self.results.find(&key, &copy, rows_file) {
+            Some(done) => done,
+            None => {
+                let step = Step {
+                    library: &self.library,
+                    directory: &directory,
+                    database: &name,
+                    query: &text,
+                    parameters: &parameters,
+                    save_results_to: rows_file.map(|_| RESULT),
+                    limits: limits(time),
+                };
+                let done = self.execute(&step, target)?;
+                if self.host.keeps_results {
+                    let kept = self.results.keep(&key, (&copy, rows_file), &done);
+                    kept.map_err(|error| {
+                        let message = format!("the result cannot be kept for approval: {error}");
+                        ActionProblem::new(ErrorCode::InputOutput, message)
+                    })?;
+                }
+                done
             }
         };
         let rows = done.statements.last().map_or(0, |last| last.rows);
@@ -127,6 +143,18 @@ impl SqlRunner {
         }
         transaction.discard(staged);
         Ok(Ran { output: output(target, &done), changes })
+    }
+
+    /// Executes a step on the copy of `target`.
+    fn execute(&self, step: &Step<'_>, target: &RelPath) -> Result<Done> {
+        let host = (&self.host.helper, &self.report, self.host.program.as_path());
+        let ran = actum_sql::run(host, step, self.host.stop.as_ref());
+        match ran.map_err(|error| of_error(&error, step.limits.time))?.report {
+            Report::Done(done) => Ok(done),
+            Report::Failed(failure) => {
+                Err(of_failure(failure, (&step.directory.join(step.database), target)))
+            }
+        }
     }
 
     /// Reads a query.
@@ -159,9 +187,15 @@ impl SqlRunner {
     }
 }
 
-fn threads() -> u32 {
+fn limits(time: Duration) -> SqlLimits {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
-    u32::try_from(threads.min(THREADS_MAX)).unwrap_or(1)
+    SqlLimits {
+        time,
+        memory_bytes_max: MEMORY_BYTES_MAX,
+        spill_bytes_max: SPILL_BYTES_MAX,
+        database_bytes_max: DATABASE_BYTES_MAX,
+        threads: u32::try_from(threads.min(THREADS_MAX)).unwrap_or(1),
+    }
 }
 
 fn is_file<D: Disk>(transaction: &mut Transaction<'_, D>, path: &RelPath) -> Result<bool> {
@@ -225,7 +259,7 @@ fn of_failure(failure: Failure, (copy, target): (&Path, &RelPath)) -> ActionProb
     let Failure { problem, statement, message } = failure;
     let message = message.replace(&*copy.to_string_lossy(), &target.to_string());
     let code = match problem {
-        Problem::Library => ErrorCode::InternalError,
+        Problem::Library => ErrorCode::NotAvailable,
         Problem::Database | Problem::Unsound => ErrorCode::DatabaseUnreadable,
         Problem::Syntax => ErrorCode::SqlSyntax,
         Problem::Count => ErrorCode::SqlCount,
