@@ -149,8 +149,8 @@ pub(crate) fn digest(path: &Path) -> std::io::Result<Digest> {
 }
 
 fn unreadable(path: PathBuf, source: std::io::Error) -> LibraryError {
-    match source.kind() {
-        std::io::ErrorKind::NotFound => LibraryError::Missing { path },
-        _ => LibraryError::Unreadable { path, source },
+    match source.kind() == std::io::ErrorKind::NotFound {
+        true => LibraryError::Missing { path },
+        false => LibraryError::Unreadable { path, source },
     }
 }

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::program::{actum, approval_key, home_of, workspace};
+use crate::program::{actum, approval_key, command, home_of, workspace};
 use crate::task::{action, after, create, document, plan, put, report, run, run_as, tree};
 use actum_core::Digest;
 use serde_json::{Value, json};
@@ -238,4 +238,44 @@ fn the_result_that_was_approved_is_published() {
     let shown = format!("{}{}", approved.stdout, approved.stderr);
     let digest = Digest::of(&fs::read(root.join("rows.parquet")).unwrap());
     assert!(shown.contains(&digest.to_string()), "{digest}: {shown}");
+}
+
+/// EX-7, EX-22: a task that is killed while its query runs leaves the database as it was, and its copy is removed by the next run.
+#[test]
+fn a_task_that_is_killed_in_its_query_leaves_the_database_as_it_was() {
+    let (_directory, root) = shop();
+    let before = fs::read(root.join("shop.duckdb")).unwrap();
+    query(
+        &root,
+        "DELETE FROM customer;
+         WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i FROM t) SELECT count(*) FROM t",
+    );
+    put(&root, &plan(json!([sql(json!({}))])), "");
+    let mut started = command(&root, &["run", "../task.json"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let stage = root.join(".actum/stage");
+    let copies = || -> Vec<_> {
+        let entries = fs::read_dir(&stage).into_iter().flatten();
+        entries
+            .filter_map(|it| Some(it.ok()?.path().join("shop.duckdb")))
+            .filter(|it| it.exists())
+            .collect()
+    };
+    while copies().is_empty() {
+        assert!(started.try_wait().unwrap().is_none(), "it ends by its query alone");
+        std::thread::yield_now();
+    }
+    started.kill().unwrap();
+    started.wait().unwrap();
+    assert_eq!(fs::read(root.join("shop.duckdb")).unwrap(), before);
+    query(&root, "SELECT 1");
+    // What is left is looked for once a minute.
+    fs::remove_file(root.join(".actum/swept")).unwrap();
+    let ended = run_as(&root, "next", &plan(json!([sql(json!({}))])));
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert!(ended.stderr.contains("could not report how it ended"), "{ended:?}");
+    assert_eq!(copies().len(), 0, "what was staged is gone");
 }

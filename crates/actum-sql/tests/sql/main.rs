@@ -7,5 +7,6 @@
     reason = "a test may fail loudly"
 )]
 
+mod attacks;
 mod steps;
 mod world;
