@@ -16,6 +16,7 @@ mod library;
 mod lock;
 mod message;
 mod parameter;
+mod results;
 mod statement;
 mod worker;
 
@@ -25,4 +26,5 @@ pub use job::{Done, Failure, Problem, RanStatement, Report};
 pub use library::{Library, LibraryError, Pinned, TESTED, TestedLibrary};
 pub use lock::lock_holder;
 pub use parameter::{Parameter, ParameterError};
+pub use results::{ResultKey, SqlResults};
 pub use worker::enter;

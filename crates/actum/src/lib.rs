@@ -48,7 +48,6 @@ mod request;
 mod root;
 mod schema;
 mod sql_host;
-mod sql_results;
 pub mod task;
 
 pub use action::{Acted, Proposal};

@@ -3,10 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use actum_sandbox::{Helper, HostReport, Stop};
-use actum_sql::{Library, LibraryError};
+use actum_sql::{Library, LibraryError, SqlResults};
 use actum_task::{ActionType, TaskPlan};
-
-use crate::sql_results::SqlResults;
 
 /// Where SQL steps run: this program, and what tells what the host can confine.
 #[derive(Debug, Clone)]

@@ -13,6 +13,7 @@ use crate::content::{Bytes, Store, Written};
 use crate::digest_while_reading::digest_while_reading;
 use crate::disk::{Disk, Kind, Rename};
 use crate::error::{Doing, ErrorKind, NotAFile, Result};
+use crate::history::sweep::RUN_ID_LENGTH;
 use crate::transaction::Transaction;
 use crate::transaction::node::{Post, PostFile};
 
@@ -32,7 +33,7 @@ impl<D: Disk> StagedDirectory<D> {
 }
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Makes an empty directory that nobody sees, with the mode 0700.
+    /// Makes an empty directory that nobody sees, with the mode 0700. Those that killed processes left are removed.
     ///
     /// # Errors
     /// `Io`
@@ -40,6 +41,16 @@ impl<D: Disk> Transaction<'_, D> {
         let name = self.stage_name();
         let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
         let doing = || "make a staged directory".to_owned();
+        let own = format!("{}.", self.run).into_bytes();
+        for left in disk.list(stage).doing(doing)? {
+            // Only staged content has such names; the lock says that no other process is at work.
+            let is_staged = left.get(RUN_ID_LENGTH..).is_some_and(|rest| rest.starts_with(b".s"));
+            let found = disk.stat_at(stage, &left).doing(doing)?;
+            let is_directory = found.is_some_and(|found| found.kind == Kind::Directory);
+            if is_staged && is_directory && !left.starts_with(&own) {
+                self.workspace.remove(stage, &left);
+            }
+        }
         disk.make_directory(stage, &name, FileMode::new(0o700)).doing(doing)?;
         let handle = disk.open_directory(stage, &name).doing(doing)?;
         Ok(StagedDirectory { name, handle })

@@ -11,7 +11,7 @@ use actum_core::json::Value;
 use actum_core::{FileState, RelPath};
 use actum_sandbox::Resource;
 use actum_sql::{
-    Done, Failure, Parameter, Problem, Report, SqlError, SqlLimits, Step, lock_holder,
+    Done, Failure, Parameter, Problem, Report, ResultKey, SqlError, SqlLimits, Step, lock_holder,
 };
 use actum_task::report::{ChangeWord, DiffSummary};
 use actum_task::{Action, ErrorCode, SqlQuery};
@@ -21,7 +21,6 @@ use actum_workspace::{ErrorKind, Transaction};
 use super::problem::ActionProblem;
 use super::rehearsal::{ActionChange, check_writable};
 use crate::sql_host::SqlRunner;
-use crate::sql_results::ResultKey;
 
 /// Size of a query, in bytes.
 const QUERY_BYTES_MAX: u64 = 10 << 20;

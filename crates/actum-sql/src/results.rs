@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use actum_core::Digest;
-use actum_sql::Done;
+
+use crate::job::Done;
 
 /// How long a result is kept: as long as an approval counts.
 const KEPT_FOR: Duration = Duration::from_secs(24 * 60 * 60);
@@ -22,24 +23,25 @@ const REPORT: &str = "report.json";
 
 /// Results that are kept, in a directory of the home.
 #[derive(Debug, Clone)]
-pub(crate) struct SqlResults {
+pub struct SqlResults {
     directory: PathBuf,
 }
 
 /// What a result follows from: the statements, the values of their parameters, and the digests of database, write-ahead log and
 /// library.
 #[derive(Debug)]
-pub(crate) struct ResultKey(Digest);
+pub struct ResultKey(Digest);
 
 impl ResultKey {
-    pub(crate) fn new(parts: &[&[u8]]) -> Self {
+    /// Returns the key of these parts, in this order.
+    pub fn new(parts: &[&[u8]]) -> Self {
         Self(Digest::tagged("actum/sql-result/1", parts))
     }
 }
 
 impl SqlResults {
     /// Results below the home of actum.
-    pub(crate) fn below(home: &Path) -> Self {
+    pub fn below(home: &Path) -> Self {
         Self { directory: home.join("sql").join("results") }
     }
 
@@ -48,12 +50,7 @@ impl SqlResults {
     }
 
     /// Copies a result to `database` and `rows`, and returns its report; none where none is kept, or it is too old.
-    pub(crate) fn find(
-        &self,
-        key: &ResultKey,
-        database: &Path,
-        rows: Option<&Path>,
-    ) -> Option<Done> {
+    pub fn find(&self, key: &ResultKey, database: &Path, rows: Option<&Path>) -> Option<Done> {
         let place = self.place(key);
         let report = fs::metadata(place.join(REPORT)).ok()?;
         if is_old(&report) {
@@ -71,7 +68,7 @@ impl SqlResults {
     ///
     /// # Errors
     /// What the system says. The result is not kept then.
-    pub(crate) fn keep(
+    pub fn keep(
         &self,
         key: &ResultKey,
         (database, rows): (&Path, Option<&Path>),
