@@ -1,6 +1,8 @@
 //! Installs the tested library: a person's act, which lets pip fetch one package and compares its digest.
 
+use std::fs::DirBuilder;
 use std::io::Write;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -82,7 +84,8 @@ pub fn install(home: &Path, python: &Path) -> Result<Installed, InstallError> {
         let path = path.to_owned();
         move |source| InstallError::System { doing, path, source }
     };
-    std::fs::create_dir_all(&directory).map_err(system("make", &directory))?;
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(&directory);
+    made.map_err(system("make", &directory))?;
     let temporary =
         tempfile::tempdir_in(&directory).map_err(system("make a directory in", &directory))?;
     let package = fetch(tested, temporary.path(), python)?;

@@ -14,7 +14,7 @@ use super::Session;
 use crate::exit::Exit;
 use crate::failure::{Failure, FailureKind};
 use crate::output::Document;
-use crate::{home, shown_path};
+use crate::{home, new_home, shown_path};
 
 /// Install the DuckDB library that SQL steps of task plans load
 #[derive(clap::Args)]
@@ -42,8 +42,10 @@ struct InstallArguments {
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let Command::Install(InstallArguments { python }) = &arguments.command;
+    let home = home::path()?;
+    new_home::check(&home)?;
     let Installed { version, path, sha256, was_there } =
-        install(&home::path()?, python).map_err(SqlFailure)?;
+        install(&home, python).map_err(SqlFailure)?;
     let bytes = path.as_os_str().as_bytes();
     let document = SqlLibrary {
         version: version.to_owned(),

@@ -19,7 +19,7 @@ use std::process::Command;
 use actum_core::CORE_ACTIONS;
 use actum_edit::format::Format;
 
-use crate::program::{actum, home_of, without_chance};
+use crate::program::{actum, home_of, install_duckdb, without_chance};
 
 pub(crate) const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
 
@@ -82,6 +82,12 @@ fn the_page_on_leases_shows_what_the_program_says() {
 #[test]
 fn the_page_on_task_plans_shows_what_the_program_says() {
     play("task-plans.md");
+}
+
+/// EX-9, EX-11
+#[test]
+fn the_page_on_sql_shows_what_the_program_says() {
+    play("sql.md");
 }
 
 #[test]
@@ -177,7 +183,11 @@ fn a_document_in_json_is_shown_with_line_breaks() {
 fn play(name: &str) {
     let path = Path::new(DOCS).join(name);
     let page = fs::read_to_string(&path).unwrap();
-    let played = Stage::set().played(&page);
+    let stage = Stage::set();
+    if name == "sql.md" {
+        install_duckdb(&stage.root());
+    }
+    let played = stage.played(&page);
     if std::env::var_os("UPDATE_DOCS").is_some() {
         fs::write(&path, &played).unwrap();
     }

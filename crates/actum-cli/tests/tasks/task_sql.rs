@@ -5,30 +5,15 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::program::{actum, approval_key, command, home_of, workspace};
+use crate::program::{actum, approval_key, command, install_duckdb, workspace};
 use crate::task::{action, after, create, document, plan, put, report, run, run_as, tree};
 use actum_core::Digest;
 use serde_json::{Value, json};
 
-/// Puts the library that `cargo xtask test` installed into the home of a workspace.
-fn install_library(root: &Path) {
-    let installed = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("tools/sql");
-    let directory = home_of(root).join("sql");
-    fs::create_dir_all(&directory).unwrap();
-    let libraries = fs::read_dir(&installed).expect("`cargo xtask test` installs DuckDB");
-    for library in libraries {
-        let library = library.unwrap().path();
-        let place = directory.join(library.file_name().unwrap());
-        if fs::hard_link(&library, &place).is_err() {
-            fs::copy(&library, &place).unwrap();
-        }
-    }
-}
-
 /// A workspace with a database of three customers, which a task made.
 fn shop() -> (tempfile::TempDir, std::path::PathBuf) {
     let (directory, root) = workspace();
-    install_library(&root);
+    install_duckdb(&root);
     fs::create_dir(root.join("queries")).unwrap();
     query(
         &root,
@@ -80,7 +65,7 @@ fn statements_change_a_database_and_are_taken_back() {
     }));
     let ended = run(&root, &plan(json!([step])));
     assert_eq!(ended.code, 0, "{ended:?}");
-    assert!(ended.stdout.contains("1 SELECT (1 rows), 1 UPDATE (1 rows)"), "{ended:?}");
+    assert!(ended.stdout.contains("1 SELECT (1 row), 1 UPDATE (1 row)"), "{ended:?}");
     assert!(fs::read(root.join("out/rows.parquet")).unwrap().starts_with(b"PAR1"));
     assert_ne!(tree(&root), before);
     let log = document(&root, "change_log.json");
@@ -215,7 +200,7 @@ fn a_query_that_takes_too_long_is_ended() {
 fn the_result_that_was_approved_is_published() {
     let (_directory, root) = workspace();
     let key = approval_key(&root);
-    install_library(&root);
+    install_duckdb(&root);
     fs::create_dir(root.join("queries")).unwrap();
     let text = "CREATE TABLE IF NOT EXISTS t AS SELECT random() AS r FROM range(1000);
         SELECT r FROM t";

@@ -17,8 +17,10 @@ const LOCK_MODE: u32 = 0o600;
 impl LedgerHome {
     /// Names of the directories in a home.
     pub const DIRECTORIES: [&str; 4] = [KEYS, KEYS_NEW, TENANTS, TRUSTED];
+    /// Name of the directory of the DuckDB library, which is no part of a ledger and can be there before it.
+    pub const SQL: &str = "sql";
 
-    /// Finds an entry that is no part of a home: any but those that are made before the keys, and each of them where the
+    /// Finds an entry that is no part of a home: any but [`LedgerHome::SQL`], those that are made before the keys, and each of those where the
     /// lock, which is made first, is missing or of another form. An empty or missing directory has none.
     ///
     /// # Errors
@@ -31,6 +33,10 @@ impl LedgerHome {
         let has_lock = is_lock(&directory.join(LOCK))?;
         for entry in entries {
             let entry = entry?;
+            // It can be there before anything is recorded.
+            if entry.file_name() == LedgerHome::SQL {
+                continue;
+            }
             if !has_lock || !is_begun_with(&entry.file_name()) {
                 return Ok(Some(entry.path()));
             }

@@ -245,7 +245,7 @@ fn output(target: &RelPath, done: &Done) -> String {
     }
     let counted = kinds.into_iter().map(|(kind, (count, rows))| match kind {
         "SELECT" | "INSERT" | "UPDATE" | "DELETE" | "MERGE" => {
-            format!("{count} {kind} ({rows} rows)")
+            format!("{count} {kind} ({rows} row{})", if rows == 1 { "" } else { "s" })
         }
         _ => format!("{count} {kind}"),
     });
