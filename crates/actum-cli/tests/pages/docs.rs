@@ -19,7 +19,8 @@ use std::process::Command;
 use actum_core::CORE_ACTIONS;
 use actum_edit::format::Format;
 
-use crate::program::{actum, home_of, install_duckdb, without_chance};
+use crate::duckdb::install_duckdb;
+use crate::program::{actum, home_of, without_chance};
 
 pub(crate) const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
 

@@ -17,6 +17,8 @@ mod scenarios;
 mod security;
 mod suggested_commands;
 
+#[path = "../duckdb/mod.rs"]
+mod duckdb;
 #[path = "../program/mod.rs"]
 mod program;
 #[path = "../scenario/mod.rs"]

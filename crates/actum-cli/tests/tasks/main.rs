@@ -18,6 +18,8 @@ mod task_scripts;
 mod task_sql;
 mod task_stops;
 
+#[path = "../duckdb/mod.rs"]
+mod duckdb;
 #[path = "../program/mod.rs"]
 mod program;
 #[path = "../task/mod.rs"]

@@ -5,7 +5,8 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::program::{actum, approval_key, command, install_duckdb, workspace};
+use crate::duckdb::install_duckdb;
+use crate::program::{actum, approval_key, command, workspace};
 use crate::task::{action, after, create, document, plan, put, report, run, run_as, tree};
 use actum_core::Digest;
 use serde_json::{Value, json};
@@ -195,7 +196,7 @@ fn a_query_that_takes_too_long_is_ended() {
     assert_eq!(tree(&root), before);
 }
 
-/// EX-1, D-3: what a person approved is published, though a second computation would come to something else; and nothing else is.
+/// EX-1, EX-11, D-3: what a person approved is published, though a second computation would come to something else; and nothing else is.
 #[test]
 fn the_result_that_was_approved_is_published() {
     let (_directory, root) = workspace();
@@ -225,7 +226,7 @@ fn the_result_that_was_approved_is_published() {
     assert!(shown.contains(&digest.to_string()), "{digest}: {shown}");
 }
 
-/// EX-7, EX-22: a task that is killed while its query runs leaves the database as it was, and its copy is removed by the next run.
+/// EX-7, EX-11, EX-22: a task that is killed while its query runs leaves the database as it was, and its copy is removed by the next run.
 #[test]
 fn a_task_that_is_killed_in_its_query_leaves_the_database_as_it_was() {
     let (_directory, root) = shop();

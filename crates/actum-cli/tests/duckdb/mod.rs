@@ -1,0 +1,23 @@
+//! The DuckDB library for tests.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::program::home_of;
+
+/// Puts the library that `cargo xtask test` installed into the home of a workspace.
+pub(crate) fn install_duckdb(root: &Path) {
+    let installed = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("tools/sql");
+    let directory = home_of(root).join("sql");
+    fs::create_dir_all(&directory).unwrap();
+    fs::set_permissions(home_of(root), Permissions::from_mode(0o700)).unwrap();
+    let libraries = fs::read_dir(&installed).expect("`cargo xtask test` installs DuckDB");
+    for library in libraries {
+        let library = library.unwrap().path();
+        let place = directory.join(library.file_name().unwrap());
+        if fs::hard_link(&library, &place).is_err() {
+            fs::copy(&library, &place).unwrap();
+        }
+    }
+}
