@@ -75,9 +75,7 @@ impl ErrorCode {
             Self::DatabaseUnreadable => {
                 "Check the file, and the version of DuckDB (`actum doctor`) against the one that wrote it."
             }
-            Self::SqlResources => {
-                "Let the query need less at once, or give it more in `[sql]` of the policy."
-            }
+            Self::SqlResources => "Let the query do its work in smaller parts.",
             Self::NotReversible => {
                 "Leave the action out, or set `rollback_on_failure` to `false` in the plan."
             }
