@@ -113,7 +113,7 @@ pub fn run(
         parameters: step.parameters.clone(),
         save_results_to: step.save_results_to.map(|name| step.directory.join(name)),
         // DuckDB makes it where it needs it.
-        spill: step.directory.join("spill"),
+        spill: step.directory.join("actum-spill"),
         spill_bytes_max: step.limits.spill_bytes_max,
         memory_bytes_max: step.limits.memory_bytes_max,
         threads: step.limits.threads,
