@@ -297,6 +297,13 @@ impl ExecutionReport {
         self
     }
 
+    /// The same report, with the id of the rollback manifest that was written for the run.
+    #[must_use]
+    pub fn with_manifest(mut self, id: Option<PlainId>) -> Self {
+        self.facts.rollback_manifest_id = id;
+        self
+    }
+
     /// The same with where it is recorded, and where it was committed.
     #[must_use]
     pub fn recorded(mut self, receipt: CleanText, commit: Option<CleanText>) -> Self {

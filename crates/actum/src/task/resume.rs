@@ -204,7 +204,9 @@ impl Records {
                     Reports::Whole | Reports::Missing => CUT_OFF.to_owned(),
                 };
                 let committed = self.committed(root, run)?;
-                let ended = report_end(notes, (end, committed), &cut_off, self.clock.now())?;
+                let mut ended = report_end(notes, (end, committed), &cut_off, self.clock.now())?;
+                let manifest = directory.manifest()?.map(|manifest| manifest.id().clone());
+                ended.report = ended.report.map(|report| report.with_manifest(manifest));
                 if let Some(error) = &ended.error {
                     alerts.raise(&task, error, Some(&name))?;
                 }

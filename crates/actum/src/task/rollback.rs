@@ -394,6 +394,9 @@ fn manifest(
         directory.put(ROLLBACK_MANIFEST_FILE, Some(manifest.write()))?;
     }
     Ok(match manifest.status() {
+        ManifestStatus::Active if manifest.run().is_none() => {
+            Err(RollbackRefused::Nothing { report })
+        }
         ManifestStatus::Active => Ok(manifest),
         ManifestStatus::Executed if is_back(root, outputs, (directory, &manifest))? => Ok(manifest),
         ManifestStatus::Executed => Err(RollbackRefused::Executed { report }),
@@ -450,8 +453,7 @@ pub(super) fn unreported(
     directory: &ReportDirectory,
     has_commit: bool,
 ) -> Result<Option<ExecutionReport>> {
-    let Some(bytes) = directory.read(ROLLBACK_MANIFEST_FILE)? else { return Ok(None) };
-    let Ok(manifest) = RollbackManifest::read(&bytes) else { return Ok(None) };
+    let Some(manifest) = directory.manifest()? else { return Ok(None) };
     // What later commits did to its files stays in them.
     if !has_commit && !is_as_before(outputs, &manifest) {
         return Ok(None);

@@ -23,6 +23,7 @@ use actum_task::{Action, ErrorCode, TaskPlan};
 use actum_workspace::disk::Disk;
 use actum_workspace::{ErrorKind, Limits, LinuxDisk, RunOptions, Transaction};
 
+use self::make::Made;
 use super::alert::Alerts;
 use super::consent::Consent;
 use super::documents::{Ids, new_id};
@@ -114,6 +115,7 @@ pub fn run(
         mark: records.marks().begin(Doing::Task, RunId::from_random(random()?), workspace)?,
         unfilled: None,
         is_noted: false,
+        manifest: None,
     };
     let ended = desk.handle(engine, (root, workspace), (read, actor))?;
     // What could not be reported is by whoever comes next, who also makes durable what could.
@@ -189,6 +191,8 @@ struct Desk<'o> {
     unfilled: Option<ReportDirectory>,
     /// Whether what is noted of the task says as much as its reports, or more; it stays then.
     is_noted: bool,
+    /// Id of the rollback manifest, once it is written.
+    manifest: Option<PlainId>,
 }
 
 impl Desk<'_> {
@@ -297,22 +301,29 @@ impl Desk<'_> {
             }
         };
         let mut rehearsed = self.rehearse(&mut begun.transaction, task);
-        let manifest_id = self.ids.next();
-        let made = match rehearsed.verdict {
+        let mut made = match rehearsed.verdict {
             Verdict::Keep if !rehearsed.operations.is_empty() => {
-                Some(self.make(begun, &place, &rehearsed, &manifest_id, notes))
+                Some(self.make(begun, &place, &rehearsed, notes))
             }
             Verdict::Keep => None,
             Verdict::TakeBack | Verdict::Cancel => {
                 drop(begun);
                 self.status.phase(Phase::RollingBack);
-                let kept = self.keep_checkpoint(&place, &rehearsed.effects, &manifest_id, None);
-                // Nothing became visible, so that nobody needs it.
-                rehearsed.problems.extend(kept.err().map(|problem| *problem));
                 None
             }
         };
-        self.ended(place, rehearsed, made, manifest_id)
+        // What became visible has its manifest already. A run without effects has an empty one.
+        if matches!(made, None | Some(Made::Nothing)) {
+            match (self.keep_checkpoint(&place, &rehearsed.effects, None), rehearsed.verdict) {
+                (Ok(_digests), _) => {}
+                (Err(problem), Verdict::Keep) => made = Some(Made::Not(*problem, None)),
+                // Nothing became visible, so nobody needs the manifest.
+                (Err(problem), Verdict::TakeBack | Verdict::Cancel) => {
+                    rehearsed.problems.push(*problem);
+                }
+            }
+        }
+        self.ended(place, rehearsed, made)
     }
 
     /// Does the actions where nobody sees them.

@@ -87,15 +87,18 @@ impl ReportDirectory {
         }
     }
 
+    /// The rollback manifest, where there is one that can be read.
+    pub(in crate::task) fn manifest(&self) -> Result<Option<RollbackManifest>, OutputError> {
+        let bytes = self.read(ROLLBACK_MANIFEST_FILE)?;
+        Ok(bytes.and_then(|bytes| RollbackManifest::read(&bytes).ok()))
+    }
+
     /// Writes into the manifest what happened to it, where there is one that can be read.
     pub(in crate::task) fn end_manifest(
         &self,
         event: ManifestEvent,
     ) -> Result<Option<RollbackManifest>, OutputError> {
-        let Some(bytes) = self.read(ROLLBACK_MANIFEST_FILE)? else {
-            return Ok(None);
-        };
-        let Ok(manifest) = RollbackManifest::read(&bytes) else { return Ok(None) };
+        let Some(manifest) = self.manifest()? else { return Ok(None) };
         let manifest = manifest.after(event);
         self.put(ROLLBACK_MANIFEST_FILE, Some(manifest.write()))?;
         Ok(Some(manifest))

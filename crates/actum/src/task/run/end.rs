@@ -54,7 +54,6 @@ impl Desk<'_> {
         place: Place<'_>,
         mut rehearsed: Acted,
         made: Option<Made>,
-        manifest_id: PlainId,
     ) -> TaskEnd {
         self.status.phase(Phase::Reporting);
         let mut end = End::of(&rehearsed, None);
@@ -89,7 +88,7 @@ impl Desk<'_> {
                 cause = Some(error);
             }
         }
-        let mut documents = self.documents(&place, &rehearsed, end, &manifest_id);
+        let mut documents = self.documents(&place, &rehearsed, end);
         if let Some(receipt) = &receipt {
             let at = format!("entry {} of the ledger", receipt.index);
             documents.report = told_of_commit(documents.report, &at, commit);
@@ -188,7 +187,6 @@ impl Desk<'_> {
         place: &Place<'_>,
         rehearsed: &Acted,
         end: End,
-        manifest_id: &PlainId,
     ) -> Documents {
         let task = place.task;
         let now = self.status.now().max(self.started);
@@ -198,7 +196,7 @@ impl Desk<'_> {
             plan_id: task.plan_id.clone(),
             started_at: self.started,
             completed_at: now,
-            rollback_manifest_id: (!rehearsed.effects.is_empty()).then(|| manifest_id.clone()),
+            rollback_manifest_id: self.manifest.clone(),
             more: RunDetails {
                 task_id: Some(task.id.clone()),
                 run: end.run,

@@ -1,0 +1,69 @@
+//! Reports of tasks: the manifest that they name, and what the change log counts.
+
+use std::fs;
+
+use crate::program::{actum, text, workspace};
+use crate::task::{action, document, plan, put, replace, report, run, run_as};
+use serde_json::{Value, json};
+
+/// Action that gives a file all of its content.
+fn content(id: &str, target: &str, content: &str) -> Value {
+    action(id, "FILE_MODIFY", target, json!({ "type": "content", "content": content }))
+}
+
+/// EX-14, EX-16: a run without effects has an empty manifest, and its report names it.
+#[test]
+fn a_run_without_effects_has_an_empty_manifest_that_its_report_names() {
+    let cases = [
+        (content("a1", "a.txt", "1\n"), true, "SUCCESS", "ACTIVE"),
+        (replace("a1", "a.txt", "not there"), false, "FAILED", "ACTIVE"),
+        (replace("a1", "a.txt", "not there"), true, "ROLLED_BACK", "EXECUTED"),
+    ];
+    for (action, stops, status, manifest_status) in cases {
+        let (_directory, root) = workspace();
+        fs::write(root.join("a.txt"), "1\n").unwrap();
+        let mut plan = plan(json!([action]));
+        plan["execution_instructions"] = json!({ "stop_on_error": stops });
+        let ended = run(&root, &plan);
+        let found = document(&root, "execution_report.json");
+        assert_eq!(found["status"], status, "{ended:?}");
+        let manifest = document(&root, "rollback_manifest.json");
+        assert_eq!(found["rollback_manifest_id"], manifest["manifest_id"], "{found:#}");
+        assert_eq!(manifest["status"], manifest_status);
+        assert_eq!(
+            (&manifest["checkpoints"], &manifest["rollback_order"]),
+            (&json!([]), &json!([]))
+        );
+        assert!(report(&root).join("rollback.sh").exists());
+        assert_eq!(actum(&root, &["rollback", "task-7"]).code, 1);
+    }
+}
+
+/// EX-16: an empty manifest does not stand before the one that can be used.
+#[test]
+fn a_task_without_effects_does_not_hide_an_earlier_one_that_can_be_rolled_back() {
+    let (_directory, root) = workspace();
+    assert_eq!(run(&root, &plan(json!([content("a1", "a.txt", "new\n")]))).code, 0);
+    let first = report(&root).file_name().unwrap().to_str().unwrap().to_owned();
+    assert_eq!(run_as(&root, "task-8", &plan(json!([content("a1", "a.txt", "new\n")]))).code, 0);
+    let empty = report(&root);
+    fs::rename(&empty, empty.with_file_name("29991231_000000_task-7")).unwrap();
+    let ended = actum(&root, &["rollback", "task-7"]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert!(ended.stdout.contains(&first), "{ended:?}");
+}
+
+/// EX-14, EX-16: a report names no manifest that was not written.
+#[test]
+fn a_report_names_no_manifest_that_could_not_be_written() {
+    let (_directory, root) = workspace();
+    let plan =
+        plan(json!([content("a1", "a.txt", "new\n"), replace("a2", "sub/b.txt", "not there")]));
+    put(&root, &plan, "limits: { max_backup_bytes: 1 }");
+    let ended = actum(&root, &["run", "../task.json"]);
+    let found = document(&root, "execution_report.json");
+    assert_eq!(found["status"], "ROLLED_BACK", "{ended:?}");
+    assert!(!report(&root).join("rollback_manifest.json").exists());
+    assert_eq!(found.get("rollback_manifest_id"), None, "{found:#}");
+    assert_eq!(text(&root, "a.txt"), "1\n");
+}
