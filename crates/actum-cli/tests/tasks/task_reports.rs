@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::program::{actum, text, workspace};
-use crate::task::{action, document, plan, put, replace, report, run, run_as};
+use crate::task::{action, after, document, plan, put, replace, report, run, run_as};
 use serde_json::{Value, json};
 
 /// Action that gives a file all of its content.
@@ -66,4 +66,35 @@ fn a_report_names_no_manifest_that_could_not_be_written() {
     assert!(!report(&root).join("rollback_manifest.json").exists());
     assert_eq!(found.get("rollback_manifest_id"), None, "{found:#}");
     assert_eq!(text(&root, "a.txt"), "1\n");
+}
+
+/// EX-15: an edit that changes nothing is no change, and the log and the console count alike.
+#[test]
+fn the_change_log_has_no_edit_that_changed_nothing_and_counts_as_the_console_does() {
+    let (_directory, root) = workspace();
+    let modified = |path: &str| fs::metadata(root.join(path)).unwrap().modified().unwrap();
+    let before = modified("a.txt");
+    let twice = after(content("a4", "sub/b.txt", "two\nthree\n"), "a3");
+    let ended = run(
+        &root,
+        &plan(json!([
+            content("a1", "a.txt", "1\n"),
+            after(content("a2", "a.txt", "1\n"), "a1"),
+            content("a3", "sub/b.txt", "two\n"),
+            twice,
+            after(content("a5", "sub/b.txt", "two\nthree\n"), "a4"),
+        ])),
+    );
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert_eq!(modified("a.txt"), before);
+    let log = document(&root, "change_log.json");
+    let changes = log["changes"].as_array().unwrap();
+    let actions: Vec<_> = changes.iter().map(|change| &change["action_id"]).collect();
+    assert_eq!(actions, ["a3", "a4"]);
+    let time: std::time::SystemTime = modified("sub/b.txt");
+    let micros = time.duration_since(std::time::UNIX_EPOCH).unwrap().as_micros();
+    let stamp = actum_core::Timestamp::from_micros(micros.try_into().unwrap());
+    assert_eq!(changes[1]["after_state"]["last_modified"], stamp.to_string());
+    assert_eq!((&log["files_affected_count"], &log["total_lines_changed"]), (&json!(1), &json!(3)));
+    assert!(ended.stdout.contains("5 of 5 actions; 1 file and 3 lines changed\n"), "{ended:?}");
 }

@@ -153,7 +153,7 @@ fn a_new_plan_can_be_carried_out_as_it_is() {
         assert_eq!(ended.code, code, "{arguments:?}: {ended:?}");
     }
     let done = actum(&root, &["run", "../task_envelope.json"]);
-    assert!(done.stdout.contains(" 2 of 2 actions; 1 file and 2 lines changed\n"), "{done:?}");
+    assert!(done.stdout.contains(" 2 of 2 actions; 1 file and 4 lines changed\n"), "{done:?}");
     assert_eq!(text(&root, "notes/todo.txt"), "first line\nlast line\n");
     let again = actum(&root, &["run", "../task_envelope.json"]);
     assert!(again.stderr.contains("task already done by run"), "{again:?}");

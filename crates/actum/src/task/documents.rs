@@ -91,7 +91,7 @@ impl Task {
         }
     }
 
-    /// What the actions did, as the log tells it. `before` has when their files were changed last before the task, and
+    /// What the actions did, as the log tells it, without those that left their file as it was. `before` has when their files were changed last before the task, and
     /// `left` tells when those were that are there now.
     pub(super) fn changes(
         &self,
@@ -101,8 +101,8 @@ impl Task {
         ids: &mut Ids,
     ) -> Vec<Change> {
         let done = actions.iter().filter_map(|rehearsed| match &rehearsed.end {
-            ActionEnd::Completed { did, .. } => Some((rehearsed, &**did)),
-            ActionEnd::Failed(_) | ActionEnd::Skipped { .. } => None,
+            ActionEnd::Completed { did, .. } if did.is_change() => Some((rehearsed, &**did)),
+            ActionEnd::Completed { .. } | ActionEnd::Failed(_) | ActionEnd::Skipped { .. } => None,
         });
         // Of a file that several actions changed each but the first begins where the one before it ended.
         let mut times = before.clone();

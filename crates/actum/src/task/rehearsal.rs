@@ -126,6 +126,11 @@ impl ActionChange {
     pub fn left_at(&self) -> &RelPath {
         self.new_path.as_ref().unwrap_or(&self.path)
     }
+
+    /// Whether the file is another than before, or at another path.
+    pub fn is_change(&self) -> bool {
+        self.new_path.is_some() || self.before != self.after
+    }
 }
 
 impl Rehearsal {
