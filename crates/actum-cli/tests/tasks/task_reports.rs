@@ -1,9 +1,11 @@
 //! Reports of tasks: the manifest that they name, and what the change log counts.
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use crate::program::{actum, text, workspace};
-use crate::task::{action, after, document, plan, put, replace, report, run, run_as};
+use crate::task::{action, after, create, document, plan, put, replace, report, run, run_as};
 use serde_json::{Value, json};
 
 /// Action that gives a file all of its content.
@@ -97,4 +99,75 @@ fn the_change_log_has_no_edit_that_changed_nothing_and_counts_as_the_console_doe
     assert_eq!(changes[1]["after_state"]["last_modified"], stamp.to_string());
     assert_eq!((&log["files_affected_count"], &log["total_lines_changed"]), (&json!(1), &json!(3)));
     assert!(ended.stdout.contains("5 of 5 actions; 1 file and 3 lines changed\n"), "{ended:?}");
+}
+
+/// Statuses of the newest manifest and report.
+fn statuses(root: &Path) -> [Value; 2] {
+    ["rollback_manifest.json", "execution_report.json"]
+        .map(|file| document(root, file)["status"].clone())
+}
+
+/// EX-16: a task that was taken back by its script or by an undo is EXECUTED from the next command on.
+#[test]
+fn a_manifest_is_executed_after_the_script_or_an_undo() {
+    let (_directory, root) = workspace();
+    let two = plan(json!([create("a1", "made.txt"), content("a2", "a.txt", "new\n")]));
+    assert_eq!(run(&root, &two).code, 0);
+    let receipt = actum(&root, &["status"]);
+    assert_eq!(receipt.code, 0, "{receipt:?}");
+    assert_eq!(statuses(&root), ["ACTIVE", "SUCCESS"]);
+    let dry = actum(&root, &["undo", "--dry-run"]);
+    assert_eq!(dry.code, 0, "{dry:?}");
+    assert_eq!(statuses(&root), ["ACTIVE", "SUCCESS"]);
+    assert_eq!(actum(&root, &["undo"]).code, 0);
+    assert_eq!(statuses(&root), ["EXECUTED", "ROLLED_BACK"]);
+    assert_eq!(actum(&root, &["redo"]).code, 0);
+    assert_eq!(text(&root, "a.txt"), "new\n");
+    // The receipt has the digest of the manifest as it was written.
+    let again = actum(&root, &["rollback", "task-7"]);
+    assert_eq!(again.code, 0, "{again:?}");
+
+    for by in ["status", "recover", "gc", "rollback"] {
+        let (_directory, root) = workspace();
+        assert_eq!(run(&root, &two).code, 0);
+        let of_task = report(&root);
+        let script = of_task.join("rollback.sh");
+        assert!(Command::new("sh").arg(script).current_dir(&root).status().unwrap().success());
+        let other = plan(json!([create("a1", "other.txt")]));
+        assert_eq!(run_as(&root, "task-8", &other).code, 0);
+        let arguments: &[&str] = if by == "rollback" { &["rollback", "task-8"] } else { &[by] };
+        let ended = actum(&root, arguments);
+        assert_eq!(ended.code, 0, "{ended:?}");
+        let manifest = fs::read(of_task.join("rollback_manifest.json")).unwrap();
+        let manifest: Value = serde_json::from_slice(&manifest).unwrap();
+        assert_eq!(manifest["status"], "EXECUTED", "{by}");
+        // Later edits do not bring it back.
+        fs::write(root.join("a.txt"), "edited\n").unwrap();
+        assert_eq!(actum(&root, &["rollback", "task-7"]).code, 1);
+    }
+}
+
+/// EX-16: a manifest whose time is over is EXPIRED from the next command on, and only `gc` removes its backups.
+#[test]
+fn a_manifest_expires_and_gc_removes_its_backups() {
+    for by in ["status", "recover", "gc"] {
+        let (_directory, root) = workspace();
+        put(&root, &plan(json!([content("a1", "a.txt", "new\n")])), "");
+        assert_eq!(actum(&root, &["run", "../task.json"]).code, 0);
+        let path = report(&root).join("rollback_manifest.json");
+        let mut manifest = document(&root, "rollback_manifest.json");
+        manifest["expires_at"] = json!("2026-02-03T15:03:22.000000Z");
+        fs::write(&path, manifest.to_string()).unwrap();
+        let dry = actum(&root, &["gc", "--dry-run"]);
+        assert_eq!((dry.code, &statuses(&root)[0]), (0, &json!("ACTIVE")), "{dry:?}");
+        let ended = actum(&root, &[by]);
+        assert_eq!(ended.code, 0, "{ended:?}");
+        assert_eq!(statuses(&root), ["EXPIRED", "SUCCESS"], "{by}");
+        assert_eq!(report(&root).join("backups").exists(), by != "gc");
+        if by == "gc" {
+            assert!(ended.stdout.contains("removed 1 left-over file"), "{ended:?}");
+        }
+        assert_eq!(actum(&root, &["rollback", "task-7"]).code, 1);
+        assert_eq!(text(&root, "a.txt"), "new\n");
+    }
 }

@@ -19,6 +19,7 @@ use super::OutputError;
 use super::alert::Alerts;
 use super::documents::{ErrorFacts, Ids, clean};
 use super::git::{Found, is_reverted, resumed_revert, resumed_run};
+use super::manifests::{self, Backups};
 use super::notes::{Noted, Notes, Prepared, RollbackNotes};
 use super::outputs::{EndReports, Outputs, ReportDirectory};
 use super::problem::TaskProblem;
@@ -38,15 +39,17 @@ pub struct FinishedTask {
     pub status: Option<ReportStatus>,
 }
 
-/// Writes the reports of the tasks that processes left in the workspace at `root` which are no more. A run, and whatever
-/// takes a task back, does so first.
+/// Writes the reports of the tasks that processes left in the workspace at `root` which are no more, and brings the
+/// rollback manifests up to date. A run, and whatever takes a task back, writes those reports first.
 ///
 /// # Errors
 /// As [`Engine::resume`]; `Output`: the task stays left then, and is found again.
 pub fn finish(engine: &mut Engine, root: &Path) -> Result<Vec<FinishedTask>> {
-    let turn = take_turn(engine, root)?;
-    turn.reported.sync(&Outputs::of(root)?)?;
-    Ok(turn.finished)
+    let Turn { lock, finished, reported, .. } = take_turn(engine, root)?;
+    let outputs = Outputs::of(root)?;
+    reported.sync(&outputs)?;
+    manifests::update(&lock, (root, &outputs), engine.records.clock.now(), Backups::Keep)?;
+    Ok(finished)
 }
 
 /// Names the tasks in the workspace at `root` that were cut off, or whose rollback was, and whose reports do not say how
