@@ -26,6 +26,7 @@ mod status_writer;
 
 pub use crate::request::TaskDocuments;
 pub use approval::{ApprovalError, ApprovedPlan, ShownChange, SignedApproval, approve_change};
+pub use documents::summary;
 pub use git::PlannedCommit;
 pub use input::{Task, TaskInput, Unread};
 pub use manifests::{Backups, update_manifests};

@@ -43,6 +43,17 @@ pub enum Finding {
         /// Its type.
         action_type: ActionType,
     },
+    /// It cannot be taken back where a failure rolls back (EX-12).
+    #[error(
+        "the action `{id}` is declared not reversible, and its effects are outside of what is captured; a plan with \
+         `rollback_on_failure` cannot have it"
+    )]
+    NotReversible {
+        /// Which action.
+        action: usize,
+        /// Its id.
+        id: ActionId,
+    },
     /// Two actions touch one file and could run at once.
     #[error(
         "the actions `{first}` and `{second}` both touch `{path}` and could run at once; let one depend \
@@ -141,6 +152,7 @@ impl Finding {
             Self::TooManyFiles { .. } => ErrorCode::LimitExceeded,
             Self::TooLarge { .. } => ErrorCode::FileTooLarge,
             Self::NotAvailable { .. } => ErrorCode::NotAvailable,
+            Self::NotReversible { .. } => ErrorCode::NotReversible,
             Self::Unordered { .. } => ErrorCode::UnorderedActions,
             Self::Missing { .. } => ErrorCode::FileNotFound,
             Self::Exists { .. } => ErrorCode::FileExists,
@@ -156,6 +168,7 @@ impl Finding {
             Self::TooManyFiles { .. } => None,
             Self::TooLarge { action, .. }
             | Self::NotAvailable { action, .. }
+            | Self::NotReversible { action, .. }
             | Self::Unordered { action, .. }
             | Self::Missing { action, .. }
             | Self::Exists { action, .. }
@@ -174,6 +187,7 @@ impl Finding {
         let field = match self {
             Self::TooManyFiles { .. } => None,
             Self::NotAvailable { .. } => Some("action_type"),
+            Self::NotReversible { .. } => Some("reversible"),
             Self::TooLarge { .. } => Some("operation"),
             Self::Exists { field, .. }
             | Self::BelowFile { field, .. }

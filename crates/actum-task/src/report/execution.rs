@@ -142,7 +142,7 @@ pub struct FailedAction {
     pub error_code: u16,
     /// What went wrong, in a sentence.
     pub error_message: CleanText,
-    /// Where in the program, if that is of use.
+    /// The chain of errors of an internal error (5xxx), a line each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack_trace: Option<CleanText>,
 }

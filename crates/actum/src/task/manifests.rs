@@ -60,11 +60,12 @@ pub(super) fn update(
     backups: Backups,
 ) -> Result<u64> {
     let mut undone = None;
-    let mut removed = 0;
+    let (mut removed, mut is_written) = (0, false);
     for name in outputs.reports()? {
         let Some(directory) = outputs.reports_named(name)? else { continue };
         let Some(manifest) = directory.manifest()? else { continue };
-        let mut status = manifest.status();
+        let was = manifest.status();
+        let mut status = was;
         if status == ManifestStatus::Active {
             let undone = match &undone {
                 Some(undone) => undone,
@@ -79,9 +80,13 @@ pub(super) fn update(
                 None => directory.expire_manifest(&manifest, now)?.status(),
             };
         }
+        is_written |= status != was;
         if (status, backups) == (ManifestStatus::Expired, Backups::Collect) {
             removed += directory.remove_backups(outputs)?;
         }
+    }
+    if is_written {
+        outputs.sync()?;
     }
     Ok(removed)
 }
@@ -105,11 +110,13 @@ fn rolled_back(
 ) -> std::result::Result<Option<ExecutionReport>, OutputError> {
     let Some(run) = manifest.run() else { return Ok(None) };
     let Some(report) = read_report(directory)? else { return Ok(None) };
+    let more = &report.facts().more;
     let is_in_effect = match report.status() {
         ReportStatus::Success | ReportStatus::Partial => true,
-        ReportStatus::Failed | ReportStatus::RolledBack | ReportStatus::Cancelled => false,
+        // A run whose end is not known has no receipt.
+        ReportStatus::Failed => more.receipt.is_some(),
+        ReportStatus::RolledBack | ReportStatus::Cancelled => false,
     };
-    let more = &report.facts().more;
     if !is_in_effect || more.commit.is_some() || more.run != Some(run) {
         return Ok(None);
     }

@@ -83,6 +83,18 @@ pub struct Rehearsed {
     pub completed: Timestamp,
     /// How it ended.
     pub end: ActionEnd,
+    /// What a failed action left: its postcondition did not hold, and it is not rolled back.
+    pub left: Option<Box<ActionChange>>,
+}
+
+impl Rehearsed {
+    /// What it did to its file, where that is left.
+    pub fn did(&self) -> Option<&ActionChange> {
+        match &self.end {
+            ActionEnd::Completed { did, .. } => Some(did),
+            ActionEnd::Failed(_) | ActionEnd::Skipped { .. } => self.left.as_deref(),
+        }
+    }
 }
 
 /// How an action ended.
@@ -95,7 +107,7 @@ pub enum ActionEnd {
         /// What it did to its file.
         did: Box<ActionChange>,
     },
-    /// It could not be done, and nothing of it is left.
+    /// It could not be done.
     Failed(ActionProblem),
     /// It was not tried.
     Skipped {
@@ -135,7 +147,7 @@ impl ActionChange {
 
 impl Rehearsal {
     /// Does all actions of a plan that can be done, in the order of the graph, on a transaction in which nothing was
-    /// done yet. Of an action that fails nothing is left; those that depend on it are skipped, and where the plan is to
+    /// done yet. Of an action that fails nothing is left, but for a broken postcondition that does not roll it back (EX-12); those that depend on it are skipped, and where the plan is to
     /// stop all others are, too.
     pub fn on<D: Disk>(
         transaction: &mut Transaction<'_, D>,
@@ -157,7 +169,8 @@ impl Rehearsal {
         remove_emptied(transaction, &mut operations);
         let broken_rules = plan.instructions.validation_rules.iter().filter_map(|rule| {
             let problem = must_hold(transaction, rule).err()?;
-            Some(ActionProblem::new(ErrorCode::ValidationRuleFailed, problem))
+            let problem = ActionProblem::new(ErrorCode::ValidationRuleFailed, problem);
+            Some(ActionProblem { path: Some(rule.path.clone()), ..problem })
         });
         Self { actions, operations, broken_rules: broken_rules.collect(), broken_off }
     }
@@ -220,14 +233,22 @@ impl Stage<'_> {
             let Some(action) = plan.actions.get(index) else { continue };
             let started = self.watch.now();
             self.break_off(started);
+            let mut left = None;
             let end = match self.reason_to_skip(index) {
                 Some(reason) => ActionEnd::Skipped { reason },
                 None => {
                     self.watch.began(index);
                     match self.carry_out_one(transaction, action, started) {
-                        Ok((done, output, did)) => {
+                        Ok(Staged { operations: done, output, did, broken }) => {
                             operations.extend(done);
-                            ActionEnd::Completed { output, did: Box::new(did) }
+                            let did = Box::new(did);
+                            match broken {
+                                None => ActionEnd::Completed { output, did },
+                                Some(problem) => {
+                                    left = Some(did);
+                                    ActionEnd::Failed(problem)
+                                }
+                            }
                         }
                         Err(problem) => ActionEnd::Failed(problem),
                     }
@@ -242,7 +263,7 @@ impl Stage<'_> {
                 }
             }
             let completed = self.watch.now();
-            let rehearsed = Rehearsed { action: index, started, completed, end };
+            let rehearsed = Rehearsed { action: index, started, completed, end, left };
             self.watch.ended(&rehearsed);
             self.ends.push(rehearsed);
         }
@@ -250,13 +271,14 @@ impl Stage<'_> {
         operations
     }
 
-    /// Does one action, within its time; of one that fails nothing is left.
+    /// Does one action, within its time. Of one that fails nothing is left, but for a broken postcondition that does not
+    /// roll it back.
     fn carry_out_one<D: Disk>(
         &self,
         transaction: &mut Transaction<'_, D>,
         action: &Action,
         started: Timestamp,
-    ) -> std::result::Result<(Vec<Operation>, String, ActionChange), ActionProblem> {
+    ) -> std::result::Result<Staged, ActionProblem> {
         let Script { config, .. } = self.script;
         let limit = config.timeout(action);
         transaction.attempt(|transaction| {
@@ -316,12 +338,21 @@ fn too_late(limit: Duration) -> ActionProblem {
     ActionProblem::new(ErrorCode::ActionTimeout, message)
 }
 
+/// What an action did.
+struct Staged {
+    operations: Vec<Operation>,
+    output: String,
+    did: ActionChange,
+    /// The postcondition that does not hold, where it does not roll the action back (EX-12).
+    broken: Option<ActionProblem>,
+}
+
 /// Stages one action, and checks its conditions and those on content.
 fn stage<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     action: &Action,
     (file_bytes_max, constraints): (u64, Constraints),
-) -> std::result::Result<(Vec<Operation>, String, ActionChange), ActionProblem> {
+) -> std::result::Result<Staged, ActionProblem> {
     let before = File::at(transaction, &action.target, file_bytes_max)?;
     let operation = operation::of(action)?;
     for condition in &action.preconditions {
@@ -367,10 +398,19 @@ fn stage<D: Disk>(
     let old = before.as_ref().map(|file| &*file.content);
     let new = after.as_ref().map(|file| &*file.content);
     let checked = content::check(action, old, new)?;
-    for condition in &action.postconditions {
-        must_hold(transaction, condition)
-            .map_err(|what| ActionProblem::new(ErrorCode::PostconditionFailed, what))?;
-    }
+    let mut postconditions = action.postconditions.iter();
+    let broken = postconditions.try_for_each(|condition| must_hold(transaction, condition)).err();
+    let is_restored = action.reversible && constraints.rollback_on_failure;
+    let broken = match broken {
+        Some(what) if is_restored => {
+            return Err(ActionProblem::new(ErrorCode::PostconditionFailed, what));
+        }
+        Some(what) => {
+            let what = format!("{what}; what the action did stays");
+            Some(ActionProblem::new(ErrorCode::PostconditionFailed, what))
+        }
+        None => None,
+    };
     let states = [&before, &after].into_iter().flatten().map(|file| &file.state);
     let is_shown = may_be_reported(&action.target, transaction.umask(), states);
     let everything = |content: &[u8]| std::iter::once(0..content.len()).collect();
@@ -385,7 +425,7 @@ fn stage<D: Disk>(
         before: before.map(|file| file.state),
         after: after.map(|file| file.state),
     };
-    Ok((operations, output(action) + &checked.note(), did))
+    Ok(Staged { operations, output: output(action) + &checked.note(), did, broken })
 }
 
 /// Tests whether an action replaces the content of an existing file.
@@ -541,6 +581,9 @@ fn output(action: &Action) -> String {
         }
         StructureEdit::JsonUpdateValue { path, .. } | StructureEdit::YamlUpdate { path, .. } => {
             format!("Value at '{}' updated successfully", path.as_str())
+        }
+        StructureEdit::YamlRemove { path, .. } => {
+            format!("Value at '{}' removed successfully", path.as_str())
         }
     };
     match &action.work {

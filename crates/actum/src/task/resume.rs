@@ -297,8 +297,16 @@ impl Reports {
         };
         let log = directory.read(CHANGE_LOG_FILE)?;
         let has_log = log.is_some_and(|bytes| ChangeLog::read(&bytes).is_ok());
-        let is_whole = has_log && (ErrorStatus::of(report.status()).is_none() || error.is_some());
-        let is_open = report.status() == ReportStatus::Failed && had_run;
+        // What was in effect and was taken back since has no error.
+        let is_undone = report.rollback_performed() && report.facts().more.receipt.is_some();
+        let needs_error = ErrorStatus::of(report.status()).is_some() && !is_undone;
+        let is_whole = has_log && (!needs_error || error.is_some());
+        // A run that ended can have no action that succeeded.
+        let is_open = had_run
+            && report.status() == ReportStatus::Failed
+            && error
+                .as_ref()
+                .is_some_and(|it| it.error.error_code == ErrorCode::RollbackFailed.number());
         Ok(match error {
             Some(error) if is_whole && is_open => {
                 Self::Unsettled(error.error.message.as_str().to_owned())

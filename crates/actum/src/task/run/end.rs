@@ -79,6 +79,7 @@ impl Desk<'_> {
                 let is_cancelled = problem.code == ErrorCode::Cancelled;
                 end.how = if is_cancelled { RunEnd::Cancelled } else { RunEnd::RolledBack };
                 rehearsed.problems.insert(0, problem);
+                self.attribute(&place.task.plan, &mut rehearsed);
                 cause = error;
             }
             Some(Made::Open(run, problem, error)) => {
@@ -179,7 +180,7 @@ impl Desk<'_> {
     /// Notes of which the documents alone count.
     fn notes(&self, name: &ReportName, (task, plan): (&PlainId, Option<&PlainId>)) -> Notes {
         let ids = (&self.report_id, task, plan.unwrap_or(task));
-        Notes::new(name, ids, self.started, None, Vec::new())
+        Notes::new(name, ids, self.started, Vec::new())
     }
 
     pub(super) fn documents(
@@ -190,7 +191,8 @@ impl Desk<'_> {
     ) -> Documents {
         let task = place.task;
         let now = self.status.now().max(self.started);
-        let outcomes = rehearsed.actions.iter().map(|action| task.outcome(action)).collect();
+        let outcomes = rehearsed.actions.iter();
+        let outcomes = outcomes.map(|it| task.outcome(it, &rehearsed.problems)).collect();
         let facts = RunFacts {
             report_id: self.report_id.clone(),
             plan_id: task.plan_id.clone(),
@@ -200,7 +202,7 @@ impl Desk<'_> {
             more: RunDetails {
                 task_id: Some(task.id.clone()),
                 run: end.run,
-                archived_to: place.archived_to.as_deref().map(clean),
+                archived_to: self.archived_to.as_deref().map(clean),
                 rollback_method: Some(RollbackMethod::Checkpoint),
                 ..RunDetails::default()
             },

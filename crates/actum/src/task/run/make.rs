@@ -1,6 +1,6 @@
 //! Publishes a rehearsed task through the pipeline, after its rollback files are durable (EX-7).
 
-use actum_core::{Digest, RunId, ShellWord};
+use actum_core::{Digest, RelPath, RunId, ShellWord};
 use actum_record::receipt::{PathEffect, RollbackFiles};
 use actum_task::ErrorCode;
 use actum_task::report::{
@@ -84,6 +84,8 @@ impl Observer<LinuxDisk> for TaskObserver<'_, '_> {
         let kept = desk
             .keep_checkpoint(place, &rehearsed.effects, Some(*run))
             .map_err(TaskStop::Problem)?;
+        desk.activate(place.task).map_err(TaskStop::Problem)?;
+        notes.archived_to.clone_from(&desk.archived_to);
         let end = End::of(rehearsed, Some(*run));
         let Documents { report, log, error } = desk.documents(place, rehearsed, end);
         let outcomes = Some(report.outcomes_digest().map_err(Error::from)?);
@@ -213,7 +215,17 @@ impl Desk<'_> {
             place.directory.write(ROLLBACK_SCRIPT_FILE, &script)?;
             Ok(files)
         };
-        write().map_err(|error| broken(code_of(&error.source, ErrorCode::CheckpointFailed), &error))
+        write().map_err(|error| {
+            let code = code_of(&error.source, ErrorCode::CheckpointFailed);
+            let paths = rollback.checkpoints().iter().map(|it| &it.path);
+            let is_of = |path: &&RelPath| {
+                error.path == path.to_string() || error.path == place.directory.name.backup(path)
+            };
+            Box::new(TaskProblem {
+                target: paths.clone().find(is_of).cloned(),
+                ..*broken(code, &error)
+            })
+        })
     }
 
     /// The files that are not what the run left (EX-12).
