@@ -287,7 +287,8 @@ impl TaskProblem {
     /// Whether an action failed by this, also where it shows after the actions: the file system, or a validation rule.
     pub(super) fn is_of_action(&self) -> bool {
         match self.code.response() {
-            Response::StopAndRollBack => true,
+            // A cancelled task, or one that took too long, is no action's failure.
+            Response::StopAndRollBack => self.code.category() != ErrorCategory::Internal,
             Response::SkipAction => self.code.category() == ErrorCategory::Permission,
             Response::Reject
             | Response::RejectAndAlert
