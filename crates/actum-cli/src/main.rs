@@ -24,6 +24,7 @@ mod lease_failure;
 mod ledger_failure;
 mod ledger_queue;
 mod look_alike;
+mod manifests;
 mod new_home;
 mod notify;
 mod obstacle;

@@ -13,6 +13,7 @@ use actum_record::dsse::Envelope;
 use actum_record::keyring::{KeyEntry, Keyring};
 use actum_record::note::{Note, NoteKey};
 use actum_record::receipt::PREDICATE_TYPE;
+use actum_task::report::{is_executor_prompt, is_implementation_summary};
 use actum_task::{TaskApproval, TaskEnvelope};
 use serde::Deserialize;
 
@@ -87,6 +88,8 @@ pub(crate) enum WholeResult {
     PublicKey(Vec<u8>),
     TaskEnvelope,
     TaskApproval,
+    ExecutorPrompt,
+    ImplementationSummary,
     Page,
 }
 
@@ -123,6 +126,8 @@ impl WholeResult {
             (Self::PublicKey(new), Self::PublicKey(old)) => new == old,
             (Self::TaskEnvelope, Self::TaskEnvelope)
             | (Self::TaskApproval, Self::TaskApproval)
+            | (Self::ExecutorPrompt, Self::ExecutorPrompt)
+            | (Self::ImplementationSummary, Self::ImplementationSummary)
             | (Self::Page, Self::Page) => true,
             _ => false,
         }
@@ -141,6 +146,7 @@ fn document(bytes: &[u8]) -> Option<WholeResult> {
         // The approval of a task has no line end.
         return signed_result(bytes);
     };
+    let is_text = |is: fn(&str) -> bool| std::str::from_utf8(bytes).is_ok_and(is);
     match line.first()? {
         b'{' => {
             let bundle = ReceiptBundle::read(line).ok().filter(|it| is_written(it.to_vec(), line));
@@ -154,6 +160,8 @@ fn document(bytes: &[u8]) -> Option<WholeResult> {
         }
         b'-' => is_public_pem(bytes).then(|| WholeResult::PublicKey(bytes.to_vec())),
         b'.' => is_page(line).then_some(WholeResult::Page),
+        b'Y' => is_text(is_executor_prompt).then_some(WholeResult::ExecutorPrompt),
+        b'#' => is_text(is_implementation_summary).then_some(WholeResult::ImplementationSummary),
         _ if bytes.starts_with(LOG_NAME) => checkpoint(bytes)
             .map(WholeResult::Checkpoint)
             .or_else(|| is_key_of_log(line).then(|| WholeResult::PublicKey(bytes.to_vec()))),

@@ -74,6 +74,11 @@ impl RunArguments {
     /// Makes the run or only looks at it, tells what was recovered before, also where it failed, and
     /// shows how it ended. What is asked for is known only when the workspace is open, since an
     /// opened one knows more runs.
+    /// Whether nothing is to be changed.
+    pub(crate) fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
     pub(crate) fn carry_out(
         &self,
         session: &Session,

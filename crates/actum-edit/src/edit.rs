@@ -25,7 +25,7 @@ pub use lines::{LineDelete, LineError, LineInsert};
 pub use replacement::{OCCURRENCES_MAX, Occurrences, Replacement, ReplacementError};
 pub use sound::{Language, Unsound, UnsoundProblem, json_value, yaml_values};
 pub use work::{EDIT_WORK_MAX, EditWork};
-pub use yaml::{YAML_BYTES_MAX, YamlError, YamlProblem, YamlUnproven, YamlUpdate};
+pub use yaml::{YAML_BYTES_MAX, YamlError, YamlProblem, YamlRemove, YamlUnproven, YamlUpdate};
 
 use serde::{Deserialize, Serialize};
 
@@ -53,8 +53,10 @@ pub enum Edit {
     LineDelete(LineDelete),
     /// One value of a JSON file, which may have comments, is changed.
     JsonValue(JsonValueEdit),
-    /// One value of a YAML file is replaced.
+    /// One value of a YAML file is replaced, or a member is added to a mapping.
     Yaml(YamlUpdate),
+    /// One member of a mapping of a YAML file is removed.
+    YamlRemove(YamlRemove),
 }
 
 /// Why an edit cannot be made.
@@ -124,6 +126,7 @@ impl Edit {
             Self::LineDelete(delete) => Ok(delete.splices(content)?),
             Self::JsonValue(edit) => Ok(edit.splices(content)?),
             Self::Yaml(update) => Ok(update.splices(content)?),
+            Self::YamlRemove(remove) => Ok(remove.splices(content)?),
         }
     }
 }

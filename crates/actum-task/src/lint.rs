@@ -71,10 +71,14 @@ fn limits(plan: &TaskPlan, config: &SystemConfig, findings: &mut Vec<Finding>) {
         let (files, files_max) = (files.len(), config.limits.files_max);
         findings.push(Finding::TooManyFiles { files, files_max });
     }
+    let rolls_back = plan.constraints(config.constraints).rollback_on_failure;
     for (index, action) in plan.actions.iter().enumerate() {
         let (id, action_type) = (|| action.id.clone(), action.action_type());
         if !action_type.is_available() {
             findings.push(Finding::NotAvailable { action: index, id: id(), action_type });
+        }
+        if rolls_back && !action.reversible && !action_type.is_captured() {
+            findings.push(Finding::NotReversible { action: index, id: id() });
         }
         let bytes = action.work.whole_content().map_or(0, |content| count(content.len()));
         let bytes_max = config.limits.file_bytes_max;

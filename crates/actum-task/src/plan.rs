@@ -51,8 +51,8 @@ pub struct Action {
     pub expected: Option<Digest>,
     /// The actions that must be done before.
     pub depends_on: Vec<ActionId>,
-    /// Whether the planner holds that it can be taken back. What the engine captures is, whatever stands
-    /// here.
+    /// Whether a failed postcondition takes it back (EX-12). What the engine captures can be rolled back, whatever
+    /// stands here.
     pub reversible: bool,
     /// The tier as the planner has it, R1 to R4; it can only raise what the engine computes (D-2).
     pub declared_tier: Option<RiskTier>,
@@ -192,12 +192,19 @@ pub enum StructureEdit {
     },
     /// `yaml_update`
     YamlUpdate {
-        /// The value.
+        /// The value, or a member that a mapping does not have yet.
         path: Selector,
         /// The only document that is searched, counted from 1.
         document: Option<NonZeroU32>,
         /// What takes its place.
         value: JsonText,
+    },
+    /// `yaml_remove`
+    YamlRemove {
+        /// The member of a mapping.
+        path: Selector,
+        /// The only document that is searched, counted from 1.
+        document: Option<NonZeroU32>,
     },
 }
 
@@ -421,6 +428,7 @@ impl Work {
             StructureEdit::JsonRemoveProperty { .. } => "json_remove_property",
             StructureEdit::JsonUpdateValue { .. } => "json_update_value",
             StructureEdit::YamlUpdate { .. } => "yaml_update",
+            StructureEdit::YamlRemove { .. } => "yaml_remove",
         };
         match self {
             Self::Create { .. } => "create",
@@ -508,6 +516,19 @@ impl ActionType {
 
     /// Whether this build can carry out such actions.
     pub fn is_available(self) -> bool {
+        match self {
+            Self::FileCreate
+            | Self::FileModify
+            | Self::FileDelete
+            | Self::FileRename
+            | Self::SchemaUpdate
+            | Self::SqlExecute => true,
+            Self::PipelineRun => false,
+        }
+    }
+
+    /// Whether its effects are captured, so that a rollback takes them back (EX-9, section 6).
+    pub fn is_captured(self) -> bool {
         match self {
             Self::FileCreate
             | Self::FileModify

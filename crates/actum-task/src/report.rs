@@ -38,10 +38,12 @@ pub use names::{
     ROLLBACK_MANIFEST_FILE, ROLLBACK_SCRIPT_FILE, ReportName, SUMMARY_FILE, TEMPORARY_PREFIX,
     archive_directory, backup_name, displaced_name, is_protected_report, path_of_backup,
 };
-pub use prompt::executor_prompt;
+pub use prompt::{executor_prompt, is_executor_prompt};
 pub use rollback::{Checkpoint, DirectoryChange, FileChange, Rollback, RollbackError};
 pub use shapes::{ACTIONS_MAX, schemas};
-pub use summary::{PlannedAction, PlannedSummary, implementation_summary};
+pub use summary::{
+    PlannedAction, PlannedSummary, implementation_summary, is_implementation_summary,
+};
 pub use task_status::{
     ActionStatus, EnvelopeStatus, LineFacts, Phase, StatusEnvelope, StatusUpdate,
     TASK_STATUS_FORMAT, TaskStatus, TaskStatusFormat, outcome,

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use actum::Retained;
+use actum::task::Backups;
 use actum_api::gc::Gc;
 use actum_workspace::{GcOptions, GcReport, View, Workspace};
 
@@ -17,11 +18,11 @@ use crate::operator_key::OperatorKey;
 use crate::output::Document;
 use crate::run_prefix::RunPrefix;
 use crate::size::Size;
-use crate::{actor, clock, policy, records, recovery_note};
+use crate::{actor, clock, manifests, policy, records, recovery_note};
 
 /// Forget the oldest runs beyond a limit, which can then no longer be undone
 ///
-/// Also removes what no run needs. The files of the workspace are not touched. What is forgotten is recorded in
+/// Also removes what no run needs, and the backups of tasks whose rollback manifest has expired. The files of the workspace are not touched. What is forgotten is recorded in
 /// the ledger. Runs that the operator's `[retention]` keeps (by default the newest 100, and those of the
 /// last 7 days) are forgotten only with the approval key.
 #[derive(clap::Args)]
@@ -64,7 +65,11 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     };
     let report = collected(arguments, session, &mut workspace, &options);
     recovery_note::tell(&session.screen, workspace.recovery());
-    let report = report?;
+    let mut report = report?;
+    if !arguments.dry_run {
+        let backups = manifests::update(session, Backups::Collect)?;
+        report.removed_files += usize::try_from(backups).unwrap_or(usize::MAX);
+    }
     let retained_runs = &report.retained_runs;
     if !retained_runs.is_empty() && !arguments.below_retention {
         let runs = count(number(retained_runs.len()), "run");

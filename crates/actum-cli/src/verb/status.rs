@@ -21,11 +21,11 @@ use crate::failure::Failure;
 use crate::ledger_queue::Queue;
 use crate::output::Document;
 use crate::records::Differences;
-use crate::{hint, obstacle, shown_path};
+use crate::{hint, manifests, obstacle, shown_path};
 
 /// Report whether anything is unfinished, has changed since, or needs the user
 ///
-/// Changes nothing, and recovers nothing. Exits with 4 if paths are blocked, if a run was
+/// Changes nothing but the status of rollback manifests (`EXECUTED`, `EXPIRED`), and recovers nothing. Exits with 4 if paths are blocked, if a run was
 /// interrupted and not taken back, if another installation made the newest runs,
 /// if the history has lost recorded runs, or if every change is rejected here, as where a policy or the ledger cannot be
 /// used. A path has drifted if something other than a run changed it after a run did. An action or a task is cut off if its
@@ -88,6 +88,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         drift_runs: number(arguments.runs.min(runs)),
     };
     let shown = Shown { document, shown_root: Quoted(bytes).to_string() };
+    manifests::update_or_note(session);
     session.screen.show(&shown)?;
     let status = &shown.document;
     let is_sound = !status.interrupted

@@ -6,6 +6,7 @@ use actum_workspace::View;
 use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::manifests;
 use crate::run_arguments::{Asked, IfMissing, KeepEdits, RunArguments};
 use crate::run_prefix::RunPrefix;
 
@@ -17,7 +18,8 @@ use crate::run_prefix::RunPrefix;
 ///
 /// Without RUN your newest change that is in effect is taken back, so that one `undo` after the
 /// other goes further back. Changes of your agents are yours; with `--agent` only those of that
-/// agent are meant. The change of another needs RUN. `actum redo` takes an undo back.
+/// agent are meant. The change of another needs RUN. `actum redo` takes an undo back. A task whose run was undone is
+/// `ROLLED_BACK` in its reports.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The run, or at least 4 characters of the beginning of its id
@@ -38,5 +40,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     };
     let limits = arguments.later_edits.limits();
     let asked = Asked { limits, label: None, if_missing: IfMissing::Refuse };
-    arguments.run_arguments.carry_out(session, root, work, asked)
+    let exit = arguments.run_arguments.carry_out(session, root, work, asked)?;
+    if !arguments.run_arguments.is_dry_run() {
+        manifests::update_or_note(session);
+    }
+    Ok(exit)
 }

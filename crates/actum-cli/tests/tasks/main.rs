@@ -10,7 +10,9 @@
 
 mod task_alerts;
 mod task_content;
+mod task_late;
 mod task_plans;
+mod task_reports;
 mod task_requests;
 mod task_rollbacks;
 mod task_runs;

@@ -42,7 +42,8 @@ impl Edit {
             | Self::LineInsert(_)
             | Self::LineDelete(_)
             | Self::JsonValue(_)
-            | Self::Yaml(_) => 1,
+            | Self::Yaml(_)
+            | Self::YamlRemove(_) => 1,
         }
     }
 }

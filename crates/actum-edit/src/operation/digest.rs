@@ -6,7 +6,7 @@ use super::{EmptyParents, ModeChange, Operation};
 use crate::edit::json_patch::PatchOperation;
 use crate::edit::{
     BinaryChange, BinaryEdit, Chunk, JsonPatch, JsonValueEdit, LineDelete, LineInsert, Occurrences,
-    Replacement, YamlUpdate,
+    Replacement, YamlRemove, YamlUpdate,
 };
 use crate::hunk::Side;
 use crate::{Edit, LineHunk};
@@ -143,6 +143,16 @@ impl Feed {
                 }
                 self.name(path.as_str());
                 self.name(value.as_str());
+            }
+            Edit::YamlRemove(YamlRemove { path, document }) => {
+                match document {
+                    None => self.name("yaml remove"),
+                    Some(document) => {
+                        self.name("yaml remove in document");
+                        self.number(u64::from(document.get()));
+                    }
+                }
+                self.name(path.as_str());
             }
         }
     }

@@ -10,6 +10,7 @@
 
 mod layout;
 mod limits;
+mod members;
 mod properties;
 mod refusals;
 

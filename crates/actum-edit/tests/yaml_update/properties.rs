@@ -6,6 +6,7 @@ use std::ops::Range;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
+use super::members::removed;
 use super::{edited, edited_in};
 
 const KEYS: [&str; 7] = ["a", "b c", "é", "on", "x-y", "<", "#k"];
@@ -302,5 +303,98 @@ proptest! {
         }
         prop_assert!(result.starts_with(&out[..range.start]), "{:?} {:?}", out, result);
         prop_assert!(result.ends_with(&out[range.end..]), "{:?} {:?}", out, result);
+    }
+
+    /// EX-10
+    #[test]
+    fn an_added_member_is_removed_again_and_every_other_byte_stays(
+        before in prop::collection::vec((prop::sample::select(KEYS.to_vec()), value()), 1..5),
+        bits in prop::collection::vec(any::<u8>(), 1..60),
+        newline in prop_oneof![Just("\n"), Just("\r\n"), Just("\r")],
+        is_ended in any::<bool>(),
+        place in any::<prop::sample::Index>(),
+        new in value(),
+    ) {
+        let members: Map<_, _> = before.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        let before = Value::Object(members);
+        let mut writer = Writer {
+            out: String::new(),
+            newline,
+            bits: bits.iter().cycle(),
+            places: Vec::new(),
+            anchored: None,
+            tagged: Vec::new(),
+            comments: 0,
+        };
+        writer.block(&before, "", 0, 0, false);
+        let Writer { mut out, places, .. } = writer;
+        if is_ended || out.contains('|') {
+            out.push_str(newline);
+        }
+        let is_mapping = |it: &&Written| before.pointer(&it.pointer).unwrap().is_object();
+        let mappings: Vec<_> = places.iter().filter(is_mapping).collect();
+        let Written { pointer, .. } = place.get(&mappings);
+        let path = format!("{}['new']", path(pointer, &before));
+        let added = edited(&path, &new.to_string(), &out);
+        let added = added.unwrap_or_else(|error| panic!("{error}\n{out:?}\n{path} {new}"));
+        let mut after = before.clone();
+        after.pointer_mut(pointer).unwrap()["new"] = new;
+        prop_assert_eq!(read(&added), after, "{:?} {:?}", &out, &added);
+        // One splice: all that was there is there, around it.
+        let same = out.bytes().zip(added.bytes()).take_while(|(a, b)| a == b).count();
+        let (head, tail) = (&out.as_bytes()[..same], &out.as_bytes()[same..]);
+        prop_assert!(added.as_bytes().starts_with(head) && added.as_bytes().ends_with(tail));
+        let back = removed(&path, &added);
+        let back = back.unwrap_or_else(|error| panic!("{error}\n{added:?}\n{path}"));
+        prop_assert_eq!(back, out);
+    }
+
+    /// EX-10
+    #[test]
+    fn a_removed_member_is_gone_and_its_neighbours_stay(
+        before in prop::collection::vec((prop::sample::select(KEYS.to_vec()), value()), 1..5),
+        bits in prop::collection::vec(any::<u8>(), 1..60),
+        newline in prop_oneof![Just("\n"), Just("\r\n"), Just("\r")],
+        place in any::<prop::sample::Index>(),
+    ) {
+        let members: Map<_, _> = before.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        let before = Value::Object(members);
+        let mut writer = Writer {
+            out: String::new(),
+            newline,
+            bits: bits.iter().cycle(),
+            places: Vec::new(),
+            anchored: None,
+            tagged: Vec::new(),
+            comments: 0,
+        };
+        writer.block(&before, "", 0, 0, false);
+        let Writer { mut out, places, tagged, .. } = writer;
+        out.push_str(newline);
+        let above = |pointer: &str| {
+            let (above, name) = pointer.rsplit_once('/')?;
+            before.pointer(above)?.is_object().then(|| (above.to_owned(), name.to_owned()))
+        };
+        let of_mapping: Vec<_> =
+            places.iter().filter_map(|it| Some((it, above(&it.pointer)?))).collect();
+        let (Written { pointer, .. }, (above, name)) = place.get(&of_mapping);
+        let mut after = before.clone();
+        let members = after.pointer_mut(above).unwrap().as_object_mut().unwrap();
+        members.remove(name);
+        let path = path(pointer, &before);
+        let result = match removed(&path, &out) {
+            Ok(result) => result,
+            // A mapping with a tag is not written anew where it would be empty.
+            Err(error) if members.is_empty() && tagged.contains(above) => {
+                prop_assert!(error.contains("has the tag `!t`"), "{}", error);
+                return Ok(());
+            }
+            Err(error) => panic!("{error}\n{out:?}\n{path}"),
+        };
+        prop_assert_eq!(read(&result), after, "{:?} {:?}", &out, &result);
+        // Bytes go, and none come but those of `{}`.
+        let mut left = out.bytes();
+        let is_rest = result.bytes().all(|byte| left.any(|it| it == byte));
+        prop_assert!(is_rest || result.contains("{}"), "{:?} {:?}", out, result);
     }
 }

@@ -13,13 +13,13 @@ fn refused(path: &str, file: &str) -> String {
 fn a_path_that_stops_says_where() {
     let file = "a:\n  - b: 1\n1: x\n";
     for (path, end) in [
-        ("$.c", "there is no `c` at `$`"),
+        ("$.c.d", "there is no `c` at `$`"),
         ("$.a[1].b", "there is no element 1, of 1, at `$['a']`"),
-        ("$.a[0].c", "there is no `c` at `$['a'][0]`"),
+        ("$.a[0].c.d", "there is no `c` at `$['a'][0]`"),
         ("$.a.b", "what has a member `b` must be an object, but a sequence is at `$['a']`"),
         ("$[0]", "what has an element 0 must be an array, but a mapping is at `$`"),
         // A number is no string.
-        ("$['1']", "there is no `1` at `$`"),
+        ("$['1'].a", "there is no `1` at `$`"),
     ] {
         assert_eq!(
             refused(path, file),
@@ -27,6 +27,8 @@ fn a_path_that_stops_says_where() {
         );
     }
     assert_eq!(refused("$", ""), "the path `$` selects nothing in the file");
+    let alike = refused("$['1']", file);
+    assert!(alike.starts_with("the name at line 3, column 1 is no plain string"), "{alike}");
 }
 
 /// EX-10

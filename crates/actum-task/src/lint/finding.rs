@@ -53,6 +53,17 @@ pub enum Finding {
         /// Reason.
         why: String,
     },
+    /// It cannot be taken back where a failure rolls back (EX-12).
+    #[error(
+        "the action `{id}` is declared not reversible, and its effects are outside of what is captured; a plan with \
+         `rollback_on_failure` cannot have it"
+    )]
+    NotReversible {
+        /// Which action.
+        action: usize,
+        /// Its id.
+        id: ActionId,
+    },
     /// Two actions touch one file and could run at once.
     #[error(
         "the actions `{first}` and `{second}` both touch `{path}` and could run at once; let one depend \
@@ -151,6 +162,7 @@ impl Finding {
             Self::TooManyFiles { .. } => ErrorCode::LimitExceeded,
             Self::TooLarge { .. } => ErrorCode::FileTooLarge,
             Self::NotAvailable { .. } | Self::NoSql { .. } => ErrorCode::NotAvailable,
+            Self::NotReversible { .. } => ErrorCode::NotReversible,
             Self::Unordered { .. } => ErrorCode::UnorderedActions,
             Self::Missing { .. } => ErrorCode::FileNotFound,
             Self::Exists { .. } => ErrorCode::FileExists,
@@ -167,6 +179,7 @@ impl Finding {
             Self::TooLarge { action, .. }
             | Self::NotAvailable { action, .. }
             | Self::NoSql { action, .. }
+            | Self::NotReversible { action, .. }
             | Self::Unordered { action, .. }
             | Self::Missing { action, .. }
             | Self::Exists { action, .. }
@@ -185,6 +198,7 @@ impl Finding {
         let field = match self {
             Self::TooManyFiles { .. } => None,
             Self::NotAvailable { .. } | Self::NoSql { .. } => Some("action_type"),
+            Self::NotReversible { .. } => Some("reversible"),
             Self::TooLarge { .. } => Some("operation"),
             Self::Exists { field, .. }
             | Self::BelowFile { field, .. }

@@ -144,20 +144,20 @@ static JSON_UPDATE_VALUE: Shape = operation(
     "Replaces a value in JSON.",
     &[tag(&["json_update_value"]), JSON_PATH, VALUE, EXPECTED],
 );
+const DOCUMENT: Member = Member::optional(
+    "document",
+    LINE,
+    "The only document that is searched, counted from 1, empty ones too; absent is the same as all of them.",
+);
+static YAML_REMOVE: Shape = operation(
+    "the operation `yaml_remove`",
+    "Removes a member, which must be there, from a mapping in YAML.",
+    &[tag(&["yaml_remove"]), JSON_PATH, DOCUMENT, EXPECTED],
+);
 static YAML_UPDATE: Shape = operation(
     "the operation `yaml_update`",
-    "Replaces a value in YAML.",
-    &[
-        tag(&["yaml_update"]),
-        JSON_PATH,
-        Member::optional(
-            "document",
-            LINE,
-            "The only document that is searched, counted from 1, empty ones too; absent is the same as all of them.",
-        ),
-        VALUE,
-        EXPECTED,
-    ],
+    "Replaces a value in YAML, or adds a member where a mapping lacks the last name of the path.",
+    &[tag(&["yaml_update"]), JSON_PATH, DOCUMENT, VALUE, EXPECTED],
 );
 static DELETE: Shape = operation(
     "the operation `delete`",
@@ -232,6 +232,7 @@ pub(super) static OF_MODIFY: Tagged = Tagged {
         "json_remove_property",
         "json_update_value",
         "yaml_update",
+        "yaml_remove",
     ],
     branches: &[
         Branch { word: "content", shape: &CONTENT },
@@ -243,6 +244,7 @@ pub(super) static OF_MODIFY: Tagged = Tagged {
         Branch { word: "json_remove_property", shape: &JSON_REMOVE_PROPERTY },
         Branch { word: "json_update_value", shape: &JSON_UPDATE_VALUE },
         Branch { word: "yaml_update", shape: &YAML_UPDATE },
+        Branch { word: "yaml_remove", shape: &YAML_REMOVE },
     ],
     nested: DETAILS,
 };
@@ -275,6 +277,7 @@ pub(super) static OF_SCHEMA: Tagged = Tagged {
         "json_remove_property",
         "json_update_value",
         "yaml_update",
+        "yaml_remove",
     ],
     branches: &[
         Branch { word: "content", shape: &CONTENT },
@@ -282,6 +285,7 @@ pub(super) static OF_SCHEMA: Tagged = Tagged {
         Branch { word: "json_remove_property", shape: &JSON_REMOVE_PROPERTY },
         Branch { word: "json_update_value", shape: &JSON_UPDATE_VALUE },
         Branch { word: "yaml_update", shape: &YAML_UPDATE },
+        Branch { word: "yaml_remove", shape: &YAML_REMOVE },
     ],
     nested: DETAILS,
 };

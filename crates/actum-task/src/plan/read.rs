@@ -312,6 +312,11 @@ fn operation(
                 Done::Structure(StructureEdit::YamlUpdate { path, document, value })
             })
         }
+        "yaml_remove" => {
+            let path = fields.required("path", parsed);
+            let document = fields.optional("document", whole::<u32>).and_then(NonZeroU32::new);
+            path.map(|path| Done::Structure(StructureEdit::YamlRemove { path, document }))
+        }
         "rename" => fields.required("new_path", path).map(Done::Rename),
         "sql_execute" => sql(&mut fields, json),
         "pipeline_run" => {

@@ -248,10 +248,13 @@ impl Writer {
             StructureEdit::YamlUpdate { path, value, .. } => {
                 ("yaml_update", path, None, Some(value))
             }
+            StructureEdit::YamlRemove { path, .. } => ("yaml_remove", path, None, None),
         };
         self.text_field("type", word);
         self.text_field("path", path.as_str());
-        if let StructureEdit::YamlUpdate { document: Some(document), .. } = edit {
+        if let StructureEdit::YamlUpdate { document: Some(document), .. }
+        | StructureEdit::YamlRemove { document: Some(document), .. } = edit
+        {
             self.number("document", document.get());
         }
         self.optional_text("key", key.map(String::as_str));

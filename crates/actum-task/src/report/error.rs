@@ -58,6 +58,9 @@ pub struct ErrorDetails {
     /// The permanent name of actum's reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<CleanText>,
+    /// The chain of errors of an internal error (5xxx), a line each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack_trace: Option<CleanText>,
     /// What the reader can do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<CleanText>,

@@ -142,7 +142,7 @@ pub struct FailedAction {
     pub error_code: u16,
     /// What went wrong, in a sentence.
     pub error_message: CleanText,
-    /// Where in the program, if that is of use.
+    /// The chain of errors of an internal error (5xxx), a line each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack_trace: Option<CleanText>,
 }
@@ -294,6 +294,13 @@ impl ExecutionReport {
         if self.rollback_performed {
             self.facts.more.rollback_method = method;
         }
+        self
+    }
+
+    /// The same report, with the id of the rollback manifest that was written for the run.
+    #[must_use]
+    pub fn with_manifest(mut self, id: Option<PlainId>) -> Self {
+        self.facts.rollback_manifest_id = id;
         self
     }
 

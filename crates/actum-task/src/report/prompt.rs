@@ -1,11 +1,10 @@
 //! The prompt for an executor that carries a plan out (EX-23).
 
-use super::names::{CONFIG_FILE, PLAN_FILE, ReportName, SUMMARY_FILE};
+use super::names::{CONFIG_FILE, PLAN_FILE, SUMMARY_FILE};
 
-/// The text of `executor_prompt.txt`, which refers to the files beside it.
-pub fn executor_prompt(report: &ReportName) -> String {
-    let (summary, config, plan) =
-        (report.file(SUMMARY_FILE), report.file(CONFIG_FILE), report.file(PLAN_FILE));
+/// The text of `executor_prompt.txt`. `path` gives the path by which it refers to each of the files beside it.
+pub fn executor_prompt(path: impl Fn(&str) -> String) -> String {
+    let (summary, config, plan) = (path(SUMMARY_FILE), path(CONFIG_FILE), path(PLAN_FILE));
     format!(
         "\
 You are the Agent Executor. A plan has been made and agreed to; your part is to carry it out as it
@@ -74,16 +73,31 @@ The same plan and the same files must lead you to the same result each time.
     )
 }
 
+/// Whether a text is a prompt as [`executor_prompt`] writes it, whatever files it refers to.
+pub fn is_executor_prompt(text: &str) -> bool {
+    let path = |mark: &str| text.lines().find_map(|line| line.strip_prefix(mark));
+    let (Some(summary), Some(config), Some(plan)) = (path("1. "), path("2. "), path("3. ")) else {
+        return false;
+    };
+    let same = executor_prompt(|file| match file {
+        SUMMARY_FILE => summary.to_owned(),
+        CONFIG_FILE => config.to_owned(),
+        _plan => plan.to_owned(),
+    });
+    same == text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::ReportName;
 
     /// EX-23
     #[test]
     fn the_prompt_has_the_headings_settings_and_words_that_are_required() {
         let time = "2026-02-03T15:03:22.000000Z".parse().unwrap();
         let report = ReportName::new(time, &"plan-001".parse().unwrap(), 1);
-        let prompt = executor_prompt(&report);
+        let prompt = executor_prompt(|file| report.file(file));
         let lines: Vec<&str> = prompt.lines().collect();
         let headings: Vec<&str> =
             lines.iter().copied().filter(|line| line.starts_with("## ")).collect();
@@ -119,5 +133,9 @@ mod tests {
             assert!(lines.contains(&required), "{required}");
         }
         assert!(prompt.starts_with("You are the Agent Executor."));
+        assert!(is_executor_prompt(&prompt));
+        for other in ["", "You are the Agent Executor.\n", &format!("{prompt}mine\n")] {
+            assert!(!is_executor_prompt(other), "{other}");
+        }
     }
 }

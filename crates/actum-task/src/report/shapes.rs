@@ -127,7 +127,11 @@ static FAILED: Shape = Shape {
         Member::required("status", Form::Word(&["FAILED"]), "That it could not."),
         Member::required("error_code", CODE, "The number of the error."),
         Member::required("error_message", LINES, "What went wrong, in a sentence."),
-        Member::optional("stack_trace", LINES, "Where in the program, if that is of use."),
+        Member::optional(
+            "stack_trace",
+            LINES,
+            "The chain of errors of an internal error (5xxx), a line each.",
+        ),
     ],
 };
 
@@ -366,6 +370,11 @@ static ERROR_DETAILS: Shape = Shape {
         Member::optional("line", NUMBER, "The line it is in, counted from 1."),
         Member::optional("column", NUMBER, "The column, counted from 1."),
         Member::optional("reason", LINES, "The permanent name of the reason in actum."),
+        Member::optional(
+            "stack_trace",
+            LINES,
+            "The chain of errors of an internal error (5xxx), a line each.",
+        ),
         Member::optional(
             "hints",
             Form::Texts { of: NOTE, count_max: NOTES_MAX },

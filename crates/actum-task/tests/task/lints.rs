@@ -17,7 +17,7 @@ fn action(id: &str, action_type: &str, target: &str, more: Value) -> Value {
     };
     let mut action = json!({"action_id": id, "action_type": action_type, "target": target,
         "operation": operation});
-    for name in ["depends_on", "preconditions", "operation"] {
+    for name in ["depends_on", "preconditions", "operation", "reversible"] {
         if !more[name].is_null() {
             action[name] = more[name].clone();
         }
@@ -174,6 +174,19 @@ fn actions_that_touch_one_file_need_an_order_where_they_could_run_at_once() {
             .iter()
             .all(|finding| finding.code() != ErrorCode::UnorderedActions)
     );
+}
+
+/// EX-12: what is declared not reversible and is not captured is refused where a failure rolls back.
+#[test]
+fn what_cannot_be_captured_is_refused_where_a_failure_rolls_back() {
+    let codes = |action_type: &str, reversible: bool| -> Vec<ErrorCode> {
+        let one = [action("run", action_type, "p", json!({ "reversible": reversible }))];
+        told("sequential", &one, &["p"]).into_iter().map(|(code, ..)| code).collect()
+    };
+    let refused = vec![ErrorCode::NotAvailable, ErrorCode::NotReversible];
+    assert_eq!(codes("PIPELINE_RUN", false), refused);
+    assert_eq!(codes("PIPELINE_RUN", true), [ErrorCode::NotAvailable]);
+    assert_eq!(codes("FILE_DELETE", false), []);
 }
 
 /// EX-9

@@ -132,7 +132,7 @@ fn a_wrong_operation_is_told_for_the_branch_that_was_meant() {
             ErrorCode::UnknownOperation,
             "column 79: `action_plan[0].operation.type`: expected `content`, `hunks`, \
              `text_replace`, `line_insert`, `line_delete`, `json_add_property`, \
-             `json_remove_property`, `json_update_value` or `yaml_update`, but found `text_replac`, \
+             `json_remove_property`, `json_update_value`, `yaml_update` or `yaml_remove`, but found `text_replac`, \
              perhaps `text_replace` is meant",
         ),
         (
@@ -140,7 +140,7 @@ fn a_wrong_operation_is_told_for_the_branch_that_was_meant() {
             code,
             "column 71: `action_plan[0].operation.type`: the field is missing; expected `content`, \
              `hunks`, `text_replace`, `line_insert`, `line_delete`, `json_add_property`, \
-             `json_remove_property`, `json_update_value` or `yaml_update`",
+             `json_remove_property`, `json_update_value`, `yaml_update` or `yaml_remove`",
         ),
         (
             "[]",

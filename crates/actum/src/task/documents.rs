@@ -11,7 +11,7 @@ use actum_task::report::{
     ErrorReport, ErrorStatus, FailedAction, FailedWord, FileAt, FilePath, NewPath, PlannedAction,
     PlannedSummary, SkippedAction, Violation, implementation_summary,
 };
-use actum_task::{Action, ErrorCategory, ErrorCode, NamedTarget, RecoveryAction};
+use actum_task::{Action, ErrorCategory, ErrorCode, Graph, NamedTarget, RecoveryAction, TaskPlan};
 use actum_workspace::LinuxDisk;
 use actum_workspace::disk::Disk;
 
@@ -67,10 +67,20 @@ impl Task {
         self.action(index).map_or_else(CleanText::default, |action| clean(action.id.as_str()))
     }
 
-    /// What became of an action, for the report.
-    pub(super) fn outcome(&self, rehearsed: &Rehearsed) -> ActionOutcome {
+    /// What became of an action, for the report. One that was done has failed where a problem belongs to it.
+    pub(super) fn outcome(&self, rehearsed: &Rehearsed, problems: &[TaskProblem]) -> ActionOutcome {
         let action_id = self.action_id(rehearsed.action);
+        let late = || problems.iter().find(|problem| problem.action == Some(rehearsed.action));
         match &rehearsed.end {
+            ActionEnd::Completed { .. } if let Some(problem) = late() => {
+                ActionOutcome::Failed(FailedAction {
+                    action_id,
+                    status: FailedWord::Failed,
+                    error_code: problem.code.number(),
+                    error_message: clean(&problem.message),
+                    stack_trace: problem.stack_trace().as_deref().map(clean),
+                })
+            }
             ActionEnd::Completed { output, .. } => ActionOutcome::Completed(CompletedAction {
                 action_id,
                 status: CompletedWord::Success,
@@ -83,7 +93,7 @@ impl Task {
                 status: FailedWord::Failed,
                 error_code: problem.code.number(),
                 error_message: clean(&problem.message),
-                stack_trace: None,
+                stack_trace: problem.stack_trace().as_deref().map(clean),
             }),
             ActionEnd::Skipped { reason } => {
                 ActionOutcome::Skipped(SkippedAction { action_id, reason: clean(reason) })
@@ -91,7 +101,7 @@ impl Task {
         }
     }
 
-    /// What the actions did, as the log tells it. `before` has when their files were changed last before the task, and
+    /// What the actions did, as the log tells it, without those that left their file as it was. `before` has when their files were changed last before the task, and
     /// `left` tells when those were that are there now.
     pub(super) fn changes(
         &self,
@@ -101,11 +111,8 @@ impl Task {
         ids: &mut Ids,
     ) -> Vec<Change> {
         let done = actions.iter().flat_map(|rehearsed| {
-            let did = match &rehearsed.end {
-                ActionEnd::Completed { did, .. } => did.as_slice(),
-                ActionEnd::Failed(_) | ActionEnd::Skipped { .. } => &[],
-            };
-            did.iter().map(move |did| (rehearsed, did))
+            let did = rehearsed.did().iter().filter(|did| did.is_change());
+            did.map(move |did| (rehearsed, did))
         });
         // Of a file that several actions changed each but the first begins where the one before it ended.
         let mut times = before.clone();
@@ -140,27 +147,32 @@ impl Task {
 
     /// The text of `IMPLEMENTATION_SUMMARY.md`.
     pub(super) fn summary(&self) -> String {
-        let planned = |&index: &usize| {
-            let action = self.action(index)?;
-            let what = match &action.description {
-                Some(what) => what.clone(),
-                None => action.work.operation().to_owned(),
-            };
-            Some(PlannedAction {
-                action_id: clean(action.id.as_str()),
-                action_type: clean(&action.action_type().to_string()),
-                target: shown(action.target.as_bytes()),
-                what: clean(&what),
-                risk_level: action.declared_tier.map(|tier| clean(tier.as_str())),
-                depends_on: action.depends_on.iter().map(|id| clean(id.as_str())).collect(),
-            })
-        };
-        implementation_summary(&PlannedSummary {
-            plan_id: self.plan_id.clone(),
-            task_id: self.id.clone(),
-            actions: self.graph.order().iter().filter_map(planned).collect(),
-        })
+        summary((&self.plan, &self.graph), (&self.plan_id, &self.id))
     }
+}
+
+/// The text of `IMPLEMENTATION_SUMMARY.md` of a plan, with the ids of plan and task.
+pub fn summary((plan, graph): (&TaskPlan, &Graph), (id, task): (&PlainId, &PlainId)) -> String {
+    let planned = |&index: &usize| {
+        let action = plan.actions.get(index)?;
+        let what = match &action.description {
+            Some(what) => what.clone(),
+            None => action.work.operation().to_owned(),
+        };
+        Some(PlannedAction {
+            action_id: clean(action.id.as_str()),
+            action_type: clean(&action.action_type().to_string()),
+            target: shown(action.target.as_bytes()),
+            what: clean(&what),
+            risk_level: action.declared_tier.map(|tier| clean(tier.as_str())),
+            depends_on: action.depends_on.iter().map(|id| clean(id.as_str())).collect(),
+        })
+    };
+    implementation_summary(&PlannedSummary {
+        plan_id: id.clone(),
+        task_id: task.clone(),
+        actions: graph.order().iter().filter_map(planned).collect(),
+    })
 }
 
 /// Where an error report is from.
@@ -238,6 +250,7 @@ impl ErrorFacts<'_> {
                     line: problem.place.and_then(|place| number(place.line)),
                     column: problem.place.and_then(|place| number(place.column)),
                     reason: problem.reason.map(clean),
+                    stack_trace: problem.stack_trace().as_deref().map(clean),
                     hints: Vec::new(),
                 },
                 recovery_action: recovery(problem),

@@ -66,7 +66,6 @@ impl Notes {
         report: &ReportName,
         (report_id, task, plan): (&PlainId, &PlainId, &PlainId),
         started: Timestamp,
-        archived_to: Option<&str>,
         actions: Vec<CleanText>,
     ) -> Self {
         Self {
@@ -76,7 +75,7 @@ impl Notes {
             task: task.clone(),
             plan: plan.clone(),
             started,
-            archived_to: archived_to.map(str::to_owned),
+            archived_to: None,
             actions,
             prepared: None,
             ended: None,

@@ -1,7 +1,8 @@
 //! The operation of the workspace that an action of a plan is (EX-9, EX-10).
 
 use actum_edit::edit::{
-    JsonPath, JsonValueEdit, LineDelete, LineInsert, Occurrences, Replacement, YamlUpdate,
+    JsonPath, JsonValueEdit, LineDelete, LineInsert, Occurrences, Replacement, YamlRemove,
+    YamlUpdate,
 };
 use actum_edit::operation::{EmptyParents, ModeChange};
 use actum_edit::{Edit, LineHunk, Operation};
@@ -52,17 +53,15 @@ pub(super) fn of(action: &Action) -> Result<Operation, ActionProblem> {
         }
         Work::ExecuteSql(_) | Work::RunPipeline(_) => {
             let message = format!("{} is not available in this build", action.action_type());
-            return Err(ActionProblem { code: ErrorCode::NotAvailable, message });
+            return Err(ActionProblem::new(ErrorCode::NotAvailable, message));
         }
     })
 }
 
 fn structure(edit: &StructureEdit) -> Result<Edit, ActionProblem> {
     let place = |path: &actum_task::Selector| {
-        JsonPath::new(path.as_str()).map_err(|error| ActionProblem {
-            code: ErrorCode::SelectorInvalid,
-            message: error.to_string(),
-        })
+        JsonPath::new(path.as_str())
+            .map_err(|error| ActionProblem::new(ErrorCode::SelectorInvalid, error.to_string()))
     };
     Ok(match edit.clone() {
         StructureEdit::JsonAddProperty { path, key, value } => {
@@ -76,6 +75,9 @@ fn structure(edit: &StructureEdit) -> Result<Edit, ActionProblem> {
         }
         StructureEdit::YamlUpdate { path, document, value } => {
             Edit::Yaml(YamlUpdate { path: place(&path)?, document, value })
+        }
+        StructureEdit::YamlRemove { path, document } => {
+            Edit::YamlRemove(YamlRemove { path: place(&path)?, document })
         }
     })
 }

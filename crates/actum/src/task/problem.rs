@@ -8,7 +8,7 @@ use actum_document::{JsonPath, Mistake, Problem, Step};
 use actum_edit::edit::{
     EditError, JsonValueError, LineError, PathProblem, ReplacementError, YamlError,
 };
-use actum_task::{ErrorCode, Mistakes};
+use actum_task::{ErrorCategory, ErrorCode, Mistakes, Response};
 use actum_workspace::{ErrorKind, NotAFile};
 
 use super::protected::Violation;
@@ -20,6 +20,10 @@ pub struct ActionProblem {
     pub code: ErrorCode,
     /// The same in words.
     pub message: String,
+    /// The path that is meant, where one is known.
+    pub path: Option<RelPath>,
+    /// Why, from the nearest cause on.
+    pub causes: Vec<String>,
 }
 
 impl ActionProblem {
@@ -30,13 +34,84 @@ impl ActionProblem {
 
     /// With its code.
     pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self { code, message: message.into(), path: None, causes: Vec::new() }
+    }
+
+    /// Problem that the workspace reports.
+    pub(super) fn from_kind(kind: &ErrorKind) -> Self {
+        let (path, causes) = (path_of(kind).cloned(), causes(kind));
+        Self { path, causes, ..Self::new(of(kind), kind.to_string()) }
+    }
+
+    /// The chain of errors that led to it, a line each, for an internal error (5xxx).
+    pub(super) fn stack_trace(&self) -> Option<String> {
+        stack_trace(self.code, &self.message, &self.causes)
+    }
+}
+
+/// Makes the text of an error chain.
+fn stack_trace(code: ErrorCode, message: &str, causes: &[String]) -> Option<String> {
+    let is_internal = code.category() == ErrorCategory::Internal;
+    let caused = |text: String, cause: &String| format!("{text}\ncaused by: {cause}");
+    is_internal.then(|| causes.iter().fold(message.to_owned(), caused))
+}
+
+/// The causes of an error, the nearest first.
+fn causes(error: &dyn std::error::Error) -> Vec<String> {
+    let first = error.source();
+    std::iter::successors(first, |error| error.source()).map(ToString::to_string).collect()
+}
+
+/// The path that an error of the workspace names.
+fn path_of(kind: &ErrorKind) -> Option<&RelPath> {
+    match kind {
+        ErrorKind::Attributes { path, .. }
+        | ErrorKind::Conflict { path, .. }
+        | ErrorKind::Expected { path, .. } => Some(path),
+        ErrorKind::ChangedSince { conflicts, .. } => conflicts.first().map(|it| &it.path),
+        ErrorKind::Missing { path, .. }
+        | ErrorKind::Exists { path }
+        | ErrorKind::NotAFile { path, .. }
+        | ErrorKind::Component { path, .. }
+        | ErrorKind::UnderAFile { path, .. }
+        | ErrorKind::Private { path, .. }
+        | ErrorKind::OtherFileSystem { path }
+        | ErrorKind::HardLink { path, .. }
+        | ErrorKind::Blocked { path, .. }
+        | ErrorKind::NotBlocked { path }
+        | ErrorKind::Hunk { path, .. }
+        | ErrorKind::Edit { path, .. }
+        | ErrorKind::TooLargeToSearch { path, .. }
+        | ErrorKind::LostImage { path, .. } => Some(path),
+        ErrorKind::Path { .. }
+        | ErrorKind::Scope { .. }
+        | ErrorKind::Budget { .. }
+        | ErrorKind::TooLarge { .. }
+        | ErrorKind::Io { .. }
+        | ErrorKind::ChangeSet { .. }
+        | ErrorKind::AsBefore { .. }
+        | ErrorKind::AlreadyUndone { .. }
+        | ErrorKind::NoRunToUndo { .. }
+        | ErrorKind::NoRunToRedo { .. }
+        | ErrorKind::InEffect { .. }
+        | ErrorKind::NothingToUndo { .. }
+        | ErrorKind::UnknownRun { .. }
+        | ErrorKind::RunsReversed { .. }
+        | ErrorKind::Busy { .. }
+        | ErrorKind::Damaged { .. }
+        | ErrorKind::JournalMissing
+        | ErrorKind::JournalSound
+        | ErrorKind::NewerFormat { .. }
+        | ErrorKind::DamagedHistory { .. }
+        | ErrorKind::State { .. }
+        | ErrorKind::NotAWorkspace
+        | ErrorKind::Poisoned => None,
     }
 }
 
 impl From<actum_workspace::Error> for ActionProblem {
     fn from(error: actum_workspace::Error) -> Self {
-        Self { code: of(&error.kind), message: error.kind.to_string() }
+        Self::from_kind(&error.kind)
     }
 }
 
@@ -136,6 +211,7 @@ fn of_edit(error: &EditError) -> ErrorCode {
             | YamlError::Anchored { .. }
             | YamlError::Tagged { .. }
             | YamlError::Name { .. }
+            | YamlError::NoMember { .. }
             | YamlError::Unclear { .. } => ErrorCode::YamlNotEditable,
             YamlError::Value | YamlError::Unproven { .. } => ErrorCode::InternalError,
         },
@@ -164,13 +240,15 @@ pub struct TaskProblem {
     /// The path of the project that is meant.
     pub target: Option<RelPath>,
     /// That path as it was given, where it is none of the project.
-    pub given: Option<Vec<u8>>,
+    pub given: Option<Box<[u8]>>,
     /// The value of the document that is meant.
     pub json_path: Option<String>,
     /// Where in the document.
     pub place: Option<Place>,
     /// The permanent name of the reason, where the engine gave one.
     pub reason: Option<&'static str>,
+    /// Why, from the nearest cause on.
+    pub causes: Option<Box<Vec<String>>>,
 }
 
 impl TaskProblem {
@@ -185,12 +263,50 @@ impl TaskProblem {
             json_path: None,
             place: None,
             reason: None,
+            causes: None,
         }
     }
 
     /// What came of an action of a plan.
-    pub(super) fn of_action(action: usize, ActionProblem { code, message }: ActionProblem) -> Self {
-        Self { action: Some(action), ..Self::new(code, message) }
+    pub(super) fn of_action(action: usize, problem: ActionProblem) -> Self {
+        let ActionProblem { code, message, path: _, causes } = problem;
+        Self { action: Some(action), ..Self::new(code, message) }.caused_by(causes)
+    }
+
+    /// A problem that showed after the actions.
+    pub(super) fn of_late(ActionProblem { code, message, path, causes }: ActionProblem) -> Self {
+        Self { target: path, ..Self::new(code, message) }.caused_by(causes)
+    }
+
+    /// The chain of errors that led to it, a line each, for an internal error (5xxx).
+    pub(super) fn stack_trace(&self) -> Option<String> {
+        let causes = self.causes.as_deref().map(Vec::as_slice).unwrap_or_default();
+        stack_trace(self.code, &self.message, causes)
+    }
+
+    /// Whether an action failed by this, also where it shows after the actions: the file system, or a validation rule.
+    pub(super) fn is_of_action(&self) -> bool {
+        match self.code.response() {
+            // A cancelled task, or one that took too long, is no action's failure.
+            Response::StopAndRollBack => self.code.category() != ErrorCategory::Internal,
+            Response::SkipAction => self.code.category() == ErrorCategory::Permission,
+            Response::Reject
+            | Response::RejectAndAlert
+            | Response::SkipDependents
+            | Response::UseCheckpoint
+            | Response::StopRollBackAndEscalate
+            | Response::Escalate => false,
+        }
+    }
+
+    /// The causes of an error of the engine.
+    pub(super) fn because_of(self, error: &dyn std::error::Error) -> Self {
+        self.caused_by(causes(error))
+    }
+
+    fn caused_by(self, causes: Vec<String>) -> Self {
+        let causes = (!causes.is_empty()).then(|| Box::new(causes));
+        Self { causes, ..self }
     }
 
     /// A target that no plan may touch.
@@ -220,7 +336,50 @@ impl TaskProblem {
 }
 
 /// The path that a mistake is about, as it was given.
-fn given(problem: &Problem) -> Option<Vec<u8>> {
+fn given(problem: &Problem) -> Option<Box<[u8]>> {
     let Problem::Path(error) = problem else { return None };
-    Some(error.given.clone())
+    Some(error.given.clone().into_boxed_slice())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attributes(source: io::Error) -> ErrorKind {
+        let path = RelPath::new(b"a.txt").unwrap();
+        ErrorKind::Attributes { path, what: "owner", source }
+    }
+
+    /// EX-18: an internal error has its error chain, and no other error has one.
+    #[test]
+    fn an_internal_error_has_the_chain_of_its_causes() {
+        let kind = ErrorKind::Io {
+            action: "read a record".to_owned(),
+            source: io::Error::other("the cause of it"),
+        };
+        let problem = TaskProblem::new(ErrorCode::InternalError, "no record").because_of(&kind);
+        let chain = "no record\ncaused by: the cause of it";
+        assert_eq!(problem.stack_trace().as_deref(), Some(chain));
+        let of_action =
+            ActionProblem { code: ErrorCode::InternalError, ..ActionProblem::from_kind(&kind) };
+        assert!(of_action.stack_trace().unwrap().ends_with("caused by: the cause of it"));
+        let full = attributes(io::ErrorKind::StorageFull.into());
+        assert_eq!(ActionProblem::from_kind(&full).stack_trace(), None);
+    }
+
+    /// EX-18: an error that names its path is about that path.
+    #[test]
+    fn an_error_of_the_workspace_keeps_the_path_that_it_names() {
+        for (source, code) in [
+            (io::ErrorKind::StorageFull, ErrorCode::DiskFull),
+            (io::ErrorKind::PermissionDenied, ErrorCode::PermissionDenied),
+        ] {
+            let problem =
+                TaskProblem::of_late(ActionProblem::from_kind(&attributes(source.into())));
+            assert_eq!((problem.code, problem.is_of_action()), (code, true));
+            assert_eq!(problem.target.unwrap().as_bytes(), b"a.txt");
+        }
+        assert!(!TaskProblem::new(ErrorCode::Cancelled, "").is_of_action());
+        assert!(!TaskProblem::new(ErrorCode::ChangedAfterRun, "").is_of_action());
+    }
 }

@@ -2,28 +2,16 @@
 
 use std::time::Duration;
 
-use actum_core::{FileMode, FileState, RelPath, Timestamp};
+use actum_core::{FileState, RelPath, Timestamp};
 use actum_edit::Operation;
-use actum_edit::operation::ModeChange;
-use actum_gate::credential;
 use actum_task::report::{ChangeWord, DiffSummary};
-use actum_task::{
-    Action, Change, Check, Condition, Constraints, ErrorCode, Graph, Response, SqlQuery,
-    SystemConfig, TaskPlan, Work,
-};
+use actum_task::{Action, Constraints, ErrorCode, Graph, Response, SystemConfig, TaskPlan, Work};
 use actum_workspace::disk::Disk;
-use actum_workspace::{Change as WorkspaceChange, ChangeKind, ErrorKind, Transaction};
+use actum_workspace::{Change as WorkspaceChange, ChangeKind, Transaction};
 
 use super::problem::ActionProblem;
-use super::sql::Ran;
-use super::{content, operation};
+use super::staging::{Staged, must_hold, stage, stage_sql};
 use crate::sql_host::SqlSteps;
-
-/// The largest file that a text is looked for in, in bytes.
-const CONTENT_BYTES_MAX: u64 = actum_task::limits::FILE_BYTES_MAX;
-
-/// Write permission of owner, group and others.
-const WRITE_BITS: u32 = 0o222;
 
 /// What came of the actions of a plan. The transaction that they were done on has the change that those are which
 /// succeeded.
@@ -87,6 +75,18 @@ pub struct Rehearsed {
     pub completed: Timestamp,
     /// How it ended.
     pub end: ActionEnd,
+    /// What a failed action left: its postcondition did not hold, and it is not rolled back.
+    pub left: Vec<ActionChange>,
+}
+
+impl Rehearsed {
+    /// What it did to files, where that is left.
+    pub fn did(&self) -> &[ActionChange] {
+        match &self.end {
+            ActionEnd::Completed { did, .. } => did,
+            ActionEnd::Failed(_) | ActionEnd::Skipped { .. } => &self.left,
+        }
+    }
 }
 
 /// How an action ended.
@@ -99,7 +99,7 @@ pub enum ActionEnd {
         /// What it did to files.
         did: Vec<ActionChange>,
     },
-    /// It could not be done, and nothing of it is left.
+    /// It could not be done.
     Failed(ActionProblem),
     /// It was not tried.
     Skipped {
@@ -130,11 +130,16 @@ impl ActionChange {
     pub fn left_at(&self) -> &RelPath {
         self.new_path.as_ref().unwrap_or(&self.path)
     }
+
+    /// Whether the file is another than before, or at another path.
+    pub fn is_change(&self) -> bool {
+        self.new_path.is_some() || self.before != self.after
+    }
 }
 
 impl Rehearsal {
     /// Does all actions of a plan that can be done, in the order of the graph, on a transaction in which nothing was
-    /// done yet. Of an action that fails nothing is left; those that depend on it are skipped, and where the plan is to
+    /// done yet. Of an action that fails nothing is left, but for a broken postcondition that does not roll it back (EX-12); those that depend on it are skipped, and where the plan is to
     /// stop all others are, too.
     pub fn on<D: Disk>(
         transaction: &mut Transaction<'_, D>,
@@ -156,7 +161,8 @@ impl Rehearsal {
         remove_emptied(transaction, &mut operations);
         let broken_rules = plan.instructions.validation_rules.iter().filter_map(|rule| {
             let problem = must_hold(transaction, rule).err()?;
-            Some(ActionProblem::new(ErrorCode::ValidationRuleFailed, problem))
+            let problem = ActionProblem::new(ErrorCode::ValidationRuleFailed, problem);
+            Some(ActionProblem { path: Some(rule.path.clone()), ..problem })
         });
         Self { actions, operations, broken_rules: broken_rules.collect(), broken_off }
     }
@@ -219,14 +225,21 @@ impl Stage<'_> {
             let Some(action) = plan.actions.get(index) else { continue };
             let started = self.watch.now();
             self.break_off(started);
+            let mut left = Vec::new();
             let end = match self.reason_to_skip(index) {
                 Some(reason) => ActionEnd::Skipped { reason },
                 None => {
                     self.watch.began(index);
                     match self.carry_out_one(transaction, action, started) {
-                        Ok((done, output, did)) => {
+                        Ok(Staged { operations: done, output, did, broken }) => {
                             operations.extend(done);
-                            ActionEnd::Completed { output, did }
+                            match broken {
+                                None => ActionEnd::Completed { output, did },
+                                Some(problem) => {
+                                    left = did;
+                                    ActionEnd::Failed(problem)
+                                }
+                            }
                         }
                         Err(problem) => ActionEnd::Failed(problem),
                     }
@@ -241,7 +254,7 @@ impl Stage<'_> {
                 }
             }
             let completed = self.watch.now();
-            let rehearsed = Rehearsed { action: index, started, completed, end };
+            let rehearsed = Rehearsed { action: index, started, completed, end, left };
             self.watch.ended(&rehearsed);
             self.ends.push(rehearsed);
         }
@@ -249,13 +262,14 @@ impl Stage<'_> {
         operations
     }
 
-    /// Does one action, within its time; of one that fails nothing is left.
+    /// Does one action, within its time. Of one that fails nothing is left, but for a broken postcondition that does not
+    /// roll it back.
     fn carry_out_one<D: Disk>(
         &self,
         transaction: &mut Transaction<'_, D>,
         action: &Action,
         started: Timestamp,
-    ) -> std::result::Result<(Vec<Operation>, String, Vec<ActionChange>), ActionProblem> {
+    ) -> std::result::Result<Staged, ActionProblem> {
         let Script { config, sql, .. } = self.script;
         let limit = config.timeout(action);
         transaction.attempt(|transaction| {
@@ -264,7 +278,11 @@ impl Stage<'_> {
                     let left = Duration::from_micros(
                         u64::try_from(self.deadline.micros() - started.micros()).unwrap_or(0),
                     );
-                    stage_sql(transaction, (action, query), (sql, limit.min(left)))?
+                    stage_sql(
+                        transaction,
+                        (action, query),
+                        (sql, limit.min(left), self.constraints),
+                    )?
                 }
                 Work::Create { .. }
                 | Work::Modify(_)
@@ -327,271 +345,4 @@ pub(super) fn later(time: Timestamp, by: Duration) -> Timestamp {
 fn too_late(limit: Duration) -> ActionProblem {
     let message = format!("it took longer than the {} s that it may", limit.as_secs());
     ActionProblem::new(ErrorCode::ActionTimeout, message)
-}
-
-/// Stages one action, and checks its conditions and those on content.
-fn stage<D: Disk>(
-    transaction: &mut Transaction<'_, D>,
-    action: &Action,
-    (file_bytes_max, constraints): (u64, Constraints),
-) -> std::result::Result<(Vec<Operation>, String, Vec<ActionChange>), ActionProblem> {
-    let before = File::at(transaction, &action.target, file_bytes_max)?;
-    let operation = operation::of(action)?;
-    for condition in &action.preconditions {
-        must_hold(transaction, condition)
-            .map_err(|what| ActionProblem::new(ErrorCode::PreconditionFailed, what))?;
-    }
-    must_be_there_so_often(transaction, action)?;
-    for path in action.written() {
-        transaction.may_change(path)?;
-    }
-    let state = before.as_ref().map(|file| &file.state);
-    if let Some(state) = state.filter(|_| replaces(&action.work)) {
-        check_writable(&action.target, state)?;
-        transaction.may_replace(&action.target)?;
-    }
-    let is_shown = may_be_reported(&action.target, transaction.umask(), state.into_iter());
-    transaction.operate(&operation).map_err(|error| match is_shown {
-        true => ActionProblem::from(error),
-        false => {
-            ActionProblem::new(ActionProblem::code_of(&error.kind), error.kind.without_content())
-        }
-    })?;
-    let mut operations = vec![operation];
-    if !constraints.preserve_permissions && replaces(&action.work) {
-        let umask = FileMode::new(0o666 & !transaction.umask());
-        let (path, mode) = (action.target.clone(), ModeChange::Exact(umask));
-        let operation = Operation::Chmod { path, mode };
-        transaction.operate(&operation)?;
-        operations.push(operation);
-    }
-    let word = word(&action.work);
-    let new_path = match &action.work {
-        Work::Rename { new_path } => Some(new_path.clone()),
-        Work::Create { .. }
-        | Work::Modify(_)
-        | Work::Delete
-        | Work::UpdateSchema(_)
-        | Work::ExecuteSql(_)
-        | Work::RunPipeline(_) => None,
-    };
-    let left = new_path.as_ref().unwrap_or(&action.target);
-    let after = File::at(transaction, left, file_bytes_max)?;
-    let old = before.as_ref().map(|file| &*file.content);
-    let new = after.as_ref().map(|file| &*file.content);
-    let checked = content::check(action, old, new)?;
-    for condition in &action.postconditions {
-        must_hold(transaction, condition)
-            .map_err(|what| ActionProblem::new(ErrorCode::PostconditionFailed, what))?;
-    }
-    let states = [&before, &after].into_iter().flatten().map(|file| &file.state);
-    let is_shown = may_be_reported(&action.target, transaction.umask(), states);
-    let everything = |content: &[u8]| std::iter::once(0..content.len()).collect();
-    let did = ActionChange {
-        word,
-        path: action.target.clone(),
-        diff: match is_shown {
-            true => DiffSummary::of(old, new, &credential::spans),
-            false => DiffSummary::of(old, new, &everything),
-        },
-        new_path,
-        before: before.map(|file| file.state),
-        after: after.map(|file| file.state),
-    };
-    Ok((operations, output(action) + &checked.note(), vec![did]))
-}
-
-/// Stages an SQL step, and checks its conditions.
-fn stage_sql<D: Disk>(
-    transaction: &mut Transaction<'_, D>,
-    (action, query): (&Action, &SqlQuery),
-    (sql, time): (&SqlSteps, Duration),
-) -> std::result::Result<(Vec<Operation>, String, Vec<ActionChange>), ActionProblem> {
-    let missing = |why: &str| ActionProblem::new(ErrorCode::NotAvailable, why);
-    let sql = sql.as_ref().map_err(|why| missing(why))?;
-    let sql = sql.as_ref().ok_or_else(|| missing("nothing here runs SQL"))?;
-    for condition in &action.preconditions {
-        must_hold(transaction, condition)
-            .map_err(|what| ActionProblem::new(ErrorCode::PreconditionFailed, what))?;
-    }
-    for path in action.written() {
-        transaction.may_change(path)?;
-    }
-    let Ran { output, changes } = sql.run(transaction, (action, query), time)?;
-    for condition in &action.postconditions {
-        must_hold(transaction, condition)
-            .map_err(|what| ActionProblem::new(ErrorCode::PostconditionFailed, what))?;
-    }
-    Ok((Vec::new(), output, changes))
-}
-
-/// Tests whether an action replaces the content of an existing file.
-fn replaces(work: &Work) -> bool {
-    match work {
-        Work::Modify(_) | Work::UpdateSchema(_) => true,
-        Work::Create { .. }
-        | Work::Delete
-        | Work::Rename { .. }
-        | Work::ExecuteSql(_)
-        | Work::RunPipeline(_) => false,
-    }
-}
-
-/// Refuses to edit a file that nobody has write permission for (8.3). A file is replaced as a whole, which its mode does not
-/// prevent.
-pub(super) fn check_writable(
-    path: &RelPath,
-    state: &FileState,
-) -> std::result::Result<(), ActionProblem> {
-    if state.mode.bits() & WRITE_BITS != 0 {
-        return Ok(());
-    }
-    let message = format!("`{path}` is read-only (mode {:04o})", state.mode.bits());
-    Err(ActionProblem::new(ErrorCode::PermissionDenied, message))
-}
-
-/// Whether the change log, which every user may read that the umask lets, may show lines of a file: not those of a usual
-/// place of credentials, and not those of a file that fewer users may read (EX-20).
-fn may_be_reported<'s>(
-    path: &RelPath,
-    umask: u32,
-    mut states: impl Iterator<Item = &'s FileState>,
-) -> bool {
-    let readers = FileMode::REGULAR.bits() & !umask & 0o444;
-    !credential::is_usual_place(path.as_bytes())
-        && states.all(|state| readers & !state.mode.bits() == 0)
-}
-
-/// A file while a plan is rehearsed.
-struct File {
-    state: FileState,
-    content: Vec<u8>,
-}
-
-impl File {
-    /// The file at a path, where there is one. What is no file is for the action to find out.
-    fn at<D: Disk>(
-        transaction: &mut Transaction<'_, D>,
-        path: &RelPath,
-        bytes_max: u64,
-    ) -> std::result::Result<Option<Self>, ActionProblem> {
-        let is_none = |error: &actum_workspace::Error| {
-            matches!(
-                error.kind,
-                ErrorKind::Missing { .. }
-                    | ErrorKind::NotAFile { .. }
-                    | ErrorKind::UnderAFile { .. }
-            )
-        };
-        let state = match transaction.file_state(path) {
-            Err(error) if is_none(&error) => return Ok(None),
-            state => state?,
-        };
-        if state.size > bytes_max {
-            let message = format!("`{path}` has {} bytes, and {bytes_max} are allowed", state.size);
-            return Err(ActionProblem::new(ErrorCode::FileTooLarge, message));
-        }
-        Ok(Some(Self { state, content: transaction.read(path)? }))
-    }
-}
-
-/// What an action does to its file, in the word of the change log (EX-15).
-fn word(work: &Work) -> ChangeWord {
-    match work {
-        Work::Create { .. } => ChangeWord::Create,
-        Work::Modify(_) | Work::UpdateSchema(_) => ChangeWord::Modify,
-        Work::Delete => ChangeWord::Delete,
-        Work::Rename { .. } => ChangeWord::Rename,
-        // Not available in this build.
-        Work::ExecuteSql(_) | Work::RunPipeline(_) => ChangeWord::Modify,
-    }
-}
-
-/// A text is replaced as often as the plan says, or not at all (EX-10).
-fn must_be_there_so_often<D: Disk>(
-    transaction: &mut Transaction<'_, D>,
-    action: &Action,
-) -> std::result::Result<(), ActionProblem> {
-    let Work::Modify(Change::ReplaceText { pattern, count, .. }) = &action.work else {
-        return Ok(());
-    };
-    if *count == 1 {
-        // The edit itself says it, and where they are.
-        return Ok(());
-    }
-    let content = transaction.read(&action.target)?;
-    let found = memchr::memmem::find_iter(&content, pattern.as_bytes()).count();
-    match u32::try_from(found) {
-        Ok(found) if found == *count => Ok(()),
-        Ok(_) | Err(_) => {
-            let target = &action.target;
-            let code =
-                if found == 0 { ErrorCode::PatternNotFound } else { ErrorCode::PatternCount };
-            let message = format!(
-                "the pattern is {found} times in `{target}`, and {count} times were expected"
-            );
-            Err(ActionProblem::new(code, message))
-        }
-    }
-}
-
-/// Says what does not hold.
-fn must_hold<D: Disk>(
-    transaction: &mut Transaction<'_, D>,
-    condition: &Condition,
-) -> std::result::Result<(), String> {
-    let Condition { path, check } = condition;
-    let unknown = |why: String| format!("whether {condition} is not known: {why}");
-    let state = match transaction.file_state(path) {
-        Ok(state) => Some(state),
-        Err(error) if matches!(error.kind, ErrorKind::Missing { .. }) => None,
-        Err(error) => return Err(unknown(error.kind.to_string())),
-    };
-    let mut has = |text: &String, size: u64| {
-        if size > CONTENT_BYTES_MAX {
-            return Err(unknown(format!("`{path}` has {size} bytes, and that is too much")));
-        }
-        let content = transaction.read(path).map_err(|error| unknown(error.kind.to_string()))?;
-        Ok(memchr::memmem::find(&content, text.as_bytes()).is_some())
-    };
-    let holds = match (check, &state) {
-        (Check::Exists, state) => state.is_some(),
-        (Check::Absent, state) => state.is_none(),
-        (Check::Sha256(wanted), Some(state)) => state.sha256 == *wanted,
-        (Check::Contains(text), Some(state)) => has(text, state.size)?,
-        (Check::Lacks(text), Some(state)) => !has(text, state.size)?,
-        (Check::Sha256(_) | Check::Contains(_) | Check::Lacks(_), None) => false,
-    };
-    match holds {
-        true => Ok(()),
-        false => Err(format!("it does not hold that {condition}")),
-    }
-}
-
-/// What an action did, as the report tells it.
-fn output(action: &Action) -> String {
-    use actum_task::{SchemaChange, StructureEdit};
-    let target = &action.target;
-    let structure = |edit: &StructureEdit| match edit {
-        StructureEdit::JsonAddProperty { key, .. } => {
-            format!("Property '{key}' added successfully")
-        }
-        StructureEdit::JsonRemoveProperty { key, .. } => {
-            format!("Property '{key}' removed successfully")
-        }
-        StructureEdit::JsonUpdateValue { path, .. } | StructureEdit::YamlUpdate { path, .. } => {
-            format!("Value at '{}' updated successfully", path.as_str())
-        }
-    };
-    match &action.work {
-        Work::Create { .. } => format!("File '{target}' created"),
-        Work::Modify(Change::Structure(edit))
-        | Work::UpdateSchema(SchemaChange::Structure(edit)) => structure(edit),
-        Work::Modify(_) | Work::UpdateSchema(SchemaChange::Content(_)) => {
-            format!("File '{target}' modified")
-        }
-        Work::Delete => format!("File '{target}' deleted"),
-        Work::Rename { new_path } => format!("File '{target}' renamed to '{new_path}'"),
-        Work::ExecuteSql(_) | Work::RunPipeline(_) => String::new(),
-    }
 }

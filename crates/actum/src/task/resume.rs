@@ -19,6 +19,7 @@ use super::OutputError;
 use super::alert::Alerts;
 use super::documents::{ErrorFacts, Ids, clean};
 use super::git::{Found, is_reverted, resumed_revert, resumed_run};
+use super::manifests::{self, Backups};
 use super::notes::{Noted, Notes, Prepared, RollbackNotes};
 use super::outputs::{EndReports, Outputs, ReportDirectory};
 use super::problem::TaskProblem;
@@ -38,15 +39,17 @@ pub struct FinishedTask {
     pub status: Option<ReportStatus>,
 }
 
-/// Writes the reports of the tasks that processes left in the workspace at `root` which are no more. A run, and whatever
-/// takes a task back, does so first.
+/// Writes the reports of the tasks that processes left in the workspace at `root` which are no more, and brings the
+/// rollback manifests up to date. A run, and whatever takes a task back, writes those reports first.
 ///
 /// # Errors
 /// As [`Engine::resume`]; `Output`: the task stays left then, and is found again.
 pub fn finish(engine: &mut Engine, root: &Path) -> Result<Vec<FinishedTask>> {
-    let turn = take_turn(engine, root)?;
-    turn.reported.sync(&Outputs::of(root)?)?;
-    Ok(turn.finished)
+    let Turn { lock, finished, reported, .. } = take_turn(engine, root)?;
+    let outputs = Outputs::of(root)?;
+    reported.sync(&outputs)?;
+    manifests::update(&lock, (root, &outputs), engine.records.clock.now(), Backups::Keep)?;
+    Ok(finished)
 }
 
 /// Names the tasks in the workspace at `root` that were cut off, or whose rollback was, and whose reports do not say how
@@ -204,7 +207,9 @@ impl Records {
                     Reports::Whole | Reports::Missing => CUT_OFF.to_owned(),
                 };
                 let committed = self.committed(root, run)?;
-                let ended = report_end(notes, (end, committed), &cut_off, self.clock.now())?;
+                let mut ended = report_end(notes, (end, committed), &cut_off, self.clock.now())?;
+                let manifest = directory.manifest()?.map(|manifest| manifest.id().clone());
+                ended.report = ended.report.map(|report| report.with_manifest(manifest));
                 if let Some(error) = &ended.error {
                     alerts.raise(&task, error, Some(&name))?;
                 }
@@ -292,8 +297,16 @@ impl Reports {
         };
         let log = directory.read(CHANGE_LOG_FILE)?;
         let has_log = log.is_some_and(|bytes| ChangeLog::read(&bytes).is_ok());
-        let is_whole = has_log && (ErrorStatus::of(report.status()).is_none() || error.is_some());
-        let is_open = report.status() == ReportStatus::Failed && had_run;
+        // What was in effect and was taken back since has no error.
+        let is_undone = report.rollback_performed() && report.facts().more.receipt.is_some();
+        let needs_error = ErrorStatus::of(report.status()).is_some() && !is_undone;
+        let is_whole = has_log && (!needs_error || error.is_some());
+        // A run that ended can have no action that succeeded.
+        let is_open = had_run
+            && report.status() == ReportStatus::Failed
+            && error
+                .as_ref()
+                .is_some_and(|it| it.error.error_code == ErrorCode::RollbackFailed.number());
         Ok(match error {
             Some(error) if is_whole && is_open => {
                 Self::Unsettled(error.error.message.as_str().to_owned())

@@ -22,6 +22,7 @@ use super::checkpoint;
 use super::documents::clean;
 use super::git::{Found, Reverting, kept};
 use super::git_code::code_of;
+use super::manifests::{self, Backups};
 use super::notes::RollbackNotes;
 use super::outputs::{OutputError, Outputs, ReportDirectory};
 use super::resume::{FinishedTask, Turn, take_turn};
@@ -66,11 +67,12 @@ pub fn rollback(
     root: &Path,
     (task, actor): (&str, Actor),
 ) -> Result<RolledBack> {
-    let Turn { lock: _lock, workspace, finished, reported } = take_turn(engine, root)?;
+    let Turn { lock, workspace, finished, reported } = take_turn(engine, root)?;
     let outputs = Outputs::of(root)?;
     // Nobody may write them again once they say that it was taken back.
     reported.sync(&outputs)?;
-    let (directory, manifest) = found((root, &outputs), task, engine.records.clock.now())?;
+    let now = engine.records.clock.now();
+    let (directory, manifest) = found((root, &outputs), task, now)?;
     let report = || directory.name.directory();
     let Some(run) = manifest.run() else {
         return Err(RollbackRefused::Nothing { report: report() }.into());
@@ -86,6 +88,8 @@ pub fn rollback(
     let Done { receipt, commit, mut notes, .. } = done;
     notes.extend(directory.remove_replaced(&settled));
     notes.extend(settled.kept);
+    let updated = manifests::update(&lock, (root, &outputs), now, Backups::Keep);
+    notes.extend(updated.err().map(|error| manifests_not_updated(&error)));
     let task = directory.name.task().to_owned();
     let directory = directory.name;
     Ok(RolledBack { task, directory, report, receipt, commit, notes, unwritten, finished })
@@ -130,6 +134,11 @@ fn carry_out(
         Err(error) => (None, Some(error)),
     };
     Ok((done, report, unwritten))
+}
+
+/// Note that the manifests of other tasks may be out of date.
+fn manifests_not_updated(error: &Error) -> String {
+    format!("the rollback manifests of other tasks were not updated: {error}")
 }
 
 /// Makes the label of the runs that take back a task.
@@ -290,7 +299,7 @@ fn undone(
 }
 
 /// Whether every file that a manifest tells of is as it was before the task.
-fn is_as_before(outputs: &Outputs, manifest: &RollbackManifest) -> bool {
+pub(super) fn is_as_before(outputs: &Outputs, manifest: &RollbackManifest) -> bool {
     manifest.checkpoints().iter().all(|checkpoint| {
         let path = &checkpoint.file_path.0;
         let read = outputs.read(path, checkpoint.original_size.unwrap_or(0));
@@ -388,12 +397,11 @@ fn manifest(
             return Ok(Err(RollbackRefused::Unusable { report, why: error.to_string() }));
         }
     };
-    let was = manifest.status();
-    let manifest = manifest.after(ManifestEvent::Reached(now));
-    if manifest.status() != was {
-        directory.put(ROLLBACK_MANIFEST_FILE, Some(manifest.write()))?;
-    }
+    let manifest = directory.expire_manifest(&manifest, now)?;
     Ok(match manifest.status() {
+        ManifestStatus::Active if manifest.run().is_none() => {
+            Err(RollbackRefused::Nothing { report })
+        }
         ManifestStatus::Active => Ok(manifest),
         ManifestStatus::Executed if is_back(root, outputs, (directory, &manifest))? => Ok(manifest),
         ManifestStatus::Executed => Err(RollbackRefused::Executed { report }),
@@ -450,8 +458,7 @@ pub(super) fn unreported(
     directory: &ReportDirectory,
     has_commit: bool,
 ) -> Result<Option<ExecutionReport>> {
-    let Some(bytes) = directory.read(ROLLBACK_MANIFEST_FILE)? else { return Ok(None) };
-    let Ok(manifest) = RollbackManifest::read(&bytes) else { return Ok(None) };
+    let Some(manifest) = directory.manifest()? else { return Ok(None) };
     // What later commits did to its files stays in them.
     if !has_commit && !is_as_before(outputs, &manifest) {
         return Ok(None);

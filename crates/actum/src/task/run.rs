@@ -23,6 +23,7 @@ use actum_task::{Action, ErrorCode, TaskPlan};
 use actum_workspace::disk::Disk;
 use actum_workspace::{ErrorKind, Limits, LinuxDisk, RunOptions, Transaction};
 
+use self::make::Made;
 use super::alert::Alerts;
 use super::consent::Consent;
 use super::documents::{Ids, new_id};
@@ -115,6 +116,8 @@ pub fn run(
         mark: records.marks().begin(Doing::Task, RunId::from_random(random()?), workspace)?,
         unfilled: None,
         is_noted: false,
+        manifest: None,
+        archived_to: None,
     };
     let ended = desk.handle(engine, (root, workspace), (read, actor))?;
     // What could not be reported is by whoever comes next, who also makes durable what could.
@@ -154,7 +157,6 @@ pub fn request(
 struct Place<'t> {
     task: &'t Task,
     directory: ReportDirectory,
-    archived_to: Option<String>,
     root: &'t Path,
     actor: Actor,
     /// Which attempt at the task it is, counted from 1.
@@ -197,6 +199,10 @@ struct Desk<'o> {
     unfilled: Option<ReportDirectory>,
     /// Whether what is noted of the task says as much as its reports, or more; it stays then.
     is_noted: bool,
+    /// Id of the rollback manifest, once it is written.
+    manifest: Option<PlainId>,
+    /// Where the plan went that was in force before, once it was archived.
+    archived_to: Option<String>,
 }
 
 impl Desk<'_> {
@@ -253,7 +259,6 @@ impl Desk<'_> {
             }
             return Ok(self.reject(Some(&task), task.refusal(refused), None));
         }
-        self.status.phase(Phase::Archiving);
         Ok(match self.prepare(&task, (root, actor), (attempt, consent)) {
             Err(error) => {
                 let problem = TaskProblem::of_error(&error);
@@ -265,33 +270,37 @@ impl Desk<'_> {
         })
     }
 
-    /// The plan that was in force goes to the archive, this one takes its place, and its reports get their directory,
-    /// which is noted before it is there.
+    /// The reports get their directory, which is noted before it is there. The plan in force stays what it is.
     fn prepare<'t>(
         &mut self,
         task: &'t Task,
         (root, actor): (&'t Path, Actor),
         (attempt, consent): (u32, Consent),
     ) -> Result<(Place<'t>, Notes)> {
-        let archived_to = self.outputs.archive(self.started)?;
-        if let Some(to) = &archived_to {
-            self.status.note(Phase::Archiving, &format!("The plan before went to `{to}`"));
-        }
-        let mut files: Vec<(&str, &[u8])> =
-            vec![(PLAN_FILE, &task.input.plan), (CONFIG_FILE, &task.input.config)];
-        files.extend(task.input.approval.iter().map(|bytes| (APPROVAL_FILE, bytes.as_slice())));
-        self.outputs.activate(&files)?;
         let name = self.outputs.report_name(self.started, &task.id)?;
         let ids = (&self.report_id, &task.id, &task.plan_id);
         let actions = self.status.actions().to_vec();
-        let notes = Notes::new(&name, ids, self.started, archived_to.as_deref(), actions);
+        let notes = Notes::new(&name, ids, self.started, actions);
         notes.keep(&self.mark)?;
         let directory = self.outputs.report(name)?;
-        if let Err(error) = fill(&directory, task, &files) {
+        if let Err(error) = fill(&directory, task) {
             self.unfilled = Some(directory);
             return Err(error.into());
         }
-        Ok((Place { task, directory, archived_to, root, actor, attempt, consent }, notes))
+        Ok((Place { task, directory, root, actor, attempt, consent }, notes))
+    }
+
+    /// The plan that was in force goes to the archive, and this one takes its place: no gate refused it (EX-6).
+    fn activate(&mut self, task: &Task) -> std::result::Result<(), Box<TaskProblem>> {
+        self.status.phase(Phase::Archiving);
+        let activated = self.outputs.archive(self.started).and_then(|archived_to| {
+            if let Some(to) = &archived_to {
+                self.status.note(Phase::Archiving, &format!("The plan before went to `{to}`"));
+            }
+            self.archived_to = archived_to;
+            self.outputs.activate(&task.inputs())
+        });
+        activated.map_err(|error| Box::new(TaskProblem::of_error(&error.into())))
     }
 
     fn carry_out(
@@ -311,22 +320,30 @@ impl Desk<'_> {
             }
         };
         let mut rehearsed = self.rehearse(&mut begun.transaction, (task, sql));
-        let manifest_id = self.ids.next();
-        let made = match rehearsed.verdict {
+        let mut made = match rehearsed.verdict {
             Verdict::Keep if rehearsed.has_work() => {
-                Some(self.make(begun, &place, &rehearsed, &manifest_id, notes))
+                Some(self.make(begun, &place, &rehearsed, notes))
             }
             Verdict::Keep => None,
             Verdict::TakeBack | Verdict::Cancel => {
                 drop(begun);
                 self.status.phase(Phase::RollingBack);
-                let kept = self.keep_checkpoint(&place, &rehearsed.effects, &manifest_id, None);
-                // Nothing became visible, so that nobody needs it.
-                rehearsed.problems.extend(kept.err().map(|problem| *problem));
                 None
             }
         };
-        self.ended(place, rehearsed, made, manifest_id)
+        // What became visible has its manifest already. A run without effects has an empty one.
+        if matches!(made, None | Some(Made::Nothing)) {
+            let kept = self.keep_checkpoint(&place, &rehearsed.effects, None);
+            match (kept.and_then(|_digests| self.activate(task)), rehearsed.verdict) {
+                (Ok(()), _) => {}
+                (Err(problem), Verdict::Keep) => made = Some(Made::Not(*problem, None)),
+                // Nothing became visible, so nobody needs the manifest.
+                (Err(problem), Verdict::TakeBack | Verdict::Cancel) => {
+                    rehearsed.problems.push(*problem);
+                }
+            }
+        }
+        self.ended(place, rehearsed, made)
     }
 
     /// Does the actions where nobody sees them.
@@ -347,21 +364,44 @@ impl Desk<'_> {
             ActionEnd::Completed { .. } | ActionEnd::Skipped { .. } => None,
         });
         let mut problems: Vec<_> = failed.collect();
-        problems.extend(
-            broken_rules
-                .into_iter()
-                .map(|ActionProblem { code, message }| TaskProblem::new(code, message)),
-        );
+        problems.extend(broken_rules.into_iter().map(TaskProblem::of_late));
         let broken = broken_off.map(|code| TaskProblem::new(code, code.about()));
         problems.splice(0..0, broken);
         let targets = task.plan.actions.iter().map(|action| &action.target);
         let modified = |path: &RelPath| Some((path.clone(), self.outputs.modified(path)?));
         let modified = targets.filter_map(modified).collect();
-        Acted { actions, operations, effects, problems, modified, verdict }
+        let mut acted = Acted { actions, operations, effects, problems, modified, verdict };
+        self.attribute(&task.plan, &mut acted);
+        acted
+    }
+
+    /// Attributes each error that showed after the actions to the one that wrote its path last; where no action did, or the
+    /// system named no path, to the last one. So the counts of the report add up.
+    fn attribute(&mut self, plan: &TaskPlan, acted: &mut Acted) {
+        let Acted { actions, problems, .. } = acted;
+        let is_done = |it: &&Rehearsed| matches!(it.end, ActionEnd::Completed { .. });
+        let done: Vec<usize> = actions.iter().filter(is_done).map(|it| it.action).collect();
+        for problem in problems.iter_mut().filter(|it| it.action.is_none() && it.is_of_action()) {
+            let target = problem.target.as_ref();
+            let is_of = |action: &Action| action.written().any(|path| Some(path) == target);
+            let wrote = |index: &&usize| plan.actions.get(**index).is_some_and(is_of);
+            problem.action = done.iter().rev().find(wrote).or(done.last()).copied();
+            if let Some(action) = problem.action {
+                self.status.failed_late(action, problem);
+            }
+        }
     }
 }
 
 impl Task {
+    /// The documents that it was read from, by the names under which they are kept.
+    fn inputs(&self) -> Vec<(&'static str, &[u8])> {
+        let TaskInput { plan, config, approval, .. } = &self.input;
+        let mut files: Vec<(_, &[u8])> = vec![(PLAN_FILE, plan), (CONFIG_FILE, config)];
+        files.extend(approval.iter().map(|bytes| (APPROVAL_FILE, bytes.as_slice())));
+        files
+    }
+
     /// That it is refused for these reasons.
     fn refusal(&self, problems: Vec<TaskProblem>) -> Unread {
         let plan_id = Some(self.plan_id.clone());
@@ -370,16 +410,12 @@ impl Task {
 }
 
 /// Puts what the task was into the directory of its reports.
-fn fill(
-    directory: &ReportDirectory,
-    task: &Task,
-    files: &[(&str, &[u8])],
-) -> std::result::Result<(), OutputError> {
-    for (name, bytes) in files {
+fn fill(directory: &ReportDirectory, task: &Task) -> std::result::Result<(), OutputError> {
+    for (name, bytes) in task.inputs() {
         directory.write_private(name, bytes)?;
     }
     directory.write(SUMMARY_FILE, task.summary().as_bytes())?;
-    directory.write(PROMPT_FILE, executor_prompt(&directory.name).as_bytes())
+    directory.write(PROMPT_FILE, executor_prompt(|file| directory.name.file(file)).as_bytes())
 }
 
 /// What the change may touch: the targets of the plan, and nothing else (7.1, FILE_WHITELIST).
@@ -406,17 +442,14 @@ pub(super) fn random() -> Result<u64> {
 impl TaskProblem {
     /// Why a run is neither made nor taken back, as far as is known: a person has to look.
     pub(super) fn of_open_run(error: &Error) -> Self {
-        let Self { message, reason, .. } = Self::of_error(error);
-        Self { reason, ..Self::new(ErrorCode::RollbackFailed, message) }
+        Self { code: ErrorCode::RollbackFailed, ..Self::of_error(error) }
     }
 
     /// Why the engine refused or failed.
     pub(super) fn of_error(error: &Error) -> Self {
         if let Error::Workspace(error) = error {
-            return Self {
-                reason: Some(reason::of(&error.kind).name()),
-                ..Self::new(ActionProblem::code_of(&error.kind), error.kind.to_string())
-            };
+            let problem = ActionProblem::from_kind(&error.kind);
+            return Self { reason: Some(reason::of(&error.kind).name()), ..Self::of_late(problem) };
         }
         if let Error::Queued { plan, tier, gates, .. } = error {
             let why: Vec<_> = gates.iter().map(|gate| gate.ground.to_string()).collect();
@@ -441,6 +474,7 @@ impl TaskProblem {
         } else {
             ErrorCode::InternalError
         };
-        Self { reason: Some(reason::of_engine(error).name()), ..Self::new(code, error.to_string()) }
+        let problem = Self::new(code, error.to_string()).because_of(error);
+        Self { reason: Some(reason::of_engine(error).name()), ..problem }
     }
 }

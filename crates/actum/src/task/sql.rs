@@ -19,7 +19,8 @@ use actum_workspace::disk::Disk;
 use actum_workspace::{ErrorKind, Transaction};
 
 use super::problem::ActionProblem;
-use super::rehearsal::{ActionChange, check_writable};
+use super::rehearsal::ActionChange;
+use super::staging::check_writable;
 use crate::sql_host::SqlRunner;
 
 /// Size of a query, in bytes.

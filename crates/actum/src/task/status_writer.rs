@@ -10,6 +10,7 @@ use actum_task::report::{
 
 use super::documents::clean;
 use super::input::Task;
+use super::problem::TaskProblem;
 use super::rehearsal::{ActionEnd, Rehearsed, Watch};
 use crate::records::Clock;
 
@@ -59,6 +60,12 @@ impl<'o> StatusWriter<'o> {
 
     pub(super) fn note(&mut self, phase: Phase, message: &str) {
         self.update(phase, None, Some(message));
+    }
+
+    /// An action that was done turns out to have failed.
+    pub(super) fn failed_late(&mut self, action: usize, problem: &TaskProblem) {
+        let action = (action, ActionStatus::Failed, Some(problem.code));
+        self.update(Phase::Executing, Some(action), Some(&problem.message));
     }
 
     fn update(

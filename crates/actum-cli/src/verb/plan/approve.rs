@@ -17,7 +17,10 @@ use actum_core::plain_id::PlainId;
 use actum_record::dsse::Envelope;
 use actum_record::signer::KeyRole;
 use actum_task::limits::APPROVAL_BYTES_MAX;
-use actum_task::report::CONFIG_FILE;
+use actum_task::report::{
+    CONFIG_FILE, PLAN_FILE, PROMPT_FILE, SUMMARY_FILE, executor_prompt, is_executor_prompt,
+    is_implementation_summary,
+};
 use actum_task::{ErrorCode, TaskEnvelope, TaskId};
 
 use super::found::Problems;
@@ -39,7 +42,8 @@ use crate::{actor, clock, input, policy, records, root, timestamp};
 /// and config, so that nothing else can be run in their place, and the workspace, so that it counts nowhere else. In an
 /// installation with an approval key (`actum key make approval`) the approval takes its passphrase and is signed; it is for
 /// exactly this change of these files as they are now, and counts for a day. Without an approval key the envelope is
-/// unsigned, and changes that need approval are not approved.
+/// unsigned, and changes that need approval are not approved. `executor_prompt.txt` is written beside the envelope, and
+/// `IMPLEMENTATION_SUMMARY.md` where there is none.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     /// The file that holds the task plan
@@ -119,6 +123,7 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let root = root::existing_or_new(&session.start);
     let id = arguments.task.clone().map_or_else(|| task.plan.id.as_str().to_owned(), String::from);
     let id: PlainId = id.parse().map_err(usage)?;
+    let plan_id: PlainId = task.plan.id.as_str().parse().map_err(usage)?;
     let (checked, records) = records::open_for(root, &session.tenant)?;
     let mut engine = checked.engine(records.clone())?.under_files(policy::files()?, root);
     let workspace = engine.resume()?;
@@ -186,6 +191,8 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
             Some((APPROVAL_FILE.to_owned(), expires))
         }
     };
+    let summary = task::summary((&task.plan, &task.graph), (&plan_id, &id));
+    files.write_prompt(&summary, session)?;
     OutputFile::write(&files.envelope, Existing::Replace, &text, &session.tenant)?;
     let shown = match arguments.plan.parent() {
         Some(above) => above.join(&arguments.output),
@@ -307,6 +314,8 @@ struct Files {
     config: String,
     envelope: PathBuf,
     approval: PathBuf,
+    prompt: PathBuf,
+    summary: PathBuf,
 }
 
 impl Files {
@@ -315,16 +324,50 @@ impl Files {
         let (Some(plan_name), Some(config)) = (name(plan), name(config)) else {
             return Err(usage("plan and config have to be files"));
         };
-        if [&*plan_name, &*config, APPROVAL_FILE].contains(&envelope) {
+        let others = [&*plan_name, &*config, APPROVAL_FILE, PROMPT_FILE, SUMMARY_FILE];
+        if others.contains(&envelope) {
             return Err(usage(format_args!("`{envelope}` is another document of the task")));
         }
-        let approval = plan.with_file_name(APPROVAL_FILE);
-        Ok(Self { plan: plan_name, config, envelope: plan.with_file_name(envelope), approval })
+        let beside = |name: &str| plan.with_file_name(name);
+        let (approval, prompt, summary) =
+            (beside(APPROVAL_FILE), beside(PROMPT_FILE), beside(SUMMARY_FILE));
+        Ok(Self { plan: plan_name, config, envelope: beside(envelope), approval, prompt, summary })
+    }
+
+    /// The prompt for an executor (EX-23), which names the documents beside it.
+    fn prompt_text(&self) -> String {
+        executor_prompt(|file| match file {
+            PLAN_FILE => self.plan.clone(),
+            CONFIG_FILE => self.config.clone(),
+            other => other.to_owned(),
+        })
+    }
+
+    /// Writes the prompt, and the summary where the planner made none.
+    fn write_prompt(&self, summary: &str, session: &Session) -> Result<(), Failure> {
+        let tenant = &session.tenant;
+        let is_ours =
+            |there: &[u8]| std::str::from_utf8(there).is_ok_and(is_implementation_summary);
+        match must_give_way(&self.summary, is_ours) {
+            Ok(()) => {
+                let text = summary.as_bytes();
+                OutputFile::write(&self.summary, Existing::Replace, text, tenant)?;
+            }
+            Err(_) => session.screen.note(format_args!(
+                "`{SUMMARY_FILE}` is not one that actum wrote, and stays as it is"
+            )),
+        }
+        let prompt = self.prompt_text();
+        OutputFile::write(&self.prompt, Existing::Replace, prompt.as_bytes(), tenant)
     }
 
     fn may_be_written(&self, is_signed: bool, tenant: &Tenant) -> Result<(), Failure> {
         OutputFile::check_file(&self.envelope, tenant)?;
         must_give_way(&self.envelope, |there| TaskEnvelope::read(there).is_ok())?;
+        OutputFile::check_file(&self.prompt, tenant)?;
+        must_give_way(&self.prompt, |there| {
+            std::str::from_utf8(there).is_ok_and(is_executor_prompt)
+        })?;
         if is_signed {
             OutputFile::check_file(&self.approval, tenant)?;
         }

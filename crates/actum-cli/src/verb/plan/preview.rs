@@ -145,20 +145,20 @@ impl Previewed {
             ActionEnd::Completed { .. } | ActionEnd::Skipped { .. } => None,
         });
         let failed: Vec<_> = failed.collect();
+        let is_left = actions.iter().any(|done| !done.left.is_empty());
         let actions: Vec<_> = actions.into_iter().map(|done| action(plan, done)).collect();
         let is_done = |it: &PreviewedAction| matches!(it.end, ActionResult::Success { .. });
-        let broken_off =
-            broken_off.map(|code| ActionProblem { code, message: code.about().into() });
-        let broken_rules: Vec<_> =
-            broken_off.into_iter().chain(broken_rules).chain(linked).collect();
-        let first_error =
-            failed.into_iter().chain(broken_rules.iter().map(|problem| problem.code)).next();
-        let is_partial = is_kept && actions.iter().any(is_done);
+        let told = broken_off.map(|code| error_of(code, code.about()));
+        let broken_rules: Vec<_> = broken_rules.into_iter().chain(linked).collect();
+        let codes = broken_rules.iter().map(|problem| problem.code);
+        let first_error = failed.into_iter().chain(broken_off).chain(codes).next();
+        let broken_rules = broken_rules.into_iter().map(error);
+        let is_partial = is_kept && (is_left || actions.iter().any(is_done));
         let document = PlanPreview {
             plan: plan.id.to_string(),
             sound: is_kept && actions.iter().all(is_done),
             actions,
-            broken_rules: broken_rules.into_iter().map(error).collect(),
+            broken_rules: told.into_iter().chain(broken_rules).collect(),
             tier,
             gates: views(&decisions),
             settings,
@@ -194,8 +194,12 @@ fn action(plan: &TaskPlan, rehearsed: Rehearsed) -> PreviewedAction {
     }
 }
 
-fn error(ActionProblem { code, message }: ActionProblem) -> ActionError {
-    let error_message = CleanText::new(&message, &spans).to_string();
+fn error(problem: ActionProblem) -> ActionError {
+    error_of(problem.code, &problem.message)
+}
+
+fn error_of(code: ErrorCode, message: &str) -> ActionError {
+    let error_message = CleanText::new(message, &spans).to_string();
     ActionError { error_code: code.number(), error_message }
 }
 

@@ -6,7 +6,9 @@ use actum::task::{Outcome, TaskEnd};
 use actum_core::{ShellWord, path::Harmless};
 use actum_record::receipt::RunResult;
 use actum_task::ErrorCode;
-use actum_task::report::{ActionStatus, ErrorObject, ErrorReport, ExecutionReport, StatusUpdate};
+use actum_task::report::{
+    ActionStatus, ChangeLog, ErrorObject, ErrorReport, ExecutionReport, StatusUpdate,
+};
 
 use crate::failure::Failure;
 use crate::output::{Form, Screen};
@@ -92,11 +94,11 @@ fn write(out: &mut dyn Write, ended: &TaskEnd) -> io::Result<()> {
             writeln!(out, "task {task}: REJECTED; nothing was changed")?;
             Some(&**report)
         }
-        Outcome::Executed { report, error: told, .. } => {
+        Outcome::Executed { report, log, error: told } => {
             let errors = told.iter().flat_map(|told| told.errors());
             let mut others = errors.filter(|it| !is_told(report, it));
             others.try_for_each(|it| error(out, it))?;
-            executed(out, report, result)?;
+            executed(out, (report, log), result)?;
             told.as_deref()
         }
     };
@@ -121,11 +123,10 @@ fn is_told(report: &ExecutionReport, error: &ErrorObject) -> bool {
     })
 }
 
-/// How it ended, and what the run changed; a file that several actions changed counts once, and by its lines from
-/// before the first to after the last.
+/// Writes how it ended, with the totals of the change log.
 fn executed(
     out: &mut dyn Write,
-    report: &ExecutionReport,
+    (report, log): (&ExecutionReport, &ChangeLog),
     result: Option<&RunResult>,
 ) -> io::Result<()> {
     let summary = report.summary();
@@ -148,12 +149,7 @@ fn executed(
     if result.is_none() && report.facts().more.run.is_some() {
         return writeln!(out, "; some files may be changed: `actum status` says what is left");
     }
-    let (mut files, mut lines) = (0, 0);
-    let paths = result.iter().flat_map(|result| &result.paths);
-    for path in paths.filter(|path| path.effect.is_of_file()) {
-        files += 1;
-        lines += path.added + path.removed;
-    }
+    let (files, lines) = (log.files_affected_count(), log.total_lines_changed());
     let plural = |count: u64| if count == 1 { "" } else { "s" };
     writeln!(out, "; {files} file{} and {lines} line{} changed", plural(files), plural(lines))?;
     let more = &report.facts().more;

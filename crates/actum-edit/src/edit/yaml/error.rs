@@ -56,6 +56,12 @@ pub enum YamlError {
         /// Where it begins.
         place: Place,
     },
+    /// The path leads to no member of a mapping.
+    #[error("`{way}` is no member of a mapping; only members are removed")]
+    NoMember {
+        /// The place.
+        way: Excerpt,
+    },
     /// The value to write is no JSON.
     #[error("the value to write is not JSON")]
     Value,

@@ -19,13 +19,32 @@ pub(super) struct Wanted<'p> {
     pub(super) document: Option<NonZeroU32>,
 }
 
+/// What is found where a path leads nowhere, but to a mapping that lacks its last name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// The member that could be there.
+    Member,
+    /// Nothing.
+    Refuse,
+}
+
+/// Where a path leads.
+pub(super) struct Found {
+    pub(super) document: usize,
+    pub(super) way: Way,
+    /// Whether the last name is not there yet.
+    pub(super) is_new: bool,
+}
+
 /// The document and the way in it.
 pub(super) fn way(
     stream: &Stream<'_>,
     Wanted { path, document }: Wanted<'_>,
+    missing: Missing,
     text: &str,
     place: &impl Fn(usize) -> Place,
-) -> Result<(usize, Way), YamlError> {
+) -> Result<Found, YamlError> {
+    let at = |(document, way)| Found { document, way, is_new: false };
     let count = stream.documents.len();
     let (first, searched) = match document {
         None => (0, stream.documents.as_slice()),
@@ -41,10 +60,15 @@ pub(super) fn way(
         if only_document { way.to_string() } else { format!("document {}: {way}", document + 1) }
     };
     if let Some(way) = path.steps() {
-        let mut found = Vec::new();
+        let (mut found, mut new) = (Vec::new(), Vec::new());
         for (index, document) in searched.iter().enumerate() {
             match follow(document, &way, text, place)? {
                 Followed::Node(_) => found.push((first + index, way.clone())),
+                Followed::Stop { depth, stop: Stop::NoMember { .. } }
+                    if missing == Missing::Member && depth + 1 == way.0.len() =>
+                {
+                    new.push(first + index);
+                }
                 Followed::Stop { depth, stop } if only_document => {
                     let inside = Excerpt::of(way.first(depth).to_string().as_bytes());
                     let path = path.shown();
@@ -53,7 +77,10 @@ pub(super) fn way(
                 Followed::Stop { .. } => {}
             }
         }
-        return Ok(path.only(found, shown)?);
+        if let ([], [document]) = (found.as_slice(), new.as_slice()) {
+            return Ok(Found { document: *document, way, is_new: true });
+        }
+        return Ok(at(path.only(found, shown)?));
     }
     let mut plain =
         Plain { anchors: Vec::new(), room: NODES_MAX, compares: path.compares(), place };
@@ -70,7 +97,7 @@ pub(super) fn way(
         // The way may lead through an alias.
         follow(root, &way, text, place)?;
     }
-    Ok((document, way))
+    Ok(at((document, way)))
 }
 
 /// Where a way leads.

@@ -7,7 +7,7 @@ use actum_core::place::{Excerpt, Place};
 use super::error::{YamlError, YamlUnproven};
 use super::loaded::Loaded;
 use super::tree::{Node, Shape, Stream};
-use super::{Piece, find};
+use super::{Change, Piece, find};
 use crate::edit::json_path::{Step, Way};
 
 /// The file before.
@@ -17,7 +17,7 @@ pub(super) struct Old<'o, 't> {
     pub(super) stream: &'o Stream<'t>,
 }
 
-/// Refuses a result that is not the file with `value` at the end of `way`.
+/// Refuses a result that is not the file with the change at the end of `way`.
 ///
 /// # Errors
 /// `Unproven`.
@@ -26,13 +26,17 @@ pub(super) fn prove(
     (document, way): (usize, &Way),
     pieces: &[Piece],
     result: &str,
-    value: &Value<'_>,
+    change: Change<'_>,
 ) -> Result<(), YamlError> {
     let nowhere = |_| Place::START;
     let loaded = Loaded::read(result).map_err(|_| YamlUnproven::Syntax)?;
     let stream = Stream::read(result, &nowhere).map_err(|_| YamlUnproven::Syntax)?;
-    same_values(old.loaded, &loaded, document, way, value)?;
-    same_spelling(old, &stream, result, document, way)?;
+    match change {
+        Change::Replace(value) => same_values(old.loaded, &loaded, document, way, value)?,
+        Change::Add(value) => same_but_member((&loaded, old.loaded), (document, way), Some(value))?,
+        Change::Remove => same_but_member((old.loaded, &loaded), (document, way), None)?,
+    }
+    same_spelling(old, &stream, result, (document, way), change)?;
     // Each comment stays that is not in what was replaced.
     let outside = |comment: &&std::ops::Range<usize>| {
         !pieces.iter().any(|(range, _)| range.start <= comment.start && comment.end <= range.end)
@@ -77,6 +81,30 @@ fn same_values(
     if places == 0 { Err(YamlUnproven::Place) } else { Ok(()) }
 }
 
+/// By the strict reader: the documents that have the member at the end of `way` are the others without it.
+fn same_but_member(
+    (with, without): (&[Loaded], &[Loaded]),
+    (document, way): (usize, &Way),
+    value: Option<&Value<'_>>,
+) -> Result<(), YamlUnproven> {
+    let mut places = 0;
+    for (index, (with, other)) in with.iter().zip(without).enumerate() {
+        if with == other {
+            continue;
+        }
+        // Documents before may be left out; none is behind the place that was before it.
+        let rest = with.without(&way.0).filter(|_| index <= document);
+        let is_rest = |(rest, member): (Loaded, Loaded)| {
+            rest == *other && value.is_none_or(|value| member.is(value))
+        };
+        if !rest.is_some_and(is_rest) {
+            return Err(YamlUnproven::Place);
+        }
+        places += 1;
+    }
+    if places == 1 && with.len() == without.len() { Ok(()) } else { Err(YamlUnproven::Place) }
+}
+
 /// The same where a document is replaced as a whole, which leaves it out or makes it show up.
 fn whole_document(old: &[Loaded], new: &[Loaded], value: &Value<'_>) -> Result<(), YamlUnproven> {
     let before = old.iter().zip(new).take_while(|(old, new)| old == new).count();
@@ -98,30 +126,39 @@ fn same_spelling(
     old: &Old<'_, '_>,
     new: &Stream<'_>,
     result: &str,
-    document: usize,
-    way: &Way,
+    (document, way): (usize, &Way),
+    change: Change<'_>,
 ) -> Result<(), YamlUnproven> {
     let beside = || YamlUnproven::Beside { way: Excerpt::of(b"the spelling of something else") };
     if old.stream.documents.len() != new.documents.len() {
         return Err(beside());
     }
-    let pair = Pair { old: old.text, new: result };
+    let is_of_member = match change {
+        Change::Replace(_) => false,
+        Change::Add(_) | Change::Remove => true,
+    };
+    let pair = Pair { old: old.text, new: result, is_of_member };
     for (index, (old, new)) in old.stream.documents.iter().zip(&new.documents).enumerate() {
         let way = (index == document).then_some(way.0.as_slice());
         if !pair.same(old, new, way) {
             return Err(beside());
         }
     }
-    match new.documents.get(document).map(|root| find::follow(root, way, result, &|_| Place::START))
-    {
-        Some(Ok(find::Followed::Node(_))) => Ok(()),
-        Some(Ok(find::Followed::Stop { .. }) | Err(_)) | None => Err(YamlUnproven::Place),
+    let root = new.documents.get(document).ok_or(YamlUnproven::Place)?;
+    match (change, find::follow(root, way, result, &|_| Place::START)) {
+        (Change::Replace(_) | Change::Add(_), Ok(find::Followed::Node(_)))
+        | (Change::Remove, Ok(find::Followed::Stop { .. })) => Ok(()),
+        (Change::Replace(_) | Change::Add(_), Ok(find::Followed::Stop { .. }))
+        | (Change::Remove, Ok(find::Followed::Node(_)))
+        | (_, Err(_)) => Err(YamlUnproven::Place),
     }
 }
 
 struct Pair<'t> {
     old: &'t str,
     new: &'t str,
+    /// Whether one of them has the member at the end of the way, and the other does not.
+    is_of_member: bool,
 }
 
 impl Pair<'_> {
@@ -155,6 +192,19 @@ impl Pair<'_> {
                         && items.len() == others.len()
                         && items.iter().zip(others).enumerate().all(|(index, (old, new))| {
                             self.same(old, new, inner(Step::Index(index)))
+                        })
+                }
+                (Shape::Mapping(a, entries), Shape::Mapping(b, others))
+                    if let (true, Some([Step::Name(name)])) = (self.is_of_member, way) =>
+                {
+                    let rest = |(key, _): &&(Node<'_>, Node<'_>)| key.as_string() != Some(name);
+                    let old: Vec<_> = entries.iter().filter(rest).collect();
+                    let new: Vec<_> = others.iter().filter(rest).collect();
+                    // A mapping without members has no lines.
+                    (a == b || old.is_empty())
+                        && old.len() == new.len()
+                        && old.iter().zip(new).all(|((key, old), (other, new))| {
+                            self.same(key, other, None) && self.same(old, new, None)
                         })
                 }
                 (Shape::Mapping(a, entries), Shape::Mapping(b, others)) => {
@@ -191,7 +241,8 @@ mod tests {
         let pieces: Vec<_> = pieces.iter().map(|(r, new)| (r.clone(), (*new).to_owned())).collect();
         let result = super::super::made(text, &pieces).unwrap();
         let old = Old { text, loaded: &loaded, stream: &stream };
-        prove(&old, (0, &way), &pieces, &result, &value).map_err(|error| error.to_string())
+        prove(&old, (0, &way), &pieces, &result, Change::Replace(&value))
+            .map_err(|error| error.to_string())
     }
 
     /// EX-10

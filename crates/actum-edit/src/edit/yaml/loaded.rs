@@ -127,6 +127,42 @@ impl Loaded {
         })
     }
 
+    /// The document without the member at the end of a way, and that member.
+    pub(super) fn without(&self, way: &[Step]) -> Option<(Self, Self)> {
+        let (step, rest) = way.split_first()?;
+        match (self, step) {
+            (Self::Sequence(items), Step::Index(index)) => {
+                let (item, member) = items.get(*index)?.without(rest)?;
+                let mut items = items.clone();
+                *items.get_mut(*index)? = item;
+                Some((Self::Sequence(items), member))
+            }
+            (Self::Mapping(entries), Step::Name(name)) => {
+                let named = Self::String(name.clone());
+                let at = entries.iter().position(|(key, _)| *key == named)?;
+                let mut entries = entries.clone();
+                if rest.is_empty() {
+                    let (_, member) = entries.remove(at);
+                    return Some((Self::Mapping(entries), member));
+                }
+                let (_, value) = entries.get_mut(at)?;
+                let (without, member) = value.without(rest)?;
+                *value = without;
+                Some((Self::Mapping(entries), member))
+            }
+            (
+                Self::Null
+                | Self::Boolean(_)
+                | Self::Integer(_)
+                | Self::Float(_)
+                | Self::String(_)
+                | Self::Sequence(_)
+                | Self::Mapping(_),
+                Step::Index(_) | Step::Name(_),
+            ) => None,
+        }
+    }
+
     /// The value at the end of a way.
     pub(super) fn at(&self, way: &[Step]) -> Option<&Self> {
         let Some((step, rest)) = way.split_first() else { return Some(self) };

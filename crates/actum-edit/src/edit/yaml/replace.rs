@@ -50,7 +50,7 @@ pub(super) fn pieces(
         let (tag, place) = (Excerpt::of(shown.as_bytes()), place(tag.start));
         return Err(YamlError::Tagged { tag, place });
     }
-    unanchored(text, &nodes, place)?;
+    unanchored(text, &nodes, Within::Look, place)?;
     let around = nodes.len().checked_sub(2).and_then(|parent| nodes.get(parent));
     let is_flow = |node: &&&Node<'_>| match &node.shape {
         Shape::Sequence(notation, _) | Shape::Mapping(notation, _) => *notation == Notation::Flow,
@@ -235,15 +235,25 @@ impl Spot<'_, '_> {
     }
 }
 
-/// Refuses to replace what an alias outside of it refers to, or what is inside of such. `nodes` lead to it.
-fn unanchored(
+/// Whether anchors inside of a node count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Within {
+    Look,
+    Skip,
+}
+
+/// Refuses to change what an alias outside of it refers to, or what is inside of such. `nodes` lead to it.
+pub(super) fn unanchored(
     text: &str,
     nodes: &[&Node<'_>],
+    within: Within,
     place: &impl Fn(usize) -> Place,
 ) -> Result<(), YamlError> {
     let ([root, ..], [.., node]) = (nodes, nodes) else { return Ok(()) };
     let mut anchors: Vec<_> = nodes.iter().filter_map(|node| node.anchor.as_ref()).collect();
-    node.each(&mut |inner| anchors.extend(inner.anchor.as_ref()));
+    if within == Within::Look {
+        node.each(&mut |inner| anchors.extend(inner.anchor.as_ref()));
+    }
     let mut aliases = Vec::new();
     root.each(&mut |other| {
         let is_outside =
@@ -267,13 +277,13 @@ fn unanchored(
 }
 
 /// How many characters are before `at` in its line.
-fn column(text: &str, at: usize) -> usize {
+pub(super) fn column(text: &str, at: usize) -> usize {
     let before = text.get(..at).unwrap_or_default();
     before.rsplit(['\n', '\r']).next().unwrap_or_default().chars().count()
 }
 
 /// The first line end of the text.
-fn newline(text: &str) -> &'static str {
+pub(super) fn newline(text: &str) -> &'static str {
     match text.find(['\n', '\r']).and_then(|at| text.get(at..)) {
         Some(rest) if rest.starts_with("\r\n") => "\r\n",
         Some(rest) if rest.starts_with('\r') => "\r",
@@ -282,7 +292,7 @@ fn newline(text: &str) -> &'static str {
 }
 
 /// How far the first mapping or sequence inside of a mapping is indented more than that; 2 if none is.
-fn unit(text: &str, root: &Node<'_>) -> usize {
+pub(super) fn unit(text: &str, root: &Node<'_>) -> usize {
     let mut unit = None;
     root.each(&mut |node| {
         let Shape::Mapping(Notation::Block, entries) = &node.shape else { return };

@@ -32,7 +32,9 @@ pub(super) fn judge(change: &SchemaChange, file: File<'_>) -> Result<(), ActionP
         return Err(ActionProblem::new(ErrorCode::FileTooLarge, message));
     }
     let language = language::of(path).unwrap_or(match change {
-        SchemaChange::Structure(StructureEdit::YamlUpdate { .. }) => Language::Yaml,
+        SchemaChange::Structure(
+            StructureEdit::YamlUpdate { .. } | StructureEdit::YamlRemove { .. },
+        ) => Language::Yaml,
         SchemaChange::Structure(
             StructureEdit::JsonAddProperty { .. }
             | StructureEdit::JsonRemoveProperty { .. }

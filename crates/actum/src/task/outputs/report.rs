@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use actum_core::{Digest, FileMode};
+use actum_core::{Digest, FileMode, Timestamp, count};
 use actum_task::limits::FILE_BYTES_MAX;
 use actum_task::report::{
     BACKUPS_DIRECTORY, CHANGE_LOG_FILE, ChangeLog, ERROR_REPORT_FILE, EXECUTION_REPORT_FILE,
@@ -87,18 +87,34 @@ impl ReportDirectory {
         }
     }
 
+    /// The rollback manifest, where there is one that can be read.
+    pub(in crate::task) fn manifest(&self) -> Result<Option<RollbackManifest>, OutputError> {
+        let bytes = self.read(ROLLBACK_MANIFEST_FILE)?;
+        Ok(bytes.and_then(|bytes| RollbackManifest::read(&bytes).ok()))
+    }
+
     /// Writes into the manifest what happened to it, where there is one that can be read.
     pub(in crate::task) fn end_manifest(
         &self,
         event: ManifestEvent,
     ) -> Result<Option<RollbackManifest>, OutputError> {
-        let Some(bytes) = self.read(ROLLBACK_MANIFEST_FILE)? else {
-            return Ok(None);
-        };
-        let Ok(manifest) = RollbackManifest::read(&bytes) else { return Ok(None) };
+        let Some(manifest) = self.manifest()? else { return Ok(None) };
         let manifest = manifest.after(event);
         self.put(ROLLBACK_MANIFEST_FILE, Some(manifest.write()))?;
         Ok(Some(manifest))
+    }
+
+    /// Writes into an active manifest that its time is over, where it is.
+    pub(in crate::task) fn expire_manifest(
+        &self,
+        manifest: &RollbackManifest,
+        now: Timestamp,
+    ) -> Result<RollbackManifest, OutputError> {
+        let reached = manifest.clone().after(ManifestEvent::Reached(now));
+        if reached.status() != manifest.status() {
+            self.put(ROLLBACK_MANIFEST_FILE, Some(reached.write()))?;
+        }
+        Ok(reached)
     }
 
     /// Gives a file other bytes, all at once, and makes it where it is missing.
@@ -156,6 +172,18 @@ impl ReportDirectory {
         };
         let names = self.disk.list(&handle).map_err(failed("list", &directory))?;
         names.iter().map(read).collect::<io::Result<_>>().map_err(failed("read", &directory))
+    }
+
+    /// Removes the backups and their directory; gives how many there were.
+    pub(in crate::task) fn remove_backups(&self, outputs: &Outputs) -> Result<u64, OutputError> {
+        let directory = format!("{}/{BACKUPS_DIRECTORY}", self.name.directory());
+        let Some(handle) = outputs.existing(&directory)? else { return Ok(0) };
+        let names = self.disk.list(&handle).map_err(failed("list", &directory))?;
+        let removed = names.iter().try_for_each(|name| self.disk.unlink(&handle, name));
+        let removed = removed
+            .and_then(|()| self.disk.remove_directory(&self.handle, BACKUPS_DIRECTORY.as_bytes()));
+        removed.map_err(failed("remove the backups in", &directory))?;
+        Ok(count(names.len()))
     }
 
     /// The bytes of a file, where it is there.

@@ -54,7 +54,6 @@ impl Desk<'_> {
         place: Place<'_>,
         mut rehearsed: Acted,
         made: Option<Made>,
-        manifest_id: PlainId,
     ) -> TaskEnd {
         self.status.phase(Phase::Reporting);
         let mut end = End::of(&rehearsed, None);
@@ -80,6 +79,7 @@ impl Desk<'_> {
                 let is_cancelled = problem.code == ErrorCode::Cancelled;
                 end.how = if is_cancelled { RunEnd::Cancelled } else { RunEnd::RolledBack };
                 rehearsed.problems.insert(0, problem);
+                self.attribute(&place.task.plan, &mut rehearsed);
                 cause = error;
             }
             Some(Made::Open(run, problem, error)) => {
@@ -89,7 +89,7 @@ impl Desk<'_> {
                 cause = Some(error);
             }
         }
-        let mut documents = self.documents(&place, &rehearsed, end, &manifest_id);
+        let mut documents = self.documents(&place, &rehearsed, end);
         if let Some(receipt) = &receipt {
             let at = format!("entry {} of the ledger", receipt.index);
             documents.report = told_of_commit(documents.report, &at, commit);
@@ -180,7 +180,7 @@ impl Desk<'_> {
     /// Notes of which the documents alone count.
     fn notes(&self, name: &ReportName, (task, plan): (&PlainId, Option<&PlainId>)) -> Notes {
         let ids = (&self.report_id, task, plan.unwrap_or(task));
-        Notes::new(name, ids, self.started, None, Vec::new())
+        Notes::new(name, ids, self.started, Vec::new())
     }
 
     pub(super) fn documents(
@@ -188,21 +188,21 @@ impl Desk<'_> {
         place: &Place<'_>,
         rehearsed: &Acted,
         end: End,
-        manifest_id: &PlainId,
     ) -> Documents {
         let task = place.task;
         let now = self.status.now().max(self.started);
-        let outcomes = rehearsed.actions.iter().map(|action| task.outcome(action)).collect();
+        let outcomes = rehearsed.actions.iter();
+        let outcomes = outcomes.map(|it| task.outcome(it, &rehearsed.problems)).collect();
         let facts = RunFacts {
             report_id: self.report_id.clone(),
             plan_id: task.plan_id.clone(),
             started_at: self.started,
             completed_at: now,
-            rollback_manifest_id: (!rehearsed.effects.is_empty()).then(|| manifest_id.clone()),
+            rollback_manifest_id: self.manifest.clone(),
             more: RunDetails {
                 task_id: Some(task.id.clone()),
                 run: end.run,
-                archived_to: place.archived_to.as_deref().map(clean),
+                archived_to: self.archived_to.as_deref().map(clean),
                 rollback_method: Some(RollbackMethod::Checkpoint),
                 ..RunDetails::default()
             },

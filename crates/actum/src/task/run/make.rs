@@ -1,7 +1,6 @@
 //! Publishes a rehearsed task through the pipeline, after its rollback files are durable (EX-7).
 
-use actum_core::plain_id::PlainId;
-use actum_core::{Digest, RunId, ShellWord};
+use actum_core::{Digest, RelPath, RunId, ShellWord};
 use actum_record::receipt::{PathEffect, RollbackFiles};
 use actum_task::ErrorCode;
 use actum_task::report::{
@@ -57,7 +56,6 @@ struct TaskObserver<'m, 'o> {
     desk: &'m mut Desk<'o>,
     place: &'m Place<'m>,
     rehearsed: &'m Acted,
-    manifest_id: &'m PlainId,
     run: RunId,
     notes: Notes,
     /// Digests of the rollback files, once they are written.
@@ -81,13 +79,15 @@ impl Observer<LinuxDisk> for TaskObserver<'_, '_> {
 
     /// Writes the rollback files and the prepared reports before the checks run.
     fn cleared(&mut self, _: &mut Cleared<'_, LinuxDisk>) -> Result<(), TaskStop> {
-        let Self { desk, place, rehearsed, manifest_id, run, notes, files } = self;
+        let Self { desk, place, rehearsed, run, notes, files } = self;
         desk.status.phase(Phase::Checkpoint);
         let kept = desk
-            .keep_checkpoint(place, &rehearsed.effects, manifest_id, Some(*run))
+            .keep_checkpoint(place, &rehearsed.effects, Some(*run))
             .map_err(TaskStop::Problem)?;
+        desk.activate(place.task).map_err(TaskStop::Problem)?;
+        notes.archived_to.clone_from(&desk.archived_to);
         let end = End::of(rehearsed, Some(*run));
-        let Documents { report, log, error } = desk.documents(place, rehearsed, end, manifest_id);
+        let Documents { report, log, error } = desk.documents(place, rehearsed, end);
         let outcomes = Some(report.outcomes_digest().map_err(Error::from)?);
         *files = Some(RollbackFiles { outcomes, ..kept });
         notes.prepare(Prepared { run: *run, report, log, error }).keep(&desk.mark)?;
@@ -126,7 +126,6 @@ impl Desk<'_> {
         begun: Begun<'_, LinuxDisk>,
         place: &Place<'_>,
         rehearsed: &Acted,
-        manifest_id: &PlainId,
         notes: Notes,
     ) -> Made {
         let not = |error: Error| Made::Not(TaskProblem::of_error(&error), Some(error));
@@ -142,8 +141,7 @@ impl Desk<'_> {
             Err(error) => return not(error),
         };
         let committing = Committing::of(task, place.root, rehearsed);
-        let mut making =
-            TaskObserver { desk: self, place, rehearsed, manifest_id, run, notes, files: None };
+        let mut making = TaskObserver { desk: self, place, rehearsed, run, notes, files: None };
         match staged.carry_out(&mut making) {
             Ok(done) => {
                 let constraints = task.plan.constraints(task.config.constraints);
@@ -172,10 +170,10 @@ impl Desk<'_> {
         &mut self,
         place: &Place<'_>,
         effects: &[PathEffect],
-        manifest_id: &PlainId,
         run: Option<RunId>,
     ) -> std::result::Result<RollbackFiles, Box<TaskProblem>> {
         let task = place.task;
+        let manifest_id = self.ids.next();
         let broken =
             |code, why: &dyn std::fmt::Display| Box::new(TaskProblem::new(code, why.to_string()));
         let ids = &mut self.ids;
@@ -202,7 +200,7 @@ impl Desk<'_> {
             run,
         };
         let manifest = RollbackManifest::new(facts, &rollback, &place.directory.name);
-        let script = rollback.script(manifest_id, &place.directory.name);
+        let script = rollback.script(&manifest_id, &place.directory.name);
         let manifest =
             manifest.write().map_err(|error| broken(ErrorCode::CheckpointFailed, &error))?;
         let files = RollbackFiles {
@@ -213,10 +211,21 @@ impl Desk<'_> {
         let write = || -> std::result::Result<RollbackFiles, OutputError> {
             self.outputs.back_up(&place.directory, rollback.backups())?;
             place.directory.put(ROLLBACK_MANIFEST_FILE, Some(Ok(manifest)))?;
+            self.manifest = Some(manifest_id);
             place.directory.write(ROLLBACK_SCRIPT_FILE, &script)?;
             Ok(files)
         };
-        write().map_err(|error| broken(code_of(&error.source, ErrorCode::CheckpointFailed), &error))
+        write().map_err(|error| {
+            let code = code_of(&error.source, ErrorCode::CheckpointFailed);
+            let paths = rollback.checkpoints().iter().map(|it| &it.path);
+            let is_of = |path: &&RelPath| {
+                error.path == path.to_string() || error.path == place.directory.name.backup(path)
+            };
+            Box::new(TaskProblem {
+                target: paths.clone().find(is_of).cloned(),
+                ..*broken(code, &error)
+            })
+        })
     }
 
     /// The files that are not what the run left (EX-12).

@@ -1,0 +1,170 @@
+//! Reports of tasks: the manifest that they name, and what the change log counts.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::program::{actum, text, workspace};
+use crate::task::{action, after, create, document, plan, put, replace, report, run, run_as};
+use serde_json::{Value, json};
+
+/// Action that gives a file all of its content.
+fn content(id: &str, target: &str, content: &str) -> Value {
+    action(id, "FILE_MODIFY", target, json!({ "type": "content", "content": content }))
+}
+
+/// EX-14, EX-16: a run without effects has an empty manifest, and its report names it.
+#[test]
+fn a_run_without_effects_has_an_empty_manifest_that_its_report_names() {
+    let cases = [
+        (content("a1", "a.txt", "1\n"), true, "SUCCESS", "ACTIVE"),
+        (replace("a1", "a.txt", "not there"), false, "FAILED", "ACTIVE"),
+        (replace("a1", "a.txt", "not there"), true, "ROLLED_BACK", "EXECUTED"),
+    ];
+    for (action, stops, status, manifest_status) in cases {
+        let (_directory, root) = workspace();
+        fs::write(root.join("a.txt"), "1\n").unwrap();
+        let mut plan = plan(json!([action]));
+        plan["execution_instructions"] = json!({ "stop_on_error": stops });
+        let ended = run(&root, &plan);
+        let found = document(&root, "execution_report.json");
+        assert_eq!(found["status"], status, "{ended:?}");
+        let manifest = document(&root, "rollback_manifest.json");
+        assert_eq!(found["rollback_manifest_id"], manifest["manifest_id"], "{found:#}");
+        assert_eq!(manifest["status"], manifest_status);
+        assert_eq!(
+            (&manifest["checkpoints"], &manifest["rollback_order"]),
+            (&json!([]), &json!([]))
+        );
+        assert!(report(&root).join("rollback.sh").exists());
+        assert_eq!(actum(&root, &["rollback", "task-7"]).code, 1);
+    }
+}
+
+/// EX-16: an empty manifest does not stand before the one that can be used.
+#[test]
+fn a_task_without_effects_does_not_hide_an_earlier_one_that_can_be_rolled_back() {
+    let (_directory, root) = workspace();
+    assert_eq!(run(&root, &plan(json!([content("a1", "a.txt", "new\n")]))).code, 0);
+    let first = report(&root).file_name().unwrap().to_str().unwrap().to_owned();
+    assert_eq!(run_as(&root, "task-8", &plan(json!([content("a1", "a.txt", "new\n")]))).code, 0);
+    let empty = report(&root);
+    fs::rename(&empty, empty.with_file_name("29991231_000000_task-7")).unwrap();
+    let ended = actum(&root, &["rollback", "task-7"]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert!(ended.stdout.contains(&first), "{ended:?}");
+}
+
+/// EX-14, EX-16: a report names no manifest that was not written.
+#[test]
+fn a_report_names_no_manifest_that_could_not_be_written() {
+    let (_directory, root) = workspace();
+    let plan =
+        plan(json!([content("a1", "a.txt", "new\n"), replace("a2", "sub/b.txt", "not there")]));
+    put(&root, &plan, "limits: { max_backup_bytes: 1 }");
+    let ended = actum(&root, &["run", "../task.json"]);
+    let found = document(&root, "execution_report.json");
+    assert_eq!(found["status"], "ROLLED_BACK", "{ended:?}");
+    assert!(!report(&root).join("rollback_manifest.json").exists());
+    assert_eq!(found.get("rollback_manifest_id"), None, "{found:#}");
+    assert_eq!(text(&root, "a.txt"), "1\n");
+}
+
+/// EX-15: an edit that changes nothing is no change, and the log and the console count alike.
+#[test]
+fn the_change_log_has_no_edit_that_changed_nothing_and_counts_as_the_console_does() {
+    let (_directory, root) = workspace();
+    let modified = |path: &str| fs::metadata(root.join(path)).unwrap().modified().unwrap();
+    let before = modified("a.txt");
+    let twice = after(content("a4", "sub/b.txt", "two\nthree\n"), "a3");
+    let ended = run(
+        &root,
+        &plan(json!([
+            content("a1", "a.txt", "1\n"),
+            after(content("a2", "a.txt", "1\n"), "a1"),
+            content("a3", "sub/b.txt", "two\n"),
+            twice,
+            after(content("a5", "sub/b.txt", "two\nthree\n"), "a4"),
+        ])),
+    );
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert_eq!(modified("a.txt"), before);
+    let log = document(&root, "change_log.json");
+    let changes = log["changes"].as_array().unwrap();
+    let actions: Vec<_> = changes.iter().map(|change| &change["action_id"]).collect();
+    assert_eq!(actions, ["a3", "a4"]);
+    let time: std::time::SystemTime = modified("sub/b.txt");
+    let micros = time.duration_since(std::time::UNIX_EPOCH).unwrap().as_micros();
+    let stamp = actum_core::Timestamp::from_micros(micros.try_into().unwrap());
+    assert_eq!(changes[1]["after_state"]["last_modified"], stamp.to_string());
+    assert_eq!((&log["files_affected_count"], &log["total_lines_changed"]), (&json!(1), &json!(3)));
+    assert!(ended.stdout.contains("5 of 5 actions; 1 file and 3 lines changed\n"), "{ended:?}");
+}
+
+/// Statuses of the newest manifest and report.
+fn statuses(root: &Path) -> [Value; 2] {
+    ["rollback_manifest.json", "execution_report.json"]
+        .map(|file| document(root, file)["status"].clone())
+}
+
+/// EX-16: a task that was taken back by its script or by an undo is EXECUTED from the next command on.
+#[test]
+fn a_manifest_is_executed_after_the_script_or_an_undo() {
+    let (_directory, root) = workspace();
+    let two = plan(json!([create("a1", "made.txt"), content("a2", "a.txt", "new\n")]));
+    assert_eq!(run(&root, &two).code, 0);
+    let receipt = actum(&root, &["status"]);
+    assert_eq!(receipt.code, 0, "{receipt:?}");
+    assert_eq!(statuses(&root), ["ACTIVE", "SUCCESS"]);
+    let dry = actum(&root, &["undo", "--dry-run"]);
+    assert_eq!(dry.code, 0, "{dry:?}");
+    assert_eq!(statuses(&root), ["ACTIVE", "SUCCESS"]);
+    assert_eq!(actum(&root, &["undo"]).code, 0);
+    assert_eq!(statuses(&root), ["EXECUTED", "ROLLED_BACK"]);
+    assert_eq!(actum(&root, &["redo"]).code, 0);
+    assert_eq!(text(&root, "a.txt"), "new\n");
+    // The receipt has the digest of the manifest as it was written.
+    let again = actum(&root, &["rollback", "task-7"]);
+    assert_eq!(again.code, 0, "{again:?}");
+
+    for by in ["status", "recover", "gc", "rollback"] {
+        let (_directory, root) = workspace();
+        assert_eq!(run(&root, &two).code, 0);
+        let of_task = report(&root);
+        let script = of_task.join("rollback.sh");
+        assert!(Command::new("sh").arg(script).current_dir(&root).status().unwrap().success());
+        let other = plan(json!([create("a1", "other.txt")]));
+        assert_eq!(run_as(&root, "task-8", &other).code, 0);
+        let arguments: &[&str] = if by == "rollback" { &["rollback", "task-8"] } else { &[by] };
+        let ended = actum(&root, arguments);
+        assert_eq!(ended.code, 0, "{ended:?}");
+        let manifest = fs::read(of_task.join("rollback_manifest.json")).unwrap();
+        let manifest: Value = serde_json::from_slice(&manifest).unwrap();
+        assert_eq!(manifest["status"], "EXECUTED", "{by}");
+        // Later edits do not bring it back.
+        fs::write(root.join("a.txt"), "edited\n").unwrap();
+        assert_eq!(actum(&root, &["rollback", "task-7"]).code, 1);
+    }
+}
+
+/// EX-16: a manifest whose time is over is EXPIRED from the next command on, and only `gc` removes its backups.
+#[test]
+fn a_manifest_expires_and_gc_removes_its_backups() {
+    for by in ["status", "recover", "gc"] {
+        let (_directory, root) = workspace();
+        put(&root, &plan(json!([content("a1", "a.txt", "new\n")])), "");
+        assert_eq!(actum(&root, &["run", "../task.json"]).code, 0);
+        let path = report(&root).join("rollback_manifest.json");
+        let mut manifest = document(&root, "rollback_manifest.json");
+        manifest["expires_at"] = json!("2026-02-03T15:03:22.000000Z");
+        fs::write(&path, manifest.to_string()).unwrap();
+        let dry = actum(&root, &["gc", "--dry-run"]);
+        assert_eq!((dry.code, &statuses(&root)[0]), (0, &json!("ACTIVE")), "{dry:?}");
+        let ended = actum(&root, &[by]);
+        assert_eq!(ended.code, 0, "{ended:?}");
+        assert_eq!(statuses(&root), ["EXPIRED", "SUCCESS"], "{by}");
+        assert_eq!(report(&root).join("backups").exists(), by != "gc");
+        assert_eq!(actum(&root, &["rollback", "task-7"]).code, 1);
+        assert_eq!(text(&root, "a.txt"), "new\n");
+    }
+}

@@ -1,0 +1,131 @@
+//! Statuses of rollback manifests, brought up to date with the workspace and the clock (EX-16).
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use actum_core::{RunId, Timestamp};
+use actum_ledger::{Marks, TaskTurn};
+use actum_record::ledger::WorkspaceId;
+use actum_task::report::{
+    EXECUTION_REPORT_FILE, ExecutionReport, ManifestEvent, ManifestStatus, ReportStatus,
+    RollbackManifest, RollbackMethod,
+};
+use actum_workspace::View;
+
+use super::OutputError;
+use super::documents::clean;
+use super::outputs::{Outputs, ReportDirectory};
+use super::rollback::{is_as_before, read_report};
+use crate::error::Result;
+
+/// How many of the newest runs are asked whether they were undone.
+const RUNS_MAX: usize = 100;
+
+/// What becomes of the backups of a task whose manifest has expired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backups {
+    /// They stay.
+    Keep,
+    /// They are removed.
+    Collect,
+}
+
+/// Updates the status of each rollback manifest in the workspace at `root`: EXECUTED where the run was undone or every
+/// file is as before it, EXPIRED where its time is over. Gives how many backups were removed. Does nothing while another
+/// process carries out a task.
+///
+/// # Errors
+/// `Home`, `Output`, `Workspace`.
+pub fn update_manifests(
+    marks: &Marks,
+    (root, workspace): (&Path, WorkspaceId),
+    now: Timestamp,
+    backups: Backups,
+) -> Result<u64> {
+    let outputs = Outputs::of(root)?;
+    if outputs.reports()?.is_empty() {
+        return Ok(0);
+    }
+    match marks.begin_tasks(workspace)? {
+        Some(turn) => update(&turn, (root, &outputs), now, backups),
+        None => Ok(0),
+    }
+}
+
+/// Updates them while the turn is held.
+pub(super) fn update(
+    _turn: &TaskTurn,
+    (root, outputs): (&Path, &Outputs),
+    now: Timestamp,
+    backups: Backups,
+) -> Result<u64> {
+    let mut undone = None;
+    let (mut removed, mut is_written) = (0, false);
+    for name in outputs.reports()? {
+        let Some(directory) = outputs.reports_named(name)? else { continue };
+        let Some(manifest) = directory.manifest()? else { continue };
+        let was = manifest.status();
+        let mut status = was;
+        if status == ManifestStatus::Active {
+            let undone = match &undone {
+                Some(undone) => undone,
+                None => undone.insert(undone_runs(root)?),
+            };
+            status = match rolled_back(outputs, &directory, (&manifest, undone))? {
+                Some(report) => {
+                    directory.put(EXECUTION_REPORT_FILE, Some(report.write()))?;
+                    directory.end_manifest(ManifestEvent::RolledBack)?;
+                    ManifestStatus::Executed
+                }
+                None => directory.expire_manifest(&manifest, now)?.status(),
+            };
+        }
+        is_written |= status != was;
+        if (status, backups) == (ManifestStatus::Expired, Backups::Collect) {
+            removed += directory.remove_backups(outputs)?;
+        }
+    }
+    if is_written {
+        outputs.sync()?;
+    }
+    Ok(removed)
+}
+
+/// The newest runs that were undone.
+fn undone_runs(root: &Path) -> Result<BTreeSet<RunId>> {
+    let newest = View::open(root)?.newest(RUNS_MAX)?.into_iter();
+    let is_undone = |(run, shown): (actum_workspace::RunRef, actum_workspace::Result<_>)| {
+        let shown: actum_workspace::RunReport = shown.ok()?;
+        shown.undone_by.map(|_| run.run)
+    };
+    Ok(newest.filter_map(is_undone).collect())
+}
+
+/// The report of a task that was taken back without `actum rollback`, as it is from now on. A commit stays until that
+/// reverts it, and a run that is not known to be in effect is not known to be taken back.
+fn rolled_back(
+    outputs: &Outputs,
+    directory: &ReportDirectory,
+    (manifest, undone): (&RollbackManifest, &BTreeSet<RunId>),
+) -> std::result::Result<Option<ExecutionReport>, OutputError> {
+    let Some(run) = manifest.run() else { return Ok(None) };
+    let Some(report) = read_report(directory)? else { return Ok(None) };
+    let more = &report.facts().more;
+    let is_in_effect = match report.status() {
+        ReportStatus::Success | ReportStatus::Partial => true,
+        // A run whose end is not known has no receipt.
+        ReportStatus::Failed => more.receipt.is_some(),
+        ReportStatus::RolledBack | ReportStatus::Cancelled => false,
+    };
+    if !is_in_effect || more.commit.is_some() || more.run != Some(run) {
+        return Ok(None);
+    }
+    let note = if undone.contains(&run) {
+        "taken back by `actum undo`"
+    } else if !manifest.checkpoints().is_empty() && is_as_before(outputs, manifest) {
+        "every file is as before the task"
+    } else {
+        return Ok(None);
+    };
+    Ok(Some(report.rolled_back(RollbackMethod::Checkpoint, clean(note))))
+}

@@ -1,0 +1,314 @@
+//! Staging: one action on a transaction, with its conditions (EX-3, EX-12, EX-20).
+
+use std::time::Duration;
+
+use actum_core::{FileMode, FileState, RelPath};
+use actum_edit::Operation;
+use actum_edit::operation::ModeChange;
+use actum_gate::credential;
+use actum_task::report::{ChangeWord, DiffSummary};
+use actum_task::{Action, Change, Check, Condition, Constraints, ErrorCode, SqlQuery, Work};
+use actum_workspace::disk::Disk;
+use actum_workspace::{ErrorKind, Transaction};
+
+use super::problem::ActionProblem;
+use super::rehearsal::ActionChange;
+use super::sql::Ran;
+use super::{content, operation};
+use crate::sql_host::SqlSteps;
+
+/// The largest file that a text is looked for in, in bytes.
+const CONTENT_BYTES_MAX: u64 = actum_task::limits::FILE_BYTES_MAX;
+
+/// Write permission of owner, group and others.
+const WRITE_BITS: u32 = 0o222;
+
+/// What an action did.
+pub(super) struct Staged {
+    pub(super) operations: Vec<Operation>,
+    pub(super) output: String,
+    pub(super) did: Vec<ActionChange>,
+    /// The postcondition that does not hold, where it does not roll the action back (EX-12).
+    pub(super) broken: Option<ActionProblem>,
+}
+
+/// Stages one action, and checks its conditions and those on content.
+pub(super) fn stage<D: Disk>(
+    transaction: &mut Transaction<'_, D>,
+    action: &Action,
+    (file_bytes_max, constraints): (u64, Constraints),
+) -> std::result::Result<Staged, ActionProblem> {
+    let before = File::at(transaction, &action.target, file_bytes_max)?;
+    let operation = operation::of(action)?;
+    for condition in &action.preconditions {
+        must_hold(transaction, condition)
+            .map_err(|what| ActionProblem::new(ErrorCode::PreconditionFailed, what))?;
+    }
+    must_be_there_so_often(transaction, action)?;
+    for path in action.written() {
+        transaction.may_change(path)?;
+    }
+    let state = before.as_ref().map(|file| &file.state);
+    if let Some(state) = state.filter(|_| replaces(&action.work)) {
+        check_writable(&action.target, state)?;
+        transaction.may_replace(&action.target)?;
+    }
+    let is_shown = may_be_reported(&action.target, transaction.umask(), state.into_iter());
+    transaction.operate(&operation).map_err(|error| match is_shown {
+        true => ActionProblem::from(error),
+        false => {
+            ActionProblem::new(ActionProblem::code_of(&error.kind), error.kind.without_content())
+        }
+    })?;
+    let mut operations = vec![operation];
+    if !constraints.preserve_permissions && replaces(&action.work) {
+        let umask = FileMode::new(0o666 & !transaction.umask());
+        let (path, mode) = (action.target.clone(), ModeChange::Exact(umask));
+        let operation = Operation::Chmod { path, mode };
+        transaction.operate(&operation)?;
+        operations.push(operation);
+    }
+    let word = word(&action.work);
+    let new_path = match &action.work {
+        Work::Rename { new_path } => Some(new_path.clone()),
+        Work::Create { .. }
+        | Work::Modify(_)
+        | Work::Delete
+        | Work::UpdateSchema(_)
+        | Work::ExecuteSql(_)
+        | Work::RunPipeline(_) => None,
+    };
+    let left = new_path.as_ref().unwrap_or(&action.target);
+    let after = File::at(transaction, left, file_bytes_max)?;
+    let old = before.as_ref().map(|file| &*file.content);
+    let new = after.as_ref().map(|file| &*file.content);
+    let checked = content::check(action, old, new)?;
+    let broken = broken_postcondition(transaction, action, constraints)?;
+    let states = [&before, &after].into_iter().flatten().map(|file| &file.state);
+    let is_shown = may_be_reported(&action.target, transaction.umask(), states);
+    let everything = |content: &[u8]| std::iter::once(0..content.len()).collect();
+    let did = ActionChange {
+        word,
+        path: action.target.clone(),
+        diff: match is_shown {
+            true => DiffSummary::of(old, new, &credential::spans),
+            false => DiffSummary::of(old, new, &everything),
+        },
+        new_path,
+        before: before.map(|file| file.state),
+        after: after.map(|file| file.state),
+    };
+    Ok(Staged { operations, output: output(action) + &checked.note(), did: vec![did], broken })
+}
+
+/// Finds a postcondition that does not hold. Where the action is rolled back for that, it is an error.
+fn broken_postcondition<D: Disk>(
+    transaction: &mut Transaction<'_, D>,
+    action: &Action,
+    constraints: Constraints,
+) -> std::result::Result<Option<ActionProblem>, ActionProblem> {
+    let mut conditions = action.postconditions.iter();
+    let Err(what) = conditions.try_for_each(|condition| must_hold(transaction, condition)) else {
+        return Ok(None);
+    };
+    let problem = |what| ActionProblem::new(ErrorCode::PostconditionFailed, what);
+    match action.reversible && constraints.rollback_on_failure {
+        true => Err(problem(what)),
+        false => Ok(Some(problem(format!("{what}; what the action did stays")))),
+    }
+}
+
+/// Stages an SQL step, and checks its conditions.
+pub(super) fn stage_sql<D: Disk>(
+    transaction: &mut Transaction<'_, D>,
+    (action, query): (&Action, &SqlQuery),
+    (sql, time, constraints): (&SqlSteps, Duration, Constraints),
+) -> std::result::Result<Staged, ActionProblem> {
+    let missing = |why: &str| ActionProblem::new(ErrorCode::NotAvailable, why);
+    let sql = sql.as_ref().map_err(|why| missing(why))?;
+    let sql = sql.as_ref().ok_or_else(|| missing("nothing here runs SQL"))?;
+    for condition in &action.preconditions {
+        must_hold(transaction, condition)
+            .map_err(|what| ActionProblem::new(ErrorCode::PreconditionFailed, what))?;
+    }
+    for path in action.written() {
+        transaction.may_change(path)?;
+    }
+    let Ran { output, changes } = sql.run(transaction, (action, query), time)?;
+    let broken = broken_postcondition(transaction, action, constraints)?;
+    Ok(Staged { operations: Vec::new(), output, did: changes, broken })
+}
+
+/// Tests whether an action replaces the content of an existing file.
+fn replaces(work: &Work) -> bool {
+    match work {
+        Work::Modify(_) | Work::UpdateSchema(_) => true,
+        Work::Create { .. }
+        | Work::Delete
+        | Work::Rename { .. }
+        | Work::ExecuteSql(_)
+        | Work::RunPipeline(_) => false,
+    }
+}
+
+/// Refuses to edit a file that nobody has write permission for (8.3). A file is replaced as a whole, which its mode does not
+/// prevent.
+pub(super) fn check_writable(
+    path: &RelPath,
+    state: &FileState,
+) -> std::result::Result<(), ActionProblem> {
+    if state.mode.bits() & WRITE_BITS != 0 {
+        return Ok(());
+    }
+    let message = format!("`{path}` is read-only (mode {:04o})", state.mode.bits());
+    Err(ActionProblem::new(ErrorCode::PermissionDenied, message))
+}
+
+/// Whether the change log, which every user may read that the umask lets, may show lines of a file: not those of a usual
+/// place of credentials, and not those of a file that fewer users may read (EX-20).
+fn may_be_reported<'s>(
+    path: &RelPath,
+    umask: u32,
+    mut states: impl Iterator<Item = &'s FileState>,
+) -> bool {
+    let readers = FileMode::REGULAR.bits() & !umask & 0o444;
+    !credential::is_usual_place(path.as_bytes())
+        && states.all(|state| readers & !state.mode.bits() == 0)
+}
+
+/// A file while a plan is rehearsed.
+struct File {
+    state: FileState,
+    content: Vec<u8>,
+}
+
+impl File {
+    /// The file at a path, where there is one. What is no file is for the action to find out.
+    fn at<D: Disk>(
+        transaction: &mut Transaction<'_, D>,
+        path: &RelPath,
+        bytes_max: u64,
+    ) -> std::result::Result<Option<Self>, ActionProblem> {
+        let is_none = |error: &actum_workspace::Error| {
+            matches!(
+                error.kind,
+                ErrorKind::Missing { .. }
+                    | ErrorKind::NotAFile { .. }
+                    | ErrorKind::UnderAFile { .. }
+            )
+        };
+        let state = match transaction.file_state(path) {
+            Err(error) if is_none(&error) => return Ok(None),
+            state => state?,
+        };
+        if state.size > bytes_max {
+            let message = format!("`{path}` has {} bytes, and {bytes_max} are allowed", state.size);
+            return Err(ActionProblem::new(ErrorCode::FileTooLarge, message));
+        }
+        Ok(Some(Self { state, content: transaction.read(path)? }))
+    }
+}
+
+/// What an action does to its file, in the word of the change log (EX-15).
+fn word(work: &Work) -> ChangeWord {
+    match work {
+        Work::Create { .. } => ChangeWord::Create,
+        Work::Modify(_) | Work::UpdateSchema(_) => ChangeWord::Modify,
+        Work::Delete => ChangeWord::Delete,
+        Work::Rename { .. } => ChangeWord::Rename,
+        // Not available in this build.
+        Work::ExecuteSql(_) | Work::RunPipeline(_) => ChangeWord::Modify,
+    }
+}
+
+/// A text is replaced as often as the plan says, or not at all (EX-10).
+fn must_be_there_so_often<D: Disk>(
+    transaction: &mut Transaction<'_, D>,
+    action: &Action,
+) -> std::result::Result<(), ActionProblem> {
+    let Work::Modify(Change::ReplaceText { pattern, count, .. }) = &action.work else {
+        return Ok(());
+    };
+    if *count == 1 {
+        // The edit itself says it, and where they are.
+        return Ok(());
+    }
+    let content = transaction.read(&action.target)?;
+    let found = memchr::memmem::find_iter(&content, pattern.as_bytes()).count();
+    match u32::try_from(found) {
+        Ok(found) if found == *count => Ok(()),
+        Ok(_) | Err(_) => {
+            let target = &action.target;
+            let code =
+                if found == 0 { ErrorCode::PatternNotFound } else { ErrorCode::PatternCount };
+            let message = format!(
+                "the pattern is {found} times in `{target}`, and {count} times were expected"
+            );
+            Err(ActionProblem::new(code, message))
+        }
+    }
+}
+
+/// Says what does not hold.
+pub(super) fn must_hold<D: Disk>(
+    transaction: &mut Transaction<'_, D>,
+    condition: &Condition,
+) -> std::result::Result<(), String> {
+    let Condition { path, check } = condition;
+    let unknown = |why: String| format!("whether {condition} is not known: {why}");
+    let state = match transaction.file_state(path) {
+        Ok(state) => Some(state),
+        Err(error) if matches!(error.kind, ErrorKind::Missing { .. }) => None,
+        Err(error) => return Err(unknown(error.kind.to_string())),
+    };
+    let mut has = |text: &String, size: u64| {
+        if size > CONTENT_BYTES_MAX {
+            return Err(unknown(format!("`{path}` has {size} bytes, and that is too much")));
+        }
+        let content = transaction.read(path).map_err(|error| unknown(error.kind.to_string()))?;
+        Ok(memchr::memmem::find(&content, text.as_bytes()).is_some())
+    };
+    let holds = match (check, &state) {
+        (Check::Exists, state) => state.is_some(),
+        (Check::Absent, state) => state.is_none(),
+        (Check::Sha256(wanted), Some(state)) => state.sha256 == *wanted,
+        (Check::Contains(text), Some(state)) => has(text, state.size)?,
+        (Check::Lacks(text), Some(state)) => !has(text, state.size)?,
+        (Check::Sha256(_) | Check::Contains(_) | Check::Lacks(_), None) => false,
+    };
+    match holds {
+        true => Ok(()),
+        false => Err(format!("it does not hold that {condition}")),
+    }
+}
+
+/// What an action did, as the report tells it.
+fn output(action: &Action) -> String {
+    use actum_task::{SchemaChange, StructureEdit};
+    let target = &action.target;
+    let structure = |edit: &StructureEdit| match edit {
+        StructureEdit::JsonAddProperty { key, .. } => {
+            format!("Property '{key}' added successfully")
+        }
+        StructureEdit::JsonRemoveProperty { key, .. } => {
+            format!("Property '{key}' removed successfully")
+        }
+        StructureEdit::JsonUpdateValue { path, .. } | StructureEdit::YamlUpdate { path, .. } => {
+            format!("Value at '{}' updated successfully", path.as_str())
+        }
+        StructureEdit::YamlRemove { path, .. } => {
+            format!("Value at '{}' removed successfully", path.as_str())
+        }
+    };
+    match &action.work {
+        Work::Create { .. } => format!("File '{target}' created"),
+        Work::Modify(Change::Structure(edit))
+        | Work::UpdateSchema(SchemaChange::Structure(edit)) => structure(edit),
+        Work::Modify(_) | Work::UpdateSchema(SchemaChange::Content(_)) => {
+            format!("File '{target}' modified")
+        }
+        Work::Delete => format!("File '{target}' deleted"),
+        Work::Rename { new_path } => format!("File '{target}' renamed to '{new_path}'"),
+        Work::ExecuteSql(_) | Work::RunPipeline(_) => String::new(),
+    }
+}
