@@ -9,6 +9,7 @@ pub(crate) mod checkpoint;
 pub(crate) mod contents;
 pub(crate) mod drift;
 pub(crate) mod images;
+mod last_left;
 pub(crate) mod runs;
 pub(crate) mod sweep;
 pub(crate) mod view;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actum_core::{Digest, FileMode, RelPath};
 
 use crate::change::Renames;
-use crate::journal::back::Back;
+use crate::journal::back::Splices;
 
 /// The largest file, in bytes, whose content is fetched to be shown: 16 MiB.
 pub const CONTENT_BYTES_MAX: u64 = 16 << 20;
@@ -100,7 +100,7 @@ impl Excerpt {
     }
 
     /// What the way back from the bytes after tells of a run.
-    pub(crate) fn all(back: &Back) -> Vec<Self> {
+    pub(crate) fn all(back: &Splices) -> Vec<Self> {
         let newlines = |bytes: &[u8]| memchr::memchr_iter(b'\n', bytes).count() as u64;
         let mut grown = 0u64; // by how many lines, wrapping: it may have shrunk
         let excerpts = back.splices.iter().enumerate().map(|(index, splice)| {

@@ -12,12 +12,14 @@ use std::sync::Arc;
 use actum_core::{Digest, RelPath, RunId};
 use actum_edit::Splice;
 
+use crate::blocks;
 use crate::disk::Disk;
 use crate::error::{Doing, ErrorKind, Result};
 use crate::history::runs::Runs;
 use crate::home::Home;
+use crate::journal::back::Back;
 use crate::journal::record::{
-    Body, Entry, FileImage, Image, Intent, Outcome, RunKind, Side, keep_name,
+    Body, Entry, FileImage, Image, Intent, Outcome, RunKind, Side, blocks_name, keep_name,
 };
 use crate::path_change::{CONTENT_BYTES_MAX, Content, Excerpt, PathChange, State};
 use crate::tree::{Found, Tree, read_whole};
@@ -30,6 +32,13 @@ pub(crate) struct Contents<'a, D: Disk> {
     runs: Vec<(RunId, Cow<'a, Intent>)>,
     /// For each path the runs that changed it: their index here and that of their entry.
     touched: BTreeMap<RelPath, Vec<(usize, usize)>>,
+}
+
+/// What leads from the bytes after a run to those before it.
+enum Link<'a> {
+    Splices(&'a [Splice]),
+    /// Blocks that are kept for an entry of a run, and the size before it, in bytes.
+    Blocks(RunId, usize, u64),
 }
 
 impl<'a, D: Disk> Contents<'a, D> {
@@ -116,7 +125,7 @@ impl<'a, D: Disk> Contents<'a, D> {
         if file.size > CONTENT_BYTES_MAX {
             return Ok(Content::TooLarge);
         }
-        let mut back: Vec<&[Splice]> = Vec::new();
+        let mut links: Vec<Link<'_>> = Vec::new();
         let (mut touch, mut side, mut digest) = (touch, side, file.digest);
         let bytes = loop {
             let Some((intent, entry)) = self.entry(touch) else { return Ok(Content::Unknown) };
@@ -136,12 +145,6 @@ impl<'a, D: Disk> Contents<'a, D> {
                         continue;
                     }
                 }
-                (Body::Back, Side::Pre) => {
-                    let Some(post) = entry.post.file() else { return Ok(Content::Unknown) };
-                    back.push(entry.back.as_ref().map_or(&[], |back| back.splices.as_slice()));
-                    (side, digest) = (Side::Post, post.digest);
-                    continue;
-                }
                 (
                     Body::Taken(..)
                     | Body::Back
@@ -150,6 +153,17 @@ impl<'a, D: Disk> Contents<'a, D> {
                     | Body::Unrecorded,
                     _,
                 ) => {}
+            }
+            // A process that checkpoints meanwhile may have removed a kept image that the journal still named.
+            if let (Side::Pre, Body::Back | Body::Kept, Some(back), Some(post)) =
+                (side, &file.body, &entry.back, entry.post.file())
+            {
+                links.push(match back {
+                    Back::Splices(back) => Link::Splices(&back.splices),
+                    Back::Blocks => Link::Blocks(intent.run, touch.1, file.size),
+                });
+                (side, digest) = (Side::Post, post.digest);
+                continue;
             }
             match (side, self.moved_to(touch)) {
                 // The same inode, at the path it moved to, or not moved at all.
@@ -166,19 +180,38 @@ impl<'a, D: Disk> Contents<'a, D> {
         if Digest::of(&bytes) != digest {
             return Ok(Content::Unknown);
         }
-        for splices in back.into_iter().rev() {
-            match Splice::apply(splices, &bytes) {
-                Ok(before) => bytes = Arc::new(before),
-                Err(_) => return Ok(Content::Unknown),
+        for link in links.into_iter().rev() {
+            match self.before(&link, bytes)? {
+                Some(before) => bytes = before,
+                None => return Ok(Content::Unknown),
             }
         }
         let is_it = Digest::of(&bytes) == file.digest;
         Ok(if is_it { Content::Known(bytes) } else { Content::Unknown })
     }
 
+    /// The bytes before a run, from those after it; `None` where what leads there is gone or does not fit.
+    fn before(&self, link: &Link<'_>, after: Arc<Vec<u8>>) -> Result<Option<Arc<Vec<u8>>>> {
+        let doing = || "read the blocks that a run changed".to_owned();
+        match link {
+            Link::Splices(splices) => Ok(Splice::apply(splices, &after).ok().map(Arc::new)),
+            Link::Blocks(run, entry, size) => {
+                match self.disk.open_file(&self.home.keep, &blocks_name(*run, *entry)) {
+                    Ok(delta) => {
+                        let mut bytes = Arc::unwrap_or_clone(after);
+                        let fits = blocks::apply(self.disk, &delta, &mut bytes, *size);
+                        Ok(fits.doing(doing)?.then(|| Arc::new(bytes)))
+                    }
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+                    Err(error) => Err(error).doing(doing),
+                }
+            }
+        }
+    }
+
     /// What a run recorded of a file whose bytes are not known any more.
     fn excerpts(&self, touch: (usize, usize)) -> Vec<Excerpt> {
-        let back = self.entry(touch).and_then(|(_, entry)| entry.back.as_ref());
+        let back = self.entry(touch).and_then(|(_, entry)| entry.back.as_ref()?.splices());
         back.map_or(Vec::new(), Excerpt::all)
     }
 
