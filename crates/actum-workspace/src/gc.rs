@@ -249,28 +249,31 @@ impl<D: Disk> Workspace<D> {
         Ok(bytes)
     }
 
-    /// Removes whole images of runs in the history that need them no more, which a kill after a checkpoint left.
+    /// Removes whole images of runs in the history that need them no more, which a kill after a checkpoint left. After a
+    /// checkpoint no run is in the journal.
     fn sweep_superfluous(&self) -> Result<usize> {
-        let mut removed = 0;
         let kept = self.disk.list(&self.home.keep).doing(|| "list kept images".to_owned())?;
         let kept: BTreeSet<_> = kept.into_iter().collect();
+        let mut superfluous = Vec::new();
         for run in history::list(&self.disk, &self.home.history)? {
             let prefix = format!("{}.", run.run).into_bytes();
-            if !kept.range(prefix.clone()..).next().is_some_and(|name| name.starts_with(&prefix)) {
+            let names = kept.range(prefix.clone()..);
+            let names: Vec<_> = names.take_while(|name| name.starts_with(&prefix)).collect();
+            if !names.iter().any(|name| !name.ends_with(b".blocks")) {
                 continue;
             }
             let Ok((intent, _)) = history::read(&self.disk, &self.home.history, &run) else {
                 continue; // damaged: `actum show` says so
             };
+            superfluous.extend(names.iter().filter(|name| name.ends_with(b".post")).copied());
             for index in block_deltas_at(&intent) {
-                let name = keep_name(run.run, index, Side::Pre);
-                let has_blocks = kept.contains(&blocks_name(run.run, index));
-                if has_blocks && kept.contains(&name) && self.remove(&self.home.keep, &name) {
-                    removed += 1;
-                }
+                let whole = kept.get(&keep_name(run.run, index, Side::Pre));
+                let blocks = kept.get(&blocks_name(run.run, index));
+                superfluous.extend(whole.filter(|_| blocks.is_some()));
             }
         }
-        Ok(removed)
+        let removed = superfluous.into_iter().filter(|name| self.remove(&self.home.keep, name));
+        Ok(removed.count())
     }
 
     /// Removes what runs displaced that the journal has forgotten, which after a checkpoint are all.

@@ -55,8 +55,9 @@ impl<D: Disk> Staging<'_, D> {
             return Ok(None);
         }
         // The stamps of a file that was written to just before it was read do not tell whether it changed since.
+        let is_fresh = stamp_is_fresh(file.stat.modified, file.read_at);
         let in_doubt = matches!(file.bytes, Bytes::File(..))
-            && stamp_is_fresh(file.stat.modified, file.read_at);
+            && (is_fresh || self.workspace.has_coarse_timestamps);
         let old = Old { bytes: &file.bytes, size, digest: in_doubt.then_some(file.digest) };
         let name = blocks_name(self.run, index);
         let written = blocks::write(self.disk, (self.keep, &name), &old, new, blocks_max);

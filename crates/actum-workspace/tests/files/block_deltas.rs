@@ -271,9 +271,10 @@ fn a_collection_counts_blocks_and_removes_them_with_their_run() {
 
 /// FO-9
 #[test]
-fn a_collection_removes_a_whole_image_that_a_kill_left_beside_its_blocks() {
+fn a_collection_removes_whole_images_that_a_kill_left_beside_their_blocks() {
     let (dir, run, before, _) = updated_once();
     dir.put(format!(".actum/keep/{run}.0.pre"), &before);
+    fs::hard_link(dir.join("db"), dir.join(format!(".actum/keep/{run}.0.post"))).unwrap();
     collect(&dir);
     assert_eq!(kept(&dir), [format!("{run}.0.blocks")]);
     // Without its blocks nothing is known to be superfluous.
