@@ -1,6 +1,6 @@
 //! The bytes that paths held before and after past runs, as far as they can be found again.
 //!
-//! A run records what undo needs: the bytes before it, whole or as splices that lead back from the
+//! A run records what undo needs: the bytes before it, whole, or as splices or blocks that lead back from the
 //! bytes after it. What it left is found where the next run started from, or in the file itself.
 //! Every content is compared with its recorded digest, so a change that no run made leaves a gap
 //! and never a wrong answer.
@@ -23,6 +23,9 @@ use crate::journal::record::{
 };
 use crate::path_change::{CONTENT_BYTES_MAX, Content, Excerpt, PathChange, State};
 use crate::tree::{Found, Tree, read_whole};
+
+/// The largest content, in bytes, that is read to find an older one by what leads back from it: 64 MiB.
+const READ_BYTES_MAX: u64 = 64 << 20;
 
 /// The newest runs, with what they recorded.
 pub(crate) struct Contents<'a, D: Disk> {
@@ -119,8 +122,8 @@ impl<'a, D: Disk> Contents<'a, D> {
         })
     }
 
-    /// The bytes of an image. Where a run only has splices that lead back from what came after it,
-    /// they are gathered on the way forward until some bytes are found.
+    /// The bytes of an image. Where a run only has what leads back from what came after it, that is gathered on the way forward
+    /// until some bytes are found.
     fn content(&self, touch: (usize, usize), side: Side, file: &FileImage) -> Result<Content> {
         if file.size > CONTENT_BYTES_MAX {
             return Ok(Content::TooLarge);
@@ -132,6 +135,9 @@ impl<'a, D: Disk> Contents<'a, D> {
             let Some(file) = image(entry, side).file() else { return Ok(Content::Unknown) };
             if file.digest != digest {
                 return Ok(Content::Unknown); // something else than a run changed it
+            }
+            if file.size > READ_BYTES_MAX {
+                return Ok(Content::TooLarge);
             }
             match (&file.body, side) {
                 (Body::Inline(bytes), _) => break Some(Arc::clone(bytes)),
@@ -245,7 +251,7 @@ impl<'a, D: Disk> Contents<'a, D> {
         let doing = || "read a kept image".to_owned();
         match self.disk.open_file(&self.home.keep, &keep_name(run, entry, side)) {
             Ok(file) => {
-                let size = self.disk.stat(&file).doing(doing)?.size.min(CONTENT_BYTES_MAX);
+                let size = self.disk.stat(&file).doing(doing)?.size.min(READ_BYTES_MAX);
                 read_whole(self.disk, &file, size).doing(doing).map(Some)
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),

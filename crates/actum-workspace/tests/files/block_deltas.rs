@@ -237,6 +237,71 @@ fn a_file_that_another_program_writes_to_between_runs_is_kept_whole() {
     assert!(dir.get("db").unwrap() == edited);
 }
 
+fn create(file: &str, content: &[u8]) -> Operation {
+    Operation::Create { path: path(file), content: content.to_vec(), mode: None }
+}
+
+/// Whether the next run on the file keeps it whole, after another program wrote to it and so many other runs were made.
+fn is_kept_whole(dir: &TestDir, runs: usize) -> bool {
+    let mut edited = dir.get("db").unwrap();
+    edited[17] ^= 1;
+    dir.put("db", &edited);
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    for run in 0..runs {
+        let other = [create(&format!("other{run}"), b"other\n")];
+        workspace.apply_operations(&other, RunOptions::default()).unwrap();
+    }
+    drop(workspace);
+    let run = apply(dir, write(&updated(edited, &mut Random::new(4), 5)));
+    collect(dir);
+    kept(dir).contains(&format!("{run}.0.pre"))
+}
+
+/// FO-9
+#[test]
+fn writes_of_other_programs_are_noticed_since_one_of_the_newest_32_runs() {
+    assert!(is_kept_whole(&updated_once().0, 31));
+    assert!(!is_kept_whole(&updated_once().0, 32));
+}
+
+/// FO-9: what a run left is read from records of at most 1 MiB.
+#[test]
+fn writes_of_other_programs_since_a_run_with_a_very_large_record_are_not_noticed() {
+    for (size, is_noticed) in [(400 << 10, true), (600 << 10, false)] {
+        let dir = TestDir::in_memory();
+        dir.put("db", content(LARGE, 1));
+        for file in ["a", "b"] {
+            dir.put(file, content(size, 2));
+        }
+        let (expected, parents) = (None, EmptyParents::Remove);
+        let delete = |file| Operation::Delete { path: path(file), expected, parents };
+        let after = updated(content(LARGE, 1), &mut Random::new(3), 5);
+        let change = [write(&after), delete("a"), delete("b")];
+        let mut workspace = Workspace::open(dir.path()).unwrap();
+        workspace.apply_operations(&change, RunOptions::default()).unwrap();
+        drop(workspace);
+        collect(&dir);
+        assert_eq!(is_kept_whole(&dir, 0), is_noticed, "{size}");
+    }
+}
+
+/// FO-9
+#[test]
+fn blocks_that_take_more_than_a_quarter_of_a_file_are_not_recorded() {
+    for (blocks, ending) in [(511, "blocks"), (512, "pre")] {
+        let dir = TestDir::in_memory();
+        let before = content(8 << 20, 1);
+        let mut after = before.clone();
+        after[..blocks * BLOCK].iter_mut().for_each(|byte| *byte = byte.wrapping_add(1));
+        dir.put("db", &before);
+        let run = apply(&dir, write(&after));
+        collect(&dir);
+        assert_eq!(kept(&dir), [format!("{run}.0.{ending}")]);
+        undo(&dir, run);
+        assert!(dir.get("db").unwrap() == before);
+    }
+}
+
 /// FO-5, FO-9
 #[test]
 fn a_renamed_and_a_deleted_file_go_all_the_way_back() {
@@ -303,7 +368,7 @@ fn a_workspace_that_was_copied_by_hard_links_undoes_its_own_file() {
 #[test]
 fn runs_in_the_history_are_undone_after_a_damaged_journal_was_set_aside() {
     let (dir, run, before, after) = updated_once();
-    apply(&dir, Operation::Create { path: path("x"), content: b"x".to_vec(), mode: None });
+    apply(&dir, create("x", b"x"));
     let mut journal = dir.get(".actum/journal").unwrap();
     journal[2 * 4096 + 100] ^= 1;
     dir.put(".actum/journal", &journal);
@@ -325,6 +390,27 @@ fn a_file_that_is_all_new_is_kept_whole() {
     assert_eq!(kept(&dir), [format!("{run}.0.pre")]);
     undo(&dir, run);
     assert!(dir.get("db").unwrap() == before);
+}
+
+/// FO-9: a diff holds in memory what it reads.
+#[test]
+fn content_is_shown_where_it_follows_from_at_most_64_mib() {
+    for (size, is_shown) in [(64 << 20, true), ((64 << 20) + 1, false)] {
+        let dir = TestDir::in_memory();
+        let before = content(LARGE, 1);
+        let mut after = before.clone();
+        after.resize(size, 0);
+        dir.put("db", &before);
+        let run = apply(&dir, write(&after));
+        collect(&dir);
+        let change = View::open(dir.path()).unwrap().diff(run).unwrap().remove(0);
+        assert_eq!(is_known(&change.before, &before), is_shown);
+        let is_too_large =
+            |held: &State| matches!(held, State::File { content: Content::TooLarge, .. });
+        assert_eq!((is_too_large(&change.before), is_too_large(&change.after)), (!is_shown, true));
+        undo(&dir, run);
+        assert!(dir.get("db").unwrap() == before);
+    }
 }
 
 /// FO-9: the digests in the record are those of the whole contents, however they are kept.
