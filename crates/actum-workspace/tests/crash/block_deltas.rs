@@ -7,7 +7,7 @@ use actum_edit::Operation;
 use actum_testkit::{Errno, SimDisk};
 use actum_workspace::disk::Barrier;
 use actum_workspace::path_change::{Content, State as Held};
-use actum_workspace::{Error, ErrorKind, GcOptions, RunOptions, State, View};
+use actum_workspace::{Error, ErrorKind, GcOptions, Outcome, RunOptions, State, View};
 
 use crate::changes::{apply, create, open, path};
 use crate::explore::{Effort, LARGE, cuts, explore};
@@ -294,6 +294,49 @@ fn a_very_large_displaced_file_is_given_back_when_its_run_has_ended() {
         assert_eq!(staged, !is_given_back);
         undo(&disk, made).unwrap();
         holds(&disk, &vec![1; size]);
+    }
+}
+
+/// FO-2, FO-5, FO-9: the checkpoint that ends such a run is cut off at each of its calls.
+#[test]
+fn a_run_on_a_very_large_file_that_is_killed_is_before_or_after_and_can_be_undone() {
+    let (old, mut new) = (vec![1; (32 << 20) + 1], vec![1; (32 << 20) + 1]);
+    new[5_000] = 2;
+    let disk = || {
+        let disk = SimDisk::new();
+        disk.put("f", &old);
+        drop(open(&disk).unwrap());
+        disk.settle();
+        disk.advance(60_000);
+        disk
+    };
+    let run = |disk: &SimDisk| {
+        let content = new.clone();
+        let operation = Operation::Write { path: path("f"), content, expected: None };
+        open(disk)?.apply_operations(&[operation], RunOptions::default())
+    };
+    let whole = disk();
+    let first = whole.calls();
+    run(&whole).unwrap();
+    for at in cuts(&whole, first, whole.calls() - first) {
+        let disk = disk();
+        disk.kill_at(at);
+        drop(run(&disk));
+        let power_cut: Vec<_> = disk.crash_states(1).take(2).collect();
+        disk.revive();
+        disk.clear_faults();
+        for state in power_cut.into_iter().chain([disk]) {
+            drop(open(&state).unwrap());
+            let runs = View::open_on(state.clone(), Path::new("/")).unwrap().runs().unwrap();
+            let committed = runs.iter().find(|run| run.outcome == Outcome::Committed);
+            let Some(made) = committed else {
+                holds(&state, &old);
+                continue;
+            };
+            holds(&state, &new);
+            undo(&state, made.run).unwrap_or_else(|error| panic!("before call {at}: {error}"));
+            holds(&state, &old);
+        }
     }
 }
 
