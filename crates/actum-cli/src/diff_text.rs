@@ -165,7 +165,10 @@ fn side<'a>(path: &'a RelPath, state: &'a State) -> Result<Option<Side<'a>>, Str
             Ok(Some(Side { path, mode: *mode, content: bytes }))
         }
         State::File { content: Content::TooLarge, .. } => {
-            Err(format!("the file has more than the {CONTENT_BYTES_MAX} bytes that are shown"))
+            Err(format!(
+                "the file has more than the {CONTENT_BYTES_MAX} bytes that are shown, or its content follows from that of a \
+                 much larger one"
+            ))
         }
         State::File { content: Content::Unknown, .. } => Err(
             "the whole content is not known any more: something else than a run changed the file later, or what was kept \

@@ -58,6 +58,43 @@ impl<H> Clone for Bytes<H> {
     }
 }
 
+impl<H> Bytes<H> {
+    /// How many there are.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub(crate) fn size<D: Disk<Handle = H>>(&self, disk: &D) -> io::Result<u64> {
+        match self {
+            Self::File(file, _) => Ok(disk.stat(file)?.size),
+            Self::Memory(memory) => Ok(u64::try_from(memory.len()).unwrap_or(u64::MAX)),
+        }
+    }
+
+    /// Reads from `offset` on at most as many bytes as `buffer` holds; fewer only at the end.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub(crate) fn read_at<D: Disk<Handle = H>>(
+        &self,
+        disk: &D,
+        buffer: &mut [u8],
+        offset: u64,
+    ) -> io::Result<usize> {
+        match self {
+            Self::File(file, _) => disk.read_at(file, buffer, offset),
+            Self::Memory(memory) => {
+                let start = usize::try_from(offset).unwrap_or(usize::MAX).min(memory.len());
+                let rest = memory.get(start..).unwrap_or_default();
+                let count = rest.len().min(buffer.len());
+                for (to, from) in buffer.iter_mut().zip(rest) {
+                    *to = *from;
+                }
+                Ok(count)
+            }
+        }
+    }
+}
+
 impl<H> Store<H> {
     pub(crate) fn into_bytes(self) -> Bytes<H> {
         match self {

@@ -8,8 +8,9 @@ use crate::disk::{Disk, Time};
 use crate::error::{Doing, Result, State};
 use crate::history::sweep::RUN_ID_LENGTH;
 use crate::history::{self, RunRef};
+use crate::journal::back::Back;
 use crate::journal::ended::EndedRun;
-use crate::journal::record::{Body, Intent, Outcome, Side, keep_name};
+use crate::journal::record::{Body, Intent, Outcome, Side, blocks_name, keep_name};
 use crate::workspace::Workspace;
 
 /// How much history stays.
@@ -63,6 +64,14 @@ pub struct GcReport {
     pub removed_files: usize,
 }
 
+/// Whether what other runs miss could be given to them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Transfer {
+    Done,
+    /// The run has the only way to bytes that another one misses.
+    Needed,
+}
+
 /// A run that a collection looks at.
 struct Weighed<'r> {
     run: RunId,
@@ -105,6 +114,7 @@ impl<D: Disk> Workspace<D> {
         self.prune(options, report)?;
         if !options.dry_run {
             report.removed_files += self.sweep_keep(None)? + self.sweep_forgotten()?;
+            report.removed_files += self.sweep_superfluous()?;
         }
         Ok(())
     }
@@ -150,7 +160,10 @@ impl<D: Disk> Workspace<D> {
             }
             match file {
                 Some(file) if !options.dry_run => {
-                    self.transfer_images(file, &mut missing)?;
+                    if self.transfer_images(file, &mut missing)? == Transfer::Needed {
+                        report.retained_runs.push(run);
+                        continue;
+                    }
                     history::remove(&self.disk, &self.home.history, file)?;
                 }
                 None if !options.dry_run => continue,
@@ -181,15 +194,21 @@ impl<D: Disk> Workspace<D> {
         Ok(missing)
     }
 
-    /// Links kept images of a run that will be removed, so that runs which miss these bytes have them.
+    /// Links kept images of a run that will be removed, so that runs which miss these bytes have them. A run whose blocks
+    /// lead to such bytes has to stay.
     fn transfer_images(
         &self,
         run: &RunRef,
         missing: &mut BTreeMap<Digest, Vec<Vec<u8>>>,
-    ) -> Result<()> {
+    ) -> Result<Transfer> {
         let Ok((intent, _)) = history::read(&self.disk, &self.home.history, run) else {
-            return Ok(());
+            return Ok(Transfer::Done);
         };
+        let with_blocks = intent.entries.iter().filter(|entry| entry.back == Some(Back::Blocks));
+        let mut before = with_blocks.filter_map(|entry| entry.pre.file());
+        if before.any(|file| missing.get(&file.digest).is_some_and(|names| !names.is_empty())) {
+            return Ok(Transfer::Needed);
+        }
         for (name, digest) in kept_images(&intent) {
             // The removed run needs nothing any more.
             missing.values_mut().for_each(|names| names.retain(|to| *to != name));
@@ -202,7 +221,7 @@ impl<D: Disk> Workspace<D> {
                 linked.doing(|| "keep an image that another run needs".to_owned())?;
             }
         }
-        Ok(())
+        Ok(Transfer::Done)
     }
 
     /// The size of a kept image, if it is there.
@@ -220,13 +239,41 @@ impl<D: Disk> Workspace<D> {
         Ok((bytes.saturating_add(self.kept_bytes(&intent)?), Some(intent.time)))
     }
 
-    /// The bytes of the images that are kept for a run.
+    /// The bytes of the images and block deltas that are kept for a run.
     fn kept_bytes(&self, intent: &Intent) -> Result<u64> {
         let mut bytes: u64 = 0;
-        for (name, _) in kept_images(intent) {
+        let images = kept_images(intent).into_iter().map(|(name, _)| name);
+        for name in images.chain(block_deltas(intent)) {
             bytes = bytes.saturating_add(self.kept_size(&name)?.unwrap_or(0));
         }
         Ok(bytes)
+    }
+
+    /// Removes whole images of runs in the history that need them no more, which a kill after a checkpoint left. After a
+    /// checkpoint no run is in the journal.
+    fn sweep_superfluous(&self) -> Result<usize> {
+        let kept = self.disk.list(&self.home.keep).doing(|| "list kept images".to_owned())?;
+        let kept: BTreeSet<_> = kept.into_iter().collect();
+        let mut superfluous = Vec::new();
+        for run in history::list(&self.disk, &self.home.history)? {
+            let prefix = format!("{}.", run.run).into_bytes();
+            let names = kept.range(prefix.clone()..);
+            let names: Vec<_> = names.take_while(|name| name.starts_with(&prefix)).collect();
+            if !names.iter().any(|name| !name.ends_with(b".blocks")) {
+                continue;
+            }
+            let Ok((intent, _)) = history::read(&self.disk, &self.home.history, &run) else {
+                continue; // damaged: `actum show` says so
+            };
+            superfluous.extend(names.iter().filter(|name| name.ends_with(b".post")).copied());
+            for index in block_deltas_at(&intent) {
+                let whole = kept.get(&keep_name(run.run, index, Side::Pre));
+                let blocks = kept.get(&blocks_name(run.run, index));
+                superfluous.extend(whole.filter(|_| blocks.is_some()));
+            }
+        }
+        let removed = superfluous.into_iter().filter(|name| self.remove(&self.home.keep, name));
+        Ok(removed.count())
     }
 
     /// Removes what runs displaced that the journal has forgotten, which after a checkpoint are all.
@@ -250,4 +297,15 @@ fn kept_images(intent: &Intent) -> Vec<(Vec<u8>, Digest)> {
         }
     }
     images
+}
+
+/// The indices of the entries that have a block delta.
+fn block_deltas_at(intent: &Intent) -> impl Iterator<Item = usize> {
+    let entries = intent.entries.iter().enumerate();
+    entries.filter(|(_, entry)| entry.back == Some(Back::Blocks)).map(|(index, _)| index)
+}
+
+/// The names of the block deltas of a run.
+fn block_deltas(intent: &Intent) -> impl Iterator<Item = Vec<u8>> {
+    block_deltas_at(intent).map(|index| blocks_name(intent.run, index))
 }

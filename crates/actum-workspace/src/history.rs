@@ -1,5 +1,5 @@
 //! Past runs, one file each: what was changed, and the inverse splices or whole images that undo
-//! needs.
+//! needs. Large images and block deltas are beside them, in the keep directory.
 //!
 //! A file is named after the sequence number and the id of its run, the run it undid and how it
 //! ended, so that a listing tells the order and what was undone without opening a file. It holds
@@ -9,6 +9,7 @@ pub(crate) mod checkpoint;
 pub(crate) mod contents;
 pub(crate) mod drift;
 pub(crate) mod images;
+mod last_left;
 pub(crate) mod runs;
 pub(crate) mod sweep;
 pub(crate) mod view;

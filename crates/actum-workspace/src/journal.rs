@@ -20,7 +20,7 @@ use crate::journal::record::Record;
 use crate::journal::sector::{Framed, PAGE, SECTOR, Sight, frame, framed_length, look, unframe};
 
 /// The format this program reads and writes.
-pub(crate) const FORMAT: u32 = 3;
+pub(crate) const FORMAT: u32 = 4;
 /// The largest journal in bytes.
 pub(crate) const CAPACITY_MAX: u64 = 256 << 20;
 /// Where the first record starts, behind the two copies of the head.
@@ -40,6 +40,8 @@ struct Head {
     first: u64,
     /// The epoch in which this head was written.
     epoch: Epoch,
+    /// The format of the program that wrote it.
+    format: u32,
 }
 
 /// A record and where it stands.
@@ -85,7 +87,8 @@ impl<H> Journal<H> {
     ) -> io::Result<()> {
         zero(disk, file, 0, D::JOURNAL_STEP)?;
         for generation in [1, 2] {
-            let head = Head { generation, capacity: D::JOURNAL_STEP, first, epoch };
+            let capacity = D::JOURNAL_STEP;
+            let head = Head { generation, capacity, first, epoch, format: FORMAT };
             head.write(disk, file)?;
         }
         disk.sync(file, Barrier::Birth)
@@ -105,6 +108,11 @@ impl<H> Journal<H> {
     /// The epoch in which the head was written.
     pub(crate) fn epoch(&self) -> Epoch {
         self.head.epoch
+    }
+
+    /// Whether the head was written by a program that knows an older format.
+    pub(crate) fn is_of_older_format(&self) -> bool {
+        self.head.format < FORMAT
     }
 
     /// How many bytes of records are not forgotten.
@@ -249,7 +257,8 @@ impl<H> Journal<H> {
             return Err(ErrorKind::TooLarge { bytes: needed, max: CAPACITY_MAX }.into());
         }
         let capacity = needed.next_multiple_of(D::JOURNAL_STEP);
-        let head = Head { generation: self.head.generation + 1, capacity, ..self.head };
+        let generation = self.head.generation + 1;
+        let head = Head { generation, capacity, format: FORMAT, ..self.head };
         zero(disk, &self.file, self.head.capacity, capacity)
             .and_then(|()| disk.sync_data(&self.file, Barrier::Growth))
             .and_then(|()| head.write(disk, &self.file))
@@ -278,8 +287,8 @@ impl<H> Journal<H> {
 
     /// Forgets all records, so that their space is used again.
     pub(crate) fn forget<D: Disk<Handle = H>>(&mut self, disk: &D, epoch: Epoch) -> io::Result<()> {
-        let head =
-            Head { generation: self.head.generation + 1, first: self.sequence, epoch, ..self.head };
+        let (generation, first) = (self.head.generation + 1, self.sequence);
+        let head = Head { generation, first, epoch, format: FORMAT, ..self.head };
         head.write(disk, &self.file)?;
         disk.sync_data(&self.file, Barrier::Forget)?;
         self.head = head;
@@ -348,7 +357,7 @@ impl Head {
     fn write<D: Disk>(&self, disk: &D, file: &D::Handle) -> io::Result<()> {
         let mut e = Encoder::default();
         e.array(&MAGIC);
-        e.u32(FORMAT);
+        e.u32(self.format);
         e.u64(self.capacity);
         e.u64(self.first);
         e.array(&self.epoch.0);
@@ -401,15 +410,15 @@ impl Head {
             let capacity = d.u64("the head")?;
             let first = d.u64("the head")?;
             let epoch = Epoch(d.array("the head")?);
-            Ok((magic, format, Self { generation, capacity, first, epoch }))
+            Ok((magic, Self { generation, capacity, first, epoch, format }))
         };
-        let (magic, format, head) =
+        let (magic, head) =
             read().map_err(|e: crate::journal::codec::DecodeError| damaged(offset, e.0))?;
         if magic != MAGIC {
             return Err(damaged(offset, "it is not an actum journal"));
         }
-        if format > FORMAT {
-            return Err(ErrorKind::NewerFormat { found: format, known: FORMAT }.into());
+        if head.format > FORMAT {
+            return Err(ErrorKind::NewerFormat { found: head.format, known: FORMAT }.into());
         }
         if head.capacity < RECORDS
             || head.capacity > CAPACITY_MAX

@@ -28,6 +28,7 @@
 
 mod apply;
 mod attributes;
+mod blocks;
 mod change;
 mod content;
 mod digest_while_reading;

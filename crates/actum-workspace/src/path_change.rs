@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actum_core::{Digest, FileMode, RelPath};
 
 use crate::change::Renames;
-use crate::journal::back::Back;
+use crate::journal::back::Splices;
 
 /// The largest file, in bytes, whose content is fetched to be shown: 16 MiB.
 pub const CONTENT_BYTES_MAX: u64 = 16 << 20;
@@ -64,7 +64,7 @@ pub enum State {
 pub enum Content {
     /// They are here.
     Known(Arc<Vec<u8>>),
-    /// There are more than [`CONTENT_BYTES_MAX`].
+    /// There are more than [`CONTENT_BYTES_MAX`], or they follow from a content of more than 64 MiB.
     TooLarge,
     /// They were changed by something else than a run and cannot be found again.
     Unknown,
@@ -100,7 +100,7 @@ impl Excerpt {
     }
 
     /// What the way back from the bytes after tells of a run.
-    pub(crate) fn all(back: &Back) -> Vec<Self> {
+    pub(crate) fn all(back: &Splices) -> Vec<Self> {
         let newlines = |bytes: &[u8]| memchr::memchr_iter(b'\n', bytes).count() as u64;
         let mut grown = 0u64; // by how many lines, wrapping: it may have shrunk
         let excerpts = back.splices.iter().enumerate().map(|(index, splice)| {

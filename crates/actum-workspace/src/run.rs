@@ -21,6 +21,10 @@ use crate::workspace::Workspace;
 /// nanoseconds; that moves the change stamps of the inodes.
 pub(crate) const SWEEP_SLACK: i64 = 2_000_000_000;
 
+/// Displaced large files that the runs of the journal hold at most when a run has ended, in bytes, where the history has block
+/// deltas or splices in their place.
+const HELD_BYTES_MAX: u64 = 32 << 20;
+
 /// A run whose INTENT is durable.
 pub(crate) struct Announced {
     pub(crate) sequence: u64,
@@ -45,8 +49,10 @@ impl<D: Disk> Workspace<D> {
         match rolled_back {
             None => {
                 self.end(announced, Outcome::Committed)?;
-                if self.has_coarse_timestamps {
-                    // An edit in the same second has the timestamps of the run, so a recovery after a restart would undo it.
+                let held = self.tail.iter().map(|run| run.held_bytes).fold(0, u64::saturating_add);
+                // An edit in the same second has the timestamps of the run, so a recovery after a restart would undo it. And
+                // the next run on a large file would begin with a checkpoint, which gives back the displaced one.
+                if self.has_coarse_timestamps || held > HELD_BYTES_MAX {
                     // If this checkpoint fails, the next one follows with the next run.
                     drop(self.checkpoint(None));
                 }
@@ -92,6 +98,10 @@ impl<D: Disk> Workspace<D> {
 
     /// Writes INTENT and makes it durable; until then no target is touched.
     fn announce(&mut self, intent: Intent) -> Result<Announced> {
+        if intent.has_blocks() && self.journal.is_of_older_format() {
+            // The head says the new format before a record needs it, so that an older program refuses the journal.
+            self.checkpoint_always(Some(intent.run))?;
+        }
         let (encoded, bodies) = intent.encode();
         let head = Record::head(&encoded);
         let mut pieces: Vec<&[u8]> = vec![&head, &encoded];

@@ -13,6 +13,7 @@ use crate::disk::Disk;
 use crate::error::{Attempt, Difference, Doing, Error, ErrorKind, PathConflict, Result};
 use crate::history::RunRef;
 use crate::history::images::Images;
+use crate::journal::back::Back;
 use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Outcome, RunKind, Side};
 use crate::transaction::Transaction;
 use crate::transaction::node::{Content, Counted, New, Post, PostFile, Pre};
@@ -327,7 +328,8 @@ impl<D: Disk> Transaction<'_, D> {
         &mut self,
         entry: &Entry,
     ) -> Result<std::result::Result<Vec<Splice>, Difference>> {
-        let (Some(back), Image::File(left)) = (&entry.back, &entry.post) else {
+        let back = entry.back.as_ref().and_then(Back::splices);
+        let (Some(back), Image::File(left)) = (back, &entry.post) else {
             return Ok(Err(Difference::Content));
         };
         let file = self.expected_file(&entry.path, None)?;
@@ -452,6 +454,7 @@ impl<D: Disk> Transaction<'_, D> {
         let bytes = self.own(path, bytes, file.size)?;
         let lines = self.lines(&bytes)?;
         let splices = entry.back.as_ref().filter(|_| matches!(file.body, Body::Back));
+        let splices = splices.and_then(Back::splices);
         let splices = splices.map(|back| Arc::new(back.splices.clone()));
         let origin = told.map(|told| told.path.clone());
         let counted = match told.map(|told| told.extent) {

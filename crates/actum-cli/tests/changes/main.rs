@@ -20,6 +20,7 @@ mod exec_real_commands;
 mod exit_codes;
 mod file_tasks;
 mod inputs;
+mod large_files;
 mod leases;
 mod messages;
 mod once;

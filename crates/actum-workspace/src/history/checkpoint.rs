@@ -34,14 +34,19 @@ impl<D: Disk> Workspace<D> {
         }
         self.read_bytes = 0;
         let mut displaced = Amount::default();
-        for EndedRun { intent, superfluous, .. } in self.tail.drain(..) {
+        for ended in self.tail.drain(..) {
+            let EndedRun { intent, superfluous, displaced: large, held_bytes, .. } = ended;
             let changed = intent.entries.iter().filter(|entry| !entry.only_attributes());
             for file in changed.filter_map(|entry| entry.pre.file()) {
                 displaced.add(file.size);
             }
+            displaced.bytes = displaced.bytes.saturating_sub(held_bytes);
+            // A name that stays is found again by `gc`, and by the next sweep of the stage directory.
             for name in superfluous {
-                // A name that stays is found again by `gc`.
                 drop(self.disk.unlink(&self.home.keep, &name));
+            }
+            for name in large {
+                drop(self.disk.unlink(&self.home.stage, &name));
             }
         }
         self.sweep_stage(working, displaced);

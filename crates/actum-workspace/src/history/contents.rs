@@ -1,6 +1,6 @@
 //! The bytes that paths held before and after past runs, as far as they can be found again.
 //!
-//! A run records what undo needs: the bytes before it, whole or as splices that lead back from the
+//! A run records what undo needs: the bytes before it, whole, or as splices or blocks that lead back from the
 //! bytes after it. What it left is found where the next run started from, or in the file itself.
 //! Every content is compared with its recorded digest, so a change that no run made leaves a gap
 //! and never a wrong answer.
@@ -12,15 +12,20 @@ use std::sync::Arc;
 use actum_core::{Digest, RelPath, RunId};
 use actum_edit::Splice;
 
+use crate::blocks;
 use crate::disk::Disk;
 use crate::error::{Doing, ErrorKind, Result};
 use crate::history::runs::Runs;
 use crate::home::Home;
+use crate::journal::back::Back;
 use crate::journal::record::{
-    Body, Entry, FileImage, Image, Intent, Outcome, RunKind, Side, keep_name,
+    Body, Entry, FileImage, Image, Intent, Outcome, RunKind, Side, blocks_name, keep_name,
 };
 use crate::path_change::{CONTENT_BYTES_MAX, Content, Excerpt, PathChange, State};
 use crate::tree::{Found, Tree, read_whole};
+
+/// The largest content, in bytes, that is read to find an older one by what leads back from it: 64 MiB.
+const READ_BYTES_MAX: u64 = 64 << 20;
 
 /// The newest runs, with what they recorded.
 pub(crate) struct Contents<'a, D: Disk> {
@@ -30,6 +35,13 @@ pub(crate) struct Contents<'a, D: Disk> {
     runs: Vec<(RunId, Cow<'a, Intent>)>,
     /// For each path the runs that changed it: their index here and that of their entry.
     touched: BTreeMap<RelPath, Vec<(usize, usize)>>,
+}
+
+/// What leads from the bytes after a run to those before it.
+enum Link<'a> {
+    Splices(&'a [Splice]),
+    /// Blocks that are kept for an entry of a run, and the size before it, in bytes.
+    Blocks(RunId, usize, u64),
 }
 
 impl<'a, D: Disk> Contents<'a, D> {
@@ -110,19 +122,22 @@ impl<'a, D: Disk> Contents<'a, D> {
         })
     }
 
-    /// The bytes of an image. Where a run only has splices that lead back from what came after it,
-    /// they are gathered on the way forward until some bytes are found.
+    /// The bytes of an image. Where a run only has what leads back from what came after it, that is gathered on the way forward
+    /// until some bytes are found.
     fn content(&self, touch: (usize, usize), side: Side, file: &FileImage) -> Result<Content> {
         if file.size > CONTENT_BYTES_MAX {
             return Ok(Content::TooLarge);
         }
-        let mut back: Vec<&[Splice]> = Vec::new();
+        let mut links: Vec<Link<'_>> = Vec::new();
         let (mut touch, mut side, mut digest) = (touch, side, file.digest);
         let bytes = loop {
             let Some((intent, entry)) = self.entry(touch) else { return Ok(Content::Unknown) };
             let Some(file) = image(entry, side).file() else { return Ok(Content::Unknown) };
             if file.digest != digest {
                 return Ok(Content::Unknown); // something else than a run changed it
+            }
+            if file.size > READ_BYTES_MAX {
+                return Ok(Content::TooLarge);
             }
             match (&file.body, side) {
                 (Body::Inline(bytes), _) => break Some(Arc::clone(bytes)),
@@ -136,12 +151,6 @@ impl<'a, D: Disk> Contents<'a, D> {
                         continue;
                     }
                 }
-                (Body::Back, Side::Pre) => {
-                    let Some(post) = entry.post.file() else { return Ok(Content::Unknown) };
-                    back.push(entry.back.as_ref().map_or(&[], |back| back.splices.as_slice()));
-                    (side, digest) = (Side::Post, post.digest);
-                    continue;
-                }
                 (
                     Body::Taken(..)
                     | Body::Back
@@ -150,6 +159,17 @@ impl<'a, D: Disk> Contents<'a, D> {
                     | Body::Unrecorded,
                     _,
                 ) => {}
+            }
+            // A process that checkpoints meanwhile may have removed a kept image that the journal still named.
+            if let (Side::Pre, Body::Back | Body::Kept, Some(back), Some(post)) =
+                (side, &file.body, &entry.back, entry.post.file())
+            {
+                links.push(match back {
+                    Back::Splices(back) => Link::Splices(&back.splices),
+                    Back::Blocks => Link::Blocks(intent.run, touch.1, file.size),
+                });
+                (side, digest) = (Side::Post, post.digest);
+                continue;
             }
             match (side, self.moved_to(touch)) {
                 // The same inode, at the path it moved to, or not moved at all.
@@ -166,19 +186,38 @@ impl<'a, D: Disk> Contents<'a, D> {
         if Digest::of(&bytes) != digest {
             return Ok(Content::Unknown);
         }
-        for splices in back.into_iter().rev() {
-            match Splice::apply(splices, &bytes) {
-                Ok(before) => bytes = Arc::new(before),
-                Err(_) => return Ok(Content::Unknown),
+        for link in links.into_iter().rev() {
+            match self.before(&link, bytes)? {
+                Some(before) => bytes = before,
+                None => return Ok(Content::Unknown),
             }
         }
         let is_it = Digest::of(&bytes) == file.digest;
         Ok(if is_it { Content::Known(bytes) } else { Content::Unknown })
     }
 
+    /// The bytes before a run, from those after it; `None` where what leads there is gone or does not fit.
+    fn before(&self, link: &Link<'_>, after: Arc<Vec<u8>>) -> Result<Option<Arc<Vec<u8>>>> {
+        let doing = || "read the blocks that a run changed".to_owned();
+        match link {
+            Link::Splices(splices) => Ok(Splice::apply(splices, &after).ok().map(Arc::new)),
+            Link::Blocks(run, entry, size) => {
+                match self.disk.open_file(&self.home.keep, &blocks_name(*run, *entry)) {
+                    Ok(delta) => {
+                        let mut bytes = Arc::unwrap_or_clone(after);
+                        let fits = blocks::apply(self.disk, &delta, &mut bytes, *size);
+                        Ok(fits.doing(doing)?.then(|| Arc::new(bytes)))
+                    }
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+                    Err(error) => Err(error).doing(doing),
+                }
+            }
+        }
+    }
+
     /// What a run recorded of a file whose bytes are not known any more.
     fn excerpts(&self, touch: (usize, usize)) -> Vec<Excerpt> {
-        let back = self.entry(touch).and_then(|(_, entry)| entry.back.as_ref());
+        let back = self.entry(touch).and_then(|(_, entry)| entry.back.as_ref()?.splices());
         back.map_or(Vec::new(), Excerpt::all)
     }
 
@@ -212,7 +251,7 @@ impl<'a, D: Disk> Contents<'a, D> {
         let doing = || "read a kept image".to_owned();
         match self.disk.open_file(&self.home.keep, &keep_name(run, entry, side)) {
             Ok(file) => {
-                let size = self.disk.stat(&file).doing(doing)?.size.min(CONTENT_BYTES_MAX);
+                let size = self.disk.stat(&file).doing(doing)?.size.min(READ_BYTES_MAX);
                 read_whole(self.disk, &file, size).doing(doing).map(Some)
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),

@@ -5,11 +5,15 @@ use std::sync::Arc;
 use actum_core::{Digest, Hasher};
 use actum_edit::splice::Splicer;
 
+use crate::blocks;
 use crate::content::{Bytes, Sink, Source};
 use crate::disk::Disk;
 use crate::error::{Doing, Result};
 use crate::home::Home;
-use crate::journal::record::{Body, Entry, Image, Intent, Side, keep_name, stage_name};
+use crate::journal::back::Back;
+use crate::journal::record::{
+    Body, Entry, Image, Intent, Side, blocks_name, keep_name, stage_name,
+};
 use crate::tree::{digest_of, read_pieces};
 
 /// Bytes and their digest.
@@ -56,7 +60,7 @@ impl<D: Disk> Images<'_, D> {
                     None => self.bytes(intent, index, Side::Post, None)?,
                 };
                 match recorded {
-                    Some(post) => self.spliced(intent, index, entry, &post)?,
+                    Some(post) => self.taken_back(intent, index, (entry, file.size), &post)?,
                     None => None,
                 }
             }
@@ -81,25 +85,39 @@ impl<D: Disk> Images<'_, D> {
         }
     }
 
-    /// The pre-image that follows from a post-image; `None` when the splices do not fit.
-    fn spliced(
+    /// The pre-image, of `size` bytes, that follows from a post-image; `None` when what leads there is gone or does not fit.
+    fn taken_back(
         &self,
         intent: &Intent,
         index: usize,
-        entry: &Entry,
+        (entry, size): (&Entry, u64),
         post: &Bytes<D::Handle>,
     ) -> Result<Option<Found<D>>> {
-        let Some(back) = &entry.back else { return Ok(None) };
         let doing = || format!("rebuild `{}`", entry.path);
         let name = [stage_name(intent.run, index), b".rebuilt".to_vec()].concat();
         let mut sink = Sink::new(self.disk, &self.home.stage, name);
-        let mut splicer = Splicer::new(&back.splices);
-        let mut fits = true;
-        self.each_piece(post, |piece| {
-            fits = fits && splicer.feed(piece, |bytes| sink.write(bytes)).is_ok();
-        })
-        .doing(doing)?;
-        fits = fits && splicer.finish(|bytes| sink.write(bytes)).is_ok();
+        let fits = match &entry.back {
+            None => return Ok(None),
+            Some(Back::Splices(back)) => {
+                let mut splicer = Splicer::new(&back.splices);
+                let mut fits = true;
+                self.each_piece(post, |piece| {
+                    fits = fits && splicer.feed(piece, |bytes| sink.write(bytes)).is_ok();
+                })
+                .doing(doing)?;
+                fits && splicer.finish(|bytes| sink.write(bytes)).is_ok()
+            }
+            Some(Back::Blocks) => {
+                match self.disk.open_file(&self.home.keep, &blocks_name(intent.run, index)) {
+                    Ok(delta) => {
+                        blocks::rebuild(self.disk, &delta, post, size, |bytes| sink.write(bytes))
+                            .doing(doing)?
+                    }
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+                    Err(error) => return Err(error).doing(doing),
+                }
+            }
+        };
         let written = sink.finish().doing(doing)?;
         Ok(fits.then(|| (written.store.into_bytes(), written.digest)))
     }

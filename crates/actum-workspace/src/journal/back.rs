@@ -10,9 +10,18 @@ const CONTEXTS: [u32; 3] = [CONTEXT_LINES, 10, 30];
 /// Contents are searched for the places of changes up to this much, in bytes times changes.
 const SEARCHED_MAX: usize = 32 << 20;
 
+/// What leads from the bytes after a run to those before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Back {
+    /// Splices, in the record.
+    Splices(Splices),
+    /// Blocks, in the keep directory under [`blocks_name`](crate::journal::record::blocks_name).
+    Blocks,
+}
+
 /// Splices from the bytes after a run to those before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Back {
+pub(crate) struct Splices {
     pub(crate) splices: Vec<Splice>,
     /// The number of the first line of each splice in what the run left, where they are whole lines
     /// with lines around them; else none.
@@ -21,7 +30,7 @@ pub(crate) struct Back {
     pub(crate) is_unique: bool,
 }
 
-impl Back {
+impl Splices {
     /// Splices as they are.
     pub(crate) fn raw(splices: Vec<Splice>) -> Self {
         Self { splices, lines: Vec::new(), is_unique: false }
@@ -49,9 +58,23 @@ impl Back {
         });
         Self { lines: lines.collect(), splices, is_unique }
     }
+}
+
+impl Back {
+    /// The splices, where they are in the record.
+    pub(crate) fn splices(&self) -> Option<&Splices> {
+        match self {
+            Self::Splices(splices) => Some(splices),
+            Self::Blocks => None,
+        }
+    }
 
     pub(crate) fn encode(back: Option<&Self>, e: &mut Encoder) {
-        let Some(Self { splices, lines, is_unique }) = back else { return e.u8(0) };
+        let Splices { splices, lines, is_unique } = match back {
+            None => return e.u8(0),
+            Some(Self::Blocks) => return e.u8(4),
+            Some(Self::Splices(splices)) => splices,
+        };
         e.u8(match (lines.is_empty(), is_unique) {
             (true, _) => 1,
             (false, false) => 2,
@@ -68,8 +91,10 @@ impl Back {
 
     pub(crate) fn decode(d: &mut Decoder<'_>) -> Result<Option<Self>, DecodeError> {
         let kind = d.u8("a splice list")?;
-        if kind == 0 {
-            return Ok(None);
+        match kind {
+            0 => return Ok(None),
+            4 => return Ok(Some(Self::Blocks)),
+            _ => {}
         }
         let count = d.count("a splice list")?;
         let mut splices = Vec::with_capacity(count);
@@ -80,13 +105,13 @@ impl Back {
             splices.push(Splice { offset, old, new });
         }
         let is_unique = match kind {
-            1 => return Ok(Some(Self::raw(splices))),
+            1 => return Ok(Some(Self::Splices(Splices::raw(splices)))),
             2 => false,
             3 => true,
             _ => return Err(DecodeError("a splice list")),
         };
         let lines = splices.iter().map(|_| d.u64("a line number")).collect::<Result<_, _>>()?;
-        Ok(Some(Self { splices, lines, is_unique }))
+        Ok(Some(Self::Splices(Splices { splices, lines, is_unique })))
     }
 }
 
@@ -102,24 +127,28 @@ mod tests {
         let left = old.replacen('x', "n", 1);
         let old = old.replacen("n\nd", "x\nd", 0);
         let back =
-            Back::with_lines(&Splice::between(left.as_bytes(), old.as_bytes()), left.as_bytes());
+            Splices::with_lines(&Splice::between(left.as_bytes(), old.as_bytes()), left.as_bytes());
         assert!(back.is_unique);
         assert_eq!(back.lines, [1]);
         assert!(back.splices[0].old.starts_with(b"one\n"));
         let repeated = "x\n".repeat(200);
         let shorter = "x\n".repeat(199);
         let splices = Splice::between(repeated.as_bytes(), shorter.as_bytes());
-        assert!(!Back::with_lines(&splices, repeated.as_bytes()).is_unique);
+        assert!(!Splices::with_lines(&splices, repeated.as_bytes()).is_unique);
     }
 
     #[test]
     fn what_is_written_is_read_again() {
         let splice = Splice { offset: 7, old: b"a\n".to_vec(), new: b"b\nc\n".to_vec() };
+        let in_lines = |is_unique| {
+            Back::Splices(Splices { splices: vec![splice.clone()], lines: vec![3], is_unique })
+        };
         for back in [
             None,
-            Some(Back::raw(vec![splice.clone()])),
-            Some(Back { splices: vec![splice.clone()], lines: vec![3], is_unique: false }),
-            Some(Back { splices: vec![splice.clone()], lines: vec![3], is_unique: true }),
+            Some(Back::Splices(Splices::raw(vec![splice.clone()]))),
+            Some(in_lines(false)),
+            Some(in_lines(true)),
+            Some(Back::Blocks),
         ] {
             let mut e = Encoder::default();
             Back::encode(back.as_ref(), &mut e);
@@ -128,6 +157,6 @@ mod tests {
             assert_eq!(Back::decode(&mut d).unwrap(), back);
             assert!(d.is_empty());
         }
-        assert!(Back::decode(&mut Decoder::new(&[4, 0, 0, 0, 0, 0, 0, 0, 0])).is_err());
+        assert!(Back::decode(&mut Decoder::new(&[5, 0, 0, 0, 0, 0, 0, 0, 0])).is_err());
     }
 }

@@ -1,6 +1,9 @@
 //! Ended runs that the history does not hold yet.
 
-use crate::journal::record::{Body, End, Image, Intent, Outcome, Side, keep_name};
+use crate::journal::back::Back;
+use crate::journal::record::{
+    Body, End, Image, Intent, Outcome, Side, blocks_name, keep_name, stage_name,
+};
 
 /// A run that ended, in the form in which it goes into the history.
 pub(crate) struct EndedRun {
@@ -9,11 +12,15 @@ pub(crate) struct EndedRun {
     pub(crate) end: End,
     /// Names in the keep directory that undo does not need. They stay until the journal forgets the run.
     pub(crate) superfluous: Vec<Vec<u8>>,
+    /// Names in the stage directory of displaced large files of which the history has a way back. They stay as long.
+    pub(crate) displaced: Vec<Vec<u8>>,
+    /// Bytes that are given back when these names go.
+    pub(crate) held_bytes: u64,
 }
 
 impl EndedRun {
     pub(crate) fn new(sequence: u64, intent: Intent, end: End) -> Self {
-        let mut superfluous = Vec::new();
+        let (mut superfluous, mut displaced, mut held_bytes) = (Vec::new(), Vec::new(), 0u64);
         let moved = intent.moved();
         for (index, entry) in intent.entries.iter().enumerate() {
             let kept =
@@ -35,7 +42,17 @@ impl EndedRun {
             if kept(&entry.pre) && !needed {
                 superfluous.push(keep_name(intent.run, index, Side::Pre));
             }
+            if end.outcome != Outcome::Committed {
+                if entry.back == Some(Back::Blocks) {
+                    superfluous.push(blocks_name(intent.run, index));
+                }
+            } else if let (Some(pre), true) = (entry.pre.file(), kept(&entry.pre) && !needed)
+                && !moved.contains(&index)
+            {
+                displaced.push(stage_name(intent.run, index));
+                held_bytes = held_bytes.saturating_add(pre.size);
+            }
         }
-        Self { sequence, intent: intent.into_history(), end, superfluous }
+        Self { sequence, intent: intent.into_history(), end, superfluous, displaced, held_bytes }
     }
 }

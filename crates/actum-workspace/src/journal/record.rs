@@ -46,7 +46,7 @@ pub(crate) enum Body {
     Kept,
     /// In the keep directory, as the pre-image of an entry of another run, which gives it up when this run commits.
     Taken(RunId, u32),
-    /// In the other image of the entry, by its `back` splices.
+    /// In the other image of the entry, by its `back`.
     Back,
     /// They are those of the pre-image of another entry, by its index: the file was moved.
     Moved(u32),
@@ -137,6 +137,11 @@ pub(crate) fn keep_name(run: RunId, entry: usize, side: Side) -> Vec<u8> {
         Side::Post => "post",
     };
     format!("{run}.{entry}.{side}").into_bytes()
+}
+
+/// The name of a block delta in the keep directory: it takes the post-image of an entry back to its pre-image.
+pub(crate) fn blocks_name(run: RunId, entry: usize) -> Vec<u8> {
+    format!("{run}.{entry}.blocks").into_bytes()
 }
 
 /// The name of an entry's inode in the stage directory: the new one before it is published, the
@@ -253,6 +258,11 @@ impl Intent {
         hasher.update(&sequence.to_le_bytes());
         hasher.update(encoded);
         hasher.finish()
+    }
+
+    /// Whether an entry has a block delta, which programs that know format 3 alone cannot read.
+    pub(crate) fn has_blocks(&self) -> bool {
+        self.entries.iter().any(|entry| entry.back == Some(Back::Blocks))
     }
 
     /// The entries whose inode the run moves to another path.

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use actum_core::{Digest, FileMode, Hasher, RelPath};
 
 use crate::attributes::set_attributes;
+use crate::blocks::{self, Old};
 use crate::content::Bytes;
 use crate::disk::{Barrier, Disk, Stat};
 use crate::error::{Doing, ErrorKind, Result};
-use crate::journal::record::{Body, Side, keep_name, stage_name};
+use crate::journal::back::Back;
+use crate::journal::record::{Body, Side, blocks_name, keep_name, stage_name};
 use crate::transaction::node::PreFile;
-use crate::transaction::stage::Staging;
-use crate::tree::{digest_of, read_pieces};
+use crate::transaction::stage::{Staging, way_back_max};
+use crate::tree::{digest_of, read_pieces, stamp_is_fresh};
 
 /// From this many kept images on, one `syncfs` is cheaper than an `fdatasync` for each.
 const KEPT_SYNCED_SINGLY: usize = 8;
@@ -31,6 +33,62 @@ impl<D: Disk> Staging<'_, D> {
         self.disk.link(self.stage, &name, self.keep, &kept).doing(|| keep(path))?;
         self.kept.push(handle);
         Ok(Body::Kept)
+    }
+
+    /// Keeps the blocks in which a file that is displaced differs from `new`, where they take far less room than the file. Once
+    /// the run is in the history they stand for the file, which is kept as well until then: a rollback and recovery use that.
+    ///
+    /// A file that another program writes to between runs is kept whole: what the blocks belong to may be gone at any time.
+    pub(super) fn keep_blocks(
+        &mut self,
+        index: usize,
+        path: &RelPath,
+        file: &PreFile<D::Handle>,
+        new: &Bytes<D::Handle>,
+    ) -> Result<Option<Back>> {
+        let (size, doing) = (file.stat.size, || keep(path));
+        let blocks_max = way_back_max(size).min(size.saturating_sub(1));
+        if self.moved.contains(path)
+            || size.saturating_sub(new.size(self.disk).doing(doing)?) > blocks_max
+            || self.is_written_by_others(path, &file.digest)?
+        {
+            return Ok(None);
+        }
+        // The stamps of a file that was written to just before it was read do not tell whether it changed since.
+        let is_fresh = stamp_is_fresh(file.stat.modified, file.read_at);
+        let in_doubt = matches!(file.bytes, Bytes::File(..))
+            && (is_fresh || self.workspace.has_coarse_timestamps);
+        let old = Old { bytes: &file.bytes, size, digest: in_doubt.then_some(file.digest) };
+        let name = blocks_name(self.run, index);
+        let written = blocks::write(self.disk, (self.keep, &name), &old, new, blocks_max);
+        let written = match written.doing(doing) {
+            // The file itself needs no room.
+            Err(error) if error.is_disk_full() => None,
+            written => written?,
+        };
+        let Some(handle) = written else { return Ok(None) };
+        if let Bytes::File(file_handle, _) = &file.bytes {
+            let now = self.disk.stat(file_handle).doing(doing)?;
+            let stamps = |stat: &Stat| (stat.size, stat.modified, stat.changed);
+            if stamps(&now) != stamps(&file.stat) {
+                self.disk.unlink(self.keep, &name).doing(doing)?;
+                return Ok(None);
+            }
+        }
+        // Beyond this number the whole file system is synced, and no handle is needed.
+        if self.kept.len() <= KEPT_SYNCED_SINGLY {
+            self.kept.push(Arc::new(handle));
+        }
+        Ok(Some(Back::Blocks))
+    }
+
+    /// Whether one of the newest runs left something else at `path` than a file with this digest.
+    fn is_written_by_others(&mut self, path: &RelPath, digest: &Digest) -> Result<bool> {
+        let left = match &mut self.last_left {
+            Some(left) => left,
+            none => none.insert(self.workspace.last_left()?),
+        };
+        Ok(left.get(path).is_some_and(|left| left.as_ref() != Some(digest)))
     }
 
     /// Keeps a file that is displaced and too large for the record: by a second name where nobody else has one, because who

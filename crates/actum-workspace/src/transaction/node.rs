@@ -176,6 +176,14 @@ impl<H> Post<H> {
         }
     }
 
+    /// The bytes of a file that gets new ones.
+    pub(crate) fn new_bytes(&self) -> Option<&Bytes<H>> {
+        match &self.file()?.content {
+            Content::New(new) => Some(&new.bytes),
+            Content::Untouched | Content::Moved(_) => None,
+        }
+    }
+
     pub(crate) fn held(&self) -> Held<'_> {
         match self {
             Self::Absent => Held::Nothing,

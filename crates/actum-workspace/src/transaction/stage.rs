@@ -15,13 +15,14 @@ use crate::change::{Change, Extent};
 use crate::content::{Bytes, INLINE_BYTES_MAX, Source};
 use crate::disk::{Disk, Rename};
 use crate::error::{Doing, Error, ErrorKind, Result};
-use crate::journal::back::Back;
+use crate::journal::back::{Back, Splices};
 use crate::journal::record::{Body, Entry, FileImage, Image, Intent, stage_name};
 use crate::run::publish::{Displaced, Doubt};
 use crate::transaction::Transaction;
 use crate::transaction::keep::copy_file;
 use crate::transaction::node::{Content, New, Node, Nodes, Post, PostFile, Pre, PreFile};
 use crate::tree::{Tree, read_whole, stamp_is_fresh};
+use crate::workspace::Workspace;
 
 /// How many bytes of images one record holds; what goes beyond is kept beside the journal.
 pub const INLINE_TOTAL_MAX: u64 = 16 << 20;
@@ -44,6 +45,8 @@ impl<D: Disk> Transaction<'_, D> {
             tree: Tree::new(disk, &self.workspace.home.root),
             stage: &self.workspace.home.stage,
             keep: &self.workspace.home.keep,
+            workspace: self.workspace,
+            last_left: None,
             run: self.run,
             nodes,
             moved,
@@ -122,10 +125,13 @@ pub(super) struct Staging<'a, D: Disk> {
     pub(super) tree: Tree<'a, D>,
     pub(super) stage: &'a D::Handle,
     pub(super) keep: &'a D::Handle,
+    pub(super) workspace: &'a Workspace<D>,
+    /// What the newest runs left at their paths, once that was asked for.
+    pub(super) last_left: Option<BTreeMap<RelPath, Option<Digest>>>,
     pub(super) run: RunId,
     nodes: &'a Nodes<D::Handle>,
     /// The paths whose inode moves elsewhere.
-    moved: &'a BTreeSet<RelPath>,
+    pub(super) moved: &'a BTreeSet<RelPath>,
     /// The index of each path's entry.
     indices: BTreeMap<&'a RelPath, u32>,
     /// By how much the file at each path changes.
@@ -179,13 +185,25 @@ impl<D: Disk> Staging<'_, D> {
         let pre = match &node.pre {
             Pre::Absent => Image::Absent,
             Pre::Directory(attributes) => Image::Directory(attributes.clone()),
-            Pre::File(file) => Image::File(FileImage {
-                attributes: file.attributes.clone(),
-                size: file.stat.size,
-                digest: file.digest,
-                inode: file.stat.inode,
-                body: self.pre_body(index, path, file, &post, back.is_some())?,
-            }),
+            Pre::File(file) => {
+                let body = self.pre_body(path, file, &post, back.is_some());
+                let body = match body {
+                    Some(body) => body,
+                    None => {
+                        if let (None, Some(new)) = (&back, node.post.new_bytes()) {
+                            back = self.keep_blocks(index, path, file, new)?;
+                        }
+                        self.keep_pre(index, path, file)?
+                    }
+                };
+                Image::File(FileImage {
+                    attributes: file.attributes.clone(),
+                    size: file.stat.size,
+                    digest: file.digest,
+                    inode: file.stat.inode,
+                    body,
+                })
+            }
         };
         let extent = self.extents.get(path).copied().unwrap_or(Extent::NOTHING);
         let (path, directory_changed) = (path.clone(), None);
@@ -340,28 +358,27 @@ impl<D: Disk> Staging<'_, D> {
         Ok((handle, inode))
     }
 
-    /// Says where the bytes of a pre-image can be found again.
+    /// Says where the bytes of a pre-image can be found again; `None` where they have to be kept.
     fn pre_body(
         &mut self,
-        index: usize,
         path: &RelPath,
         file: &PreFile<D::Handle>,
         post: &Image,
         has_back: bool,
-    ) -> Result<Body> {
+    ) -> Option<Body> {
         let post_body = post.file().map(|post| &post.body);
         if !self.moved.contains(path) {
             match post_body {
-                Some(Body::Untouched) => return Ok(Body::Untouched),
-                Some(Body::Inline(_)) if has_back => return Ok(Body::Back),
+                Some(Body::Untouched) => return Some(Body::Untouched),
+                Some(Body::Inline(_)) if has_back => return Some(Body::Back),
                 Some(_) | None => {}
             }
         }
         match &file.bytes {
             Bytes::Memory(bytes) if self.fits_inline(file.stat.size) => {
-                Ok(Body::Inline(Arc::clone(bytes)))
+                Some(Body::Inline(Arc::clone(bytes)))
             }
-            Bytes::Memory(_) | Bytes::File(..) => self.keep_pre(index, path, file),
+            Bytes::Memory(_) | Bytes::File(..) => None,
         }
     }
 
@@ -376,6 +393,8 @@ impl<D: Disk> Staging<'_, D> {
 
 /// The splices that lead from the new bytes back to what is there, where they are known and worth
 /// it. With the lines around them they can still be read, and found, when the file changes elsewhere.
+///
+/// Where they are not known and a content is in a file, [`Staging::keep_blocks`] compares.
 fn way_back<H>(pre: &PreFile<H>, new: &Bytes<H>, splices: Option<&Vec<Splice>>) -> Option<Back> {
     let splices = match (splices, &pre.bytes, new) {
         (Some(splices), _, _) => Splice::invert(splices),
@@ -387,13 +406,19 @@ fn way_back<H>(pre: &PreFile<H>, new: &Bytes<H>, splices: Option<&Vec<Splice>>) 
         (None, Bytes::Memory(old), Bytes::Memory(new)) => Splice::between(new, old),
         (None, _, _) => return None,
     };
-    let worth_it =
-        |it: &Back| Splice::weight(&it.splices) <= (INLINE_BYTES_MAX as u64).max(pre.stat.size / 4);
+    let worth_it = |it: &Splices| Splice::weight(&it.splices) <= way_back_max(pre.stat.size);
     let with_lines = match new {
-        Bytes::Memory(new) => Some(Back::with_lines(&splices, new)),
+        Bytes::Memory(new) => Some(Splices::with_lines(&splices, new)),
         Bytes::File(..) => None,
     };
-    with_lines.filter(worth_it).or_else(|| Some(Back::raw(splices)).filter(worth_it))
+    let back = with_lines.filter(worth_it);
+    back.or_else(|| Some(Splices::raw(splices)).filter(worth_it)).map(Back::Splices)
+}
+
+/// The most that the way back to a pre-image of `size` bytes may take, in bytes: above that the image itself is recorded. A
+/// run writes the way back in addition, so it is a part of what the run writes anyway.
+pub(super) fn way_back_max(size: u64) -> u64 {
+    (INLINE_BYTES_MAX as u64).max(size / 4)
 }
 
 pub(super) fn attributes_error(

@@ -9,6 +9,7 @@
 )]
 
 mod barriers;
+mod block_deltas;
 mod changes;
 mod concurrent_edits;
 mod cost;

@@ -128,26 +128,61 @@ fn a_handle_is_rejected_where_its_state_directory_was_exchanged() {
     assert_eq!(dir.get("a").unwrap(), b"three\n");
 }
 
-/// FO-2
-#[test]
-fn a_journal_of_a_newer_format_is_refused_and_not_written() {
-    let dir = two_runs();
+/// Where the format stands: behind the sector's head, the length and the magic, in both copies of the head.
+const FORMATS: [usize; 2] = [16 + 8 + 16, 4096 + 16 + 8 + 16];
+
+/// Makes the head of a journal say another format.
+fn set_format(dir: &TestDir, format: u8) {
     let mut journal = dir.get(JOURNAL).unwrap();
-    for copy in [0, 4096] {
-        // The format stands behind the sector's head, the length and the magic.
-        let sector = &mut journal[copy..copy + 512];
-        sector[16 + 8 + 16] = 4;
+    for at in FORMATS {
+        journal[at] = format;
+        let sector = &mut journal[at - (16 + 8 + 16)..][..512];
         let checksum = crc32c(&sector[4..]);
         sector[..4].copy_from_slice(&checksum.to_le_bytes());
     }
     dir.put(JOURNAL, &journal);
+}
+
+/// FO-2
+#[test]
+fn a_journal_of_a_newer_format_is_refused_and_not_written() {
+    let dir = two_runs();
+    set_format(&dir, 5);
+    let journal = dir.get(JOURNAL).unwrap();
     let error = Workspace::open(dir.path()).err().unwrap();
     assert_eq!(
         error.to_string(),
-        "the state in `.actum` has format 4, and this program knows 3; use a newer actum; \
+        "the state in `.actum` has format 5, and this program knows 4; use a newer actum; \
          nothing was changed"
     );
     assert!(dir.get(JOURNAL).unwrap() == journal);
+}
+
+/// A program that knows no block deltas finds the new format before any of them.
+///
+/// FO-2, FO-5
+#[test]
+fn a_journal_of_an_older_format_is_read_and_says_the_new_one_before_a_run_records_blocks() {
+    let dir = two_runs();
+    let before = vec![b'x'; 2 << 20];
+    let mut after = before.clone();
+    after[5000] = b'y';
+    dir.put("large", &before);
+    set_format(&dir, 3);
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let first = workspace.apply_operations(&[write("a", "four\n")], RunOptions::default()).unwrap();
+    let formats = |dir: &TestDir| FORMATS.map(|at| dir.get(JOURNAL).unwrap()[at]);
+    assert_eq!(formats(&dir), [3, 3]);
+    let path = RelPath::new("large").unwrap();
+    let change = Operation::Write { path, content: after, expected: None };
+    let run = workspace.apply_operations(&[change], RunOptions::default()).unwrap();
+    assert!(formats(&dir).contains(&4));
+    drop(workspace);
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    workspace.revert(run).unwrap();
+    workspace.revert(first).unwrap();
+    assert!(dir.get("large").unwrap() == before);
+    assert_eq!(dir.get("a").unwrap(), b"three\n");
 }
 
 /// CRC-32C, bit by bit: an independent check of the format.

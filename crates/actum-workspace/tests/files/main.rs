@@ -9,6 +9,7 @@
 
 mod allowances;
 mod attributes;
+mod block_deltas;
 mod directories;
 mod identity;
 mod journal_damage;

@@ -3,6 +3,7 @@
 use actum_edit::Splice;
 
 use super::*;
+use crate::journal::back::Splices;
 
 fn sample() -> Intent {
     let attributes = Attributes {
@@ -46,12 +47,13 @@ fn sample() -> Intent {
                 "d/a",
                 file(b"abc", Body::Back),
                 file(b"abd", Body::Inline(Arc::new(b"abd".to_vec()))),
-                Some(Back::raw(Splice::between(b"abd", b"abc"))),
+                Some(Back::Splices(Splices::raw(Splice::between(b"abd", b"abc")))),
             ),
             entry("k", file(b"kept", Body::Kept), Image::Absent, None),
             entry("m", Image::Absent, file(b"kept", Body::Moved(2)), None),
             renamed,
             entry("t", Image::Absent, file(b"kept", Body::Taken(RunId::from_random(9), 3)), None),
+            entry("u", file(b"old", Body::Kept), file(b"new", Body::Kept), Some(Back::Blocks)),
         ],
     }
 }

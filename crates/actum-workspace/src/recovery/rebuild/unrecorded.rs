@@ -6,7 +6,6 @@ use std::io;
 use actum_core::RelPath;
 
 use super::Rebuilder;
-use crate::content::Bytes;
 use crate::disk::{Disk, Kind, Rename, Stat};
 use crate::error::{Doing, Result, State};
 use crate::journal::record::{Image, stage_name};
@@ -197,7 +196,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                 if matches {
                     break;
                 }
-                let filled = read_bytes(disk, image, &mut other, offset).doing(doing)?;
+                let filled = image.read_at(disk, &mut other, offset).doing(doing)?;
                 // A file whose size was not written yet ends within the image's block, and one
                 // whose size was written first goes on with zeros.
                 let (common, rest) = seen.split_at(read.min(filled));
@@ -207,26 +206,6 @@ impl<D: Disk> Rebuilder<'_, D> {
                 return Ok(false);
             }
             offset = offset.saturating_add(BLOCK as u64);
-        }
-    }
-}
-
-fn read_bytes<D: Disk>(
-    disk: &D,
-    bytes: &Bytes<D::Handle>,
-    buffer: &mut [u8],
-    offset: u64,
-) -> io::Result<usize> {
-    match bytes {
-        Bytes::File(file, _) => disk.read_at(file, buffer, offset),
-        Bytes::Memory(memory) => {
-            let start = usize::try_from(offset).unwrap_or(usize::MAX).min(memory.len());
-            let rest = memory.get(start..).unwrap_or_default();
-            let count = rest.len().min(buffer.len());
-            for (to, from) in buffer.iter_mut().zip(rest) {
-                *to = *from;
-            }
-            Ok(count)
         }
     }
 }

@@ -1,0 +1,49 @@
+//! What a command changes in a large file is stored by blocks.
+
+use std::fs;
+use std::path::Path;
+
+use crate::program::{actum, workspace};
+
+const BLOCK: usize = 4096;
+
+/// The files below `.actum/keep` and their sizes in bytes.
+fn kept(root: &Path) -> Vec<(String, u64)> {
+    let names = fs::read_dir(root.join(".actum/keep")).unwrap();
+    let facts = names.map(|name| {
+        let name = name.unwrap();
+        (name.file_name().into_string().unwrap(), name.metadata().unwrap().len())
+    });
+    facts.collect()
+}
+
+fn succeeds(root: &Path, arguments: &[&str]) {
+    let ended = actum(root, arguments);
+    assert_eq!(ended.code, 0, "{arguments:?}: {ended:?}");
+}
+
+/// FO-5, FO-9
+#[test]
+fn a_command_that_changes_blocks_of_a_large_file_is_undone_and_done_again() {
+    let (_directory, root) = workspace();
+    let words = (0u64..(3 << 20) / 8).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let before: Vec<u8> = words.flat_map(u64::to_be_bytes).collect();
+    fs::write(root.join("db"), &before).unwrap();
+    let script = "dd if=/dev/zero of=db bs=4096 count=2 seek=100 conv=notrunc 2>/dev/null; \
+                  printf more >> db";
+    succeeds(&root, &["exec", "--", "sh", "-c", script]);
+    let mut after = before.clone();
+    after[100 * BLOCK..102 * BLOCK].fill(0);
+    after.extend_from_slice(b"more");
+    assert!(fs::read(root.join("db")).unwrap() == after);
+    succeeds(&root, &["gc"]);
+    let stored = kept(&root);
+    assert_eq!(stored.len(), 1, "{stored:?}");
+    assert!(stored[0].0.ends_with(".blocks") && stored[0].1 < 9_000, "{stored:?}");
+    succeeds(&root, &["undo"]);
+    assert!(fs::read(root.join("db")).unwrap() == before);
+    succeeds(&root, &["redo"]);
+    assert!(fs::read(root.join("db")).unwrap() == after);
+    succeeds(&root, &["gc"]);
+    assert!(kept(&root).iter().all(|(name, size)| name.ends_with(".blocks") && *size < 9_000));
+}

@@ -1,0 +1,42 @@
+//! What the newest runs left at their paths.
+
+use std::collections::BTreeMap;
+
+use actum_core::{Digest, RelPath};
+
+use crate::disk::Disk;
+use crate::error::Result;
+use crate::history;
+use crate::journal::record::Outcome;
+use crate::workspace::Workspace;
+
+/// How many runs are looked at.
+const RUNS_MAX: usize = 32;
+/// The largest record in the history that is read for this, in bytes.
+const RECORD_BYTES_MAX: u64 = 1 << 20;
+
+impl<D: Disk> Workspace<D> {
+    /// The digests of the files that the newest [`RUNS_MAX`] runs left, by path; `None` where the newest of them left no file.
+    /// Records that are damaged or over [`RECORD_BYTES_MAX`] are passed over.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(crate) fn last_left(&self) -> Result<BTreeMap<RelPath, Option<Digest>>> {
+        let mut left = BTreeMap::new();
+        let runs = self.runs()?;
+        let newest = runs.refs().iter().rev().take(RUNS_MAX);
+        for known in newest.filter(|known| known.outcome == Outcome::Committed) {
+            // A run of the journal has no file in the history, or one that is not read.
+            if history::size(&self.disk, &self.home.history, known)? > RECORD_BYTES_MAX {
+                continue;
+            }
+            let Ok((intent, _)) = runs.read_found(known) else { continue };
+            for entry in &intent.entries {
+                if !left.contains_key(&entry.path) {
+                    left.insert(entry.path.clone(), entry.post.file().map(|file| file.digest));
+                }
+            }
+        }
+        Ok(left)
+    }
+}
