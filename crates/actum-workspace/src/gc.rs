@@ -284,7 +284,7 @@ impl<D: Disk> Workspace<D> {
         let is_forgotten =
             |name: &&Vec<u8>| name.get(..=RUN_ID_LENGTH).is_none_or(|run| !told.contains(run));
         let forgotten = names.iter().filter(is_forgotten);
-        Ok(forgotten.filter(|name| self.remove(&self.home.stage, name)).count())
+        Ok(forgotten.filter(|name| self.remove_staged(name)).count())
     }
 }
 

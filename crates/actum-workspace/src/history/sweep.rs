@@ -42,6 +42,11 @@ impl Amount {
     }
 }
 
+/// Tests whether a name is one of staged content ([`crate::transaction::Transaction::stage_name`]), which no rename gives to anything else.
+pub(crate) fn is_staged(name: &[u8]) -> bool {
+    name.get(RUN_ID_LENGTH..).is_some_and(|rest| rest.starts_with(b".s"))
+}
+
 /// How deep a staged directory is removed.
 const DEPTH_MAX: u32 = 16;
 
@@ -96,7 +101,7 @@ impl<D: Disk> Workspace<D> {
             // A second name of a live file shows in its link count, so it goes at once.
             let old = now.0.saturating_sub(stat.changed.0) > DISPLACED_AGE;
             if old || stat.links > 1 || stat.kind != Kind::File {
-                self.remove(&self.home.stage, &name);
+                self.remove_staged(&name);
             } else {
                 amount.add(stat.size);
                 young.push(name);
@@ -170,18 +175,29 @@ impl<D: Disk> Workspace<D> {
     /// Removes what a given-up run had staged.
     pub(crate) fn sweep_run(&self, run: RunId) {
         let run = format!("{run}.").into_bytes();
-        for directory in [&self.home.stage, &self.home.keep] {
-            let Ok(names) = self.disk.list(directory) else { continue };
-            for name in names.iter().filter(|name| name.starts_with(&run)) {
-                self.remove(directory, name);
-            }
+        let names = |directory| self.disk.list(directory).unwrap_or_default().into_iter();
+        for name in names(&self.home.stage).filter(|name| name.starts_with(&run)) {
+            self.remove_staged(&name);
+        }
+        for name in names(&self.home.keep).filter(|name| name.starts_with(&run)) {
+            self.remove(&self.home.keep, &name);
         }
     }
 
-    /// Removes a file or a directory with what is in it; what stays is found next time. A power cut may have
+    /// Removes a file or an empty directory; what stays is found next time. A power cut may have
     /// made a directory of what was a file.
     pub(crate) fn remove(&self, directory: &D::Handle, name: &[u8]) -> bool {
-        self.remove_below(directory, name, DEPTH_MAX)
+        self.disk.unlink(directory, name).is_ok()
+            || self.disk.remove_directory(directory, name).is_ok()
+    }
+
+    /// Removes staged content, a staged directory with all that is in it. No other directory may be removed so: one that a run
+    /// displaced holds what was not its own.
+    pub(crate) fn remove_staged(&self, name: &[u8]) -> bool {
+        match is_staged(name) {
+            true => self.remove_below(&self.home.stage, name, DEPTH_MAX),
+            false => self.remove(&self.home.stage, name),
+        }
     }
 
     fn remove_below(&self, directory: &D::Handle, name: &[u8], depth: u32) -> bool {

@@ -120,7 +120,7 @@ impl<D: Disk> Transaction<'_, D> {
             number_of().is_some_and(|staged: u32| staged > number)
         };
         for name in disk.list(stage).unwrap_or_default().iter().filter(|name| later(name)) {
-            self.workspace.remove(stage, name);
+            self.workspace.remove_staged(name);
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::content::{Bytes, Store, Written};
 use crate::digest_while_reading::digest_while_reading;
 use crate::disk::{Disk, Kind, Rename};
 use crate::error::{Doing, ErrorKind, NotAFile, Result};
-use crate::history::sweep::RUN_ID_LENGTH;
+use crate::history::sweep::is_staged;
 use crate::transaction::Transaction;
 use crate::transaction::node::{Post, PostFile};
 
@@ -43,12 +43,11 @@ impl<D: Disk> Transaction<'_, D> {
         let doing = || "make a staged directory".to_owned();
         let own = format!("{}.", self.run).into_bytes();
         for left in disk.list(stage).doing(doing)? {
-            // Only staged content has such names; the lock says that no other process is at work.
-            let is_staged = left.get(RUN_ID_LENGTH..).is_some_and(|rest| rest.starts_with(b".s"));
+            // The lock says that no other process is at work.
             let found = disk.stat_at(stage, &left).doing(doing)?;
             let is_directory = found.is_some_and(|found| found.kind == Kind::Directory);
-            if is_staged && is_directory && !left.starts_with(&own) {
-                self.workspace.remove(stage, &left);
+            if is_staged(&left) && is_directory && !left.starts_with(&own) {
+                self.workspace.remove_staged(&left);
             }
         }
         disk.make_directory(stage, &name, FileMode::new(0o700)).doing(doing)?;
@@ -141,7 +140,7 @@ impl<D: Disk> Transaction<'_, D> {
     pub fn discard(&self, directory: StagedDirectory<D>) {
         let StagedDirectory { name, handle } = directory;
         drop(handle);
-        self.workspace.remove(&self.workspace.home.stage, &name);
+        self.workspace.remove_staged(&name);
     }
 
     /// Computes digest, size, lines and blocks of text of a staged file.
