@@ -26,7 +26,7 @@ pub struct SqlHost {
 /// What runs the SQL steps of a plan, none of one without any; or why they cannot run here.
 pub type SqlSteps = std::result::Result<Option<SqlRunner>, String>;
 
-/// What runs SQL steps in a workspace. Its library was compared with its digest.
+/// What runs SQL steps in a workspace. The worker compares the digest of the library.
 #[derive(Debug)]
 pub struct SqlRunner {
     pub(crate) host: SqlHost,

@@ -159,7 +159,7 @@ static SCHEMA_UPDATE: Shape = action(
 );
 static SQL_EXECUTE: Shape = action(
     "an action SQL_EXECUTE",
-    "Runs a query on a database. Not available in this build.",
+    "Runs a query on a database.",
     &members(&["SQL_EXECUTE"], Form::Tagged(&OF_SQL), Need::Required, 300),
 );
 static PIPELINE_RUN: Shape = action(
