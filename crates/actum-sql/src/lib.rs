@@ -26,5 +26,5 @@ pub use job::{Done, Failure, Problem, RanStatement, Report};
 pub use library::{Library, LibraryError, Pinned, TESTED, TestedLibrary};
 pub use lock::lock_holder;
 pub use parameter::{Parameter, ParameterError};
-pub use results::{ResultKey, SqlResults};
+pub use results::{KeptResult, ResultKey, SqlResults};
 pub use worker::enter;

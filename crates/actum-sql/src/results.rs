@@ -1,14 +1,17 @@
 //! Results of SQL steps that a person was shown. DuckDB writes another file each time, so what was approved cannot be computed again:
 //! it is kept, and published as it is.
 
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use actum_core::Digest;
+use serde::{Deserialize, Serialize};
 
 use crate::job::Done;
+use crate::library::digest;
 
 /// How long a result is kept: as long as an approval counts.
 const KEPT_FOR: Duration = Duration::from_secs(24 * 60 * 60);
@@ -32,6 +35,18 @@ pub struct SqlResults {
 #[derive(Debug)]
 pub struct ResultKey(Digest);
 
+/// A result that is kept. The digests tell whether its files are what they were: nothing here is flushed to the disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeptResult {
+    /// Report of the worker.
+    pub done: Done,
+    /// SHA-256 of the database.
+    pub database: Digest,
+    /// SHA-256 of the rows of the last statement, where they are saved.
+    pub rows: Option<Digest>,
+}
+
 impl ResultKey {
     /// Returns the key of these parts, in this order.
     pub fn new(parts: &[&[u8]]) -> Self {
@@ -49,19 +64,29 @@ impl SqlResults {
         self.directory.join(key.to_string())
     }
 
-    /// Copies a result to `database` and `rows`, and returns its report; none where none is kept, or it is too old.
-    pub fn find(&self, key: &ResultKey, database: &Path, rows: Option<&Path>) -> Option<Done> {
+    /// Copies a result to the new files `database` and `rows`; none where none is kept, or it is too old. Where it cannot be copied
+    /// whole, nothing is left of it. Its digests are for the caller to compare with what was copied.
+    pub fn find(
+        &self,
+        key: &ResultKey,
+        database: &Path,
+        rows: Option<&Path>,
+    ) -> Option<KeptResult> {
         let place = self.place(key);
         let report = fs::metadata(place.join(REPORT)).ok()?;
         if is_old(&report) {
             return None;
         }
-        let done = serde_json::from_slice(&fs::read(place.join(REPORT)).ok()?).ok()?;
-        fs::copy(place.join(DATABASE), database).ok()?;
-        if let Some(rows) = rows {
-            fs::copy(place.join(ROWS), rows).ok()?;
+        let kept = serde_json::from_slice(&fs::read(place.join(REPORT)).ok()?).ok()?;
+        let copied = fs::copy(place.join(DATABASE), database)
+            .and_then(|_| rows.map_or(Ok(0), |rows| fs::copy(place.join(ROWS), rows)));
+        if copied.is_err() {
+            for copy in [Some(database), rows].into_iter().flatten() {
+                drop(fs::remove_file(copy)); // a file that stays is in the way of the next copy, which says so
+            }
+            return None;
         }
-        Some(done)
+        Some(kept)
     }
 
     /// Keeps a result, and removes those that are too old or too many.
@@ -74,7 +99,7 @@ impl SqlResults {
         (database, rows): (&Path, Option<&Path>),
         done: &Done,
     ) -> io::Result<()> {
-        fs::create_dir_all(&self.directory)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
         let size = fs::metadata(database)?.len();
         self.sweep(BYTES_MAX.saturating_sub(size))?;
         let new = tempfile::tempdir_in(&self.directory)?;
@@ -82,13 +107,26 @@ impl SqlResults {
         if let Some(rows) = rows {
             fs::copy(rows, new.path().join(ROWS))?;
         }
-        fs::write(new.path().join(REPORT), serde_json::to_vec(done)?)?;
+        let kept = KeptResult {
+            done: done.clone(),
+            database: digest(database)?,
+            rows: rows.map(digest).transpose()?,
+        };
+        fs::write(new.path().join(REPORT), serde_json::to_vec(&kept)?)?;
         let place = self.place(key);
         match fs::rename(new.path(), &place) {
             // Another process kept the same.
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
             renamed => renamed.map(|()| drop(new.keep())),
         }
+    }
+
+    /// Removes a result, so that it is computed again.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn remove(&self, key: &ResultKey) -> io::Result<()> {
+        fs::remove_dir_all(self.place(key))
     }
 
     /// Removes what is too old, and then the oldest, until all together have at most `bytes_max` bytes.

@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     let held = signals::hold();
     let waiting = signals::waiting().ok();
-    if let Some(sql) = sql_host::of(waiting.as_ref())? {
+    if let Some(sql) = sql_host::for_running(waiting.as_ref())? {
         engine = engine.running_sql(sql);
     }
     let mut lines =

@@ -8,19 +8,31 @@ use crate::failure::Failure;
 use crate::home;
 use crate::signals::Waiting;
 
-/// Returns what runs SQL steps: this program once more, which a signal ends. Where no signal is waited for, plans are shown and not
-/// carried out, and their results are kept.
+/// Returns what runs the SQL steps of a plan that is shown: its results are kept, so that they can be published.
 ///
 /// # Errors
 /// Where there is no home, in which the library is.
-pub(crate) fn of(waiting: Option<&Waiting>) -> Result<Option<SqlHost>, Failure> {
+pub(crate) fn for_showing() -> Result<Option<SqlHost>, Failure> {
+    Ok(this_program()?.map(|host| SqlHost { keeps_results: true, ..host }))
+}
+
+/// Returns what runs the SQL steps of a plan that is carried out. A signal ends them.
+///
+/// # Errors
+/// As [`for_showing`].
+pub(crate) fn for_running(waiting: Option<&Waiting>) -> Result<Option<SqlHost>, Failure> {
+    let stop = waiting.and_then(|waiting| waiting.stop().ok());
+    Ok(this_program()?.map(|host| SqlHost { stop, ..host }))
+}
+
+fn this_program() -> Result<Option<SqlHost>, Failure> {
     let Ok(program) = std::env::current_exe() else { return Ok(None) };
     Ok(Some(SqlHost {
         helper: Helper::this_program(),
         report: known_host,
         program,
         home: home::path()?,
-        stop: waiting.and_then(|waiting| waiting.stop().ok()),
-        keeps_results: waiting.is_none(),
+        stop: None,
+        keeps_results: false,
     }))
 }

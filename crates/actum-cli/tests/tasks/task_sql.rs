@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::duckdb::install_duckdb;
-use crate::program::{actum, approval_key, command, workspace};
+use crate::program::{actum, approval_key, command, home_of, workspace};
 use crate::task::{action, after, create, document, plan, put, report, run, run_as, tree};
 use actum_core::Digest;
 use serde_json::{Value, json};
@@ -262,4 +262,24 @@ fn a_task_that_is_killed_in_its_query_leaves_the_database_as_it_was() {
     assert_eq!(ended.code, 0, "{ended:?}");
     assert!(ended.stderr.contains("could not report how it ended"), "{ended:?}");
     assert_eq!(copies().len(), 0, "what was staged is gone");
+}
+
+/// EX-11, EX-12: a kept result that is not what was shown is not published. It is removed, so that the query is run again.
+#[test]
+fn a_damaged_kept_result_is_not_published() {
+    let (_directory, root) = shop();
+    query(&root, "UPDATE customer SET name = 'Eva' WHERE id = 1");
+    put(&root, &plan(json!([sql(json!({}))])), "");
+    assert_eq!(actum(&root, &["plan", "preview", "../plan.json"]).code, 0);
+    let results = fs::read_dir(home_of(&root).join("sql/results")).unwrap();
+    let kept: Vec<_> = results.map(|kept| kept.unwrap().path().join("database")).collect();
+    assert_eq!(kept.len(), 1);
+    fs::write(&kept[0], "").unwrap();
+    let before = fs::read(root.join("shop.duckdb")).unwrap();
+    let damaged = run_as(&root, "damaged", &plan(json!([sql(json!({}))])));
+    assert_eq!((damaged.code, code(&root)), (3, json!(2004)), "{damaged:?}");
+    assert_eq!(fs::read(root.join("shop.duckdb")).unwrap(), before);
+    let again = run_as(&root, "again", &plan(json!([sql(json!({}))])));
+    assert_eq!(again.code, 0, "{again:?}");
+    assert_ne!(fs::read(root.join("shop.duckdb")).unwrap(), before);
 }

@@ -275,14 +275,10 @@ impl Stage<'_> {
         transaction.attempt(|transaction| {
             let done = match &action.work {
                 Work::ExecuteSql(query) => {
-                    let left = Duration::from_micros(
-                        u64::try_from(self.deadline.micros() - started.micros()).unwrap_or(0),
-                    );
-                    stage_sql(
-                        transaction,
-                        (action, query),
-                        (sql, limit.min(left), self.constraints),
-                    )?
+                    let left = self.deadline.micros().saturating_sub(started.micros());
+                    let left = Duration::from_micros(u64::try_from(left).unwrap_or(0));
+                    let limit = limit.min(left).max(Duration::from_millis(1));
+                    stage_sql(transaction, (action, query), (sql, limit, self.constraints))?
                 }
                 Work::Create { .. }
                 | Work::Modify(_)

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use actum_core::json::Value;
-use actum_core::{FileState, RelPath};
+use actum_core::{Digest, FileState, RelPath};
 use actum_sandbox::Resource;
 use actum_sql::{
     Done, Failure, Parameter, Problem, Report, ResultKey, SqlError, SqlLimits, Step, lock_holder,
@@ -69,14 +69,9 @@ impl SqlRunner {
         self.check_unused(target)?;
         let name = String::from_utf8_lossy(target.name()).into_owned();
         let staged = transaction.stage_directory()?;
-        // An empty file is a database without anything in it, which DuckDB makes where there is no file.
-        if before.size > 0 {
-            transaction.copy_into(&staged, &name, target)?;
-        }
         let log = match action.write_ahead_log() {
             Some(log) if is_file(transaction, &log)? => {
                 transaction.may_change(&log)?;
-                transaction.copy_into(&staged, &format!("{name}.wal"), &log)?;
                 Some(log)
             }
             Some(_) | None => None,
@@ -97,9 +92,17 @@ impl SqlRunner {
             name.as_bytes(),
             &[u8::from(rows_file.is_some())],
         ]);
-        let done = match self.results.find(&key, &copy, rows_file) {
-            Some(done) => done,
+        let kept = self.results.find(&key, &copy, rows_file);
+        let done = match &kept {
+            Some(kept) => kept.done.clone(),
             None => {
+                // An empty file is a database without anything in it, which DuckDB makes where there is no file.
+                if before.size > 0 {
+                    transaction.copy_into(&staged, &name, target)?;
+                }
+                if let Some(log) = &log {
+                    transaction.copy_into(&staged, &format!("{name}.wal"), log)?;
+                }
                 let step = Step {
                     library: &self.library,
                     directory: &directory,
@@ -126,6 +129,8 @@ impl SqlRunner {
             return Err(ActionProblem::new(ErrorCode::SqlNoRows, message));
         }
         let after = transaction.take_from(&staged, &name, target)?;
+        let expected = kept.as_ref().map(|kept| kept.database);
+        self.check_kept(&key, expected, &after)?;
         let mut changes = vec![change(ChangeWord::Modify, target, Some(before), Some(after))];
         if let Some(path) = &query.save_results_to {
             let before = match is_file(transaction, path)? {
@@ -133,6 +138,7 @@ impl SqlRunner {
                 false => None,
             };
             let after = transaction.take_from(&staged, RESULT, path)?;
+            self.check_kept(&key, kept.as_ref().and_then(|kept| kept.rows), &after)?;
             let word = if before.is_some() { ChangeWord::Modify } else { ChangeWord::Create };
             changes.push(change(word, path, before, Some(after)));
         }
@@ -155,6 +161,19 @@ impl SqlRunner {
                 Err(of_failure(failure, (&step.directory.join(step.database), target)))
             }
         }
+    }
+
+    /// Compares a file of a kept result with its digest. A damaged result is removed.
+    fn check_kept(&self, key: &ResultKey, expected: Option<Digest>, is: &FileState) -> Result<()> {
+        if expected.is_none_or(|expected| expected == is.sha256) {
+            return Ok(());
+        }
+        let removed = match self.results.remove(key) {
+            Ok(()) => "it was removed; preview or approve the plan again".to_owned(),
+            Err(error) => format!("and cannot be removed: {error}"),
+        };
+        let message = format!("the kept result of the query is damaged, {removed}");
+        Err(ActionProblem::new(ErrorCode::HashMismatch, message))
     }
 
     /// Reads a query.

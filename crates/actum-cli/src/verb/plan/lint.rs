@@ -87,7 +87,7 @@ impl Problems {
             let way = successors(Some(path.clone()), RelPath::parent);
             way.filter(is_link).last()
         };
-        let no_sql = sql_host::of(None).ok().map(|host| SqlHost::open_for(host, plan, root));
+        let no_sql = sql_host::for_showing().ok().map(|host| SqlHost::open_for(host, plan, root));
         let no_sql = match &no_sql {
             Some(Err(why)) => without_sql(plan, why),
             Some(Ok(_)) | None => Vec::new(),

@@ -109,7 +109,7 @@ impl Previewed {
         let limits = task::limits(plan);
         let label = format!("task {}", plan.id);
         let options = RunOptions { limits, label, wait: false };
-        let sql = SqlHost::open_for(sql_host::of(None)?, plan, root);
+        let sql = SqlHost::open_for(sql_host::for_showing()?, plan, root);
         let script = Script { plan, graph, config, sql: &sql };
         let mut transaction = workspace.begin(options)?;
         let rehearsal = Rehearsal::on(&mut transaction, script, &mut Nobody);
