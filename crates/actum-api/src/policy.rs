@@ -46,6 +46,9 @@ pub struct PolicyCheck {
     /// Task envelopes that are accepted. Absent where all are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_envelopes: Option<TaskEnvelopes>,
+    /// Pipelines that task plans may run. Absent where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pipelines: Vec<Pipeline>,
     /// Files of the operator's access policies.
     pub access: Vec<AccessFile>,
     /// Rules of the workspace's policy that do not count before it is trusted, as sentences.
@@ -102,6 +105,45 @@ pub struct SandboxAllowance {
     /// Limits above the default, each `NAME=AMOUNT`. Absent where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<String>,
+}
+
+/// Pipeline that task plans may run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Pipeline {
+    /// Name.
+    pub name: String,
+    /// Steps, each a program with its arguments. `{NAME}` stands for the value of a parameter.
+    pub steps: Vec<Vec<String>>,
+    /// Directory in which the steps start. Absent for the root of the workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<value::PathName>")]
+    pub cwd: Option<RelPath>,
+    /// Names of environment variables that are passed through, or `NAME=VALUE`. Absent where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<String>,
+    /// Rules of the paths on which the result depends. Absent where it may depend on all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<Vec<String>>,
+    /// Rules of the paths that the steps may change.
+    pub outputs: Vec<String>,
+    /// Time of one run, in seconds, where it is less than the plan allows. Absent where it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_seconds: Option<u64>,
+    /// Parameters. Absent where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parameters: Vec<PipelineParameter>,
+}
+
+/// Parameter of a pipeline.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PipelineParameter {
+    /// Name.
+    pub name: String,
+    /// Values that it may have, as a sentence.
+    pub values: String,
+    /// Value where the plan gives none. Absent where the plan has to give one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
 }
 
 /// Rights of plugin packages.

@@ -24,6 +24,7 @@ mod lease;
 pub(crate) mod ledger;
 mod log;
 mod man;
+pub(crate) mod pipeline_host;
 mod plan;
 pub(crate) mod plugin;
 pub(crate) mod policy;

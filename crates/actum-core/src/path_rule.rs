@@ -135,6 +135,20 @@ impl PathRule {
         &self.text
     }
 
+    /// Tests whether there can be a path of which both rules speak: their names before the first wildcard do not part. Some rules
+    /// that can never meet pass as well.
+    pub fn may_meet(&self, other: &Self) -> bool {
+        self.fixed_names().zip(other.fixed_names()).all(|(one, other)| one == other)
+    }
+
+    /// Names before the first with a wildcard.
+    fn fixed_names(&self) -> impl Iterator<Item = &[u8]> {
+        self.names.iter().map_while(|name| match name {
+            NameRule::Is(name) => Some(name.as_slice()),
+            NameRule::Any | NameRule::Like(_) => None,
+        })
+    }
+
     /// Whether the rule speaks of `path`.
     pub fn covers(&self, path: &RelPath) -> bool {
         self.covers_names(path.components())

@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
 use std::fmt;
-use std::num::NonZeroUsize;
 
 use actum_core::near;
 use actum_document::{JsonPath, Step};
@@ -151,24 +150,6 @@ impl Graph {
             }
         }
         self.order.iter().copied().filter(|at| *at != action && found.contains(at)).collect()
-    }
-
-    /// The actions in waves of at most `at_once`: each waits only for such as are in waves before its own.
-    pub fn waves(&self, at_once: NonZeroUsize) -> Vec<Vec<usize>> {
-        let mut waiting: Vec<usize> = self.waits_for.iter().map(Vec::len).collect();
-        let mut ready: BinaryHeap<Reverse<usize>> = free(&waiting);
-        let mut waves = Vec::new();
-        while !ready.is_empty() {
-            let wave: Vec<usize> = std::iter::from_fn(|| ready.pop())
-                .take(at_once.get())
-                .map(|Reverse(action)| action)
-                .collect();
-            for &action in &wave {
-                release(action, &self.waited_for_by, &mut waiting, &mut ready);
-            }
-            waves.push(wave);
-        }
-        waves
     }
 
     /// What must be done before what, near and far. It takes one bit for each two actions.

@@ -30,7 +30,7 @@ pub use condition::{Check, Condition};
 pub use config::{Limits, SystemConfig, SystemConfigError, Timeouts};
 pub use envelope::{ApprovedFile, ChangedInput, OtherWorkspace, TaskEnvelope, TaskEnvelopeError};
 pub use graph::{Graph, GraphError, GraphProblem, Reach};
-pub use lint::{Finding, is_rejected, links, lint, without_sql};
+pub use lint::{Files, Finding, is_rejected, links, lint, unavailable};
 pub use mistakes::Mistakes;
 pub use name::{ActionId, NameError, PlanId, Selector, TaskId};
 pub use plan::{

@@ -11,26 +11,36 @@ use actum_core::{RelPath, count};
 use super::config::SystemConfig;
 use super::graph::Graph;
 use super::limits::PROBLEMS_MAX;
-use super::plan::{Action, ActionType, ExecutionOrder, TaskPlan, Work};
+use super::plan::{Action, ActionType, ExecutionOrder, Pipeline, TaskPlan, Work};
 
-/// Walks a plan in the order of its graph over the files that `exists` knows, and tells of everything that
+/// Files of a workspace, as far as a lint asks for them.
+#[derive(Clone, Copy)]
+pub struct Files<'f> {
+    /// Tests whether a regular file has this path.
+    pub exists: &'f dyn Fn(&RelPath) -> bool,
+    /// Tests whether a pipeline may change this path.
+    pub may_change: &'f dyn Fn(&Pipeline, &RelPath) -> bool,
+}
+
+/// Walks a plan in the order of its graph over these files, and tells of everything that
 /// would go wrong: at most [`PROBLEMS_MAX`] findings.
 ///
-/// `exists` says whether a regular file has this path. An earlier action may make what a later one changes.
+/// An earlier action may make what a later one changes.
 /// An action whose file is missing fails alone, and what depends on it is skipped; whether a finding
 /// rejects the whole plan, its code says. Protected paths and permissions are for the gates to judge.
 pub fn lint(
     plan: &TaskPlan,
     graph: &Graph,
     config: &SystemConfig,
-    exists: impl Fn(&RelPath) -> bool,
+    files: Files<'_>,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     limits(plan, config, &mut findings);
     if plan.instructions.order == ExecutionOrder::Parallel {
         unordered(plan, graph, &mut findings);
     }
-    Tree { exists: &exists, changed: BTreeMap::new() }.walk(plan, graph, &mut findings);
+    let tree = Tree { files, changed: BTreeMap::new(), pipelines: Vec::new() };
+    tree.walk(plan, graph, &mut findings);
     findings.truncate(PROBLEMS_MAX);
     findings
 }
@@ -47,16 +57,17 @@ pub fn links(plan: &TaskPlan, link: impl Fn(&RelPath) -> Option<RelPath>) -> Vec
     linked.take(PROBLEMS_MAX).collect()
 }
 
-/// Finds the SQL steps, where this host cannot carry out any, for this reason.
-pub fn without_sql(plan: &TaskPlan, why: &str) -> Vec<Finding> {
-    let steps = plan.actions.iter().enumerate();
-    let steps = steps.filter(|(_, action)| action.action_type() == ActionType::SqlExecute);
-    let finding = |(index, action): (usize, &Action)| Finding::NoSql {
+/// Finds the actions of a type that this host cannot run, for this reason.
+pub fn unavailable(plan: &TaskPlan, action_type: ActionType, why: &str) -> Vec<Finding> {
+    let actions = plan.actions.iter().enumerate();
+    let actions = actions.filter(|(_, action)| action.action_type() == action_type);
+    let finding = |(index, action): (usize, &Action)| Finding::NotAvailable {
         action: index,
         id: action.id.clone(),
+        action_type,
         why: why.to_owned(),
     };
-    steps.map(finding).take(PROBLEMS_MAX).collect()
+    actions.map(finding).take(PROBLEMS_MAX).collect()
 }
 
 /// Whether findings reject the plan as a whole.
@@ -64,22 +75,15 @@ pub fn is_rejected(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| finding.code().response().is_refusal())
 }
 
-/// What the plan asks for that is too much, or that this build cannot do.
+/// Finds what exceeds a limit.
 fn limits(plan: &TaskPlan, config: &SystemConfig, findings: &mut Vec<Finding>) {
     let files: BTreeSet<&RelPath> = plan.actions.iter().flat_map(Action::written).collect();
     if count(files.len()) > u64::from(config.limits.files_max) {
         let (files, files_max) = (files.len(), config.limits.files_max);
         findings.push(Finding::TooManyFiles { files, files_max });
     }
-    let rolls_back = plan.constraints(config.constraints).rollback_on_failure;
     for (index, action) in plan.actions.iter().enumerate() {
-        let (id, action_type) = (|| action.id.clone(), action.action_type());
-        if !action_type.is_available() {
-            findings.push(Finding::NotAvailable { action: index, id: id(), action_type });
-        }
-        if rolls_back && !action.reversible && !action_type.is_captured() {
-            findings.push(Finding::NotReversible { action: index, id: id() });
-        }
+        let id = || action.id.clone();
         let bytes = action.work.whole_content().map_or(0, |content| count(content.len()));
         let bytes_max = config.limits.file_bytes_max;
         if bytes > bytes_max {
@@ -144,13 +148,15 @@ enum Touch {
 
 /// The files as they would be after some actions.
 struct Tree<'t> {
-    exists: &'t dyn Fn(&RelPath) -> bool,
+    files: Files<'t>,
+    /// Pipelines that ran so far.
+    pipelines: Vec<&'t Pipeline>,
     /// What is there or not by the actions so far.
     changed: BTreeMap<RelPath, bool>,
 }
 
-impl Tree<'_> {
-    fn walk(mut self, plan: &TaskPlan, graph: &Graph, findings: &mut Vec<Finding>) {
+impl<'t> Tree<'t> {
+    fn walk(mut self, plan: &'t TaskPlan, graph: &Graph, findings: &mut Vec<Finding>) {
         let mut failed: BTreeSet<usize> = BTreeSet::new();
         for &index in graph.order() {
             let Some(action) = plan.actions.get(index) else { continue };
@@ -175,10 +181,10 @@ impl Tree<'_> {
     }
 
     /// Carries out an action, or tells why it cannot be.
-    fn act(&mut self, index: usize, action: &Action) -> Option<Finding> {
+    fn act(&mut self, index: usize, action: &'t Action) -> Option<Finding> {
         let (id, target) = (|| action.id.clone(), &action.target);
         let missing = |tree: &Self| {
-            (!tree.has(target)).then(|| Finding::Missing {
+            (!tree.has(target) && !tree.may_be_made(target)).then(|| Finding::Missing {
                 action: index,
                 id: id(),
                 path: target.clone(),
@@ -219,8 +225,7 @@ impl Tree<'_> {
                 }
                 self.changed.extend(query.save_results_to.clone().map(|path| (path, true)));
             }
-            // Of what cannot be carried out it is not known what there would be.
-            Work::RunPipeline(_) => {}
+            Work::RunPipeline(pipeline) => self.pipelines.push(pipeline),
         }
         None
     }
@@ -234,6 +239,9 @@ impl Tree<'_> {
         field: &'static str,
     ) -> Option<Finding> {
         let (id, path) = (|| action.id.clone(), path.clone());
+        if self.may_be_made(&path) {
+            return None;
+        }
         if self.has(&path) {
             return Some(Finding::Exists { action: index, id: id(), field, path });
         }
@@ -243,6 +251,11 @@ impl Tree<'_> {
     }
 
     fn has(&self, path: &RelPath) -> bool {
-        self.changed.get(path).copied().unwrap_or_else(|| (self.exists)(path))
+        self.changed.get(path).copied().unwrap_or_else(|| (self.files.exists)(path))
+    }
+
+    /// Tests whether a pipeline that ran may have made or removed a file.
+    fn may_be_made(&self, path: &RelPath) -> bool {
+        self.pipelines.iter().any(|pipeline| (self.files.may_change)(pipeline, path))
     }
 }

@@ -98,7 +98,7 @@ pub enum Work {
     UpdateSchema(SchemaChange),
     /// `SQL_EXECUTE`: a query runs on the database that is the target (A.2).
     ExecuteSql(SqlQuery),
-    /// `PIPELINE_RUN`: a pipeline runs. Not available in this build.
+    /// `PIPELINE_RUN`: a pipeline that the operator declared runs.
     RunPipeline(Pipeline),
 }
 
@@ -461,6 +461,19 @@ impl Work {
         }
     }
 
+    /// The pipeline that it runs, where it does.
+    pub fn pipeline(&self) -> Option<&Pipeline> {
+        match self {
+            Self::RunPipeline(pipeline) => Some(pipeline),
+            Self::Create { .. }
+            | Self::Modify(_)
+            | Self::Delete
+            | Self::Rename { .. }
+            | Self::UpdateSchema(_)
+            | Self::ExecuteSql(_) => None,
+        }
+    }
+
     /// The whole content that it gives its target, where it does.
     pub fn whole_content(&self) -> Option<&str> {
         match self {
@@ -511,32 +524,6 @@ impl ActionType {
             Self::SchemaUpdate => limits::SCHEMA_TIME,
             Self::SqlExecute => limits::SQL_TIME,
             Self::PipelineRun => limits::PIPELINE_TIME,
-        }
-    }
-
-    /// Whether this build can carry out such actions.
-    pub fn is_available(self) -> bool {
-        match self {
-            Self::FileCreate
-            | Self::FileModify
-            | Self::FileDelete
-            | Self::FileRename
-            | Self::SchemaUpdate
-            | Self::SqlExecute => true,
-            Self::PipelineRun => false,
-        }
-    }
-
-    /// Whether its effects are captured, so that a rollback takes them back (EX-9, section 6).
-    pub fn is_captured(self) -> bool {
-        match self {
-            Self::FileCreate
-            | Self::FileModify
-            | Self::FileDelete
-            | Self::FileRename
-            | Self::SchemaUpdate
-            | Self::SqlExecute => true,
-            Self::PipelineRun => false,
         }
     }
 }

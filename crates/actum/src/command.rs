@@ -21,8 +21,8 @@ use actum_gate::CommandLine;
 use actum_gate::policy::SandboxAllowance;
 use actum_record::command::{CommandEnd, CommandRecord, SandboxRecord};
 use actum_sandbox::{
-    Ended, Helper, HostReport, InForce, Outcome, SandboxPolicy, SpawnError, StartError, Stdin,
-    Stop, Tier, View, Violation,
+    Ended, Helper, HostReport, InForce, Missing, Outcome, SandboxPolicy, SpawnError, StartError,
+    Stdin, Stop, Tier, View, Violation,
 };
 use actum_workspace::STATE_DIRECTORY;
 
@@ -124,6 +124,14 @@ impl Runner {
     /// The directories of the workspace that the operator declares as caches.
     pub(crate) fn caches(&self) -> &[RelPath] {
         &self.caches
+    }
+
+    /// Tests whether the host can confine commands in namespaces.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub(crate) fn confines(&self) -> Result<(), &Missing> {
+        self.host.tier_n.as_ref().copied()
     }
 
     /// What confines commands.

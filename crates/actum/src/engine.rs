@@ -37,6 +37,7 @@ use crate::engine::resume::{Resumed, settle_open_runs};
 use crate::engine::settle::Done;
 use crate::engine::stage::{Stage, Staged};
 use crate::error::{BoundWorkspace, Error, Result};
+use crate::pipeline_host::PipelineHost;
 use crate::place::Place;
 use crate::plugin::PluginCode;
 use crate::policies::{PolicyFiles, PolicyInForce};
@@ -100,6 +101,8 @@ pub struct Engine<D: Disk = LinuxDisk> {
     pub(crate) runner: Option<Runner>,
     /// What runs the SQL steps of tasks.
     pub(crate) sql: Option<SqlHost>,
+    /// What runs the pipelines of tasks.
+    pub(crate) pipelines: Option<PipelineHost>,
     /// Lease of the requests that have none of their own.
     pub(crate) lease: Option<RequestLease>,
     /// What is held while a change becomes visible and is recorded.
@@ -185,6 +188,7 @@ impl<D: Disk> Engine<D> {
             rules,
             runner: None,
             sql: None,
+            pipelines: None,
             lease: None,
             hold: None,
             root,
@@ -227,6 +231,13 @@ impl<D: Disk> Engine<D> {
     #[must_use]
     pub fn running_sql(mut self, sql: SqlHost) -> Self {
         self.sql = Some(sql);
+        self
+    }
+
+    /// Engine that runs the pipelines of tasks there; without it a plan with any is refused.
+    #[must_use]
+    pub fn running_pipelines(mut self, pipelines: PipelineHost) -> Self {
+        self.pipelines = Some(pipelines);
         self
     }
 

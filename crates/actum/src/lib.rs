@@ -35,6 +35,7 @@ mod error;
 mod feedback;
 mod forget;
 mod leases;
+mod pipeline_host;
 mod place;
 pub mod plugin;
 mod policies;

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use actum_access::Cedar;
 use actum_core::{Digest, PathRule, RelPath};
 use actum_gate::policy::{
-    Ignored, POLICY_BYTES_MAX, PluginAllowance, Profile, SandboxAllowance, Source, TaskEnvelopes,
-    Trust,
+    DeclaredPipeline, Ignored, POLICY_BYTES_MAX, PluginAllowance, Profile, SandboxAllowance,
+    Source, TaskEnvelopes, Trust,
 };
 use actum_gate::{Policy, PolicyFile};
 use actum_ledger::{LOG_BYTES_MAX, LedgerHome};
@@ -82,6 +82,8 @@ pub struct PolicyInForce {
     pub task_envelopes: TaskEnvelopes,
     /// Directories in which file tasks act. Where the system's policy lists some, the operator's can only leave some out.
     pub base_directories: Vec<String>,
+    /// Pipelines that task plans may run. Only the operator's own policy declares them.
+    pub pipelines: Vec<DeclaredPipeline>,
     /// The files of access policies, in the order of their names.
     pub access: Vec<ReadAccess>,
     /// What tells what these policies say.
@@ -121,6 +123,7 @@ impl PolicyInForce {
             ledger_bytes: LOG_BYTES_MAX,
             task_envelopes: TaskEnvelopes::default(),
             base_directories: Vec::new(),
+            pipelines: Vec::new(),
             access: Vec::new(),
             cedar: Cedar::default(),
             root: root.to_owned(),
@@ -154,6 +157,7 @@ impl PolicyInForce {
             ledger_bytes: LOG_BYTES_MAX,
             task_envelopes: TaskEnvelopes::default(),
             base_directories: Vec::new(),
+            pipelines: Vec::new(),
             access: Vec::new(),
             cedar,
             root: root.to_owned(),
@@ -206,6 +210,7 @@ impl PolicyFiles {
         }
         let plugins = widening.map(|file| file.plugins).unwrap_or_default();
         let roots = widening.map(|file| file.roots.clone()).unwrap_or_default();
+        let pipelines = widening.map(|file| file.pipelines.clone()).unwrap_or_default();
         let set = || [&system, &operator].into_iter().flatten();
         let listed =
             |file: &PolicyFile| Some(file.base_directories.clone()).filter(|it| !it.is_empty());
@@ -265,6 +270,7 @@ impl PolicyFiles {
             ledger_bytes,
             task_envelopes,
             base_directories,
+            pipelines,
             access,
             cedar,
             root,
@@ -396,6 +402,7 @@ fn widening(file: &PolicyFile) -> impl Iterator<Item = (&'static str, &'static s
         (!file.sandbox.is_empty(), "sandbox", "which lets commands do more"),
         (!file.plugins.is_empty(), "plugins", "which lets the code of plugins run"),
         (!file.roots.is_empty(), "workspaces", "which lets workspaces be made in more places"),
+        (!file.pipelines.is_empty(), "pipeline", "which lets task plans run programs"),
     ];
     all.into_iter().filter(|(is_set, ..)| *is_set).map(|(_, key, what)| (key, what))
 }

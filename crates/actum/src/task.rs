@@ -10,10 +10,12 @@ mod documents;
 mod git;
 mod git_code;
 mod input;
+mod isolated;
 mod manifests;
 mod notes;
 mod operation;
 mod outputs;
+mod pipeline;
 mod problem;
 mod protected;
 mod refused;
@@ -26,12 +28,16 @@ mod sql;
 mod staging;
 mod status_writer;
 
+pub use crate::pipeline_host::{
+    MakeRunner, PipelineHost, PipelineRunner, PipelineSteps, may_change,
+};
 pub use crate::request::TaskDocuments;
 pub use crate::sql_host::{SqlHost, SqlRunner, SqlSteps};
 pub use approval::{ApprovalError, ApprovedPlan, ShownChange, SignedApproval, approve_change};
 pub use documents::summary;
 pub use git::PlannedCommit;
 pub use input::{Task, TaskInput, Unread};
+pub use isolated::findings;
 pub use manifests::{Backups, update_manifests};
 pub use outputs::{ACTIVE_DIRECTORY, OutputError, read_document};
 pub use problem::{ActionProblem, TaskProblem};

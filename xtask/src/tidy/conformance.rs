@@ -11,15 +11,15 @@ const TABLE: &str = "docs/conformance.md";
 /// The requirements that must have a row. Rows beyond these are held to the same.
 const REQUIRED: &[(&str, RangeInclusive<u32>)] = &[
     ("FO", 1..=10),
-    ("FE", 12..=12),
-    ("FE", 14..=14),
-    ("FE", 16..=16),
+    ("FE", 1..=17),
     ("AA", 1..=13),
-    ("AEC", 7..=8),
-    ("AEC", 11..=11),
-    ("D", 1..=1),
-    ("D", 4..=5),
+    ("EX", 1..=25),
+    ("AEC", 1..=22),
+    ("D", 1..=8),
 ];
+
+/// How the rule of a requirement begins that is still to be built.
+const NOT_BUILT: &str = "Not built:";
 
 /// `| number | rule | code files | tests |`
 struct Row {
@@ -59,6 +59,12 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 impl Row {
     fn problems(&self, tree: &Tree, tests: &[Test]) -> Vec<String> {
         let mut problems = Vec::new();
+        if self.rule.starts_with(NOT_BUILT) {
+            if !self.code.is_empty() || !self.tests.is_empty() {
+                problems.push("is not built, but names code or tests".to_owned());
+            }
+            return problems;
+        }
         if self.rule.is_empty() {
             problems.push("does not say the rule".to_owned());
         }

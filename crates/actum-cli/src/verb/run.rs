@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use actum::task::{self, FinishedTask, Outcome, ProgressObserver, TaskEnd};
 use actum_task::report::{Phase, ReportStatus, StatusUpdate, TaskStatus};
 
-use super::{Session, sql_host};
+use super::{Session, pipeline_host, sql_host};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::lease::LeaseArgument;
@@ -71,6 +71,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     if let Some(sql) = sql_host::for_running(waiting.as_ref())? {
         engine = engine.running_sql(sql);
     }
+    engine = engine.running_pipelines(pipeline_host::of(root, session.screen, waiting.as_ref()));
     let mut lines =
         Lines { screen: session.screen, status, waiting: waiting.as_ref(), unshown: None };
     let ended = task::run(&mut engine, root, (input, actor), &mut lines);

@@ -20,7 +20,7 @@ use actum_core::CORE_ACTIONS;
 use actum_edit::format::Format;
 
 use crate::duckdb::install_duckdb;
-use crate::program::{actum, home_of, without_chance};
+use crate::program::{actum, at_known_place, home_of, without_chance};
 
 pub(crate) const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
 
@@ -89,6 +89,12 @@ fn the_page_on_task_plans_shows_what_the_program_says() {
 #[test]
 fn the_page_on_sql_shows_what_the_program_says() {
     play("sql.md");
+}
+
+/// EX-8, EX-9
+#[test]
+fn the_page_on_pipelines_shows_what_the_program_says() {
+    play("pipelines.md");
 }
 
 #[test]
@@ -280,16 +286,20 @@ impl Stage {
         }
         let program = Path::new(env!("CARGO_BIN_EXE_actum")).parent().unwrap().to_str().unwrap();
         let script = format!("umask 022; exec 2>&1; (exit {}); {command}", self.code);
-        let ended = Command::new("/bin/sh")
+        let configuration = self.directory.path().join(".config");
+        let mut command = Command::new("/bin/sh");
+        command
             .args(["-c", &script])
             .current_dir(self.root())
             .env_clear()
             .env("PATH", format!("{program}:/usr/bin:/bin"))
             .env("ACTUM_HOME", home_of(&self.root()))
             .env("HOME", self.directory.path())
-            .env("XDG_CONFIG_HOME", self.directory.path().join(".config"))
-            .output()
-            .unwrap();
+            .env("XDG_CONFIG_HOME", &configuration);
+        let policy = fs::read_to_string(configuration.join("actum/actum.toml"));
+        let declares = policy.is_ok_and(|policy| policy.contains("[[pipeline]]"));
+        let mut command = if declares { at_known_place(command) } else { command };
+        let ended = command.output().unwrap();
         self.code = ended.status.code().expect("a command of a page is not killed");
         self.learn_runs();
         self.shown(&String::from_utf8(ended.stdout).unwrap())

@@ -169,7 +169,7 @@ fn each_type_of_action_is_done_or_said_not_to_be_available() {
     );
     let expected = ["create", "modify", "delete", "rename", "schema"].map(|id| (id, 0));
     assert_eq!(ends(&previewed)[..5], expected, "{previewed}");
-    assert_eq!(ends(&previewed)[5..], [("sql", 1050), ("pipeline", 1050)]);
+    assert_eq!(ends(&previewed)[5..], [("sql", 1050), ("pipeline", 1052)]);
 }
 
 /// EX-20: an interpreter, a hook and the right to run are declared, or there are none.

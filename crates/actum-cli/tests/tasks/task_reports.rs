@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::program::{actum, text, workspace};
+use crate::program::{Ended, actum, command, text, workspace};
 use crate::task::{action, after, create, document, plan, put, replace, report, run, run_as};
 use serde_json::{Value, json};
 
@@ -166,5 +166,25 @@ fn a_manifest_expires_and_gc_removes_its_backups() {
         assert_eq!(report(&root).join("backups").exists(), by != "gc");
         assert_eq!(actum(&root, &["rollback", "task-7"]).code, 1);
         assert_eq!(text(&root, "a.txt"), "new\n");
+    }
+}
+
+/// EX-25: reports, messages and prompts are in English, whatever the locale of the user is.
+#[test]
+fn all_output_is_in_english_whatever_the_locale_is() {
+    let in_locale = |locale: &str| {
+        let (_directory, root) = workspace();
+        fs::create_dir(root.join("full")).unwrap();
+        put(&root, &plan(json!([replace("a1", "full", "1"), create("a2", "b/c")])), "");
+        let mut run = command(&root, &["run", "../task.json"]);
+        run.env("LANG", locale).env("LC_ALL", locale).env("LANGUAGE", locale);
+        let ended = Ended::from(run.output().unwrap());
+        let error = document(&root, "error_report.json");
+        (ended.code, ended.stderr, error["error_message"].clone())
+    };
+    let english = in_locale("C");
+    assert_eq!(english.0, 3, "{english:?}");
+    for locale in ["de_DE.UTF-8", "ja_JP.UTF-8", "tr_TR.UTF-8", "no such locale"] {
+        assert_eq!(in_locale(locale), english, "{locale}");
     }
 }

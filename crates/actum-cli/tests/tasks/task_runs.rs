@@ -567,7 +567,7 @@ fn a_credential_comes_into_no_report() {
     }
 }
 
-/// EX-5: no link is followed to a target, neither on the way nor at its end; such a plan is not begun.
+/// EX-5, D-6: no link is followed to a target, neither on the way nor at its end; such a plan is not begun.
 #[test]
 fn no_link_is_followed_to_a_target() {
     let (directory, root) = workspace();

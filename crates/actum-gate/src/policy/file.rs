@@ -10,6 +10,7 @@ use actum_record::receipt::EffectKind;
 use super::exception::{self, NoException};
 use super::lease::LeasedWork;
 use super::mistake::Mistake;
+use super::pipeline::DeclaredPipeline;
 use super::plugins::PluginAllowance;
 use super::profile::Profile;
 use super::sandbox::SandboxAllowance;
@@ -74,6 +75,8 @@ pub struct PolicyFile {
     lease: BTreeSet<LeasedWork>,
     /// Absolute paths of the directories in which file tasks act (FE-6).
     pub base_directories: Vec<String>,
+    /// Pipelines that task plans may run.
+    pub pipelines: Vec<DeclaredPipeline>,
 }
 
 /// A file that is no policy.
@@ -192,6 +195,7 @@ impl PolicyFile {
                 "tasks",
                 "lease",
                 "file",
+                "pipeline",
             ],
             Secret::No,
         )?;
@@ -211,6 +215,7 @@ impl PolicyFile {
         let task_envelopes = TaskEnvelopes::read(root.table("tasks")?)?;
         let lease = LeasedWork::read(root.table("lease")?)?;
         let base_directories = base_directories(root.table("file")?)?;
+        let pipelines = DeclaredPipeline::read_all(&root)?;
         let passed = [
             ("file.base_directories", base_directories.len()),
             ("sandbox.read", sandbox.read.len()),
@@ -271,6 +276,7 @@ impl PolicyFile {
             task_envelopes,
             lease,
             base_directories,
+            pipelines,
         })
     }
 
@@ -294,6 +300,7 @@ impl PolicyFile {
             task_envelopes: TaskEnvelopes::default(),
             lease: BTreeSet::new(),
             base_directories: Vec::new(),
+            pipelines: Vec::new(),
         }
     }
 

@@ -39,12 +39,6 @@ impl SandboxAllowance {
         let Some(table) = table else { return Ok(Self::default()) };
         table.only(&["read", "write", "exec", "env", "caches", "limits"], Secret::Perhaps)?;
         let list = |key| Ok(table.list(key, "paths", absolute)?.unwrap_or_default());
-        let variable = |it: &Value<'_>| match it.text("a variable, which is a text")? {
-            text if text.starts_with('=') || text.is_empty() || text.contains('\0') => {
-                Err(it.other_than("a name, or `NAME=VALUE`".to_owned(), "another text".to_owned()))
-            }
-            text => Ok(text.to_owned()),
-        };
         let limit = |it: &Value<'_>| match it.text("a limit, which is a text")? {
             text if text.contains('=') => Ok(text.to_owned()),
             other => {
@@ -60,6 +54,17 @@ impl SandboxAllowance {
             env: table.list("env", "variables", variable)?.unwrap_or_default(),
             caches: table.list("caches", "directories", cache)?.unwrap_or_default(),
         })
+    }
+}
+
+/// A variable of the environment: a name, or `NAME=VALUE`.
+pub(super) fn variable(value: &Value<'_>) -> Result<String, Mistake> {
+    match value.text("a variable, which is a text")? {
+        text if text.starts_with('=') || text.is_empty() || text.contains('\0') => {
+            let wanted = "a name, or `NAME=VALUE`".to_owned();
+            Err(value.other_than(wanted, "another text".to_owned()))
+        }
+        text => Ok(text.to_owned()),
     }
 }
 

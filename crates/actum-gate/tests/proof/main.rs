@@ -25,6 +25,7 @@ mod lease_entries;
 mod leases;
 mod material;
 mod merkle;
+mod pipelines;
 mod policies;
 mod policy_mistakes;
 mod policy_tests;

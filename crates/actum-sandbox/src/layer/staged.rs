@@ -102,17 +102,18 @@ impl StagedLayer {
         mknodat(&parent, name, FileType::CharacterDevice, Mode::empty(), 0).doing("mark", path)
     }
 
-    /// Takes away what the layer has at a name. A directory must be empty: what it holds was staged, and is
-    /// taken away first by whoever staged it.
+    /// Takes away what the layer has at a name, with all that it holds.
     fn clear(&self, parent: &OwnedFd, name: &Path, path: &Path) -> Result<()> {
         let stat = match rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
             Err(Errno::NOENT) => return Ok(()),
             Err(error) => return Err(error).doing("look at", path),
         };
-        let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-        let flags = if is_directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
-        unlinkat(parent, name, flags).doing("replace", path)
+        match FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
+            // Nobody else writes below the layer, so no link can be in the place of a directory on the way.
+            true => std::fs::remove_dir_all(self.path.join(path)).doing("replace", path),
+            false => unlinkat(parent, name, AtFlags::empty()).doing("replace", path),
+        }
     }
 
     /// The directory of the layer that holds a path, made like those of the base as far as it is not

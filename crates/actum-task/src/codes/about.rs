@@ -43,6 +43,14 @@ impl ErrorCode {
             Self::NotReversible => {
                 "What cannot be taken back may not run where a failure rolls back."
             }
+            Self::PipelineUnknown => "The operator's policy declares no pipeline of this name.",
+            Self::PipelineParameter => {
+                "A parameter of a pipeline is missing, unknown, or has a value that is not allowed."
+            }
+            Self::PipelineFailed => "A step of a pipeline failed.",
+            Self::PipelineOutput => {
+                "A pipeline changed a path that is not among its outputs, or left what no run can hold."
+            }
             Self::SqlNotAllowed => "A statement of this kind is not allowed in an SQL step.",
             Self::SecretInContent => "New content holds what looks like a credential.",
             Self::UndeclaredExecutable => "New content would run, and the plan does not say so.",

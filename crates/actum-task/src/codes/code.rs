@@ -67,6 +67,10 @@ pub enum ErrorCode {
     NotAvailable,
     /// 1051: What cannot be taken back may not run where a failure rolls back (EX-12).
     NotReversible,
+    /// 1052: The operator's policy declares no pipeline of this name (EX-9).
+    PipelineUnknown,
+    /// 1053: A parameter of a pipeline is missing, unknown or has a value that is not allowed (EX-9).
+    PipelineParameter,
     /// 1060: New content holds what looks like a credential (EX-20).
     SecretInContent,
     /// 1061: New content would run, and the plan does not say so (EX-20).
@@ -124,6 +128,10 @@ pub enum ErrorCode {
     SqlOpenTransaction,
     /// 1128: A statement of this kind is not allowed in an SQL step (EX-11).
     SqlNotAllowed,
+    /// 1130: A step of a pipeline failed (EX-9).
+    PipelineFailed,
+    /// 1131: A pipeline changed a path that is not among its outputs, or left what no run can hold (EX-9).
+    PipelineOutput,
     /// 2001: The target does not exist (EX-3).
     FileNotFound,
     /// 2002: A file to make exists already (EX-3).
@@ -202,7 +210,7 @@ pub(super) struct Row {
 
 impl ErrorCode {
     /// All of them, by their numbers.
-    pub const ALL: [Self; 92] = [
+    pub const ALL: [Self; 96] = [
         Self::EnvelopeInvalid,
         Self::NotApproved,
         Self::NotValidated,
@@ -234,6 +242,8 @@ impl ErrorCode {
         Self::BackupTooLarge,
         Self::NotAvailable,
         Self::NotReversible,
+        Self::PipelineUnknown,
+        Self::PipelineParameter,
         Self::SecretInContent,
         Self::UndeclaredExecutable,
         Self::PatternNotFound,
@@ -262,6 +272,8 @@ impl ErrorCode {
         Self::SqlNoRows,
         Self::SqlOpenTransaction,
         Self::SqlNotAllowed,
+        Self::PipelineFailed,
+        Self::PipelineOutput,
         Self::FileNotFound,
         Self::FileExists,
         Self::NotAFile,
@@ -334,6 +346,8 @@ impl ErrorCode {
             Self::BackupTooLarge => (1042, "BACKUP_TOO_LARGE", Reject),
             Self::NotAvailable => (1050, "NOT_AVAILABLE", Reject),
             Self::NotReversible => (1051, "NOT_REVERSIBLE", Reject),
+            Self::PipelineUnknown => (1052, "PIPELINE_UNKNOWN", Reject),
+            Self::PipelineParameter => (1053, "PIPELINE_PARAMETER", Reject),
             Self::SecretInContent => (1060, "SECRET_IN_CONTENT", Reject),
             Self::UndeclaredExecutable => (1061, "UNDECLARED_EXECUTABLE", Reject),
             Self::PatternNotFound => (1100, "PATTERN_NOT_FOUND", SkipAction),
@@ -362,6 +376,8 @@ impl ErrorCode {
             Self::SqlNoRows => (1126, "SQL_NO_ROWS", SkipAction),
             Self::SqlOpenTransaction => (1127, "SQL_OPEN_TRANSACTION", SkipAction),
             Self::SqlNotAllowed => (1128, "SQL_STATEMENT_NOT_ALLOWED", SkipAction),
+            Self::PipelineFailed => (1130, "PIPELINE_FAILED", SkipAction),
+            Self::PipelineOutput => (1131, "PIPELINE_OUTPUT", SkipAction),
             Self::FileNotFound => (2001, "FILE_NOT_FOUND", SkipAction),
             Self::FileExists => (2002, "FILE_EXISTS", SkipAction),
             Self::NotAFile => (2003, "NOT_A_FILE", SkipAction),

@@ -57,7 +57,19 @@ impl ErrorCode {
                 "Leave the file out; the system config may have a lower limit than need be."
             }
             Self::NotAvailable => {
-                "For SQL, `actum doctor` says what is missing; leave an action of another type out."
+                "Let `actum doctor` say what is missing, or leave the action out."
+            }
+            Self::PipelineUnknown => {
+                "Correct the name; `actum policy check` lists the pipelines. Only the operator declares one."
+            }
+            Self::PipelineParameter => {
+                "Give the parameters that the pipeline has, with values that it takes."
+            }
+            Self::PipelineFailed => {
+                "Correct what the step complains of; nothing of what the pipeline did is kept."
+            }
+            Self::PipelineOutput => {
+                "Let the pipeline write to its outputs alone, or ask the operator to declare more of them."
             }
             Self::SqlNotAllowed => {
                 "Take the statement out; a step reads and changes its one database, and nothing else."

@@ -30,11 +30,8 @@ pub enum Finding {
         /// How large it may be.
         bytes_max: u64,
     },
-    /// This build cannot do it.
-    #[error(
-        "the action `{id}` is of the type {action_type}, which is not available in this build; take it \
-         out of the plan"
-    )]
+    /// This host cannot run actions of this type.
+    #[error("the action `{id}` is of the type {action_type}, which cannot be run here: {why}")]
     NotAvailable {
         /// Which action.
         action: usize,
@@ -42,27 +39,20 @@ pub enum Finding {
         id: ActionId,
         /// Its type.
         action_type: ActionType,
-    },
-    /// This host cannot run SQL.
-    #[error("the action `{id}` runs SQL, which cannot be done here: {why}")]
-    NoSql {
-        /// Which action.
-        action: usize,
-        /// Its id.
-        id: ActionId,
         /// Reason.
         why: String,
     },
-    /// It cannot be taken back where a failure rolls back (EX-12).
-    #[error(
-        "the action `{id}` is declared not reversible, and its effects are outside of what is captured; a plan with \
-         `rollback_on_failure` cannot have it"
-    )]
-    NotReversible {
+    /// Its pipeline cannot be run as the plan says.
+    #[error("the action `{id}` cannot run its pipeline: {why}")]
+    Pipeline {
         /// Which action.
         action: usize,
         /// Its id.
         id: ActionId,
+        /// Code.
+        code: ErrorCode,
+        /// Reason.
+        why: String,
     },
     /// Two actions touch one file and could run at once.
     #[error(
@@ -161,8 +151,8 @@ impl Finding {
         match self {
             Self::TooManyFiles { .. } => ErrorCode::LimitExceeded,
             Self::TooLarge { .. } => ErrorCode::FileTooLarge,
-            Self::NotAvailable { .. } | Self::NoSql { .. } => ErrorCode::NotAvailable,
-            Self::NotReversible { .. } => ErrorCode::NotReversible,
+            Self::NotAvailable { .. } => ErrorCode::NotAvailable,
+            Self::Pipeline { code, .. } => *code,
             Self::Unordered { .. } => ErrorCode::UnorderedActions,
             Self::Missing { .. } => ErrorCode::FileNotFound,
             Self::Exists { .. } => ErrorCode::FileExists,
@@ -178,8 +168,7 @@ impl Finding {
             Self::TooManyFiles { .. } => None,
             Self::TooLarge { action, .. }
             | Self::NotAvailable { action, .. }
-            | Self::NoSql { action, .. }
-            | Self::NotReversible { action, .. }
+            | Self::Pipeline { action, .. }
             | Self::Unordered { action, .. }
             | Self::Missing { action, .. }
             | Self::Exists { action, .. }
@@ -197,9 +186,8 @@ impl Finding {
         steps.extend(self.action().map(Step::Element));
         let field = match self {
             Self::TooManyFiles { .. } => None,
-            Self::NotAvailable { .. } | Self::NoSql { .. } => Some("action_type"),
-            Self::NotReversible { .. } => Some("reversible"),
-            Self::TooLarge { .. } => Some("operation"),
+            Self::NotAvailable { .. } => Some("action_type"),
+            Self::TooLarge { .. } | Self::Pipeline { .. } => Some("operation"),
             Self::Exists { field, .. }
             | Self::BelowFile { field, .. }
             | Self::Linked { field, .. }

@@ -196,7 +196,7 @@ static SQL_EXECUTE: Shape = operation(
 );
 static PIPELINE_RUN: Shape = operation(
     "the operation `pipeline_run`",
-    "Runs a pipeline. Not available in this build.",
+    "Runs a pipeline that the operator's policy declares.",
     &[
         tag(&["pipeline_run"]),
         Member::required(
@@ -204,7 +204,7 @@ static PIPELINE_RUN: Shape = operation(
             Form::Text(Text::filled(PIPELINE_CHARS_MAX, Characters::OneLine)),
             "Its name.",
         ),
-        Member::optional("parameters", Form::JsonObject, "What it is given."),
+        Member::optional("parameters", Form::JsonObject, "The values of its parameters."),
     ],
 );
 

@@ -164,7 +164,7 @@ static SQL_EXECUTE: Shape = action(
 );
 static PIPELINE_RUN: Shape = action(
     "an action PIPELINE_RUN",
-    "Runs a pipeline, which cannot be taken back. Not available in this build.",
+    "Runs a pipeline that the operator's policy declares.",
     &members(&["PIPELINE_RUN"], Form::Tagged(&OF_PIPELINE), Need::Required, 3600),
 );
 

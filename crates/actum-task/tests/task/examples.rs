@@ -2,7 +2,7 @@
 
 use actum_core::{RelPath, RiskTier};
 use actum_task::{
-    Change, ExecutionOrder, Instructions, StructureEdit, SystemConfig, TaskPlan, Work, lint,
+    Change, ExecutionOrder, Files, Instructions, StructureEdit, SystemConfig, TaskPlan, Work, lint,
 };
 
 /// 12.1
@@ -170,7 +170,8 @@ fn the_plan_of_the_protected_file_is_sound_in_itself() {
     };
     assert_eq!(plan.actions[0].work, Work::Modify(replace));
     let graph = plan.graph().unwrap();
-    assert_eq!(lint(&plan, &graph, &SystemConfig::default(), |_| true), []);
+    let files = Files { exists: &|_| true, may_change: &|_, _| false };
+    assert_eq!(lint(&plan, &graph, &SystemConfig::default(), files), []);
 }
 
 /// EX-2: section 3.3

@@ -1,7 +1,5 @@
 //! The order of actions, against a model that is slow and plain.
 
-use std::num::NonZeroUsize;
-
 use actum_task::{ErrorCode, GraphError, GraphProblem, TaskPlan};
 use proptest::prelude::*;
 use serde_json::json;
@@ -29,10 +27,6 @@ fn told(actions: &[(&str, &[&str])]) -> Vec<(ErrorCode, String, String)> {
     each.map(|it| (it.code(), it.path().to_string(), it.to_string())).collect()
 }
 
-fn at_once(count: usize) -> NonZeroUsize {
-    NonZeroUsize::new(count).unwrap()
-}
-
 /// EX-8
 #[test]
 fn actions_follow_what_they_depend_on_and_else_the_plan() {
@@ -44,8 +38,6 @@ fn actions_follow_what_they_depend_on_and_else_the_plan() {
     assert_eq!(graph.waits_for(3), [1]);
     assert_eq!(graph.dependents(1), [2, 3, 0]);
     assert_eq!(graph.dependents(4), [0usize; 0]);
-    assert_eq!(graph.waves(at_once(4)), [vec![1, 4], vec![2, 3], vec![0]]);
-    assert_eq!(graph.waves(at_once(1)), [[1], [2], [3], [0], [4]]);
 }
 
 /// EX-8
@@ -149,13 +141,13 @@ fn numbered_plan(count: usize, edges: &[(usize, usize)]) -> TaskPlan {
 #[test]
 fn any_graph_is_ordered_as_the_model_orders_it() {
     let graphs = (1usize..8).prop_flat_map(|count| {
-        (Just(count), prop::collection::vec((0..count, 0..count), 0..10), 1usize..5)
+        (Just(count), prop::collection::vec((0..count, 0..count), 0..10), any::<bool>())
     });
-    proptest!(ProptestConfig::with_cases(2_000), |((count, edges, parallel) in graphs)| {
+    proptest!(ProptestConfig::with_cases(2_000), |((count, edges, is_acyclic) in graphs)| {
         // Now and then the actions are held to what no cycle can be in.
         let edges: Vec<_> = edges
             .into_iter()
-            .map(|(a, b)| if parallel % 2 == 0 { (a.max(b), a.min(b)) } else { (a, b) })
+            .map(|(a, b)| if is_acyclic { (a.max(b), a.min(b)) } else { (a, b) })
             .filter(|(a, b)| a != b)
             .collect();
         let model = model_order(count, &edges);
@@ -182,12 +174,6 @@ fn any_graph_is_ordered_as_the_model_orders_it() {
                     prop_assert_eq!(reach.is_before(a, b), is_before);
                     prop_assert_eq!(graph.dependents(a).contains(&b), is_before);
                 }
-                let waves = graph.waves(at_once(parallel));
-                prop_assert_eq!(waves.iter().flatten().count(), count);
-                let wave_of =
-                    |action: usize| waves.iter().position(|wave| wave.contains(&action)).unwrap();
-                prop_assert!(waves.iter().all(|wave| (1..=parallel).contains(&wave.len())));
-                prop_assert!(edges.iter().all(|(later, earlier)| wave_of(*later) > wave_of(*earlier)));
             }
         }
     });

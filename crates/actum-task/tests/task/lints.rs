@@ -1,7 +1,10 @@
 //! What a plan would come to in a tree of files.
 
 use actum_core::RelPath;
-use actum_task::{ErrorCode, Finding, SystemConfig, TaskPlan, is_rejected, lint, without_sql};
+use actum_task::{
+    ActionType, ErrorCode, Files, Finding, Pipeline, SystemConfig, TaskPlan, is_rejected, lint,
+    unavailable,
+};
 use serde_json::{Value, json};
 
 use crate::examples::everything;
@@ -38,7 +41,9 @@ fn found(order: &str, actions: &[Value], files: &[&str]) -> Vec<Finding> {
         "execution_instructions": {"execution_order": order}});
     let plan = TaskPlan::read(plan.to_string().as_bytes()).unwrap();
     let exists = |path: &RelPath| files.iter().any(|file| file.as_bytes() == path.as_bytes());
-    lint(&plan, &plan.graph().unwrap(), &SystemConfig::default(), exists)
+    let may_change = |_: &Pipeline, path: &RelPath| path.as_bytes().starts_with(b"out/");
+    let files = Files { exists: &exists, may_change: &may_change };
+    lint(&plan, &plan.graph().unwrap(), &SystemConfig::default(), files)
 }
 
 fn told(order: &str, actions: &[Value], files: &[&str]) -> Vec<(ErrorCode, String, String)> {
@@ -176,39 +181,41 @@ fn actions_that_touch_one_file_need_an_order_where_they_could_run_at_once() {
     );
 }
 
-/// EX-12: what is declared not reversible and is not captured is refused where a failure rolls back.
+/// EX-12: what an action does is captured, so one that is declared not reversible is carried out as well.
 #[test]
-fn what_cannot_be_captured_is_refused_where_a_failure_rolls_back() {
-    let codes = |action_type: &str, reversible: bool| -> Vec<ErrorCode> {
-        let one = [action("run", action_type, "p", json!({ "reversible": reversible }))];
-        told("sequential", &one, &["p"]).into_iter().map(|(code, ..)| code).collect()
+fn an_action_that_is_declared_not_reversible_is_not_refused() {
+    let one = [action("run", "FILE_DELETE", "p", json!({ "reversible": false }))];
+    assert_eq!(told("sequential", &one, &["p"]), []);
+}
+
+/// EX-3, EX-9: what a pipeline makes is known only when it has run, so a lint finds nothing wrong with its outputs.
+#[test]
+fn the_outputs_of_a_pipeline_may_be_there_or_not() {
+    let actions = |change: &str| {
+        [
+            action("run", "PIPELINE_RUN", "out", none()),
+            action("change", "FILE_MODIFY", change, after(&["run"])),
+            action("make", "FILE_CREATE", "out/there", after(&["run"])),
+        ]
     };
-    let refused = vec![ErrorCode::NotAvailable, ErrorCode::NotReversible];
-    assert_eq!(codes("PIPELINE_RUN", false), refused);
-    assert_eq!(codes("PIPELINE_RUN", true), [ErrorCode::NotAvailable]);
-    assert_eq!(codes("FILE_DELETE", false), []);
+    assert_eq!(told("sequential", &actions("out/new"), &["out/there"]), []);
+    let told = told("sequential", &actions("other"), &["out/there"]);
+    assert_eq!(told.first().map(|(code, ..)| *code), Some(ErrorCode::FileNotFound));
+    assert_eq!(told.len(), 1);
 }
 
 /// EX-9
 #[test]
-fn what_this_build_cannot_do_is_told() {
-    let pipeline = [action("run", "PIPELINE_RUN", "p", none())];
-    assert_eq!(told("sequential", &pipeline, &[]), [(
-        ErrorCode::NotAvailable,
-        "action_plan[0].action_type".to_owned(),
-        "the action `run` is of the type PIPELINE_RUN, which is not available in this build; take it \
-         out of the plan"
-            .to_owned()
-    )]);
+fn actions_that_cannot_be_run_here_are_found() {
     let plan = TaskPlan::read(everything().as_bytes()).unwrap();
-    let findings = lint(&plan, &plan.graph().unwrap(), &SystemConfig::default(), |path| {
-        ![&b"bin/run"[..], b"n"].contains(&path.as_bytes())
-    });
+    let exists = |path: &RelPath| ![&b"bin/run"[..], b"n"].contains(&path.as_bytes());
+    let files = Files { exists: &exists, may_change: &|_, _| false };
+    let findings = lint(&plan, &plan.graph().unwrap(), &SystemConfig::default(), files);
     let codes: Vec<ErrorCode> = findings.iter().map(Finding::code).collect();
     // `bin` is a file by this closure, so nothing can be made below it.
-    let no_sql = without_sql(&plan, "there is no library");
+    assert_eq!(codes, [ErrorCode::NotAFile, ErrorCode::DependencyFailed]);
+    let no_sql = unavailable(&plan, ActionType::SqlExecute, "there is no library");
     let no_sql = no_sql.iter().map(|finding| (finding.code(), finding.to_string()));
-    let message = "the action `sql` runs SQL, which cannot be done here: there is no library";
+    let message = "the action `sql` is of the type SQL_EXECUTE, which cannot be run here: there is no library";
     assert_eq!(no_sql.collect::<Vec<_>>(), [(ErrorCode::NotAvailable, message.to_owned())]);
-    assert_eq!(codes, [ErrorCode::NotAvailable, ErrorCode::NotAFile, ErrorCode::DependencyFailed,]);
 }

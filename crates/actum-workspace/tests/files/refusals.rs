@@ -114,7 +114,7 @@ fn paths_that_are_not_of_the_workspace_are_refused() {
     }
 }
 
-/// FO-7
+/// FO-7, D-6
 #[test]
 fn a_symbolic_link_is_followed_nowhere() {
     let dir = dir();

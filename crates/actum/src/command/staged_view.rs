@@ -7,12 +7,12 @@ use std::path::Path;
 
 use actum_core::RelPath;
 use actum_record::receipt::{EffectKind, PathEffect};
-use actum_sandbox::{LayerError, StagedLayer};
+use actum_sandbox::{Layer, LayerError, Node, StagedLayer};
 use actum_workspace::Transaction;
 use actum_workspace::disk::Disk;
 
 use super::{CommandError, Runner};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Unkept, WhyUnkept};
 
 /// The workspace with what a transaction has staged, for commands that look at it, and for commands whose
 /// effects go on from there. It holds what was staged when it was made; it is removed when this is dropped.
@@ -51,6 +51,31 @@ impl StagedView {
             }
         }
         Ok(Self { layer })
+    }
+
+    /// Adds what a command changed in this view. All of it has to be such that a run can keep it.
+    ///
+    /// # Errors
+    /// `Command` where it cannot be read or laid out.
+    pub(crate) fn add(&self, layer: &Layer) -> Result<()> {
+        for change in layer.changes().map_err(failed)? {
+            match (&change.before, &change.after) {
+                (_, Some(Node::File { mode, .. })) => {
+                    let content = layer.open(&change.path).map_err(failed)?;
+                    self.layer.file(&change.path, content, *mode).map_err(failed)?;
+                }
+                (Some(Node::Directory { .. }), Some(Node::Directory { .. })) => {}
+                (_, Some(Node::Directory { mode })) => {
+                    self.layer.directory(&change.path, *mode).map_err(failed)?;
+                }
+                (_, None) => self.layer.delete(&change.path).map_err(failed)?,
+                (_, Some(Node::Symlink { .. } | Node::Special { .. })) => {
+                    let unkept = Unkept { path: change.path, why: WhyUnkept::Special };
+                    return Err(CommandError::Unkept(vec![unkept]).into());
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Where the layer is, as long as this is held.

@@ -158,6 +158,11 @@ impl Tried {
         forgotten.filter_map(|cache| cache.strip_prefix(&self.root).ok()).collect()
     }
 
+    /// What confined it.
+    pub(crate) fn sandbox(&self) -> &SandboxRecord {
+        &self.sandbox
+    }
+
     /// The caches of which what it did there is there for good.
     pub fn passed(&self) -> &[String] {
         &self.sandbox.caches

@@ -63,7 +63,9 @@ pub enum ApprovalError {
     )]
     TooLong,
     /// A file changed after the change was shown.
-    #[error("a file changed after the change was shown; look at it again")]
+    #[error(
+        "a file changed after the change was shown, or the plan does not give the same result twice; look at it again"
+    )]
     ChangedSinceShown,
     /// The document that was made does not verify or cannot be read.
     #[error("{0}")]
@@ -178,9 +180,10 @@ fn queue(
     (task, actor): (&PlainId, Actor),
     watch: &mut dyn Watch,
 ) -> Result<Option<RunId>, Error> {
-    let mut begun = engine.begin(options(script.plan, task))?;
-    let operations = Rehearsal::on(&mut begun.transaction, script, watch).operations;
-    let request = request((script.plan, task), documents, operations, actor);
+    let mut begun = engine.begin(options(script, task))?;
+    let Rehearsal { operations, commands, .. } =
+        Rehearsal::on(&mut begun.transaction, script, watch);
+    let request = request((script, task), documents, (operations, commands), actor);
     match begun.done(request, 1)?.clear() {
         Ok(_) | Err(Error::NothingToChange) => Ok(None),
         Err(Error::Queued { plan, .. }) => Ok(Some(plan)),

@@ -9,18 +9,20 @@ use actum_record::keyring::Keyring;
 use actum_record::ledger::{TenantId, WorkspaceId};
 use actum_task::verify_task_approval;
 use actum_task::{
-    ActionPlaces, ApprovalSubject, ErrorCode, Finding, Graph, NamedTarget, SystemConfig,
-    TaskApproval, TaskEnvelope, TaskEnvelopeError, TaskId, TaskPlan, links, lint, without_sql,
+    ActionPlaces, ApprovalSubject, ErrorCode, Files, Finding, Graph, NamedTarget, Pipeline,
+    SystemConfig, TaskApproval, TaskEnvelope, TaskEnvelopeError, TaskId, TaskPlan, links, lint,
 };
 use actum_workspace::disk::{Kind, Stat};
 use actum_workspace::{RunOptions, Workspace};
 
 use super::consent::Consent;
+use super::isolated;
 use super::outputs::Outputs;
 use super::problem::TaskProblem;
 use super::protected::{self, Violation, violations};
 use super::rehearsal::Script;
 use crate::error::Result;
+use crate::pipeline_host::{self, PipelineSteps};
 use crate::policies::PolicyInForce;
 use crate::sql_host::SqlSteps;
 
@@ -213,7 +215,7 @@ impl Task {
         &self,
         workspace: &mut Workspace,
         outputs: &Outputs,
-        (in_force, sql): (&PolicyInForce, &SqlSteps),
+        (in_force, script): (&PolicyInForce, Script<'_>),
     ) -> Result<Vec<TaskProblem>> {
         let found = violations(self.plan.targets(), &self.config.protected, in_force)?;
         let mut problems: Vec<_> = found.into_iter().map(|it| self.violation(it)).collect();
@@ -245,10 +247,12 @@ impl Task {
                 Some(stat) => stat.as_ref().is_ok_and(is_file),
                 None => outputs.stat(path).is_ok_and(|stat| is_file(&stat)),
             };
-            let mut findings = lint(&self.plan, &self.graph, &self.config, exists);
-            findings.extend(
-                sql.as_ref().err().into_iter().flat_map(|why| without_sql(&self.plan, why)),
-            );
+            let may_change = |pipeline: &Pipeline, path: &RelPath| {
+                pipeline_host::may_change(script.pipelines, pipeline, path)
+            };
+            let files = Files { exists: &exists, may_change: &may_change };
+            let mut findings = lint(&self.plan, &self.graph, &self.config, files);
+            findings.extend(isolated::findings(script));
             let refused =
                 findings.into_iter().filter(|it| actum_task::is_rejected(std::slice::from_ref(it)));
             problems.extend(refused.map(|finding| self.finding(&finding)));
@@ -257,8 +261,12 @@ impl Task {
     }
 
     /// How it is rehearsed.
-    pub(super) fn script<'s>(&'s self, sql: &'s SqlSteps) -> Script<'s> {
-        Script { plan: &self.plan, graph: &self.graph, config: &self.config, sql }
+    pub(super) fn script<'s>(
+        &'s self,
+        sql: &'s SqlSteps,
+        pipelines: &'s PipelineSteps,
+    ) -> Script<'s> {
+        Script { plan: &self.plan, graph: &self.graph, config: &self.config, sql, pipelines }
     }
 
     fn violation(&self, violation: Violation) -> TaskProblem {

@@ -8,8 +8,10 @@ use actum_ledger::NewEntry;
 use actum_record::ledger::{Actor, EntryKind, JudgedPlan, PlanRefused, WorkspaceId};
 use actum_record::receipt::{EffectKind, PathEffect};
 
+use actum_workspace::Limits;
+
 use super::input::Task;
-use super::run::{label, limits};
+use super::run::label;
 use crate::error::Result;
 use crate::policies::PolicyInForce;
 use crate::records::Records;
@@ -36,7 +38,7 @@ pub(super) fn effect(path: &RelPath) -> PathEffect {
 pub(super) fn record(
     records: &Records,
     in_force: &PolicyInForce,
-    (task, actor): (&Task, &Actor),
+    (task, limits, actor): (&Task, &Limits, &Actor),
     (id, workspace): (RunId, WorkspaceId),
     targets: &[RelPath],
 ) -> Result<()> {
@@ -47,7 +49,7 @@ pub(super) fn record(
     targets.dedup();
     let case = Case {
         plan: Digest::tagged("actum/task-plan/v1", &[&task.input.plan]),
-        limits: limits_digest(&limits(&task.plan)),
+        limits: limits_digest(limits),
         time: records.clock.now(),
         actor: actor.clone(),
         door: EntryPoint::TaskPlan.as_str().to_owned(),

@@ -1,16 +1,20 @@
 //! Rehearsal: the actions of a plan, one after the other, on a staged change that nobody sees (EX-3, EX-8, EX-12).
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use actum_core::{FileState, RelPath, Timestamp};
 use actum_edit::Operation;
 use actum_task::report::{ChangeWord, DiffSummary};
-use actum_task::{Action, Constraints, ErrorCode, Graph, Response, SystemConfig, TaskPlan, Work};
+use actum_task::{Action, Constraints, ErrorCode, Graph, Response, SystemConfig, TaskPlan};
 use actum_workspace::disk::Disk;
 use actum_workspace::{Change as WorkspaceChange, ChangeKind, Transaction};
 
+use super::isolated::{self, Ran, are_independent, at_once, is_isolated};
 use super::problem::ActionProblem;
-use super::staging::{Staged, must_hold, stage, stage_sql};
+use super::staging::{Staged, broken_postcondition, must_hold, stage};
+use crate::pipeline_host::PipelineSteps;
+use crate::request::Commands;
 use crate::sql_host::SqlSteps;
 
 /// What came of the actions of a plan. The transaction that they were done on has the change that those are which
@@ -20,6 +24,8 @@ pub struct Rehearsal {
     pub actions: Vec<Rehearsed>,
     /// The change as operations, in that order.
     pub operations: Vec<Operation>,
+    /// Commands of pipelines whose effects are among them, in that order.
+    pub commands: Commands,
     /// The rules of the plan that do not hold in the end.
     pub broken_rules: Vec<ActionProblem>,
     /// Why it was broken off, where it was: `Cancelled` or `TaskTimeout`.
@@ -48,6 +54,8 @@ pub struct Script<'p> {
     pub config: &'p SystemConfig,
     /// What runs SQL.
     pub sql: &'p SqlSteps,
+    /// What runs pipelines.
+    pub pipelines: &'p PipelineSteps,
 }
 
 /// Who looks on while a plan is rehearsed.
@@ -153,18 +161,20 @@ impl Rehearsal {
             deadline: later(watch.now(), script.config.timeouts.task),
             watch,
             ends: Vec::new(),
+            commands: Commands::default(),
             stopped_by: None,
             broken_off: None,
         };
         let mut operations = stage.carry_out(transaction);
-        let Stage { ends: actions, broken_off, .. } = stage;
+        let Stage { ends: actions, commands, broken_off, .. } = stage;
         remove_emptied(transaction, &mut operations);
         let broken_rules = plan.instructions.validation_rules.iter().filter_map(|rule| {
             let problem = must_hold(transaction, rule).err()?;
             let problem = ActionProblem::new(ErrorCode::ValidationRuleFailed, problem);
             Some(ActionProblem { path: Some(rule.path.clone()), ..problem })
         });
-        Self { actions, operations, broken_rules: broken_rules.collect(), broken_off }
+        let broken_rules = broken_rules.collect();
+        Self { actions, operations, commands, broken_rules, broken_off }
     }
 
     /// What the soft constraints say is to become of it, as far as what is wrong leaves that to them (EX-18).
@@ -211,6 +221,7 @@ struct Stage<'p> {
     deadline: Timestamp,
     watch: &'p mut dyn Watch,
     ends: Vec<Rehearsed>,
+    commands: Commands,
     /// The action after which no other is tried.
     stopped_by: Option<usize>,
     broken_off: Option<ErrorCode>,
@@ -220,19 +231,29 @@ impl Stage<'_> {
     /// Does the actions in their order; gives what those that succeeded did.
     fn carry_out<D: Disk>(&mut self, transaction: &mut Transaction<'_, D>) -> Vec<Operation> {
         let Script { plan, graph, .. } = self.script;
-        let mut operations = Vec::new();
-        for &index in graph.order() {
+        let (mut operations, mut ahead) = (Vec::new(), BTreeMap::new());
+        for (place, &index) in graph.order().iter().enumerate() {
             let Some(action) = plan.actions.get(index) else { continue };
-            let started = self.watch.now();
+            let mut started = self.watch.now();
             self.break_off(started);
-            let mut left = Vec::new();
+            let (mut left, mut completed) = (Vec::new(), None);
             let end = match self.reason_to_skip(index) {
                 Some(reason) => ActionEnd::Skipped { reason },
                 None => {
-                    self.watch.began(index);
-                    match self.carry_out_one(transaction, action, started) {
-                        Ok(Staged { operations: done, output, did, broken }) => {
+                    if !is_isolated(action) {
+                        self.watch.began(index);
+                    } else if !ahead.contains_key(&index) {
+                        self.run_ahead(transaction, place, &mut ahead);
+                    }
+                    let ran = ahead.remove(&index);
+                    if let Some(Ran { started: began, completed: ended, .. }) = &ran {
+                        (started, completed) = (*began, Some(*ended));
+                    }
+                    match self.carry_out_one(transaction, action, (started, ran)) {
+                        Ok(Staged { operations: done, commands, sandbox, output, did, broken }) => {
                             operations.extend(done);
+                            self.commands.made.extend(commands);
+                            self.commands.sandbox = sandbox.or(self.commands.sandbox.take());
                             match broken {
                                 None => ActionEnd::Completed { output, did },
                                 Some(problem) => {
@@ -253,7 +274,7 @@ impl Stage<'_> {
                     self.stopped_by = Some(index);
                 }
             }
-            let completed = self.watch.now();
+            let completed = completed.unwrap_or_else(|| self.watch.now());
             let rehearsed = Rehearsed { action: index, started, completed, end, left };
             self.watch.ended(&rehearsed);
             self.ends.push(rehearsed);
@@ -262,37 +283,75 @@ impl Stage<'_> {
         operations
     }
 
-    /// Does one action, within its time. Of one that fails nothing is left, but for a broken postcondition that does not
-    /// roll it back.
+    /// Runs the step at this place of the order, and at once with it those behind it that could run now as well: they depend on
+    /// nothing that is still to be done, and neither change nor read what the actions before them change.
+    fn run_ahead<D: Disk>(
+        &mut self,
+        transaction: &mut Transaction<'_, D>,
+        place: usize,
+        ahead: &mut BTreeMap<usize, Ran<D>>,
+    ) {
+        let Script { plan, graph, config, .. } = self.script;
+        let (mut wave, mut before): (Vec<(usize, &Action)>, Vec<&Action>) =
+            (Vec::new(), Vec::new());
+        for &index in graph.order().get(place..).unwrap_or_default() {
+            if wave.len() >= at_once(self.script) {
+                break;
+            }
+            let Some(action) = plan.actions.get(index) else { continue };
+            let is_free = is_isolated(action)
+                && !ahead.contains_key(&index)
+                && graph.waits_for(index).iter().all(|before| self.is_done(*before))
+                && before.iter().all(|earlier| are_independent(self.script, earlier, action));
+            if is_free {
+                wave.push((index, action));
+            }
+            before.push(action);
+        }
+        let now = self.watch.now();
+        let left = self.deadline.micros().saturating_sub(now.micros());
+        let left = Duration::from_micros(u64::try_from(left).unwrap_or(0));
+        let time = |action: &Action| config.timeout(action).min(left).max(Duration::from_millis(1));
+        let steps: Vec<_> = wave.iter().map(|(_, action)| (*action, time(action))).collect();
+        for (index, _) in &wave {
+            self.watch.began(*index);
+        }
+        let ran = isolated::run(transaction, self.script, &steps, || self.watch.now());
+        ahead.extend(wave.into_iter().map(|(index, _)| index).zip(ran));
+    }
+
+    /// Does one action, within its time, or takes in what it left if it has run. Of one that fails nothing is left, but for a
+    /// broken postcondition that does not roll it back.
     fn carry_out_one<D: Disk>(
         &self,
         transaction: &mut Transaction<'_, D>,
         action: &Action,
-        started: Timestamp,
+        (started, ran): (Timestamp, Option<Ran<D>>),
     ) -> std::result::Result<Staged, ActionProblem> {
-        let Script { config, sql, .. } = self.script;
+        let (config, constraints) = (self.script.config, self.constraints);
         let limit = config.timeout(action);
+        let completed = ran.as_ref().map(|ran| ran.completed);
         transaction.attempt(|transaction| {
-            let done = match &action.work {
-                Work::ExecuteSql(query) => {
-                    let left = self.deadline.micros().saturating_sub(started.micros());
-                    let left = Duration::from_micros(u64::try_from(left).unwrap_or(0));
-                    let limit = limit.min(left).max(Duration::from_millis(1));
-                    stage_sql(transaction, (action, query), (sql, limit, self.constraints))?
+            let done = match ran {
+                Some(ran) => {
+                    let staged = ran.take(transaction, self.script, action)?;
+                    let broken = broken_postcondition(transaction, action, constraints)?;
+                    Staged { broken, ..staged }
                 }
-                Work::Create { .. }
-                | Work::Modify(_)
-                | Work::Delete
-                | Work::Rename { .. }
-                | Work::UpdateSchema(_)
-                | Work::RunPipeline(_) => {
-                    stage(transaction, action, (config.limits.file_bytes_max, self.constraints))?
-                }
+                None => stage(transaction, action, (config.limits.file_bytes_max, constraints))?,
             };
-            match self.watch.now() > later(started, limit) {
+            let completed = completed.unwrap_or_else(|| self.watch.now());
+            match completed > later(started, limit) {
                 true => Err(too_late(limit)),
                 false => Ok(done),
             }
+        })
+    }
+
+    /// Tests whether an action did what it was to do.
+    fn is_done(&self, action: usize) -> bool {
+        self.ends.iter().any(|rehearsed| {
+            rehearsed.action == action && matches!(rehearsed.end, ActionEnd::Completed { .. })
         })
     }
 
@@ -319,12 +378,8 @@ impl Stage<'_> {
                 .map(|action| action.id.to_string())
                 .unwrap_or_default()
         };
-        let is_done = |before: usize| {
-            self.ends.iter().any(|rehearsed| {
-                rehearsed.action == before && matches!(rehearsed.end, ActionEnd::Completed { .. })
-            })
-        };
-        let failed = self.script.graph.waits_for(index).iter().find(|before| !is_done(**before));
+        let mut waits_for = self.script.graph.waits_for(index).iter();
+        let failed = waits_for.find(|before| !self.is_done(**before));
         match (failed, self.stopped_by) {
             (Some(before), _) => Some(format!("Dependency failed: `{}`", name(*before))),
             (None, Some(by)) => Some(format!("Stopped after the action `{}` failed", name(by))),

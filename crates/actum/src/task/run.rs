@@ -32,16 +32,17 @@ use super::notes::Notes;
 use super::outputs::{OutputError, Outputs, ReportDirectory};
 use super::problem::{ActionProblem, TaskProblem};
 use super::refused;
-use super::rehearsal::{ActionEnd, Rehearsal, Rehearsed, Verdict};
+use super::rehearsal::{ActionEnd, Rehearsal, Rehearsed, Script, Verdict};
 use super::repeated::{Standing, Stored, request_key};
 use super::resume::{FinishedTask, Reported, Turn, take_turn};
 use super::status_writer::{ProgressObserver, StatusWriter};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::pipeline_host::{self, PipelineHost};
 use crate::reason;
 use crate::recorded::Receipt;
-use crate::request::{EntryPoint, Request, TaskDocuments};
-use crate::sql_host::{SqlHost, SqlSteps};
+use crate::request::{Commands, EntryPoint, Request, TaskDocuments};
+use crate::sql_host::SqlHost;
 
 /// The file beside plan and config that holds a signed approval.
 pub const APPROVAL_FILE: &str = "task_approval.json";
@@ -127,18 +128,18 @@ pub fn run(
     })
 }
 
-pub(super) fn options(plan: &TaskPlan, task: &PlainId) -> RunOptions {
-    RunOptions { limits: limits(plan), label: label(task), wait: true }
+pub(super) fn options(script: Script<'_>, task: &PlainId) -> RunOptions {
+    RunOptions { limits: limits(script), label: label(task), wait: true }
 }
 
-/// Builds the request of a task with these documents and operations.
+/// Builds the request of a task with these documents, operations and the commands whose effects are among these.
 pub fn request(
-    (plan, task): (&TaskPlan, &PlainId),
+    (script, task): (Script<'_>, &PlainId),
     documents: TaskDocuments,
-    operations: Vec<Operation>,
+    (operations, commands): (Vec<Operation>, Commands),
     actor: Actor,
 ) -> Request {
-    let declared = plan.actions.iter().filter_map(|action| action.declared_tier).max();
+    let declared = script.plan.actions.iter().filter_map(|action| action.declared_tier).max();
     let (key, task_of) = (request_key(task), Some(documents));
     Request {
         actor,
@@ -146,11 +147,12 @@ pub fn request(
         declared,
         key,
         task: task_of,
+        commands,
         wait: true,
         ..Request::apply(operations)
     }
     .labelled(label(task))
-    .within(limits(plan))
+    .within(limits(script))
 }
 
 /// Where a task is carried out.
@@ -169,6 +171,7 @@ struct Place<'t> {
 pub(super) struct Acted {
     actions: Vec<Rehearsed>,
     operations: Vec<Operation>,
+    commands: Commands,
     pub(super) effects: Arc<[PathEffect]>,
     pub(super) problems: Vec<TaskProblem>,
     /// When the targets were changed last, before.
@@ -250,12 +253,15 @@ impl Desk<'_> {
             }
         };
         let sql = SqlHost::open_for(engine.sql.clone(), &task.plan, root);
-        let refused = task.refused(&mut engine.workspace, &self.outputs, (&in_force, &sql))?;
+        let pipelines = PipelineHost::open_for(engine.pipelines.as_ref(), &task.plan, &in_force);
+        let script = task.script(&sql, &pipelines);
+        let refused = task.refused(&mut engine.workspace, &self.outputs, (&in_force, script))?;
         if !refused.is_empty() {
             let protected: Vec<_> = refused.iter().filter_map(|it| it.target.clone()).collect();
             if !protected.is_empty() {
                 let plan = (RunId::from_random(random()?), workspace);
-                refused::record(&records, &in_force, (&task, &actor), plan, &protected)?;
+                let asked = (&task, &limits(script), &actor);
+                refused::record(&records, &in_force, asked, plan, &protected)?;
             }
             return Ok(self.reject(Some(&task), task.refusal(refused), None));
         }
@@ -266,7 +272,7 @@ impl Desk<'_> {
                 let cause = (!matches!(error, Error::Output(_))).then_some(error);
                 self.reject(Some(&task), task.refusal(vec![problem]), cause)
             }
-            Ok((place, notes)) => self.carry_out(engine, place, (notes, &sql)),
+            Ok((place, notes)) => self.carry_out(engine, place, (notes, script)),
         })
     }
 
@@ -307,11 +313,11 @@ impl Desk<'_> {
         &mut self,
         engine: &mut Engine,
         place: Place<'_>,
-        (notes, sql): (Notes, &SqlSteps),
+        (notes, script): (Notes, Script<'_>),
     ) -> TaskEnd {
         let task = place.task;
         self.status.phase(Phase::Executing);
-        let mut begun = match engine.begin(options(&task.plan, &task.id)) {
+        let mut begun = match engine.begin(options(script, &task.id)) {
             Ok(begun) => begun.under_umask(place.consent.umask()),
             Err(error) => {
                 let problem = TaskProblem::of_error(&error);
@@ -319,10 +325,10 @@ impl Desk<'_> {
                 return self.reject_in(place.directory, Some(task), (refusal, Some(error)));
             }
         };
-        let mut rehearsed = self.rehearse(&mut begun.transaction, (task, sql));
+        let mut rehearsed = self.rehearse(&mut begun.transaction, (task, script));
         let mut made = match rehearsed.verdict {
             Verdict::Keep if rehearsed.has_work() => {
-                Some(self.make(begun, &place, &rehearsed, notes))
+                Some(self.make(begun, (&place, script), &rehearsed, notes))
             }
             Verdict::Keep => None,
             Verdict::TakeBack | Verdict::Cancel => {
@@ -350,12 +356,12 @@ impl Desk<'_> {
     fn rehearse(
         &mut self,
         transaction: &mut Transaction<'_, LinuxDisk>,
-        (task, sql): (&Task, &SqlSteps),
+        (task, script): (&Task, Script<'_>),
     ) -> Acted {
         let constraints = task.plan.constraints(task.config.constraints);
-        let rehearsal = Rehearsal::on(transaction, task.script(sql), &mut self.status);
+        let rehearsal = Rehearsal::on(transaction, script, &mut self.status);
         let verdict = rehearsal.verdict(constraints);
-        let Rehearsal { actions, operations, broken_rules, broken_off } = rehearsal;
+        let Rehearsal { actions, operations, commands, broken_rules, broken_off } = rehearsal;
         let effects = transaction.effects();
         let failed = actions.iter().filter_map(|rehearsed| match &rehearsed.end {
             ActionEnd::Failed(problem) => {
@@ -370,7 +376,8 @@ impl Desk<'_> {
         let targets = task.plan.actions.iter().map(|action| &action.target);
         let modified = |path: &RelPath| Some((path.clone(), self.outputs.modified(path)?));
         let modified = targets.filter_map(modified).collect();
-        let mut acted = Acted { actions, operations, effects, problems, modified, verdict };
+        let mut acted =
+            Acted { actions, operations, commands, effects, problems, modified, verdict };
         self.attribute(&task.plan, &mut acted);
         acted
     }
@@ -418,12 +425,14 @@ fn fill(directory: &ReportDirectory, task: &Task) -> std::result::Result<(), Out
     directory.write(PROMPT_FILE, executor_prompt(|file| directory.name.file(file)).as_bytes())
 }
 
-/// What the change may touch: the targets of the plan, and nothing else (7.1, FILE_WHITELIST).
-pub fn limits(plan: &TaskPlan) -> Limits {
+/// What the change may touch: the targets of the plan and the outputs of its pipelines, and nothing else (7.1, FILE_WHITELIST).
+pub fn limits(script: Script<'_>) -> Limits {
+    let Script { plan, pipelines, .. } = script;
     let written = plan.actions.iter().flat_map(Action::written).cloned();
     let logs = plan.actions.iter().filter_map(Action::write_ahead_log);
     let written: BTreeSet<_> = written.chain(logs).collect();
-    let allow = written.iter().filter_map(PathRule::exactly).collect();
+    let allow = written.iter().filter_map(PathRule::exactly);
+    let allow = allow.chain(pipeline_host::outputs(pipelines, plan)).collect();
     Limits { scope: Scope { allow: Some(allow), deny: Vec::new() }, ..Limits::default() }
 }
 

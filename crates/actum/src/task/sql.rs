@@ -4,23 +4,24 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use actum_core::json::Value;
 use actum_core::{Digest, FileState, RelPath};
 use actum_sandbox::Resource;
 use actum_sql::{
-    Done, Failure, Parameter, Problem, Report, ResultKey, SqlError, SqlLimits, Step, lock_holder,
+    Done, Failure, KeptResult, Parameter, Problem, Report, ResultKey, SqlError, SqlLimits, Step,
+    lock_holder,
 };
 use actum_task::report::{ChangeWord, DiffSummary};
 use actum_task::{Action, ErrorCode, SqlQuery};
 use actum_workspace::disk::Disk;
-use actum_workspace::{ErrorKind, Transaction};
+use actum_workspace::{ErrorKind, StagedDirectory, Transaction};
 
 use super::problem::ActionProblem;
 use super::rehearsal::ActionChange;
-use super::staging::check_writable;
+use super::staging::{Staged, check_writable};
 use crate::sql_host::SqlRunner;
 
 /// Size of a query, in bytes.
@@ -38,23 +39,42 @@ const RESULT: &str = "actum-result.parquet";
 
 type Result<T> = std::result::Result<T, ActionProblem>;
 
-/// What a step came to.
-pub(super) struct Ran {
-    /// In words.
-    pub(super) output: String,
-    /// What it did to files, the database first.
-    pub(super) changes: Vec<ActionChange>,
+/// SQL step whose copy is staged: it needs the transaction no more until it has run.
+pub(super) struct PreparedSql<D: Disk> {
+    staged: StagedDirectory<D>,
+    before: FileState,
+    /// Write-ahead log beside the database, which the copy takes in.
+    log: Option<RelPath>,
+    call: SqlCall,
+}
+
+/// What runs without the transaction: the statements, on the copy.
+pub(super) struct SqlCall {
+    directory: PathBuf,
+    /// Name of the database, as DuckDB names its catalog.
+    name: String,
+    target: RelPath,
+    text: String,
+    parameters: BTreeMap<String, Parameter>,
+    saves_rows: bool,
+    key: ResultKey,
+    /// Result of an earlier execution, which was shown and takes the place of this one.
+    kept: Option<KeptResult>,
+}
+
+impl<D: Disk> PreparedSql<D> {
+    pub(super) fn call(&self) -> &SqlCall {
+        &self.call
+    }
 }
 
 impl SqlRunner {
-    /// Runs the statements of an action on a copy of its database, and takes the copy in as the new content. The caller takes
-    /// everything back where this fails.
-    pub(super) fn run<D: Disk>(
+    /// Copies the database of an action to where the statements run.
+    pub(super) fn prepare<D: Disk>(
         &self,
         transaction: &mut Transaction<'_, D>,
         (action, query): (&Action, &SqlQuery),
-        time: Duration,
-    ) -> Result<Ran> {
+    ) -> Result<PreparedSql<D>> {
         let target = &action.target;
         let text = self.query(transaction, &query.query_file)?;
         let parameters = parameters(query)?;
@@ -77,8 +97,8 @@ impl SqlRunner {
             Some(_) | None => None,
         };
         let directory = self.root.join(staged.path());
-        let (copy, rows_file) = (directory.join(&name), directory.join(RESULT));
-        let rows_file = query.save_results_to.as_ref().map(|_| rows_file.as_path());
+        let (copy, rows) = (directory.join(&name), directory.join(RESULT));
+        let saves_rows = query.save_results_to.is_some();
         let log_digest = match &log {
             Some(log) => Some(transaction.file_state(log)?.sha256),
             None => None,
@@ -90,48 +110,73 @@ impl SqlRunner {
             log_digest.as_ref().map_or(&[], |digest| digest.as_bytes()),
             self.library.sha256().as_bytes(),
             name.as_bytes(),
-            &[u8::from(rows_file.is_some())],
+            &[u8::from(saves_rows)],
         ]);
-        let kept = self.results.find(&key, &copy, rows_file);
-        let done = match &kept {
-            Some(kept) => kept.done.clone(),
-            None => {
-                // An empty file is a database without anything in it, which DuckDB makes where there is no file.
-                if before.size > 0 {
-                    transaction.copy_into(&staged, &name, target)?;
-                }
-                if let Some(log) = &log {
-                    transaction.copy_into(&staged, &format!("{name}.wal"), log)?;
-                }
-                let step = Step {
-                    library: &self.library,
-                    directory: &directory,
-                    database: &name,
-                    query: &text,
-                    parameters: &parameters,
-                    save_results_to: rows_file.map(|_| RESULT),
-                    limits: limits(time),
-                };
-                let done = self.execute(&step, target)?;
-                if self.host.keeps_results {
-                    let kept = self.results.keep(&key, (&copy, rows_file), &done);
-                    kept.map_err(|error| {
-                        let message = format!("the result cannot be kept for approval: {error}");
-                        ActionProblem::new(ErrorCode::InputOutput, message)
-                    })?;
-                }
-                done
+        let kept = self.results.find(&key, &copy, saves_rows.then_some(rows.as_path()));
+        if kept.is_none() {
+            // An empty file is a database without anything in it, which DuckDB makes where there is no file.
+            if before.size > 0 {
+                transaction.copy_into(&staged, &name, target)?;
             }
+            if let Some(log) = &log {
+                transaction.copy_into(&staged, &format!("{name}.wal"), log)?;
+            }
+        }
+        let target = target.clone();
+        let call = SqlCall { directory, name, target, text, parameters, saves_rows, key, kept };
+        Ok(PreparedSql { staged, before, log, call })
+    }
+
+    /// Runs the statements on the copy, within this time.
+    pub(super) fn execute(&self, call: &SqlCall, time: Duration) -> Result<Done> {
+        if let Some(kept) = &call.kept {
+            return Ok(kept.done.clone());
+        }
+        let step = Step {
+            library: &self.library,
+            directory: &call.directory,
+            database: &call.name,
+            query: &call.text,
+            parameters: &call.parameters,
+            save_results_to: call.saves_rows.then_some(RESULT),
+            limits: limits(time),
         };
+        let host = (&self.host.helper, &self.report, self.host.program.as_path());
+        let ran = actum_sql::run(host, &step, self.host.stop.as_ref());
+        let copy = call.directory.join(&call.name);
+        let done = match ran.map_err(|error| of_error(&error, time))?.report {
+            Report::Done(done) => done,
+            Report::Failed(failure) => return Err(of_failure(failure, (&copy, &call.target))),
+        };
+        if self.host.keeps_results {
+            let rows = call.saves_rows.then(|| call.directory.join(RESULT));
+            let kept = self.results.keep(&call.key, (&copy, rows.as_deref()), &done);
+            kept.map_err(|error| {
+                let message = format!("the result cannot be kept for approval: {error}");
+                ActionProblem::new(ErrorCode::InputOutput, message)
+            })?;
+        }
+        Ok(done)
+    }
+
+    /// Takes the copy in as the new content of the database. The caller takes everything back where this fails.
+    pub(super) fn take<D: Disk>(
+        &self,
+        transaction: &mut Transaction<'_, D>,
+        (action, query): (&Action, &SqlQuery),
+        (prepared, done): (PreparedSql<D>, &Done),
+    ) -> Result<Staged> {
+        let PreparedSql { staged, before, log, call } = prepared;
+        let SqlCall { name, target, key, kept, .. } = call;
         let rows = done.statements.last().map_or(0, |last| last.rows);
         if query.expect_results && rows == 0 {
             let message = "the last statement gave no row, and `expect_results` wants one";
             return Err(ActionProblem::new(ErrorCode::SqlNoRows, message));
         }
-        let after = transaction.take_from(&staged, &name, target)?;
+        let after = transaction.take_from(&staged, &name, &target)?;
         let expected = kept.as_ref().map(|kept| kept.database);
         self.check_kept(&key, expected, &after)?;
-        let mut changes = vec![change(ChangeWord::Modify, target, Some(before), Some(after))];
+        let mut did = vec![change(ChangeWord::Modify, &target, Some(before), Some(after))];
         if let Some(path) = &query.save_results_to {
             let before = match is_file(transaction, path)? {
                 true => Some(transaction.file_state(path)?),
@@ -140,27 +185,16 @@ impl SqlRunner {
             let after = transaction.take_from(&staged, RESULT, path)?;
             self.check_kept(&key, kept.as_ref().and_then(|kept| kept.rows), &after)?;
             let word = if before.is_some() { ChangeWord::Modify } else { ChangeWord::Create };
-            changes.push(change(word, path, before, Some(after)));
+            did.push(change(word, path, before, Some(after)));
         }
         if let Some(log) = log {
             let before = transaction.file_state(&log)?;
             transaction.delete(&log, None, actum_edit::EmptyParents::Keep)?;
-            changes.push(change(ChangeWord::Delete, &log, Some(before), None));
+            did.push(change(ChangeWord::Delete, &log, Some(before), None));
         }
         transaction.discard(staged);
-        Ok(Ran { output: output(target, &done), changes })
-    }
-
-    /// Executes a step on the copy of `target`.
-    fn execute(&self, step: &Step<'_>, target: &RelPath) -> Result<Done> {
-        let host = (&self.host.helper, &self.report, self.host.program.as_path());
-        let ran = actum_sql::run(host, step, self.host.stop.as_ref());
-        match ran.map_err(|error| of_error(&error, step.limits.time))?.report {
-            Report::Done(done) => Ok(done),
-            Report::Failed(failure) => {
-                Err(of_failure(failure, (&step.directory.join(step.database), target)))
-            }
-        }
+        let output = output(&action.target, done);
+        Ok(Staged::new(Vec::new(), output, did))
     }
 
     /// Compares a file of a kept result with its digest. A damaged result is removed.

@@ -1,24 +1,24 @@
 //! Staging: one action on a transaction, with its conditions (EX-3, EX-12, EX-20).
 
-use std::time::Duration;
-
 use actum_core::{FileMode, FileState, RelPath};
 use actum_edit::Operation;
 use actum_edit::operation::ModeChange;
 use actum_gate::credential;
+use actum_record::command::{CommandRecord, SandboxRecord};
 use actum_task::report::{ChangeWord, DiffSummary};
-use actum_task::{Action, Change, Check, Condition, Constraints, ErrorCode, SqlQuery, Work};
+use actum_task::{Action, Change, Check, Condition, Constraints, ErrorCode, Work};
 use actum_workspace::disk::Disk;
 use actum_workspace::{ErrorKind, Transaction};
 
 use super::problem::ActionProblem;
 use super::rehearsal::ActionChange;
-use super::sql::Ran;
 use super::{content, operation};
-use crate::sql_host::SqlSteps;
 
 /// The largest file that a text is looked for in, in bytes.
 const CONTENT_BYTES_MAX: u64 = actum_task::limits::FILE_BYTES_MAX;
+
+/// The largest file of a pipeline of which lines are shown, in bytes.
+const SHOWN_BYTES_MAX: u64 = 4 << 20;
 
 /// Write permission of owner, group and others.
 const WRITE_BITS: u32 = 0o222;
@@ -26,10 +26,21 @@ const WRITE_BITS: u32 = 0o222;
 /// What an action did.
 pub(super) struct Staged {
     pub(super) operations: Vec<Operation>,
+    /// Commands of which the operations are the effects.
+    pub(super) commands: Vec<CommandRecord>,
+    /// What confined them.
+    pub(super) sandbox: Option<SandboxRecord>,
     pub(super) output: String,
     pub(super) did: Vec<ActionChange>,
     /// The postcondition that does not hold, where it does not roll the action back (EX-12).
     pub(super) broken: Option<ActionProblem>,
+}
+
+impl Staged {
+    /// What an action did without commands. Its postconditions are not checked yet.
+    pub(super) fn new(operations: Vec<Operation>, output: String, did: Vec<ActionChange>) -> Self {
+        Self { operations, commands: Vec::new(), sandbox: None, output, did, broken: None }
+    }
 }
 
 /// Stages one action, and checks its conditions and those on content.
@@ -40,10 +51,7 @@ pub(super) fn stage<D: Disk>(
 ) -> std::result::Result<Staged, ActionProblem> {
     let before = File::at(transaction, &action.target, file_bytes_max)?;
     let operation = operation::of(action)?;
-    for condition in &action.preconditions {
-        must_hold(transaction, condition)
-            .map_err(|what| ActionProblem::new(ErrorCode::PreconditionFailed, what))?;
-    }
+    check_preconditions(transaction, action)?;
     must_be_there_so_often(transaction, action)?;
     for path in action.written() {
         transaction.may_change(path)?;
@@ -98,11 +106,23 @@ pub(super) fn stage<D: Disk>(
         before: before.map(|file| file.state),
         after: after.map(|file| file.state),
     };
-    Ok(Staged { operations, output: output(action) + &checked.note(), did: vec![did], broken })
+    let staged = Staged::new(operations, output(action) + &checked.note(), vec![did]);
+    Ok(Staged { broken, ..staged })
+}
+
+/// Checks the preconditions of an action.
+pub(super) fn check_preconditions<D: Disk>(
+    transaction: &mut Transaction<'_, D>,
+    action: &Action,
+) -> std::result::Result<(), ActionProblem> {
+    let mut conditions = action.preconditions.iter();
+    conditions
+        .try_for_each(|condition| must_hold(transaction, condition))
+        .map_err(|what| ActionProblem::new(ErrorCode::PreconditionFailed, what))
 }
 
 /// Finds a postcondition that does not hold. Where the action is rolled back for that, it is an error.
-fn broken_postcondition<D: Disk>(
+pub(super) fn broken_postcondition<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     action: &Action,
     constraints: Constraints,
@@ -116,27 +136,6 @@ fn broken_postcondition<D: Disk>(
         true => Err(problem(what)),
         false => Ok(Some(problem(format!("{what}; what the action did stays")))),
     }
-}
-
-/// Stages an SQL step, and checks its conditions.
-pub(super) fn stage_sql<D: Disk>(
-    transaction: &mut Transaction<'_, D>,
-    (action, query): (&Action, &SqlQuery),
-    (sql, time, constraints): (&SqlSteps, Duration, Constraints),
-) -> std::result::Result<Staged, ActionProblem> {
-    let missing = |why: &str| ActionProblem::new(ErrorCode::NotAvailable, why);
-    let sql = sql.as_ref().map_err(|why| missing(why))?;
-    let sql = sql.as_ref().ok_or_else(|| missing("nothing here runs SQL"))?;
-    for condition in &action.preconditions {
-        must_hold(transaction, condition)
-            .map_err(|what| ActionProblem::new(ErrorCode::PreconditionFailed, what))?;
-    }
-    for path in action.written() {
-        transaction.may_change(path)?;
-    }
-    let Ran { output, changes } = sql.run(transaction, (action, query), time)?;
-    let broken = broken_postcondition(transaction, action, constraints)?;
-    Ok(Staged { operations: Vec::new(), output, did: changes, broken })
 }
 
 /// Tests whether an action replaces the content of an existing file.
@@ -176,6 +175,52 @@ fn may_be_reported<'s>(
         && states.all(|state| readers & !state.mode.bits() == 0)
 }
 
+/// File before the commands of an action ran.
+pub(super) struct FileBefore {
+    state: Option<FileState>,
+    /// Content; none of a file that is not shown.
+    content: Option<Vec<u8>>,
+}
+
+impl FileBefore {
+    /// Reads the file at a path.
+    pub(super) fn of<D: Disk>(
+        transaction: &mut Transaction<'_, D>,
+        path: &RelPath,
+    ) -> std::result::Result<Self, ActionProblem> {
+        let state = state_at(transaction, path)?;
+        let is_read = state.is_some_and(|state| state.size <= SHOWN_BYTES_MAX);
+        let content = is_read.then(|| transaction.read(path)).transpose()?;
+        Ok(Self { state, content })
+    }
+
+    /// Compares it with the file that is there now.
+    pub(super) fn change<D: Disk>(
+        self,
+        transaction: &mut Transaction<'_, D>,
+        path: &RelPath,
+    ) -> std::result::Result<ActionChange, ActionProblem> {
+        let after = Self::of(transaction, path)?;
+        let states = self.state.iter().chain(&after.state);
+        let is_whole =
+            [&self, &after].iter().all(|file| file.state.is_some() == file.content.is_some());
+        let (old, new) = (self.content.as_deref(), after.content.as_deref());
+        let everything = |content: &[u8]| std::iter::once(0..content.len()).collect();
+        let diff = match (is_whole, may_be_reported(path, transaction.umask(), states)) {
+            (true, true) => DiffSummary::of(old, new, &credential::spans),
+            (true, false) => DiffSummary::of(old, new, &everything),
+            (false, _) => DiffSummary::of(None, None, &everything),
+        };
+        let word = match (&self.state, &after.state) {
+            (None, _) => ChangeWord::Create,
+            (Some(_), None) => ChangeWord::Delete,
+            (Some(_), Some(_)) => ChangeWord::Modify,
+        };
+        let (path, before, after) = (path.clone(), self.state, after.state);
+        Ok(ActionChange { word, path, new_path: None, before, after, diff })
+    }
+}
+
 /// A file while a plan is rehearsed.
 struct File {
     state: FileState,
@@ -189,23 +234,29 @@ impl File {
         path: &RelPath,
         bytes_max: u64,
     ) -> std::result::Result<Option<Self>, ActionProblem> {
-        let is_none = |error: &actum_workspace::Error| {
-            matches!(
-                error.kind,
-                ErrorKind::Missing { .. }
-                    | ErrorKind::NotAFile { .. }
-                    | ErrorKind::UnderAFile { .. }
-            )
-        };
-        let state = match transaction.file_state(path) {
-            Err(error) if is_none(&error) => return Ok(None),
-            state => state?,
-        };
+        let Some(state) = state_at(transaction, path)? else { return Ok(None) };
         if state.size > bytes_max {
             let message = format!("`{path}` has {} bytes, and {bytes_max} are allowed", state.size);
             return Err(ActionProblem::new(ErrorCode::FileTooLarge, message));
         }
         Ok(Some(Self { state, content: transaction.read(path)? }))
+    }
+}
+
+/// Returns the state of the file at a path, where there is one.
+fn state_at<D: Disk>(
+    transaction: &mut Transaction<'_, D>,
+    path: &RelPath,
+) -> std::result::Result<Option<FileState>, ActionProblem> {
+    let is_none = |error: &actum_workspace::Error| {
+        matches!(
+            error.kind,
+            ErrorKind::Missing { .. } | ErrorKind::NotAFile { .. } | ErrorKind::UnderAFile { .. }
+        )
+    };
+    match transaction.file_state(path) {
+        Err(error) if is_none(&error) => Ok(None),
+        state => Ok(Some(state?)),
     }
 }
 
@@ -216,7 +267,7 @@ fn word(work: &Work) -> ChangeWord {
         Work::Modify(_) | Work::UpdateSchema(_) => ChangeWord::Modify,
         Work::Delete => ChangeWord::Delete,
         Work::Rename { .. } => ChangeWord::Rename,
-        // Not available in this build.
+        // These run in processes of their own.
         Work::ExecuteSql(_) | Work::RunPipeline(_) => ChangeWord::Modify,
     }
 }

@@ -63,7 +63,13 @@ fn rehearsed_plan(
     let mut workspace = Workspace::open(&root).unwrap();
     let plan = TaskPlan::read(plan.as_bytes()).unwrap();
     let (graph, config) = (plan.graph().unwrap(), SystemConfig::read(config.as_bytes()).unwrap());
-    let script = Script { plan: &plan, graph: &graph, config: &config, sql: &Ok(None) };
+    let script = Script {
+        plan: &plan,
+        graph: &graph,
+        config: &config,
+        sql: &Ok(None),
+        pipelines: &Ok(None),
+    };
     let mut looker = Looker { now: Cell::new(0), step, ends: 0, cancelled_after };
     let mut transaction = workspace.begin(RunOptions::default()).unwrap();
     let Rehearsal { actions, operations, broken_off, .. } =
@@ -163,7 +169,13 @@ fn rehearsed_on(disk: SimDisk, plan: &str) -> (Vec<Option<ErrorCode>>, Vec<Optio
     let mut workspace = Workspace::open_on(disk, Path::new("/")).unwrap();
     let plan = TaskPlan::read(plan.as_bytes()).unwrap();
     let (graph, config) = (plan.graph().unwrap(), SystemConfig::default());
-    let script = Script { plan: &plan, graph: &graph, config: &config, sql: &Ok(None) };
+    let script = Script {
+        plan: &plan,
+        graph: &graph,
+        config: &config,
+        sql: &Ok(None),
+        pipelines: &Ok(None),
+    };
     let mut looker = Looker { now: Cell::new(0), step: 0, ends: 0, cancelled_after: usize::MAX };
     let mut transaction = workspace.begin(RunOptions::default()).unwrap();
     let ends = Rehearsal::on(&mut transaction, script, &mut looker).actions;

@@ -7,8 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use actum::task::{
-    self, APPROVAL_FILE, ApprovalError, ApprovedPlan, Script, SignedApproval, SqlHost,
-    TaskDocuments, Watch,
+    self, APPROVAL_FILE, ApprovalError, ApprovedPlan, PipelineHost, Script, SignedApproval,
+    SqlHost, TaskDocuments, Watch,
 };
 use actum_api::task::PlanApprove;
 use actum_core::ShellWord;
@@ -33,7 +33,7 @@ use crate::operator_key::OperatorKey;
 use crate::output::Document;
 use crate::output_file::{Existing, OutputFile};
 use crate::run_arguments::label;
-use crate::verb::sql_host;
+use crate::verb::{pipeline_host, sql_host};
 use crate::{actor, clock, input, policy, records, root, timestamp};
 
 /// Approve a task plan: write the envelope with which `actum run` carries it out
@@ -129,9 +129,8 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let workspace = engine.resume()?;
     let in_force = policy::in_force(root)?;
     let actor = actor::of(arguments.agent.clone());
-    let asked = (actor.clone(), session.screen.audience_of_decisions());
-    let previewed =
-        Previewed::of((engine.workspace_mut(), root), &task, &in_force, asked, &session.tenant)?;
+    let asked = (actor.clone(), session);
+    let previewed = Previewed::of((engine.workspace_mut(), root), &task, &in_force, asked)?;
     let has_key = records.keyring().current(KeyRole::Approval, clock::now()).is_some();
     let must_be_signed = !in_force.task_envelopes.is_any();
     let is_signed =
@@ -166,7 +165,9 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
         if previewed.asks {
             let sql = SqlHost::open_for(sql_host::for_showing()?, &task.plan, root);
             let Task { plan, graph, config, .. } = &task;
-            let script = Script { plan, graph, config, sql: &sql };
+            let host = pipeline_host::of(root, session.screen, None);
+            let pipelines = PipelineHost::open_for(Some(&host), plan, &in_force);
+            let script = Script { plan, graph, config, sql: &sql, pipelines: &pipelines };
             let shown = (&previewed.change, &mut Nobody as &mut dyn Watch);
             let documents = (script, task.documents.clone());
             task::approve_change(&mut engine, documents, (&id, actor), shown, (&approver, reason))

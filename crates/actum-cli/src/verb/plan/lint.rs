@@ -7,18 +7,18 @@ use std::io::{self, Write};
 use std::iter::successors;
 use std::os::unix::ffi::OsStrExt;
 
-use actum::task::{SqlHost, Violation, violations};
+use actum::task::{self, PipelineHost, Script, SqlHost, Violation, violations};
 use actum_api::task::PlanLint;
 use actum_core::RelPath;
 use actum_document::{JsonPath, Step};
-use actum_task::{Action, links, lint, without_sql};
+use actum_task::{Action, Files, Pipeline, links, lint};
 
 use super::found::{self, Problems, plan_problem};
 use super::{Documents, Session, Task};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
-use crate::verb::sql_host;
+use crate::verb::{pipeline_host, sql_host};
 use crate::{policy, root};
 
 /// Check a task plan: its form, its actions, their order, and the files that it names
@@ -50,8 +50,7 @@ impl Problems {
     /// Finds what would go wrong in the tree of files as it is.
     pub(super) fn find(&mut self, task: &Task, session: &Session) -> Result<(), Failure> {
         self.find_violations(task, session)?;
-        self.find_in_tree(task, session);
-        Ok(())
+        self.find_in_tree(task, session)
     }
 
     /// Finds targets that are protected: they reject the plan as a whole.
@@ -72,7 +71,7 @@ impl Problems {
         Ok(())
     }
 
-    fn find_in_tree(&mut self, task: &Task, session: &Session) {
+    fn find_in_tree(&mut self, task: &Task, session: &Session) -> Result<(), Failure> {
         let root = root::existing_or_new(&session.start);
         let exists = |path: &RelPath| {
             let path = root.join(OsStr::from_bytes(path.as_bytes()));
@@ -87,16 +86,18 @@ impl Problems {
             let way = successors(Some(path.clone()), RelPath::parent);
             way.filter(is_link).last()
         };
-        let no_sql = sql_host::for_showing().ok().map(|host| SqlHost::open_for(host, plan, root));
-        let no_sql = match &no_sql {
-            Some(Err(why)) => without_sql(plan, why),
-            Some(Ok(_)) | None => Vec::new(),
-        };
-        let found = links(plan, link).into_iter().chain(lint(plan, graph, config, exists));
-        for finding in found.chain(no_sql) {
+        let sql = SqlHost::open_for(sql_host::for_showing().ok().flatten(), plan, root);
+        let host = pipeline_host::of(root, session.screen, None);
+        let pipelines = PipelineHost::open_for(Some(&host), plan, &policy::in_force(root)?);
+        let script = Script { plan, graph, config, sql: &sql, pipelines: &pipelines };
+        let may_change = |run: &Pipeline, path: &RelPath| task::may_change(&pipelines, run, path);
+        let files = Files { exists: &exists, may_change: &may_change };
+        let found = links(plan, link).into_iter().chain(lint(plan, graph, config, files));
+        for finding in found.chain(task::findings(script)) {
             let place = finding.action().and_then(|action| places.0.get(action).copied());
             self.add(plan_problem(finding.code(), &finding, (&finding.path(), place)));
         }
+        Ok(())
     }
 }
 

@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use actum::task::{
-    self, ActionEnd, ActionProblem, Rehearsal, Rehearsed, Script, ShownChange, SqlHost, Verdict,
-    Watch,
+    self, ActionEnd, ActionProblem, PipelineHost, Rehearsal, Rehearsed, Script, ShownChange,
+    SqlHost, Verdict, Watch,
 };
 use actum::{Error, Judgement, PolicyInForce, Preview};
 use actum_api::change::Diffs;
@@ -23,14 +23,12 @@ use actum_task::{Action, ErrorCode, TaskPlan};
 use actum_workspace::{RunOptions, Workspace};
 
 use super::{Documents, Problems, Session, Task};
-use crate::diff_text::Audience;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::file_diffs::FileDiffs;
 use crate::gate_view::views;
-use crate::home::Tenant;
 use crate::output::{Document, Kind};
-use crate::verb::sql_host;
+use crate::verb::{pipeline_host, sql_host};
 use crate::{actor, clock, policy, records, recovery_note, root, task_settings};
 
 /// Show what a task plan would do, and what every gate says of it; nothing is changed
@@ -88,8 +86,8 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     if is_new {
         session.note_made(root);
     }
-    let asked = (actor::of(None), session.screen.audience_of_decisions());
-    let previewed = Previewed::of((&mut workspace, root), &task, &in_force, asked, &session.tenant);
+    let asked = (actor::of(None), session);
+    let previewed = Previewed::of((&mut workspace, root), &task, &in_force, asked);
     recovery_note::tell(&session.screen, workspace.recovery());
     let previewed = previewed?;
     session.screen.show(&previewed)?;
@@ -101,20 +99,21 @@ impl Previewed {
         (workspace, root): (&mut Workspace, &Path),
         task: &Task,
         in_force: &PolicyInForce,
-        (actor, audience): (Actor, Audience),
-        tenant: &Tenant,
+        (actor, session): (Actor, &Session),
     ) -> Result<Self, Failure> {
+        let (audience, tenant) = (session.screen.audience_of_decisions(), &session.tenant);
         let Task { plan, config, graph, .. } = task;
         let constraints = plan.constraints(config.constraints);
-        let limits = task::limits(plan);
-        let label = format!("task {}", plan.id);
-        let options = RunOptions { limits, label, wait: false };
         let sql = SqlHost::open_for(sql_host::for_showing()?, plan, root);
-        let script = Script { plan, graph, config, sql: &sql };
+        let host = pipeline_host::of(root, session.screen, None);
+        let pipelines = PipelineHost::open_for(Some(&host), plan, in_force);
+        let script = Script { plan, graph, config, sql: &sql, pipelines: &pipelines };
+        let label = format!("task {}", plan.id);
+        let options = RunOptions { limits: task::limits(script), label, wait: false };
         let mut transaction = workspace.begin(options)?;
         let rehearsal = Rehearsal::on(&mut transaction, script, &mut Nobody);
         let verdict = rehearsal.verdict(constraints);
-        let Rehearsal { actions, operations, broken_rules, broken_off } = rehearsal;
+        let Rehearsal { actions, operations, commands, broken_rules, broken_off } = rehearsal;
         let written: BTreeSet<_> = plan.actions.iter().flat_map(Action::written).collect();
         let linked = transaction.broken_links().iter().filter(|path| written.contains(path));
         let linked: Vec<_> = linked.map(task::linked).collect();
@@ -127,7 +126,8 @@ impl Previewed {
             .map_err(|error: PlainIdError| Failure::Usage { message: error.to_string() })?;
         let settings =
             task_settings::new(config, plan.description.as_deref(), (root, &actor), clock::now());
-        let request = task::request((plan, &id), task.documents.clone(), operations, actor);
+        let request =
+            task::request((script, &id), task.documents.clone(), (operations, commands), actor);
         let mut preview = Preview { transaction, undoes: None, undone: None };
         let judged = preview.judged(&request, in_force, &tenant.id()?, clock::now());
         let (tier, decisions, answer, digest) = match judged {

@@ -9,7 +9,8 @@ use actum_api::policy::{self as api, PolicyCheck};
 use actum_core::path::{Harmless, Quoted};
 use actum_core::{Budget, Digest, Scope};
 use actum_gate::policy::{
-    Layer, PluginAllowance, SandboxAllowance, Source, TaskEnvelopes, TierRule, Trust,
+    Argument, DeclaredPipeline, Layer, ParameterRule, PluginAllowance, SandboxAllowance, Source,
+    TaskEnvelopes, TierRule, Trust,
 };
 use actum_gate::{CommandRule, Ground, Policy};
 
@@ -53,6 +54,7 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
         roots,
         access,
         task_envelopes,
+        pipelines,
         ..
     } = in_force;
     let mut warnings = warnings(&policy);
@@ -74,6 +76,7 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
             TaskEnvelopes::Any => None,
             TaskEnvelopes::Signed => Some(api::TaskEnvelopes::Signed),
         },
+        pipelines: pipelines.iter().map(pipeline).collect(),
         access: access.iter().map(access_file).collect(),
         ignored: ignored.iter().map(ToString::to_string).collect(),
         warnings,
@@ -110,6 +113,29 @@ fn sandbox_allowance(allowance: SandboxAllowance) -> Option<api::SandboxAllowanc
 fn plugin_allowance(allowance: PluginAllowance) -> Option<api::PluginAllowance> {
     let PluginAllowance { code_execution } = allowance;
     (!allowance.is_empty()).then_some(api::PluginAllowance { code_execution })
+}
+
+fn pipeline(declared: &DeclaredPipeline) -> api::Pipeline {
+    let argument = |argument: &Argument| match argument {
+        Argument::Text(text) => text.clone(),
+        Argument::Parameter(name) => format!("{{{name}}}"),
+    };
+    let rules = |rules: &[actum_core::PathRule]| rules.iter().map(ToString::to_string).collect();
+    let parameter = |(name, rule): (&String, &ParameterRule)| api::PipelineParameter {
+        name: name.clone(),
+        values: rule.values.to_string(),
+        default: rule.default.clone(),
+    };
+    api::Pipeline {
+        name: declared.name.clone(),
+        steps: declared.steps.iter().map(|step| step.iter().map(argument).collect()).collect(),
+        cwd: declared.cwd.clone(),
+        env: declared.env.clone(),
+        inputs: declared.inputs.as_deref().map(rules),
+        outputs: rules(&declared.outputs),
+        timeout_seconds: declared.timeout.map(|time| time.as_secs()),
+        parameters: declared.parameters.iter().map(parameter).collect(),
+    }
 }
 
 /// What nobody can have meant.
@@ -237,6 +263,9 @@ impl Document for Checked {
             None => {}
             Some(api::TaskEnvelopes::Signed) => writeln!(out, "tasks      signed envelopes only")?,
         }
+        for pipeline in &checked.pipelines {
+            write_pipeline(out, pipeline)?;
+        }
         for ignored in &checked.ignored {
             writeln!(out, "ignored    {ignored}; `actum trust` lets it count")?;
         }
@@ -265,6 +294,24 @@ fn write_sandbox(out: &mut dyn Write, sandbox: &api::SandboxAllowance) -> io::Re
         }
     }
     Ok(())
+}
+
+fn write_pipeline(out: &mut dyn Write, pipeline: &api::Pipeline) -> io::Result<()> {
+    let api::Pipeline { name, steps, outputs, parameters, .. } = pipeline;
+    let list = |texts: &[String]| {
+        texts.iter().map(|it| Quoted(it.as_bytes()).to_string()).collect::<Vec<_>>()
+    };
+    let steps: Vec<_> = steps.iter().map(|step| list(step).join(" ")).collect();
+    writeln!(out, "pipeline   {name}: {}", steps.join("; "))?;
+    for api::PipelineParameter { name, values, default } in parameters {
+        let default = default.iter().map(|it| format!("; else `{}`", Harmless(it.as_bytes())));
+        let default: String = default.collect();
+        writeln!(out, "           {name}: {}{default}", Harmless(values.as_bytes()))?;
+    }
+    match outputs.as_slice() {
+        [] => writeln!(out, "           changes nothing"),
+        outputs => writeln!(out, "           changes {}", list(outputs).join(", ")),
+    }
 }
 
 fn write_layer(out: &mut dyn Write, layer: &Layer) -> io::Result<()> {

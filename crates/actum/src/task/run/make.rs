@@ -23,7 +23,7 @@ use crate::task::git::{CommittedRun, Committing};
 use crate::task::notes::{Notes, Prepared};
 use crate::task::outputs::OutputError;
 use crate::task::problem::TaskProblem;
-use crate::task::rehearsal::{Watch, later};
+use crate::task::rehearsal::{Script, Watch, later};
 
 /// How the change was made.
 pub(super) enum Made {
@@ -124,7 +124,7 @@ impl Desk<'_> {
     pub(super) fn make(
         &mut self,
         begun: Begun<'_, LinuxDisk>,
-        place: &Place<'_>,
+        (place, script): (&Place<'_>, Script<'_>),
         rehearsed: &Acted,
         notes: Notes,
     ) -> Made {
@@ -134,8 +134,8 @@ impl Desk<'_> {
         }
         let task = place.task;
         let run = begun.transaction.run();
-        let (operations, actor) = (rehearsed.operations.clone(), place.actor.clone());
-        let request = request((&task.plan, &task.id), task.documents(), operations, actor);
+        let work = (rehearsed.operations.clone(), rehearsed.commands.clone());
+        let request = request((script, &task.id), task.documents(), work, place.actor.clone());
         let staged = match begun.done(request, place.attempt) {
             Ok(staged) => staged,
             Err(error) => return not(error),

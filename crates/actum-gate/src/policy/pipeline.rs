@@ -1,0 +1,433 @@
+//! Pipelines that task plans may run: `[[pipeline]]` (EX-9).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use actum_core::json::{Content, Value as Json};
+use actum_core::{PathRule, RelPath};
+use serde::Serialize;
+
+use super::mistake::Mistake;
+use super::written::{Secret, Table, Value};
+
+/// Pipelines of one policy, at most.
+const PIPELINES_MAX: usize = 1000;
+/// Steps of one pipeline, at most.
+const STEPS_MAX: usize = 100;
+/// Arguments of one step, at most, the program included.
+const ARGUMENTS_MAX: usize = 1000;
+/// Length of a name, in bytes, at most.
+const NAME_BYTES_MAX: usize = 100;
+/// Time of one run, in seconds, at most (seed 000, section 11.1).
+const TIMEOUT_SECONDS_MAX: u64 = 3600;
+/// Length of a text parameter, in characters, where the policy sets none.
+const TEXT_CHARS_DEFAULT: u64 = 200;
+/// Length of a text parameter, in characters, at most.
+const TEXT_CHARS_MAX: u64 = 4096;
+
+/// A pipeline that the operator declares. A task plan names it and gives it parameters; it adds nothing to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DeclaredPipeline {
+    /// Name.
+    pub name: String,
+    /// Steps, one after the other: each a program with its arguments, which no shell reads.
+    pub steps: Vec<Vec<Argument>>,
+    /// Directory in which the steps start; none for the root of the workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<RelPath>,
+    /// Names of variables that the steps get from outside, or `NAME=VALUE`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<String>,
+    /// Paths on which the result depends; none where it may depend on all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<Vec<PathRule>>,
+    /// Paths that the steps may change.
+    pub outputs: Vec<PathRule>,
+    /// Time of one run, where it is less than the plan allows.
+    #[serde(rename = "timeout_seconds", skip_serializing_if = "Option::is_none", with = "seconds")]
+    pub timeout: Option<Duration>,
+    /// Parameters by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, ParameterRule>,
+}
+
+/// An argument of a step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Argument {
+    /// This text.
+    Text(String),
+    /// The value of the parameter of this name, as the whole argument.
+    Parameter(String),
+}
+
+/// A parameter of a pipeline.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ParameterRule {
+    /// Values that it may have.
+    pub values: ParameterValues,
+    /// Value where the plan gives none; without it the plan has to give one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+}
+
+/// Values that a parameter may have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ParameterValues {
+    /// One of these texts.
+    OneOf(BTreeSet<String>),
+    /// A whole number from the first to the second.
+    Whole(i64, i64),
+    /// A text of one line, with at most so many characters, that does not begin with `-`.
+    Text(u64),
+}
+
+/// Parameters of a plan that a pipeline does not take.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ParameterError {
+    /// The pipeline has no such parameter.
+    #[error("the pipeline `{pipeline}` has no parameter `{name}`{}", list(known))]
+    Unknown {
+        /// Pipeline.
+        pipeline: String,
+        /// Name.
+        name: String,
+        /// Names that it has.
+        known: Vec<String>,
+    },
+    /// A value is missing.
+    #[error("the pipeline `{pipeline}` needs the parameter `{name}`, {wanted}")]
+    Missing {
+        /// Pipeline.
+        pipeline: String,
+        /// Name.
+        name: String,
+        /// Values that it may have, in words.
+        wanted: String,
+    },
+    /// A value is not allowed.
+    #[error(
+        "the parameter `{name}` of the pipeline `{pipeline}` is {found}, and it has to be {wanted}"
+    )]
+    Value {
+        /// Pipeline.
+        pipeline: String,
+        /// Name.
+        name: String,
+        /// What it is, in words.
+        found: String,
+        /// Values that it may have, in words.
+        wanted: String,
+    },
+}
+
+fn list(names: &[String]) -> String {
+    match names {
+        [] => "; it has none".to_owned(),
+        names => format!("; it has `{}`", names.join("`, `")),
+    }
+}
+
+impl DeclaredPipeline {
+    /// Returns the arguments of each step with the values of a plan.
+    ///
+    /// # Errors
+    /// [`ParameterError`]
+    pub fn steps_with(
+        &self,
+        parameters: Option<&Json<'_>>,
+    ) -> Result<Vec<Vec<String>>, ParameterError> {
+        let pipeline = || self.name.clone();
+        let mut values: BTreeMap<&str, String> = BTreeMap::new();
+        for member in parameters.iter().flat_map(|it| it.members()) {
+            let name: &str = &member.name;
+            let Some((name, rule)) = self.parameters.get_key_value(name) else {
+                let known = self.parameters.keys().cloned().collect();
+                return Err(ParameterError::Unknown {
+                    pipeline: pipeline(),
+                    name: name.to_owned(),
+                    known,
+                });
+            };
+            let value = rule.values.read(&member.value).map_err(|found| {
+                let wanted = rule.values.to_string();
+                ParameterError::Value { pipeline: pipeline(), name: name.clone(), found, wanted }
+            })?;
+            values.insert(name, value);
+        }
+        for (name, rule) in &self.parameters {
+            if values.contains_key(name.as_str()) {
+                continue;
+            }
+            let Some(default) = &rule.default else {
+                let wanted = rule.values.to_string();
+                return Err(ParameterError::Missing {
+                    pipeline: pipeline(),
+                    name: name.clone(),
+                    wanted,
+                });
+            };
+            values.insert(name, default.clone());
+        }
+        let argument = |argument: &Argument| match argument {
+            Argument::Text(text) => text.clone(),
+            // A step names only parameters that are declared.
+            Argument::Parameter(name) => values.get(name.as_str()).cloned().unwrap_or_default(),
+        };
+        Ok(self.steps.iter().map(|step| step.iter().map(argument).collect()).collect())
+    }
+
+    /// Tests whether the steps may change a path.
+    pub fn may_change(&self, path: &RelPath) -> bool {
+        self.outputs.iter().any(|rule| rule.covers(path))
+    }
+
+    /// Tests whether the result may depend on a path.
+    pub fn depends_on(&self, path: &RelPath) -> bool {
+        self.inputs.as_ref().is_none_or(|inputs| inputs.iter().any(|rule| rule.covers(path)))
+    }
+
+    /// Tests whether neither of two pipelines can change what the other reads or changes, as far as the fixed beginnings of their
+    /// rules say it.
+    pub fn is_independent_of(&self, other: &Self) -> bool {
+        let meets = |changed: &[PathRule], touched: &[PathRule]| {
+            changed.iter().any(|one| touched.iter().any(|other| one.may_meet(other)))
+        };
+        let disturbs = |one: &Self, other: &Self| match (&other.inputs, one.outputs.is_empty()) {
+            (None, is_silent) => !is_silent,
+            (Some(inputs), _) => meets(&one.outputs, inputs),
+        };
+        !disturbs(self, other) && !disturbs(other, self) && !meets(&self.outputs, &other.outputs)
+    }
+
+    /// Reads the tables.
+    pub(super) fn read_all(root: &Table<'_>) -> Result<Vec<Self>, Mistake> {
+        let mut read: Vec<Self> = Vec::new();
+        for table in root.tables("pipeline")? {
+            let pipeline = Self::read(&table)?;
+            let name = table.need("name")?;
+            if read.iter().any(|other| other.name == pipeline.name) {
+                return Err(name.unusable(&"two pipelines have this name"));
+            }
+            if read.len() >= PIPELINES_MAX {
+                return Err(
+                    name.unusable(&format!("a policy has at most {PIPELINES_MAX} pipelines"))
+                );
+            }
+            read.push(pipeline);
+        }
+        Ok(read)
+    }
+
+    fn read(table: &Table<'_>) -> Result<Self, Mistake> {
+        let known =
+            &["name", "steps", "cwd", "env", "inputs", "outputs", "timeout_seconds", "parameter"];
+        table.only(known, Secret::No)?;
+        let name = name(&table.need("name")?)?;
+        let mut parameters = BTreeMap::new();
+        for parameter in table.tables("parameter")? {
+            let (name, rule) = ParameterRule::read(&parameter)?;
+            if parameters.insert(name, rule).is_some() {
+                return Err(parameter.need("name")?.unusable(&"two parameters have this name"));
+            }
+        }
+        let step = |step: &Value<'_>| {
+            let arguments = step.list("texts", |text| argument(text, &parameters))?;
+            match arguments.first() {
+                Some(Argument::Text(program)) if !program.is_empty() => {}
+                Some(_) => return Err(step.unusable(&"it has no fixed program as its first text")),
+                None => return Err(step.unusable(&"it is empty; a step begins with its program")),
+            }
+            match arguments.len() > ARGUMENTS_MAX {
+                true => Err(step.unusable(&format!("it has more than {ARGUMENTS_MAX} texts"))),
+                false => Ok(arguments),
+            }
+        };
+        let all = table.need("steps")?;
+        let steps = all.list("steps, each a list of texts", step)?;
+        if steps.is_empty() || steps.len() > STEPS_MAX {
+            return Err(all.unusable(&format!("a pipeline has 1 to {STEPS_MAX} steps")));
+        }
+        if let Some(unused) = parameters.keys().find(|name| {
+            let is_used = |it: &Argument| matches!(it, Argument::Parameter(used) if used == *name);
+            !steps.iter().flatten().any(is_used)
+        }) {
+            let why = format!(
+                "no step has the argument `{{{unused}}}`, so the parameter `{unused}` has no effect"
+            );
+            return Err(all.unusable(&why));
+        }
+        let cwd = table.get("cwd").map(|cwd| directory(&cwd)).transpose()?.flatten();
+        let timeout = table.get("timeout_seconds").map(|value| match value.count()? {
+            seconds @ 1..=TIMEOUT_SECONDS_MAX => Ok(Duration::from_secs(seconds)),
+            other => {
+                let wanted = format!("1 to {TIMEOUT_SECONDS_MAX} seconds");
+                Err(value.other_than(wanted, other.to_string()))
+            }
+        });
+        Ok(Self {
+            name,
+            steps,
+            cwd,
+            env: table.list("env", "variables", super::sandbox::variable)?.unwrap_or_default(),
+            inputs: table.list("inputs", "patterns", Value::pattern)?,
+            outputs: table.need("outputs")?.list("patterns", Value::pattern)?,
+            timeout: timeout.transpose()?,
+            parameters,
+        })
+    }
+}
+
+impl ParameterRule {
+    fn read(table: &Table<'_>) -> Result<(String, Self), Mistake> {
+        table.only(&["name", "one_of", "min", "max", "max_chars", "default"], Secret::No)?;
+        let written = table.need("name")?;
+        let name = name(&written)?;
+        let one_of = table.list("one_of", "texts", |text| Ok(line(text)?.to_owned()))?;
+        let whole = |key| table.get(key).map(|value| value.whole()).transpose();
+        let chars = table.get("max_chars").map(|value| match value.count()? {
+            count @ 1..=TEXT_CHARS_MAX => Ok(count),
+            other => Err(value.other_than(format!("1 to {TEXT_CHARS_MAX}"), other.to_string())),
+        });
+        let values = match (one_of, whole("min")?, whole("max")?, chars.transpose()?) {
+            (Some(texts), None, None, None) if !texts.is_empty() => {
+                ParameterValues::OneOf(texts.into_iter().collect())
+            }
+            (None, Some(min), Some(max), None) if min <= max => ParameterValues::Whole(min, max),
+            (None, None, None, chars) => ParameterValues::Text(chars.unwrap_or(TEXT_CHARS_DEFAULT)),
+            _ => {
+                let why = "a parameter has either `one_of` with at least one text, or `min` and `max`, or `max_chars`";
+                return Err(written.unusable(&why));
+            }
+        };
+        let default = table.get("default").map(|value| {
+            let text = match values {
+                ParameterValues::Whole(..) => value.whole()?.to_string(),
+                ParameterValues::OneOf(_) | ParameterValues::Text(_) => line(&value)?.to_owned(),
+            };
+            match values.allows(&text) {
+                true => Ok(text),
+                false => Err(value.other_than(values.to_string(), format!("`{text}`"))),
+            }
+        });
+        let default = default.transpose()?;
+        Ok((name, Self { values, default }))
+    }
+}
+
+impl ParameterValues {
+    /// Reads a value of a plan; else what it is, in words.
+    fn read(&self, value: &Json<'_>) -> Result<String, String> {
+        let text = match (self, &value.content) {
+            (Self::Whole(..), Content::Number(number)) => (*number).to_owned(),
+            (Self::OneOf(_) | Self::Text(_), Content::String(text)) => text.to_string(),
+            (Self::Whole(..) | Self::OneOf(_) | Self::Text(_), _) => {
+                return Err(value.kind().to_string());
+            }
+        };
+        match self.allows(&text) {
+            true => Ok(text),
+            false => Err(format!("`{}`", text.escape_debug())),
+        }
+    }
+
+    fn allows(&self, text: &str) -> bool {
+        match self {
+            Self::OneOf(texts) => texts.contains(text),
+            Self::Whole(min, max) => {
+                text.parse().is_ok_and(|value: i64| (*min..=*max).contains(&value))
+            }
+            Self::Text(max) => {
+                let is_short = actum_core::count(text.chars().count()) <= *max;
+                is_short && !text.starts_with('-') && !text.chars().any(char::is_control)
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for ParameterValues {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::OneOf(texts) => {
+                let texts: Vec<_> = texts.iter().map(|text| format!("`{text}`")).collect();
+                write!(f, "one of {}", texts.join(", "))
+            }
+            Self::Whole(min, max) => write!(f, "a whole number from {min} to {max}"),
+            Self::Text(max) => write!(
+                f,
+                "a text of at most {max} characters, without control characters and without `-` at its beginning"
+            ),
+        }
+    }
+}
+
+/// A name: letters, digits, `_` and `-`.
+fn name(value: &Value<'_>) -> Result<String, Mistake> {
+    let text = value.text("a name, which is a text")?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+    match !text.is_empty() && text.len() <= NAME_BYTES_MAX && text.bytes().all(is_plain) {
+        true => Ok(text.to_owned()),
+        false => {
+            let wanted = format!("1 to {NAME_BYTES_MAX} letters, digits, `_` and `-`");
+            Err(value.other_than(wanted, "another text".to_owned()))
+        }
+    }
+}
+
+/// A text that can be an argument of a program.
+fn line<'t>(value: &Value<'t>) -> Result<&'t str, Mistake> {
+    let text = value.text("a text")?;
+    match text.contains('\0') {
+        true => Err(value.unusable(&"it contains a NUL byte")),
+        false => Ok(text),
+    }
+}
+
+/// An argument. `{name}` is the value of a parameter; within a longer text braces are braces.
+fn argument(
+    value: &Value<'_>,
+    parameters: &BTreeMap<String, ParameterRule>,
+) -> Result<Argument, Mistake> {
+    let text = line(value)?;
+    let named = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+    let is_name = |it: &&str| !it.is_empty() && !it.contains(['{', '}']);
+    match named.filter(is_name) {
+        Some(name) if parameters.contains_key(name) => Ok(Argument::Parameter(name.to_owned())),
+        Some(name) => {
+            let why = format!(
+                "it stands for the parameter `{name}`, which no `[[pipeline.parameter]]` declares"
+            );
+            Err(value.unusable(&why))
+        }
+        None => Ok(Argument::Text(text.to_owned())),
+    }
+}
+
+/// A directory of the workspace; none for its root.
+fn directory(value: &Value<'_>) -> Result<Option<RelPath>, Mistake> {
+    match value.text("a directory, which is a text")? {
+        "." => Ok(None),
+        text => {
+            let path = RelPath::new(text.strip_suffix('/').unwrap_or(text));
+            path.map(Some).map_err(|error| value.unusable(&error))
+        }
+    }
+}
+
+mod seconds {
+    use std::time::Duration;
+
+    use serde::Serializer;
+
+    #[expect(clippy::ref_option, reason = "serde calls it so")]
+    pub(super) fn serialize<S: Serializer>(
+        time: &Option<Duration>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match time {
+            Some(time) => serializer.serialize_u64(time.as_secs()),
+            None => serializer.serialize_none(),
+        }
+    }
+}

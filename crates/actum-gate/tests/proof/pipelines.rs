@@ -1,0 +1,124 @@
+//! Pipelines that an operator declares (EX-9).
+
+use actum_core::RelPath;
+use actum_core::json::Value;
+use actum_gate::PolicyFile;
+use actum_gate::policy::DeclaredPipeline;
+
+fn read(text: &str) -> Result<Vec<DeclaredPipeline>, String> {
+    let file = PolicyFile::read(format!("version = 1\n{text}").as_bytes());
+    file.map(|file| file.pipelines).map_err(|error| error.to_string())
+}
+
+fn one(text: &str) -> DeclaredPipeline {
+    read(&format!("[[pipeline]]\nname = \"p\"\n{text}")).unwrap().remove(0)
+}
+
+fn steps(pipeline: &DeclaredPipeline, parameters: &str) -> Result<Vec<Vec<String>>, String> {
+    let value = Value::read(parameters.as_bytes()).unwrap();
+    pipeline.steps_with(Some(&value)).map_err(|error| error.to_string())
+}
+
+/// EX-9: a parameter is a whole argument, so no value can become a second one, an option or a command of a shell.
+#[test]
+fn a_parameter_is_one_whole_argument() {
+    let pipeline = one("steps = [[\"make\", \"{what}\", \"a{what}b\", \"{}\"]]\noutputs = []\n\
+         [[pipeline.parameter]]\nname = \"what\"\n");
+    let expected =
+        |what: &str| Ok(vec![["make", what, "a{what}b", "{}"].map(str::to_owned).to_vec()]);
+    assert_eq!(steps(&pipeline, r#"{"what": "a b; $(rm) \"c\""}"#), expected("a b; $(rm) \"c\""));
+    assert_eq!(steps(&pipeline, r#"{"what": "{what}"}"#), expected("{what}"));
+    for refused in [r#""--eval=x""#, r#""a\nb""#, r#""\u001b[2J""#, "7", "null", r#"["x"]"#] {
+        assert!(steps(&pipeline, &format!("{{\"what\": {refused}}}")).is_err(), "{refused}");
+    }
+    let long = format!("{{\"what\": \"{}\"}}", "x".repeat(201));
+    assert!(steps(&pipeline, &long).unwrap_err().contains("at most 200 characters"));
+    assert!(steps(&pipeline, "{}").unwrap_err().contains("needs the parameter `what`"));
+}
+
+/// EX-9: whole numbers and fixed texts are compared, and a default takes the place of what is missing.
+#[test]
+fn a_parameter_has_only_the_values_that_it_takes() {
+    let pipeline = one("steps = [[\"x\", \"{n}\", \"{word}\"]]\noutputs = []\n\
+         [[pipeline.parameter]]\nname = \"n\"\nmin = -1\nmax = 3\ndefault = 2\n\
+         [[pipeline.parameter]]\nname = \"word\"\none_of = [\"-a\", \"b\"]\n");
+    let last = |parameters| steps(&pipeline, parameters).map(|steps| steps[0][1..].join(" "));
+    assert_eq!(last(r#"{"word": "-a"}"#), Ok("2 -a".to_owned()));
+    assert_eq!(last(r#"{"word": "b", "n": -1}"#), Ok("-1 b".to_owned()));
+    for refused in [r#"{"word": "c"}"#, r#"{"word": "b", "n": 4}"#, r#"{"word": "b", "n": 1e0}"#] {
+        assert!(last(refused).is_err(), "{refused}");
+    }
+    assert!(last(r#"{"word": "b", "m": 1}"#).unwrap_err().contains("it has `n`, `word`"));
+}
+
+/// EX-8, EX-9: two pipelines are independent where their outputs meet neither the outputs nor the inputs of the other.
+#[test]
+fn pipelines_are_independent_where_their_paths_cannot_meet() {
+    let of = |inputs: &str, outputs: &str| {
+        one(&format!("steps = [[\"x\"]]\n{inputs}\noutputs = [{outputs}]\n"))
+    };
+    let a = of("inputs = [\"a/**\"]", "\"a/out/**\"");
+    let b = of("inputs = [\"b/**\"]", "\"b/out/**\"");
+    let all = of("", "\"c/**\"");
+    let below = of("inputs = [\"d\"]", "\"a/out/x\"");
+    let anywhere = of("inputs = [\"e\"]", "\"**/*.o\"");
+    let silent = of("", "");
+    for (one, other, expected) in [
+        (&a, &b, true),
+        (&a, &all, false),
+        (&a, &below, false),
+        (&a, &anywhere, false),
+        (&a, &silent, false),
+        (&silent, &silent, true),
+        (&a, &a, false),
+    ] {
+        assert_eq!(one.is_independent_of(other), expected);
+        assert_eq!(other.is_independent_of(one), expected);
+    }
+    let path = |text: &str| RelPath::new(text).unwrap();
+    assert!(a.may_change(&path("a/out/deep/x")) && !a.may_change(&path("a/in")));
+    assert!(
+        a.depends_on(&path("a/in")) && !a.depends_on(&path("b/in")) && all.depends_on(&path("b"))
+    );
+}
+
+/// EX-9: a declaration that cannot mean what it says is refused, with its line.
+#[test]
+fn a_declaration_that_cannot_be_meant_is_refused() {
+    let head = "[[pipeline]]\nname = \"p\"\n";
+    let parameter = "[[pipeline.parameter]]\nname = \"x\"\n";
+    for (text, says) in [
+        ("[[pipeline]]\nsteps = [[\"x\"]]\noutputs = []\n".to_owned(), "name"),
+        (format!("{head}outputs = []\n"), "steps"),
+        (format!("{head}steps = [[\"x\"]]\n"), "outputs"),
+        (format!("{head}steps = []\noutputs = []\n"), "1 to 100 steps"),
+        (format!("{head}steps = [[]]\noutputs = []\n"), "begins with its program"),
+        (format!("{head}steps = [\"make all\"]\noutputs = []\n"), "a list of texts"),
+        (format!("{head}steps = [[\"x\", \"{{y}}\"]]\noutputs = []\n"), "the parameter `y`"),
+        (format!("{head}steps = [[\"{{x}}\"]]\noutputs = []\n{parameter}"), "no fixed program"),
+        (format!("{head}steps = [[\"y\"]]\noutputs = []\n{parameter}"), "has no effect"),
+        (format!("{head}steps = [[\"x\"]]\noutputs = [\"/etc\"]\n"), "absolute"),
+        (format!("{head}steps = [[\"x\"]]\noutputs = []\ncwd = \"..\"\n"), "`..`"),
+        (format!("{head}steps = [[\"x\"]]\noutputs = []\ntimeout_seconds = 3601\n"), "1 to 3600"),
+        (format!("{head}steps = [[\"x\"]]\noutputs = []\nshell = true\n"), "shell"),
+        (
+            format!(
+                "{head}steps = [[\"x\"]]\noutputs = []\n{head}steps = [[\"x\"]]\noutputs = []\n"
+            ),
+            "two pipelines have this name",
+        ),
+        (
+            format!("{head}steps = [[\"y\", \"{{x}}\"]]\noutputs = []\n{parameter}min = 1\n"),
+            "`min` and `max`",
+        ),
+        (
+            format!(
+                "{head}steps = [[\"y\", \"{{x}}\"]]\noutputs = []\n{parameter}default = \"-y\"\n"
+            ),
+            "without `-`",
+        ),
+    ] {
+        let error = read(&text).unwrap_err();
+        assert!(error.contains(says), "{text}: {error}");
+    }
+}

@@ -1,0 +1,84 @@
+//! Where the pipelines of tasks run (EX-9).
+
+use std::sync::Arc;
+
+use actum_core::{PathRule, RelPath, near};
+use actum_gate::Policy;
+use actum_gate::policy::DeclaredPipeline;
+use actum_task::{ActionType, Pipeline, TaskPlan};
+
+use crate::command::Runner;
+use crate::policies::PolicyInForce;
+
+/// Makes what runs the commands of pipelines under the policy in force, or says why none can run.
+pub type MakeRunner = Arc<dyn Fn(&PolicyInForce) -> Result<Runner, String> + Send + Sync>;
+
+/// Where pipelines run.
+#[derive(Clone)]
+pub struct PipelineHost {
+    /// Makes what runs their commands.
+    pub runner: MakeRunner,
+    /// Reads a variable of this process, for a pipeline that gets it.
+    pub variable: fn(&str) -> Option<String>,
+}
+
+/// What runs the pipelines of a plan, none of one without any; or why they cannot run here.
+pub type PipelineSteps = Result<Option<PipelineRunner>, String>;
+
+/// What runs pipelines in a workspace.
+#[derive(Debug)]
+pub struct PipelineRunner {
+    pub(crate) runner: Runner,
+    /// Rules on commands.
+    pub(crate) policy: Policy,
+    pub(crate) variable: fn(&str) -> Option<String>,
+    declared: Vec<DeclaredPipeline>,
+}
+
+impl PipelineHost {
+    /// Returns what runs the pipelines of a plan.
+    pub fn open_for(
+        host: Option<&Self>,
+        plan: &TaskPlan,
+        in_force: &PolicyInForce,
+    ) -> PipelineSteps {
+        if !plan.actions.iter().any(|action| action.action_type() == ActionType::PipelineRun) {
+            return Ok(None);
+        }
+        let host = host.ok_or("this program does not run any")?;
+        let runner = (host.runner)(in_force)?.finding_programs_outside();
+        if let Err(missing) = runner.confines() {
+            return Err(format!("this host cannot confine them in namespaces: {missing}"));
+        }
+        let (policy, declared) = (in_force.policy.clone(), in_force.pipelines.clone());
+        Ok(Some(PipelineRunner { runner, policy, variable: host.variable, declared }))
+    }
+}
+
+impl PipelineRunner {
+    /// Returns the pipeline of this name; else why there is none.
+    pub(crate) fn declared(&self, name: &str) -> Result<&DeclaredPipeline, String> {
+        if let Some(found) = self.declared.iter().find(|pipeline| pipeline.name == name) {
+            return Ok(found);
+        }
+        let names: Vec<_> = self.declared.iter().map(|it| it.name.as_str()).collect();
+        let meant = near::word(name, &names).map(|it| format!("; did you mean `{it}`?"));
+        let message =
+            format!("the operator's policy declares no pipeline `{}`", name.escape_debug());
+        Err(message + &meant.unwrap_or_default())
+    }
+}
+
+/// Tests whether a pipeline of a plan may change a path.
+pub fn may_change(pipelines: &PipelineSteps, pipeline: &Pipeline, path: &RelPath) -> bool {
+    let Ok(Some(runner)) = pipelines else { return false };
+    runner.declared(&pipeline.name).is_ok_and(|declared| declared.may_change(path))
+}
+
+/// Returns the rules of the paths that the pipelines of a plan may change.
+pub(crate) fn outputs(pipelines: &PipelineSteps, plan: &TaskPlan) -> Vec<PathRule> {
+    let Ok(Some(runner)) = pipelines else { return Vec::new() };
+    let runs = plan.actions.iter().filter_map(|action| action.work.pipeline());
+    let declared = runs.filter_map(|run| runner.declared(&run.name).ok());
+    declared.flat_map(|pipeline| pipeline.outputs.iter().cloned()).collect()
+}

@@ -1,0 +1,279 @@
+//! Steps that run in processes of their own, SQL and pipelines: several at once where a plan says so (EX-8).
+//!
+//! Such a step has three parts. What it works on is copied out of the transaction; it runs, which needs the transaction no more; and
+//! what it left is taken in. Only the middle part is done for several steps at once, so a plan gives the same result either way.
+
+use std::time::{Duration, Instant};
+
+use actum_core::{RelPath, Timestamp};
+use actum_sql::Done;
+use actum_task::{
+    Action, ActionType, ErrorCode, ExecutionOrder, Finding, Pipeline, SqlQuery, Work, unavailable,
+};
+use actum_workspace::Transaction;
+use actum_workspace::disk::Disk;
+
+use super::pipeline::{PipelineCall, PipelineEnd};
+use super::problem::ActionProblem;
+use super::rehearsal::{Script, later};
+use super::sql::{PreparedSql, SqlCall};
+use super::staging::{Staged, check_preconditions};
+use crate::pipeline_host::PipelineRunner;
+use crate::sql_host::SqlRunner;
+
+type Result<T> = std::result::Result<T, ActionProblem>;
+
+/// Work that is done in a process of its own.
+#[derive(Clone, Copy)]
+enum Isolated<'s> {
+    Sql(&'s SqlRunner, &'s SqlQuery),
+    Pipeline(&'s PipelineRunner, &'s Pipeline),
+}
+
+/// Step that is prepared.
+enum Prepared<'s, D: Disk> {
+    Sql(&'s SqlRunner, Box<PreparedSql<D>>),
+    Pipeline(&'s PipelineRunner, Box<PipelineCall>),
+}
+
+/// Part of a step that runs without the transaction.
+enum Call<'c> {
+    Sql(&'c SqlRunner, &'c SqlCall),
+    Pipeline(&'c PipelineRunner, &'c PipelineCall),
+}
+
+/// What came of it.
+enum Answer {
+    Sql(Done),
+    Pipeline(PipelineEnd),
+}
+
+/// Step that has run, and is not taken in yet.
+pub(super) struct Ran<D: Disk> {
+    /// When it was begun.
+    pub(super) started: Timestamp,
+    /// When it had ended.
+    pub(super) completed: Timestamp,
+    left: Result<Left<D>>,
+}
+
+/// What a step left.
+enum Left<D: Disk> {
+    Sql(Box<PreparedSql<D>>, Done),
+    Pipeline(PipelineEnd),
+}
+
+/// Tests whether an action runs in a process of its own.
+pub(super) fn is_isolated(action: &Action) -> bool {
+    match &action.work {
+        Work::ExecuteSql(_) | Work::RunPipeline(_) => true,
+        Work::Create { .. }
+        | Work::Modify(_)
+        | Work::Delete
+        | Work::Rename { .. }
+        | Work::UpdateSchema(_) => false,
+    }
+}
+
+impl<'s> Isolated<'s> {
+    fn of(script: Script<'s>, action: &'s Action) -> Result<Self> {
+        let missing = |why: &str| ActionProblem::new(ErrorCode::NotAvailable, why);
+        match &action.work {
+            Work::ExecuteSql(query) => {
+                let sql = script.sql.as_ref().map_err(|why| missing(why))?;
+                let sql = sql.as_ref().ok_or_else(|| missing("nothing here runs SQL"))?;
+                Ok(Self::Sql(sql, query))
+            }
+            Work::RunPipeline(pipeline) => {
+                let runner = script.pipelines.as_ref().map_err(|why| missing(why))?;
+                let runner =
+                    runner.as_ref().ok_or_else(|| missing("nothing here runs pipelines"))?;
+                Ok(Self::Pipeline(runner, pipeline))
+            }
+            Work::Create { .. }
+            | Work::Modify(_)
+            | Work::Delete
+            | Work::Rename { .. }
+            | Work::UpdateSchema(_) => Err(missing("the action runs in this process")),
+        }
+    }
+
+    fn prepare<D: Disk>(
+        self,
+        transaction: &mut Transaction<'_, D>,
+        action: &Action,
+    ) -> Result<Prepared<'s, D>> {
+        check_preconditions(transaction, action)?;
+        for path in action.written() {
+            transaction.may_change(path)?;
+        }
+        Ok(match self {
+            Self::Sql(sql, query) => {
+                Prepared::Sql(sql, Box::new(sql.prepare(transaction, (action, query))?))
+            }
+            Self::Pipeline(runner, pipeline) => {
+                Prepared::Pipeline(runner, Box::new(runner.prepare(transaction, pipeline)?))
+            }
+        })
+    }
+}
+
+impl<D: Disk> Prepared<'_, D> {
+    fn call(&self) -> Call<'_> {
+        match self {
+            Self::Sql(sql, prepared) => Call::Sql(sql, prepared.call()),
+            Self::Pipeline(runner, call) => Call::Pipeline(runner, call),
+        }
+    }
+}
+
+impl Call<'_> {
+    fn run(self, time: Duration) -> Result<Answer> {
+        match self {
+            Self::Sql(sql, call) => sql.execute(call, time).map(Answer::Sql),
+            Self::Pipeline(runner, call) => runner.execute(call, time).map(Answer::Pipeline),
+        }
+    }
+}
+
+/// Runs these steps of a plan at once, each within its time. `now` is the time of the clock.
+pub(super) fn run<D: Disk>(
+    transaction: &mut Transaction<'_, D>,
+    script: Script<'_>,
+    steps: &[(&Action, Duration)],
+    mut now: impl FnMut() -> Timestamp,
+) -> Vec<Ran<D>> {
+    let started = now();
+    let prepared: Vec<Result<Prepared<'_, D>>> = steps
+        .iter()
+        .map(|(action, _)| {
+            transaction.attempt(|it| Isolated::of(script, action)?.prepare(it, action))
+        })
+        .collect();
+    let calls = prepared.iter().zip(steps);
+    let calls = calls.map(|(prepared, (_, time))| match prepared {
+        Ok(prepared) => Ok((prepared.call(), *time)),
+        Err(problem) => Err(problem.clone()),
+    });
+    let answers = answers(calls.collect());
+    let completed = now();
+    let ran = prepared.into_iter().zip(answers).map(|(prepared, (took, answer))| {
+        let left = prepared.and_then(|prepared| {
+            Ok(match (prepared, answer?) {
+                (Prepared::Sql(_, prepared), Answer::Sql(done)) => Left::Sql(prepared, done),
+                (_, Answer::Pipeline(end)) => Left::Pipeline(end),
+                (Prepared::Pipeline(..), Answer::Sql(_)) => {
+                    let message = "a pipeline answered as a query does";
+                    return Err(ActionProblem::new(ErrorCode::InternalError, message));
+                }
+            })
+        });
+        let completed = if steps.len() == 1 { completed } else { later(started, took) };
+        Ran { started, completed, left }
+    });
+    ran.collect()
+}
+
+type Calls<'c> = Vec<Result<(Call<'c>, Duration)>>;
+
+/// Runs calls, each in a thread of its own where there are several. Gives how long after the begin each had ended.
+#[expect(clippy::disallowed_methods, reason = "how long each call took is limited and reported")]
+fn answers(calls: Calls<'_>) -> Vec<(Duration, Result<Answer>)> {
+    let begun = Instant::now();
+    let run = |call: Result<(Call<'_>, Duration)>| {
+        let answer = call.and_then(|(call, time)| call.run(time));
+        (begun.elapsed(), answer)
+    };
+    if calls.len() == 1 {
+        return calls.into_iter().map(run).collect();
+    }
+    std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            calls.into_iter().map(|call| scope.spawn(move || run(call))).collect();
+        let ended = threads.into_iter().map(|thread| {
+            thread.join().unwrap_or_else(|_| {
+                let problem = ActionProblem::new(ErrorCode::InternalError, "its thread panicked");
+                (begun.elapsed(), Err(problem))
+            })
+        });
+        ended.collect()
+    })
+}
+
+impl<D: Disk> Ran<D> {
+    /// Takes in what the step left. The caller takes everything back where this fails.
+    pub(super) fn take(
+        self,
+        transaction: &mut Transaction<'_, D>,
+        script: Script<'_>,
+        action: &Action,
+    ) -> Result<Staged> {
+        let left = self.left?;
+        match (Isolated::of(script, action)?, left) {
+            (Isolated::Sql(sql, query), Left::Sql(prepared, done)) => {
+                sql.take(transaction, (action, query), (*prepared, &done))
+            }
+            (Isolated::Pipeline(runner, pipeline), Left::Pipeline(end)) => {
+                runner.take(transaction, pipeline, (end, script.config.limits.files_max))
+            }
+            (Isolated::Sql(..) | Isolated::Pipeline(..), Left::Sql(..) | Left::Pipeline(_)) => {
+                let message = "the step left what another kind of step leaves";
+                Err(ActionProblem::new(ErrorCode::InternalError, message))
+            }
+        }
+    }
+}
+
+/// Finds the steps of a plan that cannot be run here as it says.
+pub fn findings(script: Script<'_>) -> Vec<Finding> {
+    let Script { plan, sql, pipelines, .. } = script;
+    let without = |action_type, why: &String| unavailable(plan, action_type, why);
+    let mut findings =
+        sql.as_ref().err().map_or_else(Vec::new, |why| without(ActionType::SqlExecute, why));
+    match pipelines {
+        Err(why) => findings.extend(without(ActionType::PipelineRun, why)),
+        Ok(None) => {}
+        Ok(Some(runner)) => {
+            let runs = plan.actions.iter().enumerate();
+            findings.extend(runs.filter_map(|(index, action)| {
+                let problem = runner.resolve(action.work.pipeline()?).err()?;
+                let (id, code, why) = (action.id.clone(), problem.code, problem.message);
+                Some(Finding::Pipeline { action: index, id, code, why })
+            }));
+        }
+    }
+    findings
+}
+
+/// Returns how many steps of a plan run at once, at most.
+pub(super) fn at_once(script: Script<'_>) -> usize {
+    match script.plan.instructions.order {
+        ExecutionOrder::Sequential => 1,
+        ExecutionOrder::Parallel => {
+            usize::try_from(script.config.limits.parallel_max).unwrap_or(1).max(1)
+        }
+    }
+}
+
+/// Tests whether two actions of a plan can be done in any order, as far as paths say it: none changes what the other reads or changes.
+/// A lint refuses two that name one path.
+pub(super) fn are_independent(script: Script<'_>, one: &Action, other: &Action) -> bool {
+    let declared = |action: &Action| {
+        let Ok(Some(runner)) = script.pipelines else { return None };
+        runner.resolve(action.work.pipeline()?).ok().map(|(declared, _)| declared)
+    };
+    let touches = |pipeline: &actum_gate::policy::DeclaredPipeline, action: &Action| {
+        let log = action.write_ahead_log();
+        let changed: Vec<&RelPath> = action.written().chain(&log).collect();
+        changed.iter().any(|path| pipeline.depends_on(path) || pipeline.may_change(path))
+            || action.read_only().any(|path| pipeline.may_change(path))
+    };
+    match (declared(one), declared(other)) {
+        (None, None) => true,
+        (Some(pipeline), None) => !touches(pipeline, other),
+        (None, Some(pipeline)) => !touches(pipeline, one),
+        (Some(first), Some(second)) => {
+            first.is_independent_of(second) && !touches(first, other) && !touches(second, one)
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Pipelines of a task (EX-9): the commands run on a view of the workspace with what is staged, and what they changed among their
+//! outputs is staged as well.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt;
+use std::time::Duration;
+
+use actum_core::json::Value;
+use actum_core::{PathRule, RelPath, count};
+use actum_edit::Operation;
+use actum_gate::policy::DeclaredPipeline;
+use actum_record::command::{CommandEnd, CommandRecord, SandboxRecord};
+use actum_sandbox::{Enforcement, Resource, SandboxPolicy, Stdin, Violation};
+use actum_task::{ErrorCode, Pipeline};
+use actum_workspace::Transaction;
+use actum_workspace::disk::Disk;
+
+use super::problem::ActionProblem;
+use super::rehearsal::ActionChange;
+use super::staging::{FileBefore, Staged};
+use crate::command::{CommandError, Runner, StagedView, Trial, Tried};
+use crate::error::Error;
+use crate::pipeline_host::PipelineRunner;
+
+/// Bytes of the output of a step that a message has, at most.
+const SHOWN_BYTES_MAX: usize = 2000;
+/// Paths that a message has, at most.
+const SHOWN_PATHS_MAX: usize = 5;
+/// Output of all steps that is read, in bytes: more ends the pipeline.
+const OUTPUT_BYTES_MAX: u64 = 64 << 20;
+
+type Result<T> = std::result::Result<T, ActionProblem>;
+
+/// Pipeline whose view is made: it needs the transaction no more until it has run.
+pub(super) struct PipelineCall {
+    declared: DeclaredPipeline,
+    steps: Vec<Vec<String>>,
+    runner: Runner,
+    view: StagedView,
+}
+
+/// What the steps of a pipeline did.
+pub(super) struct PipelineEnd {
+    operations: Vec<Operation>,
+    pub(super) commands: Vec<CommandRecord>,
+    pub(super) sandbox: Option<SandboxRecord>,
+}
+
+impl PipelineRunner {
+    /// Returns the declared pipeline that an action names, and its steps with the values of the plan.
+    ///
+    /// # Errors
+    /// `PipelineUnknown`, `PipelineParameter`.
+    pub(super) fn resolve(
+        &self,
+        pipeline: &Pipeline,
+    ) -> Result<(&DeclaredPipeline, Vec<Vec<String>>)> {
+        let declared = self
+            .declared(&pipeline.name)
+            .map_err(|why| ActionProblem::new(ErrorCode::PipelineUnknown, why))?;
+        let wrong = |why: &dyn std::fmt::Display| {
+            ActionProblem::new(ErrorCode::PipelineParameter, why.to_string())
+        };
+        let parameters = pipeline.parameters.as_ref();
+        let parameters = parameters.map(|text| Value::read(text.as_str().as_bytes()));
+        let parameters = parameters.transpose().map_err(|error| wrong(&error))?;
+        let steps = declared.steps_with(parameters.as_ref()).map_err(|error| wrong(&error))?;
+        Ok((declared, steps))
+    }
+
+    /// Makes the view on which the steps run: the workspace with what is staged so far.
+    pub(super) fn prepare<D: Disk>(
+        &self,
+        transaction: &mut Transaction<'_, D>,
+        pipeline: &Pipeline,
+    ) -> Result<PipelineCall> {
+        let (declared, steps) = self.resolve(pipeline)?;
+        let view = StagedView::of(&self.runner, transaction).map_err(of_error)?;
+        let runner = self.runner_of(declared);
+        Ok(PipelineCall { declared: declared.clone(), steps, runner, view })
+    }
+
+    /// What runs the steps of a pipeline: confined as every command, in its directory and with its variables.
+    fn runner_of(&self, declared: &DeclaredPipeline) -> Runner {
+        let mut sandbox = self.runner.policy().clone();
+        if let Some(cwd) = &declared.cwd {
+            sandbox.cwd = self.runner.root().join(std::ffi::OsStr::from_bytes(cwd.as_bytes()));
+        }
+        for variable in &declared.env {
+            let (name, value) = match variable.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => (variable.as_str(), (self.variable)(variable)),
+            };
+            if let Some(value) = value {
+                sandbox.env.insert(name.to_owned(), value);
+            }
+        }
+        self.runner.clone().confined_by(sandbox).finding_programs_outside()
+    }
+
+    /// Runs the steps one after the other, within this time; each sees what those before it did.
+    pub(super) fn execute(&self, call: &PipelineCall, time: Duration) -> Result<PipelineEnd> {
+        let PipelineCall { declared, steps, runner, view } = call;
+        let time = declared.timeout.map_or(time, |own| own.min(time));
+        let mut left = time;
+        let mut end = PipelineEnd { operations: Vec::new(), commands: Vec::new(), sandbox: None };
+        let (name, count) = (&declared.name, steps.len());
+        for (step, number) in steps.iter().zip(1usize..) {
+            let place = format!("step {number} of {count} of the pipeline `{name}`");
+            let runner = runner.clone().confined_by(within(runner.policy(), left));
+            let tried = self.run_step(&runner, step, view).map_err(|problem| ActionProblem {
+                message: format!("{place}: {}", problem.message),
+                ..problem
+            })?;
+            check(&tried, &place, time)?;
+            let captured = tried.captured().map_err(of_error)?;
+            if !captured.unkept.is_empty() {
+                let why = CommandError::Unkept(captured.unkept);
+                return Err(ActionProblem::new(
+                    ErrorCode::PipelineOutput,
+                    format!("{place}: {why}"),
+                ));
+            }
+            if let (true, Some(layer)) = (number < count, &tried.outcome.captured) {
+                view.add(layer).map_err(of_error)?;
+            }
+            end.operations.extend(among_outputs(captured.operations, declared, &place)?);
+            left = left.saturating_sub(Duration::from_millis(tried.record.wall_ms));
+            end.sandbox = Some(tried.sandbox().clone());
+            end.commands.push(tried.record);
+        }
+        Ok(end)
+    }
+
+    fn run_step(&self, runner: &Runner, step: &[String], view: &StagedView) -> Result<Tried> {
+        let trial = Trial::start_over(runner, &self.policy, step, Stdin::Empty, view);
+        trial.and_then(|trial| trial.wait(|_, _| ControlFlow::Continue(()))).map_err(of_error)
+    }
+
+    /// Stages what the steps changed.
+    pub(super) fn take<D: Disk>(
+        &self,
+        transaction: &mut Transaction<'_, D>,
+        pipeline: &Pipeline,
+        (end, files_max): (PipelineEnd, u32),
+    ) -> Result<Staged> {
+        let (declared, _) = self.resolve(pipeline)?;
+        let operations = end.operations;
+        let paths: BTreeSet<RelPath> = operations
+            .iter()
+            .filter(|it| is_of_file(it))
+            .flat_map(Operation::paths)
+            .cloned()
+            .collect();
+        if count(paths.len()) > u64::from(files_max) {
+            let (name, changed) = (&declared.name, paths.len());
+            let message = format!(
+                "the pipeline `{name}` changed {changed} files, and a task may change {files_max}"
+            );
+            return Err(ActionProblem::new(ErrorCode::PipelineOutput, message));
+        }
+        let before = paths.iter().map(|path| FileBefore::of(transaction, path));
+        let before = before.collect::<Result<Vec<_>>>()?;
+        for operation in &operations {
+            transaction.operate(operation)?;
+        }
+        let did = before.into_iter().zip(&paths);
+        let did = did.map(|(before, path)| before.change(transaction, path));
+        let mut did: Vec<_> = did.collect::<Result<_>>()?;
+        // What one step made and another removed is no change.
+        did.retain(ActionChange::is_change);
+        let plural = |count: usize, what: &str| match count {
+            1 => format!("1 {what}"),
+            _ => format!("{count} {what}s"),
+        };
+        let (steps, files) = (plural(end.commands.len(), "step"), plural(did.len(), "file"));
+        let output = format!("Pipeline '{}' ran {steps} and changed {files}", declared.name);
+        let (commands, sandbox) = (end.commands, end.sandbox);
+        Ok(Staged { commands, sandbox, ..Staged::new(operations, output, did) })
+    }
+}
+
+/// The same confinement with this time, in which waiting counts.
+fn within(policy: &SandboxPolicy, time: Duration) -> SandboxPolicy {
+    let milliseconds = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1);
+    let mut policy = policy.clone();
+    let limits = std::mem::take(&mut policy.limits);
+    policy.limits = limits.with(Resource::Wall, milliseconds, Enforcement::Polled).with(
+        Resource::Output,
+        OUTPUT_BYTES_MAX,
+        Enforcement::Polled,
+    );
+    policy
+}
+
+/// Checks that a step succeeded.
+fn check(tried: &Tried, place: &str, time: Duration) -> Result<()> {
+    let code = match (tried.outcome.violated.first(), &tried.record.ended) {
+        (None, CommandEnd::Code(0)) => return Ok(()),
+        (Some(Violation::Interrupted), _) => ErrorCode::Cancelled,
+        (Some(Violation::Limit(Resource::Wall)), _) => {
+            let message =
+                format!("{place} took longer than the {} s that the pipeline may", time.as_secs());
+            return Err(ActionProblem::new(ErrorCode::ActionTimeout, message));
+        }
+        (Some(Violation::Limit(_) | Violation::Unwatched | Violation::Made(_)) | None, _) => {
+            ErrorCode::PipelineFailed
+        }
+    };
+    let outcome = &tried.outcome;
+    let written = if outcome.stderr.is_empty() { &outcome.stdout } else { &outcome.stderr };
+    let from = written.len().saturating_sub(SHOWN_BYTES_MAX);
+    let text = String::from_utf8_lossy(written.get(from..).unwrap_or_default());
+    let wrote = match text.trim() {
+        "" => String::new(),
+        text => format!("; it wrote: {text}"),
+    };
+    Err(ActionProblem::new(code, format!("{place} failed: {}{wrote}", tried.record.ended)))
+}
+
+/// Leaves out new directories above the outputs: they are made with these.
+///
+/// # Errors
+/// `PipelineOutput` where anything else is not among the outputs.
+fn among_outputs(
+    operations: Vec<Operation>,
+    declared: &DeclaredPipeline,
+    place: &str,
+) -> Result<Vec<Operation>> {
+    let (inside, others): (Vec<_>, Vec<_>) = operations
+        .into_iter()
+        .partition(|operation| operation.paths().all(|path| declared.may_change(path)));
+    let is_above = |directory: &RelPath| {
+        let rule = PathRule::exactly(directory);
+        rule.is_some_and(|rule| declared.outputs.iter().any(|output| output.may_meet(&rule)))
+    };
+    let others = others.iter().filter(
+        |operation| !matches!(operation, Operation::MakeDirectory { path, .. } if is_above(path)),
+    );
+    let outside: BTreeSet<&RelPath> = others.flat_map(Operation::paths).collect();
+    if outside.is_empty() {
+        return Ok(inside);
+    }
+    let shown = outside.iter().take(SHOWN_PATHS_MAX).map(|path| format!("`{path}`"));
+    let more = match outside.len().saturating_sub(SHOWN_PATHS_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let rules: Vec<_> = declared.outputs.iter().map(|rule| format!("`{rule}`")).collect();
+    let outputs = match rules.as_slice() {
+        [] => "it has no outputs".to_owned(),
+        rules => format!("its outputs are {}", rules.join(", ")),
+    };
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    let message = format!("{place} changed {shown}{more}, and {outputs}");
+    Err(ActionProblem::new(ErrorCode::PipelineOutput, message))
+}
+
+fn is_of_file(operation: &Operation) -> bool {
+    !matches!(operation, Operation::MakeDirectory { .. } | Operation::RemoveDirectory { .. })
+}
+
+/// Returns the problem of a step that could not be run or of which the change cannot be read.
+fn of_error(error: Error) -> ActionProblem {
+    let is_interrupted = matches!(&error, Error::Command(CommandError::Interrupted));
+    let is_refused =
+        matches!(&error, Error::Command(CommandError::NotFound { .. }) | Error::Denied { .. });
+    let code = match (is_interrupted, is_refused) {
+        (true, _) => ErrorCode::Cancelled,
+        (false, true) => ErrorCode::PipelineFailed,
+        (false, false) => ErrorCode::InternalError,
+    };
+    if let Error::Workspace(error) = error {
+        return error.into();
+    }
+    ActionProblem::new(code, error.to_string())
+}
