@@ -1,6 +1,7 @@
 //! Runs on large files record the blocks that they change, and each of them can be undone and done again.
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -494,4 +495,48 @@ fn no_delta_is_written_where_a_copy_is_as_good() {
         undo(&dir, run.unwrap());
         assert!(dir.get("db").unwrap() == before);
     }
+}
+
+/// Offsets at which windows of the new content begin and end.
+fn windows(dir: &TestDir, next: &[u8]) -> Vec<(usize, usize)> {
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let mut transaction = workspace.begin(RunOptions::default()).unwrap();
+    transaction.operate(&write(next)).unwrap();
+    let mut windows = Vec::new();
+    let read = transaction.each_window(&path("db"), (16, 16), |window| {
+        let offset = usize::try_from(window.offset).unwrap();
+        assert!(next[offset..].starts_with(window.bytes));
+        windows.push((offset + window.range.start, offset + window.range.end));
+        ControlFlow::Continue(())
+    });
+    read.unwrap();
+    windows
+}
+
+/// EX-20: what was in a large file before is no new content, and costs no scan.
+#[test]
+fn the_windows_of_a_large_file_are_the_blocks_that_are_new_and_those_beside_them() {
+    const WINDOW: usize = 16 << 10;
+    let size = (17 << 20) + 100;
+    let before = vec![b'a'; size];
+    let mut inside = before.clone();
+    inside[100 * WINDOW + 5] = b'b';
+    let mut first = before.clone();
+    first[0] = b'b';
+    let longer = [&before[..], b"more"].concat();
+    let last = size - 100;
+    for (next, wanted) in [
+        (&inside, vec![(99 * WINDOW, 102 * WINDOW)]),
+        (&first, vec![(0, 2 * WINDOW)]),
+        (&longer, vec![(last - WINDOW, size + 4)]),
+    ] {
+        let dir = TestDir::in_memory();
+        dir.put("db", &before);
+        assert_eq!(windows(&dir, next), wanted);
+    }
+    let dir = TestDir::in_memory();
+    dir.put("db", b"another");
+    let all = windows(&dir, &before);
+    assert_eq!((all.first().unwrap().0, all.last().unwrap().1), (0, size));
+    assert!(all.windows(2).all(|pair| pair[0].1 == pair[1].0));
 }
