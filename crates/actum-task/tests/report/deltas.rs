@@ -2,7 +2,6 @@
 
 #![expect(clippy::disallowed_methods, reason = "the script is a program, and works on files")]
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;

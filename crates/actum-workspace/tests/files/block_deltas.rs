@@ -467,7 +467,7 @@ fn the_history_copies_a_delta_that_was_written_before() {
         let (delta, run) = (delta.unwrap(), run.unwrap());
         collect(&dir);
         assert_eq!(kept(&dir), [format!("{run}.0.blocks")]);
-        let stored = dir.get(&format!(".actum/keep/{run}.0.blocks")).unwrap();
+        let stored = dir.get(format!(".actum/keep/{run}.0.blocks")).unwrap();
         assert_eq!(Digest::of(&stored), delta.sha256);
         undo(&dir, run);
         assert!(dir.get("db").unwrap() == before);
