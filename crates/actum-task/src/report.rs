@@ -30,7 +30,8 @@ pub use execution::{
 };
 pub use file_path::{FilePath, NewPath};
 pub use manifest::{
-    ManifestCheckpoint, ManifestEvent, ManifestFacts, ManifestStatus, RollbackManifest,
+    BackupFormat, ManifestCheckpoint, ManifestEvent, ManifestFacts, ManifestStatus,
+    RollbackManifest,
 };
 pub use names::{
     ARCHIVE_DIRECTORY, BACKUPS_DIRECTORY, CHANGE_LOG_FILE, CONFIG_FILE, ERROR_REPORT_FILE,
@@ -39,7 +40,7 @@ pub use names::{
     archive_directory, backup_name, displaced_name, is_protected_report, path_of_backup,
 };
 pub use prompt::{executor_prompt, is_executor_prompt};
-pub use rollback::{Checkpoint, DirectoryChange, FileChange, Rollback, RollbackError};
+pub use rollback::{BackupDelta, Checkpoint, DirectoryChange, FileChange, Rollback, RollbackError};
 pub use shapes::{ACTIONS_MAX, schemas};
 pub use summary::{
     PlannedAction, PlannedSummary, implementation_summary, is_implementation_summary,

@@ -1,13 +1,16 @@
 //! Block delta: the blocks of a large content that differ from another content, in a file of their own.
 //!
 //! ```text
-//! magic       16 bytes, `actum blocks 1\0\0`
-//! extents     ascending, each: offset (u64), length (u32), then the bytes of the old content from there on
+//! blocks      of the old content, 4096 bytes each; the last one is filled with zeros where the content ends in it
+//! runs        ascending, a line each: number of the first block in the old content, number of blocks (`37 2\n`)
+//! end         `actum blocks 1 ` and the number of all blocks, in a line
 //! ```
 //!
-//! All numbers are little-endian. Outside of the extents the old content is the new one at the same offsets, so a delta and the
-//! size of the old content give its bytes. The file has no checksum of its own: its reader compares the digest of the result.
+//! Outside of these blocks the old content is the new one at the same offsets, so a delta and the size of the old content give its
+//! bytes. Blocks come first and have their full length, so that `dd` can copy them and a shell can read the rest (`rollback.sh` of a
+//! task). The file has no checksum of its own: its reader compares the digest of the result.
 
+use std::fmt::Write as _;
 use std::io;
 
 use actum_core::{Digest, FileMode, Hasher};
@@ -19,11 +22,14 @@ use crate::disk::Disk;
 pub(crate) const BLOCK_BYTES: usize = 4096;
 /// How many bytes of both contents are compared at a time, and the length of the longest extent; a multiple of a block.
 const PIECE_BYTES: usize = 256 << 10;
-/// Size in bytes from which extents are written to the file, so that none is made for a small content that is all new.
+/// Size in bytes from which blocks are written to the file, so that none is made for a small content that is all new.
 const WRITE_BYTES: usize = 4 << 20;
-const MAGIC: [u8; 16] = *b"actum blocks 1\0\0";
-/// Offset and length before the bytes of an extent.
-const HEAD_BYTES: usize = 12;
+/// Most runs of blocks in a delta: a shell starts a process for each of them.
+const RUNS_MAX: usize = 1 << 14;
+/// Start of the last line.
+const END: &str = "actum blocks 1 ";
+/// Longest line: two numbers of 20 digits.
+const LINE_BYTES_MAX: usize = 42;
 
 /// Old content of which a delta is made.
 pub(crate) struct Old<'a, H> {
@@ -34,8 +40,19 @@ pub(crate) struct Old<'a, H> {
     pub(crate) digest: Option<Digest>,
 }
 
+/// A delta that was written to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockDelta {
+    /// SHA-256 of the file.
+    pub sha256: Digest,
+    /// Size of the file, in bytes.
+    pub size: u64,
+    /// Number of blocks of 4096 bytes at its start.
+    pub blocks: u64,
+}
+
 /// Writes the blocks in which `old` differs from `new` to the new file `name`; `None` where the delta takes more than `bytes_max`
-/// bytes, or where `old` is not as it was described. Then there is no such file.
+/// bytes or too many runs, or where `old` is not as it was described. Then there is no such file.
 ///
 /// # Errors
 /// Those of the disk. A file that could not be written completely is removed.
@@ -45,16 +62,12 @@ pub(crate) fn write<D: Disk>(
     old: &Old<'_, D::Handle>,
     new: &Bytes<D::Handle>,
     bytes_max: u64,
-) -> io::Result<Option<D::Handle>> {
-    let mut writer =
-        Writer { disk, target: (directory, name), file: None, gathered: MAGIC.to_vec() };
+) -> io::Result<Option<(D::Handle, BlockDelta)>> {
+    let mut writer = Writer::new(disk, (directory, name));
     let written = compare(disk, old, new, bytes_max, &mut writer);
-    let written = written.and_then(|is_whole| match is_whole {
-        true => writer.flush().map(|()| true),
-        false => Ok(false),
-    });
+    let written = written.and_then(|is_whole| Ok(is_whole && writer.finish(bytes_max)?));
     match written {
-        Ok(true) => Ok(writer.file.map(|(file, _)| file)),
+        Ok(true) => Ok(writer.into_delta()),
         Ok(false) | Err(_) if writer.file.is_none() => written.map(|_| None),
         Ok(_) => disk.unlink(directory, name).map(|()| None),
         Err(error) => {
@@ -89,7 +102,7 @@ fn compare<D: Disk>(
             differing(before, after, |start, bytes| {
                 writer.extent(offset.saturating_add(length(start)), bytes)
             })?;
-            if writer.size() > bytes_max {
+            if writer.size() > bytes_max || writer.runs.len() > RUNS_MAX {
                 return Ok(false);
             }
         }
@@ -121,28 +134,68 @@ fn differing(
     open.map_or(Ok(()), |from| each(from, before.get(from..).unwrap_or_default()))
 }
 
-/// Gathers extents and writes them; makes the file when it writes first.
+/// Run of blocks: the number of the first, and how many there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Run {
+    first: u64,
+    count: u64,
+}
+
+/// Gathers blocks and writes them; makes the file when it writes first.
 struct Writer<'a, D: Disk> {
     disk: &'a D,
     target: (&'a D::Handle, &'a [u8]),
     /// The file, and how many bytes of it are written.
     file: Option<(D::Handle, u64)>,
     gathered: Vec<u8>,
+    runs: Vec<Run>,
+    hasher: Hasher,
 }
 
-impl<D: Disk> Writer<'_, D> {
+impl<'a, D: Disk> Writer<'a, D> {
+    fn new(disk: &'a D, target: (&'a D::Handle, &'a [u8])) -> Self {
+        let (gathered, runs, hasher) = (Vec::new(), Vec::new(), Hasher::new());
+        Self { disk, target, file: None, gathered, runs, hasher }
+    }
+
+    /// Takes in the bytes from `offset` on, both of whole blocks where the old content does not end.
     fn extent(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        // INVARIANT: an extent is no longer than a piece.
-        let length = u32::try_from(bytes.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
-        self.gathered.extend_from_slice(&offset.to_le_bytes());
-        self.gathered.extend_from_slice(&length.to_le_bytes());
+        let blocks = bytes.len().div_ceil(BLOCK_BYTES);
+        let (first, count) = (offset / length(BLOCK_BYTES), length(blocks));
+        match self.runs.last_mut() {
+            Some(last) if last.first.saturating_add(last.count) == first => {
+                last.count = last.count.saturating_add(count);
+            }
+            Some(_) | None => self.runs.push(Run { first, count }),
+        }
+        let padding = blocks.saturating_mul(BLOCK_BYTES).saturating_sub(bytes.len());
         self.gathered.extend_from_slice(bytes);
+        self.gathered.extend(std::iter::repeat_n(0, padding));
         if self.gathered.len() < WRITE_BYTES { Ok(()) } else { self.flush() }
     }
 
     fn size(&self) -> u64 {
         let written = self.file.as_ref().map_or(0, |(_, written)| *written);
         written.saturating_add(length(self.gathered.len()))
+    }
+
+    /// Number of blocks.
+    fn blocks(&self) -> u64 {
+        self.runs.iter().fold(0, |sum, run| sum.saturating_add(run.count))
+    }
+
+    /// Writes the runs and the end. Returns `false` where all of it takes more than `bytes_max` bytes.
+    fn finish(&mut self, bytes_max: u64) -> io::Result<bool> {
+        let mut lines = String::new();
+        for Run { first, count } in &self.runs {
+            writeln!(lines, "{first} {count}").map_err(io::Error::other)?;
+        }
+        writeln!(lines, "{END}{}", self.blocks()).map_err(io::Error::other)?;
+        self.gathered.extend_from_slice(lines.as_bytes());
+        if self.size() > bytes_max {
+            return Ok(false);
+        }
+        self.flush().map(|()| true)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -152,9 +205,16 @@ impl<D: Disk> Writer<'_, D> {
             none => none.insert((self.disk.create(directory, name, FileMode::PRIVATE)?, 0)),
         };
         self.disk.write_at(file, &self.gathered, *offset)?;
+        self.hasher.update(&self.gathered);
         *offset = offset.saturating_add(length(self.gathered.len()));
         self.gathered.clear();
         Ok(())
+    }
+
+    fn into_delta(self) -> Option<(D::Handle, BlockDelta)> {
+        let blocks = self.blocks();
+        let (file, size) = self.file?;
+        Some((file, BlockDelta { sha256: self.hasher.finish(), size, blocks }))
     }
 }
 
@@ -170,9 +230,9 @@ pub(crate) fn rebuild<D: Disk>(
     size: u64,
     mut each: impl FnMut(&[u8]),
 ) -> io::Result<bool> {
-    let mut extents = Extents::new(disk, delta);
+    let Some(mut extents) = Extents::read(disk, delta, size)? else { return Ok(false) };
     let (mut piece, mut at) = (vec![0; PIECE_BYTES], 0u64);
-    let mut next = extents.next(size)?;
+    let mut next = extents.next()?;
     loop {
         let until = match next {
             Next::Damaged => return Ok(false),
@@ -192,15 +252,16 @@ pub(crate) fn rebuild<D: Disk>(
         }
         each(&extents.bytes);
         at = at.saturating_add(length(extents.bytes.len()));
-        next = extents.next(size)?;
+        next = extents.next()?;
     }
 }
 
-/// Turns `content`, held in memory, into the old content of `size` bytes. Returns `false` as [`rebuild`] does.
+/// Turns `content`, the new content, into the old content of `size` bytes. Returns `false` where the delta is damaged or is not one
+/// of these contents. The caller compares the digest in any case.
 ///
 /// # Errors
 /// Those of the disk.
-pub(crate) fn apply<D: Disk>(
+pub fn apply<D: Disk>(
     disk: &D,
     delta: &D::Handle,
     content: &mut Vec<u8>,
@@ -208,9 +269,9 @@ pub(crate) fn apply<D: Disk>(
 ) -> io::Result<bool> {
     let Ok(size_in_memory) = usize::try_from(size) else { return Ok(false) };
     content.resize(size_in_memory, 0);
-    let mut extents = Extents::new(disk, delta);
+    let Some(mut extents) = Extents::read(disk, delta, size)? else { return Ok(false) };
     loop {
-        match extents.next(size)? {
+        match extents.next()? {
             Next::Damaged => return Ok(false),
             Next::End => return Ok(true),
             Next::Extent(offset) => {
@@ -236,70 +297,107 @@ enum Next {
 struct Extents<'a, D: Disk> {
     disk: &'a D,
     file: &'a D::Handle,
+    /// Size of the old content, in bytes.
+    size: u64,
+    /// Runs that are not read completely.
+    runs: std::iter::Peekable<std::vec::IntoIter<Run>>,
     /// Bytes of the extent that was read last.
     bytes: Vec<u8>,
-    buffer: Vec<u8>,
-    /// How many bytes of the buffer are used up.
-    used: usize,
-    /// Where in the file the buffer ends.
-    end: u64,
-    /// Offset behind the last extent; `None` before the first.
-    behind: Option<u64>,
+    /// Number of blocks that were read.
+    read: u64,
 }
 
 impl<'a, D: Disk> Extents<'a, D> {
-    fn new(disk: &'a D, file: &'a D::Handle) -> Self {
-        let (bytes, buffer) = (Vec::new(), Vec::new());
-        Self { disk, file, bytes, buffer, used: 0, end: 0, behind: None }
+    /// Reads the runs of the delta of an old content of `size` bytes; `None` where they are damaged.
+    fn read(disk: &'a D, file: &'a D::Handle, size: u64) -> io::Result<Option<Self>> {
+        let Some(runs) = read_runs(disk, file)? else { return Ok(None) };
+        let mut behind = 0;
+        let blocks = size.div_ceil(length(BLOCK_BYTES));
+        for Run { first, count } in &runs {
+            let Some(end) = first.checked_add(*count) else { return Ok(None) };
+            if *first < behind || *count == 0 || end > blocks {
+                return Ok(None);
+            }
+            behind = end;
+        }
+        let runs = runs.into_iter().peekable();
+        Ok(Some(Self { disk, file, size, runs, bytes: Vec::new(), read: 0 }))
     }
 
-    /// Reads the next extent of an old content of `size` bytes.
-    fn next(&mut self, size: u64) -> io::Result<Next> {
-        if self.behind.is_none() && self.take(MAGIC.len())? != Some(MAGIC.as_slice()) {
-            return Ok(Next::Damaged);
+    /// Reads the next extent.
+    fn next(&mut self) -> io::Result<Next> {
+        let Some(run) = self.runs.peek_mut() else { return Ok(Next::End) };
+        let count = run.count.min(length(PIECE_BYTES / BLOCK_BYTES));
+        let (offset, at) = (bytes_of(run.first), bytes_of(self.read));
+        run.first = run.first.saturating_add(count);
+        run.count = run.count.saturating_sub(count);
+        if run.count == 0 {
+            self.runs.next();
         }
-        let behind = *self.behind.get_or_insert(0);
-        let head = self.take(HEAD_BYTES)?.and_then(<[u8]>::first_chunk::<HEAD_BYTES>).copied();
-        let Some(head) = head else {
-            return Ok(if self.is_at_end() { Next::End } else { Next::Damaged });
-        };
-        let (Some(offset), Some(count)) = (head.first_chunk(), head.last_chunk()) else {
-            return Ok(Next::Damaged);
-        };
-        let (offset, count) = (u64::from_le_bytes(*offset), u32::from_le_bytes(*count));
-        let end = offset.saturating_add(u64::from(count));
-        let count = usize::try_from(count).unwrap_or(usize::MAX);
-        if offset < behind || end > size || count == 0 || count > PIECE_BYTES {
-            return Ok(Next::Damaged);
-        }
-        let Some(bytes) = self.take(count)?.map(<[u8]>::to_vec) else { return Ok(Next::Damaged) };
-        self.bytes = bytes;
-        self.behind = Some(end);
-        Ok(Next::Extent(offset))
+        self.read = self.read.saturating_add(count);
+        let wanted = bytes_of(count).min(self.size.saturating_sub(offset));
+        self.bytes.resize(usize::try_from(wanted).unwrap_or(usize::MAX), 0);
+        let read = self.disk.read_at(self.file, &mut self.bytes, at)?;
+        Ok(if length(read) == wanted { Next::Extent(offset) } else { Next::Damaged })
     }
+}
 
-    /// The next `count` bytes; `None` where the file has fewer.
-    fn take(&mut self, count: usize) -> io::Result<Option<&[u8]>> {
-        if self.buffer.len().saturating_sub(self.used) < count {
-            self.buffer.drain(..self.used);
-            self.used = 0;
-            let held = self.buffer.len();
-            self.buffer.resize(held.saturating_add(PIECE_BYTES), 0);
-            let rest = self.buffer.get_mut(held..).unwrap_or_default();
-            let read = self.disk.read_at(self.file, rest, self.end)?;
-            self.buffer.truncate(held.saturating_add(read));
-            self.end = self.end.saturating_add(length(read));
-        }
-        let taken = self.buffer.get(self.used..self.used.saturating_add(count));
-        if taken.is_some() {
-            self.used = self.used.saturating_add(count);
-        }
-        Ok(taken)
+/// Reads the lines behind the blocks of a delta.
+fn read_runs<D: Disk>(disk: &D, file: &D::Handle) -> io::Result<Option<Vec<Run>>> {
+    let size = disk.stat(file)?.size;
+    let last = size.min(length(LINE_BYTES_MAX));
+    let end = read_exactly(disk, file, (size.saturating_sub(last), last))?;
+    let Some(end) = end.as_deref().and_then(|end| end.strip_suffix(b"\n")) else { return Ok(None) };
+    // Only a delta without blocks has no line before.
+    let start = end.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at.saturating_add(1));
+    let end = end.get(start..).and_then(|end| end.strip_prefix(END.as_bytes()));
+    let Some(blocks) = end.and_then(number) else { return Ok(None) };
+    let length_of_lines =
+        blocks.checked_mul(length(BLOCK_BYTES)).and_then(|at| size.checked_sub(at));
+    let lines_max = length(RUNS_MAX.saturating_add(1).saturating_mul(LINE_BYTES_MAX));
+    let Some(wanted) = length_of_lines.filter(|length| *length <= lines_max) else {
+        return Ok(None);
+    };
+    let Some(lines) = read_exactly(disk, file, (bytes_of(blocks), wanted))? else {
+        return Ok(None);
+    };
+    let mut runs = Vec::new();
+    let mut lines = lines.split(|&byte| byte == b'\n');
+    let mut counted = 0u64;
+    while counted < blocks {
+        let line = lines.next().and_then(|line| {
+            let space = line.iter().position(|&byte| byte == b' ')?;
+            let (first, count) = (line.get(..space)?, line.get(space.saturating_add(1)..)?);
+            Some(Run { first: number(first)?, count: number(count)? })
+        });
+        let Some(run) = line.filter(|run| run.count > 0) else { return Ok(None) };
+        counted = counted.saturating_add(run.count);
+        runs.push(run);
     }
+    let is_end = lines.next().is_some_and(|line| line.starts_with(END.as_bytes()));
+    Ok((is_end && counted == blocks).then_some(runs))
+}
 
-    fn is_at_end(&self) -> bool {
-        self.used == self.buffer.len()
-    }
+/// Reads `length` bytes from `offset` on; `None` where the file has fewer.
+fn read_exactly<D: Disk>(
+    disk: &D,
+    file: &D::Handle,
+    (offset, length): (u64, u64),
+) -> io::Result<Option<Vec<u8>>> {
+    let Ok(length) = usize::try_from(length) else { return Ok(None) };
+    let mut bytes = vec![0; length];
+    let read = disk.read_at(file, &mut bytes, offset)?;
+    Ok((read == length).then_some(bytes))
+}
+
+/// Reads a decimal number.
+fn number(digits: &[u8]) -> Option<u64> {
+    let is_plain = digits.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(digits).ok().filter(|_| is_plain)?.parse().ok()
+}
+
+fn bytes_of(blocks: u64) -> u64 {
+    blocks.saturating_mul(length(BLOCK_BYTES))
 }
 
 fn length(count: usize) -> u64 {

@@ -1,9 +1,12 @@
 //! Digest of a large file, computed in a second thread while the file is read.
 
+use std::io;
 use std::sync::mpsc::{channel, sync_channel};
 use std::thread::{Builder, scope};
 
 use actum_core::{Digest, Hasher};
+
+use crate::disk::Disk;
 
 /// Size in bytes of the buffer that a content is read into.
 pub(crate) const PIECE_BYTES: usize = 256 << 10;
@@ -48,6 +51,40 @@ pub(crate) fn digest_while_reading<E>(
             Ok(digest) => Ok(digest),
             Err(panicked) => std::panic::resume_unwind(panicked),
         }
+    })
+}
+
+/// Returns the digest of a file. Memory does not grow with the file.
+///
+/// # Errors
+/// Those of the disk.
+pub fn digest_of_file<D: Disk>(disk: &D, file: &D::Handle) -> io::Result<Digest> {
+    digest_of_pieces(disk, file, disk.stat(file)?.size, |_, _| Ok(()))
+}
+
+/// Copies the content of a file into an empty one, and returns the digest of what was copied. Memory does not grow with the file.
+///
+/// # Errors
+/// Those of the disk.
+pub fn copy_file<D: Disk>(disk: &D, from: &D::Handle, to: &D::Handle) -> io::Result<Digest> {
+    digest_of_pieces(disk, from, disk.stat(from)?.size, |piece, at| disk.write_at(to, piece, at))
+}
+
+/// Passes on the content of a file of about `size` bytes with the offset of each piece, and returns its digest.
+pub(crate) fn digest_of_pieces<D: Disk>(
+    disk: &D,
+    file: &D::Handle,
+    size: u64,
+    mut each: impl FnMut(&[u8], u64) -> io::Result<()>,
+) -> io::Result<Digest> {
+    let mut at = 0u64;
+    digest_while_reading(size, |buffer| {
+        let count = disk.read_at(file, buffer, at)?;
+        if count > 0 {
+            each(buffer.get(..count).unwrap_or_default(), at)?;
+        }
+        at = at.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
+        Ok(count)
     })
 }
 

@@ -56,8 +56,10 @@ mod workspace;
 
 pub use apply::ChangeSetId;
 pub use attributes::Attributes;
+pub use blocks::{BlockDelta, apply as apply_delta};
 pub use change::{Change, ChangeKind, Extent, Lines, Modes};
 pub use content::INLINE_BYTES_MAX;
+pub use digest_while_reading::{copy_file, digest_of_file};
 pub use disk::LinuxDisk;
 pub use error::{
     Attempt, Difference, Error, ErrorKind, NeededFor, NotAFile, PathConflict, PrivatePlace,

@@ -38,6 +38,7 @@ use crate::journal::record::RunKind;
 use crate::recovery_report::Recovery;
 use crate::transaction::changes::Outcome;
 use crate::transaction::inherit::Inherited;
+use crate::transaction::keep::StoredDelta;
 use crate::transaction::node::{Content, New, Nodes, Post, PostFile, Pre};
 use crate::transaction::savepoint::UndoLog;
 use crate::tree::{Parents, Tree};
@@ -75,6 +76,8 @@ pub struct Transaction<'w, D: Disk> {
     /// Whether it takes back a change, and not what took one back.
     pub(crate) takes_back: bool,
     staged: u32,
+    /// Deltas of changed files that were written outside of `.actum`.
+    pub(crate) deltas: BTreeMap<RelPath, StoredDelta<D::Handle>>,
     /// The directories in which files were read; what is published reaches its own.
     pub(crate) parents: Parents<D::Handle>,
     /// Directories that are no homes of ledgers and keys.
@@ -115,6 +118,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
             undo_log: UndoLog::default(),
             takes_back: false,
             staged: 0,
+            deltas: BTreeMap::new(),
             parents: Parents::default(),
             looked_at: BTreeSet::new(),
             names: HashMap::new(),

@@ -10,6 +10,7 @@
 
 mod task_alerts;
 mod task_content;
+mod task_deltas;
 mod task_late;
 mod task_pipelines;
 mod task_plans;

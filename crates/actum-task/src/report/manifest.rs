@@ -63,6 +63,12 @@ pub struct ManifestCheckpoint {
     pub new_path: Option<NewPath>,
     /// Its backup, from the root of the workspace; `None` where none is needed.
     pub backup_location: Option<String>,
+    /// Form of the backup; absent where that is the file itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backup_format: Option<BackupFormat>,
+    /// SHA-256 of the backup where that is not the file itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backup_hash: Option<Digest>,
     /// SHA-256 of its bytes before the run; `None` where there was no file.
     pub original_hash: Option<Digest>,
     /// Its size before the run.
@@ -80,6 +86,14 @@ pub struct ManifestCheckpoint {
     pub operation_to_reverse: ChangeWord,
     /// How, in words.
     pub restore_command: String,
+}
+
+/// Form of a backup that is not the file itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BackupFormat {
+    /// The blocks in which the file differed from what the run left.
+    BlockDelta,
 }
 
 /// Whether a run can be taken back by its manifest.
@@ -223,6 +237,7 @@ fn manifest_checkpoint(
     report: &ReportName,
 ) -> ManifestCheckpoint {
     let backup = rollback.backup(checkpoint);
+    let delta = rollback.delta(checkpoint);
     let (kept, left, word): (Option<&FileState>, Option<&FileState>, ChangeWord) =
         match &checkpoint.change {
             FileChange::Created { left } => (None, Some(left), ChangeWord::Create),
@@ -235,6 +250,10 @@ fn manifest_checkpoint(
         (FileChange::Modified { kept, .. }, None) => {
             format!("Set the mode of the file to {}.", kept.mode)
         }
+        (FileChange::Modified { kept, .. }, Some(_)) if delta.is_some() => format!(
+            "Put the blocks of the backup into the file, as `rollback.sh` does, and set its mode to {}.",
+            kept.mode
+        ),
         (FileChange::Modified { kept, .. }, Some(_)) => {
             format!("Replace the file by its backup and set its mode to {}.", kept.mode)
         }
@@ -260,6 +279,8 @@ fn manifest_checkpoint(
         file_path: FilePath(checkpoint.path.clone()),
         new_path,
         backup_location: backup.map(|_| report.backup(&checkpoint.path)),
+        backup_format: delta.map(|_| BackupFormat::BlockDelta),
+        backup_hash: delta.map(|delta| delta.sha256),
         original_hash: kept.map(|kept| kept.sha256),
         original_size: kept.map(|kept| kept.size),
         original_mode: kept.map(|kept| kept.mode),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use actum_core::plain_id::PlainId;
-use actum_core::{FileMode, FileState, RelPath};
+use actum_core::{Digest, FileMode, FileState, RelPath};
 
 use super::names::ReportName;
 use super::script;
@@ -59,10 +59,22 @@ pub enum DirectoryChange {
     Removed(RelPath, FileMode),
 }
 
+/// Block delta that is the backup of a file: with what the run left there it gives the file as it was. It begins with whole blocks of
+/// 4096 bytes; then comes a line for each run of them, with the number of its first block in the file and of how many there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BackupDelta {
+    /// SHA-256 of the delta.
+    pub sha256: Digest,
+    /// Number of its blocks.
+    pub blocks: u64,
+}
+
 /// What takes a run back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rollback {
     checkpoints: Vec<Checkpoint>,
+    /// Backups that are deltas.
+    deltas: BTreeMap<RelPath, BackupDelta>,
     created: Vec<RelPath>,
     removed: Vec<(RelPath, FileMode)>,
     states: BTreeMap<RelPath, (There, There)>,
@@ -101,9 +113,20 @@ pub(super) enum Step {
     MakeDirectory { path: RelPath },
     MoveBack { path: RelPath, to: RelPath, kept: FileState },
     RemoveDirectory { path: RelPath },
-    RestoreFile { path: RelPath, kept: FileState, left: Option<FileState> },
+    RestoreFile { path: RelPath, kept: FileState, from: RestoredFrom },
     RestoreMode { path: RelPath, kept: FileState, left: FileMode },
     RestoreDirectoryMode { path: RelPath, mode: FileMode },
+}
+
+/// What a file is restored from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RestoredFrom {
+    /// Its backup; nothing is at its path.
+    Backup,
+    /// Its backup, in the place of what the run left.
+    BackupOver(FileState),
+    /// A delta and what the run left.
+    Delta(BackupDelta, FileState),
 }
 
 impl Rollback {
@@ -146,7 +169,8 @@ impl Rollback {
         // Parents first where they are made, last where they are removed.
         created.sort_by(|a, b| b.cmp(a));
         removed.sort();
-        let mut rollback = Self { checkpoints: Vec::new(), created, removed, states };
+        let mut rollback =
+            Self { checkpoints: Vec::new(), deltas: BTreeMap::new(), created, removed, states };
         checkpoints.sort_by_key(|checkpoint| (rollback.turn(checkpoint), checkpoint.path.clone()));
         rollback.checkpoints = checkpoints;
         Ok(rollback)
@@ -160,6 +184,40 @@ impl Rollback {
     /// The directories that the run made, the innermost first.
     pub fn created_directories(&self) -> &[RelPath] {
         &self.created
+    }
+
+    /// Notes that the backup of a file is a delta. It counts for [`backups_in_place`](Self::backups_in_place) alone.
+    pub fn keep_delta(&mut self, path: RelPath, delta: BackupDelta) {
+        self.deltas.insert(path, delta);
+    }
+
+    /// The backups of files that have other content at the same path: a delta can stand for each of them.
+    pub fn backups_in_place(&self) -> impl Iterator<Item = (&RelPath, &FileState)> {
+        self.checkpoints.iter().filter_map(|checkpoint| match &checkpoint.change {
+            FileChange::Modified { .. } => Some((&checkpoint.path, self.backup(checkpoint)?)),
+            FileChange::Created { .. }
+            | FileChange::Deleted { .. }
+            | FileChange::Renamed { .. } => None,
+        })
+    }
+
+    /// The backups that are whole files.
+    pub fn whole_backups(&self) -> impl Iterator<Item = (&RelPath, &FileState)> {
+        self.checkpoints.iter().filter_map(|checkpoint| {
+            let kept = self.backup(checkpoint)?;
+            self.delta(checkpoint).is_none().then_some((&checkpoint.path, kept))
+        })
+    }
+
+    /// The delta that is the backup of a checkpoint, where it is one.
+    pub(super) fn delta(&self, checkpoint: &Checkpoint) -> Option<BackupDelta> {
+        self.backup(checkpoint)?;
+        match &checkpoint.change {
+            FileChange::Modified { .. } => self.deltas.get(&checkpoint.path).copied(),
+            FileChange::Created { .. }
+            | FileChange::Deleted { .. }
+            | FileChange::Renamed { .. } => None,
+        }
     }
 
     /// The files of which a backup must be kept, each with its bytes as they were before the run.
@@ -299,16 +357,21 @@ impl Rollback {
             steps.extend(match &checkpoint.change {
                 FileChange::Created { .. } => None,
                 FileChange::Modified { kept, left } if needs_backup => {
-                    Some(Step::RestoreFile { path, kept: *kept, left: Some(*left) })
+                    let from = match self.delta(checkpoint) {
+                        Some(delta) => RestoredFrom::Delta(delta, *left),
+                        None => RestoredFrom::BackupOver(*left),
+                    };
+                    Some(Step::RestoreFile { path, kept: *kept, from })
                 }
                 FileChange::Modified { kept, left } => {
                     Some(Step::RestoreMode { path, kept: *kept, left: left.mode })
                 }
                 FileChange::Deleted { kept } => {
-                    Some(Step::RestoreFile { path, kept: *kept, left: None })
+                    Some(Step::RestoreFile { path, kept: *kept, from: RestoredFrom::Backup })
                 }
                 FileChange::Renamed { kept, .. } => {
-                    needs_backup.then_some(Step::RestoreFile { path, kept: *kept, left: None })
+                    let from = RestoredFrom::Backup;
+                    needs_backup.then_some(Step::RestoreFile { path, kept: *kept, from })
                 }
             });
         }

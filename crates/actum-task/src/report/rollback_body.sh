@@ -134,8 +134,9 @@ is_now() {
   [ "$3" = - ] || has_mode "$1" "$3"
 }
 
-# PATH SHOWN SUM ASIDE [FROM]: finishes or takes back the step of a script that was killed after it moved a file aside. A
-# renamed file has no backup: it is removed only where FROM has its content.
+# PATH SHOWN SUM ASIDE [FROM [SUM]]: finishes or takes back the step of a script that was killed after it moved a file aside. A
+# renamed file has no backup: it is removed only where FROM has its content. A file that a delta belongs to is removed only where the
+# one that it was made into, with the second sum, is at PATH.
 settle() {
   is_taken "$4" || return 0
   observe "$4"
@@ -147,13 +148,16 @@ settle() {
     observe "$5"
     from=$now
   fi
+  if [ $# -gt 5 ] && [ "$held" = "$3" ] && [ "$there" = "$6" ]; then
+    from=$held
+  fi
   is_kept=no
   case $held in
     - | d | other) ;;
     "$there" | "$from") is_kept=yes ;;
     "$3")
       case $#$there in
-        5* | 4- | 4d | 4other) ;;
+        [56]* | 4- | 4d | 4other) ;;
         *) is_kept=yes ;;
       esac
       ;;
@@ -284,6 +288,34 @@ expect_backup() {
   [ "$now" = "$2" ] || complain "$backups/$1" "is missing or is not the backup that was made"
 }
 
+# BACKUP SUM
+expect_delta() {
+  expect_backup "$1" "$2"
+  command -v dd >/dev/null 2>&1 || complain "$backups/$1" "needs \`dd\`, which is not there"
+}
+
+# BACKUP FILE: copies the blocks of a delta into a file. Standard input has a line for each run of them: the number of the first in
+# the file, and how many there are.
+copy_blocks() {
+  from=0
+  while read -r first count; do
+    case $first in
+      *[!0-9]*) return 0 ;;
+    esac
+    dd if="$1" of="$2" bs=4096 skip="$from" seek="$first" count="$count" conv=notrunc 2>/dev/null </dev/null ||
+      return 1
+    from=$((from + count))
+  done
+  return 1
+}
+
+# BACKUP FILE BLOCKS SIZE: turns what the run left into what was before. The lines are behind the BLOCKS of the backup.
+apply_delta() {
+  dd if="$1" bs=4096 skip="$3" 2>/dev/null | copy_blocks "$1" "$2" || return 1
+  # The last block is a whole one in the backup.
+  dd if=/dev/null of="$2" bs=1 seek="$4" 2>/dev/null
+}
+
 # PATH SHOWN SUM ASIDE MODE
 remove_file() {
   observe "$1"
@@ -386,7 +418,7 @@ remove_directory() {
   fi
 }
 
-# PATH SHOWN SUM MODE SUM BACKUP TEMPORARY ASIDE MODE
+# PATH SHOWN SUM MODE SUM BACKUP TEMPORARY ASIDE MODE [BLOCKS SIZE]: with the last two the backup is a delta.
 restore_file() {
   observe "$1"
   if is_now "$1" "$3" "$4"; then
@@ -399,9 +431,14 @@ restore_file() {
   rm -f -- "$7" || stop "$2" "cannot be restored"
   make_way "$1" "$2"
   # A new file only: another process may have put a link there.
+  source=$backups/$6
+  [ $# -lt 11 ] || source=$1
   set -C
-  cat <"$backups/$6" >"$7" || stop "$2" "cannot be restored"
+  cat <"$source" >"$7" || stop "$2" "cannot be restored"
   set +C
+  if [ $# -ge 11 ]; then
+    apply_delta "$backups/$6" "$7" "${10}" "${11}" || stop "$2" "cannot be restored"
+  fi
   if [ -e "$1" ] && ! own_as "$1" "$7"; then
     # It must not run as somebody else than before.
     case $4 in
@@ -410,6 +447,8 @@ restore_file() {
   fi
   chmod "$4" "$7" || stop "$2" "cannot be restored"
   if [ ! -f "$7" ] || [ -h "$7" ] || ! digest_of "$7" || [ "$sum" != "$3" ]; then
+    observe "$1"
+    [ "$5" = - ] || [ "$now" = "$5" ] || stop "$2" "changed meanwhile"
     stop "$2" "the copy of its backup is damaged"
   fi
   [ "$5" = - ] || move_aside "$1" "$2" "$5" "$8" "$9"

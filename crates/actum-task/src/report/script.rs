@@ -7,7 +7,7 @@ use actum_core::{Digest, FileMode, FileState, RelPath};
 use super::names::{
     BACKUPS_DIRECTORY, REPORTS_DIRECTORY, ReportName, TEMPORARY_PREFIX, backup_name,
 };
-use super::rollback::{Rollback, Step, There};
+use super::rollback::{RestoredFrom, Rollback, Step, There};
 
 /// What every script does; the paths come behind it.
 const BODY: &str = include_str!("rollback_body.sh");
@@ -68,8 +68,13 @@ pub(super) fn script(rollback: &Rollback, manifest: &PlainId, report: &ReportNam
         script.call("expect_owner").path(path.as_bytes()).shown(path).end();
     }
     script.text("}\n\nexpect_backups() {\n  :\n");
-    for (path, kept) in rollback.backups() {
+    for (path, kept) in rollback.whole_backups() {
         script.call("expect_backup").word(&backup_name(path)).word(&kept.sha256).end();
+    }
+    for step in &steps {
+        if let Step::RestoreFile { path, from: RestoredFrom::Delta(delta, _), .. } = step {
+            script.call("expect_delta").word(&backup_name(path)).word(&delta.sha256).end();
+        }
     }
     script.text("}\n\nexpect_links() {\n  :\n");
     for (number, step) in steps.iter().enumerate() {
@@ -103,10 +108,14 @@ impl Script {
     }
 
     fn settle(&mut self, step: &Step, report: &ReportName) {
-        let Some(Displaced { path, left, from }) = displaced(step) else { return };
+        let Some(Displaced { path, left, content }) = displaced(step) else { return };
         let call = self.call("settle").path(path.as_bytes()).shown(path).word(left);
         let call = call.path(report.displaced(path).as_bytes());
-        from.into_iter().fold(call, |call, from| call.path(from.as_bytes())).end();
+        match content {
+            Needed::Not => call.end(),
+            Needed::At(from) => call.path(from.as_bytes()).end(),
+            Needed::Until(kept) => call.path(path.as_bytes()).word(kept).end(),
+        }
     }
 
     fn step(&mut self, step: &Step, report: &ReportName, number: usize) {
@@ -128,13 +137,23 @@ impl Script {
             Step::RemoveDirectory { path } => {
                 self.call("remove_directory").path(path.as_bytes()).shown(path).end();
             }
-            Step::RestoreFile { path, kept, left } => {
+            Step::RestoreFile { path, kept, from } => {
                 let call = self.call("restore_file").path(path.as_bytes()).shown(path).state(kept);
-                let sum = left.as_ref().map_or("-".to_owned(), |left| left.sha256.to_string());
+                let left = match from {
+                    RestoredFrom::Backup => None,
+                    RestoredFrom::BackupOver(left) | RestoredFrom::Delta(_, left) => Some(left),
+                };
+                let sum = left.map_or("-".to_owned(), |left| left.sha256.to_string());
                 let call = call.word(&sum).word(&backup_name(path));
                 let call = call.path(&temporary(report, number));
                 let call = call.path(report.displaced(path).as_bytes());
-                call.word(&left.map_or("-".to_owned(), |left| bits(left.mode))).end();
+                let call = call.word(&left.map_or("-".to_owned(), |left| bits(left.mode)));
+                match from {
+                    RestoredFrom::Backup | RestoredFrom::BackupOver(_) => call.end(),
+                    RestoredFrom::Delta(delta, _) => {
+                        call.word(&delta.blocks).word(&kept.size).end();
+                    }
+                }
             }
             Step::RestoreMode { path, kept, left } => {
                 let call = self.call("restore_mode").path(path.as_bytes()).shown(path).state(kept);
@@ -152,24 +171,36 @@ impl Script {
 struct Displaced<'s> {
     path: &'s RelPath,
     left: &'s Digest,
-    /// The path that it is moved back to; none where its content is not needed any more.
-    from: Option<&'s RelPath>,
+    content: Needed<'s>,
+}
+
+/// How long the content of a file that was moved aside is needed.
+enum Needed<'s> {
+    /// It is not: a backup has what was there before.
+    Not,
+    /// Until it is at the path that it is moved back to.
+    At(&'s RelPath),
+    /// Until the file with this digest is at the path: a delta gives that from it.
+    Until(&'s Digest),
 }
 
 fn displaced(step: &Step) -> Option<Displaced<'_>> {
-    match step {
-        Step::RemoveFile { path, left } => Some(Displaced { path, left: &left.sha256, from: None }),
-        Step::MoveBack { path, to, kept } => {
-            Some(Displaced { path: to, left: &kept.sha256, from: Some(path) })
+    let (path, left, content) = match step {
+        Step::RemoveFile { path, left } => (path, &left.sha256, Needed::Not),
+        Step::MoveBack { path, to, kept } => (to, &kept.sha256, Needed::At(path)),
+        Step::RestoreFile { path, from: RestoredFrom::BackupOver(left), .. } => {
+            (path, &left.sha256, Needed::Not)
         }
-        Step::RestoreFile { path, left, .. } => {
-            left.as_ref().map(|left| Displaced { path, left: &left.sha256, from: None })
+        Step::RestoreFile { path, kept, from: RestoredFrom::Delta(_, left) } => {
+            (path, &left.sha256, Needed::Until(&kept.sha256))
         }
-        Step::MakeDirectory { .. }
+        Step::RestoreFile { from: RestoredFrom::Backup, .. }
+        | Step::MakeDirectory { .. }
         | Step::RemoveDirectory { .. }
         | Step::RestoreMode { .. }
-        | Step::RestoreDirectoryMode { .. } => None,
-    }
+        | Step::RestoreDirectoryMode { .. } => return None,
+    };
+    Some(Displaced { path, left, content })
 }
 
 /// Permission bits as the script compares them.

@@ -272,6 +272,12 @@ static CHECKPOINT: Shape = Shape {
             Form::NullOr(&PATH),
             "Its backup, from the root of the workspace.",
         ),
+        Member::optional(
+            "backup_format",
+            Form::Word(&["block_delta"]),
+            "`block_delta`: the backup is the blocks that lead from the file with `left_hash` to the one with `original_hash`. Absent: it is the file.",
+        ),
+        Member::optional("backup_hash", SHA256, "SHA-256 of a backup that is a block delta."),
         Member::required("original_hash", Form::NullOr(&SHA256), "SHA-256 before the run."),
         Member::required("original_size", Form::NullOr(&COUNT), "Its size in bytes before."),
         Member::optional("original_mode", MODE, "Its permission bits before, in octal."),

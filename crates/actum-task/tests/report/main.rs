@@ -8,6 +8,7 @@
     reason = "a test stops at what it did not expect"
 )]
 
+mod deltas;
 mod documents;
 mod examples;
 mod owners;

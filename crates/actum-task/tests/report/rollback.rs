@@ -2,9 +2,10 @@
 
 #![expect(clippy::disallowed_methods, reason = "the script is a program, and works on files")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -17,16 +18,16 @@ use tempfile::TempDir;
 use crate::tree::{Files, Run, Snapshot, at, report_name, snapshot};
 
 /// A shell, with what it is started with.
-type Shell = (&'static str, &'static [&'static str]);
+pub(crate) type Shell = (&'static str, &'static [&'static str]);
 
 /// The shells that are there.
-fn shells() -> Vec<Shell> {
+pub(crate) fn shells() -> Vec<Shell> {
     let known: [Shell; 3] =
         [("/bin/sh", &[]), ("/bin/bash", &["--posix"]), ("/bin/busybox", &["sh"])];
     known.into_iter().filter(|(program, _)| Path::new(program).exists()).collect()
 }
 
-fn run_in((program, options): Shell, script: &Path, arguments: &[&str]) -> Output {
+pub(crate) fn run_in((program, options): Shell, script: &Path, arguments: &[&str]) -> Output {
     Command::new(program).args(options).arg(script).args(arguments).output().unwrap()
 }
 
@@ -39,7 +40,7 @@ pub(crate) fn said(output: &Output) -> String {
     texts.concat()
 }
 
-fn before(run: &Run) -> Snapshot {
+pub(crate) fn before(run: &Run) -> Snapshot {
     let root = TempDir::new().unwrap();
     run.write_before(root.path());
     snapshot(root.path())
@@ -80,6 +81,7 @@ fn rich() -> Run {
             (b"gone\n".to_vec(), 0o710),
             (b"room".to_vec(), 0o711),
         ]),
+        deltas: BTreeSet::from([b"-rf".to_vec()]),
         renamed: vec![
             (b"moved \xff\x81\x88".to_vec(), b"new/place/moved".to_vec()),
             (b"edited;ls".to_vec(), b"edited too".to_vec()),
@@ -145,7 +147,7 @@ fn without_a_way_to_check_digests_nothing_is_changed_and_any_of_three_will_do() 
         // Without `link`, `ln` gives second names.
         let linker = if tool.len() == 1 && tool[0] == "shasum" { "ln" } else { "link" };
         let needed =
-            ["rm", "mv", "cat", "chmod", "mkdir", "rmdir", "find", "printf", "perl", linker];
+            ["rm", "mv", "cat", "chmod", "mkdir", "rmdir", "find", "printf", "perl", "dd", linker];
         for name in needed.iter().chain(tool) {
             if let Some(program) = find(name) {
                 symlink(program, programs.path().join(name)).unwrap();
@@ -340,12 +342,12 @@ fn killers(turn: usize) -> TempDir {
     let programs = TempDir::new().unwrap();
     let counter = programs.path().join("turn");
     fs::write(&counter, turn.to_string()).unwrap();
-    for name in ["rm", "mv", "cat", "chown", "chmod", "mkdir", "rmdir", "link", "ln"] {
+    for name in ["rm", "mv", "cat", "chown", "chmod", "mkdir", "rmdir", "link", "ln", "dd"] {
         let real = ["/usr/bin", "/bin"].map(|place| Path::new(place).join(name));
         let real = real.into_iter().find(|program| program.exists()).unwrap();
         let half = if name == "cat" { "printf x\n" } else { "" };
         let text = format!(
-            "#!/bin/sh\nread -r turn <'{counter}'\nif [ \"$turn\" -eq 0 ]; then\n{half}kill -9 \"$PPID\"\nexit 1\nfi\n\
+            "#!/bin/sh\nread -r turn <'{counter}'\nif [ \"$turn\" -eq 0 ]; then\n{half}kill -9 0\nfi\n\
              echo $((turn - 1)) >'{counter}'\nexec {real} \"$@\"\n",
             counter = counter.display(),
             real = real.display(),
@@ -358,10 +360,12 @@ fn killers(turn: usize) -> TempDir {
 }
 
 /// Runs the script until it changes something for the time after `turn`; whether it was killed.
-fn cut_off(script: &PathBuf, turn: usize) -> bool {
+pub(crate) fn cut_off(script: &PathBuf, turn: usize) -> bool {
     let programs = killers(turn);
     let path = format!("{}:/usr/bin:/bin", programs.path().display());
-    let output = Command::new("/bin/sh").arg(script).env("PATH", path).output().unwrap();
+    // A group of its own: some programs are children of a subshell.
+    let mut command = Command::new("/bin/sh");
+    let output = command.arg(script).env("PATH", path).process_group(0).output().unwrap();
     output.status.code().is_none()
 }
 
@@ -510,7 +514,13 @@ fn a_run() -> impl Strategy<Value = Run> {
         });
         renamed.sort_by(|a, b| a.1.cmp(&b.1));
         renamed.dedup_by(|a, b| a.1 == b.1);
-        Run { before, after, before_directories: BTreeMap::new(), renamed }
+        let is_edited = |path: &&Vec<u8>| {
+            let of = |files: &Files| files.get(*path).map(|(content, _)| content.clone());
+            of(&after).is_some() && of(&before).is_some() && of(&after) != of(&before)
+        };
+        let deltas = before.keys().filter(is_edited).filter(|path| path.len() % 2 == 1);
+        let deltas = deltas.cloned().collect();
+        Run { before, after, before_directories: BTreeMap::new(), renamed, deltas }
     })
 }
 

@@ -11,7 +11,12 @@ use std::path::{Path, PathBuf};
 
 use actum_core::plain_id::PlainId;
 use actum_core::{Digest, FileMode, FileState, RelPath};
-use actum_task::report::{Checkpoint, DirectoryChange, FileChange, ReportName, Rollback};
+use actum_task::report::{
+    BackupDelta, Checkpoint, DirectoryChange, FileChange, ReportName, Rollback,
+};
+
+/// Size of a block, in bytes.
+pub(crate) const BLOCK: usize = 4096;
 
 /// Files with content and mode.
 pub(crate) type Files = BTreeMap<Vec<u8>, (Vec<u8>, u32)>;
@@ -24,6 +29,8 @@ pub(crate) struct Run {
     /// Directories without files, and modes of directories.
     pub(crate) before_directories: BTreeMap<Vec<u8>, u32>,
     pub(crate) renamed: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Modified files whose backup is a delta.
+    pub(crate) deltas: BTreeSet<Vec<u8>>,
 }
 
 /// What stands in a directory.
@@ -98,7 +105,33 @@ impl Run {
             created.map(|directory| DirectoryChange::Created(path(directory))).chain(removed.map(
                 |(directory, mode)| DirectoryChange::Removed(path(directory), FileMode::new(*mode)),
             ));
-        Rollback::new(checkpoints.collect(), directories.collect()).unwrap()
+        let mut rollback = Rollback::new(checkpoints.collect(), directories.collect()).unwrap();
+        for file in &self.deltas {
+            let (sha256, blocks) = (Digest::of(&self.delta(file).0), self.delta(file).1);
+            rollback.keep_delta(path(file), BackupDelta { sha256, blocks });
+        }
+        rollback
+    }
+
+    /// The delta of a modified file, and how many blocks it has.
+    fn delta(&self, file: &[u8]) -> (Vec<u8>, u64) {
+        let [before, after] = [&self.before, &self.after].map(|files| &files.get(file).unwrap().0);
+        let (mut blocks, mut runs) = (Vec::new(), Vec::<(usize, usize)>::new());
+        for (number, block) in before.chunks(BLOCK).enumerate() {
+            if after.chunks(BLOCK).nth(number).is_some_and(|after| after.starts_with(block)) {
+                continue;
+            }
+            blocks.extend_from_slice(block);
+            blocks.resize(blocks.len().next_multiple_of(BLOCK), 0);
+            match runs.last_mut() {
+                Some((first, count)) if *first + *count == number => *count += 1,
+                _ => runs.push((number, 1)),
+            }
+        }
+        let count = blocks.len() / BLOCK;
+        let lines = runs.iter().map(|(first, count)| format!("{first} {count}\n"));
+        let lines = lines.chain([format!("actum blocks 1 {count}\n")]).collect::<String>();
+        ([blocks, lines.into_bytes()].concat(), u64::try_from(count).unwrap())
     }
 
     /// Puts the files as they are before the run into a directory.
@@ -126,7 +159,10 @@ impl Run {
             let (content, _) = self.before.get(path.as_bytes()).unwrap();
             assert_eq!(Digest::of(content), state.sha256);
             let backup = root.join(report.backup(path));
-            fs::write(&backup, content).unwrap();
+            match self.deltas.contains(path.as_bytes()) {
+                true => fs::write(&backup, self.delta(path.as_bytes()).0).unwrap(),
+                false => fs::write(&backup, content).unwrap(),
+            }
             fs::set_permissions(&backup, fs::Permissions::from_mode(0o600)).unwrap();
         }
         let script = directory.join("rollback.sh");

@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 
-use actum_core::{Digest, FileMode, Hasher, RelPath};
+use actum_core::{Digest, FileMode, RelPath};
 
 use crate::attributes::set_attributes;
-use crate::blocks::{self, Old};
-use crate::content::Bytes;
+use crate::blocks::{self, BlockDelta, Old};
+use crate::content::{Bytes, INLINE_BYTES_MAX};
+use crate::digest_while_reading::copy_file;
 use crate::disk::{Barrier, Disk, Stat};
 use crate::error::{Doing, ErrorKind, Result};
 use crate::journal::back::Back;
 use crate::journal::record::{Body, Side, blocks_name, keep_name, stage_name};
+use crate::transaction::Transaction;
 use crate::transaction::node::PreFile;
 use crate::transaction::stage::{Staging, way_back_max};
-use crate::tree::{digest_of, read_pieces, stamp_is_fresh};
+use crate::tree::{digest_of, stamp_is_fresh};
 
 /// From this many kept images on, one `syncfs` is cheaper than an `fdatasync` for each.
 const KEPT_SYNCED_SINGLY: usize = 8;
@@ -47,39 +49,55 @@ impl<D: Disk> Staging<'_, D> {
         new: &Bytes<D::Handle>,
     ) -> Result<Option<Back>> {
         let (size, doing) = (file.stat.size, || keep(path));
-        let blocks_max = way_back_max(size).min(size.saturating_sub(1));
-        if self.moved.contains(path)
-            || size.saturating_sub(new.size(self.disk).doing(doing)?) > blocks_max
-            || self.is_written_by_others(path, &file.digest)?
-        {
+        let Some(bytes_max) = delta_bytes_max(size, new.size(self.disk).doing(doing)?) else {
+            return Ok(None);
+        };
+        if self.moved.contains(path) || self.is_written_by_others(path, &file.digest)? {
             return Ok(None);
         }
-        // The stamps of a file that was written to just before it was read do not tell whether it changed since.
-        let is_fresh = stamp_is_fresh(file.stat.modified, file.read_at);
-        let in_doubt = matches!(file.bytes, Bytes::File(..))
-            && (is_fresh || self.workspace.has_coarse_timestamps);
-        let old = Old { bytes: &file.bytes, size, digest: in_doubt.then_some(file.digest) };
         let name = blocks_name(self.run, index);
-        let written = blocks::write(self.disk, (self.keep, &name), &old, new, blocks_max);
+        let target = (self.keep, name.as_slice());
+        let sides = (file, new, self.workspace.has_coarse_timestamps);
+        let written = self.copy_delta(path, &name).and_then(|copied| match copied {
+            Some(copied) => Ok(Some(copied)),
+            None => {
+                let written = write_delta(self.disk, target, sides, bytes_max)?;
+                Ok(written.map(|(handle, _)| handle))
+            }
+        });
         let written = match written.doing(doing) {
             // The file itself needs no room.
             Err(error) if error.is_disk_full() => None,
             written => written?,
         };
         let Some(handle) = written else { return Ok(None) };
-        if let Bytes::File(file_handle, _) = &file.bytes {
-            let now = self.disk.stat(file_handle).doing(doing)?;
-            let stamps = |stat: &Stat| (stat.size, stat.modified, stat.changed);
-            if stamps(&now) != stamps(&file.stat) {
-                self.disk.unlink(self.keep, &name).doing(doing)?;
-                return Ok(None);
-            }
-        }
         // Beyond this number the whole file system is synced, and no handle is needed.
         if self.kept.len() <= KEPT_SYNCED_SINGLY {
             self.kept.push(Arc::new(handle));
         }
         Ok(Some(Back::Blocks))
+    }
+
+    /// Copies the delta of `path` that was written to another place, so that nothing is compared twice; `None` where there is none,
+    /// or where it is damaged.
+    fn copy_delta(&self, path: &RelPath, name: &[u8]) -> std::io::Result<Option<D::Handle>> {
+        let Some(StoredDelta { handle, delta, digests }) = self.deltas.get(path) else {
+            return Ok(None);
+        };
+        let node = self.nodes.get(path);
+        let now = node.and_then(|node| Some((node.pre.file()?.digest, node.post.file()?.digest)));
+        if now != Some(*digests) {
+            return Ok(None);
+        }
+        let copy = self.disk.create(self.keep, name, FileMode::PRIVATE)?;
+        match copy_file(self.disk, handle, &copy) {
+            Ok(copied) if copied == delta.sha256 => Ok(Some(copy)),
+            Ok(_) => self.disk.unlink(self.keep, name).map(|()| None),
+            Err(error) => {
+                drop(self.disk.unlink(self.keep, name)); // a full disk needs what was written of it
+                Err(error)
+            }
+        }
     }
 
     /// Whether one of the newest runs left something else at `path` than a file with this digest.
@@ -182,20 +200,76 @@ impl<D: Disk> Staging<'_, D> {
     }
 }
 
-/// Copies a file and gives the digest of what was copied.
-pub(super) fn copy_file<D: Disk>(
+/// Delta of a file of a transaction that was written outside of `.actum`.
+pub(crate) struct StoredDelta<H> {
+    handle: H,
+    delta: BlockDelta,
+    /// Digests of the contents before and after.
+    digests: (Digest, Digest),
+}
+
+impl<D: Disk> Transaction<'_, D> {
+    /// Writes the blocks that lead from the new content of `path` back to the content that it has now to the new file `name`, in the
+    /// form that `blocks.rs` describes. `None`, and no file, where that is not worth it: the file has at most [`INLINE_BYTES_MAX`]
+    /// bytes, the blocks take more than the larger of 1 MiB and a quarter of it, the path gets no new content, or the file
+    /// changed since it was read. The history of the run copies the delta instead of comparing the contents again. The caller makes it
+    /// durable.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn write_delta(
+        &mut self,
+        path: &RelPath,
+        (directory, name): (&D::Handle, &str),
+    ) -> std::io::Result<Option<BlockDelta>> {
+        let disk = &self.workspace.disk;
+        let Some(node) = self.nodes.get(path) else { return Ok(None) };
+        let (Some(file), Some(post)) = (node.pre.file(), node.post.file()) else { return Ok(None) };
+        let Some(new) = node.post.new_bytes() else { return Ok(None) };
+        if file.stat.size <= INLINE_BYTES_MAX as u64 {
+            return Ok(None);
+        }
+        let Some(bytes_max) = delta_bytes_max(file.stat.size, post.size) else { return Ok(None) };
+        let sides = (file, new, self.workspace.has_coarse_timestamps);
+        let written = write_delta(disk, (directory, name.as_bytes()), sides, bytes_max);
+        let Some((handle, delta)) = written? else { return Ok(None) };
+        let digests = (file.digest, post.digest);
+        self.deltas.insert(path.clone(), StoredDelta { handle, delta, digests });
+        Ok(Some(delta))
+    }
+}
+
+/// The most bytes that a delta to a content of `size` bytes may take; `None` where it cannot take less.
+fn delta_bytes_max(size: u64, new_size: u64) -> Option<u64> {
+    let bytes_max = way_back_max(size).min(size.saturating_sub(1));
+    (size.saturating_sub(new_size) <= bytes_max).then_some(bytes_max)
+}
+
+/// Writes the delta from `new` to the file that is displaced; `None` where it takes too much, or where the file changed since it
+/// was read.
+fn write_delta<D: Disk>(
     disk: &D,
-    from: &D::Handle,
-    to: &D::Handle,
-) -> std::io::Result<Digest> {
-    let (mut hasher, mut offset) = (Hasher::new(), 0u64);
-    read_pieces::<D, std::io::Error>(disk, from, |piece| {
-        hasher.update(piece);
-        disk.write_at(to, piece, offset)?;
-        offset = offset.saturating_add(u64::try_from(piece.len()).unwrap_or(u64::MAX));
-        Ok(())
-    })?;
-    Ok(hasher.finish())
+    (directory, name): (&D::Handle, &[u8]),
+    (file, new, has_coarse_timestamps): (&PreFile<D::Handle>, &Bytes<D::Handle>, bool),
+    bytes_max: u64,
+) -> std::io::Result<Option<(D::Handle, BlockDelta)>> {
+    // The stamps of a file that was written to just before it was read do not tell whether it changed since.
+    let is_fresh = stamp_is_fresh(file.stat.modified, file.read_at);
+    let in_doubt = matches!(file.bytes, Bytes::File(..)) && (is_fresh || has_coarse_timestamps);
+    let digest = in_doubt.then_some(file.digest);
+    let old = Old { bytes: &file.bytes, size: file.stat.size, digest };
+    let Some(written) = blocks::write(disk, (directory, name), &old, new, bytes_max)? else {
+        return Ok(None);
+    };
+    if let Bytes::File(handle, _) = &file.bytes {
+        let now = disk.stat(handle)?;
+        let stamps = |stat: &Stat| (stat.size, stat.modified, stat.changed);
+        if stamps(&now) != stamps(&file.stat) {
+            disk.unlink(directory, name)?;
+            return Ok(None);
+        }
+    }
+    Ok(Some(written))
 }
 
 fn keep(path: &RelPath) -> String {

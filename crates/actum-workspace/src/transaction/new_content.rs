@@ -39,6 +39,9 @@ pub struct Window<'w> {
 /// Most bytes of a window to search, without the context.
 const WINDOW_BYTES_MAX: u64 = 4 << 20;
 
+/// Size in bytes of what is compared with the content before at a time; a multiple of a block.
+const PIECE_BYTES: usize = 256 << 10;
+
 /// Part of a file that an edit changes, with [`AROUND_BYTES`] before and behind it.
 #[derive(Debug)]
 pub struct Part {
@@ -94,8 +97,9 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(NewContent::Whole(Arc::new(self.read_whole(path, file)?)))
     }
 
-    /// Reads the new content of a large file in windows, with these bytes of context before and behind each. Blocks that cannot
-    /// hold text are left out. `search` can end the reading. Memory use does not depend on the size of the file.
+    /// Reads the new content of a large file in windows, with these bytes of context before and behind each. Blocks are left out that
+    /// cannot hold text, and those that are neither new at their place nor beside one that is. `search` can end the reading. Memory
+    /// use is a byte for each 16 KiB of the file.
     ///
     /// # Errors
     /// `Io`, `Missing`; `Conflict` where its size changed.
@@ -111,7 +115,17 @@ impl<D: Disk> Transaction<'_, D> {
             Content::New(_) | Content::Moved(_) | Content::Untouched => None,
         };
         let block = u64::try_from(BLOCK_BYTES).unwrap_or(u64::MAX);
-        let is_text = |at: u64| at < file.size && blocks.is_none_or(|blocks| blocks.holds_text(at));
+        let new_blocks = self.new_blocks(path, file)?;
+        let is_new = |at: u64| {
+            let at = usize::try_from(at).unwrap_or(usize::MAX) / BLOCK_BYTES;
+            let near = |new: &[bool]| {
+                new.iter().take(at.saturating_add(2)).skip(at.saturating_sub(1)).any(|it| *it)
+            };
+            new_blocks.as_deref().is_none_or(near)
+        };
+        let is_text = |at: u64| {
+            at < file.size && blocks.is_none_or(|blocks| blocks.holds_text(at)) && is_new(at)
+        };
         let mut from = 0u64;
         while from < file.size {
             let mut to = from;
@@ -133,6 +147,32 @@ impl<D: Disk> Transaction<'_, D> {
             from = to;
         }
         Ok(())
+    }
+
+    /// Tests for each block of a new content that the file at the same path has other bytes there now; `None` where there is no
+    /// such file.
+    fn new_blocks(&self, path: &RelPath, file: &PostFile<D::Handle>) -> Result<Option<Vec<bool>>> {
+        let Content::New(New { bytes, .. }) = &file.content else { return Ok(None) };
+        let before = self.nodes.get(path).and_then(|node| node.pre.file());
+        let Some(before) = before else { return Ok(None) };
+        let doing = || format!("read `{path}`");
+        let disk = &self.workspace.disk;
+        let (mut ours, mut theirs) = (vec![0; PIECE_BYTES], vec![0; PIECE_BYTES]);
+        let (mut at, mut new) = (0u64, Vec::new());
+        while at < file.size {
+            let read = bytes.read_at(disk, &mut ours, at).doing(doing)?;
+            if read == 0 {
+                let detail = "its size changed while it was read";
+                return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
+            }
+            let there = before.bytes.read_at(disk, &mut theirs, at).doing(doing)?;
+            let blocks = theirs.get(..there).unwrap_or_default().chunks(BLOCK_BYTES);
+            let mut blocks = blocks.map(Some).chain(std::iter::repeat(None));
+            let pieces = ours.get(..read).unwrap_or_default().chunks(BLOCK_BYTES);
+            new.extend(pieces.map(|piece| blocks.next().flatten() != Some(piece)));
+            at = at.saturating_add(u64::try_from(read).unwrap_or(u64::MAX));
+        }
+        Ok(Some(new))
     }
 
     /// The file that one of them was before, there or where it comes from, with its content; none where it is made, or where

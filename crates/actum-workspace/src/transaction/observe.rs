@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use actum_core::scope::ScopeError;
 use actum_core::text::{self, LineCounter};
-use actum_core::{Digest, Hasher, RelPath};
+use actum_core::{Digest, RelPath};
 
 use crate::content::{Bytes, INLINE_BYTES_MAX, Source};
+use crate::digest_while_reading::digest_of_pieces;
 use crate::disk::{Disk, Stat};
 use crate::error::{Doing, Error, ErrorKind, NeededFor, NotAFile, Result};
 use crate::transaction::Transaction;
@@ -94,14 +95,13 @@ impl<D: Disk> Transaction<'_, D> {
             }
             (Digest::of(&bytes), text::lines(&bytes), Bytes::Memory(Arc::new(bytes)))
         } else {
-            let (mut hasher, mut counter) = (Hasher::new(), LineCounter::default());
-            read_pieces::<D, std::io::Error>(disk, &file, |piece| {
-                hasher.update(piece);
+            let mut counter = LineCounter::default();
+            let digest = digest_of_pieces(disk, &file, stat.size, |piece, _| {
                 counter.feed(piece);
                 Ok(())
-            })
-            .doing(doing)?;
-            (hasher.finish(), counter.finish(), Bytes::File(Arc::new(file), Source::Unnamed))
+            });
+            let digest = digest.doing(doing)?;
+            (digest, counter.finish(), Bytes::File(Arc::new(file), Source::Unnamed))
         };
         Ok(Pre::File(PreFile { stat, own_names, attributes, digest, lines, bytes, read_at }))
     }

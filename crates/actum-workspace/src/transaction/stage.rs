@@ -13,13 +13,14 @@ use crate::attributes::{
 };
 use crate::change::{Change, Extent};
 use crate::content::{Bytes, INLINE_BYTES_MAX, Source};
+use crate::digest_while_reading::copy_file;
 use crate::disk::{Disk, Rename};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::journal::back::{Back, Splices};
 use crate::journal::record::{Body, Entry, FileImage, Image, Intent, stage_name};
 use crate::run::publish::{Displaced, Doubt};
 use crate::transaction::Transaction;
-use crate::transaction::keep::copy_file;
+use crate::transaction::keep::StoredDelta;
 use crate::transaction::node::{Content, New, Node, Nodes, Post, PostFile, Pre, PreFile};
 use crate::tree::{Tree, read_whole, stamp_is_fresh};
 use crate::workspace::Workspace;
@@ -49,6 +50,7 @@ impl<D: Disk> Transaction<'_, D> {
             last_left: None,
             run: self.run,
             nodes,
+            deltas: &self.deltas,
             moved,
             indices: nodes.keys().zip(0u32..).collect(),
             extents: files.map(|change| (&change.path, change.extent)).collect(),
@@ -129,7 +131,9 @@ pub(super) struct Staging<'a, D: Disk> {
     /// What the newest runs left at their paths, once that was asked for.
     pub(super) last_left: Option<BTreeMap<RelPath, Option<Digest>>>,
     pub(super) run: RunId,
-    nodes: &'a Nodes<D::Handle>,
+    pub(super) nodes: &'a Nodes<D::Handle>,
+    /// Deltas that were written before.
+    pub(super) deltas: &'a BTreeMap<RelPath, StoredDelta<D::Handle>>,
     /// The paths whose inode moves elsewhere.
     pub(super) moved: &'a BTreeSet<RelPath>,
     /// The index of each path's entry.

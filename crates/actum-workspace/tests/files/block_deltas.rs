@@ -1,14 +1,18 @@
 //! Runs on large files record the blocks that they change, and each of them can be undone and done again.
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use actum_core::{Digest, RelPath, RunId};
 use actum_edit::{EmptyParents, Operation};
 use actum_testkit::{Random, TestDir};
+use actum_workspace::disk::Disk;
 use actum_workspace::path_change::{Content, State};
-use actum_workspace::{ErrorKind, GcOptions, Image, RunOptions, View, Workspace};
+use actum_workspace::{
+    BlockDelta, ErrorKind, GcOptions, Image, LinuxDisk, RunOptions, View, Workspace,
+};
 use proptest::prelude::*;
 
 const BLOCK: usize = 4096;
@@ -424,4 +428,115 @@ fn a_run_shows_the_digests_of_the_whole_contents() {
         Image::Absent | Image::Directory(_) => None,
     });
     assert_eq!(digests, [Some(Digest::of(&before)), Some(Digest::of(&after))]);
+}
+
+/// A transaction with the new content, its delta beside the workspace, and what the delta is.
+fn with_delta(
+    dir: &TestDir,
+    next: &[u8],
+    between: impl FnOnce(&Path),
+) -> (Option<BlockDelta>, Result<RunId, ErrorKind>) {
+    let outside = TestDir::in_memory();
+    let target = LinuxDisk.open_root(outside.path()).unwrap();
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let mut transaction = workspace.begin(RunOptions::default()).unwrap();
+    transaction.operate(&write(next)).unwrap();
+    let delta = transaction.write_delta(&path("db"), (&target, "delta")).unwrap();
+    assert_eq!(delta.map(|delta| delta.size), outside.get("delta").map(|it| it.len() as u64));
+    if let Some(delta) = delta {
+        assert_eq!(Digest::of(&outside.get("delta").unwrap()), delta.sha256);
+        between(&outside.join("delta"));
+    }
+    let committed = transaction.commit().map_err(|error| error.kind);
+    (delta, committed.map(|committed| committed.run))
+}
+
+/// EX-21, FO-5: the history takes over a delta that was written to another place, and compares itself where that is damaged.
+#[test]
+fn the_history_copies_a_delta_that_was_written_before() {
+    for is_damaged in [false, true] {
+        let dir = TestDir::in_memory();
+        let before = content(LARGE, 1);
+        dir.put("db", &before);
+        let next = updated(before.clone(), &mut Random::new(3), 9);
+        let (delta, run) = with_delta(&dir, &next, |delta| {
+            if is_damaged {
+                fs::write(delta, b"damaged").unwrap();
+            }
+        });
+        let (delta, run) = (delta.unwrap(), run.unwrap());
+        collect(&dir);
+        assert_eq!(kept(&dir), [format!("{run}.0.blocks")]);
+        let stored = dir.get(format!(".actum/keep/{run}.0.blocks")).unwrap();
+        assert_eq!(Digest::of(&stored), delta.sha256);
+        undo(&dir, run);
+        assert!(dir.get("db").unwrap() == before);
+    }
+}
+
+/// EX-21
+#[test]
+fn no_delta_is_written_where_a_copy_is_as_good() {
+    let large = content(8 << 20, 1);
+    let most = content(8 << 20, 2);
+    let mut few = large.clone();
+    few[5] ^= 1;
+    for (before, next, is_written) in [
+        (&large[..1 << 20], &few[..1 << 20], false),
+        (&large[..(1 << 20) + 1], &few[..(1 << 20) + 1], true),
+        (&large[..], &most[..], false),
+        (&large[..], &few[..4], false),
+        (&large[..], &few[..], true),
+    ] {
+        let dir = TestDir::in_memory();
+        dir.put("db", before);
+        let (delta, run) = with_delta(&dir, next, |_| {});
+        assert_eq!(delta.is_some(), is_written, "{} {}", before.len(), next.len());
+        undo(&dir, run.unwrap());
+        assert!(dir.get("db").unwrap() == before);
+    }
+}
+
+/// Offsets at which windows of the new content begin and end.
+fn windows(dir: &TestDir, next: &[u8]) -> Vec<(usize, usize)> {
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let mut transaction = workspace.begin(RunOptions::default()).unwrap();
+    transaction.operate(&write(next)).unwrap();
+    let mut windows = Vec::new();
+    let read = transaction.each_window(&path("db"), (16, 16), |window| {
+        let offset = usize::try_from(window.offset).unwrap();
+        assert!(next[offset..].starts_with(window.bytes));
+        windows.push((offset + window.range.start, offset + window.range.end));
+        ControlFlow::Continue(())
+    });
+    read.unwrap();
+    windows
+}
+
+/// EX-20: what was in a large file before is no new content, and costs no scan.
+#[test]
+fn the_windows_of_a_large_file_are_the_blocks_that_are_new_and_those_beside_them() {
+    const WINDOW: usize = 16 << 10;
+    let size = (17 << 20) + 100;
+    let before = vec![b'a'; size];
+    let mut inside = before.clone();
+    inside[100 * WINDOW + 5] = b'b';
+    let mut first = before.clone();
+    first[0] = b'b';
+    let longer = [&before[..], b"more"].concat();
+    let last = size - 100;
+    for (next, wanted) in [
+        (&inside, vec![(99 * WINDOW, 102 * WINDOW)]),
+        (&first, vec![(0, 2 * WINDOW)]),
+        (&longer, vec![(last - WINDOW, size + 4)]),
+    ] {
+        let dir = TestDir::in_memory();
+        dir.put("db", &before);
+        assert_eq!(windows(&dir, next), wanted);
+    }
+    let dir = TestDir::in_memory();
+    dir.put("db", b"another");
+    let all = windows(&dir, &before);
+    assert_eq!((all.first().unwrap().0, all.last().unwrap().1), (0, size));
+    assert!(all.windows(2).all(|pair| pair[0].1 == pair[1].0));
 }

@@ -15,7 +15,7 @@ use actum_workspace::View;
 use super::OutputError;
 use super::documents::clean;
 use super::outputs::{Outputs, ReportDirectory};
-use super::rollback::{is_as_before, read_report};
+use super::rollback::{Seen, is_as_before, read_report};
 use crate::error::Result;
 
 /// How many of the newest runs are asked whether they were undone.
@@ -59,7 +59,7 @@ pub(super) fn update(
     now: Timestamp,
     backups: Backups,
 ) -> Result<u64> {
-    let mut undone = None;
+    let (mut undone, mut seen) = (None, Seen::default());
     let (mut removed, mut is_written) = (0, false);
     for name in outputs.reports()? {
         let Some(directory) = outputs.reports_named(name)? else { continue };
@@ -71,7 +71,7 @@ pub(super) fn update(
                 Some(undone) => undone,
                 None => undone.insert(undone_runs(root)?),
             };
-            status = match rolled_back(outputs, &directory, (&manifest, undone))? {
+            status = match rolled_back(outputs, &directory, (&manifest, undone), &mut seen)? {
                 Some(report) => {
                     directory.put(EXECUTION_REPORT_FILE, Some(report.write()))?;
                     directory.end_manifest(ManifestEvent::RolledBack)?;
@@ -107,6 +107,7 @@ fn rolled_back(
     outputs: &Outputs,
     directory: &ReportDirectory,
     (manifest, undone): (&RollbackManifest, &BTreeSet<RunId>),
+    seen: &mut Seen,
 ) -> std::result::Result<Option<ExecutionReport>, OutputError> {
     let Some(run) = manifest.run() else { return Ok(None) };
     let Some(report) = read_report(directory)? else { return Ok(None) };
@@ -122,7 +123,7 @@ fn rolled_back(
     }
     let note = if undone.contains(&run) {
         "taken back by `actum undo`"
-    } else if !manifest.checkpoints().is_empty() && is_as_before(outputs, manifest) {
+    } else if !manifest.checkpoints().is_empty() && is_as_before(outputs, manifest, seen) {
         "every file is as before the task"
     } else {
         return Ok(None);

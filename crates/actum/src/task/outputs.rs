@@ -3,6 +3,7 @@
 //!
 //! No link is followed on the way to any of it, and none to what is backed up.
 
+mod backups;
 mod displaced;
 mod report;
 
@@ -10,15 +11,14 @@ use std::io;
 use std::path::Path;
 
 use actum_core::plain_id::PlainId;
-use actum_core::{Digest, FileMode, FileState, RelPath, Timestamp};
+use actum_core::{Digest, FileMode, RelPath, Timestamp};
 use actum_ledger::UnderWay;
-use actum_task::report::{
-    BACKUPS_DIRECTORY, REPORTS_DIRECTORY, ReportName, archive_directory, backup_name,
-};
-use actum_workspace::LinuxDisk;
+use actum_task::report::{REPORTS_DIRECTORY, ReportName, archive_directory};
 use actum_workspace::disk::{Barrier, Disk, Kind, Rename, Stat, nothing_there};
+use actum_workspace::{LinuxDisk, digest_of_file};
 
 pub use crate::error::OutputError;
+pub(super) use backups::BackupError;
 pub(super) use displaced::Settled;
 pub(super) use report::{EndReports, ReportDirectory};
 
@@ -95,6 +95,28 @@ impl Outputs {
 
     /// The bytes of a file, where there is one, no link leads there, and it has at most `max`.
     pub(super) fn read(&self, path: &RelPath, max: u64) -> io::Result<Option<Vec<u8>>> {
+        let file = self.open(path)?;
+        file.map(|file| read_whole(self.disk, &file, max)).transpose()
+    }
+
+    /// The digest of a file, where there is one, and no link leads there. Memory does not grow with the file.
+    pub(super) fn digest(&self, path: &RelPath) -> io::Result<Option<Digest>> {
+        let file = self.open(path)?;
+        file.map(|file| digest_of_file(&self.disk, &file)).transpose()
+    }
+
+    /// Tests whether a file with this digest and size, in bytes, is at a path, and no link leads there.
+    pub(super) fn has_content(
+        &self,
+        path: &RelPath,
+        (sha256, size): (Digest, u64),
+    ) -> io::Result<bool> {
+        let Some(file) = self.open(path)? else { return Ok(false) };
+        Ok(self.disk.stat(&file)?.size == size && digest_of_file(&self.disk, &file)? == sha256)
+    }
+
+    /// Opens a file, where there is one, and no link leads there.
+    fn open(&self, path: &RelPath) -> io::Result<Option<Handle>> {
         let opened = match path.parent() {
             Some(parent) => self
                 .disk
@@ -104,7 +126,7 @@ impl Outputs {
         };
         match opened {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            opened => read_whole(self.disk, &opened?, max).map(Some),
+            opened => opened.map(Some),
         }
     }
 
@@ -196,41 +218,6 @@ impl Outputs {
         let mut names: Vec<_> = names.iter().filter_map(|name| ReportName::read(name)).collect();
         names.sort();
         Ok(names)
-    }
-
-    /// Keeps the bytes of files as they are now, each of which has to be what it was when the plan was rehearsed.
-    pub(super) fn back_up<'f>(
-        &self,
-        report: &ReportDirectory,
-        files: impl Iterator<Item = (&'f RelPath, &'f FileState)>,
-    ) -> Result<(), OutputError> {
-        let directory = format!("{}/{BACKUPS_DIRECTORY}", report.name.directory());
-        let mut backups = None;
-        for (path, kept) in files {
-            let read = self.read(path, kept.size);
-            let is_it = |bytes: &Vec<u8>| Digest::of(bytes) == kept.sha256;
-            let bytes = read
-                .and_then(|bytes| {
-                    bytes.filter(is_it).ok_or_else(|| {
-                        io::Error::new(io::ErrorKind::InvalidData, "it was changed meanwhile")
-                    })
-                })
-                .map_err(failed("back up", &path.to_string()))?;
-            let backups = match &backups {
-                Some(backups) => backups,
-                None => {
-                    let name = BACKUPS_DIRECTORY.as_bytes();
-                    let made = self
-                        .disk
-                        .make_plain_directory(&report.handle, name, FileMode::PRIVATE_DIRECTORY)
-                        .and_then(|()| self.disk.open_directory(&report.handle, name));
-                    backups.insert(made.map_err(failed("make the directory", &directory))?)
-                }
-            };
-            write_new(self.disk, backups, &backup_name(path), &bytes, FileMode::PRIVATE)
-                .map_err(failed("write", &report.name.backup(path)))?;
-        }
-        Ok(())
     }
 
     /// Makes all that was written durable.

@@ -175,10 +175,7 @@ fn is_as_before(outputs: &Outputs, effects: &[PathEffect]) -> bool {
             Some(before) => {
                 let stat = outputs.stat(&was_at.0);
                 matches!(stat, Ok(Some(stat)) if (stat.size, stat.mode) == (before.size, before.mode))
-                    && matches!(
-                        outputs.read(&was_at.0, before.size),
-                        Ok(Some(bytes)) if Digest::of(&bytes) == before.sha256
-                    )
+                    && matches!(outputs.has_content(&was_at.0, (before.sha256, before.size)), Ok(true))
             }
         };
         is_back && (effect.from.is_none() || is_gone(&effect.path.0))

@@ -11,9 +11,10 @@ use actum_ledger::Doing;
 use actum_record::ledger::{Actor, WorkspaceId};
 use actum_record::receipt::{PathEffect, RollbackFiles};
 use actum_task::ErrorCode;
+use actum_task::limits::FILE_BYTES_MAX;
 use actum_task::report::{
-    EXECUTION_REPORT_FILE, ExecutionReport, ManifestEvent, ManifestStatus, ROLLBACK_MANIFEST_FILE,
-    ROLLBACK_SCRIPT_FILE, ReportName, RollbackManifest, RollbackMethod,
+    EXECUTION_REPORT_FILE, ExecutionReport, ManifestCheckpoint, ManifestEvent, ManifestStatus,
+    ROLLBACK_MANIFEST_FILE, ROLLBACK_SCRIPT_FILE, ReportName, RollbackManifest, RollbackMethod,
 };
 use actum_workspace::{ErrorKind, View};
 
@@ -183,7 +184,7 @@ fn taken_back(
     let mut notes = Vec::new();
     if manifest.status() == ManifestStatus::Executed {
         // It was brought back since.
-        let Some(receipt) = undone(engine, (outputs, run, directory), actor)? else {
+        let Some(receipt) = undone(engine, (outputs, run), (directory, manifest), actor)? else {
             let report = directory.name.directory();
             return Err(RollbackRefused::Executed { report }.into());
         };
@@ -195,7 +196,7 @@ fn taken_back(
             Ok(reverting) => return reverted(engine, &reverting, &directory.name, actor),
             // Who would be lost by the checkpoint, too, is told; what git cannot do, the checkpoint can.
             // Somebody else took the files back, or a process that came to its end before the commit.
-            Err(_) if is_as_before(outputs, manifest) => notes.push(format!(
+            Err(_) if is_as_before(outputs, manifest, &mut Seen::default()) => notes.push(format!(
                 "every file is as before the task already; the commit {commit} is not reverted, so commit them"
             )),
             Err(problem) if problem.is_about_edits() => {
@@ -205,7 +206,7 @@ fn taken_back(
             Err(problem) => notes.push(format!("taken back without a commit: {problem}")),
         }
     }
-    let receipt = undone(engine, (outputs, run, directory), actor)?;
+    let receipt = undone(engine, (outputs, run), (directory, manifest), actor)?;
     Ok(Done { method: RollbackMethod::Checkpoint, receipt, commit: None, notes })
 }
 
@@ -251,7 +252,8 @@ fn reverted(
 /// Takes the run back; nothing where it was, and its process could not tell.
 fn undone(
     engine: &mut Engine,
-    (outputs, run, directory): (&Outputs, RunId, &ReportDirectory),
+    (outputs, run): (&Outputs, RunId),
+    (directory, manifest): (&ReportDirectory, &RollbackManifest),
     actor: &Actor,
 ) -> Result<Option<Receipt>> {
     let report = &directory.name;
@@ -267,7 +269,7 @@ fn undone(
                 ErrorKind::ChangedSince { .. } | ErrorKind::LostImage { .. }
             ) =>
         {
-            let backups = directory.backups(outputs)?;
+            let backups = directory.backups(outputs, manifest)?;
             match backups.is_empty() {
                 true => Err(error.into()),
                 false => engine.run(request(backups)),
@@ -288,24 +290,52 @@ fn undone(
         }
         Err(Error::NothingToChange) => Ok(None),
         Err(Error::Workspace(error)) if matches!(error.kind, ErrorKind::UnknownRun { .. }) => {
-            let script = report.file(ROLLBACK_SCRIPT_FILE);
-            let word = ShellWord::path(script.as_bytes());
-            let why =
-                format!("the workspace has forgotten its run; `sh {word}` takes the task back");
-            Err(RollbackRefused::Unusable { report: report.directory(), why }.into())
+            Err(only_by_script(report, "the workspace has forgotten its run"))
+        }
+        // The backup of so large a file is not read into memory.
+        Err(Error::Workspace(error))
+            if matches!(error.kind, ErrorKind::LostImage { .. })
+                && manifest.checkpoints().iter().any(is_large) =>
+        {
+            Err(only_by_script(report, &error.to_string()))
         }
         Err(error) => Err(error),
     }
 }
 
+/// Whether the backup of a file is too large to be read into memory.
+fn is_large(checkpoint: &ManifestCheckpoint) -> bool {
+    checkpoint.backup_location.is_some()
+        && checkpoint.original_size.is_some_and(|size| size > FILE_BYTES_MAX)
+}
+
+/// Error of a rollback that the script can still do.
+fn only_by_script(report: &ReportName, why: &str) -> Error {
+    let script = report.file(ROLLBACK_SCRIPT_FILE);
+    let word = ShellWord::path(script.as_bytes());
+    let why = format!("{why}; `sh {word}` takes the task back");
+    RollbackRefused::Unusable { report: report.directory(), why }.into()
+}
+
+/// Digests of files that were read already, so that manifests of one file do not read it again.
+#[derive(Default)]
+pub(super) struct Seen(BTreeMap<RelPath, Option<Digest>>);
+
 /// Whether every file that a manifest tells of is as it was before the task.
-pub(super) fn is_as_before(outputs: &Outputs, manifest: &RollbackManifest) -> bool {
+pub(super) fn is_as_before(
+    outputs: &Outputs,
+    manifest: &RollbackManifest,
+    Seen(seen): &mut Seen,
+) -> bool {
     manifest.checkpoints().iter().all(|checkpoint| {
         let path = &checkpoint.file_path.0;
-        let read = outputs.read(path, checkpoint.original_size.unwrap_or(0));
-        match (checkpoint.original_hash, read) {
+        match (checkpoint.original_hash, outputs.stat(path)) {
             (None, Ok(None)) => true,
-            (Some(kept), Ok(Some(bytes))) => Digest::of(&bytes) == kept,
+            (Some(kept), Ok(Some(found))) => {
+                let digest = || outputs.digest(path).ok().flatten();
+                Some(found.size) == checkpoint.original_size
+                    && *seen.entry(path.clone()).or_insert_with(digest) == Some(kept)
+            }
             (None, Ok(Some(_)) | Err(_)) | (Some(_), Ok(None) | Err(_)) => false,
         }
     })
@@ -347,15 +377,17 @@ fn must_be_as_written(
     if script.is_some_and(|script| Digest::of(&script) != files.script) {
         return rewritten(directory.name.file(ROLLBACK_SCRIPT_FILE));
     }
+    let checkpoints = manifest.checkpoints().iter();
+    let deltas: BTreeMap<_, _> =
+        checkpoints.filter_map(|it| Some((&it.file_path.0, it.backup_hash?))).collect();
     for (path, change) in checkpoint::apart(effects) {
         let (backup, kept) = (directory.name.backup(&path), kept(&change));
         let Ok(at) = RelPath::new(backup.as_bytes()) else { continue };
         let is_there = !matches!(outputs.stat(&at), Ok(None));
-        let is_kept = kept.is_some_and(|kept| {
-            let read = outputs.read(&at, kept.size);
-            matches!(read, Ok(Some(bytes)) if Digest::of(&bytes) == kept.sha256)
-        });
-        if is_there && !is_kept {
+        let delta = deltas.get(&path).copied();
+        let expected = delta.or_else(|| kept.map(|kept| kept.sha256));
+        let is_as_written = || matches!(outputs.digest(&at), Ok(found) if found == expected);
+        if is_there && (expected.is_none() || !is_as_written()) {
             return rewritten(backup);
         }
     }
@@ -419,7 +451,7 @@ fn is_back(
     let report = read_report(directory)?;
     let is_committed = report.is_some_and(|report| report.facts().more.commit.is_some());
     let Some(run) = manifest.run().filter(|_| !is_committed) else { return Ok(false) };
-    if is_as_before(outputs, manifest) {
+    if is_as_before(outputs, manifest, &mut Seen::default()) {
         return Ok(false);
     }
     let shown = View::open(root)?.show(run);
@@ -460,7 +492,7 @@ pub(super) fn unreported(
 ) -> Result<Option<ExecutionReport>> {
     let Some(manifest) = directory.manifest()? else { return Ok(None) };
     // What later commits did to its files stays in them.
-    if !has_commit && !is_as_before(outputs, &manifest) {
+    if !has_commit && !is_as_before(outputs, &manifest, &mut Seen::default()) {
         return Ok(None);
     }
     let Some(report) = read_report(directory)? else { return Ok(None) };

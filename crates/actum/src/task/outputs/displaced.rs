@@ -3,11 +3,11 @@
 use std::io;
 
 use actum_core::{Digest, RelPath};
-use actum_task::limits::FILE_BYTES_MAX;
 use actum_task::report::{ManifestCheckpoint, RollbackManifest, displaced_name};
+use actum_workspace::digest_of_file;
 use actum_workspace::disk::{Disk, Kind, Rename, Stat};
 
-use super::{OutputError, Outputs, ReportDirectory, failed, read_whole};
+use super::{OutputError, Outputs, ReportDirectory, failed};
 
 /// A path from which the script moves a file aside.
 struct Place<'m> {
@@ -16,6 +16,8 @@ struct Place<'m> {
     left: Option<Digest>,
     /// The path that the file is moved back to, where no backup has its content.
     from: Option<&'m RelPath>,
+    /// The digest of the file before the run, where a delta gives that from what the run left alone.
+    delta_to: Option<Digest>,
 }
 
 impl<'m> Place<'m> {
@@ -24,9 +26,12 @@ impl<'m> Place<'m> {
         match &checkpoint.new_path {
             Some(to) => {
                 let from = checkpoint.backup_location.is_none().then_some(path);
-                Self { path: &to.0, left, from }
+                Self { path: &to.0, left, from, delta_to: None }
             }
-            None => Self { path, left, from: None },
+            None => {
+                let delta_to = checkpoint.backup_format.and(checkpoint.original_hash);
+                Self { path, left, from: None, delta_to }
+            }
         }
     }
 }
@@ -106,7 +111,10 @@ impl ReportDirectory {
         let held = self.digest_of(&stat, aside);
         let there = digest_at(outputs, place.path);
         let from = place.from.and_then(|from| digest_at(outputs, from));
-        let is_replaced = place.from.is_none() && there.is_some() && held == place.left;
+        let is_replaced = place.from.is_none()
+            && there.is_some()
+            && held == place.left
+            && place.delta_to.is_none_or(|kept| there == Some(kept));
         if held.is_some() && (held == there || held == from || is_replaced) {
             return Ok(Found::Replaced);
         }
@@ -127,11 +135,11 @@ impl ReportDirectory {
 
     /// The digest of a file that was moved aside; none of what the run cannot have left there.
     fn digest_of(&self, stat: &Stat, aside: &[u8]) -> Option<Digest> {
-        if stat.kind != Kind::File || stat.size > FILE_BYTES_MAX {
+        if stat.kind != Kind::File {
             return None;
         }
         let file = self.disk.open_file(&self.handle, aside).ok()?;
-        Some(Digest::of(&read_whole(self.disk, &file, FILE_BYTES_MAX).ok()?))
+        digest_of_file(&self.disk, &file).ok()
     }
 }
 
@@ -145,6 +153,5 @@ fn is_taken_or_gone(error: io::ErrorKind) -> bool {
 
 /// The digest of the file at a path, where one can be read.
 fn digest_at(outputs: &Outputs, path: &RelPath) -> Option<Digest> {
-    let bytes = outputs.read(path, FILE_BYTES_MAX).ok()??;
-    Some(Digest::of(&bytes))
+    outputs.digest(path).ok()?
 }

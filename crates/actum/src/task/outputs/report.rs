@@ -1,20 +1,18 @@
 //! The directory of the reports of one task (EX-13).
 
-use std::collections::BTreeMap;
 use std::io;
 
-use actum_core::{Digest, FileMode, Timestamp, count};
-use actum_task::limits::FILE_BYTES_MAX;
+use actum_core::{FileMode, Timestamp};
 use actum_task::report::{
-    BACKUPS_DIRECTORY, CHANGE_LOG_FILE, ChangeLog, ERROR_REPORT_FILE, EXECUTION_REPORT_FILE,
-    ErrorReport, ExecutionReport, ManifestEvent, ROLLBACK_MANIFEST_FILE, ReportError, ReportName,
+    CHANGE_LOG_FILE, ChangeLog, ERROR_REPORT_FILE, EXECUTION_REPORT_FILE, ErrorReport,
+    ExecutionReport, ManifestEvent, ROLLBACK_MANIFEST_FILE, ReportError, ReportName,
     RollbackManifest, TEMPORARY_PREFIX,
 };
 use actum_workspace::LinuxDisk;
 use actum_workspace::disk::{Barrier, Disk, Rename};
 use serde::{Deserialize, Serialize};
 
-use super::{Handle, OutputError, Outputs, failed, read_whole, write_new};
+use super::{Handle, OutputError, failed, read_whole, write_new};
 
 /// How the name of a document ends until it takes the place of the one before it.
 const UNFINISHED_SUFFIX: &str = ".new";
@@ -156,34 +154,6 @@ impl ReportDirectory {
             }
         }
         Ok(())
-    }
-
-    /// The backups, by their digests: each of at most what a task may back up of one file.
-    pub(in crate::task) fn backups(
-        &self,
-        outputs: &Outputs,
-    ) -> Result<BTreeMap<Digest, Vec<u8>>, OutputError> {
-        let directory = format!("{}/{BACKUPS_DIRECTORY}", self.name.directory());
-        let Some(handle) = outputs.existing(&directory)? else { return Ok(BTreeMap::new()) };
-        let read = |name: &Vec<u8>| {
-            let file = self.disk.open_file(&handle, name)?;
-            let bytes = read_whole(self.disk, &file, FILE_BYTES_MAX)?;
-            Ok((Digest::of(&bytes), bytes))
-        };
-        let names = self.disk.list(&handle).map_err(failed("list", &directory))?;
-        names.iter().map(read).collect::<io::Result<_>>().map_err(failed("read", &directory))
-    }
-
-    /// Removes the backups and their directory; gives how many there were.
-    pub(in crate::task) fn remove_backups(&self, outputs: &Outputs) -> Result<u64, OutputError> {
-        let directory = format!("{}/{BACKUPS_DIRECTORY}", self.name.directory());
-        let Some(handle) = outputs.existing(&directory)? else { return Ok(0) };
-        let names = self.disk.list(&handle).map_err(failed("list", &directory))?;
-        let removed = names.iter().try_for_each(|name| self.disk.unlink(&handle, name));
-        let removed = removed
-            .and_then(|()| self.disk.remove_directory(&self.handle, BACKUPS_DIRECTORY.as_bytes()));
-        removed.map_err(failed("remove the backups in", &directory))?;
-        Ok(count(names.len()))
     }
 
     /// The bytes of a file, where it is there.

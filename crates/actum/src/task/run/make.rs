@@ -4,9 +4,10 @@ use actum_core::{Digest, RelPath, RunId, ShellWord};
 use actum_record::receipt::{PathEffect, RollbackFiles};
 use actum_task::ErrorCode;
 use actum_task::report::{
-    ManifestFacts, Phase, ROLLBACK_MANIFEST_FILE, ROLLBACK_SCRIPT_FILE, RollbackManifest,
+    ManifestFacts, Phase, ROLLBACK_MANIFEST_FILE, ROLLBACK_SCRIPT_FILE, ReportName, Rollback,
+    RollbackManifest,
 };
-use actum_workspace::{ErrorKind, LinuxDisk};
+use actum_workspace::{ErrorKind, LinuxDisk, Transaction};
 
 use super::end::{Documents, End};
 use super::{Acted, Desk, Place, request};
@@ -21,7 +22,7 @@ use crate::task::checkpoint;
 use crate::task::documents::clean;
 use crate::task::git::{CommittedRun, Committing};
 use crate::task::notes::{Notes, Prepared};
-use crate::task::outputs::OutputError;
+use crate::task::outputs::{BackupError, OutputError};
 use crate::task::problem::TaskProblem;
 use crate::task::rehearsal::{Script, Watch, later};
 
@@ -78,11 +79,15 @@ impl Observer<LinuxDisk> for TaskObserver<'_, '_> {
     type Stop = TaskStop;
 
     /// Writes the rollback files and the prepared reports before the checks run.
-    fn cleared(&mut self, _: &mut Cleared<'_, LinuxDisk>) -> Result<(), TaskStop> {
+    fn cleared(&mut self, cleared: &mut Cleared<'_, LinuxDisk>) -> Result<(), TaskStop> {
         let Self { desk, place, rehearsed, run, notes, files } = self;
         desk.status.phase(Phase::Checkpoint);
         let kept = desk
-            .keep_checkpoint(place, &rehearsed.effects, Some(*run))
+            .keep_checkpoint(
+                place,
+                &rehearsed.effects,
+                Some((*run, &mut cleared.staged.begun.transaction)),
+            )
             .map_err(TaskStop::Problem)?;
         desk.activate(place.task).map_err(TaskStop::Problem)?;
         notes.archived_to.clone_from(&desk.archived_to);
@@ -165,26 +170,31 @@ impl Desk<'_> {
         }
     }
 
-    /// Keeps what takes the change back, and gives the digests of manifest and script. It is durable once the outputs are.
+    /// Keeps what takes the change of a run back, and gives the digests of manifest and script. It is durable once the outputs are.
     pub(super) fn keep_checkpoint(
         &mut self,
         place: &Place<'_>,
         effects: &[PathEffect],
-        run: Option<RunId>,
+        run: Option<(RunId, &mut Transaction<'_, LinuxDisk>)>,
     ) -> std::result::Result<RollbackFiles, Box<TaskProblem>> {
         let task = place.task;
         let manifest_id = self.ids.next();
         let broken =
             |code, why: &dyn std::fmt::Display| Box::new(TaskProblem::new(code, why.to_string()));
         let ids = &mut self.ids;
-        let rollback = checkpoint::of(effects, || ids.next())
+        let mut rollback = checkpoint::of(effects, || ids.next())
             .map_err(|error| broken(ErrorCode::CheckpointFailed, &error))?;
-        let bytes = rollback.backups().fold(0u64, |sum, (_, kept)| sum.saturating_add(kept.size));
+        let (run, transaction) = run.unzip();
         let bytes_max = task.config.limits.backup_bytes_max;
-        if bytes > bytes_max {
-            let what = format!("the backups would have {bytes} bytes, and {bytes_max} are allowed");
-            return Err(broken(ErrorCode::BackupTooLarge, &what));
-        }
+        let kept = self.outputs.back_up(&place.directory, &mut rollback, transaction, bytes_max);
+        kept.map_err(|error| match error {
+            BackupError::TooLarge(bytes) => {
+                let what =
+                    format!("the backups would have {bytes} bytes, and {bytes_max} are allowed");
+                broken(ErrorCode::BackupTooLarge, &what)
+            }
+            BackupError::Output(error) => unwritten(&rollback, &place.directory.name, &error),
+        })?;
         let expires = task.config.manifest_ttl.map(|ttl| later(self.started, ttl));
         let script_file = place.directory.name.file(ROLLBACK_SCRIPT_FILE);
         let facts = ManifestFacts {
@@ -209,31 +219,19 @@ impl Desk<'_> {
             script: Digest::of(&script),
         };
         let write = || -> std::result::Result<RollbackFiles, OutputError> {
-            self.outputs.back_up(&place.directory, rollback.backups())?;
             place.directory.put(ROLLBACK_MANIFEST_FILE, Some(Ok(manifest)))?;
             self.manifest = Some(manifest_id);
             place.directory.write(ROLLBACK_SCRIPT_FILE, &script)?;
             Ok(files)
         };
-        write().map_err(|error| {
-            let code = code_of(&error.source, ErrorCode::CheckpointFailed);
-            let paths = rollback.checkpoints().iter().map(|it| &it.path);
-            let is_of = |path: &&RelPath| {
-                error.path == path.to_string() || error.path == place.directory.name.backup(path)
-            };
-            Box::new(TaskProblem {
-                target: paths.clone().find(is_of).cloned(),
-                ..*broken(code, &error)
-            })
-        })
+        write().map_err(|error| unwritten(&rollback, &place.directory.name, &error))
     }
 
     /// The files that are not what the run left (EX-12).
     fn changed_since(&self, effects: &[PathEffect]) -> Vec<TaskProblem> {
         let files = effects.iter().filter_map(|effect| Some((&effect.path.0, effect.after?)));
         let changed = files.filter(|(path, left)| {
-            let read = self.outputs.read(path, left.size);
-            !matches!(read, Ok(Some(bytes)) if actum_core::Digest::of(&bytes) == left.sha256)
+            !matches!(self.outputs.has_content(path, (left.sha256, left.size)), Ok(true))
         });
         changed
             .map(|(path, _)| TaskProblem {
@@ -245,6 +243,15 @@ impl Desk<'_> {
             })
             .collect()
     }
+}
+
+/// The problem of a task whose rollback files cannot be written.
+fn unwritten(rollback: &Rollback, report: &ReportName, error: &OutputError) -> Box<TaskProblem> {
+    let code = code_of(&error.source, ErrorCode::CheckpointFailed);
+    let is_of =
+        |path: &&RelPath| error.path == path.to_string() || error.path == report.backup(path);
+    let target = rollback.checkpoints().iter().map(|it| &it.path).find(is_of).cloned();
+    Box::new(TaskProblem { target, ..TaskProblem::new(code, error.to_string()) })
 }
 
 /// The code of an error of the system, where it has one of its own.

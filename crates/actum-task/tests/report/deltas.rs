@@ -1,0 +1,241 @@
+//! Backups that are block deltas: the script turns what the run left into what was before.
+
+#![expect(clippy::disallowed_methods, reason = "the script is a program, and works on files")]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use crate::rollback::{before, cut_off, files, run, run_in, said, shells};
+use crate::tree::{BLOCK, Run, at, report_name, snapshot};
+
+/// Content that repeats nowhere.
+fn content(size: usize) -> Vec<u8> {
+    let words = (0u64..).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    words.flat_map(u64::to_be_bytes).take(size).collect()
+}
+
+/// The content with these bytes changed, and with another size.
+fn edited(mut content: Vec<u8>, at: &[usize], size: usize) -> Vec<u8> {
+    content.resize(size, 7);
+    at.iter().filter(|at| **at < size).for_each(|&at| content[at] ^= 0xff);
+    content
+}
+
+/// A run that modifies files, whose backups are deltas.
+fn modified(changes: &[(&[u8], Vec<u8>, Vec<u8>)]) -> Run {
+    let before: Vec<_> = changes.iter().map(|(path, old, _)| (*path, &**old, 0o640)).collect();
+    let after: Vec<_> = changes.iter().map(|(path, _, new)| (*path, &**new, 0o755)).collect();
+    Run {
+        before: files(&before),
+        after: files(&after),
+        deltas: changes.iter().map(|(path, ..)| path.to_vec()).collect(),
+        ..Run::default()
+    }
+}
+
+/// Files that keep their size, grow and shrink, under hostile names.
+fn hostile() -> Run {
+    let old = || content(9 * BLOCK + 100);
+    modified(&[
+        (b"-rf", old(), edited(old(), &[0, BLOCK + 1, 5 * BLOCK, 9 * BLOCK + 99], 9 * BLOCK + 100)),
+        (b"a b/it's \"=\"", old(), edited(old(), &[4 * BLOCK], 30 * BLOCK + 3)),
+        (b"grown\n", old(), edited(old(), &[], 10 * BLOCK)),
+        (b"$(touch pwned)", old(), edited(old(), &[7], 2 * BLOCK + 1)),
+        (b"empty", old(), Vec::new()),
+        (b"filled\\", Vec::new(), old()),
+        (b"whole blocks", content(4 * BLOCK), edited(content(4 * BLOCK), &[3 * BLOCK], 4 * BLOCK)),
+    ])
+}
+
+/// EX-16, EX-21: the file keeps its size, grows or shrinks, and is restored with its mode.
+#[test]
+fn every_shell_restores_files_from_deltas() {
+    let hostile = hostile();
+    let shells = shells();
+    assert!(shells.len() > 1, "{shells:?}");
+    for shell in shells {
+        let root = TempDir::new().unwrap();
+        let script = hostile.write_after(root.path());
+        let checked = run_in(shell, &script, &["--check"]);
+        assert_eq!(checked.status.code(), Some(0), "{}", said(&checked));
+        let done = run_in(shell, &script, &[]);
+        assert_eq!(done.status.code(), Some(0), "{shell:?}: {}", said(&done));
+        assert_eq!(snapshot(root.path()), before(&hostile), "{shell:?}");
+        let again = run_in(shell, &script, &[]);
+        assert!(said(&again).contains("done already"), "{}", said(&again));
+    }
+}
+
+/// EX-16
+#[test]
+fn busybox_alone_restores_files_from_deltas() {
+    let busybox = Path::new("/bin/busybox");
+    if !busybox.exists() {
+        return;
+    }
+    let programs = TempDir::new().unwrap();
+    for name in [
+        "sh",
+        "sha256sum",
+        "rm",
+        "mv",
+        "cat",
+        "chmod",
+        "chown",
+        "mkdir",
+        "rmdir",
+        "link",
+        "ln",
+        "find",
+        "ls",
+        "id",
+        "printf",
+        "dd",
+    ] {
+        symlink(busybox, programs.path().join(name)).unwrap();
+    }
+    let hostile = hostile();
+    let root = TempDir::new().unwrap();
+    let script = hostile.write_after(root.path());
+    let shell = programs.path().join("sh");
+    let done = Command::new(shell).arg(&script).env("PATH", programs.path()).output().unwrap();
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert_eq!(snapshot(root.path()), before(&hostile));
+}
+
+/// EX-16: at each moment a file is the old one or the new one, or aside from where the next start puts it back.
+#[test]
+fn a_script_that_is_killed_while_it_applies_deltas_is_finished_by_the_next() {
+    let a_run = modified(&[
+        (b"a", content(3 * BLOCK), edited(content(3 * BLOCK), &[0, 2 * BLOCK], 5 * BLOCK)),
+        (b"it's\n", content(2 * BLOCK + 9), edited(content(2 * BLOCK + 9), &[9], 7)),
+    ]);
+    let mut turn = 0;
+    loop {
+        let root = TempDir::new().unwrap();
+        let script = a_run.write_after(root.path());
+        let is_killed = cut_off(&script, turn);
+        for file in a_run.before.keys() {
+            let known = [&a_run.before[file].0, &a_run.after[file].0];
+            let now = fs::read(at(root.path(), file));
+            assert!(now.is_err() || now.is_ok_and(|now| known.contains(&&now)), "turn {turn}");
+        }
+        let done = run(&script, &[]);
+        assert_eq!(done.status.code(), Some(0), "turn {turn}: {}", said(&done));
+        assert_eq!(snapshot(root.path()), before(&a_run), "turn {turn}: {}", said(&done));
+        let names = fs::read_dir(script.parent().unwrap()).unwrap();
+        let mut names = names.map(|entry| entry.unwrap().file_name());
+        assert!(names.all(|name| !name.as_encoded_bytes().starts_with(b".")), "turn {turn}");
+        if !is_killed {
+            break;
+        }
+        turn += 1;
+    }
+    assert!(turn > 20, "only {turn} steps");
+}
+
+/// EX-16: a file that was edited since, or a delta that is not the one that was made, stops all.
+#[test]
+fn a_file_edited_since_and_a_damaged_delta_are_refused_by_name() {
+    let a_run = hostile();
+    let backup = report_name().backup(&crate::tree::path(b"-rf"));
+    for (place, is_named) in [
+        (b"-rf".as_slice(), "-rf: has another content"),
+        (backup.as_bytes(), "is not the backup that was made"),
+    ] {
+        for size in [None, Some(5), Some(BLOCK)] {
+            let root = TempDir::new().unwrap();
+            let script = a_run.write_after(root.path());
+            let file = at(root.path(), place);
+            let mut bytes = fs::read(&file).unwrap();
+            match size {
+                Some(size) => bytes.truncate(size),
+                None => bytes[BLOCK / 2] ^= 1,
+            }
+            fs::write(&file, bytes).unwrap();
+            let left = snapshot(root.path());
+            for arguments in [&["--check"][..], &[]] {
+                let refused = run(&script, arguments);
+                assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+                assert!(said(&refused).contains(is_named), "{}", said(&refused));
+                assert!(said(&refused).contains("Nothing was changed"), "{}", said(&refused));
+                assert_eq!(snapshot(root.path()), left);
+            }
+        }
+    }
+}
+
+/// EX-16
+#[test]
+fn without_dd_a_delta_is_refused_before_anything_is_changed() {
+    let programs = TempDir::new().unwrap();
+    for name in ["sha256sum", "rm", "find", "link", "printf", "id", "ls"] {
+        let places = ["/usr/bin", "/bin"].map(|place| Path::new(place).join(name));
+        let program = places.into_iter().find(|place| place.exists()).unwrap();
+        symlink(program, programs.path().join(name)).unwrap();
+    }
+    let root = TempDir::new().unwrap();
+    let script = hostile().write_after(root.path());
+    let left = snapshot(root.path());
+    let refused =
+        Command::new("/bin/sh").arg(&script).env("PATH", programs.path()).output().unwrap();
+    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+    assert!(said(&refused).contains("needs `dd`"), "{}", said(&refused));
+    assert_eq!(snapshot(root.path()), left);
+}
+
+/// EX-16: what the run left is the only thing that a delta gives the old content from, so it stays where another file came to its path.
+#[test]
+fn the_file_that_a_delta_belongs_to_is_kept_beside_one_that_was_saved_meanwhile() {
+    let (old, new) = (content(3 * BLOCK), edited(content(3 * BLOCK), &[0], 3 * BLOCK));
+    let a_run = modified(&[(b"a", old, new.clone())]);
+    let root = TempDir::new().unwrap();
+    let script = a_run.write_after(root.path());
+    let aside = root.path().join(report_name().displaced(&crate::tree::path(b"a")));
+    fs::rename(root.path().join("a"), &aside).unwrap();
+    fs::write(root.path().join("a"), "saved\n").unwrap();
+    let refused = run(&script, &[]);
+    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+    assert!(
+        said(&refused).contains("was saved while a script that was killed"),
+        "{}",
+        said(&refused)
+    );
+    assert_eq!(fs::read(&aside).unwrap(), new);
+    // The user decides for what the run left.
+    fs::remove_file(root.path().join("a")).unwrap();
+    let done = run(&script, &[]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert_eq!(snapshot(root.path()), before(&a_run));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// EX-16, EX-21: both ways between two contents.
+    #[test]
+    fn any_block_edits_are_taken_back_by_the_script(
+        size in 0usize..20 * BLOCK,
+        other in 0usize..20 * BLOCK,
+        at in vec(0usize..20 * BLOCK, 0..8),
+        shell in 0usize..3,
+    ) {
+        let (a, b) = (content(size), edited(content(size), &at, other));
+        prop_assume!(a != b);
+        for (old, new) in [(&a, &b), (&b, &a)] {
+            let a_run = modified(&[(b"f", old.clone(), new.clone())]);
+            let root = TempDir::new().unwrap();
+            let script = a_run.write_after(root.path());
+            let shells = shells();
+            let done = run_in(shells[shell % shells.len()], &script, &[]);
+            prop_assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+            prop_assert!(snapshot(root.path()) == before(&a_run));
+        }
+    }
+}
