@@ -13,6 +13,7 @@ use super::mistake::Mistake;
 use super::plugins::PluginAllowance;
 use super::profile::Profile;
 use super::sandbox::SandboxAllowance;
+use super::sql::SqlSettings;
 use super::tasks::TaskEnvelopes;
 use super::tier_rule::{ExampleError, TierRule};
 use super::written::{Secret, Table, Text, Value};
@@ -74,6 +75,10 @@ pub struct PolicyFile {
     lease: BTreeSet<LeasedWork>,
     /// Absolute paths of the directories in which file tasks act (FE-6).
     pub base_directories: Vec<String>,
+    /// Library and limits of SQL steps.
+    pub sql: SqlSettings,
+    /// Rows that the SQL steps of a plan may change without an approval; no limit if absent.
+    sql_rows: Option<u64>,
 }
 
 /// A file that is no policy.
@@ -192,6 +197,7 @@ impl PolicyFile {
                 "tasks",
                 "lease",
                 "file",
+                "sql",
             ],
             Secret::No,
         )?;
@@ -211,6 +217,7 @@ impl PolicyFile {
         let task_envelopes = TaskEnvelopes::read(root.table("tasks")?)?;
         let lease = LeasedWork::read(root.table("lease")?)?;
         let base_directories = base_directories(root.table("file")?)?;
+        let (sql, sql_rows) = SqlSettings::read(root.table("sql")?)?;
         let passed = [
             ("file.base_directories", base_directories.len()),
             ("sandbox.read", sandbox.read.len()),
@@ -271,6 +278,8 @@ impl PolicyFile {
             task_envelopes,
             lease,
             base_directories,
+            sql,
+            sql_rows,
         })
     }
 
@@ -294,6 +303,8 @@ impl PolicyFile {
             task_envelopes: TaskEnvelopes::default(),
             lease: BTreeSet::new(),
             base_directories: Vec::new(),
+            sql: SqlSettings::default(),
+            sql_rows: None,
         }
     }
 
@@ -313,9 +324,9 @@ impl PolicyFile {
     }
 
     pub(super) fn layer(self, source: Source) -> Layer {
-        let Self { protected, scope, budget, tiers, commands, lease, .. } = self;
+        let Self { protected, scope, budget, tiers, commands, lease, sql_rows, .. } = self;
         let commands = LayerCommands { rules: commands, narrowing: CommandRules::default() };
-        Layer { source, root: None, protected, scope, budget, tiers, commands, lease }
+        Layer { source, root: None, protected, scope, budget, tiers, commands, lease, sql_rows }
     }
 }
 

@@ -10,6 +10,7 @@ use actum_workspace::disk::Disk;
 use actum_workspace::{Change as WorkspaceChange, ChangeKind, Transaction};
 
 use super::problem::ActionProblem;
+use super::sql::SqlRan;
 use super::staging::{Staged, must_hold, stage, stage_sql};
 use crate::sql_host::SqlSteps;
 
@@ -77,6 +78,8 @@ pub struct Rehearsed {
     pub end: ActionEnd,
     /// What a failed action left: its postcondition did not hold, and it is not rolled back.
     pub left: Vec<ActionChange>,
+    /// Result of an SQL step that is left.
+    pub sql: Option<Box<SqlRan>>,
 }
 
 impl Rehearsed {
@@ -87,6 +90,12 @@ impl Rehearsed {
             ActionEnd::Failed(_) | ActionEnd::Skipped { .. } => &self.left,
         }
     }
+}
+
+/// Adds up the rows that SQL steps change; `None` without such a step.
+pub fn sql_rows(actions: &[Rehearsed]) -> Option<u64> {
+    let changed = actions.iter().filter_map(|it| it.sql.as_ref());
+    changed.map(|ran| ran.done.rows_changed()).reduce(u64::saturating_add)
 }
 
 /// How an action ended.
@@ -225,14 +234,15 @@ impl Stage<'_> {
             let Some(action) = plan.actions.get(index) else { continue };
             let started = self.watch.now();
             self.break_off(started);
-            let mut left = Vec::new();
+            let (mut left, mut ran) = (Vec::new(), None);
             let end = match self.reason_to_skip(index) {
                 Some(reason) => ActionEnd::Skipped { reason },
                 None => {
                     self.watch.began(index);
                     match self.carry_out_one(transaction, action, started) {
-                        Ok(Staged { operations: done, output, did, broken }) => {
+                        Ok(Staged { operations: done, output, did, sql, broken }) => {
                             operations.extend(done);
+                            ran = sql;
                             match broken {
                                 None => ActionEnd::Completed { output, did },
                                 Some(problem) => {
@@ -254,7 +264,7 @@ impl Stage<'_> {
                 }
             }
             let completed = self.watch.now();
-            let rehearsed = Rehearsed { action: index, started, completed, end, left };
+            let rehearsed = Rehearsed { action: index, started, completed, end, left, sql: ran };
             self.watch.ended(&rehearsed);
             self.ends.push(rehearsed);
         }

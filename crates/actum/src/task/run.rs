@@ -249,7 +249,7 @@ impl Desk<'_> {
                 return Ok(self.reject(Some(&task), task.refusal(vec![problem]), None));
             }
         };
-        let sql = SqlHost::open_for(engine.sql.clone(), &task.plan, root);
+        let sql = SqlHost::open_for(engine.sql.clone(), &task.plan, &in_force);
         let refused = task.refused(&mut engine.workspace, &self.outputs, (&in_force, &sql))?;
         if !refused.is_empty() {
             let protected: Vec<_> = refused.iter().filter_map(|it| it.target.clone()).collect();

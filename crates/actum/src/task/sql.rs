@@ -8,16 +8,23 @@ use std::path::Path;
 use std::time::Duration;
 
 use actum_core::json::Value;
+use actum_core::path_name::PathName;
 use actum_core::{Digest, FileState, RelPath};
+use actum_record::receipt::QueryRecord;
 use actum_sandbox::Resource;
 use actum_sql::{
-    Done, Failure, Parameter, Problem, Report, ResultKey, SqlError, SqlLimits, Step, lock_holder,
+    Done, Failure, Measured, Parameter, Problem, Report, ResultKey, SqlError, SqlLimits, Step,
+    lock_holder,
 };
-use actum_task::report::{ChangeWord, DiffSummary};
+use actum_task::report::{
+    ActionDetails, ChangeWord, ConfinementDetails, DiffSummary, EngineDetails, SqlDetails,
+    StatementDetails,
+};
 use actum_task::{Action, ErrorCode, SqlQuery};
 use actum_workspace::disk::Disk;
 use actum_workspace::{ErrorKind, Transaction};
 
+use super::documents::clean;
 use super::problem::ActionProblem;
 use super::rehearsal::ActionChange;
 use super::staging::check_writable;
@@ -25,14 +32,6 @@ use crate::sql_host::SqlRunner;
 
 /// Size of a query, in bytes.
 const QUERY_BYTES_MAX: u64 = 10 << 20;
-/// Size of a database, in bytes.
-const DATABASE_BYTES_MAX: u64 = 2 << 30;
-/// Memory of the engine, in bytes.
-const MEMORY_BYTES_MAX: u64 = 512 << 20;
-/// What the engine may write while it does not have that memory, in bytes.
-const SPILL_BYTES_MAX: u64 = 1 << 30;
-/// Threads of the engine.
-const THREADS_MAX: usize = 4;
 /// Name of the file with the rows of the last statement, beside the copy of the database.
 const RESULT: &str = "actum-result.parquet";
 
@@ -44,6 +43,67 @@ pub(super) struct Ran {
     pub(super) output: String,
     /// What it did to files, the database first.
     pub(super) changes: Vec<ActionChange>,
+    /// Facts about it.
+    pub(super) ran: SqlRan,
+}
+
+/// Facts about an SQL step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SqlRan {
+    /// Report of the worker.
+    pub done: Done,
+    /// What the worker used, and what confined it.
+    measured: Measured,
+    /// Whether the result had been kept.
+    was_kept: bool,
+    /// Database.
+    target: RelPath,
+    /// SHA-256 of the database before and after.
+    database: [Digest; 2],
+    library: Digest,
+    query: Digest,
+    parameters: Option<Digest>,
+}
+
+impl SqlRan {
+    /// Details for the report.
+    pub(super) fn details(&self) -> ActionDetails {
+        let Self { done, measured, was_kept, database: [before, after], .. } = self;
+        let statements = done.statements.iter();
+        let statements =
+            statements.map(|ran| StatementDetails { kind: clean(&ran.kind), rows: ran.rows });
+        let (statements, statements_left_out) = StatementDetails::list(statements);
+        ActionDetails::Sql(Box::new(SqlDetails {
+            engine: EngineDetails { name: clean("DuckDB"), version: clean(&done.version) },
+            library_sha256: self.library,
+            query_sha256: self.query,
+            parameters_sha256: self.parameters,
+            database_sha256_before: *before,
+            database_sha256_after: *after,
+            statements,
+            statements_left_out,
+            rows_changed: done.rows_changed(),
+            peak_memory_bytes: measured.peak_memory_bytes,
+            process_ms: measured.wall_milliseconds,
+            confinement: ConfinementDetails {
+                tier: clean(&measured.tier),
+                landlock: measured.landlock,
+                is_root: measured.is_root,
+            },
+            was_kept: *was_kept,
+        }))
+    }
+
+    /// Record for the receipt.
+    pub(super) fn record(&self, action: &Action) -> QueryRecord {
+        QueryRecord {
+            action: action.id.to_string(),
+            database: PathName(self.target.clone()),
+            library: self.library,
+            parameters: self.parameters,
+            query: self.query,
+        }
+    }
 }
 
 impl SqlRunner {
@@ -59,10 +119,9 @@ impl SqlRunner {
         let text = self.query(transaction, &query.query_file)?;
         let parameters = parameters(query)?;
         let before = transaction.file_state(target)?;
-        if before.size > DATABASE_BYTES_MAX {
-            let (size, max) = (before.size, DATABASE_BYTES_MAX);
-            let message = format!("`{target}` has {size} bytes, and a database may have {max}");
-            return Err(ActionProblem::new(ErrorCode::FileTooLarge, message));
+        let bytes_max = self.settings.database_bytes_max();
+        if before.size > bytes_max {
+            return Err(too_large(target, before.size, bytes_max));
         }
         check_writable(target, &before)?;
         transaction.may_replace(target)?;
@@ -93,8 +152,8 @@ impl SqlRunner {
             &[u8::from(rows_file.is_some())],
         ]);
         let kept = self.results.find(&key, &copy, rows_file);
-        let done = match &kept {
-            Some(kept) => kept.done.clone(),
+        let (done, measured) = match &kept {
+            Some(kept) => (kept.done.clone(), kept.measured.clone()),
             None => {
                 // An empty file is a database without anything in it, which DuckDB makes where there is no file.
                 if before.size > 0 {
@@ -110,17 +169,18 @@ impl SqlRunner {
                     query: &text,
                     parameters: &parameters,
                     save_results_to: rows_file.map(|_| RESULT),
-                    limits: limits(time),
+                    compares: self.compares,
+                    limits: self.limits(time),
                 };
-                let done = self.execute(&step, target)?;
+                let (done, measured) = self.execute(&step, target)?;
                 if self.host.keeps_results {
-                    let kept = self.results.keep(&key, (&copy, rows_file), &done);
+                    let kept = self.results.keep(&key, (&copy, rows_file), (&done, &measured));
                     kept.map_err(|error| {
                         let message = format!("the result cannot be kept for approval: {error}");
                         ActionProblem::new(ErrorCode::InputOutput, message)
                     })?;
                 }
-                done
+                (done, measured)
             }
         };
         let rows = done.statements.last().map_or(0, |last| last.rows);
@@ -129,6 +189,9 @@ impl SqlRunner {
             return Err(ActionProblem::new(ErrorCode::SqlNoRows, message));
         }
         let after = transaction.take_from(&staged, &name, target)?;
+        if after.size > bytes_max {
+            return Err(too_large(target, after.size, bytes_max));
+        }
         let expected = kept.as_ref().map(|kept| kept.database);
         self.check_kept(&key, expected, &after)?;
         let mut changes = vec![change(ChangeWord::Modify, target, Some(before), Some(after))];
@@ -148,18 +211,44 @@ impl SqlRunner {
             changes.push(change(ChangeWord::Delete, &log, Some(before), None));
         }
         transaction.discard(staged);
-        Ok(Ran { output: output(target, &done), changes })
+        let parameters = query.parameters.as_ref();
+        let ran = SqlRan {
+            measured,
+            was_kept: kept.is_some(),
+            target: target.clone(),
+            database: [before.sha256, after.sha256],
+            library: self.library.sha256(),
+            query: Digest::of(text.as_bytes()),
+            parameters: parameters.map(|text| Digest::of(text.as_str().as_bytes())),
+            done,
+        };
+        Ok(Ran { output: output(target, &ran.done), changes, ran })
     }
 
     /// Executes a step on the copy of `target`.
-    fn execute(&self, step: &Step<'_>, target: &RelPath) -> Result<Done> {
+    fn execute(&self, step: &Step<'_>, target: &RelPath) -> Result<(Done, Measured)> {
         let host = (&self.host.helper, &self.report, self.host.program.as_path());
         let ran = actum_sql::run(host, step, self.host.stop.as_ref());
-        match ran.map_err(|error| of_error(&error, step.limits.time))?.report {
-            Report::Done(done) => Ok(done),
+        let ran = ran.map_err(|error| of_error(&error, step.limits.time))?;
+        let measured = Measured::from(&ran);
+        match ran.report {
+            Report::Done(done) => Ok((done, measured)),
             Report::Failed(failure) => {
                 Err(of_failure(failure, (&step.directory.join(step.database), target)))
             }
+        }
+    }
+
+    fn limits(&self, time: Duration) -> SqlLimits {
+        let processors = std::thread::available_parallelism();
+        let processors = processors.map_or(1, std::num::NonZeroUsize::get);
+        let threads_max = u32::try_from(self.settings.threads_max()).unwrap_or(1);
+        SqlLimits {
+            time,
+            memory_bytes_max: self.settings.memory_bytes_max(),
+            spill_bytes_max: self.settings.spill_bytes_max(),
+            database_bytes_max: self.settings.database_bytes_max(),
+            threads: u32::try_from(processors).unwrap_or(1).min(threads_max),
         }
     }
 
@@ -206,15 +295,11 @@ impl SqlRunner {
     }
 }
 
-fn limits(time: Duration) -> SqlLimits {
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
-    SqlLimits {
-        time,
-        memory_bytes_max: MEMORY_BYTES_MAX,
-        spill_bytes_max: SPILL_BYTES_MAX,
-        database_bytes_max: DATABASE_BYTES_MAX,
-        threads: u32::try_from(threads.min(THREADS_MAX)).unwrap_or(1),
-    }
+fn too_large(target: &RelPath, size: u64, max: u64) -> ActionProblem {
+    let message = format!(
+        "`{target}` has {size} bytes, and a database may have {max} (`[sql] max_bytes` in the operator's policy)"
+    );
+    ActionProblem::new(ErrorCode::FileTooLarge, message)
 }
 
 fn is_file<D: Disk>(transaction: &mut Transaction<'_, D>, path: &RelPath) -> Result<bool> {
@@ -303,6 +388,7 @@ fn of_error(error: &SqlError, time: Duration) -> ActionProblem {
         }
         SqlError::Limit { .. } => (ErrorCode::SqlResources, error.to_string()),
         SqlError::Cancelled => (ErrorCode::Cancelled, error.to_string()),
+        SqlError::Library { .. } => (ErrorCode::NotAvailable, error.to_string()),
         SqlError::Start(_) | SqlError::Ended { .. } | SqlError::System { .. } => {
             (ErrorCode::InternalError, error.to_string())
         }

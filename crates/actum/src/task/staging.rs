@@ -13,7 +13,7 @@ use actum_workspace::{ErrorKind, Transaction};
 
 use super::problem::ActionProblem;
 use super::rehearsal::ActionChange;
-use super::sql::Ran;
+use super::sql::{Ran, SqlRan};
 use super::{content, operation};
 use crate::sql_host::SqlSteps;
 
@@ -28,6 +28,8 @@ pub(super) struct Staged {
     pub(super) operations: Vec<Operation>,
     pub(super) output: String,
     pub(super) did: Vec<ActionChange>,
+    /// Result of an SQL step.
+    pub(super) sql: Option<Box<SqlRan>>,
     /// The postcondition that does not hold, where it does not roll the action back (EX-12).
     pub(super) broken: Option<ActionProblem>,
 }
@@ -98,7 +100,8 @@ pub(super) fn stage<D: Disk>(
         before: before.map(|file| file.state),
         after: after.map(|file| file.state),
     };
-    Ok(Staged { operations, output: output(action) + &checked.note(), did: vec![did], broken })
+    let (output, did) = (output(action) + &checked.note(), vec![did]);
+    Ok(Staged { operations, output, did, sql: None, broken })
 }
 
 /// Finds a postcondition that does not hold. Where the action is rolled back for that, it is an error.
@@ -134,9 +137,9 @@ pub(super) fn stage_sql<D: Disk>(
     for path in action.written() {
         transaction.may_change(path)?;
     }
-    let Ran { output, changes } = sql.run(transaction, (action, query), time)?;
+    let Ran { output, changes, ran } = sql.run(transaction, (action, query), time)?;
     let broken = broken_postcondition(transaction, action, constraints)?;
-    Ok(Staged { operations: Vec::new(), output, did: changes, broken })
+    Ok(Staged { operations: Vec::new(), output, did: changes, sql: Some(Box::new(ran)), broken })
 }
 
 /// Tests whether an action replaces the content of an existing file.

@@ -50,8 +50,7 @@ impl Problems {
     /// Finds what would go wrong in the tree of files as it is.
     pub(super) fn find(&mut self, task: &Task, session: &Session) -> Result<(), Failure> {
         self.find_violations(task, session)?;
-        self.find_in_tree(task, session);
-        Ok(())
+        self.find_in_tree(task, session)
     }
 
     /// Finds targets that are protected: they reject the plan as a whole.
@@ -72,7 +71,7 @@ impl Problems {
         Ok(())
     }
 
-    fn find_in_tree(&mut self, task: &Task, session: &Session) {
+    fn find_in_tree(&mut self, task: &Task, session: &Session) -> Result<(), Failure> {
         let root = root::existing_or_new(&session.start);
         let exists = |path: &RelPath| {
             let path = root.join(OsStr::from_bytes(path.as_bytes()));
@@ -87,7 +86,9 @@ impl Problems {
             let way = successors(Some(path.clone()), RelPath::parent);
             way.filter(is_link).last()
         };
-        let no_sql = sql_host::for_showing().ok().map(|host| SqlHost::open_for(host, plan, root));
+        let in_force = policy::in_force(root)?;
+        let no_sql =
+            sql_host::for_showing().ok().map(|host| SqlHost::open_for(host, plan, &in_force));
         let no_sql = match &no_sql {
             Some(Err(why)) => without_sql(plan, why),
             Some(Ok(_)) | None => Vec::new(),
@@ -97,6 +98,7 @@ impl Problems {
             let place = finding.action().and_then(|action| places.0.get(action).copied());
             self.add(plan_problem(finding.code(), &finding, (&finding.path(), place)));
         }
+        Ok(())
     }
 }
 
