@@ -8,9 +8,9 @@ use crate::comparison::{
     CELL_CHARACTERS_MAX, Cell, Column, Comparison, RowDifference, TableDifference,
 };
 use crate::duckdb::{Connection, DuckDb};
+use crate::engine::{command, quoted, settings};
 use crate::job::Job;
 use crate::message::on_one_line;
-use crate::worker::{command, quoted, settings};
 
 /// Time for all comparisons of a step.
 const TIME_MAX: Duration = Duration::from_secs(10);

@@ -11,6 +11,7 @@
 mod compare;
 mod comparison;
 mod duckdb;
+mod engine;
 mod host;
 mod install;
 mod job;

@@ -9,6 +9,7 @@ use actum_core::Digest;
 
 use crate::compare::Before;
 use crate::duckdb::{Connection, Database, DuckDb, Prepared};
+use crate::engine::{command, quoted, settings};
 use crate::job::{Compared, Done, Failure, Job, Problem, RanStatement, Report, Work};
 use crate::library::digest;
 use crate::message::on_one_line;
@@ -108,39 +109,6 @@ fn open<'d>(duckdb: &'d DuckDb, job: &Job, access: Access) -> Result<Database<'d
     opened.map_err(|why| Failure::new(Problem::Database, why))
 }
 
-/// Settings of an engine.
-pub(crate) struct Settings(Vec<(&'static str, String)>);
-
-impl Settings {
-    pub(crate) fn pairs(&self) -> Vec<(&str, &str)> {
-        self.0.iter().map(|(name, value)| (*name, &**value)).collect()
-    }
-}
-
-/// Returns the settings with which every database is opened.
-pub(crate) fn settings(job: &Job, access_mode: &str) -> Settings {
-    let forbidden = [
-        "autoinstall_known_extensions",
-        "autoload_known_extensions",
-        "allow_community_extensions",
-        "allow_unsigned_extensions",
-        "allow_persistent_secrets",
-    ];
-    let limits = [
-        ("access_mode", access_mode.to_owned()),
-        ("memory_limit", bytes(job.memory_bytes_max)),
-        ("threads", job.threads.to_string()),
-        ("temp_directory", job.spill.to_string_lossy().into_owned()),
-        ("max_temp_directory_size", bytes(job.spill_bytes_max)),
-    ];
-    let forbidden = forbidden.into_iter().map(|name| (name, "false".to_owned()));
-    Settings(forbidden.chain(limits).collect())
-}
-
-fn bytes(count: u64) -> String {
-    format!("{count}B")
-}
-
 fn connect<'d>(database: &'d Database<'d>) -> Result<Connection<'d>> {
     database.connect().map_err(|why| Failure::new(Problem::Database, why))
 }
@@ -160,15 +128,6 @@ fn lock(connection: &Connection<'_>, job: &Job) -> Result<()> {
         })?;
     }
     Ok(())
-}
-
-/// Runs a statement of our own; returns its rows.
-pub(crate) fn command(connection: &Connection<'_>, text: &str) -> std::result::Result<u64, String> {
-    connection.extract(text)?.prepare(0)?.execute()?.count()
-}
-
-pub(crate) fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
 }
 
 /// Runs the statements of the query one after the other, each bound to what those before it left.

@@ -1,3 +1,5 @@
+//! Tests of what an approver sees of an SQL step.
+
 use super::*;
 
 fn text(preview: &SqlPreview, width: usize) -> String {

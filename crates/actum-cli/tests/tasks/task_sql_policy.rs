@@ -93,7 +93,7 @@ fn a_pinned_library_is_loaded_and_shown_by_doctor() {
         assert_eq!(verdict, "bad", "{detail}");
         assert!(detail.contains(told) && detail.contains("`[sql]"), "{told}: {detail}");
         let before = fs::read(root.join("shop.duckdb")).unwrap();
-        let ended = run_as(&root, &told.replace(' ', "-"), &plan(json!([step()])));
+        let ended = run_as(&root, &told.replace([' ', ','], "-"), &plan(json!([step()])));
         assert_ne!(ended.code, 0, "{told}: {ended:?}");
         assert_eq!(fs::read(root.join("shop.duckdb")).unwrap(), before, "{told}");
         let said = format!("{}{}", ended.stdout, ended.stderr);
@@ -121,7 +121,7 @@ fn a_workspace_chooses_no_library_and_no_limits() {
     let line = "sql        this workspace's policy: over 2 changed rows need an approval";
     assert!(check.stdout.contains(line), "{check:?}");
     let ended = run(&root, &plan(json!([step()])));
-    assert_eq!(ended.code, 1, "{ended:?}");
+    assert_eq!(ended.code, 6, "{ended:?}");
     assert_eq!(document(&root, "error_report.json")["error_code"], 1007);
 }
 
@@ -139,7 +139,7 @@ fn limits_of_the_policy_hold() {
     };
     operators(&root, "max_bytes = 4096");
     let (code, message) = failed("small");
-    assert_eq!(code, 2010, "{message}");
+    assert_eq!(code, 1041, "{message}");
     assert!(message.contains("(`[sql] max_bytes` in the operator's policy)"), "{message}");
     operators(&root, "memory_bytes = 201326592\nspill_bytes = 1048576");
     query(
@@ -172,7 +172,7 @@ fn more_rows_than_the_limit_need_a_signed_approval() {
     );
     let many = plan(json!([step()]));
     let rejected = run_as(&root, "many", &many);
-    assert_eq!(rejected.code, 1, "{rejected:?}");
+    assert_eq!(rejected.code, 6, "{rejected:?}");
     let error = document(&root, "error_report.json");
     assert_eq!(
         (&error["status"], &error["error_code"]),
