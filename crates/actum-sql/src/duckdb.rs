@@ -68,11 +68,14 @@ macro_rules! functions {
             ///
             /// # Safety
             /// The library has to be DuckDB, whose functions have these types (`duckdb.h`).
-            unsafe fn find(loaded: &Loaded) -> Result<Self, libloading::Error> {
+            unsafe fn find(loaded: &Loaded) -> Result<Self, String> {
                 // SAFETY: as the caller promises.
                 unsafe {
                     Ok(Self {
-                        $($name: *loaded.get(concat!("duckdb_", stringify!($name), "\0").as_bytes())?,)*
+                        $($name: *loaded.get(concat!("duckdb_", stringify!($name), "\0").as_bytes()).map_err(|_| {
+                            let name = concat!("duckdb_", stringify!($name));
+                            format!("it has no function `{name}`: it is no DuckDB, or an older one")
+                        })?,)*
                     })
                 }
             }
@@ -199,7 +202,7 @@ impl DuckDb {
         let loaded = unsafe { Loaded::open(Some(path), RTLD_LAZY | RTLD_LOCAL) };
         let loaded = loaded.map_err(|error| error.to_string())?;
         // SAFETY: the digest says that it is DuckDB.
-        let functions = unsafe { Functions::find(&loaded) }.map_err(|error| error.to_string())?;
+        let functions = unsafe { Functions::find(&loaded) }?;
         Ok(Self { functions, _loaded: loaded })
     }
 
