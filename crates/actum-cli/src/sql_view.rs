@@ -208,7 +208,7 @@ fn write_rows(table: &SqlTable, width: usize, out: &mut dyn Write) -> io::Result
     let rows = u64::try_from(table.rows.len()).unwrap_or(u64::MAX);
     let left_out = table.rows_changed.map_or(0, |changed| changed.saturating_sub(rows));
     if left_out > 0 {
-        write!(more, "… and {} more", count(left_out, "changed row")).map_err(io::Error::other)?;
+        write!(more, "… and {}", count(left_out, "more changed row")).map_err(io::Error::other)?;
     }
     let hidden = columns.hidden(table);
     if hidden > 0 {
@@ -216,7 +216,7 @@ fn write_rows(table: &SqlTable, width: usize, out: &mut dyn Write) -> io::Result
         let what = count(hidden, "column");
         write!(more, "{separator}{what} not shown").map_err(io::Error::other)?;
     }
-    if more.is_empty() { Ok(()) } else { writeln!(out, "{INDENT}    {more}") }
+    if more.is_empty() { Ok(()) } else { writeln!(out, "{INDENT}    {}", fitting(&more, left)) }
 }
 
 /// Widths of the columns that are shown.
