@@ -47,6 +47,7 @@ pub mod receipt;
 pub mod recovery;
 pub mod replay;
 pub mod sql;
+pub mod sql_preview;
 pub mod status;
 pub mod task;
 pub mod written;

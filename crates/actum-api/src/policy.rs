@@ -49,6 +49,9 @@ pub struct PolicyCheck {
     /// Pipelines that task plans may run. Absent where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pipelines: Vec<Pipeline>,
+    /// Library and limits of SQL steps. Absent where no policy sets any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sql: Option<SqlSettings>,
     /// Files of the operator's access policies.
     pub access: Vec<AccessFile>,
     /// Rules of the workspace's policy that do not count before it is trusted, as sentences.
@@ -144,6 +147,30 @@ pub struct PipelineParameter {
     /// Value where the plan gives none. Absent where the plan has to give one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
+}
+
+/// Library and limits of SQL steps, as the policies set them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SqlSettings {
+    /// DuckDB library that is loaded instead of the tested one, as an absolute path. Absent where none is pinned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub library: Option<String>,
+    /// SHA-256 of that library. Absent where none is pinned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<value::Digest>")]
+    pub sha256: Option<Digest>,
+    /// Size of a database, in bytes. Absent where the default holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<u64>,
+    /// Memory of the engine, in bytes. Absent where the default holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Size of the files that the engine writes when that memory is full, in bytes. Absent where the default holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spill_bytes: Option<u64>,
+    /// Threads of the engine. Absent where the default holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u64>,
 }
 
 /// Rights of plugin packages.

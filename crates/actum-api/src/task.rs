@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::change::Diffs;
 use crate::document::{Document, DocumentType};
 use crate::gate::Gate;
+use crate::sql_preview::SqlPreview;
 use crate::value;
 
 pub(crate) const DOCUMENTS: &[DocumentType] = &[
@@ -146,6 +147,9 @@ pub struct PreviewedAction {
     /// Result of the action.
     #[serde(flatten)]
     pub end: ActionResult,
+    /// Effects of an SQL step. Absent for other actions, and where nothing of the action is left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sql: Option<SqlPreview>,
 }
 
 /// Result of an action.

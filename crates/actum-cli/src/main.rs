@@ -52,6 +52,7 @@ mod shown_path;
 mod signals;
 mod size;
 mod snippet;
+mod sql_view;
 mod status_lines;
 mod style;
 mod task_settings;

@@ -10,7 +10,7 @@ use actum_ledger::{LedgerError, Log};
 use actum_record::command::{CommandRecord, CommandsRun, SandboxRecord};
 use actum_record::keyring::Keyring;
 use actum_record::ledger::{Actor, Approval, RequestKey};
-use actum_record::receipt::GateRecord;
+use actum_record::receipt::{GateRecord, QueryRecord};
 
 use crate::gate_view::views;
 
@@ -30,6 +30,8 @@ pub(crate) struct Record {
     pub(crate) gates: Vec<GateRecord>,
     /// What was run for it.
     pub(crate) commands: CommandsRun,
+    /// SQL steps whose effects it has.
+    pub(crate) queries: Vec<QueryRecord>,
     /// Where the intent is in the ledger, counted from 0.
     pub(crate) intent: u64,
     /// The receipt; none while how it ended is not recorded.
@@ -64,6 +66,22 @@ pub(crate) fn write_commands(
     Ok(())
 }
 
+/// Writes the SQL steps of a run by their digests, with words before them of so many characters.
+pub(crate) fn write_queries(
+    out: &mut dyn Write,
+    width: usize,
+    queries: &[QueryRecord],
+) -> io::Result<()> {
+    for QueryRecord { action, database, parameters, query, .. } in queries {
+        let action = Harmless(action.as_bytes());
+        writeln!(out, "{:width$}{action} on {database}: query {query}", "sql")?;
+        if let Some(parameters) = parameters {
+            writeln!(out, "{:width$}parameters {parameters}", "")?;
+        }
+    }
+    Ok(())
+}
+
 /// What is told of a run that a ledger was asked about.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Told {
@@ -90,6 +108,7 @@ impl Record {
             approval: intent.approval,
             gates: intent.decision.gates,
             commands: intent.commands,
+            queries: intent.queries,
             intent: started,
             receipt: receipt.map(|(receipt, key)| SignedReceipt { index: receipt.index, key }),
         }))

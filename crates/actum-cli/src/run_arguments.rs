@@ -183,6 +183,8 @@ impl RunArguments {
             file_task: None,
             umask: None,
             images: BTreeMap::new(),
+            sql_rows: None,
+            queries: Vec::new(),
             wait: self.wait,
         }
     }

@@ -308,6 +308,15 @@ pub enum TierReason {
         /// How many.
         files: usize,
     },
+    /// Its SQL steps change more rows than a policy allows without an approval.
+    SqlRows {
+        /// Rows that they change.
+        rows: u64,
+        /// Most rows without an approval.
+        rows_max: u64,
+        /// Policy.
+        policy: Source,
+    },
     /// A new file takes the path of a directory that task plans need for their reports.
     BlockedReports {
         /// Path of the file.

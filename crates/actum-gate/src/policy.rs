@@ -17,6 +17,7 @@ mod plugins;
 mod profile;
 mod retention;
 mod sandbox;
+mod sql;
 mod suggest;
 mod tasks;
 mod tier_rule;
@@ -47,6 +48,7 @@ pub use plugins::PluginAllowance;
 pub(crate) use profile::groups_covering;
 pub use profile::{Exceptions, PROTECTED_GROUPS, Profile, ProtectedGroup};
 pub use sandbox::SandboxAllowance;
+pub use sql::{PinnedLibrary, SqlSettings};
 pub use suggest::Addition;
 pub use tasks::TaskEnvelopes;
 pub use tier_rule::{BUILT_IN, BuiltIn, BuiltInPaths, TierRule};
@@ -90,6 +92,9 @@ pub struct Layer {
     /// Requests that need a lease.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub lease: BTreeSet<LeasedWork>,
+    /// Rows that the SQL steps of a plan may change without an approval; no limit if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sql_rows: Option<u64>,
 }
 
 /// Whether what a policy widens counts.

@@ -245,6 +245,15 @@ impl fmt::Display for TierReason {
             Self::Reversible => f.write_str("all of it can be taken back"),
             Self::ManyDeleted { files } => write!(f, "it deletes {files} files"),
             Self::ManyChanged { files } => write!(f, "it changes {files} files"),
+            Self::SqlRows { rows, rows_max, policy } => {
+                let rows_changed = if *rows == 1 { "row" } else { "rows" };
+                write!(
+                    f,
+                    "its SQL steps change {rows} {rows_changed}, and `[sql] ask_over_rows` allows {rows_max} without an \
+                     approval ({})",
+                    policy.policy()
+                )
+            }
             Self::BlockedReports { path } => write!(
                 f,
                 "`{path}` is a file where task plans need a directory for their reports, so every `actum run` here \

@@ -85,6 +85,9 @@ pub struct RunResult {
     pub sandbox: Option<SandboxRecord>,
     /// The commands that found the staged change good before anything was visible.
     pub verification: Vec<CommandRecord>,
+    /// SQL steps whose effects are part of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queries: Vec<QueryRecord>,
     /// How to take it back, where it is in effect.
     pub rollback: Option<Rollback>,
     /// The files with which a task is taken back, as they were before anything of it was visible.
@@ -267,6 +270,22 @@ impl Isolation {
 pub struct Rollback {
     /// The run to undo.
     pub undo: RunId,
+}
+
+/// SQL step of a task plan: what it ran on, by digests. The digests of the database stand with the paths.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueryRecord {
+    /// Id of the action in the plan.
+    pub action: String,
+    /// Database.
+    pub database: PathName,
+    /// SHA-256 of the library.
+    pub library: Digest,
+    /// SHA-256 of the parameters, as the plan writes them; absent where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<Digest>,
+    /// SHA-256 of the query.
+    pub query: Digest,
 }
 
 /// The digests of the files in the reports of a task with which it is taken back. Those of its backups stand with the paths,

@@ -5,6 +5,9 @@ use std::ffi::{CStr, CString, NulError, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::null_mut;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::{Builder, scope};
+use std::time::{Duration, Instant};
 
 use libloading::os::unix::{Library as Loaded, RTLD_LAZY, RTLD_LOCAL};
 
@@ -16,6 +19,9 @@ const SUCCESS: c_int = 0;
 const CHANGED_ROWS: c_int = 1;
 /// `DUCKDB_RESULT_TYPE_QUERY_RESULT`
 const QUERY_RESULT: c_int = 3;
+
+/// Time between two interrupts of a statement that goes on.
+const INTERVAL: Duration = Duration::from_millis(50);
 
 type Handle = *mut c_void;
 
@@ -62,11 +68,14 @@ macro_rules! functions {
             ///
             /// # Safety
             /// The library has to be DuckDB, whose functions have these types (`duckdb.h`).
-            unsafe fn find(loaded: &Loaded) -> Result<Self, libloading::Error> {
+            unsafe fn find(loaded: &Loaded) -> Result<Self, String> {
                 // SAFETY: as the caller promises.
                 unsafe {
                     Ok(Self {
-                        $($name: *loaded.get(concat!("duckdb_", stringify!($name), "\0").as_bytes())?,)*
+                        $($name: *loaded.get(concat!("duckdb_", stringify!($name), "\0").as_bytes()).map_err(|_| {
+                            let name = concat!("duckdb_", stringify!($name));
+                            format!("it has no function `{name}`: it is no DuckDB, or an older one")
+                        })?,)*
                     })
                 }
             }
@@ -83,6 +92,7 @@ functions! {
     close(*mut Handle);
     connect(Handle, *mut Handle) -> c_int;
     disconnect(*mut Handle);
+    interrupt(Handle);
     free(Handle);
     extract_statements(Handle, *const c_char, *mut Handle) -> u64;
     extract_statements_error(Handle) -> *const c_char;
@@ -108,8 +118,11 @@ functions! {
     fetch_chunk(RawResult) -> Handle;
     destroy_data_chunk(*mut Handle);
     data_chunk_get_size(Handle) -> u64;
+    data_chunk_get_column_count(Handle) -> u64;
     data_chunk_get_vector(Handle, u64) -> Handle;
     vector_get_data(Handle) -> *mut RawString;
+    vector_get_validity(Handle) -> *mut u64;
+    validity_row_is_valid(*mut u64, u64) -> bool;
     string_t_length(RawString) -> u32;
     string_t_data(*mut RawString) -> *const c_char;
 }
@@ -164,6 +177,19 @@ unsafe fn text(message: *const c_char) -> String {
     unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned()
 }
 
+/// Copies a value of a vector.
+///
+/// # Safety
+/// `value` is a `duckdb_string_t` that is alive.
+unsafe fn value_text(f: &Functions, value: *mut RawString) -> String {
+    // SAFETY: as the caller promises; the bytes belong to the value.
+    unsafe {
+        let length = usize::try_from((f.string_t_length)(value.read())).unwrap_or(0);
+        let bytes = std::slice::from_raw_parts((f.string_t_data)(value).cast::<u8>(), length);
+        String::from_utf8_lossy(bytes).into_owned()
+    }
+}
+
 fn no_nul(error: &NulError) -> String {
     format!("it has a NUL byte at byte {}", error.nul_position())
 }
@@ -176,7 +202,7 @@ impl DuckDb {
         let loaded = unsafe { Loaded::open(Some(path), RTLD_LAZY | RTLD_LOCAL) };
         let loaded = loaded.map_err(|error| error.to_string())?;
         // SAFETY: the digest says that it is DuckDB.
-        let functions = unsafe { Functions::find(&loaded) }.map_err(|error| error.to_string())?;
+        let functions = unsafe { Functions::find(&loaded) }?;
         Ok(Self { functions, _loaded: loaded })
     }
 
@@ -239,6 +265,44 @@ impl Database<'_> {
 impl Connection<'_> {
     fn functions(&self) -> &Functions {
         &self.database.duckdb.functions
+    }
+
+    /// Does work on this connection, and interrupts it if it takes longer than until then.
+    ///
+    /// # Errors
+    /// If no thread can be started. The work is not begun then.
+    pub(crate) fn until<T>(
+        &self,
+        deadline: Instant,
+        work: impl FnOnce() -> T,
+    ) -> Result<T, String> {
+        /// A connection whose statements another thread may interrupt.
+        struct Interrupt(unsafe extern "C" fn(Handle), Handle);
+        // SAFETY: `duckdb_interrupt` may be called by any thread while the connection is open, and nothing else is called here.
+        unsafe impl Send for Interrupt {}
+        impl Interrupt {
+            fn call(&self) {
+                // SAFETY: the scope of the thread ends before the connection is closed.
+                unsafe { (self.0)(self.1) }
+            }
+        }
+        let interrupt = Interrupt(self.functions().interrupt, self.handle);
+        scope(|scope| {
+            let (done, ended) = channel::<()>();
+            let watch = move || {
+                let mut left = deadline.saturating_duration_since(Instant::now());
+                // What begins after an interrupt resets it, so it is repeated.
+                while ended.recv_timeout(left) == Err(RecvTimeoutError::Timeout) {
+                    interrupt.call();
+                    left = INTERVAL;
+                }
+            };
+            let started = Builder::new().spawn_scoped(scope, watch);
+            started.map_err(|error| format!("no thread can be started: {error}"))?;
+            let result = work();
+            drop(done);
+            Ok(result)
+        })
     }
 
     /// Parses a text.
@@ -384,29 +448,30 @@ impl Rows<'_> {
         })
     }
 
-    /// Reads the first column, which has to be of the type `VARCHAR` and without `NULL`.
-    pub(crate) fn texts(mut self) -> Result<Vec<String>, String> {
-        let mut texts = Vec::new();
+    /// Reads all rows, whose columns all have to be of the type `VARCHAR`.
+    pub(crate) fn rows(mut self) -> Result<Vec<Vec<Option<String>>>, String> {
+        let mut rows = Vec::new();
         let f = self.connection.functions();
         self.each_chunk(|chunk| {
-            // SAFETY: the chunk is alive during this call and has one column of `duckdb_string_t`, as the caller says, with as
-            // many values as it has rows. Each is read where it lies, and copied.
+            // SAFETY: the chunk is alive during this call, and its columns are of `duckdb_string_t`, as the caller says, with as
+            // many values as it has rows. Each that is not NULL is read where it lies, and copied.
             unsafe {
-                let size = (f.data_chunk_get_size)(chunk);
-                let data = (f.vector_get_data)((f.data_chunk_get_vector)(chunk, 0));
-                for row in 0..usize::try_from(size).unwrap_or(0) {
-                    let value = data.add(row);
-                    let length = (f.string_t_length)(value.read());
-                    let bytes = (f.string_t_data)(value);
-                    let bytes = std::slice::from_raw_parts(
-                        bytes.cast::<u8>(),
-                        usize::try_from(length).unwrap_or(0),
-                    );
-                    texts.push(String::from_utf8_lossy(bytes).into_owned());
+                let size = usize::try_from((f.data_chunk_get_size)(chunk)).unwrap_or(0);
+                let first = rows.len();
+                rows.resize_with(first + size, Vec::new);
+                for column in 0..(f.data_chunk_get_column_count)(chunk) {
+                    let vector = (f.data_chunk_get_vector)(chunk, column);
+                    let (data, valid) =
+                        ((f.vector_get_data)(vector), (f.vector_get_validity)(vector));
+                    for (row, at) in rows.iter_mut().skip(first).zip(0..) {
+                        let is_valid = valid.is_null() || (f.validity_row_is_valid)(valid, at);
+                        let at = usize::try_from(at).unwrap_or(0);
+                        row.push(is_valid.then(|| value_text(f, data.add(at))));
+                    }
                 }
             }
         })?;
-        Ok(texts)
+        Ok(rows)
     }
 
     /// Computes and reads all chunks; returns the number of rows.

@@ -15,7 +15,9 @@ use object::Endianness;
 use object::elf::FileHeader64;
 use object::read::elf::{FileHeader, ProgramHeader};
 
-use crate::job::{Job, Report};
+use serde::{Deserialize, Serialize};
+
+use crate::job::{Job, Report, Work};
 use crate::library::Library;
 use crate::parameter::Parameter;
 use crate::worker::NAME;
@@ -50,9 +52,14 @@ pub struct Step<'s> {
     pub parameters: &'s BTreeMap<String, Parameter>,
     /// Name of the new file in the directory for the rows of the last statement, as Parquet.
     pub save_results_to: Option<&'s str>,
+    /// Whether the tables before and after are compared, in part of the time of the step.
+    pub compares: bool,
     /// What it may use.
     pub limits: SqlLimits,
 }
+
+/// What starts workers: what makes the sandbox, what it can confine here, and the program whose `main` calls [`crate::enter`].
+pub type Host<'h> = (&'h Helper, &'h HostReport, &'h Path);
 
 /// A step that came to a report.
 #[derive(Debug)]
@@ -63,6 +70,34 @@ pub struct Ran {
     pub usage: Usage,
     /// What confined it.
     pub in_force: InForce,
+}
+
+/// What a worker used, and what confined it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measured {
+    /// Time from its start to its end, in milliseconds.
+    pub wall_milliseconds: u64,
+    /// Most memory that was seen, in bytes.
+    pub peak_memory_bytes: u64,
+    /// Tier of the sandbox.
+    pub tier: String,
+    /// Version of Landlock's interface; `None` where the host has none.
+    pub landlock: Option<u32>,
+    /// Whether it ran as root, without capabilities.
+    pub is_root: bool,
+}
+
+impl From<&Ran> for Measured {
+    fn from(Ran { usage, in_force, .. }: &Ran) -> Self {
+        Self {
+            wall_milliseconds: usage.wall,
+            peak_memory_bytes: usage.memory,
+            tier: in_force.tier.to_string(),
+            landlock: in_force.landlock,
+            is_root: in_force.is_root,
+        }
+    }
 }
 
 /// Reason why there is no report.
@@ -86,6 +121,12 @@ pub enum SqlError {
         /// Signal that ended it.
         signal: Option<i32>,
     },
+    /// The library cannot be loaded.
+    #[error("{message}")]
+    Library {
+        /// Reason.
+        message: String,
+    },
     /// The system failed.
     #[error("cannot {doing}: {source}")]
     System {
@@ -100,12 +141,8 @@ pub enum SqlError {
 ///
 /// # Errors
 /// [`SqlError`]: the copy is of no use then. A statement that fails is no error here; the report tells it.
-pub fn run(
-    (helper, host, program): (&Helper, &HostReport, &Path),
-    step: &Step<'_>,
-    stop: Option<&Stop>,
-) -> Result<Ran, SqlError> {
-    let job = Job {
+pub fn run(host: Host<'_>, step: &Step<'_>, stop: Option<&Stop>) -> Result<Ran, SqlError> {
+    let job = Work::Step(Job {
         library: step.library.path().to_owned(),
         library_sha256: step.library.sha256(),
         database: step.directory.join(step.database),
@@ -117,11 +154,58 @@ pub fn run(
         spill_bytes_max: step.limits.spill_bytes_max,
         memory_bytes_max: step.limits.memory_bytes_max,
         threads: step.limits.threads,
-    };
-    let mut input = serde_json::to_vec(&job)
+        time_milliseconds: u64::try_from(step.limits.time.as_millis()).unwrap_or(u64::MAX),
+        compares: step.compares,
+    });
+    let place = (step.directory, step.library);
+    let Answer { line, usage, in_force, signal } = start(host, &job, (place, step.limits), stop)?;
+    let report = serde_json::from_slice(&line).map_err(|_| SqlError::Ended { signal })?;
+    Ok(Ran { report, usage, in_force })
+}
+
+/// Loads a library in the sandbox, and returns the version that it names, such as `v2.0.1`.
+///
+/// # Errors
+/// [`SqlError`], `Library` where it has another digest or is no DuckDB.
+pub fn version_of(host: Host<'_>, library: &Library) -> Result<String, SqlError> {
+    let system = |source| SqlError::System { doing: "make a directory", source };
+    let directory = tempfile::tempdir().map_err(system)?;
+    let work = Work::Version { library: library.path().to_owned(), sha256: library.sha256() };
+    let place = (directory.path(), library);
+    let Answer { line, signal, .. } = start(host, &work, (place, VERSION_LIMITS), None)?;
+    let answer: Result<String, String> =
+        serde_json::from_slice(&line).map_err(|_| SqlError::Ended { signal })?;
+    answer.map_err(|message| SqlError::Library { message })
+}
+
+/// Limits of a worker that only loads the library.
+const VERSION_LIMITS: SqlLimits = SqlLimits {
+    time: Duration::from_secs(10),
+    memory_bytes_max: 0,
+    spill_bytes_max: 1 << 20,
+    database_bytes_max: 1 << 20,
+    threads: 1,
+};
+
+/// Answer of a worker.
+struct Answer {
+    line: Vec<u8>,
+    usage: Usage,
+    in_force: InForce,
+    signal: Option<i32>,
+}
+
+/// Starts a worker, and waits for its answer.
+fn start(
+    (helper, host, program): Host<'_>,
+    work: &Work,
+    (place, limits): ((&Path, &Library), SqlLimits),
+    stop: Option<&Stop>,
+) -> Result<Answer, SqlError> {
+    let mut input = serde_json::to_vec(work)
         .map_err(|error| SqlError::System { doing: "write the job", source: error.into() })?;
     input.push(b'\n');
-    let policy = policy(step, program, input);
+    let policy = policy(place, limits, (program, input));
     let command = [program.as_os_str().to_owned(), OsString::from(NAME)];
     let mut child = policy.start(host, helper, &command)?;
     if let Some(stop) = stop {
@@ -145,8 +229,7 @@ pub fn run(
         Some(Ended::Signal(signal)) => Some(signal),
         Some(Ended::Code(_)) | None => None,
     };
-    let report = serde_json::from_slice(&outcome.stdout).map_err(|_| SqlError::Ended { signal })?;
-    Ok(Ran { report, usage: outcome.usage, in_force: outcome.in_force })
+    Ok(Answer { line: outcome.stdout, usage: outcome.usage, in_force: outcome.in_force, signal })
 }
 
 /// Where the loader finds the libraries of the system; what exists is read.
@@ -163,9 +246,12 @@ const WRITTEN_TIMES_MAX: u64 = 8;
 
 /// Confines the worker: it reads this program, the library and the libraries of the system, and writes its directory. It has no
 /// network and no environment.
-fn policy(step: &Step<'_>, program: &Path, input: Vec<u8>) -> SandboxPolicy {
-    let SqlLimits { time, memory_bytes_max, spill_bytes_max, database_bytes_max, threads } =
-        step.limits;
+fn policy(
+    (directory, library): (&Path, &Library),
+    limits: SqlLimits,
+    (program, input): (&Path, Vec<u8>),
+) -> SandboxPolicy {
+    let SqlLimits { time, memory_bytes_max, spill_bytes_max, database_bytes_max, threads } = limits;
     let files = database_bytes_max.max(spill_bytes_max);
     let written =
         database_bytes_max.saturating_mul(WRITTEN_TIMES_MAX).saturating_add(spill_bytes_max);
@@ -183,16 +269,16 @@ fn policy(step: &Step<'_>, program: &Path, input: Vec<u8>) -> SandboxPolicy {
         limits.with(resource, max, Enforcement::Polled)
     });
     let system = SYSTEM.iter().map(PathBuf::from).filter(|path| path.exists());
-    let own = [program.to_owned(), step.library.path().to_owned()];
+    let own = [program.to_owned(), library.path().to_owned()];
     let exec = std::iter::once(program.to_owned()).chain(interpreter(program)).collect();
     SandboxPolicy {
         read: system.chain(own).collect(),
-        write: vec![step.directory.to_owned()],
+        write: vec![directory.to_owned()],
         exec,
         limits,
         stdin: Stdin::Bytes(input),
         floor: Tier::N,
-        ..SandboxPolicy::new(step.directory)
+        ..SandboxPolicy::new(directory)
     }
 }
 

@@ -6,10 +6,26 @@ use std::path::PathBuf;
 use actum_core::Digest;
 use serde::{Deserialize, Serialize};
 
+use crate::comparison::Comparison;
 use crate::message::on_one_line;
 use crate::parameter::Parameter;
 
-/// One SQL step, as the worker reads it from standard input.
+/// Work of the worker, as it reads it from standard input.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub(crate) enum Work {
+    /// Runs a step, and answers with a [`Report`].
+    Step(Job),
+    /// Loads a library, and answers with its version, or the reason why it cannot be loaded.
+    Version {
+        /// DuckDB library.
+        library: PathBuf,
+        /// SHA-256 that it must have.
+        sha256: Digest,
+    },
+}
+
+/// One SQL step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Job {
@@ -33,6 +49,10 @@ pub(crate) struct Job {
     pub(crate) memory_bytes_max: u64,
     /// Threads, at most.
     pub(crate) threads: u32,
+    /// Time of the step, in milliseconds, after which the host ends it.
+    pub(crate) time_milliseconds: u64,
+    /// Whether the tables before and after are compared.
+    pub(crate) compares: bool,
 }
 
 /// Answer of the worker.
@@ -57,6 +77,19 @@ pub struct Done {
     pub tables: u64,
     /// Rows in them.
     pub rows: u64,
+    /// Differences between the tables before and after, if they were compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Compared>,
+}
+
+/// Differences between the tables before and after, or the reason why they are not known, as a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub enum Compared {
+    /// Differences.
+    Differences(Comparison),
+    /// The tables could not be compared.
+    Unknown(String),
 }
 
 /// A statement that ran.
@@ -107,6 +140,30 @@ pub enum Problem {
     Result,
     /// The database is damaged after the last statement, or could not be written.
     Unsound,
+}
+
+impl Done {
+    /// Returns the rows that the statements changed: those that they counted themselves or, where the tables were compared and
+    /// more rows differ, those. A statement may change more rows than it counts, such as a `SELECT` with a `DELETE` in it.
+    pub fn rows_changed(&self) -> u64 {
+        let counted = self.statements.iter().map(RanStatement::rows_changed);
+        let counted = counted.fold(0u64, u64::saturating_add);
+        match &self.comparison {
+            Some(Compared::Differences(comparison)) => counted.max(comparison.rows_changed),
+            Some(Compared::Unknown(_)) => counted.max(self.rows),
+            None => counted,
+        }
+    }
+}
+
+impl RanStatement {
+    /// Returns the rows that the statement changed, as it counted them.
+    pub fn rows_changed(&self) -> u64 {
+        match &*self.kind {
+            "SELECT" | "EXPLAIN" => 0,
+            _ => self.rows,
+        }
+    }
 }
 
 impl Failure {

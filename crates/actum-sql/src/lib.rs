@@ -8,7 +8,10 @@
 //! Three walls stand between a query and the machine: the parser says what kind of statement each one is, and only those of a list
 //! run; the engine is locked before the first of them; and the sandbox holds one directory.
 
+mod compare;
+mod comparison;
 mod duckdb;
+mod engine;
 mod host;
 mod install;
 mod job;
@@ -20,10 +23,13 @@ mod results;
 mod statement;
 mod worker;
 
-pub use host::{Ran, SqlError, SqlLimits, Step, run};
+pub use comparison::{
+    CELL_CHARACTERS_MAX, Cell, Column, Comparison, RowDifference, TableDifference,
+};
+pub use host::{Host, Measured, Ran, SqlError, SqlLimits, Step, run, version_of};
 pub use install::{InstallError, Installed, install};
-pub use job::{Done, Failure, Problem, RanStatement, Report};
-pub use library::{Library, LibraryError, Pinned, TESTED, TestedLibrary};
+pub use job::{Compared, Done, Failure, Problem, RanStatement, Report};
+pub use library::{Library, LibraryError, Origin, Pinned, TESTED, TestedLibrary};
 pub use lock::lock_holder;
 pub use parameter::{Parameter, ParameterError};
 pub use results::{KeptResult, ResultKey, SqlResults};

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use actum_core::{Digest, Hasher};
+use object::elf::{EM_AARCH64, EM_X86_64};
 
 /// A library that was tested with this version of actum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +42,16 @@ pub struct Pinned {
 pub struct Library {
     path: PathBuf,
     sha256: Digest,
+    origin: Origin,
+}
+
+/// Reason why a library may be loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// It was tested with this version of actum.
+    Tested,
+    /// The operator's policy pins it.
+    Pinned,
 }
 
 /// Reason why no library may be loaded.
@@ -52,13 +63,41 @@ pub enum LibraryError {
         /// Where it would be.
         path: PathBuf,
     },
-    /// It is another one.
-    #[error("the DuckDB library `{}` has the digest {found}, which is not the expected one", path.display())]
+    /// It is not the tested one.
+    #[error("the DuckDB library `{}` is not the tested one: its SHA-256 is {found}, and not {expected}", path.display())]
     Unknown {
         /// Where it is.
         path: PathBuf,
         /// Its SHA-256.
         found: Digest,
+        /// SHA-256 of the tested one.
+        expected: Digest,
+    },
+    /// It changed since the policy pinned it.
+    #[error("the DuckDB library `{}` changed since the policy pinned it: its SHA-256 is {found}, and not {expected}", path.display())]
+    Changed {
+        /// Where it is.
+        path: PathBuf,
+        /// Its SHA-256.
+        found: Digest,
+        /// SHA-256 in the policy.
+        expected: Digest,
+    },
+    /// It is for another processor.
+    #[error("the DuckDB library `{}` is for {found}, and this is {processor}", path.display())]
+    OtherProcessor {
+        /// Where it is.
+        path: PathBuf,
+        /// Processor that it is for.
+        found: String,
+        /// This processor.
+        processor: &'static str,
+    },
+    /// It is no shared library.
+    #[error("`{}` is no shared library (ELF)", path.display())]
+    NoLibrary {
+        /// Where it is.
+        path: PathBuf,
     },
     /// No library was tested for this processor.
     #[error("no DuckDB library was tested on {processor}; the policy can name one")]
@@ -89,27 +128,70 @@ impl TestedLibrary {
 }
 
 impl Library {
-    /// Finds the library: the one that the policy pins, or else the tested one in the home of actum. The worker compares its digest
-    /// before it loads it; [`Library::check`] does so at once.
+    /// Finds the library: the one that the policy pins, or else the tested one in the home of actum. It must be a shared library for
+    /// this processor. The worker compares its digest before it loads it; [`Library::check`] does so at once.
     ///
     /// # Errors
     /// [`LibraryError`]
     pub fn find(home: &Path, pinned: Option<&Pinned>) -> Result<Self, LibraryError> {
         let library = match pinned {
-            Some(Pinned { path, sha256 }) => Self { path: path.clone(), sha256: *sha256 },
+            Some(Pinned { path, sha256 }) => {
+                Self { path: path.clone(), sha256: *sha256, origin: Origin::Pinned }
+            }
             None => {
                 let processor = std::env::consts::ARCH;
                 let tested = TestedLibrary::for_this_processor();
                 let tested = tested.ok_or(LibraryError::Untested { processor })?;
                 let sha256 = tested.sha256.parse();
                 let sha256 = sha256.map_err(|_| LibraryError::Untested { processor })?;
-                Self { path: tested.path(home), sha256 }
+                Self { path: tested.path(home), sha256, origin: Origin::Tested }
             }
         };
-        match std::fs::metadata(&library.path) {
-            Ok(_) => Ok(library),
-            Err(error) => Err(unreadable(library.path, error)),
+        // The sandbox takes no path that leads through a link.
+        let library = match std::fs::canonicalize(&library.path) {
+            Ok(path) => Self { path, ..library },
+            Err(error) => return Err(unreadable(library.path, error)),
+        };
+        library.check_processor()?;
+        Ok(library)
+    }
+
+    /// Checks by its ELF header (elf(5)) that it is for this processor. Nothing of it is run.
+    fn check_processor(&self) -> Result<(), LibraryError> {
+        let (path, mut header) = (self.path.clone(), Vec::new());
+        let opened = File::open(&path).and_then(|file| {
+            if !file.metadata()?.is_file() {
+                return Ok(());
+            }
+            file.take(ELF_HEADER_BYTES).read_to_end(&mut header).map(drop)
+        });
+        if let Err(error) = opened {
+            return Err(unreadable(path, error));
         }
+        let [0x7f, b'E', b'L', b'F', class, order, ..] = *header else {
+            return Err(LibraryError::NoLibrary { path });
+        };
+        let Some([low, high]) = header.get(18..20).and_then(|it| it.first_chunk()).copied() else {
+            return Err(LibraryError::NoLibrary { path });
+        };
+        let machine = match order {
+            ELF_BIG_ENDIAN => u16::from_be_bytes([low, high]),
+            _ => u16::from_le_bytes([low, high]),
+        };
+        let processor = std::env::consts::ARCH;
+        let known = PROCESSORS.iter().find(|(_, name)| *name == processor);
+        // What is not known here fails to load, with the loader's message.
+        let Some((own, _)) = known else { return Ok(()) };
+        if (class, order, machine) == (ELF_64_BITS, ELF_LITTLE_ENDIAN, *own) {
+            return Ok(());
+        }
+        let found = PROCESSORS.iter().find(|(number, _)| *number == machine);
+        let found =
+            found.map_or_else(|| format!("machine {machine}"), |(_, name)| (*name).to_owned());
+        let bits = if class == ELF_64_BITS { "" } else { ", 32 bits" };
+        let order = if order == ELF_LITTLE_ENDIAN { "" } else { ", big-endian" };
+        let found = format!("{found}{bits}{order}");
+        Err(LibraryError::OtherProcessor { path, found, processor })
     }
 
     /// Compares the digest of the file.
@@ -117,11 +199,12 @@ impl Library {
     /// # Errors
     /// [`LibraryError`]
     pub fn check(&self) -> Result<(), LibraryError> {
-        let path = self.path.clone();
-        match digest(&path) {
-            Ok(found) if found == self.sha256 => Ok(()),
-            Ok(found) => Err(LibraryError::Unknown { path, found }),
-            Err(error) => Err(unreadable(path, error)),
+        let (path, expected) = (self.path.clone(), self.sha256);
+        match (digest(&path), self.origin) {
+            (Ok(found), _) if found == expected => Ok(()),
+            (Ok(found), Origin::Tested) => Err(LibraryError::Unknown { path, found, expected }),
+            (Ok(found), Origin::Pinned) => Err(LibraryError::Changed { path, found, expected }),
+            (Err(error), _) => Err(unreadable(path, error)),
         }
     }
 
@@ -130,11 +213,27 @@ impl Library {
         &self.path
     }
 
-    /// Its SHA-256.
+    /// SHA-256 that it must have.
     pub fn sha256(&self) -> Digest {
         self.sha256
     }
+
+    /// Reason why it may be loaded.
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
 }
+
+/// Bytes of the header of an ELF file of 64 bits.
+const ELF_HEADER_BYTES: u64 = 64;
+/// `ELFCLASS64`
+const ELF_64_BITS: u8 = 2;
+/// `ELFDATA2LSB`
+const ELF_LITTLE_ENDIAN: u8 = 1;
+/// `ELFDATA2MSB`
+const ELF_BIG_ENDIAN: u8 = 2;
+/// Processors by the numbers in ELF headers, as `std::env::consts::ARCH` names them.
+const PROCESSORS: [(u16, &str); 2] = [(EM_X86_64, "x86_64"), (EM_AARCH64, "aarch64")];
 
 /// Computes the SHA-256 of a file.
 pub(crate) fn digest(path: &Path) -> std::io::Result<Digest> {

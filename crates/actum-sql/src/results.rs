@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 use actum_core::Digest;
 use serde::{Deserialize, Serialize};
 
+use crate::host::Measured;
 use crate::job::Done;
 use crate::library::digest;
 
@@ -41,6 +42,8 @@ pub struct ResultKey(Digest);
 pub struct KeptResult {
     /// Report of the worker.
     pub done: Done,
+    /// What it used, and what confined it.
+    pub measured: Measured,
     /// SHA-256 of the database.
     pub database: Digest,
     /// SHA-256 of the rows of the last statement, where they are saved.
@@ -97,7 +100,7 @@ impl SqlResults {
         &self,
         key: &ResultKey,
         (database, rows): (&Path, Option<&Path>),
-        done: &Done,
+        (done, measured): (&Done, &Measured),
     ) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
         let size = fs::metadata(database)?.len();
@@ -109,6 +112,7 @@ impl SqlResults {
         }
         let kept = KeptResult {
             done: done.clone(),
+            measured: measured.clone(),
             database: digest(database)?,
             rows: rows.map(digest).transpose()?,
         };

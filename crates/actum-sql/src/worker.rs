@@ -3,10 +3,16 @@
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
+use actum_core::Digest;
+
+use crate::compare::Before;
 use crate::duckdb::{Connection, Database, DuckDb, Prepared};
-use crate::job::{Done, Failure, Job, Problem, RanStatement, Report};
+use crate::engine::{command, quoted, settings};
+use crate::job::{Compared, Done, Failure, Job, Problem, RanStatement, Report, Work};
 use crate::library::digest;
+use crate::message::on_one_line;
 use crate::statement::Kind;
 
 /// First argument under which this program is a worker.
@@ -27,26 +33,47 @@ pub fn enter() {
 
 /// Reads one job, and writes its report.
 fn serve() -> std::io::Result<()> {
+    let started = Instant::now();
     let mut input = Vec::new();
     std::io::stdin().read_to_end(&mut input)?;
-    let job: Job = serde_json::from_slice(&input)?;
-    let report = match work(&job) {
-        Ok(done) => Report::Done(done),
-        Err(failure) => Report::Failed(failure),
+    let mut line = match serde_json::from_slice(&input)? {
+        Work::Step(job) => {
+            let report = match work(&job, started) {
+                Ok(done) => Report::Done(done),
+                Err(failure) => Report::Failed(failure),
+            };
+            serde_json::to_vec(&report)?
+        }
+        Work::Version { library, sha256 } => {
+            let version = load(&library, sha256).map(|duckdb| duckdb.version());
+            serde_json::to_vec(&version.map_err(|failure| failure.message))?
+        }
     };
-    let mut line = serde_json::to_vec(&report)?;
     line.push(b'\n');
     std::io::stdout().write_all(&line)?;
     std::io::stdout().flush()
 }
 
-/// Runs all statements, checkpoints, and reads the whole database again.
-fn work(job: &Job) -> Result<Done> {
-    let library = |message: String| Failure::new(Problem::Library, message);
-    if digest(&job.library).map_err(|error| library(error.to_string()))? != job.library_sha256 {
-        return Err(library("it was changed since its digest was compared".to_owned()));
+/// Loads a library that has this digest.
+fn load(path: &Path, sha256: Digest) -> Result<DuckDb> {
+    let failure = |message: String| {
+        let message =
+            format!("the DuckDB library `{}` cannot be loaded: {message}", path.display());
+        Failure::new(Problem::Library, message)
+    };
+    let found = digest(path).map_err(|error| failure(error.to_string()))?;
+    if found != sha256 {
+        return Err(failure(format!("its SHA-256 is {found}, and not {sha256}")));
     }
-    let duckdb = DuckDb::load(&job.library).map_err(library)?;
+    DuckDb::load(path).map_err(failure)
+}
+
+/// Runs all statements, checkpoints, and reads the whole database again.
+fn work(job: &Job, started: Instant) -> Result<Done> {
+    let duckdb = load(&job.library, job.library_sha256)?;
+    let before = job.compares.then(|| Before::keep(job)).transpose().map_err(|error| {
+        Failure::new(Problem::Database, format!("it cannot be copied to be compared: {error}"))
+    })?;
     let statements = {
         let database = open(&duckdb, job, Access::Write)?;
         let connection = connect(&database)?;
@@ -59,7 +86,12 @@ fn work(job: &Job) -> Result<Done> {
         statements
     };
     let (tables, rows) = scan(&duckdb, job)?;
-    Ok(Done { version: duckdb.version(), statements, tables, rows })
+    let end = started + Duration::from_millis(job.time_milliseconds);
+    let comparison = before.map(|before| match before.compare(&duckdb, job, end) {
+        Ok(comparison) => Compared::Differences(comparison),
+        Err(why) => Compared::Unknown(on_one_line(&why)),
+    });
+    Ok(Done { version: duckdb.version(), statements, tables, rows, comparison })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,29 +101,12 @@ enum Access {
 }
 
 fn open<'d>(duckdb: &'d DuckDb, job: &Job, access: Access) -> Result<Database<'d>> {
-    let (memory, spill) = (bytes(job.memory_bytes_max), bytes(job.spill_bytes_max));
-    let (threads, directory) = (job.threads.to_string(), job.spill.to_string_lossy());
     let mode = match access {
         Access::Write => "READ_WRITE",
         Access::Read => "READ_ONLY",
     };
-    let settings = [
-        ("access_mode", mode),
-        ("autoinstall_known_extensions", "false"),
-        ("autoload_known_extensions", "false"),
-        ("allow_community_extensions", "false"),
-        ("allow_unsigned_extensions", "false"),
-        ("allow_persistent_secrets", "false"),
-        ("memory_limit", &memory),
-        ("threads", &threads),
-        ("temp_directory", &directory),
-        ("max_temp_directory_size", &spill),
-    ];
-    duckdb.open(&job.database, &settings).map_err(|why| Failure::new(Problem::Database, why))
-}
-
-fn bytes(count: u64) -> String {
-    format!("{count}B")
+    let opened = duckdb.open(&job.database, &settings(job, mode).pairs());
+    opened.map_err(|why| Failure::new(Problem::Database, why))
 }
 
 fn connect<'d>(database: &'d Database<'d>) -> Result<Connection<'d>> {
@@ -113,15 +128,6 @@ fn lock(connection: &Connection<'_>, job: &Job) -> Result<()> {
         })?;
     }
     Ok(())
-}
-
-/// Runs a statement of our own; returns its rows.
-fn command(connection: &Connection<'_>, text: &str) -> std::result::Result<u64, String> {
-    connection.extract(text)?.prepare(0)?.execute()?.count()
-}
-
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
 }
 
 /// Runs the statements of the query one after the other, each bound to what those before it left.
@@ -289,5 +295,6 @@ fn scan(duckdb: &DuckDb, job: &Job) -> Result<(u64, u64)> {
 }
 
 fn texts(connection: &Connection<'_>, text: &str) -> std::result::Result<Vec<String>, String> {
-    connection.extract(text)?.prepare(0)?.execute()?.texts()
+    let rows = connection.extract(text)?.prepare(0)?.execute()?.rows()?;
+    Ok(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
 }

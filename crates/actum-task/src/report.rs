@@ -5,6 +5,7 @@
 
 mod change_log;
 mod clean_text;
+mod details;
 mod diff_summary;
 mod document;
 mod error;
@@ -21,6 +22,7 @@ mod task_status;
 
 pub use change_log::{Change, ChangeLog, ChangeWord, FileAt, PresentFile};
 pub use clean_text::{CleanText, REDACTED, Redact, TEXT_CHARS_MAX};
+pub use details::{ActionDetails, ConfinementDetails, EngineDetails, SqlDetails, StatementDetails};
 pub use diff_summary::{DiffSummary, PREVIEW_CHARS_MAX};
 pub use error::{ErrorDetails, ErrorObject, ErrorReport, ErrorStatus, Violation};
 pub use execution::{

@@ -14,7 +14,7 @@ use actum_access::Cedar;
 use actum_core::{Digest, PathRule, RelPath};
 use actum_gate::policy::{
     DeclaredPipeline, Ignored, POLICY_BYTES_MAX, PluginAllowance, Profile, SandboxAllowance,
-    Source, TaskEnvelopes, Trust,
+    Source, SqlSettings, TaskEnvelopes, Trust,
 };
 use actum_gate::{Policy, PolicyFile};
 use actum_ledger::{LOG_BYTES_MAX, LedgerHome};
@@ -84,6 +84,8 @@ pub struct PolicyInForce {
     pub base_directories: Vec<String>,
     /// Pipelines that task plans may run. Only the operator's own policy declares them.
     pub pipelines: Vec<DeclaredPipeline>,
+    /// Library and limits of SQL steps: of each limit the smallest that the system's or the operator's policy sets.
+    pub sql: SqlSettings,
     /// The files of access policies, in the order of their names.
     pub access: Vec<ReadAccess>,
     /// What tells what these policies say.
@@ -124,6 +126,7 @@ impl PolicyInForce {
             task_envelopes: TaskEnvelopes::default(),
             base_directories: Vec::new(),
             pipelines: Vec::new(),
+            sql: SqlSettings::default(),
             access: Vec::new(),
             cedar: Cedar::default(),
             root: root.to_owned(),
@@ -158,6 +161,7 @@ impl PolicyInForce {
             task_envelopes: TaskEnvelopes::default(),
             base_directories: Vec::new(),
             pipelines: Vec::new(),
+            sql: SqlSettings::default(),
             access: Vec::new(),
             cedar,
             root: root.to_owned(),
@@ -227,6 +231,12 @@ impl PolicyFiles {
         let most = (!counts_in_full).then_some(LOG_BYTES_MAX);
         let ledger_bytes = set().filter_map(|file| file.ledger_bytes).chain(most).min();
         let ledger_bytes = ledger_bytes.unwrap_or(LOG_BYTES_MAX);
+        let held = |file: &PolicyFile| match counts_in_full {
+            true => file.sql.clone(),
+            false => file.sql.held(),
+        };
+        let sql = operator.as_ref().map(held).unwrap_or_default();
+        let sql = sql.tightened(system.as_ref().map(|file| file.sql.clone()).unwrap_or_default());
         let own = match own {
             None => None,
             Some((file, read)) => {
@@ -271,6 +281,7 @@ impl PolicyFiles {
             task_envelopes,
             base_directories,
             pipelines,
+            sql,
             access,
             cedar,
             root,
@@ -308,7 +319,9 @@ impl PolicyFiles {
         let ledger = file.ledger_bytes.filter(|bytes| *bytes > LOG_BYTES_MAX).map(|_| "ledger");
         let widening = widening(file).map(|(key, _)| key);
         let bases = (!file.base_directories.is_empty()).then_some(FILE.0);
-        let keys: Vec<_> = widening.chain(file.loosening()).chain(ledger).chain(bases).collect();
+        let sql = file.sql.loosens().then_some(SQL.0);
+        let keys = widening.chain(file.loosening()).chain(ledger).chain(bases).chain(sql);
+        let keys: Vec<_> = keys.collect();
         let directory = self.operator.as_deref().and_then(Path::parent);
         let is_known = || directory.is_some_and(self.is_known_place);
         if keys.is_empty() || is_known() { Vec::new() } else { keys }
@@ -385,6 +398,8 @@ fn check_own(file: &PolicyFile, read: &ReadPolicy) -> Result<()> {
         (is_kept && file.retention.is_some(), "retention", "which says what `actum gc` keeps"),
         (is_kept && file.ledger_bytes.is_some(), "ledger", "which limits the ledger"),
         (is_kept && !file.base_directories.is_empty(), FILE.0, FILE.1),
+        (is_kept && !file.sql.is_empty(), SQL.0, SQL.1),
+        (file.sql.library.is_some(), LIBRARY.0, LIBRARY.1),
     ];
     let kept = kept.into_iter().filter(|(is_set, ..)| *is_set).map(|(_, key, what)| (key, what));
     let Some((key, what)) = widening(file).chain(kept).next() else { return Ok(()) };
@@ -394,6 +409,11 @@ fn check_own(file: &PolicyFile, read: &ReadPolicy) -> Result<()> {
 
 /// Key of the base directories of file tasks, and what it is.
 const FILE: (&str, &str) = ("file", "which says where file tasks act");
+
+/// Key of the library and the limits of SQL steps, and what it is.
+const SQL: (&str, &str) = ("sql", "which says what SQL steps may use");
+/// Key of the library of SQL steps, and what it is.
+const LIBRARY: (&str, &str) = ("sql.library", "which is code that would be loaded");
 
 /// The keys of a policy by which programs may do more, each with what it is.
 fn widening(file: &PolicyFile) -> impl Iterator<Item = (&'static str, &'static str)> {

@@ -15,6 +15,7 @@ use actum_edit::Operation;
 use actum_gate::{CommandLine, CommandLineError, Profile};
 use actum_record::command::{CommandRecord, SandboxRecord};
 use actum_record::ledger::{Actor, RequestKey};
+use actum_record::receipt::QueryRecord;
 use actum_sandbox::SandboxPolicy;
 use actum_workspace::{ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits};
 use serde::{Deserialize, Serialize};
@@ -66,6 +67,10 @@ pub struct Request {
     /// Contents, by their digests, that an undo uses where the workspace has lost them. They are no part of what is asked
     /// for: only a content with the recorded digest is used.
     pub images: BTreeMap<Digest, Vec<u8>>,
+    /// Rows that its SQL steps change; `None` where it has none. It is no part of what is asked for.
+    pub sql_rows: Option<u64>,
+    /// Its SQL steps, by digests. They are no part of what is asked for.
+    pub queries: Vec<QueryRecord>,
     /// Whether to wait for another process that is at work in the workspace.
     pub wait: bool,
 }
@@ -162,6 +167,8 @@ impl Request {
             file_task: None,
             umask: None,
             images: BTreeMap::new(),
+            sql_rows: None,
+            queries: Vec::new(),
             wait: false,
         }
     }

@@ -2,9 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use actum_gate::policy::SqlSettings;
 use actum_sandbox::{Helper, HostReport, Stop};
-use actum_sql::{Library, LibraryError, SqlResults};
+use actum_sql::{Library, LibraryError, Pinned, SqlResults};
 use actum_task::{ActionType, TaskPlan};
+
+use crate::policies::PolicyInForce;
 
 /// Where SQL steps run: this program, and what tells what the host can confine.
 #[derive(Debug, Clone)]
@@ -34,37 +37,82 @@ pub struct SqlRunner {
     pub(crate) library: Library,
     pub(crate) results: SqlResults,
     pub(crate) root: PathBuf,
+    /// Library and limits, as the policy sets them.
+    pub(crate) settings: SqlSettings,
+    /// Compares the tables before and after each step: for an approver, or since a policy limits the rows.
+    pub(crate) compares: bool,
 }
 
 impl SqlHost {
-    /// Returns what runs the SQL steps of a plan.
-    pub fn open_for(host: Option<Self>, plan: &TaskPlan, root: &Path) -> SqlSteps {
+    /// Returns what runs the SQL steps of a plan in a workspace, as its policies have it.
+    pub fn open_for(host: Option<Self>, plan: &TaskPlan, in_force: &PolicyInForce) -> SqlSteps {
         if !plan.actions.iter().any(|action| action.action_type() == ActionType::SqlExecute) {
             return Ok(None);
         }
         let host = host.ok_or("this program does not run any")?;
-        host.open(root).map(Some)
+        host.open(in_force).map(Some)
     }
 
     /// Finds the library, and what the host can confine.
     ///
     /// # Errors
     /// Why no SQL can run here: [`LibraryError`], or that the host has no namespaces.
-    fn open(self, root: &Path) -> std::result::Result<SqlRunner, String> {
-        let library = Library::find(&self.home, None).map_err(|error| {
-            let hint = match error {
-                LibraryError::Missing { .. } => "; `actum sql install` installs it",
-                LibraryError::Unknown { .. }
-                | LibraryError::Untested { .. }
-                | LibraryError::Unreadable { .. } => "",
-            };
-            format!("{error}{hint}")
-        })?;
+    fn open(self, in_force: &PolicyInForce) -> std::result::Result<SqlRunner, String> {
+        let settings = in_force.sql.clone();
+        let library = library_in_force(&self.home, &settings)
+            .map_err(|error| format!("{error}; {}", library_hint(&error, &settings)))?;
         let report = (self.report)(&self.helper);
         if let Err(missing) = &report.tier_n {
             return Err(format!("this host cannot confine it in namespaces: {missing}"));
         }
         let results = SqlResults::below(&self.home);
-        Ok(SqlRunner { host: self, report, library, results, root: root.to_owned() })
+        let has_limit = in_force.policy.layers().iter().any(|layer| layer.sql_rows.is_some());
+        let compares = self.keeps_results || has_limit;
+        let root = in_force.root.clone();
+        Ok(SqlRunner { host: self, report, library, results, root, settings, compares })
+    }
+}
+
+/// Finds the library that a policy pins or, without one, the tested library.
+///
+/// # Errors
+/// [`LibraryError`]
+pub fn library_in_force(
+    home: &Path,
+    settings: &SqlSettings,
+) -> std::result::Result<Library, LibraryError> {
+    let pinned = settings.library.as_ref();
+    let pinned = pinned.map(|it| Pinned { path: PathBuf::from(&it.path), sha256: it.sha256 });
+    Library::find(home, pinned.as_ref())
+}
+
+/// Says how a library gets usable.
+pub fn library_hint(error: &LibraryError, settings: &SqlSettings) -> &'static str {
+    match (&settings.library, error) {
+        (None, LibraryError::Untested { .. }) => {
+            "pin one with `library` and `sha256` under `[sql]` in the operator's policy"
+        }
+        (
+            None,
+            LibraryError::Missing { .. }
+            | LibraryError::Unknown { .. }
+            | LibraryError::Changed { .. }
+            | LibraryError::OtherProcessor { .. }
+            | LibraryError::NoLibrary { .. }
+            | LibraryError::Unreadable { .. },
+        ) => "`actum sql install` installs the tested one",
+        (Some(_), LibraryError::Changed { .. } | LibraryError::Unknown { .. }) => {
+            "if you replaced it, put its new digest under `[sql] sha256` in the operator's policy"
+        }
+        (
+            Some(_),
+            LibraryError::Missing { .. }
+            | LibraryError::OtherProcessor { .. }
+            | LibraryError::NoLibrary { .. }
+            | LibraryError::Untested { .. }
+            | LibraryError::Unreadable { .. },
+        ) => {
+            "correct `library` and `sha256` under `[sql]` in the operator's policy, or remove both"
+        }
     }
 }

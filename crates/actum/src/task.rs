@@ -32,7 +32,7 @@ pub use crate::pipeline_host::{
     MakeRunner, PipelineHost, PipelineRunner, PipelineSteps, may_change,
 };
 pub use crate::request::TaskDocuments;
-pub use crate::sql_host::{SqlHost, SqlRunner, SqlSteps};
+pub use crate::sql_host::{SqlHost, SqlRunner, SqlSteps, library_hint, library_in_force};
 pub use approval::{ApprovalError, ApprovedPlan, ShownChange, SignedApproval, approve_change};
 pub use documents::summary;
 pub use git::PlannedCommit;
@@ -42,8 +42,11 @@ pub use manifests::{Backups, update_manifests};
 pub use outputs::{ACTIVE_DIRECTORY, OutputError, read_document};
 pub use problem::{ActionProblem, TaskProblem};
 pub use protected::{Violation, linked, violations};
-pub use rehearsal::{ActionChange, ActionEnd, Rehearsal, Rehearsed, Script, Verdict, Watch};
+pub use rehearsal::{
+    ActionChange, ActionEnd, Rehearsal, Rehearsed, Script, Verdict, Watch, sql_rows,
+};
 pub use resume::{FinishedTask, cut_off_tasks, finish};
 pub use rollback::{RollbackRefused, RolledBack, rollback};
 pub use run::{APPROVAL_FILE, Outcome, TaskEnd, label, limits, request, run};
+pub use sql::SqlRan;
 pub use status_writer::ProgressObserver;

@@ -5,11 +5,12 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use actum::task::{library_hint, library_in_force};
 use actum_api::doctor::{Doctor, Health};
 use actum_core::path::Quoted;
 use actum_gate::policy::TaskEnvelopes;
 use actum_sandbox::{Helper, HostReport};
-use actum_sql::{Library, LibraryError};
+use actum_sql::{Library, LibraryError, Origin, TestedLibrary, version_of};
 use actum_workspace::examination::{Finding, Verdict, examine};
 
 use super::Session;
@@ -44,8 +45,9 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
     findings.push(operator());
     findings.extend(lease_key());
     findings.extend(policies(session.root()));
-    findings.push(sandbox(&HostReport::probe(&Helper::this_program())));
-    findings.push(sql());
+    let host = HostReport::probe(&Helper::this_program());
+    findings.push(sandbox(&host));
+    findings.push(sql(session.root(), &host));
     let worst = findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Good);
     let findings = findings.into_iter().map(shown).collect();
     session.screen.show(&Doctor { version: env!("CARGO_PKG_VERSION").to_owned(), findings })?;
@@ -203,27 +205,51 @@ fn sandbox(host: &HostReport) -> Finding {
     Finding { what: "sandbox", verdict, detail }
 }
 
-/// Reports the library that SQL steps load.
-fn sql() -> Finding {
-    let library = home::path().ok().map(|home| Library::find(&home, None));
+/// Reports the library that SQL steps load. A pinned one is loaded in the sandbox to ask for its version.
+fn sql(root: &Path, host: &HostReport) -> Finding {
+    // A policy that cannot be read has its own finding, and pins nothing.
+    let settings = policy::in_force(root).map(|it| it.sql).unwrap_or_default();
+    let library = home::path().ok().map(|home| library_in_force(&home, &settings));
     let checked = library.map(|found| found.and_then(|library| library.check().map(|()| library)));
     let (verdict, detail) = match checked {
-        Some(Ok(library)) => {
-            let (path, sha256) = (library.path(), library.sha256());
-            let path = Quoted(path.as_os_str().as_bytes());
-            (Verdict::Good, format!("DuckDB at `{path}`, sha256 {sha256}, as tested"))
-        }
-        Some(Err(LibraryError::Missing { .. })) | None => {
+        Some(Ok(library)) => match sql_version(&library, host) {
+            Ok(version) => {
+                let path = Quoted(library.path().as_os_str().as_bytes()).to_string();
+                let why = match library.origin() {
+                    Origin::Tested => "as tested",
+                    Origin::Pinned => "as the policy pins it",
+                };
+                let sha256 = library.sha256();
+                (Verdict::Good, format!("DuckDB {version} at `{path}`, sha256 {sha256}, {why}"))
+            }
+            Err(why) => (Verdict::Bad, format!("task plans with SQL fail: {why}")),
+        },
+        Some(Err(LibraryError::Missing { .. })) | None if settings.library.is_none() => {
             let detail =
                 "no DuckDB, so task plans with SQL are refused; `actum sql install` installs it";
             (Verdict::Good, detail.to_owned())
         }
-        Some(Err(error)) => (
-            Verdict::Bad,
-            format!("task plans with SQL fail: {error}; `actum sql install` replaces it"),
-        ),
+        Some(Err(error)) => {
+            let hint = library_hint(&error, &settings);
+            (Verdict::Bad, format!("task plans with SQL fail: {error}; {hint}"))
+        }
+        None => (Verdict::Bad, "there is no home, in which results are kept".to_owned()),
     };
     Finding { what: "sql", verdict, detail }
+}
+
+/// Returns the version of a library: of the tested one as it is known, of a pinned one as it says.
+fn sql_version(library: &Library, host: &HostReport) -> Result<String, String> {
+    let tested = TestedLibrary::for_this_processor();
+    if let (Origin::Tested, Some(tested)) = (library.origin(), tested) {
+        return Ok(format!("v{}", tested.version));
+    }
+    if let Err(missing) = &host.tier_n {
+        return Err(format!("this host cannot confine it in namespaces: {missing}"));
+    }
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let asked = version_of((&Helper::this_program(), host, &program), library);
+    asked.map_err(|error| error.to_string())
 }
 
 /// Makes the form of a finding in documents.

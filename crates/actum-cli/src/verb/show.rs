@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::file_diffs::FileDiffs;
 use crate::gate_view::views;
 use crate::output::{Document, Kind};
-use crate::record::{Record, Told, write_commands};
+use crate::record::{Record, Told, write_commands, write_queries};
 use crate::records::{self, Seen};
 use crate::run_prefix::{RunPrefix, newest};
 use crate::{shown_path, timestamp};
@@ -127,6 +127,7 @@ fn write_record(out: &mut dyn Write, record: &Record) -> io::Result<()> {
         writeln!(out, "request    {request}, attempt {}", record.attempt)?;
     }
     write_commands(out, 11, &record.commands)?;
+    write_queries(out, 11, &record.queries)?;
     for gate in views(&record.gates) {
         writeln!(out, "gate       {gate}")?;
     }

@@ -6,6 +6,16 @@ use std::path::Path;
 
 use crate::program::home_of;
 
+/// The library that `cargo xtask test` installed, and its SHA-256.
+#[allow(dead_code, reason = "not every test pins it")]
+pub(crate) fn installed() -> (std::path::PathBuf, String) {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("tools/sql");
+    let mut libraries = fs::read_dir(directory).expect("`cargo xtask test` installs DuckDB");
+    let library = libraries.next().unwrap().unwrap().path().canonicalize().unwrap();
+    let digest = actum_core::Digest::of(&fs::read(&library).unwrap()).to_string();
+    (library, digest)
+}
+
 /// Puts the library that `cargo xtask test` installed into the home of a workspace.
 pub(crate) fn install_duckdb(root: &Path) {
     let installed = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("tools/sql");

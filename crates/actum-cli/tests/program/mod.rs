@@ -57,7 +57,8 @@ fn command_under(umask: &str, directory: &Path, arguments: &[&str]) -> Command {
 }
 
 /// Keys of an operator's policy that loosen rules or let programs do more.
-const KEYS_THAT_WIDEN: [&str; 10] = [
+const KEYS_THAT_WIDEN: [&str; 11] = [
+    "[sql]",
     "base_directories",
     "sandbox",
     "plugins",

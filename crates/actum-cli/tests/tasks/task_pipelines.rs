@@ -221,8 +221,17 @@ fn without_chance(root: &Path) -> (Value, Value) {
         match value {
             Value::Object(members) => {
                 members.retain(|name, _| {
-                    let chance =
-                        ["_id", "_at", "_to", "timestamp", "duration", "run", "receipt", "notes"];
+                    let chance = [
+                        "_id",
+                        "_at",
+                        "_to",
+                        "timestamp",
+                        "modified",
+                        "duration",
+                        "run",
+                        "receipt",
+                        "notes",
+                    ];
                     !chance.iter().any(|it| name.contains(it)) || name == "action_id"
                 });
                 members.values_mut().for_each(clear);

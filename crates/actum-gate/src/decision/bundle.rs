@@ -68,6 +68,9 @@ pub struct Case {
     pub root: String,
     /// Where who asks lets it change something.
     pub scope: Scope,
+    /// Rows that its SQL steps change; absent where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sql_rows: Option<u64>,
     /// Whose ledger records it.
     pub tenant: TenantId,
     /// When it is judged.
@@ -194,6 +197,7 @@ impl Case {
             unscanned: Vec::new(),
             approved: None,
             lease: None,
+            sql_rows: None,
         }
     }
 }
@@ -218,6 +222,7 @@ impl Bundle {
         let held = |limit: Option<u64>| limit.map(|limit| limit.min(COUNT_MAX));
         let Budget { max_files, max_loc } = case.budget;
         case.budget = Budget { max_files: held(max_files), max_loc: held(max_loc) };
+        case.sql_rows = held(case.sql_rows);
         Self { format: Self::FORMAT.to_owned(), semantics: DECISION_SEMANTICS, policy, case }
     }
 
@@ -395,6 +400,11 @@ impl Bundle {
     /// Files whose new content could not be looked through.
     pub fn unscanned(&self) -> &[PathName] {
         &self.case.unscanned
+    }
+
+    /// Rows that its SQL steps change; `None` where it has none.
+    pub fn sql_rows(&self) -> Option<u64> {
+        self.case.sql_rows
     }
 
     /// Lease that came with it, and what it is needed for.

@@ -54,6 +54,7 @@ fn computed(bundle: &Bundle, policy: &Policy) -> Raised {
     // Of grounds that are alike the first counts, so that their order is part of the rules.
     let raised =
         size(change).into_iter().chain(raised(bundle, policy)).chain(blocked_reports(bundle));
+    let raised = raised.chain(sql_rows(bundle, policy));
     raised.fold(ordinary(bundle), |first, next| if next.0 > first.0 { next } else { first })
 }
 
@@ -78,6 +79,15 @@ fn size(change: &[PathEffect]) -> Option<Raised> {
         return Some((RiskTier::R3, TierReason::ManyDeleted { files: deleted }, 0));
     }
     (files > CHANGED_FILES_MAX).then_some((RiskTier::R3, TierReason::ManyChanged { files }, 0))
+}
+
+/// SQL steps that change more rows than the strictest of the policies allows without an approval.
+fn sql_rows(bundle: &Bundle, policy: &Policy) -> Option<Raised> {
+    let limits = policy.layers().iter();
+    let limits = limits.filter_map(|layer| Some((layer.sql_rows?, layer.source)));
+    let (rows_max, policy) = limits.min_by_key(|(rows, _)| *rows)?;
+    let rows = bundle.sql_rows().filter(|rows| *rows > rows_max)?;
+    Some((RiskTier::R3, TierReason::SqlRows { rows, rows_max, policy }, 0))
 }
 
 /// A new file in the place of a directory that holds the reports of tasks, of this workspace or one around it.

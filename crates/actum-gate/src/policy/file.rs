@@ -14,6 +14,7 @@ use super::pipeline::DeclaredPipeline;
 use super::plugins::PluginAllowance;
 use super::profile::Profile;
 use super::sandbox::SandboxAllowance;
+use super::sql::SqlSettings;
 use super::tasks::TaskEnvelopes;
 use super::tier_rule::{ExampleError, TierRule};
 use super::written::{Secret, Table, Text, Value};
@@ -77,6 +78,10 @@ pub struct PolicyFile {
     pub base_directories: Vec<String>,
     /// Pipelines that task plans may run.
     pub pipelines: Vec<DeclaredPipeline>,
+    /// Library and limits of SQL steps.
+    pub sql: SqlSettings,
+    /// Rows that the SQL steps of a plan may change without an approval; no limit if absent.
+    sql_rows: Option<u64>,
 }
 
 /// A file that is no policy.
@@ -196,6 +201,7 @@ impl PolicyFile {
                 "lease",
                 "file",
                 "pipeline",
+                "sql",
             ],
             Secret::No,
         )?;
@@ -216,6 +222,7 @@ impl PolicyFile {
         let lease = LeasedWork::read(root.table("lease")?)?;
         let base_directories = base_directories(root.table("file")?)?;
         let pipelines = DeclaredPipeline::read_all(&root)?;
+        let (sql, sql_rows) = SqlSettings::read(root.table("sql")?)?;
         let passed = [
             ("file.base_directories", base_directories.len()),
             ("sandbox.read", sandbox.read.len()),
@@ -277,6 +284,8 @@ impl PolicyFile {
             lease,
             base_directories,
             pipelines,
+            sql,
+            sql_rows,
         })
     }
 
@@ -301,6 +310,8 @@ impl PolicyFile {
             lease: BTreeSet::new(),
             base_directories: Vec::new(),
             pipelines: Vec::new(),
+            sql: SqlSettings::default(),
+            sql_rows: None,
         }
     }
 
@@ -320,9 +331,9 @@ impl PolicyFile {
     }
 
     pub(super) fn layer(self, source: Source) -> Layer {
-        let Self { protected, scope, budget, tiers, commands, lease, .. } = self;
+        let Self { protected, scope, budget, tiers, commands, lease, sql_rows, .. } = self;
         let commands = LayerCommands { rules: commands, narrowing: CommandRules::default() };
-        Layer { source, root: None, protected, scope, budget, tiers, commands, lease }
+        Layer { source, root: None, protected, scope, budget, tiers, commands, lease, sql_rows }
     }
 }
 

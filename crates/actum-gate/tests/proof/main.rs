@@ -32,4 +32,5 @@ mod policy_tests;
 mod published;
 mod refusals;
 mod slo_waivers;
+mod sql;
 mod vectors;

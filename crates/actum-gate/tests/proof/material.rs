@@ -170,6 +170,7 @@ pub fn run_result() -> RunResult {
         sandbox: None,
         verification: Vec::new(),
         rollback: Some(Rollback { undo: "r0000000000n".parse().unwrap() }),
+        queries: Vec::new(),
         rollback_files: None,
         request: Some("T-17/step#2".parse().unwrap()),
         attempt: 1,

@@ -8,5 +8,7 @@
 )]
 
 mod attacks;
+mod comparisons;
+mod libraries;
 mod steps;
 mod world;

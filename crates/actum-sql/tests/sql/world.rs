@@ -20,15 +20,15 @@ pub(crate) fn home() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("tools")
 }
 
-fn helper() -> Helper {
+pub(crate) fn helper() -> Helper {
     Helper::at(program())
 }
 
-fn program() -> &'static Path {
+pub(crate) fn program() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_actum-sql-worker"))
 }
 
-fn host() -> &'static HostReport {
+pub(crate) fn host() -> &'static HostReport {
     static HOST: OnceLock<HostReport> = OnceLock::new();
     HOST.get_or_init(|| HostReport::probe(&helper()))
 }
@@ -40,6 +40,7 @@ pub(crate) struct World {
     pub(crate) limits: SqlLimits,
     pub(crate) parameters: BTreeMap<String, Parameter>,
     pub(crate) save_results_to: Option<&'static str>,
+    pub(crate) compares: bool,
 }
 
 impl World {
@@ -64,6 +65,7 @@ impl World {
             },
             parameters: BTreeMap::new(),
             save_results_to: None,
+            compares: false,
         }
     }
 
@@ -96,6 +98,7 @@ impl World {
             query,
             parameters: &self.parameters,
             save_results_to: self.save_results_to,
+            compares: self.compares,
             limits: self.limits,
         };
         run((&helper(), host(), program()), &step, None)
@@ -124,5 +127,20 @@ impl World {
     /// Rows of the last statement.
     pub(crate) fn rows(&self, query: &str) -> u64 {
         self.done(query).statements.last().unwrap().rows
+    }
+}
+
+impl World {
+    /// Puts a fourth customer into the write-ahead log, by ending a step after it was committed; returns where the log is.
+    pub(crate) fn with_a_write_ahead_log(&mut self) -> PathBuf {
+        let (time, compares) = (self.limits.time, self.compares);
+        (self.limits.time, self.compares) = (Duration::from_millis(1000), false);
+        let query = "INSERT INTO customer VALUES (4, 'Di', 1); SELECT sum(hash(a.i + b.i))
+            FROM range(10000000) a(i), range(10000000) b(i)";
+        assert!(matches!(self.run(query), Err(SqlError::Limit { .. })));
+        (self.limits.time, self.compares) = (time, compares);
+        let log = self.path(&format!("{DATABASE}.wal"));
+        assert!(log.exists());
+        log
     }
 }

@@ -6,6 +6,7 @@ use actum_core::{Digest, RunId, Timestamp, count};
 use serde::{Deserialize, Serialize};
 
 use super::clean_text::CleanText;
+use super::details::ActionDetails;
 use super::shapes::EXECUTION_REPORT;
 use super::{ReportError, document};
 
@@ -129,6 +130,9 @@ pub struct CompletedAction {
     pub completed_at: Timestamp,
     /// What it did, in a sentence.
     pub output: CleanText,
+    /// Details, where it ran in a process of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<ActionDetails>,
 }
 
 /// An action that could not be carried out.
@@ -145,6 +149,9 @@ pub struct FailedAction {
     /// The chain of errors of an internal error (5xxx), a line each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack_trace: Option<CleanText>,
+    /// Details, where it ran to its end in a process of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<ActionDetails>,
 }
 
 /// An action that was not tried.

@@ -4,6 +4,7 @@ use actum_core::plain_id::ID_CHARS_MAX;
 use actum_document::{Characters, Form, Member, Others, SchemaFile, Shape, Text, json_schema};
 
 use super::clean_text::TEXT_CHARS_MAX;
+use super::details::OF_ACTION;
 use super::diff_summary::PREVIEW_CHARS_MAX;
 use super::file_path::{FILE_PATH, FILE_PATH_HEX, NEW_PATH, NEW_PATH_HEX, PATH, PATH_TEXT};
 
@@ -115,6 +116,7 @@ static COMPLETED: Shape = Shape {
         Member::required("started_at", TIME, "When it began, in UTC."),
         Member::required("completed_at", TIME, "When it had ended, in UTC."),
         Member::required("output", LINES, "What it did, in a sentence."),
+        OF_ACTION,
     ],
 };
 
@@ -132,6 +134,7 @@ static FAILED: Shape = Shape {
             LINES,
             "The chain of errors of an internal error (5xxx), a line each.",
         ),
+        OF_ACTION,
     ],
 };
 

@@ -1,10 +1,12 @@
 //! The shortened examples of the seed, section 12, are subsets of what is written (EX-13).
 
+use actum_core::Digest;
 use actum_core::plain_id::PlainId;
 use actum_task::report::{
-    ActionOutcome, CleanText, CompletedAction, CompletedWord, ErrorDetails, ErrorObject,
-    ErrorReport, ErrorStatus, ExecutionReport, FailedAction, FailedWord, RunDetails, RunEnd,
-    RunFacts, SkippedAction, Violation,
+    ActionDetails, ActionOutcome, CleanText, CompletedAction, CompletedWord, ConfinementDetails,
+    EngineDetails, ErrorDetails, ErrorObject, ErrorReport, ErrorStatus, ExecutionReport,
+    FailedAction, FailedWord, RunDetails, RunEnd, RunFacts, SkippedAction, SqlDetails,
+    StatementDetails, Violation,
 };
 use actum_task::{ErrorCategory, RecoveryAction};
 use serde_json::Value;
@@ -35,6 +37,7 @@ pub(crate) fn completed(action: &str, output: &str) -> ActionOutcome {
         started_at: "2026-02-03T15:03:22.000000Z".parse().unwrap(),
         completed_at: "2026-02-03T15:03:22.500000Z".parse().unwrap(),
         output: clean(output),
+        details: None,
     })
 }
 
@@ -45,6 +48,7 @@ pub(crate) fn failed(action: &str, code: u16, message: &str) -> ActionOutcome {
         error_code: code,
         error_message: clean(message),
         stack_trace: None,
+        details: None,
     })
 }
 
@@ -96,6 +100,49 @@ fn assert_part(part: &str, whole: &[u8]) {
     let part: Value = serde_json::from_str(part).unwrap();
     let whole: Value = serde_json::from_slice(whole).unwrap();
     assert!(is_part(&part, &whole), "{part:#}\nis not in\n{whole:#}");
+}
+
+/// EX-11, EX-14: a report with the details of an SQL step is read back, and so is one without, as before.
+#[test]
+fn details_of_an_sql_step_are_read_back() {
+    let digest = Digest::of(b"x");
+    let statement = || StatementDetails { kind: clean("INSERT"), rows: 2 };
+    let (statements, statements_left_out) = StatementDetails::list(
+        std::iter::repeat_with(statement).take(1002).collect::<Vec<_>>().into_iter(),
+    );
+    let details = ActionDetails::Sql(Box::new(SqlDetails {
+        engine: EngineDetails { name: clean("DuckDB"), version: clean("v2.0.1") },
+        library_sha256: digest,
+        query_sha256: digest,
+        parameters_sha256: None,
+        database_sha256_before: digest,
+        database_sha256_after: digest,
+        statements,
+        statements_left_out,
+        rows_changed: 2004,
+        peak_memory_bytes: 1 << 25,
+        process_ms: 40,
+        confinement: ConfinementDetails { tier: clean("N"), landlock: Some(6), is_root: true },
+        was_kept: false,
+    }));
+    let ActionOutcome::Completed(action) = completed("a001", "SQL") else { panic!() };
+    let with =
+        ActionOutcome::Completed(CompletedAction { details: Some(details), ..action.clone() });
+    let report = |action| {
+        ExecutionReport::new(facts("report-001", "plan-001"), vec![action], RunEnd::Finished)
+    };
+    let (with, without) = (report(with), report(ActionOutcome::Completed(action)));
+    let written = with.write().unwrap();
+    assert_eq!(ExecutionReport::read(&written).unwrap(), with);
+    let value: Value = serde_json::from_slice(&written).unwrap();
+    let sql = &value["actions_completed"][0]["details"]["sql"];
+    assert_eq!(
+        (sql["statements"].as_array().unwrap().len(), &sql["statements_left_out"]),
+        (1000, &2.into())
+    );
+    assert!(!String::from_utf8(without.write().unwrap()).unwrap().contains("details"));
+    // What an action did is signed with the outcomes.
+    assert_ne!(with.outcomes_digest().unwrap(), without.outcomes_digest().unwrap());
 }
 
 /// EX-14

@@ -125,6 +125,8 @@ impl<D: Disk> Engine<D> {
             file_task: None,
             umask: None,
             images: BTreeMap::new(),
+            sql_rows: None,
+            queries: Vec::new(),
             commands: Commands { checks, repair, confinement, ..Commands::default() },
             action: Some(Box::new(action)),
             wait: proposal.wait,

@@ -257,6 +257,7 @@ fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Resu
         undoes,
         undone,
         restores,
+        sql_rows: request.sql_rows,
         scope: limits.scope.clone(),
         budget: limits.budget,
         change: transaction.effects().to_vec(),

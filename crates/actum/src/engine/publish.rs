@@ -95,6 +95,7 @@ impl<'e, D: Disk> Verified<'e, D> {
             approval,
             lease,
             commands,
+            queries: request.queries,
             rollback_files,
             engine: crate::records::ENGINE.to_owned(),
         };

@@ -42,6 +42,8 @@ struct Document<'r> {
     file_task: Option<Cow<'r, FileTask>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     umask: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sql_rows: Option<u64>,
 }
 
 impl Request {
@@ -68,6 +70,8 @@ impl Request {
             lease,
             file_task,
             umask,
+            sql_rows,
+            queries: _,
             images: _,
             plan: _,
             wait: _,
@@ -87,6 +91,7 @@ impl Request {
             lease: lease.as_ref().map(Cow::Borrowed),
             file_task: file_task.as_ref().map(Cow::Borrowed),
             umask: *umask,
+            sql_rows: *sql_rows,
         };
         let bytes = canonical::to_vec(&document)?;
         json::within_limits(&bytes).map_err(|source| CanonicalError::Syntax { source })?;
@@ -116,6 +121,7 @@ impl Request {
             lease,
             file_task,
             umask,
+            sql_rows,
         } = read;
         Ok(Self {
             work: work.into_owned(),
@@ -132,6 +138,8 @@ impl Request {
             lease: lease.map(Cow::into_owned),
             file_task: file_task.map(Cow::into_owned),
             umask,
+            sql_rows,
+            queries: Vec::new(),
             images: BTreeMap::new(),
             wait: false,
         })

@@ -12,13 +12,13 @@ use actum_task::limits::APPROVAL_BYTES_MAX;
 use actum_task::{TaskApproval, TaskEnvelope, TaskId, verify_task_approval};
 use serde_json::json;
 
-use super::rehearsal::{Rehearsal, Script, Watch};
+use super::rehearsal::{Rehearsal, Script, Watch, sql_rows};
 use super::run::{APPROVAL_FILE, options, request};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::queue::{APPROVED_MICROS, Approver, Reply};
 use crate::records::Records;
-use crate::request::TaskDocuments;
+use crate::request::{Request, TaskDocuments};
 
 /// Task plan that is approved: its documents, for one workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -181,9 +181,10 @@ fn queue(
     watch: &mut dyn Watch,
 ) -> Result<Option<RunId>, Error> {
     let mut begun = engine.begin(options(script, task))?;
-    let Rehearsal { operations, commands, .. } =
-        Rehearsal::on(&mut begun.transaction, script, watch);
-    let request = request((script, task), documents, (operations, commands), actor);
+    let rehearsal = Rehearsal::on(&mut begun.transaction, script, watch);
+    let work = (rehearsal.operations, rehearsal.commands);
+    let request = request((script, task), documents, work, actor);
+    let request = Request { sql_rows: sql_rows(&rehearsal.actions), ..request };
     match begun.done(request, 1)?.clear() {
         Ok(_) | Err(Error::NothingToChange) => Ok(None),
         Err(Error::Queued { plan, .. }) => Ok(Some(plan)),

@@ -70,6 +70,7 @@ impl Task {
     /// What became of an action, for the report. One that was done has failed where a problem belongs to it.
     pub(super) fn outcome(&self, rehearsed: &Rehearsed, problems: &[TaskProblem]) -> ActionOutcome {
         let action_id = self.action_id(rehearsed.action);
+        let details = rehearsed.sql.as_ref().map(|ran| ran.details());
         let late = || problems.iter().find(|problem| problem.action == Some(rehearsed.action));
         match &rehearsed.end {
             ActionEnd::Completed { .. } if let Some(problem) = late() => {
@@ -79,6 +80,7 @@ impl Task {
                     error_code: problem.code.number(),
                     error_message: clean(&problem.message),
                     stack_trace: problem.stack_trace().as_deref().map(clean),
+                    details,
                 })
             }
             ActionEnd::Completed { output, .. } => ActionOutcome::Completed(CompletedAction {
@@ -87,6 +89,7 @@ impl Task {
                 started_at: rehearsed.started,
                 completed_at: rehearsed.completed,
                 output: clean(output),
+                details,
             }),
             ActionEnd::Failed(problem) => ActionOutcome::Failed(FailedAction {
                 action_id,
@@ -94,6 +97,7 @@ impl Task {
                 error_code: problem.code.number(),
                 error_message: clean(&problem.message),
                 stack_trace: problem.stack_trace().as_deref().map(clean),
+                details,
             }),
             ActionEnd::Skipped { reason } => {
                 ActionOutcome::Skipped(SkippedAction { action_id, reason: clean(reason) })

@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use actum_core::{RelPath, Timestamp};
-use actum_sql::Done;
+use actum_sql::{Done, Measured};
 use actum_task::{
     Action, ActionType, ErrorCode, ExecutionOrder, Finding, Pipeline, SqlQuery, Work, unavailable,
 };
@@ -44,7 +44,7 @@ enum Call<'c> {
 
 /// What came of it.
 enum Answer {
-    Sql(Done),
+    Sql(Box<(Done, Measured)>),
     Pipeline(PipelineEnd),
 }
 
@@ -59,7 +59,7 @@ pub(super) struct Ran<D: Disk> {
 
 /// What a step left.
 enum Left<D: Disk> {
-    Sql(Box<PreparedSql<D>>, Done),
+    Sql(Box<PreparedSql<D>>, Box<(Done, Measured)>),
     Pipeline(PipelineEnd),
 }
 
@@ -130,7 +130,7 @@ impl<D: Disk> Prepared<'_, D> {
 impl Call<'_> {
     fn run(self, time: Duration) -> Result<Answer> {
         match self {
-            Self::Sql(sql, call) => sql.execute(call, time).map(Answer::Sql),
+            Self::Sql(sql, call) => sql.execute(call, time).map(Box::new).map(Answer::Sql),
             Self::Pipeline(runner, call) => runner.execute(call, time).map(Answer::Pipeline),
         }
     }
@@ -211,7 +211,7 @@ impl<D: Disk> Ran<D> {
         let left = self.left?;
         match (Isolated::of(script, action)?, left) {
             (Isolated::Sql(sql, query), Left::Sql(prepared, done)) => {
-                sql.take(transaction, (action, query), (*prepared, &done))
+                sql.take(transaction, query, (*prepared, *done))
             }
             (Isolated::Pipeline(runner, pipeline), Left::Pipeline(end)) => {
                 runner.take(transaction, pipeline, (end, script.config.limits.files_max))

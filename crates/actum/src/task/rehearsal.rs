@@ -12,6 +12,7 @@ use actum_workspace::{Change as WorkspaceChange, ChangeKind, Transaction};
 
 use super::isolated::{self, Ran, are_independent, at_once, is_isolated};
 use super::problem::ActionProblem;
+use super::sql::SqlRan;
 use super::staging::{Staged, broken_postcondition, must_hold, stage};
 use crate::pipeline_host::PipelineSteps;
 use crate::request::Commands;
@@ -85,6 +86,8 @@ pub struct Rehearsed {
     pub end: ActionEnd,
     /// What a failed action left: its postcondition did not hold, and it is not rolled back.
     pub left: Vec<ActionChange>,
+    /// Result of an SQL step that is left.
+    pub sql: Option<Box<SqlRan>>,
 }
 
 impl Rehearsed {
@@ -95,6 +98,12 @@ impl Rehearsed {
             ActionEnd::Failed(_) | ActionEnd::Skipped { .. } => &self.left,
         }
     }
+}
+
+/// Adds up the rows that SQL steps change; `None` without such a step.
+pub fn sql_rows(actions: &[Rehearsed]) -> Option<u64> {
+    let changed = actions.iter().filter_map(|it| it.sql.as_ref());
+    changed.map(|ran| ran.done.rows_changed()).reduce(u64::saturating_add)
 }
 
 /// How an action ended.
@@ -236,7 +245,7 @@ impl Stage<'_> {
             let Some(action) = plan.actions.get(index) else { continue };
             let mut started = self.watch.now();
             self.break_off(started);
-            let (mut left, mut completed) = (Vec::new(), None);
+            let (mut left, mut sql, mut completed) = (Vec::new(), None, None);
             let end = match self.reason_to_skip(index) {
                 Some(reason) => ActionEnd::Skipped { reason },
                 None => {
@@ -250,8 +259,10 @@ impl Stage<'_> {
                         (started, completed) = (*began, Some(*ended));
                     }
                     match self.carry_out_one(transaction, action, (started, ran)) {
-                        Ok(Staged { operations: done, commands, sandbox, output, did, broken }) => {
-                            operations.extend(done);
+                        Ok(staged) => {
+                            let Staged { commands, sandbox, output, did, broken, .. } = staged;
+                            operations.extend(staged.operations);
+                            sql = staged.sql;
                             self.commands.made.extend(commands);
                             self.commands.sandbox = sandbox.or(self.commands.sandbox.take());
                             match broken {
@@ -275,7 +286,7 @@ impl Stage<'_> {
                 }
             }
             let completed = completed.unwrap_or_else(|| self.watch.now());
-            let rehearsed = Rehearsed { action: index, started, completed, end, left };
+            let rehearsed = Rehearsed { action: index, started, completed, end, left, sql };
             self.watch.ended(&rehearsed);
             self.ends.push(rehearsed);
         }

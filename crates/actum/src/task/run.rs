@@ -252,7 +252,7 @@ impl Desk<'_> {
                 return Ok(self.reject(Some(&task), task.refusal(vec![problem]), None));
             }
         };
-        let sql = SqlHost::open_for(engine.sql.clone(), &task.plan, root);
+        let sql = SqlHost::open_for(engine.sql.clone(), &task.plan, &in_force);
         let pipelines = PipelineHost::open_for(engine.pipelines.as_ref(), &task.plan, &in_force);
         let script = task.script(&sql, &pipelines);
         let refused = task.refused(&mut engine.workspace, &self.outputs, (&in_force, script))?;

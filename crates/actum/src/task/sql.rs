@@ -8,17 +8,23 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use actum_core::json::Value;
+use actum_core::path_name::PathName;
 use actum_core::{Digest, FileState, RelPath};
+use actum_record::receipt::QueryRecord;
 use actum_sandbox::Resource;
 use actum_sql::{
-    Done, Failure, KeptResult, Parameter, Problem, Report, ResultKey, SqlError, SqlLimits, Step,
-    lock_holder,
+    Done, Failure, KeptResult, Measured, Parameter, Problem, Report, ResultKey, SqlError,
+    SqlLimits, Step, lock_holder,
 };
-use actum_task::report::{ChangeWord, DiffSummary};
+use actum_task::report::{
+    ActionDetails, ChangeWord, ConfinementDetails, DiffSummary, EngineDetails, SqlDetails,
+    StatementDetails,
+};
 use actum_task::{Action, ErrorCode, SqlQuery};
 use actum_workspace::disk::Disk;
 use actum_workspace::{ErrorKind, StagedDirectory, Transaction};
 
+use super::documents::clean;
 use super::problem::ActionProblem;
 use super::rehearsal::ActionChange;
 use super::staging::{Staged, check_writable};
@@ -26,18 +32,69 @@ use crate::sql_host::SqlRunner;
 
 /// Size of a query, in bytes.
 const QUERY_BYTES_MAX: u64 = 10 << 20;
-/// Size of a database, in bytes.
-const DATABASE_BYTES_MAX: u64 = 2 << 30;
-/// Memory of the engine, in bytes.
-const MEMORY_BYTES_MAX: u64 = 512 << 20;
-/// What the engine may write while it does not have that memory, in bytes.
-const SPILL_BYTES_MAX: u64 = 1 << 30;
-/// Threads of the engine.
-const THREADS_MAX: usize = 4;
 /// Name of the file with the rows of the last statement, beside the copy of the database.
 const RESULT: &str = "actum-result.parquet";
 
 type Result<T> = std::result::Result<T, ActionProblem>;
+
+/// Facts about an SQL step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SqlRan {
+    /// Report of the worker.
+    pub done: Done,
+    /// What the worker used, and what confined it.
+    measured: Measured,
+    /// Whether the result had been kept.
+    was_kept: bool,
+    /// Database.
+    target: RelPath,
+    /// SHA-256 of the database before and after.
+    database: [Digest; 2],
+    library: Digest,
+    query: Digest,
+    parameters: Option<Digest>,
+}
+
+impl SqlRan {
+    /// Details for the report.
+    pub(super) fn details(&self) -> ActionDetails {
+        let Self { done, measured, was_kept, database: [before, after], .. } = self;
+        let statements = done.statements.iter();
+        let statements =
+            statements.map(|ran| StatementDetails { kind: clean(&ran.kind), rows: ran.rows });
+        let (statements, statements_left_out) = StatementDetails::list(statements);
+        ActionDetails::Sql(Box::new(SqlDetails {
+            engine: EngineDetails { name: clean("DuckDB"), version: clean(&done.version) },
+            library_sha256: self.library,
+            query_sha256: self.query,
+            parameters_sha256: self.parameters,
+            database_sha256_before: *before,
+            database_sha256_after: *after,
+            statements,
+            statements_left_out,
+            rows_changed: done.rows_changed(),
+            peak_memory_bytes: measured.peak_memory_bytes,
+            process_ms: measured.wall_milliseconds,
+            confinement: ConfinementDetails {
+                tier: clean(&measured.tier),
+                landlock: measured.landlock,
+                is_root: measured.is_root,
+            },
+            was_kept: *was_kept,
+        }))
+    }
+
+    /// Record for the receipt.
+    pub(super) fn record(&self, action: &Action) -> QueryRecord {
+        QueryRecord {
+            action: action.id.to_string(),
+            database: PathName(self.target.clone()),
+            library: self.library,
+            parameters: self.parameters,
+            query: self.query,
+        }
+    }
+}
 
 /// SQL step whose copy is staged: it needs the transaction no more until it has run.
 pub(super) struct PreparedSql<D: Disk> {
@@ -79,10 +136,9 @@ impl SqlRunner {
         let text = self.query(transaction, &query.query_file)?;
         let parameters = parameters(query)?;
         let before = transaction.file_state(target)?;
-        if before.size > DATABASE_BYTES_MAX {
-            let (size, max) = (before.size, DATABASE_BYTES_MAX);
-            let message = format!("`{target}` has {size} bytes, and a database may have {max}");
-            return Err(ActionProblem::new(ErrorCode::FileTooLarge, message));
+        let bytes_max = self.settings.database_bytes_max();
+        if before.size > bytes_max {
+            return Err(too_large(target, before.size, bytes_max));
         }
         check_writable(target, &before)?;
         transaction.may_replace(target)?;
@@ -128,9 +184,9 @@ impl SqlRunner {
     }
 
     /// Runs the statements on the copy, within this time.
-    pub(super) fn execute(&self, call: &SqlCall, time: Duration) -> Result<Done> {
+    pub(super) fn execute(&self, call: &SqlCall, time: Duration) -> Result<(Done, Measured)> {
         if let Some(kept) = &call.kept {
-            return Ok(kept.done.clone());
+            return Ok((kept.done.clone(), kept.measured.clone()));
         }
         let step = Step {
             library: &self.library,
@@ -139,43 +195,51 @@ impl SqlRunner {
             query: &call.text,
             parameters: &call.parameters,
             save_results_to: call.saves_rows.then_some(RESULT),
-            limits: limits(time),
+            compares: self.compares,
+            limits: self.limits(time),
         };
         let host = (&self.host.helper, &self.report, self.host.program.as_path());
         let ran = actum_sql::run(host, &step, self.host.stop.as_ref());
         let copy = call.directory.join(&call.name);
-        let done = match ran.map_err(|error| of_error(&error, time))?.report {
+        let ran = ran.map_err(|error| of_error(&error, time))?;
+        let measured = Measured::from(&ran);
+        let done = match ran.report {
             Report::Done(done) => done,
             Report::Failed(failure) => return Err(of_failure(failure, (&copy, &call.target))),
         };
         if self.host.keeps_results {
             let rows = call.saves_rows.then(|| call.directory.join(RESULT));
-            let kept = self.results.keep(&call.key, (&copy, rows.as_deref()), &done);
+            let kept = self.results.keep(&call.key, (&copy, rows.as_deref()), (&done, &measured));
             kept.map_err(|error| {
                 let message = format!("the result cannot be kept for approval: {error}");
                 ActionProblem::new(ErrorCode::InputOutput, message)
             })?;
         }
-        Ok(done)
+        Ok((done, measured))
     }
 
     /// Takes the copy in as the new content of the database. The caller takes everything back where this fails.
     pub(super) fn take<D: Disk>(
         &self,
         transaction: &mut Transaction<'_, D>,
-        (action, query): (&Action, &SqlQuery),
-        (prepared, done): (PreparedSql<D>, &Done),
+        query: &SqlQuery,
+        (prepared, (done, measured)): (PreparedSql<D>, (Done, Measured)),
     ) -> Result<Staged> {
         let PreparedSql { staged, before, log, call } = prepared;
-        let SqlCall { name, target, key, kept, .. } = call;
+        let SqlCall { name, target, text, key, kept, .. } = call;
         let rows = done.statements.last().map_or(0, |last| last.rows);
         if query.expect_results && rows == 0 {
             let message = "the last statement gave no row, and `expect_results` wants one";
             return Err(ActionProblem::new(ErrorCode::SqlNoRows, message));
         }
         let after = transaction.take_from(&staged, &name, &target)?;
+        let bytes_max = self.settings.database_bytes_max();
+        if after.size > bytes_max {
+            return Err(too_large(&target, after.size, bytes_max));
+        }
         let expected = kept.as_ref().map(|kept| kept.database);
         self.check_kept(&key, expected, &after)?;
+        let database = [before.sha256, after.sha256];
         let mut did = vec![change(ChangeWord::Modify, &target, Some(before), Some(after))];
         if let Some(path) = &query.save_results_to {
             let before = match is_file(transaction, path)? {
@@ -193,8 +257,32 @@ impl SqlRunner {
             did.push(change(ChangeWord::Delete, &log, Some(before), None));
         }
         transaction.discard(staged);
-        let output = output(&action.target, done);
-        Ok(Staged::new(Vec::new(), output, did))
+        let parameters = query.parameters.as_ref();
+        let output = output(&target, &done);
+        let ran = SqlRan {
+            done,
+            measured,
+            was_kept: kept.is_some(),
+            target,
+            database,
+            library: self.library.sha256(),
+            query: Digest::of(text.as_bytes()),
+            parameters: parameters.map(|text| Digest::of(text.as_str().as_bytes())),
+        };
+        Ok(Staged { sql: Some(Box::new(ran)), ..Staged::new(Vec::new(), output, did) })
+    }
+
+    fn limits(&self, time: Duration) -> SqlLimits {
+        let processors = std::thread::available_parallelism();
+        let processors = processors.map_or(1, std::num::NonZeroUsize::get);
+        let threads_max = u32::try_from(self.settings.threads_max()).unwrap_or(1);
+        SqlLimits {
+            time,
+            memory_bytes_max: self.settings.memory_bytes_max(),
+            spill_bytes_max: self.settings.spill_bytes_max(),
+            database_bytes_max: self.settings.database_bytes_max(),
+            threads: u32::try_from(processors).unwrap_or(1).min(threads_max),
+        }
     }
 
     /// Compares a file of a kept result with its digest. A damaged result is removed.
@@ -240,15 +328,11 @@ impl SqlRunner {
     }
 }
 
-fn limits(time: Duration) -> SqlLimits {
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
-    SqlLimits {
-        time,
-        memory_bytes_max: MEMORY_BYTES_MAX,
-        spill_bytes_max: SPILL_BYTES_MAX,
-        database_bytes_max: DATABASE_BYTES_MAX,
-        threads: u32::try_from(threads.min(THREADS_MAX)).unwrap_or(1),
-    }
+fn too_large(target: &RelPath, size: u64, max: u64) -> ActionProblem {
+    let message = format!(
+        "`{target}` has {size} bytes, and a database may have {max} (`[sql] max_bytes` in the operator's policy)"
+    );
+    ActionProblem::new(ErrorCode::FileTooLarge, message)
 }
 
 fn is_file<D: Disk>(transaction: &mut Transaction<'_, D>, path: &RelPath) -> Result<bool> {
@@ -337,6 +421,7 @@ fn of_error(error: &SqlError, time: Duration) -> ActionProblem {
         }
         SqlError::Limit { .. } => (ErrorCode::SqlResources, error.to_string()),
         SqlError::Cancelled => (ErrorCode::Cancelled, error.to_string()),
+        SqlError::Library { .. } => (ErrorCode::NotAvailable, error.to_string()),
         SqlError::Start(_) | SqlError::Ended { .. } | SqlError::System { .. } => {
             (ErrorCode::InternalError, error.to_string())
         }

@@ -12,6 +12,7 @@ use actum_workspace::{ErrorKind, Transaction};
 
 use super::problem::ActionProblem;
 use super::rehearsal::ActionChange;
+use super::sql::SqlRan;
 use super::{content, operation};
 
 /// The largest file that a text is looked for in, in bytes.
@@ -32,6 +33,8 @@ pub(super) struct Staged {
     pub(super) sandbox: Option<SandboxRecord>,
     pub(super) output: String,
     pub(super) did: Vec<ActionChange>,
+    /// Result of an SQL step.
+    pub(super) sql: Option<Box<SqlRan>>,
     /// The postcondition that does not hold, where it does not roll the action back (EX-12).
     pub(super) broken: Option<ActionProblem>,
 }
@@ -39,7 +42,8 @@ pub(super) struct Staged {
 impl Staged {
     /// What an action did without commands. Its postconditions are not checked yet.
     pub(super) fn new(operations: Vec<Operation>, output: String, did: Vec<ActionChange>) -> Self {
-        Self { operations, commands: Vec::new(), sandbox: None, output, did, broken: None }
+        let (commands, sandbox, sql, broken) = (Vec::new(), None, None, None);
+        Self { operations, commands, sandbox, output, did, sql, broken }
     }
 }
 

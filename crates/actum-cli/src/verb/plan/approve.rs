@@ -163,7 +163,7 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
         );
         // The change is queued only for a plan that was approved.
         if previewed.asks {
-            let sql = SqlHost::open_for(sql_host::for_showing()?, &task.plan, root);
+            let sql = SqlHost::open_for(sql_host::for_showing()?, &task.plan, &in_force);
             let Task { plan, graph, config, .. } = &task;
             let host = pipeline_host::of(root, session.screen, None);
             let pipelines = PipelineHost::open_for(Some(&host), plan, &in_force);

@@ -86,9 +86,10 @@ impl Problems {
             let way = successors(Some(path.clone()), RelPath::parent);
             way.filter(is_link).last()
         };
-        let sql = SqlHost::open_for(sql_host::for_showing().ok().flatten(), plan, root);
+        let in_force = policy::in_force(root)?;
+        let sql = SqlHost::open_for(sql_host::for_showing().ok().flatten(), plan, &in_force);
         let host = pipeline_host::of(root, session.screen, None);
-        let pipelines = PipelineHost::open_for(Some(&host), plan, &policy::in_force(root)?);
+        let pipelines = PipelineHost::open_for(Some(&host), plan, &in_force);
         let script = Script { plan, graph, config, sql: &sql, pipelines: &pipelines };
         let may_change = |run: &Pipeline, path: &RelPath| task::may_change(&pipelines, run, path);
         let files = Files { exists: &exists, may_change: &may_change };

@@ -9,7 +9,7 @@ use actum::task::{
     self, ActionEnd, ActionProblem, PipelineHost, Rehearsal, Rehearsed, Script, ShownChange,
     SqlHost, Verdict, Watch,
 };
-use actum::{Error, Judgement, PolicyInForce, Preview};
+use actum::{Error, Judgement, PolicyInForce, Preview, Request};
 use actum_api::change::Diffs;
 use actum_api::task::{ActionError, ActionResult, PlanPreview, PreviewedAction};
 use actum_core::path::Harmless;
@@ -29,7 +29,7 @@ use crate::file_diffs::FileDiffs;
 use crate::gate_view::views;
 use crate::output::{Document, Kind};
 use crate::verb::{pipeline_host, sql_host};
-use crate::{actor, clock, policy, records, recovery_note, root, task_settings};
+use crate::{actor, clock, policy, records, recovery_note, root, sql_view, task_settings};
 
 /// Show what a task plan would do, and what every gate says of it; nothing is changed
 ///
@@ -104,7 +104,7 @@ impl Previewed {
         let (audience, tenant) = (session.screen.audience_of_decisions(), &session.tenant);
         let Task { plan, config, graph, .. } = task;
         let constraints = plan.constraints(config.constraints);
-        let sql = SqlHost::open_for(sql_host::for_showing()?, plan, root);
+        let sql = SqlHost::open_for(sql_host::for_showing()?, plan, in_force);
         let host = pipeline_host::of(root, session.screen, None);
         let pipelines = PipelineHost::open_for(Some(&host), plan, in_force);
         let script = Script { plan, graph, config, sql: &sql, pipelines: &pipelines };
@@ -128,6 +128,7 @@ impl Previewed {
             task_settings::new(config, plan.description.as_deref(), (root, &actor), clock::now());
         let request =
             task::request((script, &id), task.documents.clone(), (operations, commands), actor);
+        let request = Request { sql_rows: task::sql_rows(&actions), ..request };
         let mut preview = Preview { transaction, undoes: None, undone: None };
         let judged = preview.judged(&request, in_force, &tenant.id()?, clock::now());
         let (tier, decisions, answer, digest) = match judged {
@@ -191,6 +192,7 @@ fn action(plan: &TaskPlan, rehearsed: Rehearsed) -> PreviewedAction {
             ActionEnd::Failed(problem) => ActionResult::Failed(error(problem)),
             ActionEnd::Skipped { reason } => ActionResult::Skipped { reason },
         },
+        sql: rehearsed.sql.map(|ran| sql_view::document(&ran.done)),
     }
 }
 
@@ -217,7 +219,7 @@ impl Document for Previewed {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         self.diff.write(out)?;
         let preview = &self.document;
-        for PreviewedAction { action_id, end } in &preview.actions {
+        for PreviewedAction { action_id, end, sql } in &preview.actions {
             let (word, told) = match end {
                 ActionResult::Success { output } => ("ok", output.clone()),
                 ActionResult::Failed(ActionError { error_code, error_message }) => {
@@ -227,6 +229,9 @@ impl Document for Previewed {
             };
             let (id, told) = (Harmless(action_id.as_bytes()), Harmless(told.as_bytes()));
             writeln!(out, "{word:7}  {id}  {told}")?;
+            if let Some(sql) = sql {
+                sql_view::write(sql, sql_view::width(), out)?;
+            }
         }
         for ActionError { error_code, error_message } in &preview.broken_rules {
             let told = Harmless(error_message.as_bytes());

@@ -10,7 +10,7 @@ use actum_core::path::{Harmless, Quoted};
 use actum_core::{Budget, Digest, Scope};
 use actum_gate::policy::{
     Argument, DeclaredPipeline, Layer, ParameterRule, PluginAllowance, SandboxAllowance, Source,
-    TaskEnvelopes, TierRule, Trust,
+    SqlSettings, TaskEnvelopes, TierRule, Trust,
 };
 use actum_gate::{CommandRule, Ground, Policy};
 
@@ -55,6 +55,7 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
         access,
         task_envelopes,
         pipelines,
+        sql,
         ..
     } = in_force;
     let mut warnings = warnings(&policy);
@@ -77,6 +78,7 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
             TaskEnvelopes::Signed => Some(api::TaskEnvelopes::Signed),
         },
         pipelines: pipelines.iter().map(pipeline).collect(),
+        sql: sql_settings(sql),
         access: access.iter().map(access_file).collect(),
         ignored: ignored.iter().map(ToString::to_string).collect(),
         warnings,
@@ -108,6 +110,15 @@ fn sandbox_allowance(allowance: SandboxAllowance) -> Option<api::SandboxAllowanc
     }
     let SandboxAllowance { read, write, exec, env, caches, limits } = allowance;
     Some(api::SandboxAllowance { read, write, exec, env, caches, limits })
+}
+
+fn sql_settings(settings: SqlSettings) -> Option<api::SqlSettings> {
+    if settings.is_empty() {
+        return None;
+    }
+    let SqlSettings { library, max_bytes, memory_bytes, spill_bytes, threads } = settings;
+    let (library, sha256) = library.map(|pinned| (pinned.path, pinned.sha256)).unzip();
+    Some(api::SqlSettings { library, sha256, max_bytes, memory_bytes, spill_bytes, threads })
 }
 
 fn plugin_allowance(allowance: PluginAllowance) -> Option<api::PluginAllowance> {
@@ -144,7 +155,8 @@ fn warnings(policy: &Policy) -> Vec<String> {
 }
 
 fn warnings_of(layer: &Layer) -> Vec<String> {
-    let Layer { source, root: _, protected, scope, budget, tiers, commands, lease: _ } = layer;
+    let Layer { source, root: _, protected, scope, budget, tiers, commands, lease: _, sql_rows: _ } =
+        layer;
     let mut warnings = Vec::new();
     let everything = |rules: &[actum_core::PathRule]| {
         rules.iter().find(|rule| rule.covers_everything()).map(ToString::to_string)
@@ -263,6 +275,9 @@ impl Document for Checked {
             None => {}
             Some(api::TaskEnvelopes::Signed) => writeln!(out, "tasks      signed envelopes only")?,
         }
+        if let Some(sql) = &checked.sql {
+            write_sql(out, sql)?;
+        }
         for pipeline in &checked.pipelines {
             write_pipeline(out, pipeline)?;
         }
@@ -274,6 +289,22 @@ impl Document for Checked {
         }
         Ok(())
     }
+}
+
+fn write_sql(out: &mut dyn Write, sql: &api::SqlSettings) -> io::Result<()> {
+    let api::SqlSettings { library, sha256, max_bytes, memory_bytes, spill_bytes, threads } = sql;
+    if let (Some(library), Some(sha256)) = (library, sha256) {
+        writeln!(out, "sql        library: {}, sha256 {sha256}", Quoted(library.as_bytes()))?;
+    }
+    let limits = [
+        ("max_bytes", max_bytes),
+        ("memory_bytes", memory_bytes),
+        ("spill_bytes", spill_bytes),
+        ("threads", threads),
+    ];
+    let set = limits.into_iter().filter_map(|(name, limit)| Some(format!("{name} {}", (*limit)?)));
+    let set: Vec<_> = set.collect();
+    if set.is_empty() { Ok(()) } else { writeln!(out, "sql        limits: {}", set.join(", ")) }
 }
 
 fn write_sandbox(out: &mut dyn Write, sandbox: &api::SandboxAllowance) -> io::Result<()> {
@@ -315,7 +346,8 @@ fn write_pipeline(out: &mut dyn Write, pipeline: &api::Pipeline) -> io::Result<(
 }
 
 fn write_layer(out: &mut dyn Write, layer: &Layer) -> io::Result<()> {
-    let Layer { source, root: _, protected, scope, budget, tiers, commands, lease } = layer;
+    let Layer { source, root: _, protected, scope, budget, tiers, commands, lease, sql_rows } =
+        layer;
     let whose = source.policy();
     let list = |rules: &[actum_core::PathRule]| {
         rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
@@ -340,6 +372,10 @@ fn write_layer(out: &mut dyn Write, layer: &Layer) -> io::Result<()> {
     if !lease.is_empty() {
         let required: Vec<_> = lease.iter().map(|work| work.as_str()).collect();
         writeln!(out, "lease      {whose}: required for {}", required.join(", "))?;
+    }
+    if let Some(rows) = sql_rows {
+        let word = if *rows == 1 { "row" } else { "rows" };
+        writeln!(out, "sql        {whose}: over {rows} changed {word} need an approval")?;
     }
     for TierRule { tier, paths, effects, why, .. } in tiers {
         let why = Quoted(why.as_bytes());

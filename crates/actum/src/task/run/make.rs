@@ -1,12 +1,12 @@
 //! Publishes a rehearsed task through the pipeline, after its rollback files are durable (EX-7).
 
 use actum_core::{Digest, RelPath, RunId, ShellWord};
-use actum_record::receipt::{PathEffect, RollbackFiles};
-use actum_task::ErrorCode;
+use actum_record::receipt::{PathEffect, QueryRecord, RollbackFiles};
 use actum_task::report::{
     ManifestFacts, Phase, ROLLBACK_MANIFEST_FILE, ROLLBACK_SCRIPT_FILE, ReportName, Rollback,
     RollbackManifest,
 };
+use actum_task::{ErrorCode, TaskPlan};
 use actum_workspace::{ErrorKind, LinuxDisk, Transaction};
 
 use super::end::{Documents, End};
@@ -18,13 +18,14 @@ use crate::engine::stage::Begun;
 use crate::engine::verify::Verified;
 use crate::error::Error;
 use crate::recorded::Receipt;
+use crate::request::Request;
 use crate::task::checkpoint;
 use crate::task::documents::clean;
 use crate::task::git::{CommittedRun, Committing};
 use crate::task::notes::{Notes, Prepared};
 use crate::task::outputs::{BackupError, OutputError};
 use crate::task::problem::TaskProblem;
-use crate::task::rehearsal::{Script, Watch, later};
+use crate::task::rehearsal::{Script, Watch, later, sql_rows};
 
 /// How the change was made.
 pub(super) enum Made {
@@ -141,6 +142,8 @@ impl Desk<'_> {
         let run = begun.transaction.run();
         let work = (rehearsed.operations.clone(), rehearsed.commands.clone());
         let request = request((script, &task.id), task.documents(), work, place.actor.clone());
+        let (sql_rows, queries) = (sql_rows(&rehearsed.actions), queries(&task.plan, rehearsed));
+        let request = Request { sql_rows, queries, ..request };
         let staged = match begun.done(request, place.attempt) {
             Ok(staged) => staged,
             Err(error) => return not(error),
@@ -264,6 +267,15 @@ fn code_of(error: &std::io::Error, otherwise: ErrorCode) -> ErrorCode {
     } else {
         otherwise
     }
+}
+
+/// Returns the SQL steps whose effects are kept.
+fn queries(plan: &TaskPlan, rehearsed: &Acted) -> Vec<QueryRecord> {
+    let ran = rehearsed.actions.iter().filter_map(|it| {
+        let action = plan.actions.get(it.action)?;
+        Some(it.sql.as_ref()?.record(action))
+    });
+    ran.collect()
 }
 
 #[cfg(test)]

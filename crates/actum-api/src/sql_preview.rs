@@ -1,0 +1,101 @@
+//! Effects of an SQL step on the tables of its database.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Effects of an SQL step.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SqlPreview {
+    /// Version of DuckDB, as it names itself.
+    pub version: String,
+    /// Statements in their order.
+    pub statements: Vec<SqlStatement>,
+    /// Rows that the step changes: those that the statements count or, if more differ, those that differ. A table that was not
+    /// compared counts with all its rows.
+    pub rows_changed: u64,
+    /// Tables that differ, by schema and name, at most 200.
+    pub tables: Vec<SqlTable>,
+    /// Further tables that differ.
+    pub tables_left_out: u64,
+    /// Tables that are the same.
+    pub unchanged: u64,
+    /// Reason why the tables could not be compared. Absent where they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_compared: Option<String>,
+}
+
+/// Statement of an SQL step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SqlStatement {
+    /// Kind, such as `UPDATE`.
+    pub kind: String,
+    /// Rows that it changes; of a query the rows that it gives.
+    pub rows: u64,
+}
+
+/// Table before and after an SQL step.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SqlTable {
+    /// Schema.
+    pub schema: String,
+    /// Name.
+    pub name: String,
+    /// Rows before; `null` if the table is new.
+    pub rows_before: Option<u64>,
+    /// Rows after; `null` if the table is removed.
+    pub rows_after: Option<u64>,
+    /// Changed, new and removed rows; `null` if they were not compared.
+    pub rows_changed: Option<u64>,
+    /// Reason why the rows were not compared or cannot be shown. Absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_compared: Option<String>,
+    /// New columns of a table that is there before and after.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns_added: Vec<SqlColumn>,
+    /// Removed columns of such a table.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns_removed: Vec<SqlColumn>,
+    /// Columns of another type.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns_retyped: Vec<SqlRetypedColumn>,
+    /// Columns of `rows`: first those of the primary key, then those that differ in any of the rows; at most 32.
+    pub columns: Vec<SqlColumn>,
+    /// Number of columns of the primary key by which the rows were compared; 0 if they were compared as a whole.
+    pub key_columns: u64,
+    /// Columns that `rows` leave out.
+    pub columns_left_out: u64,
+    /// First rows that differ, of all tables of the step at most 20.
+    pub rows: Vec<SqlRow>,
+}
+
+/// Column of a table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SqlColumn {
+    /// Name.
+    pub name: String,
+    /// Type, as DuckDB writes it.
+    #[serde(rename = "type")]
+    pub kind: String,
+}
+
+/// Column whose type differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SqlRetypedColumn {
+    /// Name.
+    pub name: String,
+    /// Type after.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Type before.
+    pub type_before: String,
+}
+
+/// Row that differs. Each value is a text, as DuckDB writes it, or `null` for `NULL`. A text of 120 characters that ends
+/// with `…` was cut.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SqlRow {
+    /// Values before; `null` for a new row.
+    pub old: Option<Vec<Option<String>>>,
+    /// Values after; `null` for a removed row.
+    pub new: Option<Vec<Option<String>>>,
+}

@@ -1,0 +1,311 @@
+//! Effects of an SQL step for an approver: its statements, its tables, and rows side by side.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use actum_api::sql_preview::{
+    SqlColumn, SqlPreview, SqlRetypedColumn, SqlRow, SqlStatement, SqlTable,
+};
+use actum_core::path::Harmless;
+use actum_sql::{
+    CELL_CHARACTERS_MAX, Column, Compared, Comparison, Done, RowDifference, TableDifference,
+};
+use anstyle::Style;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::change_list::count;
+use crate::style::{self, Painted};
+
+/// Columns of a screen whose width is not known.
+const WIDTH: usize = 80;
+/// Narrowest screen that a table is made for.
+const WIDTH_MIN: usize = 40;
+/// Widest column of a table, if others are beside it.
+const CELL_WIDTH_MAX: usize = 24;
+/// Narrowest part of a column that is shown.
+const CELL_WIDTH_MIN: usize = 6;
+/// Statements that are listed one by one.
+const STATEMENTS_MAX: usize = 20;
+/// Space before each line.
+const INDENT: &str = "    ";
+
+/// Makes the document of a step.
+pub(crate) fn document(done: &Done) -> SqlPreview {
+    let statements = done.statements.iter().map(|ran| {
+        let (kind, rows) = (ran.kind.clone(), ran.rows);
+        SqlStatement { kind, rows }
+    });
+    let preview = SqlPreview {
+        version: done.version.clone(),
+        statements: statements.collect(),
+        rows_changed: done.rows_changed(),
+        ..SqlPreview::default()
+    };
+    match &done.comparison {
+        None => preview,
+        Some(Compared::Unknown(why)) => SqlPreview { not_compared: Some(why.clone()), ..preview },
+        Some(Compared::Differences(comparison)) => {
+            let Comparison { tables, tables_left_out, unchanged, rows_changed: _ } = comparison;
+            SqlPreview {
+                tables: tables.iter().map(table).collect(),
+                tables_left_out: *tables_left_out,
+                unchanged: *unchanged,
+                ..preview
+            }
+        }
+    }
+}
+
+fn table(difference: &TableDifference) -> SqlTable {
+    let columns = |columns: &[Column]| columns.iter().map(column).collect();
+    let retyped = difference.columns_retyped.iter().map(|(Column { name, kind }, before)| {
+        let (name, kind, type_before) = (name.clone(), kind.clone(), before.clone());
+        SqlRetypedColumn { name, kind, type_before }
+    });
+    let rows = difference.rows.iter().map(|RowDifference { old, new }| {
+        let (old, new) = (old.clone(), new.clone());
+        SqlRow { old, new }
+    });
+    SqlTable {
+        schema: difference.schema.clone(),
+        name: difference.name.clone(),
+        rows_before: difference.rows_before,
+        rows_after: difference.rows_after,
+        rows_changed: difference.rows_changed,
+        not_compared: difference.not_compared.clone(),
+        columns_added: columns(&difference.columns_added),
+        columns_removed: columns(&difference.columns_removed),
+        columns_retyped: retyped.collect(),
+        columns: columns(&difference.columns),
+        key_columns: difference.key_columns,
+        columns_left_out: difference.columns_left_out,
+        rows: rows.collect(),
+    }
+}
+
+fn column(Column { name, kind }: &Column) -> SqlColumn {
+    SqlColumn { name: name.clone(), kind: kind.clone() }
+}
+
+/// Returns the columns of the terminal, or 80 without one.
+pub(crate) fn width() -> usize {
+    let size = terminal_size::terminal_size_of(io::stdout());
+    size.map_or(WIDTH, |(terminal_size::Width(width), _)| usize::from(width)).max(WIDTH_MIN)
+}
+
+/// Writes the effects of a step. No line is wider than the screen.
+pub(crate) fn write(preview: &SqlPreview, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    let SqlPreview { statements, tables, tables_left_out, unchanged, not_compared, .. } = preview;
+    let mut line = |style: Style, text: &str| {
+        let text = fitting(text, width.saturating_sub(INDENT.len()));
+        writeln!(out, "{INDENT}{}", Painted(style, text))
+    };
+    for (number, SqlStatement { kind, rows }) in (1..=STATEMENTS_MAX).zip(statements) {
+        // Most kinds of statements count no rows.
+        let rows = match &**kind {
+            "SELECT" | "INSERT" | "UPDATE" | "DELETE" | "MERGE" => count(*rows, "row"),
+            _ if *rows > 0 => count(*rows, "row"),
+            _ => String::new(),
+        };
+        line(Style::new(), format!("{number:>2}  {:12}  {rows}", shown(kind)).trim_end())?;
+    }
+    if let Some(more) = statements.len().checked_sub(STATEMENTS_MAX).filter(|more| *more > 0) {
+        line(Style::new(), &format!("… and {more} more statements"))?;
+    }
+    if let Some(why) = not_compared {
+        line(style::CHANGED, &format!("the tables were not compared: {}", shown(why)))?;
+        return Ok(());
+    }
+    for table in tables {
+        write_table(table, width, out)?;
+    }
+    let mut line = |text: &str| writeln!(out, "{INDENT}{}", fitting(text, width - INDENT.len()));
+    if *tables_left_out > 0 {
+        line(&format!("{} more changed", count(*tables_left_out, "table")))?;
+    }
+    if *unchanged > 0 {
+        let other = if tables.is_empty() { "" } else { "other " };
+        line(&format!("{} unchanged", count(*unchanged, &format!("{other}table"))))?;
+    }
+    Ok(())
+}
+
+fn write_table(table: &SqlTable, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    let SqlTable { schema, name, rows_before, rows_after, rows_changed, .. } = table;
+    let mut line = |style: Style, text: String| {
+        let text = fitting(&text, width.saturating_sub(INDENT.len()));
+        writeln!(out, "{INDENT}{}", Painted(style, text))
+    };
+    let name = format!("{}.{}", shown(schema), shown(name));
+    let (style, told) = match (rows_before, rows_after) {
+        (None, Some(after)) => (style::ADDED, format!("new table, {}", count(*after, "row"))),
+        (Some(before), None) => (style::REMOVED, format!("removed, {}", count(*before, "row"))),
+        (before, after) => {
+            let (before, after) = (before.unwrap_or(0), after.unwrap_or(0));
+            let rows = format!("{before} -> {}", count(after, "row"));
+            let changed = rows_changed.map(|changed| format!(", {changed} changed"));
+            (style::CHANGED, format!("{rows}{}", changed.unwrap_or_default()))
+        }
+    };
+    line(style, format!("{name}: {told}"))?;
+    for SqlColumn { name, kind } in &table.columns_added {
+        line(style::ADDED, format!("  + column {} {}", shown(name), shown(kind)))?;
+    }
+    for SqlColumn { name, kind } in &table.columns_removed {
+        line(style::REMOVED, format!("  - column {} {}", shown(name), shown(kind)))?;
+    }
+    for SqlRetypedColumn { name, kind, type_before } in &table.columns_retyped {
+        let (name, before, after) = (shown(name), shown(type_before), shown(kind));
+        line(style::CHANGED, format!("  ~ column {name} {before} -> {after}"))?;
+    }
+    if let Some(why) = &table.not_compared {
+        line(style::CHANGED, format!("  rows not shown: {}", shown(why)))?;
+    }
+    write_rows(table, width, out)
+}
+
+/// Writes rows side by side: those before on the left, those after on the right.
+fn write_rows(table: &SqlTable, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    if table.rows.is_empty() {
+        return Ok(());
+    }
+    let (has_old, has_new) = (
+        table.rows.iter().any(|row| row.old.is_some()),
+        table.rows.iter().any(|row| row.new.is_some()),
+    );
+    let mark = "  ~ ".len();
+    let left = width.saturating_sub(INDENT.len() + mark);
+    // A table that is made or removed has one side.
+    let half = if has_old && has_new { left.saturating_sub(" | ".len()) / 2 } else { left };
+    let columns = Columns::fitting(table, half);
+    let rest = |text: String| text.trim_end().to_owned();
+    let names: Vec<_> = table.columns.iter().map(|column| shown(&column.name)).collect();
+    let header = columns.line(&names);
+    let header = match (has_old, has_new) {
+        (true, true) => rest(format!("{header} | {header}")),
+        _ => rest(header),
+    };
+    writeln!(out, "{INDENT}    {}", Painted(Style::new().bold(), header))?;
+    let empty = " ".repeat(columns.width());
+    for SqlRow { old, new } in &table.rows {
+        let side = |cells: &Option<Vec<Option<String>>>| match cells {
+            Some(cells) => columns.line(&values(table, cells)),
+            None => empty.clone(),
+        };
+        let (mark, style) = match (old, new) {
+            (None, _) => ("+", style::ADDED),
+            (Some(_), None) => ("-", style::REMOVED),
+            (Some(_), Some(_)) => ("~", style::CHANGED),
+        };
+        let row = match (has_old, has_new) {
+            (true, true) => format!("{} | {}", side(old), side(new)),
+            (true, false) => side(old),
+            (false, _) => side(new),
+        };
+        writeln!(out, "{INDENT}  {} {}", Painted(style, mark), rest(row))?;
+    }
+    let mut more = String::new();
+    let rows = u64::try_from(table.rows.len()).unwrap_or(u64::MAX);
+    let left_out = table.rows_changed.map_or(0, |changed| changed.saturating_sub(rows));
+    if left_out > 0 {
+        write!(more, "… and {}", count(left_out, "more changed row")).map_err(io::Error::other)?;
+    }
+    let hidden = columns.hidden(table);
+    if hidden > 0 {
+        let separator = if more.is_empty() { "… " } else { ", " };
+        let what = count(hidden, "column");
+        write!(more, "{separator}{what} not shown").map_err(io::Error::other)?;
+    }
+    if more.is_empty() { Ok(()) } else { writeln!(out, "{INDENT}    {}", fitting(&more, left)) }
+}
+
+/// Widths of the columns that are shown.
+struct Columns(Vec<usize>);
+
+impl Columns {
+    /// Chooses columns for one side of a table: as many as fit, each as wide as its widest value.
+    fn fitting(table: &SqlTable, width: usize) -> Self {
+        let mut widths: Vec<usize> =
+            table.columns.iter().map(|column| shown(&column.name).width()).collect();
+        for row in &table.rows {
+            for cells in [&row.old, &row.new].into_iter().flatten() {
+                for (widest, value) in widths.iter_mut().zip(values(table, cells)) {
+                    *widest = (*widest).max(value.width());
+                }
+            }
+        }
+        let only = widths.len() == 1;
+        let (mut chosen, mut left) = (Vec::new(), width);
+        for widest in widths {
+            let gap = if chosen.is_empty() { 0 } else { 2 };
+            let wanted = if only { widest } else { widest.min(CELL_WIDTH_MAX) };
+            let room = left.saturating_sub(gap);
+            if wanted > room && room < CELL_WIDTH_MIN && !chosen.is_empty() {
+                break;
+            }
+            chosen.push(wanted.min(room));
+            left = room.saturating_sub(wanted);
+        }
+        Self(chosen)
+    }
+
+    fn width(&self) -> usize {
+        let gaps = self.0.len().saturating_sub(1).saturating_mul(2);
+        self.0.iter().sum::<usize>().saturating_add(gaps)
+    }
+
+    /// Writes texts below each other's columns.
+    fn line(&self, texts: &[String]) -> String {
+        let cells = self.0.iter().zip(texts).map(|(width, text)| {
+            let text = fitting(text, *width);
+            let space = " ".repeat(width.saturating_sub(text.width()));
+            format!("{text}{space}")
+        });
+        cells.collect::<Vec<_>>().join("  ")
+    }
+
+    /// Counts the columns that are not shown.
+    fn hidden(&self, table: &SqlTable) -> u64 {
+        let hidden = table.columns.len().saturating_sub(self.0.len());
+        u64::try_from(hidden).unwrap_or(u64::MAX).saturating_add(table.columns_left_out)
+    }
+}
+
+/// Returns the values of a row as they are shown: a text in quotes, all others as DuckDB writes them.
+fn values(table: &SqlTable, cells: &[Option<String>]) -> Vec<String> {
+    let values = table.columns.iter().zip(cells).map(|(column, cell)| match cell {
+        None => "NULL".to_owned(),
+        Some(text) if column.kind == "VARCHAR" => {
+            let is_cut = text.ends_with('…') && text.chars().count() == CELL_CHARACTERS_MAX;
+            let end = if is_cut { "" } else { "'" };
+            format!("'{}{end}", shown(text).replace('\'', "''"))
+        }
+        Some(text) => shown(text),
+    });
+    values.collect()
+}
+
+/// Escapes a text. A tab has no width of its own, so it is escaped as well.
+fn shown(text: &str) -> String {
+    Harmless(text.as_bytes()).to_string().replace('\t', "<\\011>")
+}
+
+/// Cuts a text to a width, with `…` at its end.
+fn fitting(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let (mut cut, mut used) = (String::new(), 0);
+    for c in text.chars() {
+        used += c.width().unwrap_or(0);
+        if used + 1 > width {
+            break;
+        }
+        cut.push(c);
+    }
+    cut.push('…');
+    cut
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,169 @@
+//! Library and limits of SQL steps in task plans: `[sql]` (EX-9, EX-11).
+
+use actum_core::Digest;
+use actum_core::canonical::COUNT_MAX;
+use serde::Serialize;
+
+use super::file::absolute;
+use super::mistake::{Mistake, shown};
+use super::written::{Secret, Table, Value};
+
+/// Library and limits of SQL steps, as a policy sets them; `None` where it does not.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct SqlSettings {
+    /// Library that is loaded instead of the tested one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub library: Option<PinnedLibrary>,
+    /// Size of a database, before and after a step, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<u64>,
+    /// Memory of the engine, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Size of the files that the engine writes when that memory is full, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spill_bytes: Option<u64>,
+    /// Threads of the engine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u64>,
+}
+
+/// DuckDB library that the operator chose.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PinnedLibrary {
+    /// Absolute path.
+    pub path: String,
+    /// SHA-256 of the file.
+    pub sha256: Digest,
+}
+
+impl SqlSettings {
+    /// Default of [`Self::max_bytes`]: 2 GiB.
+    pub const MAX_BYTES: u64 = 2 << 30;
+    /// Default of [`Self::memory_bytes`]: 512 MiB.
+    pub const MEMORY_BYTES: u64 = 512 << 20;
+    /// Least memory with which DuckDB opens a database: 192 MiB.
+    pub const MEMORY_BYTES_MIN: u64 = 192 << 20;
+    /// Default of [`Self::spill_bytes`]: 1 GiB.
+    pub const SPILL_BYTES: u64 = 1 << 30;
+    /// Most bytes that each limit can be: 64 TiB.
+    pub const BYTES_MAX: u64 = 1 << 46;
+    /// Default of [`Self::threads`], and the most.
+    pub const THREADS: u64 = 4;
+
+    /// Returns true if nothing is set.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Size of a database in force, in bytes.
+    pub fn database_bytes_max(&self) -> u64 {
+        self.max_bytes.unwrap_or(Self::MAX_BYTES)
+    }
+
+    /// Memory of the engine in force, in bytes.
+    pub fn memory_bytes_max(&self) -> u64 {
+        self.memory_bytes.unwrap_or(Self::MEMORY_BYTES)
+    }
+
+    /// Size of the spill files in force, in bytes.
+    pub fn spill_bytes_max(&self) -> u64 {
+        self.spill_bytes.unwrap_or(Self::SPILL_BYTES)
+    }
+
+    /// Threads in force.
+    pub fn threads_max(&self) -> u64 {
+        self.threads.unwrap_or(Self::THREADS)
+    }
+
+    /// Returns true if a policy without these settings would allow less.
+    pub fn loosens(&self) -> bool {
+        self.library.is_some() || self.limits_held() != self.limits()
+    }
+
+    /// Combines the settings of two policies: the smaller limits, and the library of either.
+    #[must_use]
+    pub fn tightened(self, other: Self) -> Self {
+        let least = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
+        Self {
+            library: self.library.or(other.library),
+            max_bytes: least(self.max_bytes, other.max_bytes),
+            memory_bytes: least(self.memory_bytes, other.memory_bytes),
+            spill_bytes: least(self.spill_bytes, other.spill_bytes),
+            threads: least(self.threads, other.threads),
+        }
+    }
+
+    /// Returns the settings as far as they tighten the defaults.
+    #[must_use]
+    pub fn held(&self) -> Self {
+        self.limits_held()
+    }
+
+    fn limits(&self) -> Self {
+        Self { library: None, ..self.clone() }
+    }
+
+    fn limits_held(&self) -> Self {
+        let held = |limit: Option<u64>, default: u64| limit.map(|limit| limit.min(default));
+        Self {
+            library: None,
+            max_bytes: held(self.max_bytes, Self::MAX_BYTES),
+            memory_bytes: held(self.memory_bytes, Self::MEMORY_BYTES),
+            spill_bytes: held(self.spill_bytes, Self::SPILL_BYTES),
+            threads: held(self.threads, Self::THREADS),
+        }
+    }
+
+    /// Reads the table, and the rows above which a change needs approval.
+    pub(super) fn read(table: Option<Table<'_>>) -> Result<(Self, Option<u64>), Mistake> {
+        let Some(table) = table else { return Ok((Self::default(), None)) };
+        table.only(
+            &[
+                "library",
+                "sha256",
+                "max_bytes",
+                "memory_bytes",
+                "spill_bytes",
+                "threads",
+                "ask_over_rows",
+            ],
+            Secret::No,
+        )?;
+        let number = |key, least: u64, most: u64| {
+            let Some(value) = table.get(key) else { return Ok(None) };
+            match value.count()? {
+                count if (least..=most).contains(&count) => Ok(Some(count)),
+                count => {
+                    let expected = format!("a whole number from {least} to {most}");
+                    Err(value.other_than(expected, count.to_string()))
+                }
+            }
+        };
+        let settings = Self {
+            library: library(&table)?,
+            max_bytes: number("max_bytes", 1, Self::BYTES_MAX)?,
+            memory_bytes: number("memory_bytes", Self::MEMORY_BYTES_MIN, Self::BYTES_MAX)?,
+            spill_bytes: number("spill_bytes", 0, Self::BYTES_MAX)?,
+            threads: number("threads", 1, Self::THREADS)?,
+        };
+        Ok((settings, number("ask_over_rows", 0, COUNT_MAX)?))
+    }
+}
+
+/// Reads the pinned library: its path and its digest, neither without the other.
+fn library(table: &Table<'_>) -> Result<Option<PinnedLibrary>, Mistake> {
+    if table.get("library").is_none() && table.get("sha256").is_none() {
+        return Ok(None);
+    }
+    let (path, digest) = (table.need("library")?, table.need("sha256")?);
+    Ok(Some(PinnedLibrary { path: absolute(&path)?, sha256: sha256(&digest)? }))
+}
+
+fn sha256(value: &Value<'_>) -> Result<Digest, Mistake> {
+    let text = value.text("a digest, which is a text")?;
+    text.parse().map_err(|_| {
+        let expected = "a digest of 64 hexadecimal characters".to_owned();
+        value.other_than(expected, format!("`{}`", shown(text)))
+    })
+}
