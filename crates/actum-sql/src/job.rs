@@ -105,6 +105,8 @@ pub enum Problem {
     OpenTransaction,
     /// The rows of the last statement cannot be saved.
     Result,
+    /// The statements need more memory, or room for what does not fit into it, than a step has.
+    Resources,
     /// The database is damaged after the last statement, or could not be written.
     Unsound,
 }
@@ -121,5 +123,21 @@ impl Failure {
     ) -> Self {
         let statement = u64::try_from(number).ok();
         Self { statement, ..Self::new(problem, message) }
+    }
+    /// Returns a failure with a message of the engine. The interface gives no code with it, so its first words are compared.
+    pub(crate) fn of_engine(problem: Problem, number: Option<usize>, message: String) -> Self {
+        let problem = if message.starts_with("Out of Memory Error") {
+            Problem::Resources
+        } else if message.starts_with("Permission Error")
+            || message.contains("the configuration has been locked")
+        {
+            Problem::NotAllowed
+        } else {
+            problem
+        };
+        match number {
+            Some(number) => Self::of_statement(problem, number, message),
+            None => Self::new(problem, message),
+        }
     }
 }

@@ -14,6 +14,7 @@ mod install;
 mod job;
 mod library;
 mod lock;
+mod lockdown;
 mod message;
 mod parameter;
 mod results;

@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::duckdb::{Connection, Database, DuckDb, Prepared};
 use crate::job::{Done, Failure, Job, Problem, RanStatement, Report};
 use crate::library::digest;
+use crate::lockdown::{self, Access, quoted, settings};
 use crate::statement::Kind;
 
 /// First argument under which this program is a worker.
@@ -62,52 +63,19 @@ fn work(job: &Job) -> Result<Done> {
     Ok(Done { version: duckdb.version(), statements, tables, rows })
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Access {
-    Write,
-    Read,
-}
-
 fn open<'d>(duckdb: &'d DuckDb, job: &Job, access: Access) -> Result<Database<'d>> {
-    let (memory, spill) = (bytes(job.memory_bytes_max), bytes(job.spill_bytes_max));
-    let (threads, directory) = (job.threads.to_string(), job.spill.to_string_lossy());
-    let mode = match access {
-        Access::Write => "READ_WRITE",
-        Access::Read => "READ_ONLY",
-    };
-    let settings = [
-        ("access_mode", mode),
-        ("autoinstall_known_extensions", "false"),
-        ("autoload_known_extensions", "false"),
-        ("allow_community_extensions", "false"),
-        ("allow_unsigned_extensions", "false"),
-        ("allow_persistent_secrets", "false"),
-        ("memory_limit", &memory),
-        ("threads", &threads),
-        ("temp_directory", &directory),
-        ("max_temp_directory_size", &spill),
-    ];
+    let settings = settings(job, access);
+    let settings: Vec<_> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
     duckdb.open(&job.database, &settings).map_err(|why| Failure::new(Problem::Database, why))
-}
-
-fn bytes(count: u64) -> String {
-    format!("{count}B")
 }
 
 fn connect<'d>(database: &'d Database<'d>) -> Result<Connection<'d>> {
     database.connect().map_err(|why| Failure::new(Problem::Database, why))
 }
 
-/// Locks the engine: from now on it reaches the database, its spill directory and the result, and no statement can change that.
+/// Locks the engine.
 fn lock(connection: &Connection<'_>, job: &Job) -> Result<()> {
-    let result = job.save_results_to.iter().map(|path| quoted(&path.to_string_lossy()));
-    let result = result.collect::<Vec<_>>().join(", ");
-    let commands = [
-        format!("SET allowed_paths = [{result}]::VARCHAR[]"),
-        "SET enable_external_access = false".to_owned(),
-        "SET lock_configuration = true".to_owned(),
-    ];
-    for text in commands {
+    for text in lockdown::statements(job) {
         command(connection, &text).map_err(|why| {
             Failure::new(Problem::Library, format!("the engine cannot be locked: {why}"))
         })?;
@@ -120,14 +88,11 @@ fn command(connection: &Connection<'_>, text: &str) -> std::result::Result<u64, 
     connection.extract(text)?.prepare(0)?.execute()?.count()
 }
 
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
-}
-
 /// Runs the statements of the query one after the other, each bound to what those before it left.
 fn run(connection: &Connection<'_>, job: &Job) -> Result<Vec<RanStatement>> {
-    let statements =
-        connection.extract(&job.query).map_err(|why| Failure::new(Problem::Syntax, why))?;
+    let statements = connection
+        .extract(&job.query)
+        .map_err(|why| Failure::of_engine(Problem::Syntax, None, why))?;
     let count = statements.count();
     if count == 0 || count > STATEMENTS_MAX {
         let message =
@@ -141,10 +106,8 @@ fn run(connection: &Connection<'_>, job: &Job) -> Result<Vec<RanStatement>> {
     let (mut ran, mut used) = (Vec::new(), BTreeSet::new());
     for index in 0..count {
         let number = index + 1;
-        let failure = |problem, why: String| Failure::of_statement(problem, number, why);
-        let prepared = statements
-            .prepare(index)
-            .map_err(|why| failure(refused_or(Problem::Binding, &why), why))?;
+        let failure = |problem, why: String| Failure::of_engine(problem, Some(number), why);
+        let prepared = statements.prepare(index).map_err(|why| failure(Problem::Binding, why))?;
         let kind = Kind::allowed(prepared.kind())
             .map_err(|what| failure(Problem::NotAllowed, format!("{what} is not allowed")))?;
         bind(&prepared, job, &mut used).map_err(|why| failure(Problem::Parameter, why))?;
@@ -162,7 +125,7 @@ fn run(connection: &Connection<'_>, job: &Job) -> Result<Vec<RanStatement>> {
             }
             None => {
                 let rows = prepared.execute().and_then(super::duckdb::Rows::count);
-                rows.map_err(|why| failure(refused_or(Problem::Execution, &why), why))?
+                rows.map_err(|why| failure(Problem::Execution, why))?
             }
         };
         ran.push(RanStatement { kind: kind.name.to_owned(), rows });
@@ -174,11 +137,6 @@ fn run(connection: &Connection<'_>, job: &Job) -> Result<Vec<RanStatement>> {
         }
         None => Ok(ran),
     }
-}
-
-/// Returns `NotAllowed` where the locked engine refused it, which then says so with these words.
-fn refused_or(problem: Problem, why: &str) -> Problem {
-    if why.starts_with("Permission Error") { Problem::NotAllowed } else { problem }
 }
 
 /// Binds the parameters of a statement, and notes which were used.

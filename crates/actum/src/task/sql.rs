@@ -285,7 +285,7 @@ fn of_failure(failure: Failure, (copy, target): (&Path, &RelPath)) -> ActionProb
         Problem::NotAllowed => ErrorCode::SqlNotAllowed,
         Problem::Binding => ErrorCode::SqlBinding,
         Problem::Parameter => ErrorCode::SqlParameter,
-        Problem::Execution if message.starts_with("Out of Memory Error") => ErrorCode::SqlResources,
+        Problem::Resources => ErrorCode::SqlResources,
         Problem::Execution => ErrorCode::SqlFailed,
         Problem::OpenTransaction => ErrorCode::SqlOpenTransaction,
         Problem::Result => ErrorCode::SqlResult,
