@@ -43,9 +43,15 @@ fn serve() -> std::io::Result<()> {
 
 /// Runs all statements, checkpoints, and reads the whole database again.
 fn work(job: &Job) -> Result<Done> {
-    let library = |message: String| Failure::new(Problem::Library, message);
+    let library = |why: String| {
+        let path = job.library.display();
+        let message = format!(
+            "cannot load the DuckDB library `{path}`: {why}; `actum sql install` installs the tested one"
+        );
+        Failure::new(Problem::Library, message)
+    };
     if digest(&job.library).map_err(|error| library(error.to_string()))? != job.library_sha256 {
-        return Err(library("it was changed since its digest was compared".to_owned()));
+        return Err(library("its SHA-256 is not the one that was tested".to_owned()));
     }
     let duckdb = DuckDb::load(&job.library).map_err(library)?;
     let statements = {
@@ -55,7 +61,7 @@ fn work(job: &Job) -> Result<Done> {
         let statements = run(&connection, job)?;
         must_be_closed(&connection)?;
         command(&connection, "CHECKPOINT").map_err(|why| {
-            Failure::new(Problem::Unsound, format!("it cannot be written: {why}"))
+            Failure::of_engine(Problem::Unsound, None, format!("it cannot be written: {why}"))
         })?;
         statements
     };
@@ -66,7 +72,10 @@ fn work(job: &Job) -> Result<Done> {
 fn open<'d>(duckdb: &'d DuckDb, job: &Job, access: Access) -> Result<Database<'d>> {
     let settings = settings(job, access);
     let settings: Vec<_> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    duckdb.open(&job.database, &settings).map_err(|why| Failure::new(Problem::Database, why))
+    duckdb.open(&job.database, &settings).map_err(|why| {
+        let message = format!("DuckDB {} cannot open it: {why}", duckdb.version());
+        Failure::of_engine(Problem::Database, None, message)
+    })
 }
 
 fn connect<'d>(database: &'d Database<'d>) -> Result<Connection<'d>> {

@@ -18,6 +18,7 @@ mod task_rollbacks;
 mod task_runs;
 mod task_scripts;
 mod task_sql;
+mod task_sql_bad;
 mod task_stops;
 
 #[path = "../duckdb/mod.rs"]
