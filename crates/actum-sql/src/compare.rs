@@ -8,8 +8,8 @@ use crate::comparison::{
     CELL_CHARACTERS_MAX, Cell, Column, Comparison, RowDifference, TableDifference,
 };
 use crate::duckdb::{Connection, DuckDb};
-use crate::engine::{command, quoted, settings};
 use crate::job::Job;
+use crate::lockdown::{Access, quoted, settings};
 use crate::message::on_one_line;
 
 /// Time for all comparisons of a step.
@@ -91,18 +91,18 @@ fn compare(
     job: &Job,
     (before, deadline): (Option<&Path>, Instant),
 ) -> Result<Comparison> {
-    let database = duckdb.open(Path::new(":memory:"), &settings(job, "AUTOMATIC").pairs())?;
+    let database = duckdb.open(Path::new(":memory:"), &settings(job, Access::Memory).pairs())?;
     let connection = database.connect()?;
     let attach = |path: &Path, side: Side| {
         let (path, name) = (quoted(&path.to_string_lossy()), side.name());
-        command(&connection, &format!("ATTACH {path} AS {name} (READ_ONLY)"))
+        connection.command(&format!("ATTACH {path} AS {name} (READ_ONLY)"))
     };
     attach(&job.database, Side::New)?;
     if let Some(before) = before {
         attach(before, Side::Old)?;
     }
     for text in ["SET enable_external_access = false", "SET lock_configuration = true"] {
-        command(&connection, text)?;
+        connection.command(text)?;
     }
     let (old, new) = (tables(&connection, Side::Old)?, tables(&connection, Side::New)?);
     let names: BTreeSet<_> = old.keys().chain(new.keys()).collect();

@@ -267,6 +267,11 @@ impl Connection<'_> {
         &self.database.duckdb.functions
     }
 
+    /// Runs a statement of our own; returns its rows.
+    pub(crate) fn command(&self, text: &str) -> Result<u64, String> {
+        self.extract(text)?.prepare(0)?.execute()?.count()
+    }
+
     /// Does work on this connection, and interrupts it if it takes longer than until then.
     ///
     /// # Errors

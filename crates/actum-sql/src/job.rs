@@ -138,6 +138,10 @@ pub enum Problem {
     OpenTransaction,
     /// The rows of the last statement cannot be saved.
     Result,
+    /// The statements need more memory, or room for what does not fit into it, than a step has.
+    Resources,
+    /// The disk is full.
+    DiskFull,
     /// The database is damaged after the last statement, or could not be written.
     Unsound,
 }
@@ -178,5 +182,36 @@ impl Failure {
     ) -> Self {
         let statement = u64::try_from(number).ok();
         Self { statement, ..Self::new(problem, message) }
+    }
+    /// Returns a failure with a message of the engine. The interface gives no code with it, so its words are compared.
+    pub(crate) fn of_engine(problem: Problem, number: Option<usize>, message: String) -> Self {
+        let problem = if message.starts_with("Out of Memory Error") {
+            Problem::Resources
+        } else if message.contains("No space left on device") {
+            Problem::DiskFull
+        } else if message.starts_with("Permission Error")
+            || message.contains("the configuration has been locked")
+        {
+            Problem::NotAllowed
+        } else if message.starts_with("IO Error") && problem != Problem::Result {
+            // The locked engine opens no file but the database.
+            Problem::Database
+        } else {
+            problem
+        };
+        // The engine proposes settings, which no step can change.
+        let message = match message.split_once("Possible solutions:") {
+            Some((before, _)) if problem == Problem::Resources => {
+                format!(
+                    "{}; let the statements read or keep fewer rows at a time",
+                    before.trim_end()
+                )
+            }
+            Some(_) | None => message,
+        };
+        match number {
+            Some(number) => Self::of_statement(problem, number, message),
+            None => Self::new(problem, message),
+        }
     }
 }

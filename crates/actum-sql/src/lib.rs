@@ -11,12 +11,12 @@
 mod compare;
 mod comparison;
 mod duckdb;
-mod engine;
 mod host;
 mod install;
 mod job;
 mod library;
 mod lock;
+mod lockdown;
 mod message;
 mod parameter;
 mod results;

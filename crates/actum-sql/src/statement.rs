@@ -46,6 +46,8 @@ const REFUSED: &[Kind] = &[
     kind(25, "ATTACH"),
     kind(26, "DETACH"),
     kind(27, "several statements in one"),
+    kind(28, "COPY FROM DATABASE"),
+    kind(29, "UPDATE EXTENSIONS"),
 ];
 
 impl Kind {

@@ -9,9 +9,9 @@ use actum_core::Digest;
 
 use crate::compare::Before;
 use crate::duckdb::{Connection, Database, DuckDb, Prepared};
-use crate::engine::{command, quoted, settings};
 use crate::job::{Compared, Done, Failure, Job, Problem, RanStatement, Report, Work};
 use crate::library::digest;
+use crate::lockdown::{self, Access, quoted, settings};
 use crate::message::on_one_line;
 use crate::statement::Kind;
 
@@ -56,9 +56,11 @@ fn serve() -> std::io::Result<()> {
 
 /// Loads a library that has this digest.
 fn load(path: &Path, sha256: Digest) -> Result<DuckDb> {
-    let failure = |message: String| {
-        let message =
-            format!("the DuckDB library `{}` cannot be loaded: {message}", path.display());
+    let failure = |why: String| {
+        let path = path.display();
+        let message = format!(
+            "cannot load the DuckDB library `{path}`: {why}; `actum sql install` installs the tested one"
+        );
         Failure::new(Problem::Library, message)
     };
     let found = digest(path).map_err(|error| failure(error.to_string()))?;
@@ -80,8 +82,8 @@ fn work(job: &Job, started: Instant) -> Result<Done> {
         lock(&connection, job)?;
         let statements = run(&connection, job)?;
         must_be_closed(&connection)?;
-        command(&connection, "CHECKPOINT").map_err(|why| {
-            Failure::new(Problem::Unsound, format!("it cannot be written: {why}"))
+        connection.command("CHECKPOINT").map_err(|why| {
+            Failure::of_engine(Problem::Unsound, None, format!("it cannot be written: {why}"))
         })?;
         statements
     };
@@ -94,36 +96,21 @@ fn work(job: &Job, started: Instant) -> Result<Done> {
     Ok(Done { version: duckdb.version(), statements, tables, rows, comparison })
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Access {
-    Write,
-    Read,
-}
-
 fn open<'d>(duckdb: &'d DuckDb, job: &Job, access: Access) -> Result<Database<'d>> {
-    let mode = match access {
-        Access::Write => "READ_WRITE",
-        Access::Read => "READ_ONLY",
-    };
-    let opened = duckdb.open(&job.database, &settings(job, mode).pairs());
-    opened.map_err(|why| Failure::new(Problem::Database, why))
+    duckdb.open(&job.database, &settings(job, access).pairs()).map_err(|why| {
+        let message = format!("DuckDB {} cannot open it: {why}", duckdb.version());
+        Failure::of_engine(Problem::Database, None, message)
+    })
 }
 
 fn connect<'d>(database: &'d Database<'d>) -> Result<Connection<'d>> {
     database.connect().map_err(|why| Failure::new(Problem::Database, why))
 }
 
-/// Locks the engine: from now on it reaches the database, its spill directory and the result, and no statement can change that.
+/// Locks the engine.
 fn lock(connection: &Connection<'_>, job: &Job) -> Result<()> {
-    let result = job.save_results_to.iter().map(|path| quoted(&path.to_string_lossy()));
-    let result = result.collect::<Vec<_>>().join(", ");
-    let commands = [
-        format!("SET allowed_paths = [{result}]::VARCHAR[]"),
-        "SET enable_external_access = false".to_owned(),
-        "SET lock_configuration = true".to_owned(),
-    ];
-    for text in commands {
-        command(connection, &text).map_err(|why| {
+    for text in lockdown::statements(job) {
+        connection.command(&text).map_err(|why| {
             Failure::new(Problem::Library, format!("the engine cannot be locked: {why}"))
         })?;
     }
@@ -132,8 +119,9 @@ fn lock(connection: &Connection<'_>, job: &Job) -> Result<()> {
 
 /// Runs the statements of the query one after the other, each bound to what those before it left.
 fn run(connection: &Connection<'_>, job: &Job) -> Result<Vec<RanStatement>> {
-    let statements =
-        connection.extract(&job.query).map_err(|why| Failure::new(Problem::Syntax, why))?;
+    let statements = connection
+        .extract(&job.query)
+        .map_err(|why| Failure::of_engine(Problem::Syntax, None, why))?;
     let count = statements.count();
     if count == 0 || count > STATEMENTS_MAX {
         let message =
@@ -147,10 +135,8 @@ fn run(connection: &Connection<'_>, job: &Job) -> Result<Vec<RanStatement>> {
     let (mut ran, mut used) = (Vec::new(), BTreeSet::new());
     for index in 0..count {
         let number = index + 1;
-        let failure = |problem, why: String| Failure::of_statement(problem, number, why);
-        let prepared = statements
-            .prepare(index)
-            .map_err(|why| failure(refused_or(Problem::Binding, &why), why))?;
+        let failure = |problem, why: String| Failure::of_engine(problem, Some(number), why);
+        let prepared = statements.prepare(index).map_err(|why| failure(Problem::Binding, why))?;
         let kind = Kind::allowed(prepared.kind())
             .map_err(|what| failure(Problem::NotAllowed, format!("{what} is not allowed")))?;
         bind(&prepared, job, &mut used).map_err(|why| failure(Problem::Parameter, why))?;
@@ -168,7 +154,7 @@ fn run(connection: &Connection<'_>, job: &Job) -> Result<Vec<RanStatement>> {
             }
             None => {
                 let rows = prepared.execute().and_then(super::duckdb::Rows::count);
-                rows.map_err(|why| failure(refused_or(Problem::Execution, &why), why))?
+                rows.map_err(|why| failure(Problem::Execution, why))?
             }
         };
         ran.push(RanStatement { kind: kind.name.to_owned(), rows });
@@ -180,11 +166,6 @@ fn run(connection: &Connection<'_>, job: &Job) -> Result<Vec<RanStatement>> {
         }
         None => Ok(ran),
     }
-}
-
-/// Returns `NotAllowed` where the locked engine refused it, which then says so with these words.
-fn refused_or(problem: Problem, why: &str) -> Problem {
-    if why.starts_with("Permission Error") { Problem::NotAllowed } else { problem }
 }
 
 /// Binds the parameters of a statement, and notes which were used.
@@ -260,7 +241,7 @@ fn save(
 
 /// Checks that no transaction is open: one cannot begin within another.
 fn must_be_closed(connection: &Connection<'_>) -> Result<()> {
-    let begun = command(connection, "BEGIN").and_then(|_| command(connection, "ROLLBACK"));
+    let begun = connection.command("BEGIN").and_then(|_| connection.command("ROLLBACK"));
     begun.map(drop).map_err(|_| {
         let message = "a transaction is open after the last statement; end it with COMMIT";
         Failure::new(Problem::OpenTransaction, message)

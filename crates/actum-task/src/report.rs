@@ -22,7 +22,10 @@ mod task_status;
 
 pub use change_log::{Change, ChangeLog, ChangeWord, FileAt, PresentFile};
 pub use clean_text::{CleanText, REDACTED, Redact, TEXT_CHARS_MAX};
-pub use details::{ActionDetails, ConfinementDetails, EngineDetails, SqlDetails, StatementDetails};
+pub use details::{
+    ActionDetails, ConfinementDetails, EngineDetails, PipelineDetails, SqlDetails,
+    StatementDetails, StepDetails,
+};
 pub use diff_summary::{DiffSummary, PREVIEW_CHARS_MAX};
 pub use error::{ErrorDetails, ErrorObject, ErrorReport, ErrorStatus, Violation};
 pub use execution::{

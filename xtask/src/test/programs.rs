@@ -26,6 +26,7 @@ const LONGEST: &[&str] = &[
     "proof",
     "hostile_exec",
     "hostile",
+    "hostile_sql",
 ];
 
 /// How long a program may run. The longest takes nine minutes on two busy cores.

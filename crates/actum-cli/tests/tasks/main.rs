@@ -20,6 +20,7 @@ mod task_rollbacks;
 mod task_runs;
 mod task_scripts;
 mod task_sql;
+mod task_sql_bad;
 mod task_sql_policy;
 mod task_stops;
 

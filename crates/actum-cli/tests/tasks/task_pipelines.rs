@@ -80,6 +80,11 @@ fn a_pipeline_runs_on_what_is_staged_and_is_taken_back() {
     let changes: BTreeSet<_> = changes.map(|it| it["file_path"].as_str().unwrap()).collect();
     let expected = ["out/deep/one.txt", "out/level", "out/two.txt", "src.txt"];
     assert_eq!(changes, BTreeSet::from(expected));
+    let report = document(&root, "execution_report.json");
+    let details = &report["actions_completed"][1]["details"]["pipeline"];
+    let program = &details["steps"][1]["program"];
+    assert_eq!((&details["name"], program), (&json!("build"), &json!("sh")), "{report:#}");
+    assert_eq!(details["confinement"]["tier"], "N");
     let shown = actum(&root, &["show", "--json"]);
     let shown: Value = serde_json::from_str(&shown.stdout).unwrap();
     let made = shown["record"]["commands"]["made"].as_array().unwrap();
@@ -225,6 +230,7 @@ fn without_chance(root: &Path) -> (Value, Value) {
                         "_id",
                         "_at",
                         "_to",
+                        "_ms",
                         "timestamp",
                         "modified",
                         "duration",

@@ -12,7 +12,7 @@ use actum_core::Digest;
 use serde_json::{Value, json};
 
 /// A workspace with a database of three customers, which a task made.
-fn shop() -> (tempfile::TempDir, std::path::PathBuf) {
+pub(crate) fn shop() -> (tempfile::TempDir, std::path::PathBuf) {
     let (directory, root) = workspace();
     install_duckdb(&root);
     fs::create_dir(root.join("queries")).unwrap();
@@ -28,12 +28,12 @@ fn shop() -> (tempfile::TempDir, std::path::PathBuf) {
     (directory, root)
 }
 
-fn query(root: &Path, text: impl AsRef<[u8]>) {
+pub(crate) fn query(root: &Path, text: impl AsRef<[u8]>) {
     fs::write(root.join("queries/q.sql"), text).unwrap();
 }
 
 /// An SQL step with these fields besides.
-fn sql(more: Value) -> Value {
+pub(crate) fn sql(more: Value) -> Value {
     let mut operation =
         json!({"type": "sql_execute", "query_file": "queries/q.sql", "connection": "duckdb"});
     for (name, value) in more.as_object().unwrap() {
@@ -43,7 +43,7 @@ fn sql(more: Value) -> Value {
 }
 
 /// Code of the first failed action of the newest report.
-fn code(root: &Path) -> Value {
+pub(crate) fn code(root: &Path) -> Value {
     let report = document(root, "execution_report.json");
     report["actions_failed"][0]["error_code"].clone()
 }

@@ -137,5 +137,5 @@ fn a_bomb_ends_by_its_limit() {
     let failure = world.failed(
         "CREATE TABLE big AS SELECT hash(i) h, i::VARCHAR v FROM range(30000000) t(i) ORDER BY 1",
     );
-    assert_eq!(failure.problem, Problem::Execution, "{failure:?}");
+    assert_eq!(failure.problem, Problem::Resources, "{failure:?}");
 }

@@ -8,6 +8,8 @@ use super::clean_text::{CleanText, TEXT_CHARS_MAX};
 
 /// Statements of a step that are listed.
 const STATEMENTS_MAX: usize = 1000;
+/// Steps of a pipeline that are listed, at most: as many as a policy can declare.
+const STEPS_MAX: usize = 100;
 
 /// Details of an action, by what ran it. They hold digests and counts, and neither values of parameters nor data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +17,36 @@ const STATEMENTS_MAX: usize = 1000;
 pub enum ActionDetails {
     /// An SQL step.
     Sql(Box<SqlDetails>),
+    /// A pipeline.
+    Pipeline(Box<PipelineDetails>),
+}
+
+/// Details of a pipeline.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PipelineDetails {
+    /// Name.
+    pub name: CleanText,
+    /// SHA-256 of its declaration in the operator's policy, as canonical JSON.
+    pub declaration_sha256: Digest,
+    /// Steps in their order, at most 100.
+    pub steps: Vec<StepDetails>,
+    /// Time of the steps together, in milliseconds.
+    pub process_ms: u64,
+    /// Confinement that was in force.
+    pub confinement: ConfinementDetails,
+}
+
+/// Step of a pipeline that ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepDetails {
+    /// Program, without its arguments.
+    pub program: CleanText,
+    /// Time, in milliseconds.
+    pub process_ms: u64,
+    /// SHA-256 of standard output.
+    pub stdout_sha256: Digest,
+    /// SHA-256 of standard error.
+    pub stderr_sha256: Digest,
 }
 
 /// Details of an SQL step.
@@ -108,7 +140,47 @@ static ACTION_DETAILS: Shape = Shape {
     name: "details of an action",
     about: "Details of an action: digests and counts, and neither values of parameters nor data.",
     others: Others::PassedOver,
-    members: &[Member::optional("sql", Form::Object(&SQL_DETAILS), "An SQL step.")],
+    members: &[
+        Member::optional("sql", Form::Object(&SQL_DETAILS), "An SQL step."),
+        Member::optional("pipeline", Form::Object(&PIPELINE_DETAILS), "A pipeline."),
+    ],
+};
+
+static PIPELINE_DETAILS: Shape = Shape {
+    name: "details of a pipeline",
+    about: "Details of a pipeline.",
+    others: Others::PassedOver,
+    members: &[
+        Member::required("name", LINES, "Name."),
+        Member::required(
+            "declaration_sha256",
+            SHA256,
+            "SHA-256 of its declaration in the operator's policy, as canonical JSON.",
+        ),
+        Member::required(
+            "steps",
+            Form::Objects { of: &STEP, count_max: STEPS_MAX },
+            "Steps in their order.",
+        ),
+        Member::required("process_ms", COUNT, "Time of the steps together, in milliseconds."),
+        Member::required(
+            "confinement",
+            Form::Object(&CONFINEMENT),
+            "Confinement that was in force.",
+        ),
+    ],
+};
+
+static STEP: Shape = Shape {
+    name: "a step",
+    about: "Step that ran.",
+    others: Others::PassedOver,
+    members: &[
+        Member::required("program", LINES, "Program, without its arguments."),
+        Member::required("process_ms", COUNT, "Time, in milliseconds."),
+        Member::required("stdout_sha256", SHA256, "SHA-256 of standard output."),
+        Member::required("stderr_sha256", SHA256, "SHA-256 of standard error."),
+    ],
 };
 
 static SQL_DETAILS: Shape = Shape {

@@ -12,13 +12,13 @@ use actum_task::limits::APPROVAL_BYTES_MAX;
 use actum_task::{TaskApproval, TaskEnvelope, TaskId, verify_task_approval};
 use serde_json::json;
 
-use super::rehearsal::{Rehearsal, Script, Watch, sql_rows};
+use super::rehearsal::{Rehearsal, Script, Watch};
 use super::run::{APPROVAL_FILE, options, request};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::queue::{APPROVED_MICROS, Approver, Reply};
 use crate::records::Records;
-use crate::request::{Request, TaskDocuments};
+use crate::request::TaskDocuments;
 
 /// Task plan that is approved: its documents, for one workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -182,9 +182,8 @@ fn queue(
 ) -> Result<Option<RunId>, Error> {
     let mut begun = engine.begin(options(script, task))?;
     let rehearsal = Rehearsal::on(&mut begun.transaction, script, watch);
-    let work = (rehearsal.operations, rehearsal.commands);
+    let work = (rehearsal.operations, rehearsal.actions.as_slice());
     let request = request((script, task), documents, work, actor);
-    let request = Request { sql_rows: sql_rows(&rehearsal.actions), ..request };
     match begun.done(request, 1)?.clear() {
         Ok(_) | Err(Error::NothingToChange) => Ok(None),
         Err(Error::Queued { plan, .. }) => Ok(Some(plan)),

@@ -70,7 +70,8 @@ impl Task {
     /// What became of an action, for the report. One that was done has failed where a problem belongs to it.
     pub(super) fn outcome(&self, rehearsed: &Rehearsed, problems: &[TaskProblem]) -> ActionOutcome {
         let action_id = self.action_id(rehearsed.action);
-        let details = rehearsed.sql.as_ref().map(|ran| ran.details());
+        let of_pipeline = || rehearsed.pipeline.as_ref().and_then(|ran| ran.details());
+        let details = rehearsed.sql.as_ref().map(|ran| ran.details()).or_else(of_pipeline);
         let late = || problems.iter().find(|problem| problem.action == Some(rehearsed.action));
         match &rehearsed.end {
             ActionEnd::Completed { .. } if let Some(problem) = late() => {

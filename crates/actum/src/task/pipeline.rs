@@ -7,15 +7,19 @@ use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 use actum_core::json::Value;
-use actum_core::{PathRule, RelPath, count};
+use actum_core::{Digest, PathRule, RelPath, canonical, count};
 use actum_edit::Operation;
 use actum_gate::policy::DeclaredPipeline;
 use actum_record::command::{CommandEnd, CommandRecord, SandboxRecord};
 use actum_sandbox::{Enforcement, Resource, SandboxPolicy, Stdin, Violation};
+use actum_task::report::{
+    ActionDetails, CleanText, ConfinementDetails, PipelineDetails, StepDetails,
+};
 use actum_task::{ErrorCode, Pipeline};
 use actum_workspace::Transaction;
 use actum_workspace::disk::Disk;
 
+use super::documents::clean;
 use super::problem::ActionProblem;
 use super::rehearsal::ActionChange;
 use super::staging::{FileBefore, Staged};
@@ -43,8 +47,43 @@ pub(super) struct PipelineCall {
 /// What the steps of a pipeline did.
 pub(super) struct PipelineEnd {
     operations: Vec<Operation>,
+    ran: PipelineRan,
+}
+
+/// Facts about a pipeline that ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PipelineRan {
+    name: String,
+    /// SHA-256 of its declaration.
+    declaration: Digest,
+    /// Its steps.
     pub(super) commands: Vec<CommandRecord>,
+    /// What confined them.
     pub(super) sandbox: Option<SandboxRecord>,
+}
+
+impl PipelineRan {
+    /// Details for the report; none of one without steps.
+    pub(super) fn details(&self) -> Option<ActionDetails> {
+        let SandboxRecord { tier, landlock, is_root, .. } = self.sandbox.as_ref()?;
+        let step = |command: &CommandRecord| StepDetails {
+            program: command.argv.first().map_or_else(CleanText::default, |program| clean(program)),
+            process_ms: command.wall_ms,
+            stdout_sha256: command.stdout,
+            stderr_sha256: command.stderr,
+        };
+        Some(ActionDetails::Pipeline(Box::new(PipelineDetails {
+            name: clean(&self.name),
+            declaration_sha256: self.declaration,
+            steps: self.commands.iter().map(step).collect(),
+            process_ms: self.commands.iter().map(|command| command.wall_ms).sum(),
+            confinement: ConfinementDetails {
+                tier: clean(tier),
+                landlock: *landlock,
+                is_root: *is_root,
+            },
+        })))
+    }
 }
 
 impl PipelineRunner {
@@ -104,7 +143,15 @@ impl PipelineRunner {
         let PipelineCall { declared, steps, runner, view } = call;
         let time = declared.timeout.map_or(time, |own| own.min(time));
         let mut left = time;
-        let mut end = PipelineEnd { operations: Vec::new(), commands: Vec::new(), sandbox: None };
+        let declaration = canonical::to_vec(declared)
+            .map_err(|error| ActionProblem::new(ErrorCode::InternalError, error.to_string()))?;
+        let mut operations = Vec::new();
+        let mut ran = PipelineRan {
+            name: declared.name.clone(),
+            declaration: Digest::of(&declaration),
+            commands: Vec::new(),
+            sandbox: None,
+        };
         let (name, count) = (&declared.name, steps.len());
         for (step, number) in steps.iter().zip(1usize..) {
             let place = format!("step {number} of {count} of the pipeline `{name}`");
@@ -125,12 +172,12 @@ impl PipelineRunner {
             if let (true, Some(layer)) = (number < count, &tried.outcome.captured) {
                 view.add(layer).map_err(of_error)?;
             }
-            end.operations.extend(among_outputs(captured.operations, declared, &place)?);
+            operations.extend(among_outputs(captured.operations, declared, &place)?);
             left = left.saturating_sub(Duration::from_millis(tried.record.wall_ms));
-            end.sandbox = Some(tried.sandbox().clone());
-            end.commands.push(tried.record);
+            ran.sandbox = Some(tried.sandbox().clone());
+            ran.commands.push(tried.record);
         }
-        Ok(end)
+        Ok(PipelineEnd { operations, ran })
     }
 
     fn run_step(&self, runner: &Runner, step: &[String], view: &StagedView) -> Result<Tried> {
@@ -146,7 +193,7 @@ impl PipelineRunner {
         (end, files_max): (PipelineEnd, u32),
     ) -> Result<Staged> {
         let (declared, _) = self.resolve(pipeline)?;
-        let operations = end.operations;
+        let PipelineEnd { operations, ran } = end;
         let paths: BTreeSet<RelPath> = operations
             .iter()
             .filter(|it| is_of_file(it))
@@ -174,10 +221,9 @@ impl PipelineRunner {
             1 => format!("1 {what}"),
             _ => format!("{count} {what}s"),
         };
-        let (steps, files) = (plural(end.commands.len(), "step"), plural(did.len(), "file"));
+        let (steps, files) = (plural(ran.commands.len(), "step"), plural(did.len(), "file"));
         let output = format!("Pipeline '{}' ran {steps} and changed {files}", declared.name);
-        let (commands, sandbox) = (end.commands, end.sandbox);
-        Ok(Staged { commands, sandbox, ..Staged::new(operations, output, did) })
+        Ok(Staged { pipeline: Some(Box::new(ran)), ..Staged::new(operations, output, did) })
     }
 }
 

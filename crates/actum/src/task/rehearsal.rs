@@ -11,6 +11,7 @@ use actum_workspace::disk::Disk;
 use actum_workspace::{Change as WorkspaceChange, ChangeKind, Transaction};
 
 use super::isolated::{self, Ran, are_independent, at_once, is_isolated};
+use super::pipeline::PipelineRan;
 use super::problem::ActionProblem;
 use super::sql::SqlRan;
 use super::staging::{Staged, broken_postcondition, must_hold, stage};
@@ -25,8 +26,6 @@ pub struct Rehearsal {
     pub actions: Vec<Rehearsed>,
     /// The change as operations, in that order.
     pub operations: Vec<Operation>,
-    /// Commands of pipelines whose effects are among them, in that order.
-    pub commands: Commands,
     /// The rules of the plan that do not hold in the end.
     pub broken_rules: Vec<ActionProblem>,
     /// Why it was broken off, where it was: `Cancelled` or `TaskTimeout`.
@@ -88,6 +87,8 @@ pub struct Rehearsed {
     pub left: Vec<ActionChange>,
     /// Result of an SQL step that is left.
     pub sql: Option<Box<SqlRan>>,
+    /// Facts about a pipeline.
+    pub pipeline: Option<Box<PipelineRan>>,
 }
 
 impl Rehearsed {
@@ -104,6 +105,14 @@ impl Rehearsed {
 pub fn sql_rows(actions: &[Rehearsed]) -> Option<u64> {
     let changed = actions.iter().filter_map(|it| it.sql.as_ref());
     changed.map(|ran| ran.done.rows_changed()).reduce(u64::saturating_add)
+}
+
+/// Commands of pipelines whose effects are left.
+pub(super) fn commands(actions: &[Rehearsed]) -> Commands {
+    let ran = || actions.iter().filter_map(|it| it.pipeline.as_ref());
+    let made = ran().flat_map(|ran| ran.commands.iter().cloned()).collect();
+    let sandbox = ran().next_back().and_then(|ran| ran.sandbox.clone());
+    Commands { made, sandbox, ..Commands::default() }
 }
 
 /// How an action ended.
@@ -170,12 +179,11 @@ impl Rehearsal {
             deadline: later(watch.now(), script.config.timeouts.task),
             watch,
             ends: Vec::new(),
-            commands: Commands::default(),
             stopped_by: None,
             broken_off: None,
         };
         let mut operations = stage.carry_out(transaction);
-        let Stage { ends: actions, commands, broken_off, .. } = stage;
+        let Stage { ends: actions, broken_off, .. } = stage;
         remove_emptied(transaction, &mut operations);
         let broken_rules = plan.instructions.validation_rules.iter().filter_map(|rule| {
             let problem = must_hold(transaction, rule).err()?;
@@ -183,7 +191,7 @@ impl Rehearsal {
             Some(ActionProblem { path: Some(rule.path.clone()), ..problem })
         });
         let broken_rules = broken_rules.collect();
-        Self { actions, operations, commands, broken_rules, broken_off }
+        Self { actions, operations, broken_rules, broken_off }
     }
 
     /// What the soft constraints say is to become of it, as far as what is wrong leaves that to them (EX-18).
@@ -230,7 +238,6 @@ struct Stage<'p> {
     deadline: Timestamp,
     watch: &'p mut dyn Watch,
     ends: Vec<Rehearsed>,
-    commands: Commands,
     /// The action after which no other is tried.
     stopped_by: Option<usize>,
     broken_off: Option<ErrorCode>,
@@ -245,7 +252,8 @@ impl Stage<'_> {
             let Some(action) = plan.actions.get(index) else { continue };
             let mut started = self.watch.now();
             self.break_off(started);
-            let (mut left, mut sql, mut completed) = (Vec::new(), None, None);
+            let (mut left, mut completed) = (Vec::new(), None);
+            let (mut sql, mut pipeline) = (None, None);
             let end = match self.reason_to_skip(index) {
                 Some(reason) => ActionEnd::Skipped { reason },
                 None => {
@@ -260,11 +268,9 @@ impl Stage<'_> {
                     }
                     match self.carry_out_one(transaction, action, (started, ran)) {
                         Ok(staged) => {
-                            let Staged { commands, sandbox, output, did, broken, .. } = staged;
+                            let Staged { output, did, broken, .. } = staged;
                             operations.extend(staged.operations);
-                            sql = staged.sql;
-                            self.commands.made.extend(commands);
-                            self.commands.sandbox = sandbox.or(self.commands.sandbox.take());
+                            (sql, pipeline) = (staged.sql, staged.pipeline);
                             match broken {
                                 None => ActionEnd::Completed { output, did },
                                 Some(problem) => {
@@ -286,7 +292,8 @@ impl Stage<'_> {
                 }
             }
             let completed = completed.unwrap_or_else(|| self.watch.now());
-            let rehearsed = Rehearsed { action: index, started, completed, end, left, sql };
+            let rehearsed =
+                Rehearsed { action: index, started, completed, end, left, sql, pipeline };
             self.watch.ended(&rehearsed);
             self.ends.push(rehearsed);
         }

@@ -32,7 +32,7 @@ use super::notes::Notes;
 use super::outputs::{OutputError, Outputs, ReportDirectory};
 use super::problem::{ActionProblem, TaskProblem};
 use super::refused;
-use super::rehearsal::{ActionEnd, Rehearsal, Rehearsed, Script, Verdict};
+use super::rehearsal::{ActionEnd, Rehearsal, Rehearsed, Script, Verdict, commands, sql_rows};
 use super::repeated::{Standing, Stored, request_key};
 use super::resume::{FinishedTask, Reported, Turn, take_turn};
 use super::status_writer::{ProgressObserver, StatusWriter};
@@ -41,7 +41,7 @@ use crate::error::{Error, Result};
 use crate::pipeline_host::{self, PipelineHost};
 use crate::reason;
 use crate::recorded::Receipt;
-use crate::request::{Commands, EntryPoint, Request, TaskDocuments};
+use crate::request::{EntryPoint, Request, TaskDocuments};
 use crate::sql_host::SqlHost;
 
 /// The file beside plan and config that holds a signed approval.
@@ -132,11 +132,11 @@ pub(super) fn options(script: Script<'_>, task: &PlainId) -> RunOptions {
     RunOptions { limits: limits(script), label: label(task), wait: true }
 }
 
-/// Builds the request of a task with these documents, operations and the commands whose effects are among these.
+/// Builds the request of a task with these documents and operations, which its actions made.
 pub fn request(
     (script, task): (Script<'_>, &PlainId),
     documents: TaskDocuments,
-    (operations, commands): (Vec<Operation>, Commands),
+    (operations, actions): (Vec<Operation>, &[Rehearsed]),
     actor: Actor,
 ) -> Request {
     let declared = script.plan.actions.iter().filter_map(|action| action.declared_tier).max();
@@ -147,7 +147,8 @@ pub fn request(
         declared,
         key,
         task: task_of,
-        commands,
+        commands: commands(actions),
+        sql_rows: sql_rows(actions),
         wait: true,
         ..Request::apply(operations)
     }
@@ -171,7 +172,6 @@ struct Place<'t> {
 pub(super) struct Acted {
     actions: Vec<Rehearsed>,
     operations: Vec<Operation>,
-    commands: Commands,
     pub(super) effects: Arc<[PathEffect]>,
     pub(super) problems: Vec<TaskProblem>,
     /// When the targets were changed last, before.
@@ -361,7 +361,7 @@ impl Desk<'_> {
         let constraints = task.plan.constraints(task.config.constraints);
         let rehearsal = Rehearsal::on(transaction, script, &mut self.status);
         let verdict = rehearsal.verdict(constraints);
-        let Rehearsal { actions, operations, commands, broken_rules, broken_off } = rehearsal;
+        let Rehearsal { actions, operations, broken_rules, broken_off } = rehearsal;
         let effects = transaction.effects();
         let failed = actions.iter().filter_map(|rehearsed| match &rehearsed.end {
             ActionEnd::Failed(problem) => {
@@ -376,8 +376,7 @@ impl Desk<'_> {
         let targets = task.plan.actions.iter().map(|action| &action.target);
         let modified = |path: &RelPath| Some((path.clone(), self.outputs.modified(path)?));
         let modified = targets.filter_map(modified).collect();
-        let mut acted =
-            Acted { actions, operations, commands, effects, problems, modified, verdict };
+        let mut acted = Acted { actions, operations, effects, problems, modified, verdict };
         self.attribute(&task.plan, &mut acted);
         acted
     }

@@ -304,7 +304,14 @@ impl SqlRunner {
         transaction: &mut Transaction<'_, D>,
         path: &RelPath,
     ) -> Result<String> {
-        let size = transaction.file_state(path)?.size;
+        let size = match transaction.file_state(path) {
+            Ok(state) => state.size,
+            Err(error) if matches!(error.kind, ErrorKind::Missing { .. }) => {
+                let message = format!("cannot read the query `{path}`: it does not exist");
+                return Err(ActionProblem::new(ErrorCode::FileNotFound, message));
+            }
+            Err(error) => return Err(error.into()),
+        };
         if size > QUERY_BYTES_MAX {
             let message =
                 format!("the query `{path}` has {size} bytes, and {QUERY_BYTES_MAX} are allowed");
@@ -403,7 +410,8 @@ fn of_failure(failure: Failure, (copy, target): (&Path, &RelPath)) -> ActionProb
         Problem::NotAllowed => ErrorCode::SqlNotAllowed,
         Problem::Binding => ErrorCode::SqlBinding,
         Problem::Parameter => ErrorCode::SqlParameter,
-        Problem::Execution if message.starts_with("Out of Memory Error") => ErrorCode::SqlResources,
+        Problem::Resources => ErrorCode::SqlResources,
+        Problem::DiskFull => ErrorCode::DiskFull,
         Problem::Execution => ErrorCode::SqlFailed,
         Problem::OpenTransaction => ErrorCode::SqlOpenTransaction,
         Problem::Result => ErrorCode::SqlResult,

@@ -4,12 +4,12 @@ use actum_core::{FileMode, FileState, RelPath};
 use actum_edit::Operation;
 use actum_edit::operation::ModeChange;
 use actum_gate::credential;
-use actum_record::command::{CommandRecord, SandboxRecord};
 use actum_task::report::{ChangeWord, DiffSummary};
 use actum_task::{Action, Change, Check, Condition, Constraints, ErrorCode, Work};
 use actum_workspace::disk::Disk;
 use actum_workspace::{ErrorKind, Transaction};
 
+use super::pipeline::PipelineRan;
 use super::problem::ActionProblem;
 use super::rehearsal::ActionChange;
 use super::sql::SqlRan;
@@ -27,14 +27,12 @@ const WRITE_BITS: u32 = 0o222;
 /// What an action did.
 pub(super) struct Staged {
     pub(super) operations: Vec<Operation>,
-    /// Commands of which the operations are the effects.
-    pub(super) commands: Vec<CommandRecord>,
-    /// What confined them.
-    pub(super) sandbox: Option<SandboxRecord>,
     pub(super) output: String,
     pub(super) did: Vec<ActionChange>,
     /// Result of an SQL step.
     pub(super) sql: Option<Box<SqlRan>>,
+    /// Pipeline of which the operations are the effects.
+    pub(super) pipeline: Option<Box<PipelineRan>>,
     /// The postcondition that does not hold, where it does not roll the action back (EX-12).
     pub(super) broken: Option<ActionProblem>,
 }
@@ -42,8 +40,7 @@ pub(super) struct Staged {
 impl Staged {
     /// What an action did without commands. Its postconditions are not checked yet.
     pub(super) fn new(operations: Vec<Operation>, output: String, did: Vec<ActionChange>) -> Self {
-        let (commands, sandbox, sql, broken) = (Vec::new(), None, None, None);
-        Self { operations, commands, sandbox, output, did, sql, broken }
+        Self { operations, output, did, sql: None, pipeline: None, broken: None }
     }
 }
 

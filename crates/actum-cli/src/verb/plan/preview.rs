@@ -9,7 +9,7 @@ use actum::task::{
     self, ActionEnd, ActionProblem, PipelineHost, Rehearsal, Rehearsed, Script, ShownChange,
     SqlHost, Verdict, Watch,
 };
-use actum::{Error, Judgement, PolicyInForce, Preview, Request};
+use actum::{Error, Judgement, PolicyInForce, Preview};
 use actum_api::change::Diffs;
 use actum_api::task::{ActionError, ActionResult, PlanPreview, PreviewedAction};
 use actum_core::path::Harmless;
@@ -113,7 +113,7 @@ impl Previewed {
         let mut transaction = workspace.begin(options)?;
         let rehearsal = Rehearsal::on(&mut transaction, script, &mut Nobody);
         let verdict = rehearsal.verdict(constraints);
-        let Rehearsal { actions, operations, commands, broken_rules, broken_off } = rehearsal;
+        let Rehearsal { actions, operations, broken_rules, broken_off } = rehearsal;
         let written: BTreeSet<_> = plan.actions.iter().flat_map(Action::written).collect();
         let linked = transaction.broken_links().iter().filter(|path| written.contains(path));
         let linked: Vec<_> = linked.map(task::linked).collect();
@@ -127,8 +127,7 @@ impl Previewed {
         let settings =
             task_settings::new(config, plan.description.as_deref(), (root, &actor), clock::now());
         let request =
-            task::request((script, &id), task.documents.clone(), (operations, commands), actor);
-        let request = Request { sql_rows: task::sql_rows(&actions), ..request };
+            task::request((script, &id), task.documents.clone(), (operations, &actions), actor);
         let mut preview = Preview { transaction, undoes: None, undone: None };
         let judged = preview.judged(&request, in_force, &tenant.id()?, clock::now());
         let (tier, decisions, answer, digest) = match judged {

@@ -25,7 +25,7 @@ use crate::task::git::{CommittedRun, Committing};
 use crate::task::notes::{Notes, Prepared};
 use crate::task::outputs::{BackupError, OutputError};
 use crate::task::problem::TaskProblem;
-use crate::task::rehearsal::{Script, Watch, later, sql_rows};
+use crate::task::rehearsal::{Script, Watch, later};
 
 /// How the change was made.
 pub(super) enum Made {
@@ -140,10 +140,9 @@ impl Desk<'_> {
         }
         let task = place.task;
         let run = begun.transaction.run();
-        let work = (rehearsed.operations.clone(), rehearsed.commands.clone());
+        let work = (rehearsed.operations.clone(), rehearsed.actions.as_slice());
         let request = request((script, &task.id), task.documents(), work, place.actor.clone());
-        let (sql_rows, queries) = (sql_rows(&rehearsed.actions), queries(&task.plan, rehearsed));
-        let request = Request { sql_rows, queries, ..request };
+        let request = Request { queries: queries(&task.plan, rehearsed), ..request };
         let staged = match begun.done(request, place.attempt) {
             Ok(staged) => staged,
             Err(error) => return not(error),

@@ -1,0 +1,12 @@
+//! The attacks, by what they are after.
+
+mod extensions;
+mod reads;
+mod settings;
+mod writes;
+
+use crate::attack::Attack;
+
+/// All attacks.
+pub(crate) const ATTACKS: &[&[Attack]] =
+    &[reads::ATTACKS, writes::ATTACKS, settings::ATTACKS, extensions::ATTACKS];
