@@ -129,7 +129,7 @@ impl Runner {
     /// Tests whether the host can confine commands in namespaces.
     ///
     /// # Errors
-    /// What is missing.
+    /// The missing feature.
     pub(crate) fn confines(&self) -> Result<(), &Missing> {
         self.host.tier_n.as_ref().copied()
     }

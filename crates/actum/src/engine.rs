@@ -101,7 +101,7 @@ pub struct Engine<D: Disk = LinuxDisk> {
     pub(crate) runner: Option<Runner>,
     /// What runs the SQL steps of tasks.
     pub(crate) sql: Option<SqlHost>,
-    /// What runs the pipelines of tasks.
+    /// Host of the pipelines of tasks.
     pub(crate) pipelines: Option<PipelineHost>,
     /// Lease of the requests that have none of their own.
     pub(crate) lease: Option<RequestLease>,

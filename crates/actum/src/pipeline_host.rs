@@ -10,22 +10,22 @@ use actum_task::{ActionType, Pipeline, TaskPlan};
 use crate::command::Runner;
 use crate::policies::PolicyInForce;
 
-/// Makes what runs the commands of pipelines under the policy in force, or says why none can run.
+/// Makes the runner of the commands of pipelines under the policy in force, or returns the reason why none can run.
 pub type MakeRunner = Arc<dyn Fn(&PolicyInForce) -> Result<Runner, String> + Send + Sync>;
 
 /// Where pipelines run.
 #[derive(Clone)]
 pub struct PipelineHost {
-    /// Makes what runs their commands.
+    /// Makes the runner of their commands.
     pub runner: MakeRunner,
     /// Reads a variable of this process, for a pipeline that gets it.
     pub variable: fn(&str) -> Option<String>,
 }
 
-/// What runs the pipelines of a plan, none of one without any; or why they cannot run here.
+/// Runner of the pipelines of a plan, `None` for a plan without any; or the reason why they cannot run here.
 pub type PipelineSteps = Result<Option<PipelineRunner>, String>;
 
-/// What runs pipelines in a workspace.
+/// Runner of pipelines in a workspace.
 #[derive(Debug)]
 pub struct PipelineRunner {
     pub(crate) runner: Runner,
@@ -36,7 +36,7 @@ pub struct PipelineRunner {
 }
 
 impl PipelineHost {
-    /// Returns what runs the pipelines of a plan.
+    /// Returns the runner of the pipelines of a plan.
     pub fn open_for(
         host: Option<&Self>,
         plan: &TaskPlan,

@@ -12,7 +12,7 @@ use crate::home;
 use crate::output::Screen;
 use crate::signals::Waiting;
 
-/// Returns what runs the pipelines of a plan in the workspace at `root`. A signal ends them.
+/// Returns the host of the pipelines of a plan in the workspace at `root`. A signal ends them.
 pub(crate) fn of(root: &Path, screen: Screen, waiting: Option<&Waiting>) -> PipelineHost {
     let (root, stop) = (root.to_owned(), waiting.and_then(|waiting| waiting.stop().ok()));
     let runner = move |in_force: &PolicyInForce| {

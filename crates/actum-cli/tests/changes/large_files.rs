@@ -45,5 +45,7 @@ fn a_command_that_changes_blocks_of_a_large_file_is_undone_and_done_again() {
     succeeds(&root, &["redo"]);
     assert!(fs::read(root.join("db")).unwrap() == after);
     succeeds(&root, &["gc"]);
-    assert!(kept(&root).iter().all(|(name, size)| name.ends_with(".blocks") && *size < 9_000));
+    // The bytes that were appended are a block of their own.
+    let is_small = |(name, size): &(String, u64)| name.ends_with(".blocks") && *size < 13_000;
+    assert!(kept(&root).iter().all(is_small), "{:?}", kept(&root));
 }

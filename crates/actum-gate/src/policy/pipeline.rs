@@ -115,7 +115,7 @@ pub enum ParameterError {
         pipeline: String,
         /// Name.
         name: String,
-        /// What it is, in words.
+        /// Its value, in words.
         found: String,
         /// Values that it may have, in words.
         wanted: String,
@@ -317,7 +317,10 @@ impl ParameterRule {
 }
 
 impl ParameterValues {
-    /// Reads a value of a plan; else what it is, in words.
+    /// Reads a value of a plan.
+    ///
+    /// # Errors
+    /// The value in words, where it is not allowed.
     fn read(&self, value: &Json<'_>) -> Result<String, String> {
         let text = match (self, &value.content) {
             (Self::Whole(..), Content::Number(number)) => (*number).to_owned(),

@@ -142,7 +142,7 @@ fn a_key_that_is_not_known_is_told_with_those_that_are() {
         told("[scpoe]\n"),
         "line 2: `scpoe` is not known, perhaps `scope` is meant; there are `version`, `protected`, `scope`, `budget`, `tier`, \
          `command`, `credentials`, `approvals`, `sandbox`, `plugins`, `workspaces`, `retention`, `ledger`, \
-         `tasks`, `lease`, `file` and `sql`"
+         `tasks`, `lease`, `file`, `pipeline` and `sql`"
     );
     assert_eq!(
         told("[[tier]]\ntier = 'R3'\npahts = ['a']\n"),

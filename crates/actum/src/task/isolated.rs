@@ -1,7 +1,7 @@
 //! Steps that run in processes of their own, SQL and pipelines: several at once where a plan says so (EX-8).
 //!
-//! Such a step has three parts. What it works on is copied out of the transaction; it runs, which needs the transaction no more; and
-//! what it left is taken in. Only the middle part is done for several steps at once, so a plan gives the same result either way.
+//! Such a step has three parts: its files are copied out of the transaction, it runs without the transaction, and its result is taken
+//! in. Only the second part is done for several steps at once, so the result of a plan does not depend on it.
 
 use std::time::{Duration, Instant};
 
@@ -42,13 +42,13 @@ enum Call<'c> {
     Pipeline(&'c PipelineRunner, &'c PipelineCall),
 }
 
-/// What came of it.
+/// Answer of a call.
 enum Answer {
     Sql(Box<(Done, Measured)>),
     Pipeline(PipelineEnd),
 }
 
-/// Step that has run, and is not taken in yet.
+/// Step that has run.
 pub(super) struct Ran<D: Disk> {
     /// When it was begun.
     pub(super) started: Timestamp,
@@ -57,7 +57,7 @@ pub(super) struct Ran<D: Disk> {
     left: Result<Left<D>>,
 }
 
-/// What a step left.
+/// Result of a step that is not taken in yet.
 enum Left<D: Disk> {
     Sql(Box<PreparedSql<D>>, Box<(Done, Measured)>),
     Pipeline(PipelineEnd),

@@ -27,16 +27,16 @@ use crate::command::{CommandError, Runner, StagedView, Trial, Tried};
 use crate::error::Error;
 use crate::pipeline_host::PipelineRunner;
 
-/// Bytes of the output of a step that a message has, at most.
+/// Most bytes of the output of a step in a message.
 const SHOWN_BYTES_MAX: usize = 2000;
-/// Paths that a message has, at most.
+/// Most paths in a message.
 const SHOWN_PATHS_MAX: usize = 5;
-/// Output of all steps that is read, in bytes: more ends the pipeline.
+/// Most output of one step, in bytes. A step that writes more is ended.
 const OUTPUT_BYTES_MAX: u64 = 64 << 20;
 
 type Result<T> = std::result::Result<T, ActionProblem>;
 
-/// Pipeline whose view is made: it needs the transaction no more until it has run.
+/// Prepared pipeline: it runs without the transaction.
 pub(super) struct PipelineCall {
     declared: DeclaredPipeline,
     steps: Vec<Vec<String>>,
@@ -44,13 +44,13 @@ pub(super) struct PipelineCall {
     view: StagedView,
 }
 
-/// What the steps of a pipeline did.
+/// Effects of the steps of a pipeline.
 pub(super) struct PipelineEnd {
     operations: Vec<Operation>,
     ran: PipelineRan,
 }
 
-/// Facts about a pipeline that ran.
+/// Record of a pipeline that ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PipelineRan {
     name: String,
@@ -58,7 +58,7 @@ pub struct PipelineRan {
     declaration: Digest,
     /// Its steps.
     pub(super) commands: Vec<CommandRecord>,
-    /// What confined them.
+    /// Confinement of the steps.
     pub(super) sandbox: Option<SandboxRecord>,
 }
 
@@ -120,7 +120,7 @@ impl PipelineRunner {
         Ok(PipelineCall { declared: declared.clone(), steps, runner, view })
     }
 
-    /// What runs the steps of a pipeline: confined as every command, in its directory and with its variables.
+    /// Returns the runner of a pipeline: the confinement of every command, its directory and its variables.
     fn runner_of(&self, declared: &DeclaredPipeline) -> Runner {
         let mut sandbox = self.runner.policy().clone();
         if let Some(cwd) = &declared.cwd {
@@ -215,7 +215,7 @@ impl PipelineRunner {
         let did = before.into_iter().zip(&paths);
         let did = did.map(|(before, path)| before.change(transaction, path));
         let mut did: Vec<_> = did.collect::<Result<_>>()?;
-        // What one step made and another removed is no change.
+        // A file that one step made and another removed is no change.
         did.retain(ActionChange::is_change);
         let plural = |count: usize, what: &str| match count {
             1 => format!("1 {what}"),
@@ -227,7 +227,7 @@ impl PipelineRunner {
     }
 }
 
-/// The same confinement with this time, in which waiting counts.
+/// Limits a confinement to this time, which counts while a step waits.
 fn within(policy: &SandboxPolicy, time: Duration) -> SandboxPolicy {
     let milliseconds = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1);
     let mut policy = policy.clone();
@@ -265,7 +265,7 @@ fn check(tried: &Tried, place: &str, time: Duration) -> Result<()> {
     Err(ActionProblem::new(code, format!("{place} failed: {}{wrote}", tried.record.ended)))
 }
 
-/// Leaves out new directories above the outputs: they are made with these.
+/// Checks that a step changed outputs alone. New directories above the outputs are left out: the outputs bring them.
 ///
 /// # Errors
 /// `PipelineOutput` where anything else is not among the outputs.

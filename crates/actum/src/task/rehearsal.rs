@@ -54,7 +54,7 @@ pub struct Script<'p> {
     pub config: &'p SystemConfig,
     /// What runs SQL.
     pub sql: &'p SqlSteps,
-    /// What runs pipelines.
+    /// Runner of pipelines.
     pub pipelines: &'p PipelineSteps,
 }
 
@@ -87,7 +87,7 @@ pub struct Rehearsed {
     pub left: Vec<ActionChange>,
     /// Result of an SQL step that is left.
     pub sql: Option<Box<SqlRan>>,
-    /// Facts about a pipeline.
+    /// Record of a pipeline.
     pub pipeline: Option<Box<PipelineRan>>,
 }
 

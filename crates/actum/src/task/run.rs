@@ -424,7 +424,7 @@ fn fill(directory: &ReportDirectory, task: &Task) -> std::result::Result<(), Out
     directory.write(PROMPT_FILE, executor_prompt(|file| directory.name.file(file)).as_bytes())
 }
 
-/// What the change may touch: the targets of the plan and the outputs of its pipelines, and nothing else (7.1, FILE_WHITELIST).
+/// Limits of the change: the targets of the plan and the outputs of its pipelines (7.1, FILE_WHITELIST).
 pub fn limits(script: Script<'_>) -> Limits {
     let Script { plan, pipelines, .. } = script;
     let written = plan.actions.iter().flat_map(Action::written).cloned();

@@ -96,7 +96,7 @@ impl SqlRan {
     }
 }
 
-/// SQL step whose copy is staged: it needs the transaction no more until it has run.
+/// Prepared SQL step, whose copy of the database is staged.
 pub(super) struct PreparedSql<D: Disk> {
     staged: StagedDirectory<D>,
     before: FileState,
@@ -105,7 +105,7 @@ pub(super) struct PreparedSql<D: Disk> {
     call: SqlCall,
 }
 
-/// What runs without the transaction: the statements, on the copy.
+/// Statements and the copy on which they run without the transaction.
 pub(super) struct SqlCall {
     directory: PathBuf,
     /// Name of the database, as DuckDB names its catalog.

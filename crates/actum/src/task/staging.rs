@@ -38,7 +38,7 @@ pub(super) struct Staged {
 }
 
 impl Staged {
-    /// What an action did without commands. Its postconditions are not checked yet.
+    /// Result of an action whose postconditions are not checked yet.
     pub(super) fn new(operations: Vec<Operation>, output: String, did: Vec<ActionChange>) -> Self {
         Self { operations, output, did, sql: None, pipeline: None, broken: None }
     }

@@ -175,7 +175,7 @@ fn what_is_not_such_a_document_is_refused_and_says_why() {
         with("\"key\":null", "\"key\":null,\"keys\":null"),
         "the request cannot be read: unknown field `keys`, expected one of `format`, `work`, \
          `limits`, `label`, `actor`, `door`, `key`, `declared`, `commands`, `action`, `task`, `lease`, \
-         `file_task`, `umask`"
+         `file_task`, `umask`, `sql_rows`"
     );
     assert_eq!(with("\"key\":null,", ""), "the request cannot be read: missing field `key`");
     for (from, to) in [
