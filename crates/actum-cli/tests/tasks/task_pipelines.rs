@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -133,10 +134,15 @@ fn a_pipeline_that_fails_changes_nothing_and_says_why() {
     ];
     let pipelines: String = cases.iter().map(|(name, script, ..)| step(name, script)).collect();
     let absent = "[[pipeline]]\nname = \"absent\"\nsteps = [[\"no-such-program\"]]\noutputs = []\n";
-    let (_directory, root) = declared(&(pipelines + absent));
+    let unstarted = "[[pipeline]]\nname = \"unstarted\"\nsteps = [[\"./tool\"]]\noutputs = []\n";
+    let (_directory, root) = declared(&(pipelines + absent + unstarted));
+    fs::write(root.join("tool"), "#!/no/such/interpreter\n").unwrap();
+    fs::set_permissions(root.join("tool"), fs::Permissions::from_mode(0o755)).unwrap();
     let before = tree(&root);
     let cases = cases.into_iter().map(|(name, _, code, says)| (name, code, says));
-    for (name, code, says) in cases.chain([("absent", 1130, "cannot find `no-such-program`")]) {
+    let others =
+        [("absent", 1130, "cannot find `no-such-program`"), ("unstarted", 1130, "its interpreter")];
+    for (name, code, says) in cases.chain(others) {
         let mut run = pipeline("run", "out", name, json!({}));
         run["timeout_seconds"] = json!(if name == "hangs" { 1 } else { 60 });
         let ended = run_as(&root, name, &plan(json!([run])));

@@ -310,12 +310,17 @@ fn is_of_file(operation: &Operation) -> bool {
 /// Returns the problem of a step that could not be run or of which the change cannot be read.
 fn of_error(error: Error) -> ActionProblem {
     let is_interrupted = matches!(&error, Error::Command(CommandError::Interrupted));
-    let is_refused =
-        matches!(&error, Error::Command(CommandError::NotFound { .. }) | Error::Denied { .. });
-    let code = match (is_interrupted, is_refused) {
-        (true, _) => ErrorCode::Cancelled,
-        (false, true) => ErrorCode::PipelineFailed,
-        (false, false) => ErrorCode::InternalError,
+    let is_not_started = matches!(
+        &error,
+        Error::Command(CommandError::NotFound { .. } | CommandError::Spawn(_))
+            | Error::Denied { .. }
+    );
+    let is_unconfined = matches!(&error, Error::Command(CommandError::Unsatisfiable(_)));
+    let code = match (is_interrupted, is_not_started, is_unconfined) {
+        (true, ..) => ErrorCode::Cancelled,
+        (_, true, _) => ErrorCode::PipelineFailed,
+        (.., true) => ErrorCode::NotAvailable,
+        (false, false, false) => ErrorCode::InternalError,
     };
     if let Error::Workspace(error) = error {
         return error.into();
