@@ -283,3 +283,44 @@ fn a_damaged_kept_result_is_not_published() {
     assert_eq!(again.code, 0, "{again:?}");
     assert_ne!(fs::read(root.join("shop.duckdb")).unwrap(), before);
 }
+
+/// EX-8, EX-11: SQL steps on several databases of a parallel plan begin at once; where one fails, nothing of the others is left.
+#[test]
+fn statements_on_several_databases_run_at_once() {
+    let (_directory, root) = shop();
+    let good = fs::read(root.join("shop.duckdb")).unwrap();
+    let names = ["one", "two", "three", "four", "five"];
+    let step = |name: &str, query: &str| {
+        fs::write(root.join(format!("queries/{name}.sql")), query).unwrap();
+        let mut step = sql(json!({ "query_file": format!("queries/{name}.sql") }));
+        step["action_id"] = json!(name);
+        step["target"] = json!(format!("{name}.duckdb"));
+        step
+    };
+    for name in names {
+        fs::write(root.join(format!("{name}.duckdb")), &good).unwrap();
+    }
+    let update = "UPDATE customer SET name = 'x' WHERE id = 1";
+    let with_last = |last: &str| {
+        let queries = [update, update, update, update, last];
+        let steps: Vec<_> = names.iter().zip(queries).map(|(name, it)| step(name, it)).collect();
+        let mut plan = plan(json!(steps));
+        plan["execution_instructions"] = json!({ "execution_order": "parallel" });
+        plan
+    };
+    put(&root, &with_last("UPDATE customer SET none = 1"), "");
+    let before = tree(&root);
+    let failed = run_as(&root, "failed", &with_last("UPDATE customer SET none = 1"));
+    assert_eq!((failed.code, code(&root)), (3, json!(1122)), "{failed:?}");
+    assert!(tree(&root) == before);
+
+    let ended = run_as(&root, "all", &with_last(update));
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let report = document(&root, "execution_report.json");
+    let begun = report["actions_completed"].as_array().unwrap().iter();
+    let begun: Vec<_> = begun.map(|it| it["started_at"].clone()).collect();
+    assert!(begun[..4].iter().all(|it| *it == begun[0]) && begun[4] != begun[0], "{begun:?}");
+    for name in names {
+        assert!(fs::read(root.join(format!("{name}.duckdb"))).unwrap() != good, "{name}");
+    }
+}
