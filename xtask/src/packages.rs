@@ -51,6 +51,8 @@ const PACKAGES: &[Package] = &[
     // What keys under a passphrase are read and written with elsewhere.
     Package { name: "openssl", brings: Program("openssl"), needed_by: &["test"] },
     Package { name: "make", brings: Program("make"), needed_by: &["test"] },
+    // Its shell and tools run the rollback script, as on small systems.
+    Package { name: "busybox-static", brings: Program("busybox"), needed_by: &["test"] },
     // What a user would pick instead of the sandbox.
     Package { name: "bubblewrap", brings: Program("bwrap"), needed_by: &["bench sandbox"] },
     // Published packages; nothing in them is run.
@@ -228,10 +230,11 @@ mod tests {
                 "python3-pip",
                 "python3-cryptography",
                 "openssl",
-                "make"
+                "make",
+                "busybox-static"
             ]
         );
-        for program in ["git", "node", "python3", "openssl", "make"] {
+        for program in ["git", "node", "python3", "openssl", "make", "busybox"] {
             put(program, 0o755);
         }
         put("patch", 0o644);

@@ -20,11 +20,9 @@ use crate::tree::{Files, Run, Snapshot, at, report_name, snapshot};
 /// A shell, with what it is started with.
 pub(crate) type Shell = (&'static str, &'static [&'static str]);
 
-/// The shells that are there.
+/// Shells that run the script.
 pub(crate) fn shells() -> Vec<Shell> {
-    let known: [Shell; 3] =
-        [("/bin/sh", &[]), ("/bin/bash", &["--posix"]), ("/bin/busybox", &["sh"])];
-    known.into_iter().filter(|(program, _)| Path::new(program).exists()).collect()
+    vec![("/bin/sh", &[]), ("/bin/bash", &["--posix"]), ("/bin/busybox", &["sh"])]
 }
 
 pub(crate) fn run_in((program, options): Shell, script: &Path, arguments: &[&str]) -> Output {
