@@ -193,6 +193,9 @@ pub struct RunRecord {
     /// Commands that were run. Absent where none was.
     #[serde(default, skip_serializing_if = "Commands::is_empty")]
     pub commands: Commands,
+    /// External pipelines, which ran after the change was published. Absent where there was none, or the end is not recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub external: Vec<ExternalRun>,
     /// Index of the intent in the ledger, counted from 0.
     pub intent: u64,
     /// The receipt; `null` while the end of the run is not recorded.
@@ -212,6 +215,38 @@ pub struct Commands {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Confinement")]
     pub sandbox: Option<Confinement>,
+}
+
+/// External pipeline of a task plan: nothing takes back what it did outside of the workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExternalRun {
+    /// Id of its action in the plan.
+    pub action: String,
+    /// Name.
+    pub name: String,
+    /// SHA-256 of its declaration in the operator's policy.
+    #[schemars(with = "value::Digest")]
+    pub declaration: Digest,
+    /// Arguments of each step.
+    pub steps: Vec<Vec<String>>,
+    /// How it ended.
+    pub ended: ExternalEnd,
+    /// Steps that ran.
+    pub commands: Vec<Command>,
+}
+
+/// How an external pipeline ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ExternalEnd {
+    /// No step was started.
+    NotStarted,
+    /// All steps succeeded.
+    Succeeded,
+    /// A step failed or was stopped.
+    Failed,
+    /// The process ended first: whether it ran is not known.
+    Unknown,
 }
 
 /// A command and its end.
@@ -327,6 +362,20 @@ impl From<CommandsRun> for Commands {
                 caches,
             }),
         }
+    }
+}
+
+impl From<receipt::ExternalRun> for ExternalRun {
+    fn from(receipt::ExternalRun { commands, ended, pipeline, sandbox: _ }: receipt::ExternalRun) -> Self {
+        let receipt::ExternalPipeline { action, declaration, name, steps } = pipeline;
+        let ended = match ended {
+            receipt::ExternalEnd::NotStarted => ExternalEnd::NotStarted,
+            receipt::ExternalEnd::Succeeded => ExternalEnd::Succeeded,
+            receipt::ExternalEnd::Failed => ExternalEnd::Failed,
+            receipt::ExternalEnd::Unknown => ExternalEnd::Unknown,
+        };
+        let commands = commands.into_iter().map(Command::from).collect();
+        Self { action, name, declaration, steps, ended, commands }
     }
 }
 

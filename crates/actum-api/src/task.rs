@@ -168,6 +168,13 @@ pub enum ActionResult {
         /// Reason as a sentence.
         reason: String,
     },
+    /// The action runs an external pipeline, after the change is published.
+    Deferred {
+        /// Name of the pipeline.
+        pipeline: String,
+        /// Arguments of each step.
+        steps: Vec<Vec<String>>,
+    },
 }
 
 /// Error of an action or a validation rule.

@@ -10,7 +10,7 @@ use actum_ledger::{LedgerError, Log};
 use actum_record::command::{CommandRecord, CommandsRun, SandboxRecord};
 use actum_record::keyring::Keyring;
 use actum_record::ledger::{Actor, Approval, RequestKey};
-use actum_record::receipt::{GateRecord, QueryRecord};
+use actum_record::receipt::{ExternalEnd, ExternalRun, GateRecord, QueryRecord};
 
 use crate::gate_view::views;
 
@@ -32,6 +32,8 @@ pub(crate) struct Record {
     pub(crate) commands: CommandsRun,
     /// SQL steps whose effects it has.
     pub(crate) queries: Vec<QueryRecord>,
+    /// External pipelines, as far as the receipt says how they ended.
+    pub(crate) external: Vec<ExternalRun>,
     /// Where the intent is in the ledger, counted from 0.
     pub(crate) intent: u64,
     /// The receipt; none while how it ended is not recorded.
@@ -82,6 +84,31 @@ pub(crate) fn write_queries(
     Ok(())
 }
 
+/// Writes the external pipelines of a run, with words before them of so many characters.
+pub(crate) fn write_external(
+    out: &mut dyn Write,
+    width: usize,
+    external: &[ExternalRun],
+) -> io::Result<()> {
+    for ExternalRun { commands, ended, pipeline, sandbox: _ } in external {
+        let ended = match ended {
+            ExternalEnd::NotStarted => "it was not started",
+            ExternalEnd::Succeeded => "it succeeded; an undo does not take it back",
+            ExternalEnd::Failed => "it failed; what it did before that stays",
+            ExternalEnd::Unknown => "whether it ran is not known",
+        };
+        let name = Harmless(pipeline.name.as_bytes());
+        writeln!(out, "{:width$}pipeline {name}: {ended}", "outside")?;
+        for CommandRecord { argv, ended, wall_ms, .. } in commands {
+            let words = argv.iter().map(|word| Quoted(word.as_bytes()).to_string());
+            let line = words.collect::<Vec<_>>().join(" ");
+            let ended = Harmless(ended.to_string().as_bytes()).to_string();
+            writeln!(out, "{:width$}{line}: {ended} ({wall_ms} ms)", "")?;
+        }
+    }
+    Ok(())
+}
+
 /// What is told of a run that a ledger was asked about.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Told {
@@ -109,6 +136,9 @@ impl Record {
             gates: intent.decision.gates,
             commands: intent.commands,
             queries: intent.queries,
+            external: receipt.as_ref().map_or_else(Vec::new, |(receipt, _)| {
+                receipt.statement.predicate.external.clone()
+            }),
             intent: started,
             receipt: receipt.map(|(receipt, key)| SignedReceipt { index: receipt.index, key }),
         }))
@@ -127,6 +157,7 @@ impl Told {
             approval: record.approval.map(Into::into),
             gates: views(&record.gates),
             commands: record.commands.into(),
+            external: record.external.into_iter().map(Into::into).collect(),
             intent: record.intent,
             receipt: record.receipt,
         })

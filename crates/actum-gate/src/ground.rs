@@ -317,6 +317,11 @@ pub enum TierReason {
         /// Policy.
         policy: Source,
     },
+    /// Pipelines of it reach outside, where nothing takes back what they do.
+    External {
+        /// Their names, in the order in which they run.
+        pipelines: Vec<String>,
+    },
     /// A new file takes the path of a directory that task plans need for their reports.
     BlockedReports {
         /// Path of the file.

@@ -254,6 +254,11 @@ impl fmt::Display for TierReason {
                     policy.policy()
                 )
             }
+            Self::External { pipelines } => write!(
+                f,
+                "it runs `{}` outside of the workspace, and nothing takes back what is done there",
+                pipelines.join("`, `")
+            ),
             Self::BlockedReports { path } => write!(
                 f,
                 "`{path}` is a file where task plans need a directory for their reports, so every `actum run` here \

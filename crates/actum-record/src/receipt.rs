@@ -88,6 +88,9 @@ pub struct RunResult {
     /// SQL steps whose effects are part of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queries: Vec<QueryRecord>,
+    /// External pipelines that ran after its change was published.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub external: Vec<ExternalRun>,
     /// How to take it back, where it is in effect.
     pub rollback: Option<Rollback>,
     /// The files with which a task is taken back, as they were before anything of it was visible.
@@ -286,6 +289,56 @@ pub struct QueryRecord {
     pub parameters: Option<Digest>,
     /// SHA-256 of the query.
     pub query: Digest,
+}
+
+/// Pipeline of a task plan that reaches outside: it runs after the change is published, and nothing takes back what it did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExternalPipeline {
+    /// Id of the action in the plan.
+    pub action: String,
+    /// SHA-256 of its declaration in the operator's policy, as canonical JSON.
+    pub declaration: Digest,
+    /// Name.
+    pub name: String,
+    /// Arguments of each step, with the values of the plan.
+    pub steps: Vec<Vec<String>>,
+}
+
+/// External pipeline of a run, and how it ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExternalRun {
+    /// Steps that ran, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<CommandRecord>,
+    /// How it ended.
+    pub ended: ExternalEnd,
+    /// Pipeline.
+    pub pipeline: ExternalPipeline,
+    /// Confinement of its steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxRecord>,
+}
+
+/// How an external pipeline ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExternalEnd {
+    /// No step of it was started.
+    NotStarted,
+    /// All steps succeeded.
+    Succeeded,
+    /// A step failed or was stopped. What it did before that is done.
+    Failed,
+    /// Its process ended first: whether it began, and what it did, is not known.
+    Unknown,
+}
+
+impl ExternalRun {
+    /// Record of a pipeline of which no step is known.
+    pub fn without_steps(pipeline: ExternalPipeline, ended: ExternalEnd) -> Self {
+        Self { commands: Vec::new(), ended, pipeline, sandbox: None }
+    }
 }
 
 /// The digests of the files in the reports of a task with which it is taken back. Those of its backups stand with the paths,

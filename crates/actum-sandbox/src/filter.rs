@@ -313,8 +313,14 @@ fn sockets(rules: &mut Rules, net: Net) {
             }
         }
         Net::PrivateLoopback => {
-            let known = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6];
-            let others = known.map(|family| Condition::is_not(0, family.unsigned_abs()));
+            allow_families(rules, &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6]);
+        }
+        // Sockets of the host in its abstract namespace are in reach there: none of that family. One that is not a
+        // datagram or a stream makes packets of its own.
+        Net::Host => {
+            allow_families(rules, &[libc::AF_INET, libc::AF_INET6]);
+            let known = [libc::SOCK_STREAM, libc::SOCK_DGRAM];
+            let others = known.map(|kind| Condition::masked_is_not(1, SOCKET_TYPE, kind));
             rules.when(libc::SYS_socket, &others, refused());
         }
     }
@@ -323,6 +329,12 @@ fn sockets(rules: &mut Rules, net: Net) {
     let connected = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
     let others = connected.map(|kind| Condition::masked_is_not(1, SOCKET_TYPE, kind));
     rules.when(libc::SYS_socketpair, &others, refused());
+}
+
+/// Refuses sockets of other families.
+fn allow_families(rules: &mut Rules, families: &[i32]) {
+    let others = families.iter().map(|family| Condition::is_not(0, family.unsigned_abs()));
+    rules.when(libc::SYS_socket, &others.collect::<Vec<_>>(), Answer::Error(libc::EPERM));
 }
 
 /// The part of an argument that is compared.
@@ -378,7 +390,7 @@ mod tests {
     #[test]
     fn the_program_answers_as_the_rules_say() {
         for tier in [Tier::N, Tier::L] {
-            for net in [Net::None, Net::PrivateLoopback] {
+            for net in [Net::None, Net::PrivateLoopback, Net::Host] {
                 let rules = rules(tier, net, (1000, 100));
                 let program = program::assemble(&rules, NEWEST).unwrap();
                 program::tests::compare(&program, &rules, NEWEST);

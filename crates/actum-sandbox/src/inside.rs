@@ -98,7 +98,7 @@ fn run() -> io::Result<()> {
         start.plan.policy.stdin = Stdin::Terminal;
     }
     let kin = match start.plan.in_force.tier {
-        Tier::N => match namespaces::enter(&channel) {
+        Tier::N => match namespaces::enter(&channel, start.plan.policy.net) {
             Ok(Some(init)) => return namespaces::wait_outside(&channel, &init),
             Ok(None) => Ok(Kin::Namespace),
             Err(missing) => Err(missing),

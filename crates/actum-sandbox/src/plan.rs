@@ -73,6 +73,9 @@ pub enum Unmet {
     /// A private loopback could not be made.
     #[error("a private loopback is demanded: {missing}")]
     Loopback { missing: Missing, in_l: bool },
+    /// In tier L sockets of the host would be in reach by their paths.
+    #[error("the network of the host is demanded, which needs tier N: {missing}")]
+    Network { missing: Missing },
     /// A limit can be held less surely at best.
     #[error("a {demanded} limit of {resource} is demanded, and here it is {offered}")]
     Limit { resource: Resource, demanded: Enforcement, offered: Enforcement },
@@ -83,7 +86,10 @@ impl Unsatisfiable {
     /// `SANDBOX_UNAVAILABLE`.
     pub fn code(&self) -> &'static str {
         let needs_n = |unmet: &Unmet| match unmet {
-            Unmet::Floor { .. } | Unmet::DenyWrite { .. } | Unmet::Hide { .. } => true,
+            Unmet::Floor { .. }
+            | Unmet::DenyWrite { .. }
+            | Unmet::Hide { .. }
+            | Unmet::Network { .. } => true,
             Unmet::View { in_l, .. } | Unmet::Loopback { in_l, .. } => *in_l,
             Unmet::AnyTier { .. } | Unmet::Resources { .. } | Unmet::Limit { .. } => false,
         };
@@ -137,8 +143,10 @@ impl SandboxPolicy {
             if self.view.is_some() {
                 unmet.push(Unmet::View { missing: missing.clone(), in_l: true });
             }
-            if self.net == Net::PrivateLoopback {
-                unmet.push(Unmet::Loopback { missing, in_l: true });
+            match self.net {
+                Net::None => {}
+                Net::PrivateLoopback => unmet.push(Unmet::Loopback { missing, in_l: true }),
+                Net::Host => unmet.push(Unmet::Network { missing }),
             }
         } else {
             if let (Some(_), Err(missing)) = (&self.view, &host.overlay) {

@@ -36,6 +36,8 @@ pub enum Net {
     None,
     /// A loopback of its own, in which it can talk to itself. Needs tier N.
     PrivateLoopback,
+    /// The network of the host, by IPv4 and IPv6 sockets alone. Needs tier N.
+    Host,
 }
 
 /// What a command reads from standard input.

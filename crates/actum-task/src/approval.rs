@@ -6,7 +6,7 @@ pub use verified::{TaskApprovalError, VerifiedTaskApproval, verify_task_approval
 
 use actum_core::{Digest, Timestamp};
 use actum_record::ledger::{Actor, Isolation, TenantId, WorkspaceId};
-use actum_record::receipt::PathEffect;
+use actum_record::receipt::{ExternalPipeline, PathEffect};
 use serde::{Deserialize, Serialize};
 
 use super::codes::ErrorCode;
@@ -34,6 +34,9 @@ pub struct TaskApproval {
     pub config: Digest,
     /// Change that the approver was shown: each path before and after.
     pub change: Vec<PathEffect>,
+    /// External pipelines that the approver was shown, in the order in which they run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub external: Vec<ExternalPipeline>,
     /// Umask that gave new files in it their modes.
     pub umask: u32,
     /// Why, in the person's words.

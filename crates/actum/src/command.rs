@@ -159,14 +159,30 @@ impl Runner {
         seen: Seen<'_>,
         stdin: Stdin,
     ) -> Result<actum_sandbox::Child, CommandError> {
-        if self.is_stopped() {
-            return Err(CommandError::Interrupted);
-        }
         let Seen { staged, before, caches } = seen;
         let staged = staged.map(|staged| staged.path().to_owned());
         let (base, max) = (self.root.clone(), CAPTURED_BYTES_MAX);
         let view = Some(View { base, staged, caches, before, max });
-        let policy = SandboxPolicy { view, stdin, floor: Tier::N, ..self.policy.clone() };
+        self.start_in(line, SandboxPolicy { view, stdin, floor: Tier::N, ..self.policy.clone() })
+    }
+
+    /// Starts a command on the workspace itself, which it can only read.
+    pub(crate) fn start_outside(
+        &self,
+        line: &CommandLine,
+    ) -> Result<actum_sandbox::Child, CommandError> {
+        let stdin = Stdin::Empty;
+        self.start_in(line, SandboxPolicy { stdin, floor: Tier::N, ..self.policy.clone() })
+    }
+
+    fn start_in(
+        &self,
+        line: &CommandLine,
+        policy: SandboxPolicy,
+    ) -> Result<actum_sandbox::Child, CommandError> {
+        if self.is_stopped() {
+            return Err(CommandError::Interrupted);
+        }
         let program = self.program(line)?;
         let arguments = line.argv().get(1..).unwrap_or_default();
         let arguments = arguments.iter().map(OsString::from);

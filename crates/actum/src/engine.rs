@@ -172,7 +172,11 @@ impl<D: Disk> Staged<'_, D> {
         observer.cleared(&mut cleared)?;
         let mut verified = cleared.verify()?;
         observer.verified(&mut verified)?;
-        Ok(verified.publish(|| observer.checkpoint())?.settle()?)
+        let mut published = verified.publish(|| observer.checkpoint())?;
+        if published.is_committed() {
+            published.external = observer.published(&published.intent.started.external);
+        }
+        Ok(published.settle()?)
     }
 }
 

@@ -15,7 +15,7 @@ use actum_edit::Operation;
 use actum_gate::{CommandLine, CommandLineError, Profile};
 use actum_record::command::{CommandRecord, SandboxRecord};
 use actum_record::ledger::{Actor, RequestKey};
-use actum_record::receipt::QueryRecord;
+use actum_record::receipt::{ExternalPipeline, QueryRecord};
 use actum_sandbox::SandboxPolicy;
 use actum_workspace::{ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits};
 use serde::{Deserialize, Serialize};
@@ -200,7 +200,7 @@ impl Request {
         let Commands { checks, confinement, .. } = &self.commands;
         let work = match (&self.action, &self.task, &self.file_task) {
             (Some(action), _, _) => action.digest()?,
-            (None, Some(task), _) => task.digest(),
+            (None, Some(task), _) => task.digest()?,
             (None, None, Some(file_task)) => file_task.manifest,
             (None, None, None) => self.work.digest(),
         };
@@ -209,6 +209,11 @@ impl Request {
         }
         let checks = canonical::to_vec(&(checks, confinement))?;
         Ok(Digest::tagged("actum/checked-plan/v1", &[work.as_bytes(), &checks]))
+    }
+
+    /// External pipelines that are to run after its change is published.
+    pub(crate) fn external(&self) -> &[ExternalPipeline] {
+        self.task.as_ref().map_or(&[], |task| &task.external)
     }
 
     /// Profile that its entry point adds to the policy (D-5).

@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::file_diffs::FileDiffs;
 use crate::gate_view::views;
 use crate::output::{Document, Kind};
-use crate::record::{Record, Told, write_commands, write_queries};
+use crate::record::{Record, Told, write_commands, write_external, write_queries};
 use crate::records::{self, Seen};
 use crate::run_prefix::{RunPrefix, newest};
 use crate::{shown_path, timestamp};
@@ -128,6 +128,7 @@ fn write_record(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     }
     write_commands(out, 11, &record.commands)?;
     write_queries(out, 11, &record.queries)?;
+    write_external(out, 11, &record.external)?;
     for gate in views(&record.gates) {
         writeln!(out, "gate       {gate}")?;
     }

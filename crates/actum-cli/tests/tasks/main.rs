@@ -11,6 +11,7 @@
 mod task_alerts;
 mod task_content;
 mod task_deltas;
+mod task_external;
 mod task_late;
 mod task_pipelines;
 mod task_plans;

@@ -8,7 +8,7 @@ use actum_core::path_name::PathName;
 use actum_core::{Budget, Digest, RelPath, RiskTier, RunId, Scope, Timestamp};
 use actum_record::lease::BaseDirectory;
 use actum_record::ledger::{Actor, Approval, Bound, TenantId};
-use actum_record::receipt::{EffectKind, PathEffect, change_digest};
+use actum_record::receipt::{EffectKind, ExternalPipeline, PathEffect, change_digest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -48,6 +48,9 @@ pub struct Case {
     /// The roots of the workspaces and repositories around this one, outermost first. Rules that the operator wrote
     /// count from each of them as well.
     pub enclosing: Vec<String>,
+    /// External pipelines that are to run after it is published.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub external: Vec<ExternalPipeline>,
     /// What in its new content looks like a credential, ordered by path.
     pub found: Vec<Found>,
     /// Lease that came with it, and what it is needed for.
@@ -198,6 +201,7 @@ impl Case {
             approved: None,
             lease: None,
             sql_rows: None,
+            external: Vec::new(),
         }
     }
 }
@@ -405,6 +409,11 @@ impl Bundle {
     /// Rows that its SQL steps change; `None` where it has none.
     pub fn sql_rows(&self) -> Option<u64> {
         self.case.sql_rows
+    }
+
+    /// External pipelines that are to run after it is published.
+    pub fn external(&self) -> &[ExternalPipeline] {
+        &self.case.external
     }
 
     /// Lease that came with it, and what it is needed for.

@@ -45,6 +45,10 @@ pub(crate) fn judge(bundle: &Bundle, policy: &Policy) -> (RiskTier, Said) {
 /// taken back is a change like any other.
 fn computed(bundle: &Bundle, policy: &Policy) -> Raised {
     let change = bundle.change();
+    let pipelines: Vec<_> = bundle.external().iter().map(|it| it.name.clone()).collect();
+    if !pipelines.is_empty() {
+        return (RiskTier::R4, TierReason::External { pipelines }, 0);
+    }
     if change.is_empty() {
         return (RiskTier::R0, TierReason::NoChange, 0);
     }

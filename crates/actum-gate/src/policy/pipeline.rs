@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use actum_core::canonical::{self, CanonicalError};
 use actum_core::json::{Content, Value as Json};
-use actum_core::{PathRule, RelPath};
+use actum_core::{Digest, PathRule, RelPath};
 use serde::Serialize;
 
 use super::mistake::Mistake;
@@ -32,6 +33,10 @@ pub struct DeclaredPipeline {
     pub name: String,
     /// Steps, one after the other: each a program with its arguments, which no shell reads.
     pub steps: Vec<Vec<Argument>>,
+    /// Whether it reaches outside: its steps have the network of the host, run after the change of the plan is published, and
+    /// change nothing in the workspace.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub external: bool,
     /// Directory in which the steps start; none for the root of the workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<RelPath>,
@@ -178,6 +183,14 @@ impl DeclaredPipeline {
         Ok(self.steps.iter().map(|step| step.iter().map(argument).collect()).collect())
     }
 
+    /// SHA-256 of the declaration, as canonical JSON.
+    ///
+    /// # Errors
+    /// `Number` where a number of it has no exact form in JSON.
+    pub fn digest(&self) -> Result<Digest, CanonicalError> {
+        Ok(Digest::of(&canonical::to_vec(self)?))
+    }
+
     /// Tests whether the steps may change a path.
     pub fn may_change(&self, path: &RelPath) -> bool {
         self.outputs.iter().any(|rule| rule.covers(path))
@@ -221,8 +234,17 @@ impl DeclaredPipeline {
     }
 
     fn read(table: &Table<'_>) -> Result<Self, Mistake> {
-        let known =
-            &["name", "steps", "cwd", "env", "inputs", "outputs", "timeout_seconds", "parameter"];
+        let known = &[
+            "name",
+            "steps",
+            "external",
+            "cwd",
+            "env",
+            "inputs",
+            "outputs",
+            "timeout_seconds",
+            "parameter",
+        ];
         table.only(known, Secret::No)?;
         let name = name(&table.need("name")?)?;
         let mut parameters = BTreeMap::new();
@@ -258,6 +280,22 @@ impl DeclaredPipeline {
             );
             return Err(all.unusable(&why));
         }
+        let external = table.get("external").map(|it| it.truth()).transpose()?.unwrap_or_default();
+        let inputs = table.list("inputs", "patterns", Value::pattern)?;
+        let outputs = match (external, table.get("outputs")) {
+            (true, None) => Vec::new(),
+            _ => table.need("outputs")?.list("patterns", Value::pattern)?,
+        };
+        if let (true, Some(paths)) = (external, table.get("outputs").filter(|_| !outputs.is_empty())) {
+            return Err(paths.unusable(
+                &"an external pipeline changes nothing in the workspace: `outputs = []`",
+            ));
+        }
+        if let (true, Some(paths)) = (external, table.get("inputs")) {
+            return Err(paths.unusable(
+                &"an external pipeline runs after all other actions, whatever it reads",
+            ));
+        }
         let cwd = table.get("cwd").map(|cwd| directory(&cwd)).transpose()?.flatten();
         let timeout = table.get("timeout_seconds").map(|value| match value.count()? {
             seconds @ 1..=TIMEOUT_SECONDS_MAX => Ok(Duration::from_secs(seconds)),
@@ -271,8 +309,9 @@ impl DeclaredPipeline {
             steps,
             cwd,
             env: table.list("env", "variables", super::sandbox::variable)?.unwrap_or_default(),
-            inputs: table.list("inputs", "patterns", Value::pattern)?,
-            outputs: table.need("outputs")?.list("patterns", Value::pattern)?,
+            inputs,
+            outputs,
+            external,
             timeout: timeout.transpose()?,
             parameters,
         })

@@ -7,7 +7,7 @@ use super::{Approval, RequestKey, TenantId, WorkspaceId};
 use crate::command::CommandsRun;
 use crate::lease::LeaseRecord;
 use crate::name::Actor;
-use crate::receipt::{DecisionRecord, QueryRecord, RollbackFiles};
+use crate::receipt::{DecisionRecord, ExternalPipeline, QueryRecord, RollbackFiles};
 use crate::signer::{KeyId, KeyRole, PublicKey};
 
 /// The first entry of every log.
@@ -109,6 +109,9 @@ pub struct EffectStarted {
     /// SQL steps whose effects are part of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queries: Vec<QueryRecord>,
+    /// External pipelines that are to run after its change is published.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub external: Vec<ExternalPipeline>,
     /// The files with which a task is taken back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollback_files: Option<RollbackFiles>,

@@ -14,18 +14,23 @@ use rustix::thread::UnshareFlags;
 
 use super::{Result, Trying};
 use crate::channel::{Channel, Said};
+use crate::policy::Net;
 use crate::sys::{self, Forked};
 
-/// Enters namespaces of its own. Gives the first process in them, or `None` in that process.
-pub(super) fn enter(channel: &Channel) -> Result<Option<OwnedFd>> {
+/// Enters namespaces of its own, where `net` is not that of the host also of the network. Gives the first process in them, or
+/// `None` in that process.
+pub(super) fn enter(channel: &Channel, net: Net) -> Result<Option<OwnedFd>> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     let flags = UnshareFlags::NEWUSER
         | UnshareFlags::NEWNS
         | UnshareFlags::NEWPID
-        | UnshareFlags::NEWNET
         | UnshareFlags::NEWIPC
         | UnshareFlags::NEWUTS
-        | UnshareFlags::NEWCGROUP;
+        | UnshareFlags::NEWCGROUP
+        | match net {
+            Net::None | Net::PrivateLoopback => UnshareFlags::NEWNET,
+            Net::Host => UnshareFlags::empty(),
+        };
     sys::unshare(flags).map_err(why).trying(|| super::MAKES_NAMESPACES.to_owned())?;
     write("/proc/self/setgroups", "deny").trying(|| "give up groups".to_owned())?;
     write("/proc/self/uid_map", &format!("{user} {user} 1"))

@@ -47,6 +47,15 @@ impl ErrorCode {
             Self::PipelineParameter => {
                 "A parameter of a pipeline is missing, unknown, or has a value that is not allowed."
             }
+            Self::PipelineNotLast => {
+                "An action comes after an external pipeline, which has to be last."
+            }
+            Self::PipelineNotStarted => {
+                "An external pipeline was not started, and the change of its plan is published."
+            }
+            Self::ExternalEndUnknown => {
+                "An external pipeline began, and the process of the task ended before it said how that ended."
+            }
             Self::PipelineFailed => "A step of a pipeline failed.",
             Self::PipelineOutput => {
                 "A pipeline changed a path that is not among its outputs, or left what no run can hold."

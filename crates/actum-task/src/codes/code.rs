@@ -71,6 +71,8 @@ pub enum ErrorCode {
     PipelineUnknown,
     /// 1053: A parameter of a pipeline is missing, unknown or has a value that is not allowed (EX-9).
     PipelineParameter,
+    /// 1054: An action comes after an external pipeline, which has to be last (EX-9).
+    PipelineNotLast,
     /// 1060: New content holds what looks like a credential (EX-20).
     SecretInContent,
     /// 1061: New content would run, and the plan does not say so (EX-20).
@@ -132,6 +134,8 @@ pub enum ErrorCode {
     PipelineFailed,
     /// 1131: A pipeline changed a path that is not among its outputs, or left what no run can hold (EX-9).
     PipelineOutput,
+    /// 1132: An external pipeline was not started, and the change before it is published (EX-9).
+    PipelineNotStarted,
     /// 2001: The target does not exist (EX-3).
     FileNotFound,
     /// 2002: A file to make exists already (EX-3).
@@ -198,6 +202,8 @@ pub enum ErrorCode {
     TaskTimeout,
     /// 5003: The run was cancelled (EX-22).
     Cancelled,
+    /// 5004: Nobody knows whether an external pipeline ended: its process did first (EX-9).
+    ExternalEndUnknown,
 }
 
 /// A row of the table.
@@ -210,7 +216,7 @@ pub(super) struct Row {
 
 impl ErrorCode {
     /// All of them, by their numbers.
-    pub const ALL: [Self; 96] = [
+    pub const ALL: [Self; 99] = [
         Self::EnvelopeInvalid,
         Self::NotApproved,
         Self::NotValidated,
@@ -244,6 +250,7 @@ impl ErrorCode {
         Self::NotReversible,
         Self::PipelineUnknown,
         Self::PipelineParameter,
+        Self::PipelineNotLast,
         Self::SecretInContent,
         Self::UndeclaredExecutable,
         Self::PatternNotFound,
@@ -274,6 +281,7 @@ impl ErrorCode {
         Self::SqlNotAllowed,
         Self::PipelineFailed,
         Self::PipelineOutput,
+        Self::PipelineNotStarted,
         Self::FileNotFound,
         Self::FileExists,
         Self::NotAFile,
@@ -307,6 +315,7 @@ impl ErrorCode {
         Self::RollbackFailed,
         Self::TaskTimeout,
         Self::Cancelled,
+        Self::ExternalEndUnknown,
     ];
 
     pub(super) fn row(self) -> Row {
@@ -348,6 +357,7 @@ impl ErrorCode {
             Self::NotReversible => (1051, "NOT_REVERSIBLE", Reject),
             Self::PipelineUnknown => (1052, "PIPELINE_UNKNOWN", Reject),
             Self::PipelineParameter => (1053, "PIPELINE_PARAMETER", Reject),
+            Self::PipelineNotLast => (1054, "PIPELINE_NOT_LAST", Reject),
             Self::SecretInContent => (1060, "SECRET_IN_CONTENT", Reject),
             Self::UndeclaredExecutable => (1061, "UNDECLARED_EXECUTABLE", Reject),
             Self::PatternNotFound => (1100, "PATTERN_NOT_FOUND", SkipAction),
@@ -378,6 +388,7 @@ impl ErrorCode {
             Self::SqlNotAllowed => (1128, "SQL_STATEMENT_NOT_ALLOWED", SkipAction),
             Self::PipelineFailed => (1130, "PIPELINE_FAILED", SkipAction),
             Self::PipelineOutput => (1131, "PIPELINE_OUTPUT", SkipAction),
+            Self::PipelineNotStarted => (1132, "PIPELINE_NOT_STARTED", SkipAction),
             Self::FileNotFound => (2001, "FILE_NOT_FOUND", SkipAction),
             Self::FileExists => (2002, "FILE_EXISTS", SkipAction),
             Self::NotAFile => (2003, "NOT_A_FILE", SkipAction),
@@ -411,6 +422,7 @@ impl ErrorCode {
             Self::RollbackFailed => (5001, "ROLLBACK_FAILED", Escalate),
             Self::TaskTimeout => (5002, "TASK_TIMEOUT", StopRollBackAndEscalate),
             Self::Cancelled => (5003, "CANCELLED", StopAndRollBack),
+            Self::ExternalEndUnknown => (5004, "EXTERNAL_END_UNKNOWN", Escalate),
         };
         Row { number, error_type, response }
     }

@@ -65,8 +65,17 @@ impl ErrorCode {
             Self::PipelineParameter => {
                 "Give the parameters that the pipeline has, with values that it takes."
             }
+            Self::PipelineNotLast => {
+                "Move the external pipelines to the end of the plan, or the other work into a plan of its own."
+            }
+            Self::PipelineNotStarted => {
+                "Run it by a plan of its own, once the reason is gone."
+            }
+            Self::ExternalEndUnknown => {
+                "Look outside at what the pipeline did; to run it again takes a new plan."
+            }
             Self::PipelineFailed => {
-                "Correct what the step complains of; nothing of what the pipeline did is kept."
+                "Correct what the step complains of. Nothing of the pipeline is kept in the workspace; what an external one did outside is done."
             }
             Self::PipelineOutput => {
                 "Let the pipeline write to its outputs alone, or ask the operator to declare more of them."

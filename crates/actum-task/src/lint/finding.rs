@@ -54,6 +54,16 @@ pub enum Finding {
         /// Reason.
         why: String,
     },
+    /// It comes after an external pipeline.
+    #[error("the action `{id}` has to come before every external pipeline: {why}")]
+    AfterExternal {
+        /// Which action.
+        action: usize,
+        /// Its id.
+        id: ActionId,
+        /// Reason.
+        why: String,
+    },
     /// Two actions touch one file and could run at once.
     #[error(
         "the actions `{first}` and `{second}` both touch `{path}` and could run at once; let one depend \
@@ -153,6 +163,7 @@ impl Finding {
             Self::TooLarge { .. } => ErrorCode::FileTooLarge,
             Self::NotAvailable { .. } => ErrorCode::NotAvailable,
             Self::Pipeline { code, .. } => *code,
+            Self::AfterExternal { .. } => ErrorCode::PipelineNotLast,
             Self::Unordered { .. } => ErrorCode::UnorderedActions,
             Self::Missing { .. } => ErrorCode::FileNotFound,
             Self::Exists { .. } => ErrorCode::FileExists,
@@ -169,6 +180,7 @@ impl Finding {
             Self::TooLarge { action, .. }
             | Self::NotAvailable { action, .. }
             | Self::Pipeline { action, .. }
+            | Self::AfterExternal { action, .. }
             | Self::Unordered { action, .. }
             | Self::Missing { action, .. }
             | Self::Exists { action, .. }
@@ -186,7 +198,7 @@ impl Finding {
         steps.extend(self.action().map(Step::Element));
         let field = match self {
             Self::TooManyFiles { .. } => None,
-            Self::NotAvailable { .. } => Some("action_type"),
+            Self::NotAvailable { .. } | Self::AfterExternal { .. } => Some("action_type"),
             Self::TooLarge { .. } | Self::Pipeline { .. } => Some("operation"),
             Self::Exists { field, .. }
             | Self::BelowFile { field, .. }

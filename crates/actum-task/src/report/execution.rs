@@ -1,5 +1,7 @@
 //! The execution report: what became of a plan (EX-14).
 
+use std::collections::BTreeSet;
+
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::plain_id::PlainId;
 use actum_core::{Digest, RunId, Timestamp, count};
@@ -107,7 +109,8 @@ pub enum ReportStatus {
 }
 
 /// What became of one action.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ActionOutcome {
     /// It was carried out; it counts as that also where the run was taken back.
     Completed(CompletedAction),
@@ -197,6 +200,15 @@ struct Actions {
     skipped: Vec<SkippedAction>,
 }
 
+impl Actions {
+    fn outcomes(self) -> Vec<ActionOutcome> {
+        let completed = self.completed.into_iter().map(ActionOutcome::Completed);
+        let failed = self.failed.into_iter().map(ActionOutcome::Failed);
+        let skipped = self.skipped.into_iter().map(ActionOutcome::Skipped);
+        completed.chain(failed).chain(skipped).collect()
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 struct Written {
     report_id: PlainId,
@@ -215,6 +227,30 @@ struct Written {
     rollback_manifest_id: Option<PlainId>,
     #[serde(flatten)]
     more: RunDetails,
+}
+
+impl ActionOutcome {
+    /// Outcome of an action that failed with this error, and of which nothing else is known.
+    pub fn failed(action_id: CleanText, error_code: u16, error_message: CleanText) -> Self {
+        let (status, stack_trace, details) = (FailedWord::Failed, None, None);
+        Self::Failed(FailedAction {
+            action_id,
+            status,
+            error_code,
+            error_message,
+            stack_trace,
+            details,
+        })
+    }
+
+    /// Id of the action.
+    pub fn action_id(&self) -> &CleanText {
+        match self {
+            Self::Completed(action) => &action.action_id,
+            Self::Failed(action) => &action.action_id,
+            Self::Skipped(action) => &action.action_id,
+        }
+    }
 }
 
 impl ExecutionReport {
@@ -260,12 +296,20 @@ impl ExecutionReport {
     /// The report of the same actions where the run ended in another way, at this time.
     #[must_use]
     pub fn ended_as(self, end: RunEnd, time: Timestamp) -> Self {
-        let Actions { completed, failed, skipped } = self.actions;
-        let completed = completed.into_iter().map(ActionOutcome::Completed);
-        let failed = failed.into_iter().map(ActionOutcome::Failed);
-        let skipped = skipped.into_iter().map(ActionOutcome::Skipped);
-        let actions = completed.chain(failed).chain(skipped).collect();
-        Self::new(self.facts, actions, end).ended(time)
+        Self::new(self.facts, self.actions.outcomes(), end).ended(time)
+    }
+
+    /// The report of the same run, in which these actions came to something else.
+    #[must_use]
+    pub fn with_outcomes(self, outcomes: Vec<ActionOutcome>) -> Self {
+        let (mut actions, time) = (self.actions.outcomes(), self.facts.completed_at);
+        for outcome in outcomes {
+            let mut known = actions.iter_mut();
+            if let Some(known) = known.find(|it| it.action_id() == outcome.action_id()) {
+                *known = outcome;
+            }
+        }
+        Self::new(self.facts, actions, RunEnd::Finished).ended(time)
     }
 
     /// Report of the same actions while their effect is in force, whatever this one says of it. One that says that the
@@ -284,12 +328,16 @@ impl ExecutionReport {
         }
     }
 
-    /// The digest of the outcomes of its actions, which nothing changes after the run.
+    /// The digest of the outcomes of its actions, which nothing changes after the run. Actions that run after it are left out.
     ///
     /// # Errors
     /// [`CanonicalError`] where they cannot be written.
-    pub fn outcomes_digest(&self) -> Result<Digest, CanonicalError> {
+    pub fn outcomes_digest(&self, later: &BTreeSet<&str>) -> Result<Digest, CanonicalError> {
         let Actions { completed, failed, skipped } = &self.actions;
+        let is_of_run = |id: &CleanText| !later.contains(id.as_str());
+        let completed: Vec<_> = completed.iter().filter(|it| is_of_run(&it.action_id)).collect();
+        let failed: Vec<_> = failed.iter().filter(|it| is_of_run(&it.action_id)).collect();
+        let skipped: Vec<_> = skipped.iter().filter(|it| is_of_run(&it.action_id)).collect();
         let outcomes = canonical::to_vec(&(completed, failed, skipped))?;
         Ok(Digest::tagged("actum/task-outcomes/v1", &[&outcomes]))
     }

@@ -188,6 +188,11 @@ impl<'w, D: Disk> Published<'w, D> {
         self.result
     }
 
+    /// Tests whether the change is visible and durable.
+    pub fn is_committed(&self) -> bool {
+        self.result.is_ok()
+    }
+
     /// The same, and the lock.
     pub fn into_parts(self) -> (Result<Committed>, Held<'w, D>) {
         (self.result, Held { transaction: self.transaction })

@@ -85,6 +85,20 @@ impl<'r> Trial<'r> {
         Ok(Self { runner, line, child, passed, forgotten })
     }
 
+    /// Starts a command on the workspace itself, which it can only read.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub(crate) fn start_outside(
+        runner: &'r Runner,
+        policy: &Policy,
+        words: &[impl AsRef<OsStr>],
+    ) -> Result<Self> {
+        let line = permitted_line(policy, words)?;
+        let child = runner.start_outside(&line)?;
+        Ok(Self { runner, line, child, passed: Vec::new(), forgotten: Vec::new() })
+    }
+
     /// Waits until it has ended. What it writes is told as it comes; where `sink` breaks off, that output is
     /// closed.
     ///

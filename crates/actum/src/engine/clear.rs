@@ -191,7 +191,8 @@ impl Judgement {
         cedar: &Cedar,
     ) -> Result<Self> {
         // An action is judged also where it changes nothing, since commands belong to it.
-        if transaction.changes().is_empty() && asked.request.action.is_none() {
+        let has_commands = asked.request.action.is_some() || !asked.request.external().is_empty();
+        if transaction.changes().is_empty() && !has_commands {
             return Err(Error::NothingToChange);
         }
         // The workspace tells of scope and budget in more detail than a gate has to.
@@ -258,6 +259,7 @@ fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Resu
         undone,
         restores,
         sql_rows: request.sql_rows,
+        external: request.external().to_vec(),
         scope: limits.scope.clone(),
         budget: limits.budget,
         change: transaction.effects().to_vec(),

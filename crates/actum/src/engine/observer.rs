@@ -1,5 +1,6 @@
 //! Observer of a run: called after each step, and able to stop the request.
 
+use actum_record::receipt::{ExternalPipeline, ExternalRun};
 use actum_workspace::disk::Disk;
 
 use crate::engine::clear::Cleared;
@@ -35,6 +36,12 @@ pub trait Observer<D: Disk> {
     /// As of [`staged`](Self::staged).
     fn verified(&mut self, _verified: &mut Verified<'_, D>) -> Result<(), Self::Stop> {
         Ok(())
+    }
+
+    /// Called after the change is visible and durable, before its receipt is written. Runs the external pipelines of the request,
+    /// and says how they ended; an observer that runs none returns `None`, and the receipt says that they were not started.
+    fn published(&mut self, _external: &[ExternalPipeline]) -> Option<Vec<ExternalRun>> {
+        None
     }
 
     /// Called while the ledger syncs the intent. Makes durable here what must exist before the change.

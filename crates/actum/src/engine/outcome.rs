@@ -1,7 +1,7 @@
 //! Outcome of a run, from its own process or from the journal.
 
 use actum_core::{Status, Timestamp};
-use actum_record::receipt::SettledBy;
+use actum_record::receipt::{ExternalEnd, SettledBy};
 use actum_workspace::{Ending, ErrorKind, State};
 
 use crate::reason::Reason;
@@ -28,6 +28,14 @@ impl Outcome {
         let is_conflict = matches!(error.kind, ErrorKind::Conflict { .. });
         let reason = if is_conflict { Reason::ChangedMeanwhile } else { Reason::SystemError };
         Some(Self { status, reason: Some(reason), at, settled_by: SettledBy::Run })
+    }
+
+    /// How external pipelines ended of which the run says nothing: they start once its change is committed.
+    pub(crate) fn external_end(&self) -> ExternalEnd {
+        match (self.status, self.settled_by) {
+            (Status::Succeeded | Status::Failed, SettledBy::Recovery) => ExternalEnd::Unknown,
+            (_, SettledBy::Run | SettledBy::Recovery) => ExternalEnd::NotStarted,
+        }
     }
 
     /// The outcome of a run that began at `started` and whose process is gone. `is_taken_back` says that this process

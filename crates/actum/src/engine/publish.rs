@@ -4,7 +4,7 @@ use actum_core::{Digest, canonical};
 use actum_gate::Policy;
 use actum_ledger::{NewEntry, SigningKey};
 use actum_record::ledger::{EffectStarted, EntryKind};
-use actum_record::receipt::{EntryRef, PathEffect, change_digest};
+use actum_record::receipt::{EntryRef, ExternalRun, PathEffect, change_digest};
 use actum_workspace::disk::Disk;
 
 use crate::engine::clear::Cleared;
@@ -20,6 +20,18 @@ pub(crate) struct Published<'e, D: Disk> {
     pub(crate) signer: SigningKey,
     pub(crate) intent: Intent,
     pub(crate) end: End<'e, D>,
+    /// External pipelines, once they ran.
+    pub(crate) external: Option<Vec<ExternalRun>>,
+}
+
+impl<D: Disk> Published<'_, D> {
+    /// Tests whether the change is visible and durable.
+    pub(crate) fn is_committed(&self) -> bool {
+        match &self.end {
+            End::Unstaged(_) => false,
+            End::Announced(published) => published.is_committed(),
+        }
+    }
 }
 
 /// What the ledger holds of a run before its effects.
@@ -95,6 +107,7 @@ impl<'e, D: Disk> Verified<'e, D> {
             approval,
             lease,
             commands,
+            external: request.task.map(|task| task.external).unwrap_or_default(),
             queries: request.queries,
             rollback_files,
             engine: crate::records::ENGINE.to_owned(),
@@ -110,7 +123,8 @@ impl<'e, D: Disk> Verified<'e, D> {
             Ok(prepared) => End::Announced(Box::new(prepared.publish())),
             Err(error) => End::Unstaged(error),
         };
-        Ok(Published { records, signer, intent: Intent { started, entry, paths }, end })
+        let intent = Intent { started, entry, paths };
+        Ok(Published { records, signer, intent, end, external: None })
     }
 }
 

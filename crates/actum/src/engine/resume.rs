@@ -71,7 +71,7 @@ pub(crate) fn settle_open_runs<D: Disk>(
         let outcome = Outcome::from_journal(ending, started.time, is_taken_back);
         let entry = EntryRef { origin: origin.to_owned(), index, leaf };
         let intent = Intent { started, entry, paths };
-        let receipt = records.record_end(signer, &intent, outcome)?;
+        let receipt = records.record_end(signer, &intent, (outcome, None))?;
         let keys = records.keys_in_force();
         let entry = receipt.entry(origin);
         Witness::keep(entry, keys, |log, line| transaction.keep_witness(log, line));

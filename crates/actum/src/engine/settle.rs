@@ -4,7 +4,7 @@ use actum_core::{RunId, Status, canonical};
 use actum_ledger::{NewEntry, SigningKey};
 use actum_record::dsse::Envelope;
 use actum_record::ledger::{EffectStarted, EntryKind};
-use actum_record::receipt::{EntryRef, PAYLOAD_TYPE, Rollback, RunResult, Statement};
+use actum_record::receipt::{EntryRef, ExternalRun, PAYLOAD_TYPE, Rollback, RunResult, Statement};
 use actum_workspace::disk::Disk;
 use actum_workspace::{Committed, State};
 
@@ -43,7 +43,7 @@ impl<D: Disk> Published<'_, D> {
     /// `Workspace` where the run was not committed, which is recorded all the same; `Unsettled`
     /// where it ended and that could not be recorded: the next run in the workspace does.
     pub(crate) fn settle(self) -> Result<Done> {
-        let Self { records, signer, intent, end } = self;
+        let Self { records, signer, intent, end, mut external } = self;
         let (result, lock) = match end {
             End::Unstaged(error) => (Err(error), None),
             End::Announced(published) => {
@@ -52,8 +52,8 @@ impl<D: Disk> Published<'_, D> {
             }
         };
         let (run, at) = (intent.started.run, records.clock.now().max(intent.started.time));
-        let settle = |outcome| {
-            let receipt = records.record_end(&signer, &intent, outcome)?;
+        let mut settle = |outcome| {
+            let receipt = records.record_end(&signer, &intent, (outcome, external.take()))?;
             if let Some(lock) = &lock {
                 let keys = records.keys_in_force();
                 let entry = receipt.entry(&intent.entry.origin);
@@ -71,7 +71,7 @@ impl<D: Disk> Published<'_, D> {
                     .map_err(|source| unsettled(State::Published, source, None))?;
                 Ok(Done { committed: Some(committed), receipt })
             }
-            Err(error) => match Outcome::failed(&error, at).map(settle) {
+            Err(error) => match Outcome::failed(&error, at).map(&mut settle) {
                 None | Some(Ok(_)) => Err(error.into()),
                 Some(Err(source)) => Err(unsettled(error.state, source, Some(Box::new(error)))),
             },
@@ -80,14 +80,21 @@ impl<D: Disk> Published<'_, D> {
 }
 
 impl Records {
-    /// Signs how a run ended, and appends that to the ledger. Also removes the queued request of its plan.
+    /// Signs how a run ended, and appends that to the ledger, with its external pipelines where the run knows how these ended.
+    /// Also removes the queued request of its plan.
     pub(crate) fn record_end(
         &self,
         signer: &SigningKey,
         intent: &Intent,
-        outcome: Outcome,
+        (outcome, external): (Outcome, Option<Vec<ExternalRun>>),
     ) -> Result<Receipt> {
-        let statement = Statement::of(self.result(intent, outcome));
+        let external = external.unwrap_or_else(|| {
+            let ended = outcome.external_end();
+            let pipelines = intent.started.external.iter().cloned();
+            pipelines.map(|pipeline| ExternalRun::without_steps(pipeline, ended)).collect()
+        });
+        let result = RunResult { external, ..self.result(intent, outcome) };
+        let statement = Statement::of(result);
         let payload = canonical::to_vec(&statement)?;
         let envelope = Envelope::sign(PAYLOAD_TYPE, payload, signer)?.to_vec()?;
         let entry =
@@ -121,6 +128,7 @@ impl Records {
             rollback_files,
             lease,
             engine,
+            external: _,
             format: _,
             root: _,
             place: _,
@@ -145,6 +153,7 @@ impl Records {
             sandbox: commands.sandbox,
             verification: commands.verified,
             queries,
+            external: Vec::new(),
             rollback: (status == Status::Succeeded).then_some(Rollback { undo: run }),
             rollback_files: rollback_files.filter(|_| status == Status::Succeeded),
             request,

@@ -1,6 +1,8 @@
 //! Documents of a task in a request.
 
 use actum_core::Digest;
+use actum_core::canonical::{self, CanonicalError};
+use actum_record::receipt::ExternalPipeline;
 use serde::{Deserialize, Serialize};
 
 /// Documents of a task, as a request keeps them: what is asked for is their digest.
@@ -11,12 +13,22 @@ pub struct TaskDocuments {
     pub plan: Digest,
     /// Text of the system config, whose settings an approver is shown.
     pub config: String,
+    /// External pipelines of the plan, as the operator's policy declares them now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub external: Vec<ExternalPipeline>,
 }
 
 impl TaskDocuments {
     /// Takes the digest of the plan, and the config, which was read before and so is UTF-8.
     pub fn new(plan: Digest, config: &[u8]) -> Self {
-        Self { plan, config: String::from_utf8_lossy(config).into_owned() }
+        let external = Vec::new();
+        Self { plan, config: String::from_utf8_lossy(config).into_owned(), external }
+    }
+
+    /// Documents of a plan that runs these external pipelines.
+    #[must_use]
+    pub fn with_external(self, external: Vec<ExternalPipeline>) -> Self {
+        Self { external, ..self }
     }
 
     /// SHA-256 of the config.
@@ -24,9 +36,17 @@ impl TaskDocuments {
         Digest::of(self.config.as_bytes())
     }
 
-    /// Digest of what the task asks for: its plan and its config.
-    pub fn digest(&self) -> Digest {
+    /// Digest of what the task asks for: its plan, its config, and the commands that it runs outside.
+    ///
+    /// # Errors
+    /// [`CanonicalError`] where those cannot be written.
+    pub fn digest(&self) -> Result<Digest, CanonicalError> {
         let (plan, config) = (self.plan, self.config_digest());
-        Digest::tagged("actum/task/v1", &[plan.as_bytes(), config.as_bytes()])
+        let task = Digest::tagged("actum/task/v1", &[plan.as_bytes(), config.as_bytes()]);
+        if self.external.is_empty() {
+            return Ok(task);
+        }
+        let external = canonical::to_vec(&self.external)?;
+        Ok(Digest::tagged("actum/external-task/v1", &[task.as_bytes(), &external]))
     }
 }

@@ -7,7 +7,7 @@ use actum_core::plain_id::PlainId;
 use actum_core::{Digest, RunId, Timestamp, canonical};
 use actum_record::dsse::Envelope;
 use actum_record::ledger::{Actor, Answer, WorkspaceId};
-use actum_record::receipt::PathEffect;
+use actum_record::receipt::{ExternalPipeline, PathEffect};
 use actum_task::limits::APPROVAL_BYTES_MAX;
 use actum_task::{TaskApproval, TaskEnvelope, TaskId, verify_task_approval};
 use serde_json::json;
@@ -38,6 +38,8 @@ pub struct ApprovedPlan {
 pub struct ShownChange {
     /// Each path before and after.
     pub effects: Arc<[PathEffect]>,
+    /// External pipelines, in the order in which they run.
+    pub external: Vec<ExternalPipeline>,
     /// Umask that gave new files their modes.
     pub umask: u32,
     /// Digest by which the gates judged it; none where nothing would change.
@@ -99,6 +101,7 @@ impl ApprovedPlan {
             plan: self.plan,
             config: self.config,
             change: shown.effects.to_vec(),
+            external: shown.external.clone(),
             umask: shown.umask,
             reason,
             by: approver.by.clone(),

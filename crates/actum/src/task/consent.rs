@@ -1,6 +1,6 @@
 //! Consent: the change that an approval lets a task make (EX-1, AA-5).
 
-use actum_record::receipt::PathEffect;
+use actum_record::receipt::{ExternalPipeline, PathEffect};
 use actum_task::{ErrorCode, TaskApproval, VerifiedTaskApproval};
 
 use super::problem::TaskProblem;
@@ -28,6 +28,21 @@ impl Consent {
             Self::Documents => None,
             Self::Change(approval) => Some(approval.umask),
         }
+    }
+
+    /// Checks that the external pipelines are the approved ones.
+    ///
+    /// # Errors
+    /// `ApprovalInvalid`
+    pub(super) fn check_external(&self, pipelines: &[ExternalPipeline]) -> Result<(), TaskProblem> {
+        let Self::Change(approval) = self else { return Ok(()) };
+        if approval.external == pipelines {
+            return Ok(());
+        }
+        let message = "the operator's policy declares an external pipeline of the plan in another way than when the plan was \
+                       approved; nothing was changed; `actum plan approve` approves it as it is now";
+        let reason = Some(Reason::PlanStale.name());
+        Err(TaskProblem { reason, ..TaskProblem::new(ErrorCode::ApprovalInvalid, message) })
     }
 
     /// Checks that the staged change is the approved one.

@@ -15,6 +15,7 @@ use actum_task::{Action, ErrorCategory, ErrorCode, Graph, NamedTarget, RecoveryA
 use actum_workspace::LinuxDisk;
 use actum_workspace::disk::Disk;
 
+use super::external::NOT_STARTED;
 use super::input::Task;
 use super::problem::TaskProblem;
 use super::rehearsal::{ActionChange, ActionEnd, Rehearsed};
@@ -102,6 +103,10 @@ impl Task {
             }),
             ActionEnd::Skipped { reason } => {
                 ActionOutcome::Skipped(SkippedAction { action_id, reason: clean(reason) })
+            }
+            ActionEnd::Deferred(_) => {
+                let reason = CleanText::fixed(NOT_STARTED);
+                ActionOutcome::Skipped(SkippedAction { action_id, reason })
             }
         }
     }

@@ -13,6 +13,7 @@ use actum_task::{
 use actum_workspace::Transaction;
 use actum_workspace::disk::Disk;
 
+use super::external;
 use super::pipeline::{PipelineCall, PipelineEnd};
 use super::problem::ActionProblem;
 use super::rehearsal::{Script, later};
@@ -240,6 +241,7 @@ pub fn findings(script: Script<'_>) -> Vec<Finding> {
                 let (id, code, why) = (action.id.clone(), problem.code, problem.message);
                 Some(Finding::Pipeline { action: index, id, code, why })
             }));
+            findings.extend(external::findings(script));
         }
     }
     findings

@@ -8,6 +8,7 @@ use actum_task::report::{ChangeLog, CleanText, ErrorReport, ExecutionReport, Rep
 use serde::{Deserialize, Serialize};
 
 use super::OutputError;
+use super::external::NotedPipeline;
 use super::outputs::EndReports;
 use crate::error::Result;
 
@@ -27,6 +28,9 @@ pub(super) struct Notes {
     pub(super) archived_to: Option<String>,
     /// The ids of its actions, in their order.
     pub(super) actions: Vec<CleanText>,
+    /// External pipelines, in the order in which they run.
+    #[serde(default)]
+    pub(super) external: Vec<NotedPipeline>,
     /// What is to be written where its run is found done.
     pub(super) prepared: Option<Prepared>,
     /// What is to be written in any case: it could not be.
@@ -77,6 +81,7 @@ impl Notes {
             started,
             archived_to: None,
             actions,
+            external: Vec::new(),
             prepared: None,
             ended: None,
             is_untold: false,

@@ -4,14 +4,16 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use actum_core::json::Value;
-use actum_core::{Digest, PathRule, RelPath, canonical, count};
+use actum_core::{Digest, PathRule, RelPath, count};
 use actum_edit::Operation;
 use actum_gate::policy::DeclaredPipeline;
 use actum_record::command::{CommandEnd, CommandRecord, SandboxRecord};
-use actum_sandbox::{Enforcement, Resource, SandboxPolicy, Stdin, Violation};
+use actum_record::receipt::ExternalPipeline;
+use actum_sandbox::{Enforcement, Net, Resource, SandboxPolicy, Stdin, Violation};
 use actum_task::report::{
     ActionDetails, CleanText, ConfinementDetails, PipelineDetails, StepDetails,
 };
@@ -31,6 +33,9 @@ use crate::pipeline_host::PipelineRunner;
 const SHOWN_BYTES_MAX: usize = 2000;
 /// Most paths in a message.
 const SHOWN_PATHS_MAX: usize = 5;
+/// Files that programs read to reach a network, where they exist.
+const NETWORK_SETTINGS: [&str; 4] =
+    ["/etc/gai.conf", "/etc/host.conf", "/etc/resolv.conf", "/etc/services"];
 /// Most output of one step, in bytes. A step that writes more is ended.
 const OUTPUT_BYTES_MAX: u64 = 64 << 20;
 
@@ -63,6 +68,17 @@ pub struct PipelineRan {
 }
 
 impl PipelineRan {
+    /// Record of a pipeline of which no step ran yet.
+    fn new(name: &str, declaration: Digest) -> Self {
+        Self { name: name.to_owned(), declaration, commands: Vec::new(), sandbox: None }
+    }
+
+    /// Adds a step that ran.
+    fn add(&mut self, tried: Tried) {
+        self.sandbox = Some(tried.sandbox().clone());
+        self.commands.push(tried.record);
+    }
+
     /// Details for the report; none of one without steps.
     pub(super) fn details(&self) -> Option<ActionDetails> {
         let SandboxRecord { tier, landlock, is_root, .. } = self.sandbox.as_ref()?;
@@ -123,6 +139,11 @@ impl PipelineRunner {
     /// Returns the runner of a pipeline: the confinement of every command, its directory and its variables.
     fn runner_of(&self, declared: &DeclaredPipeline) -> Runner {
         let mut sandbox = self.runner.policy().clone();
+        if declared.external {
+            sandbox.net = Net::Host;
+            let settings = NETWORK_SETTINGS.iter().map(PathBuf::from);
+            sandbox.read.extend(settings.filter(|path| path.exists()));
+        }
         if let Some(cwd) = &declared.cwd {
             sandbox.cwd = self.runner.root().join(std::ffi::OsStr::from_bytes(cwd.as_bytes()));
         }
@@ -138,28 +159,59 @@ impl PipelineRunner {
         self.runner.clone().confined_by(sandbox).finding_programs_outside()
     }
 
+    /// Runs the steps of an external pipeline one after the other, within this time. They see the workspace as it is and can only
+    /// read it.
+    ///
+    /// # Errors
+    /// The steps that ran, with the problem of the last.
+    pub(super) fn execute_external(
+        &self,
+        pipeline: &ExternalPipeline,
+        time: Duration,
+    ) -> std::result::Result<PipelineRan, (PipelineRan, ActionProblem)> {
+        let ExternalPipeline { declaration, name, steps, action: _ } = pipeline;
+        let mut ran = PipelineRan::new(name, *declaration);
+        let declared = match self.declared(name) {
+            Ok(declared) => declared,
+            Err(why) => return Err((ran, ActionProblem::new(ErrorCode::PipelineUnknown, why))),
+        };
+        let (runner, count, mut left) = (self.runner_of(declared), steps.len(), time);
+        for (step, number) in steps.iter().zip(1usize..) {
+            let place = format!("step {number} of {count} of the pipeline `{name}`");
+            let runner = runner.clone().confined_by(within(runner.policy(), left));
+            let trial = Trial::start_outside(&runner, &self.policy, step);
+            let tried = trial.and_then(|trial| trial.wait(|_, _| ControlFlow::Continue(())));
+            let checked = match tried.map_err(|error| of_error(error).at(&place)) {
+                Err(problem) => Err(problem),
+                Ok(tried) => {
+                    let checked = check(&tried, &place, time);
+                    left = left.saturating_sub(Duration::from_millis(tried.record.wall_ms));
+                    ran.add(tried);
+                    checked
+                }
+            };
+            if let Err(problem) = checked {
+                return Err((ran, problem));
+            }
+        }
+        Ok(ran)
+    }
+
     /// Runs the steps one after the other, within this time; each sees what those before it did.
     pub(super) fn execute(&self, call: &PipelineCall, time: Duration) -> Result<PipelineEnd> {
         let PipelineCall { declared, steps, runner, view } = call;
         let time = declared.timeout.map_or(time, |own| own.min(time));
         let mut left = time;
-        let declaration = canonical::to_vec(declared)
+        let declaration = declared
+            .digest()
             .map_err(|error| ActionProblem::new(ErrorCode::InternalError, error.to_string()))?;
         let mut operations = Vec::new();
-        let mut ran = PipelineRan {
-            name: declared.name.clone(),
-            declaration: Digest::of(&declaration),
-            commands: Vec::new(),
-            sandbox: None,
-        };
+        let mut ran = PipelineRan::new(&declared.name, declaration);
         let (name, count) = (&declared.name, steps.len());
         for (step, number) in steps.iter().zip(1usize..) {
             let place = format!("step {number} of {count} of the pipeline `{name}`");
             let runner = runner.clone().confined_by(within(runner.policy(), left));
-            let tried = self.run_step(&runner, step, view).map_err(|problem| ActionProblem {
-                message: format!("{place}: {}", problem.message),
-                ..problem
-            })?;
+            let tried = self.run_step(&runner, step, view).map_err(|problem| problem.at(&place))?;
             check(&tried, &place, time)?;
             let captured = tried.captured().map_err(of_error)?;
             if !captured.unkept.is_empty() {
@@ -174,8 +226,7 @@ impl PipelineRunner {
             }
             operations.extend(among_outputs(captured.operations, declared, &place)?);
             left = left.saturating_sub(Duration::from_millis(tried.record.wall_ms));
-            ran.sandbox = Some(tried.sandbox().clone());
-            ran.commands.push(tried.record);
+            ran.add(tried);
         }
         Ok(PipelineEnd { operations, ran })
     }

@@ -27,6 +27,12 @@ pub struct ActionProblem {
 }
 
 impl ActionProblem {
+    /// Problem at a place of the work.
+    #[must_use]
+    pub(super) fn at(self, place: &str) -> Self {
+        Self { message: format!("{place}: {}", self.message), ..self }
+    }
+
     /// The code of what the workspace says.
     pub(super) fn code_of(kind: &ErrorKind) -> ErrorCode {
         of(kind)

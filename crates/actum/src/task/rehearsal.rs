@@ -3,18 +3,21 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use actum_core::canonical::CanonicalError;
 use actum_core::{FileState, RelPath, Timestamp};
 use actum_edit::Operation;
+use actum_record::receipt::ExternalPipeline;
 use actum_task::report::{ChangeWord, DiffSummary};
 use actum_task::{Action, Constraints, ErrorCode, Graph, Response, SystemConfig, TaskPlan};
 use actum_workspace::disk::Disk;
 use actum_workspace::{Change as WorkspaceChange, ChangeKind, Transaction};
 
+use super::external;
 use super::isolated::{self, Ran, are_independent, at_once, is_isolated};
 use super::pipeline::PipelineRan;
 use super::problem::ActionProblem;
 use super::sql::SqlRan;
-use super::staging::{Staged, broken_postcondition, must_hold, stage};
+use super::staging::{Staged, broken_postcondition, check_preconditions, must_hold, stage};
 use crate::pipeline_host::PipelineSteps;
 use crate::request::Commands;
 use crate::sql_host::SqlSteps;
@@ -96,7 +99,7 @@ impl Rehearsed {
     pub fn did(&self) -> &[ActionChange] {
         match &self.end {
             ActionEnd::Completed { did, .. } => did,
-            ActionEnd::Failed(_) | ActionEnd::Skipped { .. } => &self.left,
+            ActionEnd::Failed(_) | ActionEnd::Skipped { .. } | ActionEnd::Deferred(_) => &self.left,
         }
     }
 }
@@ -132,6 +135,8 @@ pub enum ActionEnd {
         /// Why not.
         reason: String,
     },
+    /// It runs an external pipeline, after the change is published.
+    Deferred(ExternalPipeline),
 }
 
 /// What an action did to a file.
@@ -198,7 +203,7 @@ impl Rehearsal {
     pub fn verdict(&self, constraints: Constraints) -> Verdict {
         let failed = self.actions.iter().filter_map(|rehearsed| match &rehearsed.end {
             ActionEnd::Failed(problem) => Some(problem.code),
-            ActionEnd::Completed { .. } | ActionEnd::Skipped { .. } => None,
+            ActionEnd::Completed { .. } | ActionEnd::Skipped { .. } | ActionEnd::Deferred(_) => None,
         });
         let has_failed = failed.clone().next().is_some();
         let rolls_back = has_failed && constraints.stop_on_error && constraints.rollback_on_failure;
@@ -256,6 +261,9 @@ impl Stage<'_> {
             let (mut sql, mut pipeline) = (None, None);
             let end = match self.reason_to_skip(index) {
                 Some(reason) => ActionEnd::Skipped { reason },
+                None if external::declaration(self.script, action).is_some() => {
+                    self.defer(transaction, action)
+                }
                 None => {
                     if !is_isolated(action) {
                         self.watch.began(index);
@@ -294,11 +302,30 @@ impl Stage<'_> {
             let completed = completed.unwrap_or_else(|| self.watch.now());
             let rehearsed =
                 Rehearsed { action: index, started, completed, end, left, sql, pipeline };
-            self.watch.ended(&rehearsed);
+            if !matches!(rehearsed.end, ActionEnd::Deferred(_)) {
+                self.watch.ended(&rehearsed);
+            }
             self.ends.push(rehearsed);
         }
         self.break_off(self.watch.now());
         operations
+    }
+
+    /// Checks the conditions of an external pipeline, which itself runs later.
+    fn defer<D: Disk>(&self, transaction: &mut Transaction<'_, D>, action: &Action) -> ActionEnd {
+        let conditions = check_preconditions(transaction, action)
+            .and_then(|()| broken_postcondition(transaction, action, self.constraints));
+        let written = |error: CanonicalError| {
+            ActionProblem::new(ErrorCode::InternalError, error.to_string())
+        };
+        match (conditions, external::pipeline(self.script, action).map_err(written)) {
+            (Ok(None), Ok(Some(pipeline))) => ActionEnd::Deferred(pipeline),
+            (Ok(None), Ok(None)) => {
+                let message = "its pipeline is not declared";
+                ActionEnd::Failed(ActionProblem::new(ErrorCode::PipelineUnknown, message))
+            }
+            (Ok(Some(problem)) | Err(problem), _) | (_, Err(problem)) => ActionEnd::Failed(problem),
+        }
     }
 
     /// Runs the step at this place of the order, and at once with it those behind it that could run now as well: they depend on
@@ -318,6 +345,7 @@ impl Stage<'_> {
             }
             let Some(action) = plan.actions.get(index) else { continue };
             let is_free = is_isolated(action)
+                && external::declaration(self.script, action).is_none()
                 && !ahead.contains_key(&index)
                 && graph.waits_for(index).iter().all(|before| self.is_done(*before))
                 && before.iter().all(|earlier| are_independent(self.script, earlier, action));
@@ -366,10 +394,11 @@ impl Stage<'_> {
         })
     }
 
-    /// Tests whether an action did what it was to do.
+    /// Tests whether an action did what it was to do, or will run later.
     fn is_done(&self, action: usize) -> bool {
         self.ends.iter().any(|rehearsed| {
-            rehearsed.action == action && matches!(rehearsed.end, ActionEnd::Completed { .. })
+            rehearsed.action == action
+                && matches!(rehearsed.end, ActionEnd::Completed { .. } | ActionEnd::Deferred(_))
         })
     }
 

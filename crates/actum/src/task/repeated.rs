@@ -13,9 +13,11 @@ use actum_task::report::{
 use actum_workspace::{ErrorKind, View};
 
 use super::git::reverting_run;
+use super::external::external_pipelines;
 use super::input::Task;
 use super::outputs::{OutputError, Outputs, ReportDirectory};
 use super::problem::TaskProblem;
+use super::rehearsal::Script;
 use super::rollback::{read_report, rollback_label};
 use crate::engine::stage::Earlier;
 use crate::error::{Error, Result};
@@ -50,8 +52,12 @@ pub(super) fn request_key(task: &PlainId) -> Option<RequestKey> {
 
 impl Task {
     /// The documents, for a request.
-    pub(super) fn documents(&self) -> TaskDocuments {
-        TaskDocuments::new(Digest::of(&self.input.plan), &self.input.config)
+    ///
+    /// # Errors
+    /// `Record` where an external pipeline cannot be written.
+    pub(super) fn documents(&self, script: Script<'_>) -> Result<TaskDocuments> {
+        let documents = TaskDocuments::new(Digest::of(&self.input.plan), &self.input.config);
+        Ok(documents.with_external(external_pipelines(script)?))
     }
 
     /// Finds out whether the task, or another one under its id, was carried out and is in force.
@@ -62,10 +68,10 @@ impl Task {
         &self,
         records: &Records,
         outputs: &Outputs,
-        (root, workspace): (&Path, WorkspaceId),
+        (root, workspace, documents): (&Path, WorkspaceId, Digest),
     ) -> Result<Standing> {
         let Some(key) = request_key(&self.id) else { return Ok(Standing::Attempt(1)) };
-        let asked = (workspace, &key, self.documents().digest());
+        let asked = (workspace, &key, documents);
         let is_undone = |receipt: &Receipt| {
             let run = receipt.statement.predicate.run;
             let shown = View::open(root)?.show(run);
@@ -85,7 +91,7 @@ impl Task {
             Ok(Earlier { done: None, next }) => return Ok(Standing::Attempt(next)),
             Err(Error::RequestKeyTaken { run, .. }) => {
                 return Ok(taken(format!(
-                    "the task id `{}` stands for another plan or config, which the run {run} carried out",
+                    "the task id `{}` stands for another plan, config or external pipeline, which the run {run} carried out",
                     self.id
                 )));
             }
@@ -102,10 +108,13 @@ impl Task {
         };
         let run = receipt.statement.predicate.run;
         let outcomes = receipt.statement.predicate.rollback_files.and_then(|files| files.outcomes);
+        let external = receipt.statement.predicate.external.iter();
+        let external = external.map(|it| it.pipeline.action.clone()).collect::<Vec<_>>();
+        let external = external.iter().map(String::as_str).collect();
         let stored = match report_of(outputs, (&self.id, run))? {
             None => None,
             Some((directory, report)) => {
-                if outcomes.is_some() && report.outcomes_digest().ok() != outcomes {
+                if outcomes.is_some() && report.outcomes_digest(&external).ok() != outcomes {
                     return Ok(taken(format!(
                         "the run {run} carried out the task `{}`, and its execution report in `{}` is not what its receipt \
                          has the digest of: it was rewritten since",

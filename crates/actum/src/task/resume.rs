@@ -18,6 +18,7 @@ use actum_workspace::ErrorKind;
 use super::OutputError;
 use super::alert::Alerts;
 use super::documents::{ErrorFacts, Ids, clean};
+use super::external::NotedPipeline;
 use super::git::{Found, is_reverted, resumed_revert, resumed_run};
 use super::manifests::{self, Backups};
 use super::notes::{Noted, Notes, Prepared, RollbackNotes};
@@ -345,7 +346,7 @@ fn report_end(
 ) -> Result<EndReports> {
     match (status, entry, notes.prepared.take()) {
         (Status::Succeeded, Some(entry), Some(prepared)) => {
-            Ok(report_committed(prepared, (entry, found), now))
+            report_committed((prepared, &notes.external), (entry, found), now)
         }
         (_, _, prepared) => report_interrupted(Notes { prepared, ..notes }, status, cut_off, now),
     }
@@ -353,17 +354,34 @@ fn report_end(
 
 /// Makes the reports of a task whose run was committed.
 fn report_committed(
-    Prepared { report, log, error, .. }: Prepared,
+    (Prepared { run, report, log, error }, external): (Prepared, &[NotedPipeline]),
     (entry, (commit, more)): (u64, Found),
     now: Timestamp,
-) -> EndReports {
+) -> Result<EndReports> {
+    let report = report.with_outcomes(external.iter().map(NotedPipeline::outcome).collect());
+    let problems: Vec<_> = external.iter().filter_map(NotedPipeline::problem).collect();
+    let error = match ErrorStatus::of(report.status()) {
+        Some(status) if error.is_none() && !problems.is_empty() => {
+            let facts = ErrorFacts {
+                report_id: report.facts().report_id.clone(),
+                plan_id: Some(report.facts().plan_id.clone()),
+                status,
+                run: Some(run),
+                time: now,
+                task: None,
+                named: &[],
+            };
+            Some(facts.report(&problems, &mut Ids::new()?))
+        }
+        Some(_) | None => error,
+    };
     let receipt = clean(&format!("entry {entry} of the ledger"));
     let told = if commit.is_some() { COMMITTED } else { MAYBE_COMMITTED };
     let report = report.ended(now).recorded(receipt, commit.map(|id| clean(&id)));
     let report = report.noted(CleanText::fixed(told), None);
     let noted = |report: ExecutionReport, note: String| report.noted(clean(&note), None);
     let report = Some(more.into_iter().fold(report, noted));
-    EndReports { is_as_before: false, report, log: Some(log), error }
+    Ok(EndReports { is_as_before: false, report, log: Some(log), error })
 }
 
 /// Makes the reports of a task whose run was not committed.

@@ -9,7 +9,7 @@ use actum_core::{Digest, RelPath, RunId, ShellWord, Timestamp};
 use actum_git::CommitId;
 use actum_ledger::Doing;
 use actum_record::ledger::{Actor, WorkspaceId};
-use actum_record::receipt::{PathEffect, RollbackFiles};
+use actum_record::receipt::{ExternalEnd, ExternalRun, PathEffect, RollbackFiles};
 use actum_task::ErrorCode;
 use actum_task::limits::FILE_BYTES_MAX;
 use actum_task::report::{
@@ -109,12 +109,13 @@ fn carry_out(
         told_of(&alerts.raise_left((run, &directory.name), (code, why)))
     };
     let commit = committed(directory)?;
+    let outside = outside(&engine.records, run)?;
     let meant = Meant { run, effects, directory, manifest, commit };
     let id = RunId::from_random(random()?);
     let mark = engine.records.marks().begin(Doing::Task, id, workspace)?;
     RollbackNotes::new(&directory.name, commit).keep(&mark)?;
     let done = match taken_back(engine, (root, outputs), &meant, &actor) {
-        Ok(done) => done,
+        Ok(done) => Done { notes: [done.notes, outside].concat(), ..done },
         Err(error) if settled_status(error.workspace()).is_none() => {
             let alert = left(ErrorCode::RollbackFailed, &error.with_state());
             return Err(RollbackRefused::Open { alert, source: Box::new(error) }.into());
@@ -135,6 +136,20 @@ fn carry_out(
         Err(error) => (None, Some(error)),
     };
     Ok((done, report, unwritten))
+}
+
+/// Notes on the external pipelines of a run, of which nothing is taken back.
+fn outside(records: &Records, run: RunId) -> Result<Vec<String>> {
+    let receipt = records.recorded(run)?.and_then(|recorded| recorded.receipt);
+    let external = receipt.map(|(receipt, _)| receipt.statement.predicate.external);
+    let ran = external.into_iter().flatten().filter(|it| it.ended != ExternalEnd::NotStarted);
+    let note = |ran: ExternalRun| {
+        format!(
+            "the pipeline `{}` ran outside of the workspace, and what it did there stays",
+            ran.pipeline.name
+        )
+    };
+    Ok(ran.map(note).collect())
 }
 
 /// Note that the manifests of other tasks may be out of date.

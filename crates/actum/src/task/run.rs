@@ -2,6 +2,7 @@
 //! engine, or not at all.
 
 mod end;
+mod external;
 mod make;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +15,7 @@ use actum_edit::Operation;
 use actum_gate::GateName;
 use actum_ledger::{Doing, UnderWay};
 use actum_record::ledger::{Actor, WorkspaceId};
-use actum_record::receipt::PathEffect;
+use actum_record::receipt::{ExternalPipeline, PathEffect};
 use actum_task::report::{
     CONFIG_FILE, ChangeLog, ErrorReport, ExecutionReport, PLAN_FILE, PROMPT_FILE, Phase,
     ReportName, SUMMARY_FILE, executor_prompt,
@@ -182,7 +183,34 @@ pub(super) struct Acted {
 impl Acted {
     /// Tests whether there is something to publish, or to find out that all is as asked.
     fn has_work(&self) -> bool {
-        !self.operations.is_empty() || !self.effects.is_empty()
+        !self.operations.is_empty() || !self.effects.is_empty() || self.deferred().next().is_some()
+    }
+
+    /// Takes in how the external pipelines ended.
+    fn take_external(&mut self, ended: Vec<Rehearsed>) {
+        for action in ended {
+            let problem = match &action.end {
+                ActionEnd::Failed(problem) => Some(problem.clone()),
+                ActionEnd::Skipped { reason } if self.problems.is_empty() => {
+                    Some(ActionProblem::new(ErrorCode::PipelineNotStarted, reason))
+                }
+                ActionEnd::Completed { .. }
+                | ActionEnd::Skipped { .. }
+                | ActionEnd::Deferred(_) => None,
+            };
+            self.problems.extend(problem.map(|it| TaskProblem::of_action(action.action, it)));
+            if let Some(place) = self.actions.iter_mut().find(|it| it.action == action.action) {
+                *place = action;
+            }
+        }
+    }
+
+    /// External pipelines that are to run.
+    fn deferred(&self) -> impl Iterator<Item = &ExternalPipeline> {
+        self.actions.iter().filter_map(|it| match &it.end {
+            ActionEnd::Deferred(pipeline) => Some(pipeline),
+            ActionEnd::Completed { .. } | ActionEnd::Failed(_) | ActionEnd::Skipped { .. } => None,
+        })
     }
 }
 
@@ -231,14 +259,18 @@ impl Desk<'_> {
             return Ok(self.reject(Some(&task), task.refusal(vec![problem]), None));
         }
         let records = engine.records.clone();
-        let attempt = match task.standing(&records, &self.outputs, (root, workspace))? {
+        let in_force = engine.rules.in_force(root, &records.ledger)?;
+        let sql = SqlHost::open_for(engine.sql.clone(), &task.plan, &in_force);
+        let pipelines = PipelineHost::open_for(engine.pipelines.as_ref(), &task.plan, &in_force);
+        let script = task.script(&sql, &pipelines);
+        let asked = task.documents(script)?.digest()?;
+        let attempt = match task.standing(&records, &self.outputs, (root, workspace, asked))? {
             Standing::Attempt(attempt) => attempt,
             Standing::Stored(stored) => return Ok(self.repeat(&task, *stored)),
             Standing::Taken(problem) => {
                 return Ok(self.reject(Some(&task), task.refusal(vec![problem]), None));
             }
         };
-        let in_force = engine.rules.in_force(root, &records.ledger)?;
         let here = Here {
             tenant: &records.tenant,
             workspace,
@@ -252,9 +284,6 @@ impl Desk<'_> {
                 return Ok(self.reject(Some(&task), task.refusal(vec![problem]), None));
             }
         };
-        let sql = SqlHost::open_for(engine.sql.clone(), &task.plan, &in_force);
-        let pipelines = PipelineHost::open_for(engine.pipelines.as_ref(), &task.plan, &in_force);
-        let script = task.script(&sql, &pipelines);
         let refused = task.refused(&mut engine.workspace, &self.outputs, (&in_force, script))?;
         if !refused.is_empty() {
             let protected: Vec<_> = refused.iter().filter_map(|it| it.target.clone()).collect();
@@ -367,7 +396,7 @@ impl Desk<'_> {
             ActionEnd::Failed(problem) => {
                 Some(TaskProblem::of_action(rehearsed.action, problem.clone()))
             }
-            ActionEnd::Completed { .. } | ActionEnd::Skipped { .. } => None,
+            ActionEnd::Completed { .. } | ActionEnd::Skipped { .. } | ActionEnd::Deferred(_) => None,
         });
         let mut problems: Vec<_> = failed.collect();
         problems.extend(broken_rules.into_iter().map(TaskProblem::of_late));

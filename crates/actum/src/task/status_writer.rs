@@ -9,6 +9,7 @@ use actum_task::report::{
 };
 
 use super::documents::clean;
+use super::external::NOT_STARTED;
 use super::input::Task;
 use super::problem::TaskProblem;
 use super::rehearsal::{ActionEnd, Rehearsed, Watch};
@@ -133,11 +134,12 @@ impl Watch for StatusWriter<'_> {
     fn ended(&mut self, rehearsed: &Rehearsed) {
         self.done += 1;
         let (status, code, message) = match &rehearsed.end {
-            ActionEnd::Completed { output, .. } => (ActionStatus::Success, None, output),
+            ActionEnd::Completed { output, .. } => (ActionStatus::Success, None, output.as_str()),
             ActionEnd::Failed(problem) => {
-                (ActionStatus::Failed, Some(problem.code), &problem.message)
+                (ActionStatus::Failed, Some(problem.code), problem.message.as_str())
             }
-            ActionEnd::Skipped { reason } => (ActionStatus::Skipped, None, reason),
+            ActionEnd::Skipped { reason } => (ActionStatus::Skipped, None, reason.as_str()),
+            ActionEnd::Deferred(_) => (ActionStatus::Skipped, None, NOT_STARTED),
         };
         self.update(Phase::Executing, Some((rehearsed.action, status, code)), Some(message));
     }

@@ -169,7 +169,8 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
             let pipelines = PipelineHost::open_for(Some(&host), plan, &in_force);
             let script = Script { plan, graph, config, sql: &sql, pipelines: &pipelines };
             let shown = (&previewed.change, &mut Nobody as &mut dyn Watch);
-            let documents = (script, task.documents.clone());
+            let external = previewed.change.external.clone();
+            let documents = (script, task.documents.clone().with_external(external));
             task::approve_change(&mut engine, documents, (&id, actor), shown, (&approver, reason))
                 .map_err(unapproved)?;
         }

@@ -14,10 +14,11 @@ use actum_api::change::Diffs;
 use actum_api::task::{ActionError, ActionResult, PlanPreview, PreviewedAction};
 use actum_core::path::Harmless;
 use actum_core::plain_id::PlainIdError;
-use actum_core::{RiskTier, Timestamp};
+use actum_core::{RiskTier, ShellWord, Timestamp};
 use actum_gate::Verdict as Answer;
 use actum_gate::credential::spans;
 use actum_record::ledger::Actor;
+use actum_record::receipt::ExternalPipeline;
 use actum_task::report::CleanText;
 use actum_task::{Action, ErrorCode, TaskPlan};
 use actum_workspace::{RunOptions, Workspace};
@@ -126,8 +127,9 @@ impl Previewed {
             .map_err(|error: PlainIdError| Failure::Usage { message: error.to_string() })?;
         let settings =
             task_settings::new(config, plan.description.as_deref(), (root, &actor), clock::now());
-        let request =
-            task::request((script, &id), task.documents.clone(), (operations, &actions), actor);
+        let external = task::external_pipelines(script).map_err(Error::from)?;
+        let documents = task.documents.clone().with_external(external.clone());
+        let request = task::request((script, &id), documents, (operations, &actions), actor);
         let mut preview = Preview { transaction, undoes: None, undone: None };
         let judged = preview.judged(&request, in_force, &tenant.id()?, clock::now());
         let (tier, decisions, answer, digest) = match judged {
@@ -142,12 +144,14 @@ impl Previewed {
         let is_kept = verdict == Verdict::Keep && !is_refused;
         let failed = actions.iter().filter_map(|done| match &done.end {
             ActionEnd::Failed(problem) => Some(problem.code),
-            ActionEnd::Completed { .. } | ActionEnd::Skipped { .. } => None,
+            ActionEnd::Completed { .. } | ActionEnd::Skipped { .. } | ActionEnd::Deferred(_) => None,
         });
         let failed: Vec<_> = failed.collect();
         let is_left = actions.iter().any(|done| !done.left.is_empty());
         let actions: Vec<_> = actions.into_iter().map(|done| action(plan, done)).collect();
-        let is_done = |it: &PreviewedAction| matches!(it.end, ActionResult::Success { .. });
+        let is_done = |it: &PreviewedAction| {
+            matches!(it.end, ActionResult::Success { .. } | ActionResult::Deferred { .. })
+        };
         let told = broken_off.map(|code| error_of(code, code.about()));
         let broken_rules: Vec<_> = broken_rules.into_iter().chain(linked).collect();
         let codes = broken_rules.iter().map(|problem| problem.code);
@@ -167,7 +171,7 @@ impl Previewed {
         Ok(Self {
             document,
             is_partial,
-            change: ShownChange { effects, umask, digest },
+            change: ShownChange { effects, external, umask, digest },
             asks: answer == Some(Answer::NeedsApproval),
             first_error,
             diff,
@@ -190,6 +194,9 @@ fn action(plan: &TaskPlan, rehearsed: Rehearsed) -> PreviewedAction {
             ActionEnd::Completed { output, .. } => ActionResult::Success { output },
             ActionEnd::Failed(problem) => ActionResult::Failed(error(problem)),
             ActionEnd::Skipped { reason } => ActionResult::Skipped { reason },
+            ActionEnd::Deferred(ExternalPipeline { name, steps, .. }) => {
+                ActionResult::Deferred { pipeline: name, steps }
+            }
         },
         sql: rehearsed.sql.map(|ran| sql_view::document(&ran.done)),
     }
@@ -225,9 +232,23 @@ impl Document for Previewed {
                     ("failed", format!("{error_message} ({})", words(*error_code)))
                 }
                 ActionResult::Skipped { reason } => ("skipped", reason.clone()),
+                ActionResult::Deferred { pipeline, .. } => (
+                    "later",
+                    format!(
+                        "Pipeline '{pipeline}' runs after the change is published; nothing takes back what it does \
+                         outside of the workspace"
+                    ),
+                ),
             };
             let (id, told) = (Harmless(action_id.as_bytes()), Harmless(told.as_bytes()));
             writeln!(out, "{word:7}  {id}  {told}")?;
+            if let ActionResult::Deferred { steps, .. } = end {
+                for step in steps {
+                    let words = step.iter().map(|word| ShellWord::operand(word.as_bytes()).to_string());
+                    let line = words.collect::<Vec<_>>().join(" ");
+                    writeln!(out, "{:7}    {}", "", Harmless(line.as_bytes()))?;
+                }
+            }
             if let Some(sql) = sql {
                 sql_view::write(sql, sql_view::width(), out)?;
             }

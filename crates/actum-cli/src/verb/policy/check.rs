@@ -140,6 +140,7 @@ fn pipeline(declared: &DeclaredPipeline) -> api::Pipeline {
     api::Pipeline {
         name: declared.name.clone(),
         steps: declared.steps.iter().map(|step| step.iter().map(argument).collect()).collect(),
+        external: declared.external,
         cwd: declared.cwd.clone(),
         env: declared.env.clone(),
         inputs: declared.inputs.as_deref().map(rules),
@@ -328,7 +329,7 @@ fn write_sandbox(out: &mut dyn Write, sandbox: &api::SandboxAllowance) -> io::Re
 }
 
 fn write_pipeline(out: &mut dyn Write, pipeline: &api::Pipeline) -> io::Result<()> {
-    let api::Pipeline { name, steps, outputs, parameters, .. } = pipeline;
+    let api::Pipeline { name, steps, outputs, parameters, external, .. } = pipeline;
     let list = |texts: &[String]| {
         texts.iter().map(|it| Quoted(it.as_bytes()).to_string()).collect::<Vec<_>>()
     };
@@ -339,9 +340,10 @@ fn write_pipeline(out: &mut dyn Write, pipeline: &api::Pipeline) -> io::Result<(
         let default: String = default.collect();
         writeln!(out, "           {name}: {}{default}", Harmless(values.as_bytes()))?;
     }
-    match outputs.as_slice() {
-        [] => writeln!(out, "           changes nothing"),
-        outputs => writeln!(out, "           changes {}", list(outputs).join(", ")),
+    match (outputs.as_slice(), external) {
+        (_, true) => writeln!(out, "           external: has the network, and cannot be taken back"),
+        ([], false) => writeln!(out, "           changes nothing"),
+        (outputs, false) => writeln!(out, "           changes {}", list(outputs).join(", ")),
     }
 }
 

@@ -105,6 +105,8 @@ pub(crate) enum NotAllowed {
         Quoted(.0.as_os_str().as_bytes())
     )]
     TooManyEntries(PathBuf),
+    #[error("cannot give the command the network of the host: `[sandbox]` in the operator's policy cannot list it")]
+    Network,
     #[error("cannot look at `{}`: {source}", Quoted(path.as_os_str().as_bytes()))]
     Unreadable { path: PathBuf, source: std::io::Error },
 }
@@ -144,6 +146,9 @@ impl NotAllowed {
                 .to_owned(),
             Self::InWorkspace { .. } => {
                 "`actum exec -- COMMAND` keeps what it changes as one run; `--capture` shows what it would change".to_owned()
+            }
+            Self::Network => {
+                "an external pipeline has it; the operator declares one under `[[pipeline]]`".to_owned()
             }
             Self::Sockets(_) => {
                 "`--capture` makes a view of the directory, in which no socket is reached".to_owned()
@@ -193,6 +198,9 @@ impl<'a> Allowed<'a> {
     pub(super) fn confine(&self, policy: &mut SandboxPolicy) -> Result<(), NotAllowed> {
         self.check_root()?;
         self.check_limits(&policy.limits)?;
+        if policy.net == Net::Host {
+            return Err(NotAllowed::Network);
+        }
         let view = policy.view.iter();
         let read = policy
             .read

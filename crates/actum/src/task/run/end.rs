@@ -60,9 +60,12 @@ impl Desk<'_> {
         let (mut receipt, mut cause, mut commit) = (None, None, Ok(None));
         match made {
             None | Some(Made::Nothing) => {}
-            Some(Made::Done(done, After { changed, committed })) => {
+            Some(Made::Done(done, After { changed, committed, external })) => {
                 // Else the reports say what the notes do not.
-                self.is_noted = changed.is_empty() && matches!(committed, Ok(None));
+                self.is_noted = changed.is_empty()
+                    && matches!(committed, Ok(None))
+                    && external.is_empty();
+                rehearsed.take_external(external);
                 commit = committed;
                 (end.run, end.is_visible) = (Some(done.statement.predicate.run), true);
                 if !changed.is_empty() {
@@ -216,7 +219,9 @@ impl Desk<'_> {
             created_at: now,
             changes: task.changes(&rehearsed.actions, &rehearsed.modified, left, &mut self.ids),
         };
-        let error = ErrorStatus::of(report.status()).map(|status| {
+        // What is still to run is no error.
+        let is_pending = rehearsed.problems.is_empty() && rehearsed.deferred().next().is_some();
+        let error = ErrorStatus::of(report.status()).filter(|_| !is_pending).map(|status| {
             let facts = ErrorFacts {
                 report_id: self.report_id.clone(),
                 plan_id: Some(task.plan_id.clone()),

@@ -1,7 +1,9 @@
 //! Publishes a rehearsed task through the pipeline, after its rollback files are durable (EX-7).
 
 use actum_core::{Digest, RelPath, RunId, ShellWord};
-use actum_record::receipt::{PathEffect, QueryRecord, RollbackFiles};
+use actum_record::receipt::{
+    ExternalPipeline, ExternalRun, PathEffect, QueryRecord, RollbackFiles,
+};
 use actum_task::report::{
     ManifestFacts, Phase, ROLLBACK_MANIFEST_FILE, ROLLBACK_SCRIPT_FILE, ReportName, Rollback,
     RollbackManifest,
@@ -21,11 +23,12 @@ use crate::recorded::Receipt;
 use crate::request::Request;
 use crate::task::checkpoint;
 use crate::task::documents::clean;
+use crate::task::external::{ExternalResult, NotedPipeline, NotedState};
 use crate::task::git::{CommittedRun, Committing};
 use crate::task::notes::{Notes, Prepared};
 use crate::task::outputs::{BackupError, OutputError};
 use crate::task::problem::TaskProblem;
-use crate::task::rehearsal::{Script, Watch, later};
+use crate::task::rehearsal::{Rehearsed, Script, Watch, later};
 
 /// How the change was made.
 pub(super) enum Made {
@@ -45,27 +48,31 @@ pub(super) struct After {
     pub(super) changed: Vec<TaskProblem>,
     /// The commit, where it was asked for; or why there is none.
     pub(super) committed: Result<Option<CommittedRun>, String>,
-}
-
-impl Default for After {
-    fn default() -> Self {
-        Self { changed: Vec::new(), committed: Ok(None) }
-    }
+    /// Results of the actions that run external pipelines.
+    pub(super) external: Vec<Rehearsed>,
 }
 
 /// Observer of a task's run.
-struct TaskObserver<'m, 'o> {
-    desk: &'m mut Desk<'o>,
-    place: &'m Place<'m>,
-    rehearsed: &'m Acted,
+pub(super) struct TaskObserver<'m, 'o> {
+    pub(super) desk: &'m mut Desk<'o>,
+    pub(super) place: &'m Place<'m>,
+    pub(super) script: Script<'m>,
+    pub(super) rehearsed: &'m Acted,
     run: RunId,
-    notes: Notes,
+    pub(super) notes: Notes,
     /// Digests of the rollback files, once they are written.
     files: Option<RollbackFiles>,
+    /// What commits the run, until that is published.
+    committing: Option<Committing>,
+    /// Files that are not what the run left.
+    changed: Vec<TaskProblem>,
+    committed: Result<Option<CommittedRun>, String>,
+    /// External pipelines, once they ran.
+    pub(super) external: Vec<ExternalResult>,
 }
 
 /// Reason why `run_with` stopped.
-enum TaskStop {
+pub(super) enum TaskStop {
     Problem(Box<TaskProblem>),
     Error(Error),
 }
@@ -81,7 +88,7 @@ impl Observer<LinuxDisk> for TaskObserver<'_, '_> {
 
     /// Writes the rollback files and the prepared reports before the checks run.
     fn cleared(&mut self, cleared: &mut Cleared<'_, LinuxDisk>) -> Result<(), TaskStop> {
-        let Self { desk, place, rehearsed, run, notes, files } = self;
+        let Self { desk, place, rehearsed, run, notes, files, .. } = self;
         desk.status.phase(Phase::Checkpoint);
         let kept = desk
             .keep_checkpoint(
@@ -92,9 +99,15 @@ impl Observer<LinuxDisk> for TaskObserver<'_, '_> {
             .map_err(TaskStop::Problem)?;
         desk.activate(place.task).map_err(TaskStop::Problem)?;
         notes.archived_to.clone_from(&desk.archived_to);
+        let pending = |pipeline: &ExternalPipeline| NotedPipeline {
+            action: clean(&pipeline.action),
+            state: NotedState::NotStarted,
+        };
+        notes.external = rehearsed.deferred().map(pending).collect();
         let end = End::of(rehearsed, Some(*run));
         let Documents { report, log, error } = desk.documents(place, rehearsed, end);
-        let outcomes = Some(report.outcomes_digest().map_err(Error::from)?);
+        let external = rehearsed.deferred().map(|pipeline| pipeline.action.as_str()).collect();
+        let outcomes = Some(report.outcomes_digest(&external).map_err(Error::from)?);
         *files = Some(RollbackFiles { outcomes, ..kept });
         notes.prepare(Prepared { run: *run, report, log, error }).keep(&desk.mark)?;
         desk.status.phase(Phase::Verifying);
@@ -116,6 +129,29 @@ impl Observer<LinuxDisk> for TaskObserver<'_, '_> {
         Ok(())
     }
 
+    /// Compares the files with what was approved, commits the run, and runs the external pipelines: in this order, so that one of
+    /// them can push the commit.
+    fn published(&mut self, external: &[ExternalPipeline]) -> Option<Vec<ExternalRun>> {
+        let (task, effects) = (self.place.task, &self.rehearsed.effects);
+        let constraints = task.plan.constraints(task.config.constraints);
+        if constraints.verify_hashes {
+            self.changed = self.desk.changed_since(effects);
+        }
+        if let Some(committing) = self.committing.take() {
+            self.committed = committing.commit(
+                (task, self.run),
+                (effects, &self.desk.outputs),
+                (&self.place.actor, self.desk.status.now()),
+            );
+        }
+        let held_back = match (self.changed.first(), &self.committed) {
+            (Some(changed), _) => Some(changed.message.clone()),
+            (None, Err(why)) => Some(why.clone()),
+            (None, Ok(_)) => None,
+        };
+        Some(self.run_external(external, held_back.as_deref()))
+    }
+
     fn checkpoint(&mut self) -> actum_workspace::Result<()> {
         let reported = std::mem::take(&mut self.desk.reported);
         let kept = self.desk.outputs.sync_with(&self.desk.mark).and_then(|()| reported.end());
@@ -135,33 +171,43 @@ impl Desk<'_> {
         notes: Notes,
     ) -> Made {
         let not = |error: Error| Made::Not(TaskProblem::of_error(&error), Some(error));
-        if let Err(problem) = place.consent.check_change(&rehearsed.effects) {
+        let task = place.task;
+        let documents = match task.documents(script) {
+            Ok(documents) => documents,
+            Err(error) => return not(error),
+        };
+        let consented = place.consent.check_change(&rehearsed.effects);
+        let consented = consented.and_then(|()| place.consent.check_external(&documents.external));
+        if let Err(problem) = consented {
             return Made::Not(problem, None);
         }
-        let task = place.task;
         let run = begun.transaction.run();
         let work = (rehearsed.operations.clone(), rehearsed.actions.as_slice());
-        let request = request((script, &task.id), task.documents(), work, place.actor.clone());
+        let request = request((script, &task.id), documents, work, place.actor.clone());
         let request = Request { queries: queries(&task.plan, rehearsed), ..request };
         let staged = match begun.done(request, place.attempt) {
             Ok(staged) => staged,
             Err(error) => return not(error),
         };
-        let committing = Committing::of(task, place.root, rehearsed);
-        let mut making = TaskObserver { desk: self, place, rehearsed, run, notes, files: None };
+        let committing = Some(Committing::of(task, place.root, rehearsed));
+        let mut making = TaskObserver {
+            desk: self,
+            place,
+            script,
+            rehearsed,
+            run,
+            notes,
+            files: None,
+            committing,
+            changed: Vec::new(),
+            committed: Ok(None),
+            external: Vec::new(),
+        };
         match staged.carry_out(&mut making) {
             Ok(done) => {
-                let constraints = task.plan.constraints(task.config.constraints);
-                let changed = match constraints.verify_hashes {
-                    true => self.changed_since(&rehearsed.effects),
-                    false => Vec::new(),
-                };
-                let committed = committing.commit(
-                    (task, done.receipt.statement.predicate.run),
-                    (&rehearsed.effects, &self.outputs),
-                    (&place.actor, self.status.now()),
-                );
-                Made::Done(Box::new(done.receipt), After { changed, committed })
+                let TaskObserver { changed, committed, external, .. } = making;
+                let external = external.into_iter().filter_map(|result| result.action).collect();
+                Made::Done(Box::new(done.receipt), After { changed, committed, external })
             }
             Err(TaskStop::Problem(problem)) => Made::Not(*problem, None),
             Err(TaskStop::Error(Error::NothingToChange)) => Made::Nothing,

@@ -1,0 +1,382 @@
+//! External pipelines of task plans: they reach outside of the workspace, run last, and cannot be taken back (EX-9, EX-12).
+
+use std::fs;
+use std::io::Read;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::thread;
+
+use crate::program::{Ended, actum, approval_key, command, operator_of, workspace};
+use crate::task::{action, after, create, document, plan, put, report, run, tree};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+/// Service outside of the workspace: it keeps each message that it gets.
+struct Service {
+    listener: TcpListener,
+    port: u16,
+}
+
+impl Service {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        listener.set_nonblocking(true).unwrap();
+        Self { listener, port }
+    }
+
+    /// Messages that came since the last call.
+    fn messages(&self) -> Vec<String> {
+        let mut messages = Vec::new();
+        while let Ok((mut stream, _)) = self.listener.accept() {
+            let mut message = String::new();
+            stream.set_nonblocking(false).unwrap();
+            stream.read_to_string(&mut message).unwrap();
+            messages.push(message.trim().to_owned());
+        }
+        messages
+    }
+}
+
+/// Shell text that sends the first line of a file to the service.
+fn send(service: &Service, file: &str) -> String {
+    let port = service.port;
+    format!("exec 3<>/dev/tcp/127.0.0.1/{port}; read -r line < {file}; echo \"$line $0\" >&3")
+}
+
+fn external(name: &str, script: &str) -> String {
+    let steps = json!([["bash", "-c", script, "{to}"]]);
+    format!(
+        "[[pipeline]]\nname = \"{name}\"\nexternal = true\nsteps = {steps}\n\
+         [[pipeline.parameter]]\nname = \"to\"\none_of = [\"test\", \"production\"]\ndefault = \"test\"\n"
+    )
+}
+
+fn declare(root: &Path, pipelines: &str) {
+    let configuration = operator_of(root).join("actum");
+    fs::create_dir_all(&configuration).unwrap();
+    fs::write(configuration.join("actum.toml"), format!("version = 1\n{pipelines}")).unwrap();
+}
+
+fn pipeline(id: &str, name: &str) -> Value {
+    let operation = json!({ "type": "pipeline_run", "pipeline": name });
+    action(id, "PIPELINE_RUN", "a.txt", operation)
+}
+
+/// A plan whose failures roll nothing back.
+fn keeping(actions: Value) -> Value {
+    let mut plan = plan(actions);
+    plan["execution_instructions"] = json!({ "rollback_on_failure": false });
+    plan
+}
+
+/// A workspace with an approval key, and the file with its passphrase.
+fn signed() -> (tempfile::TempDir, PathBuf, String) {
+    let (directory, root) = workspace();
+    let key = approval_key(&root);
+    (directory, root, key)
+}
+
+fn approve(root: &Path, key: &str, id: &str, plan: &Value) -> Ended {
+    put(root, plan, "");
+    actum(root, &["plan", "approve", "../plan.json", "--task", id, "--passphrase-file", key])
+}
+
+fn run_approved(root: &Path) -> Ended {
+    actum(root, &["run", "../task_envelope.json"])
+}
+
+/// The external pipelines of the run that ended last, as its receipt has them.
+fn recorded(root: &Path) -> Vec<Value> {
+    let shown: Value = serde_json::from_str(&actum(root, &["show", "--json"]).stdout).unwrap();
+    shown["record"]["external"].as_array().unwrap_or_else(|| panic!("{shown:#}")).clone()
+}
+
+/// EX-9, EX-13, D-8: an external pipeline has the network, sees what the plan published, and runs once, after an approval that is
+/// signed. The preview and the approval show its steps and run none; the receipt and the report have them, and the rollback takes
+/// back the files alone and says so.
+#[test]
+fn an_external_pipeline_runs_once_after_the_change_is_published() {
+    let (_directory, root, key) = signed();
+    let service = Service::start();
+    declare(&root, &external("deploy", &send(&service, "a.txt")));
+    let before = tree(&root);
+    let mut deploy = after(pipeline("deploy", "deploy"), "make");
+    deploy["operation"]["parameters"] = json!({ "to": "production" });
+    let steps = keeping(json!([create("make", "a.txt"), deploy]));
+
+    let unsigned = run(&root, &steps);
+    assert_eq!(unsigned.code, 6, "{unsigned:?}");
+    let error = document(&root, "error_report.json");
+    assert_eq!(error["error_code"], 1007, "{error:#}");
+    let ground = "R4: it runs `deploy` outside of the workspace, and nothing takes back what is done there";
+    assert!(error["message"].as_str().unwrap().contains(ground), "{error:#}");
+    let preview = actum(&root, &["plan", "preview", "../plan.json"]);
+    for shown in ["later    deploy  Pipeline 'deploy' runs after the change", "/dev/tcp/127.0.0.1", " production\n", ground] {
+        assert!(preview.stdout.contains(shown), "{shown}: {}", preview.stdout);
+    }
+    let approved = approve(&root, &key, "ship", &steps);
+    assert_eq!(approved.code, 0, "{approved:?}");
+    assert!(approved.stderr.contains(" production\n"), "{approved:?}");
+    assert_eq!(service.messages(), [""; 0]);
+
+    let done = run_approved(&root);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert_eq!(service.messages(), ["made production"]);
+    let report = document(&root, "execution_report.json");
+    assert_eq!(report["status"], "SUCCESS", "{report:#}");
+    let output = report["actions_completed"][1]["output"].as_str().unwrap();
+    assert!(output.contains("nothing takes back what it did there"), "{output}");
+    assert_eq!(report["actions_completed"][1]["details"]["pipeline"]["name"], "deploy");
+    let ran = &recorded(&root)[0];
+    assert_eq!((&ran["ended"], &ran["name"]), (&json!("succeeded"), &json!("deploy")));
+    assert_eq!(ran["commands"][0]["argv"][4], "production", "{ran:#}");
+    let shown = actum(&root, &["show"]).stdout;
+    assert!(shown.contains("outside    pipeline deploy: it succeeded; an undo does not take it back"), "{shown}");
+
+    let again = run_approved(&root);
+    assert_eq!(again.code, 0, "{again:?}");
+    assert_eq!(service.messages(), [""; 0], "a task is carried out once");
+    let back = actum(&root, &["rollback", "ship"]);
+    assert_eq!(back.code, 0, "{back:?}");
+    assert!(format!("{}{}", back.stdout, back.stderr).contains("`deploy`"), "{back:?}");
+    assert_eq!(tree(&root), before);
+    assert_eq!(service.messages(), [""; 0]);
+}
+
+/// EX-9, EX-12: a plan that rolls back after a failure, one with an action behind an external pipeline, and a declaration with
+/// outputs are refused before anything is done, with code and place.
+#[test]
+fn a_plan_that_could_not_keep_its_promise_is_refused() {
+    let (_directory, root) = workspace();
+    declare(&root, &external("deploy", "true"));
+    let lint = |plan: &Value| {
+        put(&root, plan, "");
+        let told = actum(&root, &["plan", "lint", "../plan.json"]);
+        assert_eq!(told.code, 1, "{told:?}");
+        told.stdout
+    };
+    let rolls_back = lint(&plan(json!([create("make", "a.txt"), pipeline("deploy", "deploy")])));
+    assert!(rolls_back.contains("(1051 NOT_REVERSIBLE)"), "{rolls_back}");
+    assert!(rolls_back.contains("`rollback_on_failure` is `true`"), "{rolls_back}");
+    let mut first = create("make", "b.txt");
+    first["depends_on"] = json!(["deploy"]);
+    let behind = lint(&keeping(json!([pipeline("deploy", "deploy"), first])));
+    assert!(behind.contains("(1054 PIPELINE_NOT_LAST)"), "{behind}");
+    for (key, told) in [
+        ("outputs = [\"a\"]", "changes nothing in the workspace"),
+        ("inputs = [\"a\"]", "runs after all other actions"),
+    ] {
+        let text = format!("[[pipeline]]\nname = \"x\"\nexternal = true\nsteps = [[\"true\"]]\n{key}\n");
+        declare(&root, &text);
+        let check = actum(&root, &["policy", "check"]);
+        assert!(check.code != 0 && check.stderr.contains(told), "{key}: {check:?}");
+    }
+    let own = external("deploy", "true");
+    declare(&root, "");
+    fs::write(root.join("actum.toml"), format!("version = 1\n{own}")).unwrap();
+    let check = actum(&root, &["policy", "check"]);
+    assert!(check.stderr.contains("it sets `pipeline`"), "a workspace declares none: {check:?}");
+}
+
+/// EX-9, EX-18: of an external pipeline that fails the change before it stays published, what it wrote is refused, and those behind
+/// it do not start. The report, the exit code and the receipt say so.
+#[test]
+fn a_failed_external_pipeline_leaves_the_change_and_stops_those_behind_it() {
+    let (_directory, root, key) = signed();
+    let service = Service::start();
+    let deploy = send(&service, "a.txt");
+    let fails = external("fails", "echo x > a.txt || { echo refused >&2; exit 3; }");
+    declare(&root, &(fails + &external("deploy", &deploy)));
+    let steps = keeping(json!([
+        create("make", "a.txt"),
+        after(pipeline("fails", "fails"), "make"),
+        after(pipeline("deploy", "deploy"), "fails"),
+    ]));
+    assert_eq!(approve(&root, &key, "ship", &steps).code, 0);
+    let ended = run_approved(&root);
+    assert_eq!(ended.code, 3, "{ended:?}");
+    assert_eq!(service.messages(), [""; 0]);
+    assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "made\n");
+    let report = document(&root, "execution_report.json");
+    assert_eq!(report["status"], "PARTIAL", "{report:#}");
+    let failed = &report["actions_failed"][0];
+    assert_eq!((&failed["action_id"], &failed["error_code"]), (&json!("fails"), &json!(1130)));
+    let message = failed["error_message"].as_str().unwrap();
+    assert!(message.contains("it exited with the code 3") && message.contains("refused"), "{message}");
+    assert_eq!(report["actions_skipped"][0]["reason"], "Dependency failed: `fails`");
+    assert_eq!(document(&root, "error_report.json")["error_code"], 1130);
+    let ends: Vec<_> = recorded(&root).iter().map(|it| it["ended"].clone()).collect();
+    assert_eq!(ends, ["failed", "not_started"]);
+}
+
+/// EX-9: nothing reaches outside where the change is not published, or not all of what it waits for was done.
+#[test]
+fn an_external_pipeline_does_not_start_without_its_change() {
+    let (_directory, root, key) = signed();
+    let service = Service::start();
+    declare(&root, &external("deploy", &send(&service, "a.txt")));
+    fs::write(root.join("kept.txt"), "kept\n").unwrap();
+    let mut wrong = create("make", "a.txt");
+    wrong["preconditions"] = json!([{ "type": "file_exists", "path": "none.txt" }]);
+    let steps = keeping(json!([wrong, after(pipeline("deploy", "deploy"), "make")]));
+    let refused = approve(&root, &key, "ship", &steps);
+    assert_ne!(refused.code, 0, "a plan that would fail is not approved: {refused:?}");
+
+    let steps = keeping(json!([create("make", "a.txt"), after(pipeline("deploy", "deploy"), "make")]));
+    assert_eq!(approve(&root, &key, "ship", &steps).code, 0);
+    fs::write(root.join("a.txt"), "somebody else's\n").unwrap();
+    let ended = run_approved(&root);
+    assert_ne!(ended.code, 0, "{ended:?}");
+    assert_eq!(service.messages(), [""; 0]);
+}
+
+/// EX-1, EX-9, D-3: an approval is for the commands that were shown. A declaration that changed since, or another value of a
+/// parameter, is another plan.
+#[test]
+fn an_approval_is_for_the_commands_that_were_shown() {
+    let (_directory, root, key) = signed();
+    let service = Service::start();
+    declare(&root, &external("deploy", &send(&service, "a.txt")));
+    let steps = keeping(json!([create("make", "a.txt"), pipeline("deploy", "deploy")]));
+    assert_eq!(approve(&root, &key, "ship", &steps).code, 0);
+    declare(&root, &external("deploy", &format!("{} # changed", send(&service, "a.txt"))));
+    let ended = run_approved(&root);
+    assert_eq!(ended.code, 6, "{ended:?}");
+    let error = document(&root, "error_report.json");
+    assert_eq!(error["error_code"], 1005, "{error:#}");
+    assert!(error["message"].as_str().unwrap().contains("declares an external pipeline"), "{error:#}");
+    assert!(!root.join("a.txt").exists());
+    assert_eq!(service.messages(), [""; 0]);
+}
+
+/// EX-9: a plan that does nothing but to reach outside is a run as well, with a receipt, and is carried out once.
+#[test]
+fn a_plan_can_consist_of_an_external_pipeline() {
+    let (_directory, root, key) = signed();
+    let service = Service::start();
+    fs::write(root.join("a.txt"), "there\n").unwrap();
+    declare(&root, &external("deploy", &send(&service, "a.txt")));
+    let before = tree(&root);
+    let steps = keeping(json!([pipeline("deploy", "deploy")]));
+    assert_eq!(approve(&root, &key, "ship", &steps).code, 0);
+    for expected in [vec!["there test"], Vec::new()] {
+        let ended = run_approved(&root);
+        assert_eq!(ended.code, 0, "{ended:?}");
+        assert_eq!(service.messages(), expected);
+        assert_eq!(document(&root, "execution_report.json")["status"], "SUCCESS");
+    }
+    assert_eq!(recorded(&root)[0]["ended"], "succeeded");
+    assert_eq!(tree(&root), before);
+    assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
+}
+
+/// EX-9, EX-13, EX-18: a task whose process is killed while an external pipeline runs is reported by whoever comes next: the change is
+/// published, what the pipeline did is not known, a person is told, and nothing runs again.
+#[test]
+fn after_a_kill_nobody_claims_to_know_how_it_ended() {
+    let (_directory, root, key) = signed();
+    let service = Service::start();
+    let script = format!("{}; sleep 1000", send(&service, "a.txt"));
+    declare(&root, &(external("deploy", &script) + &external("tell", &send(&service, "a.txt"))));
+    let steps = keeping(json!([
+        create("make", "a.txt"),
+        after(pipeline("deploy", "deploy"), "make"),
+        after(pipeline("tell", "tell"), "deploy"),
+    ]));
+    assert_eq!(approve(&root, &key, "ship", &steps).code, 0);
+    let mut started = command(&root, &["run", "../task_envelope.json"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    while service.messages().is_empty() {
+        assert!(started.try_wait().unwrap().is_none());
+        thread::yield_now();
+    }
+    kill(Pid::from_raw(started.id().try_into().unwrap()), Signal::SIGKILL).unwrap();
+    started.wait().unwrap();
+    let recovered = actum(&root, &["recover"]);
+    assert_eq!(recovered.code, 0, "{recovered:?}");
+    let told = document(&root, "execution_report.json");
+    assert_eq!(told["status"], "PARTIAL", "{told:#}");
+    assert_eq!(told["actions_completed"][0]["action_id"], "make");
+    let failed = &told["actions_failed"][0];
+    assert_eq!((&failed["action_id"], &failed["error_code"]), (&json!("deploy"), &json!(5004)));
+    assert_eq!(told["actions_skipped"][0]["action_id"], "tell");
+    assert_eq!(document(&root, "error_report.json")["error_code"], 5004);
+    assert_eq!(recorded(&root)[0]["ended"], "unknown");
+    let alerts = actum(&root, &["queue", "list"]);
+    assert!(format!("{}{}", alerts.stdout, alerts.stderr).contains("5004"), "{alerts:?}");
+    let reported = report(&root);
+    let again = run_approved(&root);
+    assert_eq!(report(&root), reported, "{again:?}");
+    assert_eq!(service.messages(), [""; 0]);
+}
+
+/// EX-9, EX-22: a signal ends the pipeline that runs, and those behind it do not start; the change stays.
+#[test]
+fn a_signal_ends_an_external_pipeline_and_leaves_the_change() {
+    let (_directory, root, key) = signed();
+    let service = Service::start();
+    let script = format!("{}; sleep 1000", send(&service, "a.txt"));
+    declare(&root, &(external("deploy", &script) + &external("tell", &send(&service, "a.txt"))));
+    let steps = keeping(json!([
+        create("make", "a.txt"),
+        pipeline("deploy", "deploy"),
+        pipeline("tell", "tell"),
+    ]));
+    assert_eq!(approve(&root, &key, "ship", &steps).code, 0);
+    let mut started = command(&root, &["run", "../task_envelope.json"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    while service.messages().is_empty() {
+        assert!(started.try_wait().unwrap().is_none());
+        thread::yield_now();
+    }
+    kill(Pid::from_raw(started.id().try_into().unwrap()), Signal::SIGINT).unwrap();
+    started.wait().unwrap();
+    let told = document(&root, "execution_report.json");
+    assert_eq!(told["status"], "PARTIAL", "{told:#}");
+    assert_eq!(told["actions_failed"][0]["action_id"], "deploy", "{told:#}");
+    assert_eq!(told["actions_skipped"][0]["action_id"], "tell", "{told:#}");
+    assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "made\n");
+    assert_eq!(service.messages(), [""; 0]);
+    assert_eq!(recorded(&root)[0]["ended"], "failed");
+}
+
+/// EX-9, EX-21: an external pipeline reaches no socket of the host by a path or an abstract name, makes no packets of its own, sees no
+/// state of actum, and ends in time.
+#[test]
+fn an_external_pipeline_has_the_network_and_no_more() {
+    let (_directory, root, key) = signed();
+    let attempts = [
+        "socket.socket(socket.AF_UNIX)",
+        "socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)",
+        "socket.socket(socket.AF_PACKET, socket.SOCK_RAW)",
+        "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)",
+        "open('new.txt', 'w')",
+        "os.listdir('.actum/runs')",
+    ];
+    let script = format!(
+        "import os, socket, sys\nsocket.socket(socket.AF_INET).close()\nfor attempt in {attempts:?}:\n    try:\n        eval(attempt)\n    \
+         except OSError:\n        continue\n    sys.exit(attempt)\n"
+    );
+    let steps = json!([["python3", "-c", script]]);
+    let text = format!(
+        "[[pipeline]]\nname = \"tries\"\nexternal = true\nsteps = {steps}\n\
+         [[pipeline]]\nname = \"hangs\"\nexternal = true\nsteps = [[\"sleep\", \"1000\"]]\ntimeout_seconds = 1\n"
+    );
+    declare(&root, &text);
+    let steps = keeping(json!([pipeline("tries", "tries"), pipeline("hangs", "hangs")]));
+    assert_eq!(approve(&root, &key, "ship", &steps).code, 0);
+    let ended = run_approved(&root);
+    assert_eq!(ended.code, 3, "{ended:?}");
+    let report = document(&root, "execution_report.json");
+    assert_eq!(report["actions_completed"][0]["action_id"], "tries", "{report:#}");
+    assert_eq!(report["actions_failed"][0]["error_code"], 2007, "{report:#}");
+}

@@ -1,0 +1,99 @@
+//! Runs the external pipelines of a task, one after the other, once its change is published (EX-9).
+
+use actum_record::receipt::{ExternalPipeline, ExternalRun};
+use actum_task::Action;
+use actum_task::report::Phase;
+
+use super::make::TaskObserver;
+use crate::task::documents::clean;
+use crate::error::Result;
+use crate::task::external::{self, ExternalResult, NotedState};
+use crate::task::rehearsal::{ActionEnd, Rehearsed, Watch};
+
+impl TaskObserver<'_, '_> {
+    /// Runs them. Each start is noted before, and each end after it, so that whoever finds the task cut off can report both.
+    /// `held_back` is the reason why none may start.
+    pub(super) fn run_external(
+        &mut self,
+        pipelines: &[ExternalPipeline],
+        held_back: Option<&str>,
+    ) -> Vec<ExternalRun> {
+        for pipeline in pipelines {
+            let rehearsed: &[Rehearsed] = &self.rehearsed.actions;
+            let deferred = rehearsed.iter().find(|it| {
+                matches!(&it.end, ActionEnd::Deferred(deferred) if deferred == pipeline)
+            });
+            let result = match deferred {
+                None => ExternalResult::skipped(pipeline, None, String::new()),
+                Some(deferred) => match self.reason_to_skip(deferred, held_back) {
+                    Some(reason) => ExternalResult::skipped(pipeline, Some(deferred), reason),
+                    None => self.run_one(pipeline, deferred),
+                },
+            };
+            if let Some(action) = &result.action {
+                self.desk.status.ended(action);
+            }
+            self.external.push(result);
+        }
+        self.external.iter().map(|result| result.run.clone()).collect()
+    }
+
+    fn run_one(&mut self, pipeline: &ExternalPipeline, deferred: &Rehearsed) -> ExternalResult {
+        let skip = |reason: &dyn std::fmt::Display| {
+            ExternalResult::skipped(pipeline, Some(deferred), reason.to_string())
+        };
+        let action = self.place.task.plan.actions.get(deferred.action);
+        let (Some(action), Ok(Some(runner))) = (action, self.script.pipelines) else {
+            return skip(&"nothing here runs pipelines");
+        };
+        // Without the note nobody would know that it began.
+        if let Err(error) = self.note(action, NotedState::Started) {
+            return skip(&format_args!("It was not started: {error}"));
+        }
+        self.desk.status.began(deferred.action);
+        let started = self.desk.status.now();
+        let result = runner.execute_external(pipeline, external::time(self.script, action));
+        let completed = self.desk.status.now();
+        let executed = external::Executed { started, completed, result };
+        let result = ExternalResult::executed(pipeline, deferred, executed);
+        let outcome = result.action.as_ref().map(|it| self.place.task.outcome(it, &[]));
+        let noted = outcome.map(|outcome| self.note(action, NotedState::Ended(outcome)));
+        // The reports say it as well, and whoever finds neither says that the end is not known.
+        if let Some(Err(error)) = noted {
+            let message = format!("the end of a pipeline could not be noted: {error}");
+            self.desk.status.note(Phase::Reporting, &message);
+        }
+        result
+    }
+
+    /// Notes the state of the pipeline of an action, durably.
+    fn note(&mut self, action: &Action, state: NotedState) -> Result<()> {
+        let id = clean(action.id.as_str());
+        if let Some(noted) = self.notes.external.iter_mut().find(|it| it.action == id) {
+            noted.state = state;
+        }
+        self.notes.keep_durably(&self.desk.mark)
+    }
+
+    fn reason_to_skip(&self, deferred: &Rehearsed, held_back: Option<&str>) -> Option<String> {
+        if let Some(why) = held_back {
+            return Some(format!("It was not started: {why}"));
+        }
+        if self.desk.status.is_cancelled() {
+            return Some("It was not started: the task was cancelled after its change was published".to_owned());
+        }
+        let plan = &self.place.task.plan;
+        let failed = self.external.iter().filter(|result| !result.succeeded());
+        let mut failed = failed.filter_map(|result| result.action.as_ref().map(|it| it.action));
+        let name = |index: usize| {
+            plan.actions.get(index).map(|action: &Action| action.id.to_string()).unwrap_or_default()
+        };
+        let waits_for = self.script.graph.waits_for(deferred.action);
+        if let Some(before) = failed.clone().find(|failed| waits_for.contains(failed)) {
+            return Some(format!("Dependency failed: `{}`", name(before)));
+        }
+        let stops = plan.constraints(self.place.task.config.constraints).stop_on_error;
+        let stopped_by = failed.next().filter(|_| stops);
+        stopped_by.map(|by| format!("Stopped after the action `{}` failed", name(by)))
+    }
+}
