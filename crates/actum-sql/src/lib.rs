@@ -19,7 +19,6 @@ mod lock;
 mod lockdown;
 mod message;
 mod parameter;
-mod results;
 mod statement;
 mod worker;
 
@@ -32,5 +31,4 @@ pub use job::{Compared, Done, Failure, Problem, RanStatement, Report};
 pub use library::{Library, LibraryError, Origin, Pinned, TESTED, TestedLibrary};
 pub use lock::lock_holder;
 pub use parameter::{Parameter, ParameterError};
-pub use results::{KeptResult, ResultKey, SqlResults};
 pub use worker::enter;

@@ -34,6 +34,7 @@ mod engine;
 mod error;
 mod feedback;
 mod forget;
+mod kept_results;
 mod leases;
 mod pipeline_host;
 mod place;

@@ -1,5 +1,6 @@
 //! Where the pipelines of tasks run (EX-9).
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use actum_core::{PathRule, RelPath, near};
@@ -8,6 +9,7 @@ use actum_gate::policy::DeclaredPipeline;
 use actum_task::{ActionType, Pipeline, TaskPlan};
 
 use crate::command::Runner;
+use crate::kept_results::KeptResults;
 use crate::policies::PolicyInForce;
 
 /// Makes the runner of the commands of pipelines under the policy in force, or returns the reason why none can run.
@@ -20,6 +22,10 @@ pub struct PipelineHost {
     pub runner: MakeRunner,
     /// Reads a variable of this process, for a pipeline that gets it.
     pub variable: fn(&str) -> Option<String>,
+    /// Home of actum, in which results are kept.
+    pub home: PathBuf,
+    /// Keeps results, so that what a person is shown can be published as it is.
+    pub keeps_results: bool,
 }
 
 /// Runner of the pipelines of a plan, `None` for a plan without any; or the reason why they cannot run here.
@@ -32,6 +38,8 @@ pub struct PipelineRunner {
     /// Rules on commands.
     pub(crate) policy: Policy,
     pub(crate) variable: fn(&str) -> Option<String>,
+    pub(crate) results: KeptResults,
+    pub(crate) keeps_results: bool,
     declared: Vec<DeclaredPipeline>,
 }
 
@@ -51,7 +59,9 @@ impl PipelineHost {
             return Err(format!("this host cannot confine them in namespaces: {missing}"));
         }
         let (policy, declared) = (in_force.policy.clone(), in_force.pipelines.clone());
-        Ok(Some(PipelineRunner { runner, policy, variable: host.variable, declared }))
+        let results = KeptResults::below(&host.home);
+        let (variable, keeps_results) = (host.variable, host.keeps_results);
+        Ok(Some(PipelineRunner { runner, policy, variable, results, keeps_results, declared }))
     }
 }
 

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use actum_gate::policy::SqlSettings;
 use actum_sandbox::{Helper, HostReport, Stop};
-use actum_sql::{Library, LibraryError, Pinned, SqlResults};
+use actum_sql::{Library, LibraryError, Pinned};
 use actum_task::{ActionType, TaskPlan};
 
+use crate::kept_results::KeptResults;
 use crate::policies::PolicyInForce;
 
 /// Where SQL steps run: this program, and what tells what the host can confine.
@@ -35,7 +36,7 @@ pub struct SqlRunner {
     pub(crate) host: SqlHost,
     pub(crate) report: HostReport,
     pub(crate) library: Library,
-    pub(crate) results: SqlResults,
+    pub(crate) results: KeptResults,
     pub(crate) root: PathBuf,
     /// Library and limits, as the policy sets them.
     pub(crate) settings: SqlSettings,
@@ -65,7 +66,7 @@ impl SqlHost {
         if let Err(missing) = &report.tier_n {
             return Err(format!("this host cannot confine it in namespaces: {missing}"));
         }
-        let results = SqlResults::below(&self.home);
+        let results = KeptResults::below(&self.home);
         let has_limit = in_force.policy.layers().iter().any(|layer| layer.sql_rows.is_some());
         let compares = self.keeps_results || has_limit;
         let root = in_force.root.clone();

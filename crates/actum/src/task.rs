@@ -12,6 +12,8 @@ mod git;
 mod git_code;
 mod input;
 mod isolated;
+mod kept_pipeline;
+mod kept_sql;
 mod manifests;
 mod notes;
 mod operation;

@@ -43,7 +43,7 @@ impl Service {
 /// Shell text that sends the first line of a file to the service.
 fn send(service: &Service, file: &str) -> String {
     let port = service.port;
-    format!("exec 3<>/dev/tcp/127.0.0.1/{port}; read -r line < {file}; echo \"$line $0\" >&3")
+    format!("exec 3<>/dev/tcp/127.0.0.1/{port}; read -r line < {file}; echo \"$line $0\" >&3; exec 3>&-")
 }
 
 fn external(name: &str, script: &str) -> String {
@@ -62,7 +62,7 @@ fn declare(root: &Path, pipelines: &str) {
 
 fn pipeline(id: &str, name: &str) -> Value {
     let operation = json!({ "type": "pipeline_run", "pipeline": name });
-    action(id, "PIPELINE_RUN", "a.txt", operation)
+    action(id, "PIPELINE_RUN", "ship.txt", operation)
 }
 
 /// A plan whose failures roll nothing back.
@@ -101,11 +101,11 @@ fn recorded(root: &Path) -> Vec<Value> {
 fn an_external_pipeline_runs_once_after_the_change_is_published() {
     let (_directory, root, key) = signed();
     let service = Service::start();
-    declare(&root, &external("deploy", &send(&service, "a.txt")));
+    declare(&root, &external("deploy", &send(&service, "ship.txt")));
     let before = tree(&root);
     let mut deploy = after(pipeline("deploy", "deploy"), "make");
     deploy["operation"]["parameters"] = json!({ "to": "production" });
-    let steps = keeping(json!([create("make", "a.txt"), deploy]));
+    let steps = keeping(json!([create("make", "ship.txt"), deploy]));
 
     let unsigned = run(&root, &steps);
     assert_eq!(unsigned.code, 6, "{unsigned:?}");
@@ -132,7 +132,7 @@ fn an_external_pipeline_runs_once_after_the_change_is_published() {
     assert_eq!(report["actions_completed"][1]["details"]["pipeline"]["name"], "deploy");
     let ran = &recorded(&root)[0];
     assert_eq!((&ran["ended"], &ran["name"]), (&json!("succeeded"), &json!("deploy")));
-    assert_eq!(ran["commands"][0]["argv"][4], "production", "{ran:#}");
+    assert_eq!(ran["commands"][0]["argv"][3], "production", "{ran:#}");
     let shown = actum(&root, &["show"]).stdout;
     assert!(shown.contains("outside    pipeline deploy: it succeeded; an undo does not take it back"), "{shown}");
 
@@ -158,7 +158,7 @@ fn a_plan_that_could_not_keep_its_promise_is_refused() {
         assert_eq!(told.code, 1, "{told:?}");
         told.stdout
     };
-    let rolls_back = lint(&plan(json!([create("make", "a.txt"), pipeline("deploy", "deploy")])));
+    let rolls_back = lint(&plan(json!([create("make", "ship.txt"), pipeline("deploy", "deploy")])));
     assert!(rolls_back.contains("(1051 NOT_REVERSIBLE)"), "{rolls_back}");
     assert!(rolls_back.contains("`rollback_on_failure` is `true`"), "{rolls_back}");
     let mut first = create("make", "b.txt");
@@ -187,19 +187,19 @@ fn a_plan_that_could_not_keep_its_promise_is_refused() {
 fn a_failed_external_pipeline_leaves_the_change_and_stops_those_behind_it() {
     let (_directory, root, key) = signed();
     let service = Service::start();
-    let deploy = send(&service, "a.txt");
-    let fails = external("fails", "echo x > a.txt || { echo refused >&2; exit 3; }");
+    let deploy = send(&service, "ship.txt");
+    let fails = external("fails", "echo x > ship.txt || { echo refused >&2; exit 3; }");
     declare(&root, &(fails + &external("deploy", &deploy)));
     let steps = keeping(json!([
-        create("make", "a.txt"),
+        create("make", "ship.txt"),
         after(pipeline("fails", "fails"), "make"),
         after(pipeline("deploy", "deploy"), "fails"),
     ]));
     assert_eq!(approve(&root, &key, "ship", &steps).code, 0);
     let ended = run_approved(&root);
-    assert_eq!(ended.code, 3, "{ended:?}");
+    assert_eq!(ended.code, 4, "{ended:?}");
     assert_eq!(service.messages(), [""; 0]);
-    assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "made\n");
+    assert_eq!(fs::read_to_string(root.join("ship.txt")).unwrap(), "made\n");
     let report = document(&root, "execution_report.json");
     assert_eq!(report["status"], "PARTIAL", "{report:#}");
     let failed = &report["actions_failed"][0];
@@ -217,17 +217,17 @@ fn a_failed_external_pipeline_leaves_the_change_and_stops_those_behind_it() {
 fn an_external_pipeline_does_not_start_without_its_change() {
     let (_directory, root, key) = signed();
     let service = Service::start();
-    declare(&root, &external("deploy", &send(&service, "a.txt")));
+    declare(&root, &external("deploy", &send(&service, "ship.txt")));
     fs::write(root.join("kept.txt"), "kept\n").unwrap();
-    let mut wrong = create("make", "a.txt");
+    let mut wrong = create("make", "ship.txt");
     wrong["preconditions"] = json!([{ "type": "file_exists", "path": "none.txt" }]);
     let steps = keeping(json!([wrong, after(pipeline("deploy", "deploy"), "make")]));
     let refused = approve(&root, &key, "ship", &steps);
     assert_ne!(refused.code, 0, "a plan that would fail is not approved: {refused:?}");
 
-    let steps = keeping(json!([create("make", "a.txt"), after(pipeline("deploy", "deploy"), "make")]));
+    let steps = keeping(json!([create("make", "ship.txt"), after(pipeline("deploy", "deploy"), "make")]));
     assert_eq!(approve(&root, &key, "ship", &steps).code, 0);
-    fs::write(root.join("a.txt"), "somebody else's\n").unwrap();
+    fs::write(root.join("ship.txt"), "somebody else's\n").unwrap();
     let ended = run_approved(&root);
     assert_ne!(ended.code, 0, "{ended:?}");
     assert_eq!(service.messages(), [""; 0]);
@@ -239,16 +239,16 @@ fn an_external_pipeline_does_not_start_without_its_change() {
 fn an_approval_is_for_the_commands_that_were_shown() {
     let (_directory, root, key) = signed();
     let service = Service::start();
-    declare(&root, &external("deploy", &send(&service, "a.txt")));
-    let steps = keeping(json!([create("make", "a.txt"), pipeline("deploy", "deploy")]));
+    declare(&root, &external("deploy", &send(&service, "ship.txt")));
+    let steps = keeping(json!([create("make", "ship.txt"), pipeline("deploy", "deploy")]));
     assert_eq!(approve(&root, &key, "ship", &steps).code, 0);
-    declare(&root, &external("deploy", &format!("{} # changed", send(&service, "a.txt"))));
+    declare(&root, &external("deploy", &format!("{} # changed", send(&service, "ship.txt"))));
     let ended = run_approved(&root);
-    assert_eq!(ended.code, 6, "{ended:?}");
+    assert_eq!(ended.code, 1, "{ended:?}");
     let error = document(&root, "error_report.json");
     assert_eq!(error["error_code"], 1005, "{error:#}");
     assert!(error["message"].as_str().unwrap().contains("declares an external pipeline"), "{error:#}");
-    assert!(!root.join("a.txt").exists());
+    assert!(!root.join("ship.txt").exists());
     assert_eq!(service.messages(), [""; 0]);
 }
 
@@ -257,8 +257,8 @@ fn an_approval_is_for_the_commands_that_were_shown() {
 fn a_plan_can_consist_of_an_external_pipeline() {
     let (_directory, root, key) = signed();
     let service = Service::start();
-    fs::write(root.join("a.txt"), "there\n").unwrap();
-    declare(&root, &external("deploy", &send(&service, "a.txt")));
+    fs::write(root.join("ship.txt"), "there\n").unwrap();
+    declare(&root, &external("deploy", &send(&service, "ship.txt")));
     let before = tree(&root);
     let steps = keeping(json!([pipeline("deploy", "deploy")]));
     assert_eq!(approve(&root, &key, "ship", &steps).code, 0);
@@ -279,10 +279,10 @@ fn a_plan_can_consist_of_an_external_pipeline() {
 fn after_a_kill_nobody_claims_to_know_how_it_ended() {
     let (_directory, root, key) = signed();
     let service = Service::start();
-    let script = format!("{}; sleep 1000", send(&service, "a.txt"));
-    declare(&root, &(external("deploy", &script) + &external("tell", &send(&service, "a.txt"))));
+    let script = format!("{}; sleep 1000", send(&service, "ship.txt"));
+    declare(&root, &(external("deploy", &script) + &external("tell", &send(&service, "ship.txt"))));
     let steps = keeping(json!([
-        create("make", "a.txt"),
+        create("make", "ship.txt"),
         after(pipeline("deploy", "deploy"), "make"),
         after(pipeline("tell", "tell"), "deploy"),
     ]));
@@ -308,7 +308,7 @@ fn after_a_kill_nobody_claims_to_know_how_it_ended() {
     assert_eq!(told["actions_skipped"][0]["action_id"], "tell");
     assert_eq!(document(&root, "error_report.json")["error_code"], 5004);
     assert_eq!(recorded(&root)[0]["ended"], "unknown");
-    let alerts = actum(&root, &["queue", "list"]);
+    let alerts = actum(&root, &["queue"]);
     assert!(format!("{}{}", alerts.stdout, alerts.stderr).contains("5004"), "{alerts:?}");
     let reported = report(&root);
     let again = run_approved(&root);
@@ -321,10 +321,10 @@ fn after_a_kill_nobody_claims_to_know_how_it_ended() {
 fn a_signal_ends_an_external_pipeline_and_leaves_the_change() {
     let (_directory, root, key) = signed();
     let service = Service::start();
-    let script = format!("{}; sleep 1000", send(&service, "a.txt"));
-    declare(&root, &(external("deploy", &script) + &external("tell", &send(&service, "a.txt"))));
+    let script = format!("{}; sleep 1000", send(&service, "ship.txt"));
+    declare(&root, &(external("deploy", &script) + &external("tell", &send(&service, "ship.txt"))));
     let steps = keeping(json!([
-        create("make", "a.txt"),
+        create("make", "ship.txt"),
         pipeline("deploy", "deploy"),
         pipeline("tell", "tell"),
     ]));
@@ -344,7 +344,7 @@ fn a_signal_ends_an_external_pipeline_and_leaves_the_change() {
     assert_eq!(told["status"], "PARTIAL", "{told:#}");
     assert_eq!(told["actions_failed"][0]["action_id"], "deploy", "{told:#}");
     assert_eq!(told["actions_skipped"][0]["action_id"], "tell", "{told:#}");
-    assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "made\n");
+    assert_eq!(fs::read_to_string(root.join("ship.txt")).unwrap(), "made\n");
     assert_eq!(service.messages(), [""; 0]);
     assert_eq!(recorded(&root)[0]["ended"], "failed");
 }
@@ -375,7 +375,7 @@ fn an_external_pipeline_has_the_network_and_no_more() {
     let steps = keeping(json!([pipeline("tries", "tries"), pipeline("hangs", "hangs")]));
     assert_eq!(approve(&root, &key, "ship", &steps).code, 0);
     let ended = run_approved(&root);
-    assert_eq!(ended.code, 3, "{ended:?}");
+    assert_eq!(ended.code, 4, "{ended:?}");
     let report = document(&root, "execution_report.json");
     assert_eq!(report["actions_completed"][0]["action_id"], "tries", "{report:#}");
     assert_eq!(report["actions_failed"][0]["error_code"], 2007, "{report:#}");

@@ -351,8 +351,8 @@ outputs = ["b.out"]
     assert_eq!(fs::read_to_string(root.join("b.out")).unwrap(), "one\n");
 }
 
-/// EX-1, EX-9: the change of a pipeline is approved as any other. One that gives another result each time is not, since nobody has seen
-/// what would be published.
+/// EX-1, EX-9: the change of a pipeline is approved as any other. Of one that gives another result each time the result that was shown
+/// is published, while its inputs and outputs are the same. Without declared inputs nobody knows that, and it is not approved.
 #[test]
 fn a_signed_approval_is_for_the_result_that_was_shown() {
     let (_directory, root) = declared(
@@ -365,8 +365,14 @@ outputs = ["out.txt"]
 name = "other"
 steps = [["cp", "/proc/sys/kernel/random/uuid", "out.txt"]]
 outputs = ["out.txt"]
+[[pipeline]]
+name = "kept"
+steps = [["sh", "-c", "cat in.txt /proc/sys/kernel/random/uuid > out.txt"]]
+inputs = ["in.txt"]
+outputs = ["out.txt"]
 "#,
     );
+    fs::write(root.join("in.txt"), "one\n").unwrap();
     let key = approval_key(&root);
     let approve = |name: &str| {
         let mut run = pipeline("run", "out.txt", name, json!({}));
@@ -384,4 +390,20 @@ outputs = ["out.txt"]
     let ended = actum(&root, &["run", "../task_envelope.json"]);
     assert_eq!(ended.code, 0, "{ended:?}");
     assert_eq!(fs::read_to_string(root.join("out.txt")).unwrap(), "same\n");
+
+    let approved = approve("kept");
+    assert_eq!(approved.code, 0, "{approved:?}");
+    fs::write(root.join("in.txt"), "two\n").unwrap();
+    let moved = actum(&root, &["run", "../task_envelope.json"]);
+    assert_ne!(moved.code, 0, "another input gives another result: {moved:?}");
+    assert_eq!(document(&root, "error_report.json")["error_code"], 1005);
+    assert_eq!(fs::read_to_string(root.join("out.txt")).unwrap(), "same\n");
+    fs::write(root.join("in.txt"), "one\n").unwrap();
+    let ended = actum(&root, &["run", "../task_envelope.json"]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let report = document(&root, "execution_report.json");
+    assert_eq!(report["actions_completed"][0]["details"]["pipeline"]["was_kept"], true);
+    let preview = actum(&root, &["show", "--diff"]);
+    let left = fs::read_to_string(root.join("out.txt")).unwrap();
+    assert!(left.starts_with("one\n") && left.len() == 41, "{left} {preview:?}");
 }

@@ -34,6 +34,9 @@ pub struct PipelineDetails {
     pub process_ms: u64,
     /// Confinement that was in force.
     pub confinement: ConfinementDetails,
+    /// Whether the result had been kept when it was shown for approval, so that nothing ran now.
+    #[serde(default)]
+    pub was_kept: bool,
 }
 
 /// Step of a pipeline that ran.
@@ -125,6 +128,8 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
+const WAS_KEPT: &str =
+    "Whether the result had been kept when it was shown for approval, so that nothing ran now.";
 const SHA256: Form = Form::Text(Text::filled(64, Characters::Sha256));
 const LINES: Form = Form::Text(Text::any(TEXT_CHARS_MAX));
 /// Up to what readers do not round.
@@ -168,6 +173,7 @@ static PIPELINE_DETAILS: Shape = Shape {
             Form::Object(&CONFINEMENT),
             "Confinement that was in force.",
         ),
+        Member::optional("was_kept", Form::Flag, WAS_KEPT),
     ],
 };
 
@@ -220,11 +226,7 @@ static SQL_DETAILS: Shape = Shape {
             Form::Object(&CONFINEMENT),
             "Confinement that was in force.",
         ),
-        Member::required(
-            "was_kept",
-            Form::Flag,
-            "Whether the result had been kept when it was shown for approval, so that nothing ran now.",
-        ),
+        Member::required("was_kept", Form::Flag, WAS_KEPT),
     ],
 };
 

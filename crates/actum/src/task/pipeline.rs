@@ -20,13 +20,16 @@ use actum_task::report::{
 use actum_task::{ErrorCode, Pipeline};
 use actum_workspace::Transaction;
 use actum_workspace::disk::Disk;
+use serde::{Deserialize, Serialize};
 
 use super::documents::clean;
+use super::kept_pipeline::{self, KeptPipeline};
 use super::problem::ActionProblem;
 use super::rehearsal::ActionChange;
 use super::staging::{FileBefore, Staged};
 use crate::command::{CommandError, Runner, StagedView, Trial, Tried};
 use crate::error::Error;
+use crate::kept_results::ResultKey;
 use crate::pipeline_host::PipelineRunner;
 
 /// Most bytes of the output of a step in a message.
@@ -47,16 +50,21 @@ pub(super) struct PipelineCall {
     steps: Vec<Vec<String>>,
     runner: Runner,
     view: StagedView,
+    /// Key of its result; `None` where that is neither looked up nor kept.
+    key: Option<ResultKey>,
+    /// Result of an earlier execution, which was shown and takes the place of this one.
+    kept: Option<KeptPipeline>,
 }
 
 /// Effects of the steps of a pipeline.
 pub(super) struct PipelineEnd {
     operations: Vec<Operation>,
     ran: PipelineRan,
+    was_kept: bool,
 }
 
 /// Record of a pipeline that ran.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PipelineRan {
     name: String,
     /// SHA-256 of its declaration.
@@ -65,12 +73,15 @@ pub struct PipelineRan {
     pub(super) commands: Vec<CommandRecord>,
     /// Confinement of the steps.
     pub(super) sandbox: Option<SandboxRecord>,
+    /// Whether the result had been kept when it was shown, so that nothing ran now.
+    was_kept: bool,
 }
 
 impl PipelineRan {
     /// Record of a pipeline of which no step ran yet.
     fn new(name: &str, declaration: Digest) -> Self {
-        Self { name: name.to_owned(), declaration, commands: Vec::new(), sandbox: None }
+        let (commands, sandbox, was_kept) = (Vec::new(), None, false);
+        Self { name: name.to_owned(), declaration, commands, sandbox, was_kept }
     }
 
     /// Adds a step that ran.
@@ -98,6 +109,7 @@ impl PipelineRan {
                 landlock: *landlock,
                 is_root: *is_root,
             },
+            was_kept: self.was_kept,
         })))
     }
 }
@@ -133,7 +145,13 @@ impl PipelineRunner {
         let (declared, steps) = self.resolve(pipeline)?;
         let view = StagedView::of(&self.runner, transaction).map_err(of_error)?;
         let runner = self.runner_of(declared);
-        Ok(PipelineCall { declared: declared.clone(), steps, runner, view })
+        let is_looked_up = self.keeps_results || !self.results.is_empty();
+        let place = (self.runner.root(), declared);
+        let key = is_looked_up
+            .then(|| kept_pipeline::key(transaction, place, &steps, &runner.policy().env))
+            .flatten();
+        let kept = key.and_then(|key| KeptPipeline::find(&self.results, &key));
+        Ok(PipelineCall { declared: declared.clone(), steps, runner, view, key, kept })
     }
 
     /// Returns the runner of a pipeline: the confinement of every command, its directory and its variables.
@@ -199,7 +217,10 @@ impl PipelineRunner {
 
     /// Runs the steps one after the other, within this time; each sees what those before it did.
     pub(super) fn execute(&self, call: &PipelineCall, time: Duration) -> Result<PipelineEnd> {
-        let PipelineCall { declared, steps, runner, view } = call;
+        let PipelineCall { declared, steps, runner, view, key, kept } = call;
+        if let Some(KeptPipeline { operations, ran }) = kept.clone() {
+            return Ok(PipelineEnd { operations, ran, was_kept: true });
+        }
         let time = declared.timeout.map_or(time, |own| own.min(time));
         let mut left = time;
         let declaration = declared
@@ -228,7 +249,14 @@ impl PipelineRunner {
             left = left.saturating_sub(Duration::from_millis(tried.record.wall_ms));
             ran.add(tried);
         }
-        Ok(PipelineEnd { operations, ran })
+        if let (true, Some(key)) = (self.keeps_results, key) {
+            let result = KeptPipeline { operations: operations.clone(), ran: ran.clone() };
+            result.keep(&self.results, key).map_err(|error| {
+                let message = format!("the result cannot be kept for approval: {error}");
+                ActionProblem::new(ErrorCode::InputOutput, message)
+            })?;
+        }
+        Ok(PipelineEnd { operations, ran, was_kept: false })
     }
 
     fn run_step(&self, runner: &Runner, step: &[String], view: &StagedView) -> Result<Tried> {
@@ -244,7 +272,8 @@ impl PipelineRunner {
         (end, files_max): (PipelineEnd, u32),
     ) -> Result<Staged> {
         let (declared, _) = self.resolve(pipeline)?;
-        let PipelineEnd { operations, ran } = end;
+        let PipelineEnd { operations, ran, was_kept } = end;
+        let ran = PipelineRan { was_kept, ..ran };
         let paths: BTreeSet<RelPath> = operations
             .iter()
             .filter(|it| is_of_file(it))

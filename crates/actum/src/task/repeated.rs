@@ -82,7 +82,7 @@ impl Task {
             let paths = &receipt.statement.predicate.paths;
             // The rollback script leaves files as they were, and no run.
             Ok(undone_by.is_some()
-                || is_as_before(outputs, paths)
+                || (!paths.is_empty() && is_as_before(outputs, paths))
                 || self.is_reverted(records, receipt, root)?)
         };
         let taken = |message| Standing::Taken(TaskProblem::new(ErrorCode::TaskIdTaken, message));

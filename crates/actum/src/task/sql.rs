@@ -13,7 +13,7 @@ use actum_core::{Digest, FileState, RelPath};
 use actum_record::receipt::QueryRecord;
 use actum_sandbox::Resource;
 use actum_sql::{
-    Done, Failure, KeptResult, Measured, Parameter, Problem, Report, ResultKey, SqlError,
+    Done, Failure, Measured, Parameter, Problem, Report, SqlError,
     SqlLimits, Step, lock_holder,
 };
 use actum_task::report::{
@@ -25,9 +25,11 @@ use actum_workspace::disk::Disk;
 use actum_workspace::{ErrorKind, StagedDirectory, Transaction};
 
 use super::documents::clean;
+use super::kept_sql::KeptSql;
 use super::problem::ActionProblem;
 use super::rehearsal::ActionChange;
 use super::staging::{Staged, check_writable};
+use crate::kept_results::ResultKey;
 use crate::sql_host::SqlRunner;
 
 /// Size of a query, in bytes.
@@ -116,7 +118,7 @@ pub(super) struct SqlCall {
     saves_rows: bool,
     key: ResultKey,
     /// Result of an earlier execution, which was shown and takes the place of this one.
-    kept: Option<KeptResult>,
+    kept: Option<KeptSql>,
 }
 
 impl<D: Disk> PreparedSql<D> {
@@ -159,7 +161,7 @@ impl SqlRunner {
             Some(log) => Some(transaction.file_state(log)?.sha256),
             None => None,
         };
-        let key = ResultKey::new(&[
+        let key = ResultKey::new("actum/sql-result/1", &[
             text.as_bytes(),
             query.parameters.as_ref().map_or("", |text| text.as_str()).as_bytes(),
             before.sha256.as_bytes(),
@@ -168,7 +170,8 @@ impl SqlRunner {
             name.as_bytes(),
             &[u8::from(saves_rows)],
         ]);
-        let kept = self.results.find(&key, &copy, saves_rows.then_some(rows.as_path()));
+        let files = (copy.as_path(), saves_rows.then_some(rows.as_path()));
+        let kept = KeptSql::find(&self.results, &key, files);
         if kept.is_none() {
             // An empty file is a database without anything in it, which DuckDB makes where there is no file.
             if before.size > 0 {
@@ -209,7 +212,8 @@ impl SqlRunner {
         };
         if self.host.keeps_results {
             let rows = call.saves_rows.then(|| call.directory.join(RESULT));
-            let kept = self.results.keep(&call.key, (&copy, rows.as_deref()), (&done, &measured));
+            let files = (copy.as_path(), rows.as_deref());
+            let kept = KeptSql::keep(&self.results, &call.key, files, (&done, &measured));
             kept.map_err(|error| {
                 let message = format!("the result cannot be kept for approval: {error}");
                 ActionProblem::new(ErrorCode::InputOutput, message)

@@ -165,7 +165,7 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
         if previewed.asks {
             let sql = SqlHost::open_for(sql_host::for_showing()?, &task.plan, &in_force);
             let Task { plan, graph, config, .. } = &task;
-            let host = pipeline_host::of(root, session.screen, None);
+            let host = pipeline_host::for_showing(root, session.screen)?;
             let pipelines = PipelineHost::open_for(Some(&host), plan, &in_force);
             let script = Script { plan, graph, config, sql: &sql, pipelines: &pipelines };
             let shown = (&previewed.change, &mut Nobody as &mut dyn Watch);

@@ -106,7 +106,7 @@ impl Previewed {
         let Task { plan, config, graph, .. } = task;
         let constraints = plan.constraints(config.constraints);
         let sql = SqlHost::open_for(sql_host::for_showing()?, plan, in_force);
-        let host = pipeline_host::of(root, session.screen, None);
+        let host = pipeline_host::for_showing(root, session.screen)?;
         let pipelines = PipelineHost::open_for(Some(&host), plan, in_force);
         let script = Script { plan, graph, config, sql: &sql, pipelines: &pipelines };
         let label = format!("task {}", plan.id);

@@ -1,0 +1,129 @@
+//! Kept results of pipelines: one that leaves other bytes each time cannot be computed again as it was approved (EX-1, EX-9).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use actum_core::{Digest, PathRule, RelPath};
+use actum_edit::Operation;
+use actum_gate::policy::DeclaredPipeline;
+use actum_record::receipt::PathEffect;
+use actum_workspace::disk::Disk;
+use actum_workspace::{STATE_DIRECTORY, Transaction};
+use serde::{Deserialize, Serialize};
+
+use super::pipeline::PipelineRan;
+use crate::kept_results::{KeptResults, ResultKey};
+
+/// Most bytes of the report of a result. What a pipeline leaves beyond that is computed again.
+const REPORT_BYTES_MAX: usize = 256 << 20;
+/// Most files that a key is made of.
+const FILES_MAX: usize = 100_000;
+
+/// Result of a pipeline that is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct KeptPipeline {
+    pub(super) operations: Vec<Operation>,
+    pub(super) ran: PipelineRan,
+}
+
+impl KeptPipeline {
+    /// Returns a result; `None` where none is kept.
+    pub(super) fn find(results: &KeptResults, key: &ResultKey) -> Option<Self> {
+        serde_json::from_slice(&results.find(key)?.report).ok()
+    }
+
+    /// Keeps a result. One that is too large is left out.
+    ///
+    /// # Errors
+    /// As [`KeptResults::keep`].
+    pub(super) fn keep(&self, results: &KeptResults, key: &ResultKey) -> io::Result<()> {
+        let report = serde_json::to_vec(self)?;
+        if report.len() > REPORT_BYTES_MAX {
+            return Ok(());
+        }
+        results.keep(key, actum_core::count(report.len()), |_| Ok(report))
+    }
+}
+
+/// State of a file in a key. A link or a file that cannot be read has no digest.
+#[derive(Serialize)]
+enum Input {
+    File(u32, Digest),
+    Other(Option<Vec<u8>>),
+}
+
+/// Returns the key of the result of a pipeline: its declaration, its steps, their variables, and the files among its inputs and its
+/// outputs, with what is staged. `None` for a pipeline without `inputs`, which depends on everything, and where files cannot be
+/// listed.
+pub(super) fn key<D: Disk>(
+    transaction: &mut Transaction<'_, D>,
+    (root, declared): (&Path, &DeclaredPipeline),
+    steps: &[Vec<String>],
+    variables: &BTreeMap<String, String>,
+) -> Option<ResultKey> {
+    let rules: Vec<&PathRule> =
+        declared.inputs.as_ref()?.iter().chain(&declared.outputs).collect();
+    let mut paths = BTreeSet::new();
+    list(root, &rules, &mut paths).ok()?;
+    let is_covered = |path: &RelPath| rules.iter().any(|rule| rule.covers(path));
+    let effects = transaction.effects();
+    let staged = effects.iter().map(|PathEffect { path, .. }| path.0.clone());
+    paths.extend(staged.filter(is_covered));
+    let mut files = Vec::new();
+    for path in paths {
+        let file = match transaction.file_state(&path) {
+            Ok(state) => Input::File(state.mode.bits(), state.sha256),
+            Err(_) => {
+                let link = fs::read_link(below(root, &path)).ok();
+                Input::Other(link.map(|target| target.into_os_string().into_vec()))
+            }
+        };
+        files.push((path.as_bytes().to_vec(), file));
+    }
+    let parts = serde_json::to_vec(&(declared, steps, variables, files)).ok()?;
+    Some(ResultKey::new("actum/pipeline-result/1", &[&parts]))
+}
+
+fn below(root: &Path, path: &RelPath) -> PathBuf {
+    root.join(OsStr::from_bytes(path.as_bytes()))
+}
+
+/// Lists the files below `root` that a rule covers, links among them.
+fn list(root: &Path, rules: &[&PathRule], found: &mut BTreeSet<RelPath>) -> io::Result<()> {
+    let mut directories = vec![None::<RelPath>];
+    while let Some(directory) = directories.pop() {
+        let path = directory.as_ref().map_or_else(|| root.to_owned(), |path| below(root, path));
+        for entry in fs::read_dir(path)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if directory.is_none() && name == STATE_DIRECTORY {
+                continue;
+            }
+            let name = name.as_bytes();
+            let path = match &directory {
+                None => name.to_vec(),
+                Some(above) => [above.as_bytes(), b"/", name].concat(),
+            };
+            let path = RelPath::new(path).map_err(io::Error::other)?;
+            if !entry.file_type()?.is_dir() {
+                if rules.iter().any(|rule| rule.covers(&path)) {
+                    found.insert(path);
+                }
+                if found.len() > FILES_MAX {
+                    return Err(io::Error::other("too many files"));
+                }
+                continue;
+            }
+            let itself = PathRule::exactly(&path);
+            if itself.is_none_or(|itself| rules.iter().any(|rule| rule.may_meet(&itself))) {
+                directories.push(Some(path));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! Kept results of SQL steps: DuckDB writes another file each time, so what was approved cannot be computed again (EX-1, EX-11).
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use actum_core::Digest;
+use actum_sql::{Done, Measured};
+use serde::{Deserialize, Serialize};
+
+use crate::command;
+use crate::kept_results::{KeptResults, ResultKey};
+
+/// Name of the database in the directory of a result.
+const DATABASE: &str = "database";
+/// Name of the rows of the last statement there.
+const ROWS: &str = "rows.parquet";
+
+fn file_digest(path: &Path) -> io::Result<Digest> {
+    command::digest(&mut File::open(path)?)
+}
+
+/// Result of an SQL step that is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct KeptSql {
+    /// Report of the worker.
+    pub(super) done: Done,
+    /// What it used, and what confined it.
+    pub(super) measured: Measured,
+    /// SHA-256 of the database.
+    pub(super) database: Digest,
+    /// SHA-256 of the rows of the last statement, where they are saved.
+    pub(super) rows: Option<Digest>,
+}
+
+impl KeptSql {
+    /// Copies a result to the new files `database` and `rows`; `None` where none is kept. Where it cannot be copied whole, nothing is
+    /// left of it. Its digests are for the caller to compare with what was copied.
+    pub(super) fn find(
+        results: &KeptResults,
+        key: &ResultKey,
+        (database, rows): (&Path, Option<&Path>),
+    ) -> Option<Self> {
+        let found = results.find(key)?;
+        let kept = serde_json::from_slice(&found.report).ok()?;
+        let copied = fs::copy(found.directory.join(DATABASE), database).and_then(|_| {
+            rows.map_or(Ok(0), |rows| fs::copy(found.directory.join(ROWS), rows))
+        });
+        if copied.is_err() {
+            for copy in [Some(database), rows].into_iter().flatten() {
+                drop(fs::remove_file(copy)); // a file that stays is in the way of the next copy, which says so
+            }
+            return None;
+        }
+        Some(kept)
+    }
+
+    /// Keeps a result.
+    ///
+    /// # Errors
+    /// As [`KeptResults::keep`].
+    pub(super) fn keep(
+        results: &KeptResults,
+        key: &ResultKey,
+        (database, rows): (&Path, Option<&Path>),
+        (done, measured): (&Done, &Measured),
+    ) -> io::Result<()> {
+        results.keep(key, fs::metadata(database)?.len(), |directory| {
+            fs::copy(database, directory.join(DATABASE))?;
+            if let Some(rows) = rows {
+                fs::copy(rows, directory.join(ROWS))?;
+            }
+            let kept = Self {
+                done: done.clone(),
+                measured: measured.clone(),
+                database: file_digest(database)?,
+                rows: rows.map(file_digest).transpose()?,
+            };
+            Ok(serde_json::to_vec(&kept)?)
+        })
+    }
+}
