@@ -235,9 +235,12 @@ impl Request {
         let Commands { made, checks, repair, .. } = &self.commands;
         let made = made.iter().map(|made| CommandLine::new(made.argv.clone()));
         let made = made.collect::<Result<Vec<_>, _>>()?;
+        let external = self.external().iter().flat_map(|pipeline| &pipeline.steps);
+        let external = external.map(|step| CommandLine::new(step.clone()));
+        let external = external.collect::<Result<Vec<_>, _>>()?;
         let later = checks.iter().chain(repair).cloned();
         Ok(match self.action.as_deref() {
-            None => (Vec::new(), made.into_iter().chain(later).collect()),
+            None => (Vec::new(), made.into_iter().chain(later).chain(external).collect()),
             Some(RequestedAction { agreed: Some(_), .. }) => (Vec::new(), Vec::new()),
             Some(RequestedAction { package: Some(_), commands, .. }) => {
                 (later.collect(), commands.clone())

@@ -388,7 +388,7 @@ impl ErrorCode {
             Self::SqlNotAllowed => (1128, "SQL_STATEMENT_NOT_ALLOWED", SkipAction),
             Self::PipelineFailed => (1130, "PIPELINE_FAILED", SkipAction),
             Self::PipelineOutput => (1131, "PIPELINE_OUTPUT", SkipAction),
-            Self::PipelineNotStarted => (1132, "PIPELINE_NOT_STARTED", SkipAction),
+            Self::PipelineNotStarted => (1132, "PIPELINE_NOT_STARTED", Escalate),
             Self::FileNotFound => (2001, "FILE_NOT_FOUND", SkipAction),
             Self::FileExists => (2002, "FILE_EXISTS", SkipAction),
             Self::NotAFile => (2003, "NOT_A_FILE", SkipAction),

@@ -14,9 +14,9 @@ pub enum RollbackRefused {
         /// What was asked for.
         task: String,
     },
-    /// It changed nothing, so there is nothing to take back.
+    /// It changed no file, so there is nothing to take back.
     #[error(
-        "the task of `{report}` has nothing to be taken back with: it changed nothing, or its rollback manifest was removed"
+        "the task of `{report}` has nothing to be taken back with: it changed no file, or its rollback manifest was removed"
     )]
     Nothing {
         /// The directory of its reports.

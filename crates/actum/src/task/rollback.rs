@@ -75,7 +75,7 @@ pub fn rollback(
     let now = engine.records.clock.now();
     let (directory, manifest) = found((root, &outputs), task, now)?;
     let report = || directory.name.directory();
-    let Some(run) = manifest.run() else {
+    let Some(run) = manifest.run().filter(|_| !manifest.checkpoints().is_empty()) else {
         return Err(RollbackRefused::Nothing { report: report() }.into());
     };
     let (effects, files) = engine.records.effects_of_task(run, &directory.name)?;
@@ -446,7 +446,7 @@ fn manifest(
     };
     let manifest = directory.expire_manifest(&manifest, now)?;
     Ok(match manifest.status() {
-        ManifestStatus::Active if manifest.run().is_none() => {
+        ManifestStatus::Active if manifest.run().is_none() || manifest.checkpoints().is_empty() => {
             Err(RollbackRefused::Nothing { report })
         }
         ManifestStatus::Active => Ok(manifest),

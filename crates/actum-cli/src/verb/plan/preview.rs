@@ -244,7 +244,7 @@ impl Document for Previewed {
             writeln!(out, "{word:7}  {id}  {told}")?;
             if let ActionResult::Deferred { steps, .. } = end {
                 for step in steps {
-                    let words = step.iter().map(|word| ShellWord::operand(word.as_bytes()).to_string());
+                    let words = step.iter().map(|word| ShellWord::new(word.as_bytes()).to_string());
                     let line = words.collect::<Vec<_>>().join(" ");
                     writeln!(out, "{:7}    {}", "", Harmless(line.as_bytes()))?;
                 }

@@ -102,7 +102,7 @@ fn write(out: &mut dyn Write, ended: &TaskEnd) -> io::Result<()> {
             told.as_deref()
         }
     };
-    if let Some(result) = result {
+    if let Some(result) = result.filter(|result| !result.paths.is_empty()) {
         let task = ShellWord::operand(task.as_str().as_bytes());
         writeln!(out, "take it back with `actum rollback {task}` (run {})", result.run)?;
     }
