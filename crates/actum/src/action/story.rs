@@ -291,9 +291,11 @@ impl Story {
         is_stopped: bool,
     ) -> Result<Ending, Error> {
         let (status, reason, message, queued) = match end {
-            Err(Halt::Told { status: Status::Reverted, .. } | Halt::Unverified(_))
-                if is_stopped =>
-            {
+            Err(
+                Halt::Told { status: Status::Reverted, .. }
+                | Halt::Unverified(_)
+                | Halt::PackageUnverified { .. },
+            ) if is_stopped => {
                 let message = "it was asked to stop before it was done; nothing was changed";
                 (Status::Reverted, Some(Reason::Interrupted.name()), Some(message.to_owned()), None)
             }
@@ -314,6 +316,13 @@ impl Story {
                 let reason = crate::reason::of_engine(&error).name();
                 let message = without_output(&error);
                 self.error = Some(error);
+                (Status::Reverted, Some(reason), Some(message), None)
+            }
+            Err(Halt::PackageUnverified { check }) => {
+                let message = format!(
+                    "the check `{check}` of the package does not hold; nothing was changed"
+                );
+                let reason = Reason::VerificationFailed.name();
                 (Status::Reverted, Some(reason), Some(message), None)
             }
             Err(Halt::Broken(error)) => return Err(*error),
