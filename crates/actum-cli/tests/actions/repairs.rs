@@ -80,13 +80,13 @@ fn nothing_is_kept_of_a_repair_of_a_package_that_does_not_hold() {
         ("fails", COMPARES, "cp missing a.txt", ("reverted", "VERIFICATION_FAILED")),
         // `rollback.js` does not remove the copy.
         ("beside", FINDS_A_COPY, "cp -t . sub/b.txt", ("rejected", "ROLLBACK_UNPROVEN")),
-        ("not_allowed", COMPARES, "touch b.txt", ("queued", "NEEDS_APPROVAL")),
+        ("not_allowed", COMPARES, "touch b.txt", ("rejected", "CHANGE_DENIED")),
     ] {
         stage.package(name, &repaired_by(name, repair, &[]), [WRITES, verify, RESTORES]);
         assert_eq!(stage.activate(name).code, 0);
         let result = stage.act(&plan(name, json!({})));
         assert_eq!(status(&result), (expected.0, Some(expected.1)), "{name}: {result}");
-        let is_tried = expected.0 != "queued";
+        let is_tried = expected.1 != "CHANGE_DENIED";
         assert_eq!(result["repair"], json!({ "attempted": is_tried, "ok": false }), "{name}");
         assert_eq!(text(&stage.root, "a.txt"), "1\n", "{name}");
         assert!(!stage.root.join("b.txt").exists(), "{name}");
