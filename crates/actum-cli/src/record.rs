@@ -127,6 +127,7 @@ impl Told {
             approval: record.approval.map(Into::into),
             gates: views(&record.gates),
             commands: record.commands.into(),
+            queries: record.queries.into_iter().map(Into::into).collect(),
             intent: record.intent,
             receipt: record.receipt,
         })
