@@ -4,10 +4,12 @@
 //! the published JSON Schemas are written from it, so neither can say something else than the other.
 
 pub mod limits;
+mod malformed;
 mod manifest;
 mod plan;
 mod result;
 
+pub use malformed::MalformedPlan;
 pub use manifest::{
     EXECUTE_FILE, Filesystem, MANIFEST_FILE, Manifest, ManifestError, PACKAGE_FILES, Permissions,
     Phrases, ROLLBACK_FILE, RollbackRule, VERIFY_FILE,

@@ -13,7 +13,9 @@ use super::limits::{
     DESCRIPTION_CHARS_MAX, MANIFEST_BYTES_MAX, PHRASE_CHARS_MAX, PHRASE_LANGUAGES_MAX, PHRASES_MAX,
     VERSION_CHARS_MAX,
 };
-use super::plan::{COMMANDS, TIERS, VERIFICATION, VerificationPlan, name, tier, verification};
+use super::plan::{
+    COMMAND, COMMANDS, TIERS, VERIFICATION, VerificationPlan, name, tier, verification,
+};
 
 /// The file of a package that says what it is.
 pub const MANIFEST_FILE: &str = "action.json";
@@ -53,6 +55,9 @@ pub struct Manifest {
     /// Phrases by which users ask for the action, by language.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub phrases: Phrases,
+    /// The command that is tried once where a check fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repair: Option<String>,
 }
 
 /// Phrases of an action, by the primary language subtag (BCP 47) in lower case.
@@ -145,6 +150,11 @@ pub(super) static MANIFEST: Shape = Shape {
             Form::Map { names: LANGUAGE, of: &PHRASES, count_max: PHRASE_LANGUAGES_MAX },
             "Phrases by which users ask for the action: lists by language, each the primary subtag of BCP 47 in lower case.",
         ),
+        Member::optional(
+            "repair",
+            Form::Text(COMMAND),
+            "A command that is run once on the staged change where a check fails; then all checks are run again. It stands in permissions.commands, too.",
+        ),
     ],
 };
 
@@ -228,14 +238,20 @@ fn manifest(members: &Members<'_>) -> Result<Manifest, Fault> {
         version: members.optional("version", reader::text)?,
         description: members.optional("description", reader::text)?,
         phrases: members.optional("phrases", phrases)?.unwrap_or_default(),
+        repair: members.optional("repair", reader::text)?,
     };
     let permitted = &manifest.permissions.commands;
+    let not_permitted =
+        |command: &str| Problem::NotPermitted { command: Excerpt::of(command.as_bytes()) };
     let mut commands = manifest.verification.commands.iter().enumerate();
     if let Some((index, command)) = commands.find(|(_, command)| !permitted.contains(command)) {
-        let problem = Problem::NotPermitted { command: Excerpt::of(command.as_bytes()) };
-        let fault = Fault::at(members.start_of(&["verification", "commands"], index), problem)
-            .in_element(index);
+        let start = members.start_of(&["verification", "commands"], index);
+        let fault = Fault::at(start, not_permitted(command)).in_element(index);
         return Err(fault.in_member("commands").in_member("verification"));
+    }
+    if let Some(command) = manifest.repair.as_ref().filter(|command| !permitted.contains(command)) {
+        let start = members.start_of_member("repair");
+        return Err(Fault::at(start, not_permitted(command)).in_member("repair"));
     }
     Ok(manifest)
 }

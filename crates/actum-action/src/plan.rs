@@ -82,10 +82,8 @@ pub struct PlanError(#[source] pub Mistake);
 /// The words for tiers.
 pub(super) const TIERS: &[&str] = &["R0", "R1", "R2", "R3", "R4"];
 
-pub(super) const COMMANDS: Form = Form::Texts {
-    of: Text::filled(COMMAND_CHARS_MAX, Characters::OneLine),
-    count_max: COMMANDS_MAX,
-};
+pub(super) const COMMAND: Text = Text::filled(COMMAND_CHARS_MAX, Characters::OneLine);
+pub(super) const COMMANDS: Form = Form::Texts { of: COMMAND, count_max: COMMANDS_MAX };
 const PATHS: Form = Form::Texts {
     of: Text::filled(SCOPE_PATH_CHARS_MAX, Characters::NoNul),
     count_max: SCOPE_PATHS_MAX,

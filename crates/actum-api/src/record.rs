@@ -196,10 +196,33 @@ pub struct RunRecord {
     /// External pipelines, which ran after the change was published. Absent where there was none, or the end is not recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub external: Vec<ExternalRun>,
+    /// SQL steps whose effects the run has. Absent where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queries: Vec<Query>,
     /// Index of the intent in the ledger, counted from 0.
     pub intent: u64,
     /// The receipt; `null` while the end of the run is not recorded.
     pub receipt: Option<SignedReceipt>,
+}
+
+/// SQL step of a task plan, by digests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Query {
+    /// Id of the action in the plan.
+    pub action: String,
+    /// Path of the database.
+    #[schemars(with = "value::PathName")]
+    pub database: PathName,
+    /// SHA-256 of the library.
+    #[schemars(with = "value::Digest")]
+    pub library: Digest,
+    /// SHA-256 of the parameters, as the plan writes them. Absent where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "value::Digest")]
+    pub parameters: Option<Digest>,
+    /// SHA-256 of the query.
+    #[schemars(with = "value::Digest")]
+    pub query: Digest,
 }
 
 /// Commands that were run for a run, and their confinement.
@@ -347,6 +370,13 @@ impl From<receipt::Approval> for Approval {
     fn from(approval: receipt::Approval) -> Self {
         let receipt::Approval { plan, entry, key, by, isolation } = approval;
         Self { plan, entry: entry.into(), key, by: by.into(), isolation: isolation.as_str().into() }
+    }
+}
+
+impl From<receipt::QueryRecord> for Query {
+    fn from(record: receipt::QueryRecord) -> Self {
+        let receipt::QueryRecord { action, database, library, parameters, query } = record;
+        Self { action, database, library, parameters, query }
     }
 }
 

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::word::words;
+
 /// Effects of an SQL step.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SqlPreview {
@@ -19,6 +21,12 @@ pub struct SqlPreview {
     pub tables_left_out: u64,
     /// Tables that are the same.
     pub unchanged: u64,
+    /// Views and indexes that are new or removed, at most 200. Their definitions are not compared. Absent where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub objects: Vec<SqlObject>,
+    /// Further views and indexes that are new or removed. Absent where there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub objects_left_out: u64,
     /// Reason why the tables could not be compared. Absent where they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_compared: Option<String>,
@@ -31,6 +39,43 @@ pub struct SqlStatement {
     pub kind: String,
     /// Rows that it changes; of a query the rows that it gives.
     pub rows: u64,
+}
+
+/// View or index that an SQL step makes or removes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SqlObject {
+    /// Kind.
+    pub kind: SqlObjectKind,
+    /// Schema.
+    pub schema: String,
+    /// Name.
+    pub name: String,
+    /// Table of an index. Absent of a view.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub table: Option<String>,
+    /// What happens to it.
+    pub change: SqlObjectChange,
+}
+
+words! {
+    /// Kind of an object that holds no rows of its own.
+    SqlObjectKind {
+        /// View.
+        View = "view",
+        /// Index.
+        Index = "index",
+    }
+}
+
+words! {
+    /// What happens to a view or an index.
+    SqlObjectChange {
+        /// It is new.
+        Added = "added",
+        /// It is removed.
+        Removed = "removed",
+    }
 }
 
 /// Table before and after an SQL step.
@@ -98,4 +143,8 @@ pub struct SqlRow {
     pub old: Option<Vec<Option<String>>>,
     /// Values after; `null` for a removed row.
     pub new: Option<Vec<Option<String>>>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

@@ -25,6 +25,9 @@ use crate::hint;
 use crate::snippet::{Quote, Snippet};
 use actum::reason::{self, Reason};
 
+/// Problem of a plan envelope of which nothing is quoted.
+pub(crate) const UNSOUND_ENVELOPE: &str = "it is no sound plan envelope";
+
 /// Why a command failed. [`Failure::message`] adds the state of the workspace.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
@@ -55,7 +58,7 @@ pub(crate) enum Failure {
     Input { input: String, source: Box<ParseError>, quote: Quote },
     #[error(
         "cannot carry out {input}: {}",
-        quote.message(source, "it is no sound plan envelope")
+        quote.message(source, UNSOUND_ENVELOPE)
     )]
     Envelope { input: String, source: Box<PlanError>, quote: Quote },
     #[error("there is no run whose id begins with `{prefix}`")]
@@ -349,7 +352,7 @@ impl Failure {
                 vec!["split the change into several runs; each can be undone by itself".to_owned()]
             }
             Self::Envelope { .. } => {
-                vec!["`actum action schema plan` prints the form of a plan envelope".to_owned()]
+                vec![hint::PLAN_SCHEMA.to_owned()]
             }
             Self::NoSuchRun { .. } | Self::ForgottenRun { .. } => {
                 vec!["`actum log` lists the runs".to_owned()]

@@ -559,6 +559,8 @@ pub(crate) fn for_input(problem: &Problem) -> Option<String> {
 }
 
 /// What the reader can do where there is no run.
+pub(crate) const PLAN_SCHEMA: &str =
+    "`actum action schema plan` prints the form of a plan envelope";
 pub(crate) const MAKES_A_RUN: &str = "`actum apply CHANGE` makes one";
 const AS_A_DIFF: &str = "give the change as a diff with line numbers";
 const AMBIGUOUS: &str = "give more lines around it, until there is only one such place";

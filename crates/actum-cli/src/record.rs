@@ -158,6 +158,7 @@ impl Told {
             gates: views(&record.gates),
             commands: record.commands.into(),
             external: record.external.into_iter().map(Into::into).collect(),
+            queries: record.queries.into_iter().map(Into::into).collect(),
             intent: record.intent,
             receipt: record.receipt,
         })

@@ -4,11 +4,13 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use actum_api::sql_preview::{
-    SqlColumn, SqlPreview, SqlRetypedColumn, SqlRow, SqlStatement, SqlTable,
+    SqlColumn, SqlObject, SqlObjectChange, SqlObjectKind, SqlPreview, SqlRetypedColumn, SqlRow,
+    SqlStatement, SqlTable,
 };
 use actum_core::path::Harmless;
 use actum_sql::{
-    CELL_CHARACTERS_MAX, Column, Compared, Comparison, Done, RowDifference, TableDifference,
+    CELL_CHARACTERS_MAX, Column, Compared, Comparison, Done, ObjectChange, ObjectDifference,
+    ObjectKind, RowDifference, TableDifference,
 };
 use anstyle::Style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -45,15 +47,36 @@ pub(crate) fn document(done: &Done) -> SqlPreview {
         None => preview,
         Some(Compared::Unknown(why)) => SqlPreview { not_compared: Some(why.clone()), ..preview },
         Some(Compared::Differences(comparison)) => {
-            let Comparison { tables, tables_left_out, unchanged, rows_changed: _ } = comparison;
+            let Comparison {
+                tables,
+                tables_left_out,
+                unchanged,
+                rows_changed: _,
+                objects,
+                objects_left_out,
+            } = comparison;
             SqlPreview {
                 tables: tables.iter().map(table).collect(),
                 tables_left_out: *tables_left_out,
                 unchanged: *unchanged,
+                objects: objects.iter().map(object).collect(),
+                objects_left_out: *objects_left_out,
                 ..preview
             }
         }
     }
+}
+
+fn object(ObjectDifference { kind, schema, name, change }: &ObjectDifference) -> SqlObject {
+    let (kind, table) = match kind {
+        ObjectKind::View => (SqlObjectKind::View, None),
+        ObjectKind::Index(table) => (SqlObjectKind::Index, Some(table.clone())),
+    };
+    let change = match change {
+        ObjectChange::Added => SqlObjectChange::Added,
+        ObjectChange::Removed => SqlObjectChange::Removed,
+    };
+    SqlObject { kind, schema: schema.clone(), name: name.clone(), table, change }
 }
 
 fn table(difference: &TableDifference) -> SqlTable {
@@ -127,7 +150,29 @@ pub(crate) fn write(preview: &SqlPreview, width: usize, out: &mut dyn Write) -> 
         let other = if tables.is_empty() { "" } else { "other " };
         line(&format!("{} unchanged", count(*unchanged, &format!("{other}table"))))?;
     }
+    for object in &preview.objects {
+        write_object(object, width, out)?;
+    }
+    if preview.objects_left_out > 0 {
+        let more = format!("… and {} more views and indexes", preview.objects_left_out);
+        writeln!(out, "{INDENT}{}", fitting(&more, width.saturating_sub(INDENT.len())))?;
+    }
     Ok(())
+}
+
+/// Writes a view or an index that is new or removed.
+fn write_object(object: &SqlObject, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    let SqlObject { kind, schema, name, table, change } = object;
+    let table = table.as_ref().map(|table| format!(" on {}", shown(table))).unwrap_or_default();
+    let what = format!("{}{table}", shown(kind.as_str()));
+    let (style, told) = match change {
+        SqlObjectChange::Added => (style::ADDED, format!("new {what}")),
+        SqlObjectChange::Removed => (style::REMOVED, format!("{what} removed")),
+        SqlObjectChange::Other(word) => (style::CHANGED, format!("{what}: {}", shown(word))),
+    };
+    let text = format!("{}.{}: {told}", shown(schema), shown(name));
+    let text = fitting(&text, width.saturating_sub(INDENT.len()));
+    writeln!(out, "{INDENT}{}", Painted(style, text))
 }
 
 fn write_table(table: &SqlTable, width: usize, out: &mut dyn Write) -> io::Result<()> {

@@ -182,6 +182,11 @@ impl<'v> Members<'v> {
         take(form, value).map(Some).map_err(|fault| fault.in_member(name))
     }
 
+    /// The byte where the member of this name begins; that of the object where there is none.
+    pub fn start_of_member(&self, name: &str) -> usize {
+        member_of(self.value, name).unwrap_or(self.value).span.start
+    }
+
     /// The byte where an element begins, of the list that is reached by these names; that of the
     /// object where there is none.
     pub fn start_of(&self, names: &[&str], index: usize) -> usize {

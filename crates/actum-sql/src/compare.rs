@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::comparison::{
-    CELL_CHARACTERS_MAX, Cell, Column, Comparison, RowDifference, TableDifference,
+    CELL_CHARACTERS_MAX, Cell, Column, Comparison, ObjectChange, ObjectDifference, ObjectKind,
+    RowDifference, TableDifference,
 };
 use crate::duckdb::{Connection, DuckDb};
 use crate::job::Job;
@@ -24,6 +25,8 @@ const READ_COLUMNS_MAX: usize = 100;
 const SHOWN_COLUMNS_MAX: usize = 32;
 /// Tables that are listed.
 const TABLES_MAX: usize = 200;
+/// Views and indexes that are listed.
+const OBJECTS_MAX: usize = 200;
 /// Columns that are listed as added, removed or of another type.
 const LISTED_COLUMNS_MAX: usize = 100;
 
@@ -130,6 +133,11 @@ fn compare(
         rows_left = rows_left.saturating_sub(difference.rows.len());
     }
     comparison.tables = differences.into_iter().map(|(_, difference)| difference).collect();
+    let mut objects = object_differences(&connection)?;
+    let left_out = objects.len().saturating_sub(OBJECTS_MAX);
+    comparison.objects_left_out = u64::try_from(left_out).unwrap_or(u64::MAX);
+    objects.truncate(OBJECTS_MAX);
+    comparison.objects = objects;
     Ok(comparison)
 }
 
@@ -178,6 +186,45 @@ fn tables(connection: &Connection<'_>, side: Side) -> Result<Tables> {
         }
     }
     Ok(tables)
+}
+
+/// Finds the views and indexes that only one side has.
+fn object_differences(connection: &Connection<'_>) -> Result<Vec<ObjectDifference>> {
+    let (old, new) = (objects(connection, Side::Old)?, objects(connection, Side::New)?);
+    let differences = old.symmetric_difference(&new).map(|object| {
+        let (kind, schema, name) = object;
+        let kind = match kind {
+            ObjectKind::View => ObjectKind::View,
+            ObjectKind::Index(table) => ObjectKind::Index(cut_text(table)),
+        };
+        let change = match new.contains(object) {
+            true => ObjectChange::Added,
+            false => ObjectChange::Removed,
+        };
+        ObjectDifference { kind, schema: cut_text(schema), name: cut_text(name), change }
+    });
+    Ok(differences.collect())
+}
+
+/// Reads kinds, schemas and names of views and indexes.
+fn objects(
+    connection: &Connection<'_>,
+    side: Side,
+) -> Result<BTreeSet<(ObjectKind, String, String)>> {
+    let database = side.name();
+    let text = format!(
+        "SELECT schema_name, view_name, NULL::VARCHAR FROM duckdb_views()
+         WHERE database_name = '{database}' AND NOT internal
+         UNION ALL SELECT schema_name, index_name, table_name FROM duckdb_indexes()
+         WHERE database_name = '{database}'"
+    );
+    let rows = connection.extract(&text)?.prepare(0)?.execute()?.rows()?;
+    let objects = rows.iter().filter_map(|row| {
+        let [Some(schema), Some(name), table] = &**row else { return None };
+        let kind = table.clone().map_or(ObjectKind::View, ObjectKind::Index);
+        Some((kind, schema.clone(), name.clone()))
+    });
+    Ok(objects.collect())
 }
 
 fn place(side: Side, (schema, name): (&str, &str)) -> String {

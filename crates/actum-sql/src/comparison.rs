@@ -14,6 +14,46 @@ pub struct Comparison {
     pub unchanged: u64,
     /// Changed, new and removed rows of all tables. Of a table that was not compared all rows count.
     pub rows_changed: u64,
+    /// Views and indexes that are new or removed, by kind, schema and name. Their definitions are not compared.
+    #[serde(default)]
+    pub objects: Vec<ObjectDifference>,
+    /// Further views and indexes that are new or removed.
+    #[serde(default)]
+    pub objects_left_out: u64,
+}
+
+/// View or index that only one side has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ObjectDifference {
+    /// Kind, and the table of an index.
+    pub kind: ObjectKind,
+    /// Schema.
+    pub schema: String,
+    /// Name.
+    pub name: String,
+    /// Which side has it.
+    pub change: ObjectChange,
+}
+
+/// Kind of an object that holds no rows of its own.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ObjectKind {
+    /// View.
+    View,
+    /// Index on this table.
+    Index(String),
+}
+
+/// Side that has an object which the other side lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ObjectChange {
+    /// It is there after the step.
+    Added,
+    /// It was there before the step.
+    Removed,
 }
 
 /// Differences of a table.

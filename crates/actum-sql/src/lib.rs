@@ -23,7 +23,8 @@ mod statement;
 mod worker;
 
 pub use comparison::{
-    CELL_CHARACTERS_MAX, Cell, Column, Comparison, RowDifference, TableDifference,
+    CELL_CHARACTERS_MAX, Cell, Column, Comparison, ObjectChange, ObjectDifference, ObjectKind,
+    RowDifference, TableDifference,
 };
 pub use host::{Host, Measured, Ran, SqlError, SqlLimits, Step, run, version_of};
 pub use install::{InstallError, Installed, install};

@@ -17,7 +17,7 @@ mod story;
 
 use std::any::Any;
 
-use actum_action::{PlanEnvelope, ResultEnvelope};
+use actum_action::{MalformedPlan, PlanEnvelope, ResultEnvelope};
 use actum_core::Timestamp;
 use actum_ledger::UnderWay;
 use actum_record::ledger::{Actor, RequestKey, WorkspaceId};
@@ -29,6 +29,7 @@ use crate::command::Runner;
 use crate::companion::ActionCompanion;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::reason::Reason;
 use crate::request::Request;
 
 use halt::Halt;
@@ -44,6 +45,19 @@ pub struct Proposal {
     pub actor: Actor,
     /// The key under which it is asked for, so that asking again does not do it again.
     pub key: Option<RequestKey>,
+    /// Whether to wait for another process that is at work in the workspace.
+    pub wait: bool,
+}
+
+/// A malformed plan envelope that names its action, and who handed it over.
+#[derive(Debug, Clone)]
+pub struct MalformedProposal {
+    /// What could be read of it.
+    pub plan: MalformedPlan,
+    /// What is wrong with it. It goes into the ledger, so it quotes nothing secret.
+    pub message: String,
+    /// Who asks.
+    pub actor: Actor,
     /// Whether to wait for another process that is at work in the workspace.
     pub wait: bool,
 }
@@ -85,6 +99,18 @@ impl<D: Disk> Engine<D> {
             .propose(proposal, &mut story)
             .and_then(|proposed| self.perform(proposed, &mut story));
         self.tell(story, end, &proposal.actor)
+    }
+
+    /// Rejects a malformed plan envelope: records that, and gives the result. Nothing of it is carried out.
+    ///
+    /// # Errors
+    /// As [`Self::act`].
+    pub fn reject(&mut self, proposal: &MalformedProposal) -> Result<Acted> {
+        let MalformedProposal { plan, message, actor, wait } = proposal;
+        let (workspace, id) = (self.workspace_id(*wait)?, self.workspace.new_id()?);
+        let story = Story::of_malformed(plan, id, workspace, self.now());
+        let end = Err(Halt::rejected(Reason::PlanEnvelopeInvalid, message));
+        self.tell(story, end, actor)
     }
 
     /// The same for the request of a plan in the queue, to which a person agreed: exactly that is done.

@@ -249,6 +249,7 @@ fn the_manifest_of_the_seed_is_read_and_written_field_by_field() {
         version: None,
         description: None,
         phrases: Phrases::new(),
+        repair: None,
     };
     assert_eq!(manifest, expected);
     assert_eq!(String::from_utf8(manifest.write().unwrap()).unwrap(), dense(MANIFEST));
@@ -282,6 +283,26 @@ fn phrases_of_a_manifest_are_read_and_written_by_language() {
     text["phrases"] = json!({});
     let without = Manifest::read(text.to_string().as_bytes()).unwrap();
     assert_eq!(String::from_utf8(without.write().unwrap()).unwrap(), dense(MANIFEST));
+}
+
+/// AA-6, AA-8
+#[test]
+fn a_manifest_can_name_a_repair_among_its_commands() {
+    let mut text: Value = serde_json::from_str(MANIFEST).unwrap();
+    text["repair"] = json!("node --check src/file.js");
+    let manifest = Manifest::read(text.to_string().as_bytes()).unwrap();
+    assert_eq!(manifest.repair.as_deref(), Some("node --check src/file.js"));
+    assert_eq!(Manifest::read(&manifest.write().unwrap()).unwrap(), manifest);
+    for (repair, message) in [
+        (json!("node fix.js"), "`repair`: the command `node fix.js`"),
+        (json!(""), "`repair`: expected a text of 1 to 4096 characters"),
+        (json!(["node fix.js"]), "`repair`: expected a text"),
+        (Value::Null, "`repair`: expected a text"),
+    ] {
+        text["repair"] = repair;
+        let refused = Manifest::read(text.to_string().as_bytes()).unwrap_err().to_string();
+        assert!(refused.contains(message), "{message}: {refused}");
+    }
 }
 
 /// AA-8

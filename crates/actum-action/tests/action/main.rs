@@ -12,5 +12,6 @@ mod contract;
 mod documents;
 mod examples;
 mod limits;
+mod malformed;
 mod refusals;
 mod schemas;

@@ -67,6 +67,39 @@ fn rows_stand_side_by_side() {
     assert_eq!(shown, expected);
 }
 
+/// EX-11, EX-20: views and indexes are listed below the tables, with their names escaped and cut.
+#[test]
+fn views_and_indexes_are_listed_below_the_tables() {
+    let object = |kind, name: &str, table: Option<&str>, change| SqlObject {
+        kind,
+        schema: "main".into(),
+        name: name.into(),
+        table: table.map(ToOwned::to_owned),
+        change,
+    };
+    let preview = SqlPreview {
+        objects: vec![
+            object(SqlObjectKind::View, "totals", None, SqlObjectChange::Added),
+            object(SqlObjectKind::View, "\u{1b}[2J", None, SqlObjectChange::Removed),
+            object(SqlObjectKind::Index, "by_name", Some("customer"), SqlObjectChange::Added),
+            object(SqlObjectKind::Index, "by_id", Some(&"x".repeat(40)), SqlObjectChange::Removed),
+        ],
+        objects_left_out: 3,
+        unchanged: 2,
+        ..SqlPreview::default()
+    };
+    assert_eq!(
+        text(&preview, 40),
+        "    2 tables unchanged
+    main.totals: new view
+    main.<\\033>[2J: view removed
+    main.by_name: new index on customer
+    main.by_id: index on xxxxxxxxxxxxxx…
+    … and 3 more views and indexes
+"
+    );
+}
+
 /// EX-11, EX-20: hostile names and values are escaped, and no line is wider than the screen.
 #[test]
 fn hostile_values_are_escaped_and_cut() {

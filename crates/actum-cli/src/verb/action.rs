@@ -3,9 +3,12 @@
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
-use actum::{Acted, Engine, Error, PolicyInForce, Proposal, Records, Request, RequestLease};
+use actum::{
+    Acted, Engine, Error, MalformedProposal, PolicyInForce, Proposal, Records, Request,
+    RequestLease,
+};
 use actum_action::limits::PLAN_BYTES_MAX;
-use actum_action::{PlanEnvelope, schemas};
+use actum_action::{MalformedPlan, PlanEnvelope, schemas};
 use actum_core::Status;
 use actum_record::ledger::RequestKey;
 use clap::builder::{StringValueParser, TypedValueParser};
@@ -13,11 +16,11 @@ use clap::builder::{StringValueParser, TypedValueParser};
 use super::sandbox::Confinement;
 use super::{Session, exec};
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, UNSOUND_ENVELOPE};
 use crate::lease::LeaseArgument;
 use crate::run_arguments::label;
 use crate::snippet::Quote;
-use crate::{actor, input, notify, policy, records, recovery_note, root, signals};
+use crate::{actor, hint, input, notify, policy, records, recovery_note, root, signals};
 
 /// Carry out what an agent plans: a plan envelope in, a result envelope out
 #[derive(clap::Args)]
@@ -54,8 +57,9 @@ enum SchemaOf {
 ///
 /// The action is judged, carried out where nobody sees it, checked, and then kept or dropped, all of it. Whatever
 /// became of it, the result envelope on standard output says so, and the ledger has the same. The exit code tells the
-/// status: 0 succeeded, 1 rejected, 3 reverted, 4 failed, 6 queued. Only where the file is no plan envelope, or the
-/// result could not be recorded, there is an error instead of a result.
+/// status: 0 succeeded, 1 rejected, 3 reverted, 4 failed, 6 queued. A malformed envelope is rejected, too. There is an
+/// error instead of a result where the file is not JSON or its `actionType` cannot be read, and where the result could
+/// not be recorded.
 #[derive(clap::Args)]
 pub(crate) struct RunArguments {
     /// The file that holds the plan envelope; `-` is standard input
@@ -92,11 +96,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 impl RunArguments {
     fn run(&self, session: &Session) -> Result<Exit, Failure> {
         let (input, bytes) = input::document(&self.file, &session.start, PLAN_BYTES_MAX)?;
-        let plan = PlanEnvelope::read(&bytes).map_err(|source| {
-            let file = input::path(&self.file, &session.start);
-            let quote = Quote::new(file.as_deref(), &bytes, None);
-            Failure::Envelope { input, source: Box::new(source), quote }
-        })?;
+        let asked = self.read(&bytes, input, session)?;
         let root = root::existing_or_new(&session.start);
         if !root::is_made(root) {
             drop(records::own_root(root, &session.tenant)?.open()?);
@@ -105,10 +105,49 @@ impl RunArguments {
         let lease = |records: &Records| self.lease.present(session, records);
         act(session, root, lease, |engine, lease| {
             let actor = actor::under(self.agent.clone(), lease);
-            let (key, wait) = (self.request_key.clone(), self.wait);
-            engine.act(&Proposal { plan, actor, key, wait })
+            let wait = self.wait;
+            match asked {
+                Asked::Plan(plan) => {
+                    let key = self.request_key.clone();
+                    engine.act(&Proposal { plan: *plan, actor, key, wait })
+                }
+                Asked::Malformed { plan, message } => {
+                    let malformed = MalformedProposal { plan: *plan, message, actor, wait };
+                    let mut acted = engine.reject(&malformed)?;
+                    let hints = vec![hint::PLAN_SCHEMA.to_owned()];
+                    acted.envelope.feedback.insert("hints".to_owned(), hints.into());
+                    Ok(acted)
+                }
+            }
         })
     }
+
+    /// Reads a plan envelope, or as much of a malformed one as a result needs.
+    fn read(&self, bytes: &[u8], input: String, session: &Session) -> Result<Asked, Failure> {
+        let source = match PlanEnvelope::read(bytes) {
+            Ok(plan) => return Ok(Asked::Plan(Box::new(plan))),
+            Err(source) => source,
+        };
+        let file = input::path(&self.file, &session.start);
+        let quote = Quote::new(file.as_deref(), bytes, source.0.place);
+        match MalformedPlan::from_error(bytes, source) {
+            Ok(plan) => {
+                let message = quote.message(&plan.error, UNSOUND_ENVELOPE);
+                Ok(Asked::Malformed { plan: Box::new(plan), message })
+            }
+            Err(source) => Err(Failure::Envelope { input, source: Box::new(source), quote }),
+        }
+    }
+}
+
+/// What was read from the input.
+enum Asked {
+    Plan(Box<PlanEnvelope>),
+    /// It names its action, so the result says what is wrong.
+    Malformed {
+        plan: Box<MalformedPlan>,
+        message: String,
+    },
 }
 
 /// Carries out the request of a plan to which a person agreed.

@@ -101,6 +101,64 @@ fn a_plan_without_a_tier_waits_for_a_person() {
     assert!(queue.stdout.contains(plan), "{queue:?}");
 }
 
+/// AA-1, AA-2, AA-13: whatever else is wrong with an envelope, its action gets a result.
+#[test]
+fn a_malformed_envelope_that_names_its_action_is_rejected_and_recorded() {
+    let (_directory, root) = workspace();
+    let create = || plan("file_create", json!({ "path": "x", "content": "x" }));
+    let mut unverified = create();
+    unverified.as_object_mut().unwrap().remove("verification");
+    let doubled = format!("{{\"reason\":\"\",{}", &create().to_string()[1..]);
+    for (malformed, tier, mistake) in [
+        (with(create(), "riskTier", json!("R9")).to_string(), "R4", "`riskTier`: "),
+        (with(create(), "input", json!([])).to_string(), "R2", "`input`: expected "),
+        (with(create(), "later", json!(1)).to_string(), "R2", "`later`: "),
+        (unverified.to_string(), "R2", "`verification`: the field is missing"),
+        (doubled, "R2", "`reason`: the name stands in its object a second time"),
+    ] {
+        let result = result_of(&ended(&root, None, &malformed, &[]));
+        assert_eq!(status(&result), ("rejected", Some("PLAN_ENVELOPE_INVALID")), "{result}");
+        assert_eq!(
+            (&result["actionType"], &result["riskTier"]),
+            (&json!("file_create"), &json!(tier))
+        );
+        let feedback = &result["feedback"];
+        let message = feedback["message"].as_str().unwrap();
+        assert!(
+            message.starts_with("the plan envelope cannot be used: line 1, column "),
+            "{message}"
+        );
+        assert!(message.contains(mistake), "{mistake}: {message}");
+        assert!(message.ends_with("; nothing was changed"), "{message}");
+        assert!(feedback["hints"][0].as_str().unwrap().contains("actum action schema plan"));
+        let recorded = actum(&root, &["feedback", "--json", "--limit", "1"]);
+        let recorded: Value = serde_json::from_str(&recorded.stdout).unwrap();
+        let recorded = &recorded["actions"][0];
+        assert_eq!((&recorded["id"], &recorded["entry"]), (&feedback["id"], &feedback["entry"]));
+        assert_eq!(recorded["ground"], "PLAN_ENVELOPE_INVALID");
+        assert_eq!(recorded["message"], feedback["message"]);
+    }
+    assert!(!root.join("x").exists());
+    assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
+}
+
+/// AA-2, EX-20: the line of a mistake may hold a credential.
+#[test]
+fn a_rejected_envelope_quotes_no_credential() {
+    let (_directory, root) = workspace();
+    let secret = format!("AKIA{}", "Q3EGRIYOPQ5XM2ZT");
+    let plan = format!("{{\"actionType\":\"file_create\",\n\"riskTier\":\"{secret}\"}}");
+    let told = ended(&root, None, &plan, &[]);
+    let result = result_of(&told);
+    assert_eq!(
+        result["feedback"]["message"],
+        "line 2, column 12: it is no sound plan envelope; its content is not shown, since a credential seems to be \
+         in this line; nothing was changed"
+    );
+    let recorded = actum(&root, &["feedback", "--json"]);
+    assert!(![told.stdout, told.stderr, recorded.stdout].concat().contains(&secret));
+}
+
 /// AA-3
 #[test]
 fn a_writing_action_of_r2_needs_a_verification_and_a_way_back() {
@@ -183,25 +241,24 @@ fn a_change_of_r4_is_made_as_approved_and_gives_a_result() {
     assert_eq!(text(&root, "x"), "x");
 }
 
-/// AA-1, D-4
+/// AA-1, AA-2, D-4: without a certain action there is no result.
 #[test]
 fn what_is_no_plan_envelope_gets_an_error_and_no_result() {
     let (_directory, root) = workspace();
     for (plan, needle) in [
         ("", "line 1"),
         ("{}", "actionType"),
-        (
-            r#"{"actionType":"file_create","input":{},"verification":{"required":true},"more":1}"#,
-            "more",
-        ),
+        (r#"{"actionType":"diagnose_error""#, "it ends too early"),
+        (r#"{"actionType":"a","actionType":"b"}"#, "a second time"),
+        (r#"{"actionType":7,"input":{},"verification":{"required":true}}"#, "actionType"),
         (r#"{"actionType":"File","input":{},"verification":{"required":true}}"#, "actionType"),
     ] {
         let told = ended(&root, None, plan, &[]);
         assert_eq!((told.code, &*told.stdout), (1, ""), "{told:?}");
-        assert!(
-            told.stderr.contains(needle) && told.stderr.contains("nothing was changed"),
-            "{told:?}"
-        );
+        for needle in [needle, "nothing was changed", "help: `actum explain PLAN_ENVELOPE_INVALID`"]
+        {
+            assert!(told.stderr.contains(needle), "{needle}: {told:?}");
+        }
     }
 }
 

@@ -18,6 +18,7 @@ mod plugin_actions;
 mod plugin_attacks;
 mod plugin_steps;
 mod plugins;
+mod repairs;
 
 #[path = "../envelopes/mod.rs"]
 mod envelopes;

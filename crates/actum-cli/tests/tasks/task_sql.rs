@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::duckdb::install_duckdb;
+use crate::duckdb::{install_duckdb, installed};
 use crate::program::{actum, approval_key, command, home_of, workspace};
 use crate::task::{action, after, create, document, plan, put, report, run, run_as, tree};
 use actum_core::Digest;
@@ -87,6 +87,62 @@ fn statements_change_a_database_and_are_taken_back() {
     let taken_back = actum(&root, &["rollback", "task-7"]);
     assert_eq!(taken_back.code, 0, "{taken_back:?}");
     assert_eq!(tree(&root), before);
+}
+
+/// EX-11, EX-13: the report of a run has the details of its SQL step, and `show` the digests in the receipt.
+#[test]
+fn a_report_has_the_details_of_its_sql_step_and_show_its_digests() {
+    let (_directory, root) = shop();
+    let text = "UPDATE customer SET balance = $balance WHERE id <= $id; SELECT id FROM customer";
+    query(&root, text);
+    let sha256 = |file: &str| json!(Digest::of(&fs::read(root.join(file)).unwrap()));
+    let before = sha256("shop.duckdb");
+    let parameters = json!({"id": 2, "balance": 7});
+    let ended = run(&root, &plan(json!([sql(json!({"parameters": parameters}))])));
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let (_, library) = installed();
+
+    let report = document(&root, "execution_report.json");
+    let details = report["actions_completed"][0]["details"].clone();
+    let mut step = details["sql"].clone();
+    assert_eq!(details, json!({"sql": step}), "{report:#}");
+    // These differ between hosts.
+    let mut measured = |name: &str| step.as_object_mut().unwrap().remove(name).unwrap();
+    assert!(measured("peak_memory_bytes").as_u64().unwrap() > 1 << 20);
+    assert!(measured("process_ms").is_u64());
+    assert!(measured("engine")["version"].as_str().unwrap().starts_with("v2."));
+    assert_eq!(measured("confinement")["tier"], "N");
+    let parameters_sha256 = measured("parameters_sha256");
+    assert_eq!(
+        step,
+        json!({
+            "database_sha256_after": sha256("shop.duckdb"),
+            "database_sha256_before": before,
+            "library_sha256": library,
+            "query_sha256": Digest::of(text.as_bytes()),
+            "rows_changed": 2,
+            "statements": [{"kind": "UPDATE", "rows": 2}, {"kind": "SELECT", "rows": 3}],
+            "was_kept": false,
+        })
+    );
+
+    let shown = actum(&root, &["show", "--json", "--no-diff"]);
+    let shown: Value = serde_json::from_str(&shown.stdout).unwrap();
+    let expected = json!([{
+        "action": "sql",
+        "database": "shop.duckdb",
+        "library": library,
+        "parameters": parameters_sha256,
+        "query": Digest::of(text.as_bytes()),
+    }]);
+    assert_eq!(shown["record"]["queries"], expected, "{shown:#}");
+    let shown = actum(&root, &["show", "--no-diff"]);
+    let line = format!("sql        sql on shop.duckdb: query {}", Digest::of(text.as_bytes()));
+    assert!(shown.stdout.lines().any(|it| it == line), "{shown:?}");
+    // A run without SQL steps has no such field.
+    assert_eq!(run_as(&root, "none", &plan(json!([create("a", "new.txt")]))).code, 0);
+    let shown: Value = serde_json::from_str(&actum(&root, &["show", "--json"]).stdout).unwrap();
+    assert_eq!(shown["record"].get("queries"), None, "{shown:#}");
 }
 
 /// EX-11, EX-12, EX-18: a query that fails changes nothing, and says by its code and in DuckDB's words what is wrong.

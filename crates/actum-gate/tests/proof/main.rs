@@ -17,6 +17,7 @@ mod changed_bytes;
 mod commands;
 mod decisions;
 mod differential;
+mod earlier;
 mod golden;
 mod grounds;
 mod hostile;

@@ -83,7 +83,7 @@ pub struct ActionEnded {
     pub confidence: Option<Confidence>,
     /// Why the planner proposed it.
     pub reason: Option<String>,
-    /// The digest of the plan envelope.
+    /// The digest of the plan envelope, or of the bytes of a malformed one.
     pub plan: Digest,
     /// Who asked for it.
     pub actor: Actor,

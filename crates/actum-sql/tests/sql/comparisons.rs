@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use actum_sql::{CELL_CHARACTERS_MAX, Compared, Comparison, Done, RowDifference, TableDifference};
+use actum_sql::{
+    CELL_CHARACTERS_MAX, Compared, Comparison, Done, ObjectKind, RowDifference, TableDifference,
+};
 
 use crate::world::World;
 
@@ -102,6 +104,41 @@ fn tables_and_columns_that_come_and_go_are_listed() {
     assert_eq!(gone.rows, [row(cells(&["7"]), None)]);
     assert_eq!((made.rows_before, made.rows_after), (None, Some(1)));
     assert_eq!(made.rows, [row(None, cells(&["5"]))]);
+}
+
+/// EX-11: views and indexes that only one side has are listed, those of a removed table included.
+#[test]
+fn views_and_indexes_that_come_and_go_are_listed() {
+    let world = World::comparing();
+    world.done(
+        "CREATE VIEW kept AS SELECT id FROM customer; CREATE VIEW gone AS SELECT 1 AS a;
+         CREATE TABLE t (a INT); CREATE INDEX of_t ON t (a); CREATE TABLE u (a INT)",
+    );
+    let compared = world.compared(
+        "DROP VIEW gone; CREATE VIEW made AS SELECT 2 AS a; DROP INDEX of_t; DROP TABLE t;
+         CREATE SCHEMA s; CREATE VIEW s.made AS SELECT 3 AS a; CREATE UNIQUE INDEX of_u ON u (a)",
+    );
+    let listed = compared.objects.iter().map(|it| {
+        let kind = match &it.kind {
+            ObjectKind::View => "view".to_owned(),
+            ObjectKind::Index(table) => format!("index on {table}"),
+        };
+        format!("{kind} {}.{} {:?}", it.schema, it.name, it.change)
+    });
+    assert_eq!(
+        listed.collect::<Vec<_>>(),
+        [
+            "view main.gone Removed",
+            "view main.made Added",
+            "view s.made Added",
+            "index on t main.of_t Removed",
+            "index on u main.of_u Added",
+        ]
+    );
+    assert_eq!(compared.objects_left_out, 0);
+    let many: String = (0..201).map(|at| format!("CREATE VIEW v{at} AS SELECT 1 AS a;")).collect();
+    let compared = World::comparing().compared(&many);
+    assert_eq!((compared.objects.len(), compared.objects_left_out), (200, 1));
 }
 
 /// EX-11: at most twenty rows are shown, of which each table gets its part; all are counted.

@@ -10,6 +10,7 @@ bad=0
 pending=0
 touched=0
 restored=no
+synced=yes
 unchanged='Nothing was changed.'
 
 say() { printf '%s\n' "$1"; }
@@ -108,6 +109,11 @@ put_back() {
   else
     give_name "$1" "$2" && rm -f -- "$1"
   fi
+}
+
+# PATH: waits until a file, or the names in a directory, are on the disk. Not every `sync` takes a path.
+sync_path() {
+  sync "$1" 2>/dev/null || sync 2>/dev/null || synced=no
 }
 
 # PATH SHOWN SUM ASIDE MODE: moves a file aside. The digest and the mode are those of what was moved, so that a file which
@@ -398,6 +404,7 @@ move_back() {
       ;;
     *) stop "$3" "changed meanwhile" ;;
   esac
+  sync_path "${1%/*}"
   rm -f -- "$5" || stop "$3" "is moved back, but $5 cannot be removed"
   touched=$((touched + 1))
   say "  moved back  $3"
@@ -439,6 +446,8 @@ restore_file() {
   if [ $# -ge 11 ]; then
     apply_delta "$backups/$6" "$7" "${10}" "${11}" || stop "$2" "cannot be restored"
   fi
+  # Before its mode is the one that it had, which can be unreadable.
+  sync_path "$7"
   if [ -e "$1" ] && ! own_as "$1" "$7"; then
     # It must not run as somebody else than before.
     case $4 in
@@ -457,6 +466,7 @@ restore_file() {
     [ "$5" != - ] || stop "$2" "$why"
     give_up "$1" "$2" "$8" "$why"
   fi
+  sync_path "${1%/*}"
   rm -f -- "$7" || stop "$2" "is restored, but $7 cannot be removed"
   [ "$5" = - ] || rm -f -- "$8" || stop "$2" "is restored, but $8 cannot be removed"
   touched=$((touched + 1))
@@ -557,6 +567,9 @@ main() {
   if [ "$bad" -gt 0 ] || [ "$pending" -gt 0 ]; then
     say "rollback.sh: not everything is as before the run. Run this again with --check." >&2
     exit 4
+  fi
+  if [ "$synced" = no ]; then
+    say "rollback.sh: \`sync\` is missing or failed here: a power cut in the next minute can damage what was restored."
   fi
   say "rollback.sh: rolled back in $touched steps; everything is as before the run, as its SHA-256 says."
 }

@@ -95,6 +95,7 @@ fn busybox_alone_restores_files_from_deltas() {
         "id",
         "printf",
         "dd",
+        "sync",
     ] {
         symlink(busybox, programs.path().join(name)).unwrap();
     }

@@ -15,4 +15,5 @@ mod owners;
 mod races;
 mod rollback;
 mod schemas;
+mod synced;
 mod tree;

@@ -53,7 +53,7 @@ impl Editor {
     }
 }
 
-const ALL: [&str; 14] = [
+const ALL: [&str; 15] = [
     "sha256sum",
     "rm",
     "mv",
@@ -68,6 +68,7 @@ const ALL: [&str; 14] = [
     "ls",
     "id",
     "dd",
+    "sync",
 ];
 
 /// Saves a file as editors do: a new one takes the place of the old one.

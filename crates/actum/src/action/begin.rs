@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::core_action::Task;
 use super::halt::Halt;
+use super::keep::OwnChecks;
 use super::propose::Proposed;
 use super::scope::Places;
 use super::story::Story;
@@ -32,13 +33,15 @@ impl<D: Disk> Engine<D> {
         let Proposed { request, task } = proposed;
         let is_to_run = request.begins_action();
         match task {
-            Task::Work(_) => self.keep(request, None, story),
+            Task::Work(asked) => self.keep(request, OwnChecks::Asked(&asked), story),
             Task::Command { line, accepted } if is_to_run => {
                 self.run_command(request, (&line, &accepted), story)
             }
             Task::Diagnosis(lines) if is_to_run => self.diagnose(request, &lines, story),
             // What a command changed, a person agreed to.
-            Task::Command { .. } | Task::Diagnosis(_) => self.keep(request, None, story),
+            Task::Command { .. } | Task::Diagnosis(_) => {
+                self.keep(request, OwnChecks::Captured, story)
+            }
             Task::Package(package) => {
                 let steps = self.steps(&package, &self.confined_runner(&request)?)?;
                 match is_to_run {
@@ -47,7 +50,7 @@ impl<D: Disk> Engine<D> {
                         // The same; and what the package has to say to that it says again.
                         let action = request.action.as_deref();
                         story.returned = action.and_then(|action| action.output.clone());
-                        self.keep(request, Some(&steps), story)
+                        self.keep(request, OwnChecks::Package(&steps), story)
                     }
                 }
             }
@@ -77,7 +80,7 @@ impl<D: Disk> Engine<D> {
         commands.repair.clone_from(&request.commands.repair);
         let action = |action| RequestedAction { commands: Vec::new(), ..action };
         let request = has_run(Request { work: made.work, commands, ..request }, story, action);
-        self.keep(request, None, story)
+        self.keep(request, OwnChecks::Captured, story)
     }
 
     /// Lets a package do its work, and keeps what that changed.
@@ -104,7 +107,7 @@ impl<D: Disk> Engine<D> {
         let work = Work::Apply(captured.operations);
         let action = |action| RequestedAction { output: Some(output), ..action };
         let request = has_run(Request { work, commands, ..request }, story, action);
-        self.keep(request, Some(steps), story)
+        self.keep(request, OwnChecks::Package(steps), story)
     }
 
     /// Tells what commands find that only look.

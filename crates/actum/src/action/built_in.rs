@@ -20,18 +20,33 @@ const ASKED: &str = "actum: what is staged is what was asked for";
 /// What it is called where a run is taken back.
 const BACK: &str = "actum: what is staged is what was there before the run";
 
-/// Looks at what operations have staged.
+/// Compares the staged change with the operations that were asked for, but for the paths that a repair changed. Returns
+/// `None` where it changed all of them, since nothing is left to compare.
 pub(super) fn of_change<D: Disk>(
     transaction: &mut Transaction<'_, D>,
-    operations: &[Operation],
-) -> Result<Check> {
-    let wanted = wanted(operations);
+    asked: &[Operation],
+    repaired: &[Operation],
+) -> Result<Option<Check>> {
+    let mut wanted = wanted(asked);
+    let asked_paths = wanted.len();
+    wanted.retain(|path, _| !repaired.iter().flat_map(Operation::paths).any(|it| it == path));
     for (path, wanted) in &wanted {
         if let Some(problem) = problem(transaction, path, wanted)? {
-            return Ok(refused(ASKED, path, problem));
+            return Ok(Some(refused(ASKED, path, problem)));
         }
     }
-    Ok(held(ASKED, wanted.len()))
+    let left_out = asked_paths - wanted.len();
+    Ok(match (wanted.len(), left_out) {
+        (0, 1..) => None,
+        (compared, 0) => Some(held(ASKED, compared)),
+        (compared, left_out) => {
+            let check = held(ASKED, compared);
+            let held = check.message.unwrap_or_default();
+            let message =
+                format!("{held}; not compared, since the repair changed them: {left_out}");
+            Some(Check { message: Some(message), ..check })
+        }
+    })
 }
 
 /// Compares what an undo has staged with what the receipt of its run says was there before.

@@ -29,6 +29,8 @@ pub(super) enum Halt {
     Queued(Waiting),
     /// A check refused the staged change, which a repair may mend.
     Unverified(Box<Error>),
+    /// The same of a check of `verify.js`.
+    PackageUnverified { check: String },
     /// What has to be recorded of it cannot be, so there is no result.
     Broken(Box<Error>),
 }

@@ -1,5 +1,6 @@
 //! Keep: publishes or drops the change of an action, after at most one repair (AA-6).
 
+use actum_edit::Operation;
 use actum_gate::CommandLine;
 use actum_record::command::CommandRecord;
 use actum_sandbox::Stdin;
@@ -19,10 +20,21 @@ use crate::engine::{Engine, Hold, Rules};
 use crate::plugin::Steps;
 use crate::request::{Commands, Request, Work};
 
+/// What an action checks itself, besides the commands.
+#[derive(Clone, Copy)]
+pub(super) enum OwnChecks<'k, 's> {
+    /// The staged change is compared with the work that was asked for.
+    Asked(&'k Work),
+    /// Nothing: the change is whatever a command made.
+    Captured,
+    /// `verify.js` and `rollback.js` of a package are run.
+    Package(&'k Steps<'s>),
+}
+
 /// Observer of an action's run.
 struct ActionObserver<'k, 's> {
     places: Places,
-    steps: Option<&'k Steps<'s>>,
+    own: OwnChecks<'k, 's>,
     /// Whether steps or checks run on the staged change.
     runs_something: bool,
     hold: Option<Hold>,
@@ -47,12 +59,12 @@ impl<D: Disk> Observer<D> for ActionObserver<'_, '_> {
     type Stop = ActionStop;
 
     fn staged(&mut self, staged: &mut Staged<'_, D>) -> Result<(), ActionStop> {
-        let Self { places, steps, runs_something, hold, rules: _, story } = self;
+        let Self { places, own, runs_something, hold, rules: _, story } = self;
         story.is_begun = true;
         let change = staged.begun.transaction.effects();
         places.check(&change)?;
         story.held = story.held.take().or_else(|| hold.as_ref().map(|hold| hold()));
-        if let Some(steps) = steps {
+        if let OwnChecks::Package(steps) = own {
             if story.acting.is_none() && !change.is_empty() {
                 staged.let_pass()?;
                 story.begin(staged, None)?;
@@ -75,14 +87,17 @@ impl<D: Disk> Observer<D> for ActionObserver<'_, '_> {
 
     fn cleared(&mut self, cleared: &mut Cleared<'_, D>) -> Result<(), ActionStop> {
         let staged = &mut cleared.staged;
-        let check = match &staged.request.work {
-            Work::Apply(operations) => {
-                built_in::of_change(&mut staged.begun.transaction, operations)?
+        let check = match self.own {
+            OwnChecks::Asked(Work::Apply(asked)) => {
+                let repaired = repaired_operations(asked, &staged.request.work);
+                built_in::of_change(&mut staged.begun.transaction, asked, repaired)?
             }
-            Work::Undo(_) | Work::Redo(_) => built_in::of_undo(staged)?,
+            OwnChecks::Asked(Work::Undo(_) | Work::Redo(_)) => Some(built_in::of_undo(staged)?),
+            // It would compare the capture with itself.
+            OwnChecks::Captured | OwnChecks::Package(_) => None,
         };
-        let refusal = (!check.ok).then(|| built_in::refusal(&check));
-        self.story.checks.push(check);
+        let refusal = check.as_ref().filter(|check| !check.ok).map(built_in::refusal);
+        self.story.checks.extend(check);
         if let Some(refusal) = refusal {
             return Err(refusal.into());
         }
@@ -102,25 +117,36 @@ impl<D: Disk> Observer<D> for ActionObserver<'_, '_> {
     }
 }
 
+/// The operations that a repair added to those that were asked for.
+fn repaired_operations<'w>(asked: &[Operation], work: &'w Work) -> &'w [Operation] {
+    match work {
+        Work::Apply(operations) => operations.strip_prefix(asked).unwrap_or_default(),
+        Work::Undo(_) | Work::Redo(_) => &[],
+    }
+}
+
 impl<D: Disk> Engine<D> {
     /// Carries out the request of an action, with one repair.
     pub(super) fn keep(
         &mut self,
         request: Request,
-        steps: Option<&Steps<'_>>,
+        own: OwnChecks<'_, '_>,
         story: &mut Story,
     ) -> Result<(), Halt> {
         story.agreed = story.agreed.or(request.plan);
         let repair = request.commands.repair.clone();
-        let (refused, repair) = match (self.make(request.clone(), steps, story), repair) {
-            (Err(refused @ Halt::Unverified(_)), Some(repair)) => (refused, repair),
+        let (refused, repair) = match (self.make(request.clone(), own, story), repair) {
+            (
+                Err(refused @ (Halt::Unverified(_) | Halt::PackageUnverified { .. })),
+                Some(repair),
+            ) => (refused, repair),
             (end, _) => return end,
         };
         self.let_go(story)?;
         story.repair.attempted = true;
         let Some(repaired) = self.repaired(request, &repair, story)? else { return Err(refused) };
         story.checks.clear();
-        self.make(repaired, steps, story)?;
+        self.make(repaired, own, story)?;
         story.repair.ok = true;
         Ok(())
     }
@@ -129,15 +155,16 @@ impl<D: Disk> Engine<D> {
     fn make(
         &mut self,
         request: Request,
-        steps: Option<&Steps<'_>>,
+        own: OwnChecks<'_, '_>,
         story: &mut Story,
     ) -> Result<(), Halt> {
         let places = Places::of(&story.plan.scope)?;
-        let runs_something = steps.is_some() || !request.commands.checks.is_empty();
+        let runs_something =
+            matches!(own, OwnChecks::Package(_)) || !request.commands.checks.is_empty();
         self.let_go(story)?;
         let mut keeping = ActionObserver {
             places,
-            steps,
+            own,
             runs_something,
             hold: self.hold.clone(),
             rules: self.rules.clone(),

@@ -88,9 +88,8 @@ pub(super) fn verify(
     let checks = verified.map_err(|error| Halt::of_plugin(&error))?;
     let failed = checks.iter().find(|check| !check.ok).map(|check| check.name.clone());
     story.checks.extend(checks);
-    if let Some(name) = failed {
-        let message = format!("the check `{name}` of the package does not hold");
-        return Err(Halt::reverted(Reason::VerificationFailed, message));
+    if let Some(check) = failed {
+        return Err(Halt::PackageUnverified { check });
     }
     let Ok(restored) = restored else {
         let message = "the rollback of the package could not be looked at";

@@ -59,7 +59,8 @@ impl<D: Disk> Engine<D> {
             (_, Some(digest)) => {
                 let package = self.package(&plan.action_type, digest)?;
                 must_be_permitted(plan, &package)?;
-                Intake { task: Task::Package(Box::new(package)), repair: None }
+                let repair = package.repair.clone();
+                Intake { task: Task::Package(Box::new(package)), repair }
             }
             (Some(intake), None) => intake,
             (None, None) => {

@@ -3,7 +3,10 @@
 use std::any::Any;
 
 use actum_action::limits::{CHECKS_MAX, RESULT_BYTES_MAX};
-use actum_action::{Check, PlanEnvelope, ResultEnvelope, VerificationResult};
+use actum_action::{
+    Check, MalformedPlan, PlanEnvelope, PlanScope, ResultEnvelope, VerificationPlan,
+    VerificationResult,
+};
 use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
 use actum_gate::credential::spans;
 use actum_ledger::{Doing, NewEntry, UnderWay};
@@ -87,13 +90,45 @@ impl Story {
         workspace: WorkspaceId,
         began: Timestamp,
     ) -> Result<Self, Error> {
-        Ok(Self {
+        Ok(Self::new(plan.clone(), digest(plan)?, id, workspace, began))
+    }
+
+    /// The same of a malformed envelope: what could not be read of it stays empty.
+    pub(super) fn of_malformed(
+        malformed: &MalformedPlan,
+        id: RunId,
+        workspace: WorkspaceId,
+        began: Timestamp,
+    ) -> Self {
+        let MalformedPlan { action_id, action_type, declared_tier, digest, error: _ } = malformed;
+        let plan = PlanEnvelope {
+            action_id: action_id.clone(),
+            action_type: action_type.clone(),
+            declared_tier: *declared_tier,
+            confidence: None,
+            reason: None,
+            input: Map::new(),
+            rollback_plan: None,
+            verification: VerificationPlan { required: false, commands: Vec::new() },
+            scope: PlanScope::default(),
+        };
+        Self::new(plan, *digest, id, workspace, began)
+    }
+
+    fn new(
+        plan: PlanEnvelope,
+        digest: Digest,
+        id: RunId,
+        workspace: WorkspaceId,
+        began: Timestamp,
+    ) -> Self {
+        Self {
             id,
-            digest: digest(plan)?,
+            digest,
             workspace,
-            plan: plan.clone(),
             began,
             tier: plan.tier(),
+            plan,
             output: Map::new(),
             returned: None,
             checks: Vec::new(),
@@ -108,7 +143,7 @@ impl Story {
             held: None,
             acting: None,
             companion: None,
-        })
+        }
     }
 
     /// Records that it begins, before anything of it runs.
@@ -256,9 +291,11 @@ impl Story {
         is_stopped: bool,
     ) -> Result<Ending, Error> {
         let (status, reason, message, queued) = match end {
-            Err(Halt::Told { status: Status::Reverted, .. } | Halt::Unverified(_))
-                if is_stopped =>
-            {
+            Err(
+                Halt::Told { status: Status::Reverted, .. }
+                | Halt::Unverified(_)
+                | Halt::PackageUnverified { .. },
+            ) if is_stopped => {
                 let message = "it was asked to stop before it was done; nothing was changed";
                 (Status::Reverted, Some(Reason::Interrupted.name()), Some(message.to_owned()), None)
             }
@@ -279,6 +316,13 @@ impl Story {
                 let reason = crate::reason::of_engine(&error).name();
                 let message = without_output(&error);
                 self.error = Some(error);
+                (Status::Reverted, Some(reason), Some(message), None)
+            }
+            Err(Halt::PackageUnverified { check }) => {
+                let message = format!(
+                    "the check `{check}` of the package does not hold; nothing was changed"
+                );
+                let reason = Reason::VerificationFailed.name();
                 (Status::Reverted, Some(reason), Some(message), None)
             }
             Err(Halt::Broken(error)) => return Err(*error),

@@ -24,6 +24,8 @@ pub struct Package {
     pub digest: Digest,
     /// The commands that check its work, after `verify.js`.
     pub checks: Vec<CommandLine>,
+    /// The command that is tried once where a check fails.
+    pub repair: Option<CommandLine>,
     pub(super) files: Files,
     /// The `package.json` that it is run with, for each kind of modules that its `.js` files may be.
     pub(super) run_as: Vec<Vec<u8>>,
@@ -173,9 +175,10 @@ impl Package {
         // What can never be run was meant to be something else.
         commands(&manifest.permissions.commands)?;
         let checks = commands(&manifest.verification.commands)?;
+        let repair = manifest.repair.as_ref().map(command).transpose()?;
         let run_as = modules::kinds(&files).map_err(PackageProblem::NodeManifest)?;
         let digest = digest(&files);
-        Ok(Self { manifest, digest, checks, files, run_as, input, output })
+        Ok(Self { manifest, digest, checks, repair, files, run_as, input, output })
     }
 
     /// Whether an input is as the package asks for it.
@@ -236,11 +239,12 @@ fn must_be_safe(manifest: &Manifest) -> Result<(), PackageProblem> {
 }
 
 fn commands(written: &[String]) -> Result<Vec<CommandLine>, PackageProblem> {
-    let read = |command: &String| {
-        CommandLine::parse(command)
-            .map_err(|problem| PackageProblem::Command { command: command.clone(), problem })
-    };
-    written.iter().map(read).collect()
+    written.iter().map(command).collect()
+}
+
+fn command(written: &String) -> Result<CommandLine, PackageProblem> {
+    CommandLine::parse(written)
+        .map_err(|problem| PackageProblem::Command { command: written.clone(), problem })
 }
 
 fn digest(files: &Files) -> Digest {

@@ -1,0 +1,64 @@
+//! Receipt of an earlier version: the first of `vectors/receipts.json` as it was at commit 1972f32a, with its keyring. The two
+//! files never change; new optional fields of receipts are absent from them.
+
+use std::collections::BTreeSet;
+
+use actum_core::{Digest, Status, canonical};
+use actum_gate::{VerifiedReceipt, verify_receipt};
+use actum_record::dsse::Envelope;
+use actum_record::keyring::Keyring;
+use actum_record::receipt::Statement;
+use serde_json::Value;
+
+const RECEIPT: &[u8] = include_bytes!("earlier/receipt.json");
+const KEYRING: &[u8] = include_bytes!("earlier/keyring.json");
+
+fn keyring() -> Keyring {
+    Keyring::read(KEYRING).unwrap()
+}
+
+/// AA-12, FE-14: a receipt of an earlier version verifies, and is written again byte for byte.
+#[test]
+fn a_receipt_of_an_earlier_version_verifies_byte_for_byte() {
+    let VerifiedReceipt { statement, key, leaf, .. } = verify_receipt(RECEIPT, &keyring()).unwrap();
+    assert_eq!(key.to_string(), "ff2d060caab2d311");
+    assert_eq!(
+        leaf.to_string(),
+        "bbe427256df98c4b8729bc723b9853eccb385ce51146cc1e1fcb9b61413d72de"
+    );
+    assert_eq!(statement.predicate.run.to_string(), "r0000000000n");
+    assert_eq!(statement.predicate.status, Status::Succeeded);
+    let envelope = Envelope::read(RECEIPT).unwrap();
+    assert_eq!(envelope.to_vec().unwrap(), RECEIPT);
+    // What was signed is what the types of today write.
+    let again: Statement = serde_json::from_slice(&envelope.payload).unwrap();
+    assert_eq!(canonical::to_vec(&again).unwrap(), envelope.payload);
+    assert_eq!(
+        Digest::of(&envelope.payload).to_string(),
+        "2ac8e0c2aba95ce048b7b10dcc16fbf7b081dbf1c01a259284a819c458d01860"
+    );
+}
+
+/// FE-14: the fixture is an earlier one, without the fields that came later.
+#[test]
+fn the_earlier_receipt_has_no_later_field() {
+    let envelope = Envelope::read(RECEIPT).unwrap();
+    let statement: Value = serde_json::from_slice(&envelope.payload).unwrap();
+    let fields: BTreeSet<&str> =
+        statement["predicate"].as_object().unwrap().keys().map(String::as_str).collect();
+    let expected = "actor approval attempt change decision door ended engine intent label lease paths plan policy \
+                    reason request rollback run sandbox settled settled_by started status tenant undoes \
+                    verification workspace";
+    assert_eq!(fields, expected.split_whitespace().collect());
+}
+
+/// FE-14: any other byte in what was signed is noticed.
+#[test]
+fn an_earlier_receipt_with_another_payload_does_not_verify() {
+    let mut envelope = Envelope::read(RECEIPT).unwrap();
+    for at in 0..envelope.payload.len() {
+        envelope.payload[at] ^= 1;
+        assert!(verify_receipt(&envelope.to_vec().unwrap(), &keyring()).is_err(), "byte {at}");
+        envelope.payload[at] ^= 1;
+    }
+}

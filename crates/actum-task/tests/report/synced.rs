@@ -1,0 +1,92 @@
+//! The rollback script syncs what it restores, where the system can (EX-16).
+
+#![expect(clippy::disallowed_methods, reason = "the script is a program, and works on files")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+use crate::rollback::{before, files, said};
+use crate::tree::{Run, snapshot};
+
+const NOTE: &str = "a power cut in the next minute can damage what was restored";
+
+/// A changed file in a directory and a renamed one.
+fn a_run() -> Run {
+    Run {
+        before: files(&[(b"in/a", b"old\n", 0o644), (b"b", b"moved\n", 0o644)]),
+        after: files(&[(b"in/a", b"new\n", 0o644), (b"c", b"moved\n", 0o644)]),
+        renamed: vec![(b"b".to_vec(), b"c".to_vec())],
+        ..Run::default()
+    }
+}
+
+/// Runs the script with a `sync` of its own, and an `rm` that logs what it removes.
+fn run_with(sync: &str) -> (Output, Vec<String>) {
+    let (programs, root) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let log = programs.path().join("log");
+    let rm = format!(
+        "for file; do [ \"$file\" = -f ] || [ \"$file\" = -- ] || [ ! -e \"$file\" ] || echo \"rm $file\" >>'{}'; done\n\
+         exec /bin/rm \"$@\"",
+        log.display()
+    );
+    for (name, body) in [("rm", &*rm), ("sync", &sync.replace("LOG", log.to_str().unwrap()))] {
+        let program = programs.path().join(name);
+        fs::write(&program, format!("#!/bin/sh\n{body}\n")).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let a_run = a_run();
+    let script = a_run.write_after(root.path());
+    let path = format!("{}:/usr/bin:/bin", programs.path().display());
+    let output = Command::new("/bin/sh").arg(&script).env("PATH", path).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(snapshot(root.path()), before(&a_run));
+    let log = fs::read_to_string(&log).unwrap_or_default();
+    // Of a file of the script the name counts.
+    let short = |line: &str| {
+        let (word, path) = line.split_once(' ').unwrap();
+        let name = Path::new(path).file_name().map_or(path, |name| name.to_str().unwrap());
+        let name = name.trim_end_matches(|c: char| c.is_ascii_hexdigit());
+        if path.contains("/reports/") { format!("{word} {name}") } else { line.to_owned() }
+    };
+    (output, log.lines().map(short).collect())
+}
+
+/// EX-16: content and name of a restored file are on the disk before what was there is removed.
+#[test]
+fn what_is_restored_is_synced_before_the_other_file_is_removed() {
+    let (output, log) = run_with("echo \"sync $1\" >>'LOG'");
+    let log: Vec<&str> = log.iter().map(String::as_str).collect();
+    let log: Vec<&str> = log.into_iter().skip_while(|line| !line.starts_with("sync")).collect();
+    assert_eq!(
+        log,
+        [
+            "sync .",
+            "rm .displaced-",
+            "sync .restore-",
+            "sync ./in",
+            "rm .restore-",
+            "rm .displaced-"
+        ],
+        "{}",
+        said(&output)
+    );
+    assert!(!said(&output).contains(NOTE), "{}", said(&output));
+}
+
+/// EX-16: without a `sync` that works the files are restored all the same, and the script says so.
+#[test]
+fn a_script_that_cannot_sync_restores_and_says_so() {
+    for (sync, is_noted) in [
+        ("exit 1", true),
+        // One that takes no path.
+        ("[ $# -eq 0 ]", false),
+        ("exec /bin/sync \"$@\"", false),
+    ] {
+        let (output, _) = run_with(sync);
+        assert_eq!(said(&output).contains(NOTE), is_noted, "{sync}: {}", said(&output));
+    }
+}
