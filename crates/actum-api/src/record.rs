@@ -396,7 +396,9 @@ impl From<CommandsRun> for Commands {
 }
 
 impl From<receipt::ExternalRun> for ExternalRun {
-    fn from(receipt::ExternalRun { commands, ended, pipeline, sandbox: _ }: receipt::ExternalRun) -> Self {
+    fn from(
+        receipt::ExternalRun { commands, ended, pipeline, sandbox: _ }: receipt::ExternalRun,
+    ) -> Self {
         let receipt::ExternalPipeline { action, declaration, name, steps } = pipeline;
         let ended = match ended {
             receipt::ExternalEnd::NotStarted => ExternalEnd::NotStarted,

@@ -136,9 +136,9 @@ impl Record {
             gates: intent.decision.gates,
             commands: intent.commands,
             queries: intent.queries,
-            external: receipt.as_ref().map_or_else(Vec::new, |(receipt, _)| {
-                receipt.statement.predicate.external.clone()
-            }),
+            external: receipt
+                .as_ref()
+                .map_or_else(Vec::new, |(receipt, _)| receipt.statement.predicate.external.clone()),
             intent: started,
             receipt: receipt.map(|(receipt, key)| SignedReceipt { index: receipt.index, key }),
         }))

@@ -183,8 +183,14 @@ impl Failure {
         let statement = u64::try_from(number).ok();
         Self { statement, ..Self::new(problem, message) }
     }
-    /// Returns a failure with a message of the engine. The interface gives no code with it, so its words are compared.
-    pub(crate) fn of_engine(problem: Problem, number: Option<usize>, message: String) -> Self {
+
+    /// Returns a failure with a message of the engine, behind what was tried. The interface gives no code with it, so its words are
+    /// compared.
+    pub(crate) fn of_engine(
+        problem: Problem,
+        (number, tried): (Option<usize>, &str),
+        message: String,
+    ) -> Self {
         let problem = if message.starts_with("Out of Memory Error") {
             Problem::Resources
         } else if message.contains("No space left on device") {
@@ -209,6 +215,7 @@ impl Failure {
             }
             Some(_) | None => message,
         };
+        let message = format!("{tried}{message}");
         match number {
             Some(number) => Self::of_statement(problem, number, message),
             None => Self::new(problem, message),

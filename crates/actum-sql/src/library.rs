@@ -123,12 +123,25 @@ impl TestedLibrary {
 
     /// Returns where it is installed below the home of actum.
     pub fn path(&self, home: &Path) -> PathBuf {
-        home.join("sql").join(format!("duckdb-{}-{}.so", self.version, self.processor))
+        home.join("sql").join(self.name())
+    }
+
+    fn name(&self) -> String {
+        format!("duckdb-{}-{}.so", self.version, self.processor)
+    }
+
+    /// Returns where it is: below the home of actum or, where it is not there, in `lib/actum` beside the directory of `program`, where
+    /// a release brings it.
+    fn found(&self, home: &Path, program: Option<&Path>) -> PathBuf {
+        let installed = self.path(home);
+        let prefix = program.and_then(|program| program.parent()?.parent());
+        let brought = prefix.map(|prefix| prefix.join("lib").join("actum").join(self.name()));
+        brought.filter(|brought| !installed.exists() && brought.is_file()).unwrap_or(installed)
     }
 }
 
 impl Library {
-    /// Finds the library: the one that the policy pins, or else the tested one in the home of actum. It must be a shared library for
+    /// Finds the library: the one that the policy pins, or else the tested one in the home of actum or beside the program. It must be a shared library for
     /// this processor. The worker compares its digest before it loads it; [`Library::check`] does so at once.
     ///
     /// # Errors
@@ -144,7 +157,10 @@ impl Library {
                 let tested = tested.ok_or(LibraryError::Untested { processor })?;
                 let sha256 = tested.sha256.parse();
                 let sha256 = sha256.map_err(|_| LibraryError::Untested { processor })?;
-                Self { path: tested.path(home), sha256, origin: Origin::Tested }
+                // Wherever it is, its digest decides whether it is loaded.
+                let program = std::env::current_exe().ok();
+                let path = tested.found(home, program.as_deref());
+                Self { path, sha256, origin: Origin::Tested }
             }
         };
         // The sandbox takes no path that leads through a link.
@@ -251,5 +267,29 @@ fn unreadable(path: PathBuf, source: std::io::Error) -> LibraryError {
     match source.kind() == std::io::ErrorKind::NotFound {
         true => LibraryError::Missing { path },
         false => LibraryError::Unreadable { path, source },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// EX-11: a release can bring the library; one that was installed takes its place.
+    #[test]
+    fn a_library_beside_the_program_is_found_where_none_is_installed() {
+        let directory = tempfile::tempdir().unwrap();
+        let (home, prefix) = (directory.path().join("home"), directory.path().join("usr"));
+        let program = prefix.join("bin/actum");
+        let (tested, program) = (&TESTED[0], Some(program.as_path()));
+        let installed = tested.path(&home);
+        assert_eq!(tested.found(&home, program), installed);
+        let brought = prefix.join("lib/actum/duckdb-2.0.1-x86_64.so");
+        std::fs::create_dir_all(brought.parent().unwrap()).unwrap();
+        std::fs::write(&brought, "").unwrap();
+        assert_eq!(tested.found(&home, program), brought);
+        assert_eq!(tested.found(&home, None), installed);
+        std::fs::create_dir_all(installed.parent().unwrap()).unwrap();
+        std::fs::write(&installed, "").unwrap();
+        assert_eq!(tested.found(&home, program), installed);
     }
 }

@@ -58,9 +58,7 @@ fn serve() -> std::io::Result<()> {
 fn load(path: &Path, sha256: Digest) -> Result<DuckDb> {
     let failure = |why: String| {
         let path = path.display();
-        let message = format!(
-            "cannot load the DuckDB library `{path}`: {why}; `actum sql install` installs the tested one"
-        );
+        let message = format!("cannot load the DuckDB library `{path}`: {why}");
         Failure::new(Problem::Library, message)
     };
     let found = digest(path).map_err(|error| failure(error.to_string()))?;
@@ -74,7 +72,10 @@ fn load(path: &Path, sha256: Digest) -> Result<DuckDb> {
 fn work(job: &Job, started: Instant) -> Result<Done> {
     let duckdb = load(&job.library, job.library_sha256)?;
     let before = job.compares.then(|| Before::keep(job)).transpose().map_err(|error| {
-        Failure::new(Problem::Database, format!("it cannot be copied to be compared: {error}"))
+        Failure::new(
+            Problem::Database,
+            format!("cannot copy the database for the comparison: {error}"),
+        )
     })?;
     let statements = {
         let database = open(&duckdb, job, Access::Write)?;
@@ -83,7 +84,7 @@ fn work(job: &Job, started: Instant) -> Result<Done> {
         let statements = run(&connection, job)?;
         must_be_closed(&connection)?;
         connection.command("CHECKPOINT").map_err(|why| {
-            Failure::of_engine(Problem::Unsound, None, format!("it cannot be written: {why}"))
+            Failure::of_engine(Problem::Unsound, (None, "cannot write the database: "), why)
         })?;
         statements
     };
@@ -98,8 +99,8 @@ fn work(job: &Job, started: Instant) -> Result<Done> {
 
 fn open<'d>(duckdb: &'d DuckDb, job: &Job, access: Access) -> Result<Database<'d>> {
     duckdb.open(&job.database, &settings(job, access).pairs()).map_err(|why| {
-        let message = format!("DuckDB {} cannot open it: {why}", duckdb.version());
-        Failure::of_engine(Problem::Database, None, message)
+        let tried = format!("DuckDB {} cannot open it: ", duckdb.version());
+        Failure::of_engine(Problem::Database, (None, &tried), why)
     })
 }
 
@@ -121,7 +122,7 @@ fn lock(connection: &Connection<'_>, job: &Job) -> Result<()> {
 fn run(connection: &Connection<'_>, job: &Job) -> Result<Vec<RanStatement>> {
     let statements = connection
         .extract(&job.query)
-        .map_err(|why| Failure::of_engine(Problem::Syntax, None, why))?;
+        .map_err(|why| Failure::of_engine(Problem::Syntax, (None, ""), why))?;
     let count = statements.count();
     if count == 0 || count > STATEMENTS_MAX {
         let message =
@@ -135,7 +136,7 @@ fn run(connection: &Connection<'_>, job: &Job) -> Result<Vec<RanStatement>> {
     let (mut ran, mut used) = (Vec::new(), BTreeSet::new());
     for index in 0..count {
         let number = index + 1;
-        let failure = |problem, why: String| Failure::of_engine(problem, Some(number), why);
+        let failure = |problem, why: String| Failure::of_engine(problem, (Some(number), ""), why);
         let prepared = statements.prepare(index).map_err(|why| failure(Problem::Binding, why))?;
         let kind = Kind::allowed(prepared.kind())
             .map_err(|what| failure(Problem::NotAllowed, format!("{what} is not allowed")))?;

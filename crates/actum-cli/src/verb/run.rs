@@ -71,7 +71,11 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     if let Some(sql) = sql_host::for_running(waiting.as_ref())? {
         engine = engine.running_sql(sql);
     }
-    engine = engine.running_pipelines(pipeline_host::for_running(root, session.screen, waiting.as_ref())?);
+    engine = engine.running_pipelines(pipeline_host::for_running(
+        root,
+        session.screen,
+        waiting.as_ref(),
+    )?);
     let mut lines =
         Lines { screen: session.screen, status, waiting: waiting.as_ref(), unshown: None };
     let ended = task::run(&mut engine, root, (input, actor), &mut lines);

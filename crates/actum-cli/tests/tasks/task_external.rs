@@ -43,7 +43,9 @@ impl Service {
 /// Shell text that sends the first line of a file to the service.
 fn send(service: &Service, file: &str) -> String {
     let port = service.port;
-    format!("exec 3<>/dev/tcp/127.0.0.1/{port}; read -r line < {file}; echo \"$line $0\" >&3; exec 3>&-")
+    format!(
+        "exec 3<>/dev/tcp/127.0.0.1/{port}; read -r line < {file}; echo \"$line $0\" >&3; exec 3>&-"
+    )
 }
 
 fn external(name: &str, script: &str) -> String {
@@ -111,10 +113,16 @@ fn an_external_pipeline_runs_once_after_the_change_is_published() {
     assert_eq!(unsigned.code, 6, "{unsigned:?}");
     let error = document(&root, "error_report.json");
     assert_eq!(error["error_code"], 1007, "{error:#}");
-    let ground = "R4: it runs `deploy` outside of the workspace, and nothing takes back what is done there";
+    let ground =
+        "R4: it runs `deploy` outside of the workspace, and nothing takes back what is done there";
     assert!(error["message"].as_str().unwrap().contains(ground), "{error:#}");
     let preview = actum(&root, &["plan", "preview", "../plan.json"]);
-    for shown in ["later    deploy  Pipeline 'deploy' runs after the change", "/dev/tcp/127.0.0.1", " production\n", ground] {
+    for shown in [
+        "later    deploy  Pipeline 'deploy' runs after the change",
+        "/dev/tcp/127.0.0.1",
+        " production\n",
+        ground,
+    ] {
         assert!(preview.stdout.contains(shown), "{shown}: {}", preview.stdout);
     }
     let approved = approve(&root, &key, "ship", &steps);
@@ -134,7 +142,10 @@ fn an_external_pipeline_runs_once_after_the_change_is_published() {
     assert_eq!((&ran["ended"], &ran["name"]), (&json!("succeeded"), &json!("deploy")));
     assert_eq!(ran["commands"][0]["argv"][3], "production", "{ran:#}");
     let shown = actum(&root, &["show"]).stdout;
-    assert!(shown.contains("outside    pipeline deploy: it succeeded; an undo does not take it back"), "{shown}");
+    assert!(
+        shown.contains("outside    pipeline deploy: it succeeded; an undo does not take it back"),
+        "{shown}"
+    );
 
     let again = run_approved(&root);
     assert_eq!(again.code, 0, "{again:?}");
@@ -169,7 +180,8 @@ fn a_plan_that_could_not_keep_its_promise_is_refused() {
         ("outputs = [\"a\"]", "changes nothing in the workspace"),
         ("inputs = [\"a\"]", "runs after all other actions"),
     ] {
-        let text = format!("[[pipeline]]\nname = \"x\"\nexternal = true\nsteps = [[\"true\"]]\n{key}\n");
+        let text =
+            format!("[[pipeline]]\nname = \"x\"\nexternal = true\nsteps = [[\"true\"]]\n{key}\n");
         declare(&root, &text);
         let check = actum(&root, &["policy", "check"]);
         assert!(check.code != 0 && check.stderr.contains(told), "{key}: {check:?}");
@@ -205,7 +217,10 @@ fn a_failed_external_pipeline_leaves_the_change_and_stops_those_behind_it() {
     let failed = &report["actions_failed"][0];
     assert_eq!((&failed["action_id"], &failed["error_code"]), (&json!("fails"), &json!(1130)));
     let message = failed["error_message"].as_str().unwrap();
-    assert!(message.contains("it exited with the code 3") && message.contains("refused"), "{message}");
+    assert!(
+        message.contains("it exited with the code 3") && message.contains("refused"),
+        "{message}"
+    );
     assert_eq!(report["actions_skipped"][0]["reason"], "Dependency failed: `fails`");
     assert_eq!(document(&root, "error_report.json")["error_code"], 1130);
     let ends: Vec<_> = recorded(&root).iter().map(|it| it["ended"].clone()).collect();
@@ -225,7 +240,8 @@ fn an_external_pipeline_does_not_start_without_its_change() {
     let refused = approve(&root, &key, "ship", &steps);
     assert_ne!(refused.code, 0, "a plan that would fail is not approved: {refused:?}");
 
-    let steps = keeping(json!([create("make", "ship.txt"), after(pipeline("deploy", "deploy"), "make")]));
+    let steps =
+        keeping(json!([create("make", "ship.txt"), after(pipeline("deploy", "deploy"), "make")]));
     assert_eq!(approve(&root, &key, "ship", &steps).code, 0);
     fs::write(root.join("ship.txt"), "somebody else's\n").unwrap();
     let ended = run_approved(&root);
@@ -247,7 +263,10 @@ fn an_approval_is_for_the_commands_that_were_shown() {
     assert_eq!(ended.code, 1, "{ended:?}");
     let error = document(&root, "error_report.json");
     assert_eq!(error["error_code"], 1005, "{error:#}");
-    assert!(error["message"].as_str().unwrap().contains("declares an external pipeline"), "{error:#}");
+    assert!(
+        error["message"].as_str().unwrap().contains("declares an external pipeline"),
+        "{error:#}"
+    );
     assert!(!root.join("ship.txt").exists());
     assert_eq!(service.messages(), [""; 0]);
 }

@@ -8,7 +8,7 @@ use actum_core::json::{Content, Value as Json};
 use actum_core::{Digest, PathRule, RelPath};
 use serde::Serialize;
 
-use super::mistake::Mistake;
+use super::mistake::{Mistake, shown};
 use super::written::{Secret, Table, Value};
 
 /// Pipelines of one policy, at most.
@@ -88,7 +88,7 @@ pub enum ParameterValues {
     Text(u64),
 }
 
-/// Parameters of a plan that a pipeline does not take.
+/// Error in the parameters that a plan gives a pipeline.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterError {
     /// The pipeline has no such parameter.
@@ -201,8 +201,7 @@ impl DeclaredPipeline {
         self.inputs.as_ref().is_none_or(|inputs| inputs.iter().any(|rule| rule.covers(path)))
     }
 
-    /// Tests whether neither of two pipelines can change what the other reads or changes, as far as the fixed beginnings of their
-    /// rules say it.
+    /// Tests whether two pipelines cannot affect each other, judged by the literal prefixes of their patterns.
     pub fn is_independent_of(&self, other: &Self) -> bool {
         let meets = |changed: &[PathRule], touched: &[PathRule]| {
             changed.iter().any(|one| touched.iter().any(|other| one.may_meet(other)))
@@ -258,7 +257,11 @@ impl DeclaredPipeline {
             let arguments = step.list("texts", |text| argument(text, &parameters))?;
             match arguments.first() {
                 Some(Argument::Text(program)) if !program.is_empty() => {}
-                Some(_) => return Err(step.unusable(&"it has no fixed program as its first text")),
+                Some(_) => {
+                    return Err(step.unusable(
+                        &"its first text must be a program, not a parameter or an empty text",
+                    ));
+                }
                 None => return Err(step.unusable(&"it is empty; a step begins with its program")),
             }
             match arguments.len() > ARGUMENTS_MAX {
@@ -286,7 +289,9 @@ impl DeclaredPipeline {
             (true, None) => Vec::new(),
             _ => table.need("outputs")?.list("patterns", Value::pattern)?,
         };
-        if let (true, Some(paths)) = (external, table.get("outputs").filter(|_| !outputs.is_empty())) {
+        if let (true, Some(paths)) =
+            (external, table.get("outputs").filter(|_| !outputs.is_empty()))
+        {
             return Err(paths.unusable(
                 &"an external pipeline changes nothing in the workspace: `outputs = []`",
             ));
@@ -412,7 +417,7 @@ fn name(value: &Value<'_>) -> Result<String, Mistake> {
         true => Ok(text.to_owned()),
         false => {
             let wanted = format!("1 to {NAME_BYTES_MAX} letters, digits, `_` and `-`");
-            Err(value.other_than(wanted, "another text".to_owned()))
+            Err(value.other_than(wanted, format!("`{}`", shown(text))))
         }
     }
 }

@@ -1,9 +1,12 @@
 //! Pipelines that an operator declares (EX-9).
 
-use actum_core::RelPath;
 use actum_core::json::Value;
-use actum_gate::PolicyFile;
+use actum_core::{Budget, Digest, RelPath, RiskTier, Scope};
 use actum_gate::policy::DeclaredPipeline;
+use actum_gate::{Bundle, Case, NoAccess, Policy, PolicyFile, Verdict, decide};
+use actum_record::receipt::ExternalPipeline;
+
+use crate::material::case;
 
 fn read(text: &str) -> Result<Vec<DeclaredPipeline>, String> {
     let file = PolicyFile::read(format!("version = 1\n{text}").as_bytes());
@@ -121,4 +124,49 @@ fn a_declaration_that_cannot_be_meant_is_refused() {
         let error = read(&text).unwrap_err();
         assert!(error.contains(says), "{text}: {error}");
     }
+}
+
+/// EX-9: an external pipeline has no outputs and no inputs, and its declaration says that it is external, so another digest stands in the
+/// ledger.
+#[test]
+fn an_external_pipeline_declares_neither_outputs_nor_inputs() {
+    let inside = one("steps = [[\"x\"]]\noutputs = []\n");
+    let external = one("steps = [[\"x\"]]\nexternal = true\n");
+    assert!(external.external && external.outputs.is_empty() && !inside.external);
+    assert_eq!(external, one("steps = [[\"x\"]]\nexternal = true\noutputs = []\n"));
+    assert_eq!(inside, one("steps = [[\"x\"]]\nexternal = false\noutputs = []\n"));
+    assert_ne!(inside.digest().unwrap(), external.digest().unwrap());
+    for wrong in ["outputs = [\"a\"]", "inputs = []", "external = 1"] {
+        let text = format!("steps = [[\"x\"]]\nexternal = true\n{wrong}\n");
+        assert!(read(&format!("[[pipeline]]\nname = \"p\"\n{text}")).is_err(), "{wrong}");
+    }
+    let missing = read("[[pipeline]]\nname = \"p\"\nsteps = [[\"x\"]]\n").unwrap_err();
+    assert!(missing.contains("outputs"), "{missing}");
+}
+
+/// EX-9, AA-5, D-2: a plan that runs an external pipeline is R4 and needs an approval, also where it changes no file.
+#[test]
+fn a_plan_with_an_external_pipeline_needs_an_approval() {
+    let policy = Policy::default();
+    let pipeline = ExternalPipeline {
+        action: "deploy".to_owned(),
+        declaration: Digest::of(b"declaration"),
+        name: "push".to_owned(),
+        steps: vec![vec!["git".to_owned(), "push".to_owned()]],
+    };
+    let judged = |external: Vec<ExternalPipeline>| {
+        let case = case(Scope::everything(), Budget::unlimited(), Vec::new());
+        let bytes = policy.to_vec().unwrap();
+        let bundle = Bundle::new(Digest::of(&bytes), Case { external, ..case });
+        assert_eq!(Bundle::read(&bundle.to_vec().unwrap()).unwrap(), bundle);
+        decide(&bundle, &policy, &NoAccess)
+    };
+    let without = judged(Vec::new());
+    assert_eq!((without.tier, without.verdict), (RiskTier::R0, Verdict::Allow));
+    let with = judged(vec![pipeline]);
+    assert_eq!((with.tier, with.verdict), (RiskTier::R4, Verdict::NeedsApproval));
+    let grounds: Vec<_> = with.gates.iter().map(|gate| gate.ground.to_string()).collect();
+    let told =
+        "R4: it runs `push` outside of the workspace, and nothing takes back what is done there";
+    assert!(grounds.iter().any(|ground| ground == told), "{grounds:?}");
 }

@@ -68,9 +68,7 @@ impl ErrorCode {
             Self::PipelineNotLast => {
                 "Move the external pipelines to the end of the plan, or the other work into a plan of its own."
             }
-            Self::PipelineNotStarted => {
-                "Run it by a plan of its own, once the reason is gone."
-            }
+            Self::PipelineNotStarted => "Run it by a plan of its own, once the reason is gone.",
             Self::ExternalEndUnknown => {
                 "Look outside at what the pipeline did; to run it again takes a new plan."
             }

@@ -64,9 +64,10 @@ pub enum ApprovalError {
         APPROVAL_BYTES_MAX >> 20
     )]
     TooLong,
-    /// A file changed after the change was shown.
+    /// The change differs from the one that was shown.
     #[error(
-        "a file changed after the change was shown, or the plan does not give the same result twice; look at it again"
+        "the change is not the one that was shown: a file changed meanwhile, or a step does not give the same result twice (a \
+         pipeline needs `inputs` for its result to be kept); nothing was approved; look at it again"
     )]
     ChangedSinceShown,
     /// The document that was made does not verify or cannot be read.

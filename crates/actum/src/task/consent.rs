@@ -39,8 +39,8 @@ impl Consent {
         if approval.external == pipelines {
             return Ok(());
         }
-        let message = "the operator's policy declares an external pipeline of the plan in another way than when the plan was \
-                       approved; nothing was changed; `actum plan approve` approves it as it is now";
+        let message = "the operator's policy declares an external pipeline of the plan differently than when the plan was approved; \
+                       nothing was changed; look at it and approve it again with `actum plan approve`";
         let reason = Some(Reason::PlanStale.name());
         Err(TaskProblem { reason, ..TaskProblem::new(ErrorCode::ApprovalInvalid, message) })
     }

@@ -17,9 +17,9 @@ use super::rehearsal::{ActionEnd, Rehearsed, Script};
 
 /// Reason of an external pipeline that was not started.
 pub(super) const NOT_STARTED: &str =
-    "It was not started: it runs after the change of the plan is published";
+    "It was not started: external pipelines run after the change of the plan is published";
 /// Message about a pipeline of which the process ended first.
-const END_UNKNOWN: &str = "the process of the task ended while the pipeline ran, so what it did outside of the workspace is not known";
+const END_UNKNOWN: &str = "the process of the task ended while the pipeline ran, so its effects outside of the workspace are not known; check them by hand";
 
 /// External pipeline, as the notes on a task have it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,7 +48,8 @@ impl NotedPipeline {
                 ActionOutcome::Skipped(SkippedAction { action_id, reason })
             }
             NotedState::Started => {
-                let (code, message) = (ErrorCode::ExternalEndUnknown, CleanText::fixed(END_UNKNOWN));
+                let (code, message) =
+                    (ErrorCode::ExternalEndUnknown, CleanText::fixed(END_UNKNOWN));
                 ActionOutcome::failed(action_id, code.number(), message)
             }
             NotedState::Ended(outcome) => outcome.clone(),
@@ -118,14 +119,14 @@ pub(super) fn findings(script: Script<'_>) -> Vec<Finding> {
     let mut before: Option<&Action> = None;
     for &index in script.graph.order() {
         let Some(action) = script.plan.actions.get(index) else { continue };
-        let finding = |code, why| Finding::Pipeline { action: index, id: action.id.clone(), code, why };
+        let finding =
+            |code, why| Finding::Pipeline { action: index, id: action.id.clone(), code, why };
         match (declaration(script, action), before) {
             (Some(declared), _) => {
                 before = Some(action);
                 if rolls_back {
                     let why = format!(
-                        "`{}` reaches outside of the workspace, where nothing takes back what it did, and \
-                         `rollback_on_failure` is `true`",
+                        "nothing takes back the effects of the external pipeline `{}`, and `rollback_on_failure` is `true`",
                         declared.name
                     );
                     findings.push(finding(ErrorCode::NotReversible, why));
@@ -133,7 +134,7 @@ pub(super) fn findings(script: Script<'_>) -> Vec<Finding> {
             }
             (None, Some(before)) => {
                 let why = format!(
-                    "the action `{}` before it runs an external pipeline, which runs after all other actions",
+                    "the action `{}` before it runs an external pipeline; move this action before it",
                     before.id
                 );
                 findings.push(Finding::AfterExternal { action: index, id: action.id.clone(), why });
@@ -191,8 +192,10 @@ impl ExternalResult {
                 (ran, ExternalEnd::Succeeded, ActionEnd::Completed { output, did: Vec::new() })
             }
             Err((ran, problem)) => {
-                let message =
-                    format!("{}; what it did outside of the workspace before stays", problem.message);
+                let message = format!(
+                    "{}; what it did outside of the workspace before stays",
+                    problem.message
+                );
                 let ended = match ran.commands.is_empty() {
                     true => ExternalEnd::NotStarted,
                     false => ExternalEnd::Failed,

@@ -82,13 +82,13 @@ impl<'s> Isolated<'s> {
         match &action.work {
             Work::ExecuteSql(query) => {
                 let sql = script.sql.as_ref().map_err(|why| missing(why))?;
-                let sql = sql.as_ref().ok_or_else(|| missing("nothing here runs SQL"))?;
+                let sql = sql.as_ref().ok_or_else(|| missing("no SQL runner is configured"))?;
                 Ok(Self::Sql(sql, query))
             }
             Work::RunPipeline(pipeline) => {
                 let runner = script.pipelines.as_ref().map_err(|why| missing(why))?;
                 let runner =
-                    runner.as_ref().ok_or_else(|| missing("nothing here runs pipelines"))?;
+                    runner.as_ref().ok_or_else(|| missing("no pipeline runner is configured"))?;
                 Ok(Self::Pipeline(runner, pipeline))
             }
             Work::Create { .. }
@@ -162,9 +162,10 @@ pub(super) fn run<D: Disk>(
         let left = prepared.and_then(|prepared| {
             Ok(match (prepared, answer?) {
                 (Prepared::Sql(_, prepared), Answer::Sql(done)) => Left::Sql(prepared, done),
-                (_, Answer::Pipeline(end)) => Left::Pipeline(end),
-                (Prepared::Pipeline(..), Answer::Sql(_)) => {
-                    let message = "a pipeline answered as a query does";
+                (Prepared::Pipeline(..), Answer::Pipeline(end)) => Left::Pipeline(end),
+                (Prepared::Sql(..), Answer::Pipeline(_))
+                | (Prepared::Pipeline(..), Answer::Sql(_)) => {
+                    let message = "the worker answered for another kind of step";
                     return Err(ActionProblem::new(ErrorCode::InternalError, message));
                 }
             })
@@ -218,7 +219,7 @@ impl<D: Disk> Ran<D> {
                 runner.take(transaction, pipeline, (end, script.config.limits.files_max))
             }
             (Isolated::Sql(..) | Isolated::Pipeline(..), Left::Sql(..) | Left::Pipeline(_)) => {
-                let message = "the step left what another kind of step leaves";
+                let message = "the result belongs to another kind of step";
                 Err(ActionProblem::new(ErrorCode::InternalError, message))
             }
         }

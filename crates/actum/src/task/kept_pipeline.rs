@@ -66,8 +66,7 @@ pub(super) fn key<D: Disk>(
     steps: &[Vec<String>],
     variables: &BTreeMap<String, String>,
 ) -> Option<ResultKey> {
-    let rules: Vec<&PathRule> =
-        declared.inputs.as_ref()?.iter().chain(&declared.outputs).collect();
+    let rules: Vec<&PathRule> = declared.inputs.as_ref()?.iter().chain(&declared.outputs).collect();
     let mut paths = BTreeSet::new();
     list(root, &rules, &mut paths).ok()?;
     let is_covered = |path: &RelPath| rules.iter().any(|rule| rule.covers(path));

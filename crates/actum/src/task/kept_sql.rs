@@ -44,9 +44,8 @@ impl KeptSql {
     ) -> Option<Self> {
         let found = results.find(key)?;
         let kept = serde_json::from_slice(&found.report).ok()?;
-        let copied = fs::copy(found.directory.join(DATABASE), database).and_then(|_| {
-            rows.map_or(Ok(0), |rows| fs::copy(found.directory.join(ROWS), rows))
-        });
+        let copied = fs::copy(found.directory.join(DATABASE), database)
+            .and_then(|_| rows.map_or(Ok(0), |rows| fs::copy(found.directory.join(ROWS), rows)));
         if copied.is_err() {
             for copy in [Some(database), rows].into_iter().flatten() {
                 drop(fs::remove_file(copy)); // a file that stays is in the way of the next copy, which says so

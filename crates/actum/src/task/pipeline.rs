@@ -60,7 +60,6 @@ pub(super) struct PipelineCall {
 pub(super) struct PipelineEnd {
     operations: Vec<Operation>,
     ran: PipelineRan,
-    was_kept: bool,
 }
 
 /// Record of a pipeline that ran.
@@ -73,7 +72,7 @@ pub struct PipelineRan {
     pub(super) commands: Vec<CommandRecord>,
     /// Confinement of the steps.
     pub(super) sandbox: Option<SandboxRecord>,
-    /// Whether the result had been kept when it was shown, so that nothing ran now.
+    /// Set when a kept result was reused, so that no step ran.
     was_kept: bool,
 }
 
@@ -219,7 +218,7 @@ impl PipelineRunner {
     pub(super) fn execute(&self, call: &PipelineCall, time: Duration) -> Result<PipelineEnd> {
         let PipelineCall { declared, steps, runner, view, key, kept } = call;
         if let Some(KeptPipeline { operations, ran }) = kept.clone() {
-            return Ok(PipelineEnd { operations, ran, was_kept: true });
+            return Ok(PipelineEnd { operations, ran: PipelineRan { was_kept: true, ..ran } });
         }
         let time = declared.timeout.map_or(time, |own| own.min(time));
         let mut left = time;
@@ -256,7 +255,7 @@ impl PipelineRunner {
                 ActionProblem::new(ErrorCode::InputOutput, message)
             })?;
         }
-        Ok(PipelineEnd { operations, ran, was_kept: false })
+        Ok(PipelineEnd { operations, ran })
     }
 
     fn run_step(&self, runner: &Runner, step: &[String], view: &StagedView) -> Result<Tried> {
@@ -272,8 +271,7 @@ impl PipelineRunner {
         (end, files_max): (PipelineEnd, u32),
     ) -> Result<Staged> {
         let (declared, _) = self.resolve(pipeline)?;
-        let PipelineEnd { operations, ran, was_kept } = end;
-        let ran = PipelineRan { was_kept, ..ran };
+        let PipelineEnd { operations, ran } = end;
         let paths: BTreeSet<RelPath> = operations
             .iter()
             .filter(|it| is_of_file(it))
@@ -283,7 +281,7 @@ impl PipelineRunner {
         if count(paths.len()) > u64::from(files_max) {
             let (name, changed) = (&declared.name, paths.len());
             let message = format!(
-                "the pipeline `{name}` changed {changed} files, and a task may change {files_max}"
+                "the pipeline `{name}` changed {changed} files, but a task may change at most {files_max} (`limits.max_files`)"
             );
             return Err(ActionProblem::new(ErrorCode::PipelineOutput, message));
         }
@@ -389,21 +387,22 @@ fn is_of_file(operation: &Operation) -> bool {
 
 /// Returns the problem of a step that could not be run or of which the change cannot be read.
 fn of_error(error: Error) -> ActionProblem {
-    let is_interrupted = matches!(&error, Error::Command(CommandError::Interrupted));
+    if let Error::Workspace(error) = error {
+        return error.into();
+    }
     let is_not_started = matches!(
         &error,
         Error::Command(CommandError::NotFound { .. } | CommandError::Spawn(_))
             | Error::Denied { .. }
     );
-    let is_unconfined = matches!(&error, Error::Command(CommandError::Unsatisfiable(_)));
-    let code = match (is_interrupted, is_not_started, is_unconfined) {
-        (true, ..) => ErrorCode::Cancelled,
-        (_, true, _) => ErrorCode::PipelineFailed,
-        (.., true) => ErrorCode::NotAvailable,
-        (false, false, false) => ErrorCode::InternalError,
+    let code = if matches!(&error, Error::Command(CommandError::Interrupted)) {
+        ErrorCode::Cancelled
+    } else if is_not_started {
+        ErrorCode::PipelineFailed
+    } else if matches!(&error, Error::Command(CommandError::Unsatisfiable(_))) {
+        ErrorCode::NotAvailable
+    } else {
+        ErrorCode::InternalError
     };
-    if let Error::Workspace(error) = error {
-        return error.into();
-    }
     ActionProblem::new(code, error.to_string())
 }

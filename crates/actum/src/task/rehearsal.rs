@@ -88,7 +88,7 @@ pub struct Rehearsed {
     pub end: ActionEnd,
     /// What a failed action left: its postcondition did not hold, and it is not rolled back.
     pub left: Vec<ActionChange>,
-    /// Result of an SQL step that is left.
+    /// SQL step whose effects are staged.
     pub sql: Option<Box<SqlRan>>,
     /// Record of a pipeline.
     pub pipeline: Option<Box<PipelineRan>>,
@@ -203,7 +203,9 @@ impl Rehearsal {
     pub fn verdict(&self, constraints: Constraints) -> Verdict {
         let failed = self.actions.iter().filter_map(|rehearsed| match &rehearsed.end {
             ActionEnd::Failed(problem) => Some(problem.code),
-            ActionEnd::Completed { .. } | ActionEnd::Skipped { .. } | ActionEnd::Deferred(_) => None,
+            ActionEnd::Completed { .. } | ActionEnd::Skipped { .. } | ActionEnd::Deferred(_) => {
+                None
+            }
         });
         let has_failed = failed.clone().next().is_some();
         let rolls_back = has_failed && constraints.stop_on_error && constraints.rollback_on_failure;
@@ -315,21 +317,20 @@ impl Stage<'_> {
     fn defer<D: Disk>(&self, transaction: &mut Transaction<'_, D>, action: &Action) -> ActionEnd {
         let conditions = check_preconditions(transaction, action)
             .and_then(|()| broken_postcondition(transaction, action, self.constraints));
-        let written = |error: CanonicalError| {
-            ActionProblem::new(ErrorCode::InternalError, error.to_string())
-        };
+        let written =
+            |error: CanonicalError| ActionProblem::new(ErrorCode::InternalError, error.to_string());
         match (conditions, external::pipeline(self.script, action).map_err(written)) {
             (Ok(None), Ok(Some(pipeline))) => ActionEnd::Deferred(pipeline),
             (Ok(None), Ok(None)) => {
-                let message = "its pipeline is not declared";
-                ActionEnd::Failed(ActionProblem::new(ErrorCode::PipelineUnknown, message))
+                let message = "the parameters of its pipeline do not fit its declaration";
+                ActionEnd::Failed(ActionProblem::new(ErrorCode::PipelineParameter, message))
             }
             (Ok(Some(problem)) | Err(problem), _) | (_, Err(problem)) => ActionEnd::Failed(problem),
         }
     }
 
-    /// Runs the step at this place of the order, and at once with it those behind it that could run now as well: they depend on
-    /// nothing that is still to be done, and neither change nor read what the actions before them change.
+    /// Runs the step at this place of the order, together with later steps that are ready and independent of all earlier unfinished
+    /// actions.
     fn run_ahead<D: Disk>(
         &mut self,
         transaction: &mut Transaction<'_, D>,

@@ -12,8 +12,8 @@ use actum_task::report::{
 };
 use actum_workspace::{ErrorKind, View};
 
-use super::git::reverting_run;
 use super::external::external_pipelines;
+use super::git::reverting_run;
 use super::input::Task;
 use super::outputs::{OutputError, Outputs, ReportDirectory};
 use super::problem::TaskProblem;

@@ -396,7 +396,9 @@ impl Desk<'_> {
             ActionEnd::Failed(problem) => {
                 Some(TaskProblem::of_action(rehearsed.action, problem.clone()))
             }
-            ActionEnd::Completed { .. } | ActionEnd::Skipped { .. } | ActionEnd::Deferred(_) => None,
+            ActionEnd::Completed { .. } | ActionEnd::Skipped { .. } | ActionEnd::Deferred(_) => {
+                None
+            }
         });
         let mut problems: Vec<_> = failed.collect();
         problems.extend(broken_rules.into_iter().map(TaskProblem::of_late));

@@ -13,8 +13,7 @@ use actum_core::{Digest, FileState, RelPath};
 use actum_record::receipt::QueryRecord;
 use actum_sandbox::Resource;
 use actum_sql::{
-    Done, Failure, Measured, Parameter, Problem, Report, SqlError,
-    SqlLimits, Step, lock_holder,
+    Done, Failure, Measured, Parameter, Problem, Report, SqlError, SqlLimits, Step, lock_holder,
 };
 use actum_task::report::{
     ActionDetails, ChangeWord, ConfinementDetails, DiffSummary, EngineDetails, SqlDetails,
@@ -161,15 +160,18 @@ impl SqlRunner {
             Some(log) => Some(transaction.file_state(log)?.sha256),
             None => None,
         };
-        let key = ResultKey::new("actum/sql-result/1", &[
-            text.as_bytes(),
-            query.parameters.as_ref().map_or("", |text| text.as_str()).as_bytes(),
-            before.sha256.as_bytes(),
-            log_digest.as_ref().map_or(&[], |digest| digest.as_bytes()),
-            self.library.sha256().as_bytes(),
-            name.as_bytes(),
-            &[u8::from(saves_rows)],
-        ]);
+        let key = ResultKey::new(
+            "actum/sql-result/1",
+            &[
+                text.as_bytes(),
+                query.parameters.as_ref().map_or("", |text| text.as_str()).as_bytes(),
+                before.sha256.as_bytes(),
+                log_digest.as_ref().map_or(&[], |digest| digest.as_bytes()),
+                self.library.sha256().as_bytes(),
+                name.as_bytes(),
+                &[u8::from(saves_rows)],
+            ],
+        );
         let files = (copy.as_path(), saves_rows.then_some(rows.as_path()));
         let kept = KeptSql::find(&self.results, &key, files);
         if kept.is_none() {

@@ -144,7 +144,9 @@ impl Previewed {
         let is_kept = verdict == Verdict::Keep && !is_refused;
         let failed = actions.iter().filter_map(|done| match &done.end {
             ActionEnd::Failed(problem) => Some(problem.code),
-            ActionEnd::Completed { .. } | ActionEnd::Skipped { .. } | ActionEnd::Deferred(_) => None,
+            ActionEnd::Completed { .. } | ActionEnd::Skipped { .. } | ActionEnd::Deferred(_) => {
+                None
+            }
         });
         let failed: Vec<_> = failed.collect();
         let is_left = actions.iter().any(|done| !done.left.is_empty());

@@ -341,7 +341,9 @@ fn write_pipeline(out: &mut dyn Write, pipeline: &api::Pipeline) -> io::Result<(
         writeln!(out, "           {name}: {}{default}", Harmless(values.as_bytes()))?;
     }
     match (outputs.as_slice(), external) {
-        (_, true) => writeln!(out, "           external: has the network, and cannot be taken back"),
+        (_, true) => {
+            writeln!(out, "           external: has the network, and cannot be taken back")
+        }
         ([], false) => writeln!(out, "           changes nothing"),
         (outputs, false) => writeln!(out, "           changes {}", list(outputs).join(", ")),
     }

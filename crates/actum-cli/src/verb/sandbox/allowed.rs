@@ -105,7 +105,9 @@ pub(crate) enum NotAllowed {
         Quoted(.0.as_os_str().as_bytes())
     )]
     TooManyEntries(PathBuf),
-    #[error("cannot give the command the network of the host: `[sandbox]` in the operator's policy cannot list it")]
+    #[error(
+        "cannot give the command the network of the host: `[sandbox]` in the operator's policy cannot list it"
+    )]
     Network,
     #[error("cannot look at `{}`: {source}", Quoted(path.as_os_str().as_bytes()))]
     Unreadable { path: PathBuf, source: std::io::Error },

@@ -62,9 +62,8 @@ impl Desk<'_> {
             None | Some(Made::Nothing) => {}
             Some(Made::Done(done, After { changed, committed, external })) => {
                 // Else the reports say what the notes do not.
-                self.is_noted = changed.is_empty()
-                    && matches!(committed, Ok(None))
-                    && external.is_empty();
+                self.is_noted =
+                    changed.is_empty() && matches!(committed, Ok(None)) && external.is_empty();
                 rehearsed.take_external(external);
                 commit = committed;
                 (end.run, end.is_visible) = (Some(done.statement.predicate.run), true);
@@ -85,8 +84,9 @@ impl Desk<'_> {
                 self.attribute(&place.task.plan, &mut rehearsed);
                 cause = error;
             }
-            Some(Made::Open(run, problem, error)) => {
+            Some(Made::Open { run, problem, error, external }) => {
                 self.is_noted = true;
+                rehearsed.take_external(external);
                 (end.how, end.run) = (RunEnd::RollbackFailed, Some(run));
                 rehearsed.problems.insert(0, problem);
                 cause = Some(error);

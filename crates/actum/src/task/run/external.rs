@@ -5,14 +5,14 @@ use actum_task::Action;
 use actum_task::report::Phase;
 
 use super::make::TaskObserver;
-use crate::task::documents::clean;
 use crate::error::Result;
+use crate::task::documents::clean;
 use crate::task::external::{self, ExternalResult, NotedState};
 use crate::task::rehearsal::{ActionEnd, Rehearsed, Watch};
 
 impl TaskObserver<'_, '_> {
-    /// Runs them. Each start is noted before, and each end after it, so that whoever finds the task cut off can report both.
-    /// `held_back` is the reason why none may start.
+    /// Runs the pipelines. Start and end of each are noted durably, so that recovery can report both. `held_back` is the reason why none
+    /// may start.
     pub(super) fn run_external(
         &mut self,
         pipelines: &[ExternalPipeline],
@@ -20,9 +20,9 @@ impl TaskObserver<'_, '_> {
     ) -> Vec<ExternalRun> {
         for pipeline in pipelines {
             let rehearsed: &[Rehearsed] = &self.rehearsed.actions;
-            let deferred = rehearsed.iter().find(|it| {
-                matches!(&it.end, ActionEnd::Deferred(deferred) if deferred == pipeline)
-            });
+            let deferred = rehearsed.iter().find(
+                |it| matches!(&it.end, ActionEnd::Deferred(deferred) if deferred == pipeline),
+            );
             let result = match deferred {
                 None => ExternalResult::skipped(pipeline, None, String::new()),
                 Some(deferred) => match self.reason_to_skip(deferred, held_back) {
@@ -44,7 +44,7 @@ impl TaskObserver<'_, '_> {
         };
         let action = self.place.task.plan.actions.get(deferred.action);
         let (Some(action), Ok(Some(runner))) = (action, self.script.pipelines) else {
-            return skip(&"nothing here runs pipelines");
+            return skip(&"no pipeline runner is configured");
         };
         // Without the note nobody would know that it began.
         if let Err(error) = self.note(action, NotedState::Started) {
@@ -80,7 +80,10 @@ impl TaskObserver<'_, '_> {
             return Some(format!("It was not started: {why}"));
         }
         if self.desk.status.is_cancelled() {
-            return Some("It was not started: the task was cancelled after its change was published".to_owned());
+            return Some(
+                "It was not started: the task was cancelled after its change was published"
+                    .to_owned(),
+            );
         }
         let plan = &self.place.task.plan;
         let failed = self.external.iter().filter(|result| !result.succeeded());

@@ -38,8 +38,14 @@ pub(super) enum Made {
     Nothing,
     /// Not published; the workspace is unchanged.
     Not(TaskProblem, Option<Error>),
-    /// Neither published nor rolled back: it needs attention.
-    Open(RunId, TaskProblem, Error),
+    /// Neither published nor rolled back, or its end is not recorded: it needs attention.
+    Open {
+        run: RunId,
+        problem: TaskProblem,
+        error: Error,
+        /// Results of the actions that run external pipelines.
+        external: Vec<Rehearsed>,
+    },
 }
 
 /// What was found and done after the run.
@@ -106,7 +112,8 @@ impl Observer<LinuxDisk> for TaskObserver<'_, '_> {
         notes.external = rehearsed.deferred().map(pending).collect();
         let end = End::of(rehearsed, Some(*run));
         let Documents { report, log, error } = desk.documents(place, rehearsed, end);
-        let external = rehearsed.deferred().map(|pipeline| pipeline.action.as_str()).collect();
+        let external = cleared.staged.request.external().iter();
+        let external = external.map(|pipeline| pipeline.action.as_str()).collect();
         let outcomes = Some(report.outcomes_digest(&external).map_err(Error::from)?);
         *files = Some(RollbackFiles { outcomes, ..kept });
         notes.prepare(Prepared { run: *run, report, log, error }).keep(&desk.mark)?;
@@ -203,17 +210,19 @@ impl Desk<'_> {
             committed: Ok(None),
             external: Vec::new(),
         };
-        match staged.carry_out(&mut making) {
-            Ok(done) => {
-                let TaskObserver { changed, committed, external, .. } = making;
-                let external = external.into_iter().filter_map(|result| result.action).collect();
-                Made::Done(Box::new(done.receipt), After { changed, committed, external })
-            }
+        let end = staged.carry_out(&mut making);
+        let TaskObserver { changed, committed, external, .. } = making;
+        let external = external.into_iter().filter_map(|result| result.action).collect();
+        match end {
+            Ok(done) => Made::Done(Box::new(done.receipt), After { changed, committed, external }),
             Err(TaskStop::Problem(problem)) => Made::Not(*problem, None),
             Err(TaskStop::Error(Error::NothingToChange)) => Made::Nothing,
             Err(TaskStop::Error(error)) => match settled_status(error.workspace()) {
                 Some(_) => not(error),
-                None => Made::Open(run, TaskProblem::of_open_run(&error), error),
+                None => {
+                    let problem = TaskProblem::of_open_run(&error);
+                    Made::Open { run, problem, error, external }
+                }
             },
         }
     }
