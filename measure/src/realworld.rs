@@ -1,5 +1,5 @@
 //! `cargo xtask realworld`: what was really published, from one version to the next, as a change
-//! that actum applies, takes back and applies again.
+//! that actum applies, takes back and applies again; and real queries and builds as task plans.
 
 mod catalogue;
 mod change;
@@ -11,11 +11,15 @@ pub(crate) mod git;
 pub(crate) mod judged;
 mod moved_down;
 mod options;
+mod pipelines;
 mod plans;
 mod structured;
 mod table;
+mod tools;
+mod tpch;
 mod tree;
 mod trial;
+mod workspace;
 
 use std::error::Error;
 use std::fs::{File, TryLockError, create_dir_all, remove_dir_all};
@@ -34,23 +38,67 @@ use format::{Format, Material};
 use git::{Renames, Repository};
 use judged::Judged;
 pub(crate) use options::Options;
+use options::Part;
 use table::{Findings, Row};
+use tools::Tools;
 use tree::{Modes, TakenOut, Tree};
 
 type Failure = Box<dyn Error>;
 
 pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
-    packages::require("realworld")?;
+    let parts: Vec<Part> = Part::ALL.into_iter().filter(|part| options.runs(*part)).collect();
+    for part in &parts {
+        packages::require(part.needs())?;
+    }
     let directory = root.join("target").join("realworld");
     create_dir_all(&directory)?;
     let _lock = lock(&directory)?;
     let scratch = directory.join("scratch");
     fresh(&scratch)?;
-    let mut extra = Extra::default();
-    let rows = rows(options, &directory, &scratch, &mut extra);
+    let problems: Result<Vec<_>, _> = parts
+        .into_iter()
+        .map(|part| run_part(part, root, options, (&directory, &scratch)))
+        .collect();
     remove_dir_all(&scratch)?;
-    let rows = rows?;
+    let problems = problems?.concat();
+    for problem in &problems {
+        eprintln!("realworld: {problem}");
+    }
+    Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
 
+/// Runs a part and prints its results; returns its problems.
+fn run_part(
+    part: Part,
+    root: &Path,
+    options: &Options,
+    (directory, scratch): (&Path, &Path),
+) -> Result<Vec<String>, Failure> {
+    match part {
+        Part::Packages => run_packages(options, directory, scratch),
+        // No workspace of a user is in a repository that is not its own, and no ledger in any.
+        Part::Sql => {
+            let tools = Tools::install(root, options.network())?;
+            let found = tpch::run(&tools, tempfile::tempdir()?.path())?;
+            print!("{}", found.told());
+            Ok(found.problems)
+        }
+        Part::Pipelines => {
+            let tools = Tools::install(root, options.network())?;
+            let found = pipelines::run(&tools, tempfile::tempdir()?.path())?;
+            print!("{}", found.told());
+            Ok(found.problems)
+        }
+    }
+}
+
+fn run_packages(
+    options: &Options,
+    directory: &Path,
+    scratch: &Path,
+) -> Result<Vec<String>, Failure> {
+    let mut extra = Extra::default();
+    let rows = rows(options, directory, scratch, &mut extra)?;
     print!("{}{}{}", table::table(&rows), table::legend(&rows), judged::told(&rows));
     print!("{}{}", extra.structured.told(), extra.plans.told());
     let mut problems: Vec<String> = rows.iter().flat_map(Row::problems).collect();
@@ -59,10 +107,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     if options.is_whole() {
         problems.extend(missing_kinds(&table::all_counts(&rows)));
     }
-    for problem in &problems {
-        eprintln!("realworld: {problem}");
-    }
-    Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(problems)
 }
 
 /// Nobody else may use the scratch directory.

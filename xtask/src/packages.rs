@@ -50,7 +50,18 @@ const PACKAGES: &[Package] = &[
     },
     // What keys under a passphrase are read and written with elsewhere.
     Package { name: "openssl", brings: Program("openssl"), needed_by: &["test"] },
-    Package { name: "make", brings: Program("make"), needed_by: &["test"] },
+    Package {
+        name: "make",
+        brings: Program("make"),
+        needed_by: &["test", "realworld of pipelines"],
+    },
+    Package { name: "gcc", brings: Program("cc"), needed_by: &["realworld of pipelines"] },
+    // Makes Python environments, with pip in them.
+    Package {
+        name: "python3-venv",
+        brings: PythonModule("ensurepip"),
+        needed_by: &["realworld of SQL", "realworld of pipelines"],
+    },
     // Its shell and tools run the rollback script, as on small systems.
     Package { name: "busybox-static", brings: Program("busybox"), needed_by: &["test"] },
     // What a user would pick instead of the sandbox.
@@ -157,7 +168,7 @@ impl Brings {
     fn is_there(&self, directories: &[PathBuf]) -> bool {
         match self {
             Self::Program(program) => has_program(directories, program),
-            Self::PythonModule(module) => has_python_module(directories, module),
+            Self::PythonModule(module) => find_python(directories, module).is_some(),
         }
     }
 }
@@ -171,10 +182,14 @@ impl std::fmt::Display for Brings {
     }
 }
 
-fn has_python_module(directories: &[PathBuf], module: &str) -> bool {
+/// Returns the first Python of the path that can import `module`.
+pub fn python_with(module: &str) -> Option<PathBuf> {
+    find_python(&search_path(std::env::var_os("PATH").as_deref()), module)
+}
+
+fn find_python(directories: &[PathBuf], module: &str) -> Option<PathBuf> {
     let import = format!("import {module}");
-    directories.iter().any(|directory| {
-        let python = directory.join("python3");
+    directories.iter().map(|directory| directory.join("python3")).find(|python| {
         let mut command = Command::new(python);
         command.args(["-c", &import]).stdin(Stdio::null()).stdout(Stdio::null());
         command.stderr(Stdio::null()).status().is_ok_and(|status| status.success())
@@ -252,11 +267,12 @@ mod tests {
             write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
             set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
         };
-        assert!(!has_python_module(&directories, "cryptography"));
+        assert_eq!(find_python(&directories, "cryptography"), None);
         put(&first, "exit 1");
-        assert!(!has_python_module(&directories, "cryptography"));
+        assert_eq!(find_python(&directories, "cryptography"), None);
         put(&second, "test \"$*\" = '-c import cryptography'");
-        assert!(has_python_module(&directories, "cryptography"));
+        let found = find_python(&directories, "cryptography");
+        assert_eq!(found, Some(second.path().join("python3")));
     }
 
     #[test]

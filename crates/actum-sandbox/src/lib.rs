@@ -72,6 +72,8 @@ pub use layer::{Change, Layer, LayerError, Node, StagedLayer};
 #[cfg(target_os = "linux")]
 pub use outcome::{Ended, Outcome, Usage, Violation};
 #[cfg(target_os = "linux")]
+pub use scratch::remove_left_scratch;
+#[cfg(target_os = "linux")]
 pub use spawn_error::SpawnError;
 #[cfg(target_os = "linux")]
 pub use start::StartError;

@@ -1,38 +1,134 @@
 //! Scratch directories on the host, removed with all that is in them.
 
+use std::fs::{DirBuilder, Permissions};
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, lstat, open};
+use rustix::io::Errno;
+use rustix::process::geteuid;
 
 use crate::SCRATCH;
 
-/// A directory of the host for temporary files, which is removed with all that is in it.
+/// Beginning of each name; 16 digits follow.
+const PREFIX: &str = "actum-";
+/// Digits of a name.
+const DIGITS: usize = 16;
+
+/// A directory of the host for temporary files, which is removed with all that is in it. A lock (flock(2)) is held on it:
+/// without one it is left by a process that was killed.
 #[derive(Debug)]
-pub(crate) struct Scratch(PathBuf);
+pub(crate) struct Scratch {
+    path: PathBuf,
+    _lock: OwnedFd,
+}
 
 impl Scratch {
     /// Its path on the host.
     pub(crate) fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
+    /// Makes an empty directory, and removes those that killed processes left.
     pub(crate) fn new() -> io::Result<Self> {
         let place = Path::new(SCRATCH).canonicalize()?;
-        let path = place.join(unique_name()?);
-        std::fs::DirBuilder::new().mode(0o700).create(&path)?;
-        Ok(Self(path))
+        // What cannot be removed now is in nobody's way, and is tried again by the next.
+        drop(remove_left_in(&place));
+        loop {
+            let path = place.join(unique_name()?);
+            DirBuilder::new().mode(0o700).create(&path)?;
+            let lock = open_directory(&path)?;
+            retry(|| flock(&lock, FlockOperation::LockExclusive))?;
+            // Another process may have taken it for a left one before it was locked.
+            if is_at(&path, &lock)? {
+                return Ok(Self { path, _lock: lock });
+            }
+        }
+    }
+}
+
+/// Removes the scratch directories of this user that killed processes left.
+///
+/// # Errors
+/// The first directory that cannot be removed; the others are removed all the same.
+pub fn remove_left_scratch() -> io::Result<()> {
+    remove_left_in(&Path::new(SCRATCH).canonicalize()?)
+}
+
+fn remove_left_in(place: &Path) -> io::Result<()> {
+    let mut result = Ok(());
+    for entry in std::fs::read_dir(place)? {
+        let entry = entry?;
+        if entry.file_name().to_str().is_some_and(is_unique_name) {
+            result = result.and(remove_if_left(&entry.path()));
+        }
+    }
+    result
+}
+
+fn remove_if_left(path: &Path) -> io::Result<()> {
+    let is_own = |stat: &Stat| stat.st_uid == geteuid().as_raw();
+    let is_directory = |stat: &Stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+    match lstat(path) {
+        Ok(stat) if is_own(&stat) && is_directory(&stat) => {}
+        // Its owner has removed it meanwhile, or it is none of ours.
+        Ok(_) | Err(Errno::NOENT) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    }
+    let lock = match open_directory(path) {
+        Ok(lock) => lock,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    match retry(|| flock(&lock, FlockOperation::NonBlockingLockExclusive)) {
+        Ok(()) => {}
+        Err(Errno::WOULDBLOCK) => return Ok(()), // in use
+        Err(error) => return Err(error.into()),
+    }
+    if is_at(path, &lock)? && is_own(&fstat(&lock)?) { remove(path) } else { Ok(()) }
+}
+
+fn open_directory(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(open(path, flags, Mode::empty())?)
+}
+
+/// Tests whether an open directory is still the one at a path.
+fn is_at(path: &Path, directory: &OwnedFd) -> io::Result<bool> {
+    let held = fstat(directory)?;
+    match lstat(path) {
+        Ok(found) => Ok((found.st_dev, found.st_ino) == (held.st_dev, held.st_ino)),
+        Err(Errno::NOENT) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn retry(mut call: impl FnMut() -> rustix::io::Result<()>) -> rustix::io::Result<()> {
+    loop {
+        match call() {
+            Err(Errno::INTR) => {}
+            ended => return ended,
+        }
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match std::fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            // The command may have taken our permissions from its directories.
+            make_removable(path)?;
+            std::fs::remove_dir_all(path)
+        }
+        Ok(()) | Err(_) => Ok(()),
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        if std::fs::remove_dir_all(&self.0).is_err() {
-            // The command may have taken our permissions from its directories.
-            drop(make_removable(&self.0).and_then(|()| std::fs::remove_dir_all(&self.0)));
-        }
+        // What cannot be removed now is removed as left.
+        drop(remove(&self.path));
     }
 }
 
@@ -40,16 +136,21 @@ impl Drop for Scratch {
 pub(crate) fn unique_name() -> io::Result<String> {
     let mut name = [0; 8];
     rustix::rand::getrandom(&mut name, rustix::rand::GetRandomFlags::empty())?;
-    Ok(format!("actum-{:016x}", u64::from_le_bytes(name)))
+    Ok(format!("{PREFIX}{:0DIGITS$x}", u64::from_le_bytes(name)))
+}
+
+fn is_unique_name(name: &str) -> bool {
+    let digits = name.strip_prefix(PREFIX).unwrap_or_default();
+    digits.len() == DIGITS && digits.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// Gives us all permissions of the directories at and below `directory`. Each is held while its permissions change, and so
 /// is never another one that a link leads to.
 fn make_removable(directory: &Path) -> io::Result<()> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let held = rustix::fs::open(directory, flags, Mode::empty())?;
+    let held = open(directory, flags, Mode::empty())?;
     let held_path = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
-    std::fs::set_permissions(&held_path, std::fs::Permissions::from_mode(0o700))?;
+    std::fs::set_permissions(&held_path, Permissions::from_mode(0o700))?;
     for entry in std::fs::read_dir(&held_path)? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
@@ -92,5 +193,33 @@ mod tests {
         assert!(place.symlink_metadata().is_err());
         let left = std::fs::metadata(outside.path()).unwrap().permissions().mode();
         assert_eq!(left & 0o777, 0o500, "a link leads nowhere");
+    }
+
+    /// EX-9: what a killed process left is removed by the next; what is in use, or has another name, stays.
+    #[test]
+    fn a_scratch_directory_that_a_killed_process_left_is_removed() {
+        let used = Scratch::new().unwrap();
+        let left = Scratch::new().unwrap();
+        let path = left.path().to_owned();
+        std::fs::create_dir(path.join("staged")).unwrap();
+        std::fs::write(path.join("staged/a.txt"), "content").unwrap();
+        let Scratch { path: _, _lock: lock } = &left;
+        flock(lock, FlockOperation::Unlock).unwrap(); // as the kernel does where a process ends
+        let other = tempfile::Builder::new().prefix(PREFIX).tempdir_in(SCRATCH).unwrap();
+        let next = Scratch::new().unwrap();
+        assert!(path.symlink_metadata().is_err());
+        for kept in [used.path(), other.path(), next.path()] {
+            assert!(kept.is_dir(), "{}", kept.display());
+        }
+    }
+
+    #[test]
+    fn a_name_of_a_scratch_directory_is_recognised() {
+        assert!(is_unique_name(&unique_name().unwrap()));
+        for other in
+            ["actum-", "actum-0123456789abcde", "actum-0123456789abcdeF", "actum-plugin-abcdefghi"]
+        {
+            assert!(!is_unique_name(other), "{other}");
+        }
     }
 }

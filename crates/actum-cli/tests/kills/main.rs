@@ -13,10 +13,13 @@
 mod agent_kills;
 mod file_task_kills;
 mod killed_at_each_call;
+mod step_kills;
 mod task_kills;
 
 #[path = "../agent_goal/mod.rs"]
 mod agent_goal;
+#[path = "../duckdb/mod.rs"]
+mod duckdb;
 #[path = "../program/mod.rs"]
 mod program;
 #[path = "../traced/mod.rs"]

@@ -52,7 +52,18 @@ pub(crate) fn kill_when(
     said: &Path,
     mut is_so: impl FnMut() -> bool,
 ) -> End {
-    match stop_when(directory, arguments, |_| is_so(), said) {
+    kill_at(directory, arguments, said, |_| is_so())
+}
+
+/// Runs the program in `directory` and kills it before the first system call of which this is so.
+#[allow(dead_code, reason = "not every test that shares this looks at the calls")]
+pub(crate) fn kill_at(
+    directory: &Path,
+    arguments: &[&str],
+    said: &Path,
+    is_it: impl FnMut(Entered) -> bool,
+) -> End {
+    match stop_when(directory, arguments, is_it, said) {
         Stop::Exited { code } => End::Exited { code },
         Stop::Before { process, system_call, .. } => {
             end(process);
@@ -110,14 +121,25 @@ enum Stop {
 }
 
 fn stop_before_call(directory: &Path, arguments: &[&str], call: usize, said: &Path) -> Stop {
-    stop_when(directory, arguments, |made| made == call, said)
+    stop_when(directory, arguments, |entered| entered.made == call, said)
 }
 
-/// Stops the program before the first system call of which this is so; it is given how many were made before.
+/// A system call that the program is about to make.
+#[allow(dead_code, reason = "not every test that shares this looks at the calls")]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entered {
+    pub(crate) process: Pid,
+    /// Number of counted calls before it.
+    pub(crate) made: usize,
+    /// Whether it waits for another process or for time, and may be repeated any number of times.
+    pub(crate) is_wait: bool,
+}
+
+/// Stops the program before the first system call of which this is so.
 fn stop_when(
     directory: &Path,
     arguments: &[&str],
-    mut is_it: impl FnMut(usize) -> bool,
+    mut is_it: impl FnMut(Entered) -> bool,
     said: &Path,
 ) -> Stop {
     let process = start(directory, arguments, said, Options::empty());
@@ -133,7 +155,8 @@ fn stop_when(
         if call.only_looks(process) {
             continue;
         }
-        if is_it(made) {
+        let is_wait = WAITS.contains(&call.number);
+        if is_it(Entered { process, made, is_wait }) {
             let system_call = call.number.to_string();
             return Stop::Before { process, thread, system_call };
         }
@@ -327,6 +350,19 @@ const LOOKS: &[libc::c_long] = &[
     libc::SYS_access,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_arch_prctl,
+];
+
+/// Calls that wait.
+const WAITS: &[libc::c_long] = &[
+    libc::SYS_ppoll,
+    libc::SYS_pselect6,
+    libc::SYS_epoll_pwait,
+    libc::SYS_wait4,
+    libc::SYS_waitid,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_poll,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_epoll_wait,
 ];
 
 /// What a traced process does next.

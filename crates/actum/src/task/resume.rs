@@ -50,7 +50,14 @@ pub fn finish(engine: &mut Engine, root: &Path) -> Result<Vec<FinishedTask>> {
     let outputs = Outputs::of(root)?;
     reported.sync(&outputs)?;
     manifests::update(&lock, (root, &outputs), engine.records.clock.now(), Backups::Keep)?;
+    remove_left_views();
     Ok(finished)
+}
+
+/// Removes the views of pipelines and checks that killed processes left among the temporary files.
+fn remove_left_views() {
+    // One that cannot be removed now changes nothing here, and the next view tries again.
+    drop(actum_sandbox::remove_left_scratch());
 }
 
 /// Names the tasks in the workspace at `root` that were cut off, or whose rollback was, and whose reports do not say how
@@ -142,8 +149,10 @@ impl Records {
         workspace: WorkspaceId,
     ) -> Result<(Vec<FinishedTask>, Reported)> {
         let (mut finished, mut reported) = (Vec::new(), Reported::default());
+        let mut is_any_left = false;
         for left in self.marks().abandoned_tasks(turn, workspace)? {
             let left = left?;
+            is_any_left = true;
             // Without notes it had not begun.
             let noted = left.noted()?.map(|notes| Noted::read(&notes)).transpose()?;
             let found = match noted.flatten() {
@@ -161,6 +170,9 @@ impl Records {
                 // Somebody else records how its run ended.
                 Left::Unsettled => {}
             }
+        }
+        if is_any_left {
+            remove_left_views();
         }
         Ok((finished, reported))
     }

@@ -1,0 +1,467 @@
+//! A task with an SQL step or a pipeline that is killed before its system calls: all of the change is there or nothing, no process of the step goes
+//! on, and nothing temporary stays.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::duckdb::installed;
+use crate::program::{actum, forget_configuration, operator_of};
+use crate::traced::{End, Entered, kill_at};
+use crate::trees::{Tree, tree};
+use actum_core::Digest;
+use actum_testkit::{TestDir, effort};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+/// The program is killed before each call of this stride; `ACTUM_KILL_STRIDE` sets another, and 1 is each call.
+const STRIDE: usize = 23;
+/// Calls before and after the first change of the workspace, before each of which it is killed.
+const AROUND: [usize; 2] = [4, 16];
+/// Waits for a process of the step in which the program is killed, spread over all of them.
+const WAITS: usize = 6;
+/// How often it is looked for processes that are about to end, and the time between.
+const LOOKS: (usize, Duration) = (200, Duration::from_millis(10));
+
+const RUN: [&str; 2] = ["run", "../task.json"];
+const DATABASE: &str = "shop.duckdb";
+const REPORTS: &str = "agent/agent_outputs/reports";
+
+/// When the program is killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Moment {
+    /// Before the call of this number that does not wait.
+    Call(usize),
+    /// Before this wait.
+    Wait(usize),
+}
+
+/// What a run does that is not killed.
+#[derive(Debug, Default)]
+struct Course {
+    /// Calls that do not wait.
+    calls: usize,
+    /// Number of the first call that finds the workspace changed.
+    first_change: Option<usize>,
+    waits: usize,
+}
+
+/// A workspace, and a task beside it.
+struct Place {
+    directory: TestDir,
+    root: PathBuf,
+    /// The files that the task changes, in all of which it leaves something else.
+    changes: &'static [&'static str],
+}
+
+/// A process: its number, and when it was started.
+type Process = (i32, u64);
+
+/// What belongs to a step while the program is stopped.
+#[derive(Debug, Default)]
+struct AtWork {
+    processes: BTreeSet<Process>,
+    /// Directories among the temporary files of the host that the program holds open.
+    temporary: BTreeSet<PathBuf>,
+}
+
+/// Results of kills, and kills that came while something was at work.
+#[derive(Debug, Default)]
+struct Count {
+    done: usize,
+    undone: usize,
+    with_processes: usize,
+    with_temporary: usize,
+}
+
+impl Place {
+    fn new(policy: &str, files: &[(&str, &str)], changes: &'static [&'static str]) -> Self {
+        let place = Self::empty(changes);
+        fs::create_dir(&place.root).unwrap();
+        for (path, text) in files {
+            let path = place.root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let operator = operator_of(&place.root).join("actum");
+        fs::create_dir_all(&operator).unwrap();
+        fs::write(operator.join("actum.toml"), format!("version = 1\n{policy}")).unwrap();
+        place.done(&["init"]);
+        place
+    }
+
+    fn empty(changes: &'static [&'static str]) -> Self {
+        // A kill loses nothing that was written; in memory the syncs cost nothing.
+        let directory = TestDir::in_memory();
+        let root = directory.path().join("workspace");
+        Self { directory, root, changes }
+    }
+
+    fn copy(&self) -> Self {
+        let copy = Self::empty(self.changes);
+        let (from, to) = (self.directory.path().join("."), copy.directory.path());
+        let copied = Command::new("cp").args(["-a", "--sparse=always"]).arg(from).arg(to).status();
+        assert!(copied.unwrap().success());
+        forget_configuration(&copy.root);
+        copy
+    }
+
+    /// Writes the task `id` with these actions, one after the other.
+    fn put(&self, id: &str, actions: &[Value]) {
+        let mut actions = actions.to_vec();
+        for index in 1..actions.len() {
+            actions[index]["depends_on"] = json!([actions[index - 1]["action_id"]]);
+        }
+        let plan = json!({ "plan_id": id, "action_plan": actions }).to_string();
+        let sha256 = |text: &str| Digest::of(text.as_bytes()).to_string();
+        let envelope = json!({
+            "format": "actum.task-envelope/1",
+            "task_id": id,
+            "status": "APPROVED",
+            "protocol_validation": true,
+            "plan": { "file": "plan.json", "sha256": sha256(&plan) },
+            "config": { "file": "config.yaml", "sha256": sha256("") },
+        });
+        let top = self.directory.path();
+        fs::write(top.join("plan.json"), plan).unwrap();
+        fs::write(top.join("config.yaml"), "").unwrap();
+        fs::write(top.join("task.json"), envelope.to_string()).unwrap();
+    }
+
+    fn done(&self, arguments: &[&str]) {
+        let ended = actum(&self.root, arguments);
+        assert_eq!(ended.code, 0, "{arguments:?}: {ended:?}");
+    }
+
+    /// Runs a task that knows nothing of the other one, and removes its only file.
+    fn run_another_task(&self) {
+        let create = json!({ "type": "create", "content": "other\n" });
+        self.put("other", &[action("other", "FILE_CREATE", "other.txt", create)]);
+        self.done(&RUN);
+        fs::remove_file(self.root.join("other.txt")).unwrap();
+    }
+
+    /// The files of the project.
+    fn tree(&self) -> Tree {
+        let mut tree = tree(&self.root);
+        tree.retain(|path, _| !path.starts_with("agent"));
+        tree
+    }
+
+    /// Runs the task, and looks at each of its calls.
+    fn traced(&self, is_it: impl FnMut(Entered) -> bool) -> End {
+        kill_at(&self.root, &RUN, &self.directory.path().join("said"), is_it)
+    }
+
+    /// Runs the task on a copy, and counts its calls.
+    fn course(&self) -> Course {
+        let copy = self.copy();
+        let is_changed = {
+            let states: Vec<_> = copy
+                .changes
+                .iter()
+                .map(|path| (copy.root.join(path), stamp(&copy.root.join(path))))
+                .collect();
+            move || states.iter().any(|(path, before)| stamp(path) != *before)
+        };
+        let mut course = Course::default();
+        let end = copy.traced(|entered| {
+            if course.first_change.is_none() && is_changed() {
+                course.first_change = Some(course.calls);
+            }
+            if entered.is_wait {
+                course.waits += 1
+            } else {
+                course.calls += 1
+            }
+            false
+        });
+        assert_eq!(end, End::Exited { code: 0 }, "traced and not killed");
+        assert!(copy.is_all_done(&self.tree(), "traced and not killed"));
+        course
+    }
+
+    /// Whether the task has changed all of its files, and the database is the one of its report. Fails where it has changed
+    /// some of them.
+    fn is_all_done(&self, before: &Tree, what: &str) -> bool {
+        let after = self.tree();
+        if after == *before {
+            return false;
+        }
+        for path in self.changes {
+            assert!(
+                after.get(Path::new(path)) != before.get(Path::new(path)),
+                "{what}: `{path}` is as before"
+            );
+        }
+        let is_changed =
+            |path: &Path| self.changes.iter().any(|changed| Path::new(changed).starts_with(path));
+        let rest = |tree: &Tree| -> Tree {
+            tree.clone().into_iter().filter(|(path, _)| !is_changed(path)).collect()
+        };
+        assert_eq!(rest(&after), rest(before), "{what}: other files");
+        true
+    }
+
+    /// Asserts that the reports of a task say what is there.
+    fn must_be_reported(&self, is_done: bool, what: &str) {
+        let Some(report) = self.report("task-7") else {
+            assert!(!is_done, "{what}: no report");
+            return;
+        };
+        let status = &report["status"];
+        assert_eq!(*status, if is_done { "SUCCESS" } else { "ROLLED_BACK" }, "{what}: {report:#}");
+        let actions = report["actions_completed"].as_array().into_iter().flatten();
+        let sql = actions.map(|action| &action["details"]["sql"]).filter(|it| !it.is_null());
+        for details in sql.filter(|_| is_done) {
+            let now = Digest::of(&fs::read(self.root.join(DATABASE)).unwrap()).to_string();
+            assert_eq!(details["database_sha256_after"], now, "{what}");
+        }
+    }
+
+    fn report(&self, task: &str) -> Option<Value> {
+        let mut reports = fs::read_dir(self.root.join(REPORTS)).ok()?.map(|it| it.unwrap().path());
+        let report = reports.find(|path| path.to_str().unwrap().ends_with(task))?;
+        let report = fs::read(report.join("execution_report.json")).ok()?;
+        Some(serde_json::from_slice(&report).unwrap())
+    }
+
+    /// Asserts that no directory is left in which a step worked. Staged files, and what recovery displaced, are swept a minute
+    /// later.
+    fn must_have_no_staged_directory(&self, what: &str) {
+        let stage = fs::read_dir(self.root.join(".actum/stage")).unwrap();
+        let is_staged = |number: &OsStr| number.to_string_lossy().starts_with('s');
+        let of_step = |path: &PathBuf| path.is_dir() && path.extension().is_some_and(is_staged);
+        let left: Vec<_> = stage.map(|entry| entry.unwrap().path()).filter(of_step).collect();
+        assert_eq!(left, Vec::<PathBuf>::new(), "{what}");
+    }
+
+    /// Asserts that nothing is to be recovered.
+    fn must_be_recovered(&self, what: &str) {
+        let status = actum(&self.root, &["status", "--json"]);
+        let status: Value = serde_json::from_str(&status.stdout).unwrap();
+        for (name, nothing) in [
+            ("unfinished", json!(null)),
+            ("interrupted", json!(false)),
+            ("recovery_due", json!(false)),
+            ("blocked", json!([])),
+            ("drifted", json!([])),
+            ("unrecorded", json!([])),
+            ("missing", json!([])),
+        ] {
+            assert_eq!(status[name], nothing, "{what}: {name}");
+        }
+    }
+}
+
+impl Moment {
+    /// Tests whether a run has come to this moment; counts its calls.
+    fn is_now(self, entered: Entered, made: &mut Course) -> bool {
+        let count = if entered.is_wait { &mut made.waits } else { &mut made.calls };
+        *count += 1;
+        match self {
+            Self::Call(call) => !entered.is_wait && made.calls == call + 1,
+            Self::Wait(wait) => entered.is_wait && made.waits == wait + 1,
+        }
+    }
+}
+
+impl AtWork {
+    /// Descendants of a process, and temporary directories that it holds open.
+    fn of(process: Pid) -> Self {
+        let mut children: BTreeMap<i32, Vec<Process>> = BTreeMap::new();
+        for number in numbers("/proc") {
+            if let Some((parent, started)) = parent_and_start(number) {
+                children.entry(parent).or_default().push((number, started));
+            }
+        }
+        let (mut found, mut next) = (Self::default(), vec![process.as_raw()]);
+        while let Some(parent) = next.pop() {
+            for child in children.remove(&parent).unwrap_or_default() {
+                next.push(child.0);
+                found.processes.insert(child);
+            }
+        }
+        for number in numbers(&format!("/proc/{process}/fd")) {
+            let open = fs::read_link(format!("/proc/{process}/fd/{number}")).unwrap_or_default();
+            let mut names = open.strip_prefix("/tmp").into_iter().flatten();
+            let name = names.next().and_then(|name| name.to_str()).unwrap_or_default();
+            if name.starts_with("actum-") {
+                found.temporary.insert(Path::new("/tmp").join(name));
+            }
+        }
+        found
+    }
+
+    /// Asserts that all processes end. They do so by themselves; that takes them a moment.
+    fn must_end(&self, what: &str) {
+        let is_alive = |(number, started): &&Process| {
+            parent_and_start(*number).is_some_and(|(_, now)| now == *started)
+        };
+        let (looks, pause) = LOOKS;
+        for _ in 0..looks {
+            if !self.processes.iter().any(|process| is_alive(&process)) {
+                return;
+            }
+            sleep(pause);
+        }
+        let alive: Vec<_> = self.processes.iter().filter(is_alive).collect();
+        panic!("{what}: the processes {alive:?} go on");
+    }
+}
+
+/// Inode, size and time of a file; `None` of one that is missing.
+fn stamp(path: &Path) -> Option<(u64, u64, i64)> {
+    use std::os::unix::fs::MetadataExt;
+    let found = fs::symlink_metadata(path).ok()?;
+    Some((found.ino(), found.len(), found.mtime_nsec()))
+}
+
+/// Names in a directory that are numbers; none of one that is gone.
+fn numbers(directory: &str) -> Vec<i32> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Parent of a process, and when it was started (proc_pid_stat(5)); `None` of one that has ended.
+fn parent_and_start(process: i32) -> Option<(i32, u64)> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let fields: Vec<_> = stat.rsplit_once(") ")?.1.split(' ').collect();
+    let has_ended = matches!(fields[0], "Z" | "X");
+    (!has_ended).then(|| (fields[1].parse().unwrap(), fields[19].parse().unwrap()))
+}
+
+/// The moments of a sample: each call of the stride, those around the first change, and some waits.
+fn moments(course: &Course) -> BTreeSet<Moment> {
+    let first_change = course.first_change.expect("the task changes the workspace");
+    let [earlier, later] = AROUND;
+    let around = first_change.saturating_sub(earlier)..first_change + later;
+    let stride = effort("ACTUM_KILL_STRIDE", STRIDE);
+    let calls = (0..course.calls).step_by(stride).chain(around);
+    let each = if stride == 1 { 1 } else { course.waits.div_ceil(WAITS).max(1) };
+    let waits = (0..course.waits).step_by(each);
+    calls.map(Moment::Call).chain(waits.map(Moment::Wait)).collect()
+}
+
+/// Kills the task at moments of its course, on a copy each. `recover` puts it right, or the next run does. Returns what was at work.
+fn kill_at_each(template: &Place) -> Count {
+    let (before, course) = (template.tree(), template.course());
+    let mut count = Count::default();
+    for (number, moment) in moments(&course).into_iter().enumerate() {
+        let copy = template.copy();
+        let (mut made, mut at_work) = (Course::default(), AtWork::default());
+        let end = copy.traced(|entered| {
+            let is_now = moment.is_now(entered, &mut made);
+            if is_now {
+                at_work = AtWork::of(entered.process);
+            }
+            is_now
+        });
+        // A run waits now more and now less often.
+        let End::Killed { system_call } = end else { continue };
+        let what = format!("killed at {moment:?} of {course:?} (number {system_call})");
+        count.with_processes += usize::from(!at_work.processes.is_empty());
+        count.with_temporary += usize::from(!at_work.temporary.is_empty());
+        at_work.must_end(&what);
+        let is_recovered = number % 2 == 0;
+        if is_recovered {
+            copy.done(&["recover"]);
+        } else {
+            copy.run_another_task();
+        }
+        let is_done = copy.is_all_done(&before, &what);
+        copy.must_be_reported(is_done, &what);
+        copy.done(&["ledger", "verify"]);
+        for left in &at_work.temporary {
+            assert!(!left.exists(), "{what}: {} is left", left.display());
+        }
+        if is_recovered {
+            copy.must_be_recovered(&what);
+            // And the task can be carried out then, or taken back.
+            if is_done {
+                copy.done(&["rollback", "task-7"]);
+                assert_eq!(copy.tree(), before, "{what}: taken back");
+            } else {
+                copy.done(&RUN);
+                assert!(copy.is_all_done(&before, &what), "{what}: run again");
+            }
+            copy.must_have_no_staged_directory(&what);
+            copy.done(&["ledger", "verify"]);
+        }
+        if is_done { count.done += 1 } else { count.undone += 1 }
+    }
+    eprintln!("{course:?}: {count:?}");
+    assert!(count.done > 0 && count.undone > 0 && count.with_processes > 0, "{count:?}");
+    count
+}
+
+fn action(id: &str, kind: &str, target: &str, operation: Value) -> Value {
+    json!({ "action_id": id, "action_type": kind, "target": target, "operation": operation })
+}
+
+fn replace(id: &str, target: &str, pattern: &str) -> Value {
+    let operation = json!({ "type": "text_replace", "pattern": pattern, "replacement": "new" });
+    action(id, "FILE_MODIFY", target, operation)
+}
+
+/// EX-9, EX-11, FO-2: a task with an SQL step is killed at any call; all of the change is there afterwards or nothing, no worker goes on,
+/// and no copy of the database stays.
+#[test]
+fn a_task_that_is_killed_around_its_sql_step_leaves_before_or_after() {
+    let (library, sha256) = installed();
+    let policy = format!("[sql]\nlibrary = {library:?}\nsha256 = \"{sha256}\"\n");
+    let make = "CREATE TABLE customer (id INTEGER PRIMARY KEY, name VARCHAR);
+        INSERT INTO customer SELECT i, 'n' || i FROM range(1000) t(i);";
+    let change =
+        "UPDATE customer SET name = 'new' WHERE id % 3 = 0; SELECT * FROM customer ORDER BY id;";
+    let files = [("a.txt", "old\n"), ("make.sql", make), ("change.sql", change), (DATABASE, "")];
+    let changes = &["a.txt", DATABASE, "out/rows.parquet"];
+    let template = Place::new(&policy, &files, changes);
+    let sql = |file: &str, save: Option<&str>| {
+        let mut operation =
+            json!({ "type": "sql_execute", "query_file": file, "connection": "duckdb" });
+        if let Some(path) = save {
+            operation["save_results_to"] = json!(path);
+        }
+        action("sql", "SQL_EXECUTE", DATABASE, operation)
+    };
+    template.put("made", &[sql("make.sql", None)]);
+    template.done(&RUN);
+    template.put(
+        "task-7",
+        &[replace("edit", "a.txt", "old"), sql("change.sql", Some("out/rows.parquet"))],
+    );
+    kill_at_each(&template);
+}
+
+/// EX-9, FO-2: a task with a pipeline of two steps is killed at any call; all of the change is there afterwards or nothing, no step goes on, and
+/// no view of the workspace stays among the temporary files.
+#[test]
+fn a_task_that_is_killed_around_its_pipeline_leaves_before_or_after() {
+    let policy = r#"
+        [[pipeline]]
+        name = "build"
+        steps = [
+            ["sh", "-c", "mkdir -p out && tr a-z A-Z < a.txt > out/one.txt && sleep 0.1"],
+            ["sh", "-c", "cat out/one.txt a.txt > out/two.txt; rm gone.txt"],
+        ]
+        outputs = ["out/**", "gone.txt"]
+    "#;
+    let changes = &["a.txt", "out/one.txt", "out/two.txt", "gone.txt"];
+    let template = Place::new(
+        policy,
+        &[("a.txt", "old\n"), ("gone.txt", "gone\n"), ("kept.txt", "kept\n")],
+        changes,
+    );
+    let build = json!({ "type": "pipeline_run", "pipeline": "build" });
+    template.put(
+        "task-7",
+        &[replace("edit", "a.txt", "old"), action("build", "PIPELINE_RUN", "out", build)],
+    );
+    let count = kill_at_each(&template);
+    assert!(count.with_temporary > 0, "no kill came while there was a view: {count:?}");
+}

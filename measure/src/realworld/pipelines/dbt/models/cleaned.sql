@@ -1,0 +1,2 @@
+select id, customer, cast(amount as decimal(9, 2)) as amount
+from {{ ref('orders') }}

@@ -1,0 +1,5 @@
+#include "words.h"
+
+const char *greeting(void) {
+    return "Hello";
+}

@@ -1,0 +1,4 @@
+#ifndef WORDS_H
+#define WORDS_H
+const char *greeting(void);
+#endif
