@@ -55,15 +55,12 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     let _lock = lock(&directory)?;
     let scratch = directory.join("scratch");
     fresh(&scratch)?;
-    let mut problems = Ok(Vec::new());
-    for part in parts {
-        problems = problems.and_then(|mut problems: Vec<String>| {
-            problems.extend(run_part(part, root, options, (&directory, &scratch))?);
-            Ok(problems)
-        });
-    }
+    let problems: Result<Vec<_>, _> = parts
+        .into_iter()
+        .map(|part| run_part(part, root, options, (&directory, &scratch)))
+        .collect();
     remove_dir_all(&scratch)?;
-    let problems = problems?;
+    let problems = problems?.concat();
     for problem in &problems {
         eprintln!("realworld: {problem}");
     }
@@ -79,13 +76,16 @@ fn run_part(
 ) -> Result<Vec<String>, Failure> {
     match part {
         Part::Packages => run_packages(options, directory, scratch),
+        // No workspace of a user is in a repository that is not its own, and no ledger in any.
         Part::Sql => {
-            let found = tpch::run(&Tools::install(root, options.network())?, scratch)?;
+            let tools = Tools::install(root, options.network())?;
+            let found = tpch::run(&tools, tempfile::tempdir()?.path())?;
             print!("{}", found.told());
             Ok(found.problems)
         }
         Part::Pipelines => {
-            let found = pipelines::run(&Tools::install(root, options.network())?, scratch)?;
+            let tools = Tools::install(root, options.network())?;
+            let found = pipelines::run(&tools, tempfile::tempdir()?.path())?;
             print!("{}", found.told());
             Ok(found.problems)
         }

@@ -43,7 +43,7 @@ impl<'t> Workspace<'t> {
         if fs::hard_link(&tools.library, sql.join(name)).is_err() {
             fs::copy(&tools.library, sql.join(name))?;
         }
-        workspace.actum(&["init"])?;
+        workspace.actum(&["init", "."])?;
         Ok(workspace)
     }
 

@@ -17,6 +17,7 @@ pub(crate) fn installed() -> (std::path::PathBuf, String) {
 }
 
 /// Puts the library that `cargo xtask test` installed into the home of a workspace.
+#[allow(dead_code, reason = "not every test installs it")]
 pub(crate) fn install_duckdb(root: &Path) {
     let installed = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("tools/sql");
     let directory = home_of(root).join("sql");
