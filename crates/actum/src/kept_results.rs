@@ -1,5 +1,5 @@
-//! Results of steps that a person was shown. What a step cannot compute twice is kept, and published as it is, while all that it
-//! follows from is the same (EX-1).
+//! Cache of results that an approver was shown. A step that gives another result each time cannot be run again as it was approved, so
+//! its result is kept, and published while its inputs are unchanged (EX-1).
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use actum_core::Digest;
 
-/// How long a result is kept: as long as an approval counts.
+/// Lifetime of a result: as long as an approval counts.
 const KEPT_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 /// Bytes of all results together; the oldest go first.
 const BYTES_MAX: u64 = 4 << 30;
@@ -26,8 +26,7 @@ pub(crate) struct KeptResults {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ResultKey(Digest);
 
-/// A result that is kept. Nothing here is flushed to the disk, so the report is compared with its digest; the digests of other files
-/// stand in the report.
+/// Kept result. Nothing here is flushed to the disk, so the report is compared with its digest; it lists the digests of the other files.
 #[derive(Debug)]
 pub(crate) struct KeptResult {
     /// Directory with the files of the result.
@@ -75,7 +74,7 @@ impl KeptResults {
     /// too old or too many are removed.
     ///
     /// # Errors
-    /// What the system says, and those of `write`. The result is not kept then.
+    /// Errors of the system, and those of `write`. The result is not kept then.
     pub(crate) fn keep(
         &self,
         key: &ResultKey,

@@ -1,4 +1,4 @@
-//! Where the pipelines of tasks run (EX-9).
+//! Host of the pipelines of tasks (EX-9).
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::policies::PolicyInForce;
 /// Makes the runner of the commands of pipelines under the policy in force, or returns the reason why none can run.
 pub type MakeRunner = Arc<dyn Fn(&PolicyInForce) -> Result<Runner, String> + Send + Sync>;
 
-/// Where pipelines run.
+/// Host of pipelines.
 #[derive(Clone)]
 pub struct PipelineHost {
     /// Makes the runner of their commands.
@@ -24,7 +24,7 @@ pub struct PipelineHost {
     pub variable: fn(&str) -> Option<String>,
     /// Home of actum, in which results are kept.
     pub home: PathBuf,
-    /// Keeps results, so that what a person is shown can be published as it is.
+    /// Keeps results, so that those which an approver was shown can be published.
     pub keeps_results: bool,
 }
 
@@ -53,7 +53,7 @@ impl PipelineHost {
         if !plan.actions.iter().any(|action| action.action_type() == ActionType::PipelineRun) {
             return Ok(None);
         }
-        let host = host.ok_or("this program does not run any")?;
+        let host = host.ok_or("this program has no pipeline runner")?;
         let runner = (host.runner)(in_force)?.finding_programs_outside();
         if let Err(missing) = runner.confines() {
             return Err(format!("this host cannot confine them in namespaces: {missing}"));

@@ -87,7 +87,7 @@ pub fn library_in_force(
     Library::find(home, pinned.as_ref())
 }
 
-/// Says how a library gets usable.
+/// Returns the hint that makes a library usable.
 pub fn library_hint(error: &LibraryError, settings: &SqlSettings) -> &'static str {
     match (&settings.library, error) {
         (None, LibraryError::Untested { .. }) => {

@@ -9,7 +9,7 @@ use actum_edit::Splice;
 
 use crate::attributes::Attributes;
 use crate::change::{Held, Lines};
-use crate::content::{Bytes, Written};
+use crate::content::{Bytes, Source, Written};
 use crate::disk::{Stat, Time};
 
 /// The paths of a transaction.
@@ -49,6 +49,17 @@ pub(crate) enum Post<H> {
     Absent,
     Directory(Attributes),
     File(PostFile<H>),
+}
+
+impl<H> Post<H> {
+    /// Name of its new content in the stage directory.
+    pub(crate) fn staged_name(&self) -> Option<&[u8]> {
+        let Self::File(PostFile { content: Content::New(new), .. }) = self else { return None };
+        match &new.bytes {
+            Bytes::File(_, Source::Staged(name)) => Some(name),
+            Bytes::File(_, Source::Unnamed | Source::Kept(..)) | Bytes::Memory(_) => None,
+        }
+    }
 }
 
 /// A file as it shall be.

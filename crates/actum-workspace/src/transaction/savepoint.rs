@@ -1,5 +1,7 @@
 //! Savepoints: steps that are rolled back together if one of them fails.
 
+use std::collections::BTreeSet;
+
 use actum_core::RelPath;
 
 use crate::disk::Disk;
@@ -66,9 +68,31 @@ impl<D: Disk> Transaction<'_, D> {
             self.roll_back(&savepoint);
         }
         if self.undo_log.depth == 0 {
-            self.undo_log.reversals.clear();
+            let reversals = std::mem::take(&mut self.undo_log.reversals);
+            if result.is_ok() {
+                self.remove_superseded(&reversals);
+            }
         }
         result
+    }
+
+    /// Removes the staged files that the steps replaced, and that no path needs any more: a plan that changes one large file several
+    /// times needs room for one copy. What cannot be removed now is swept at the end.
+    fn remove_superseded(&self, reversals: &[Reversal<D::Handle>]) {
+        let replaced = reversals.iter().filter_map(|reversal| match reversal {
+            Reversal::Forget(_) => None,
+            Reversal::Restore(_, post) => post.staged_name(),
+        });
+        let mut replaced: BTreeSet<&[u8]> = replaced.collect();
+        if replaced.is_empty() {
+            return;
+        }
+        for name in self.nodes.values().filter_map(|node| node.post.staged_name()) {
+            replaced.remove(name);
+        }
+        for name in replaced {
+            self.workspace.remove_staged(name);
+        }
     }
 
     /// Records that a path is read for the first time.

@@ -3,6 +3,7 @@
 use std::os::unix::fs::{MetadataExt, symlink};
 
 use actum_core::{Digest, RelPath};
+use actum_edit::{EmptyParents, Operation};
 use actum_testkit::TestDir;
 use actum_workspace::{ErrorKind, RunOptions, Workspace};
 
@@ -42,6 +43,51 @@ fn a_changed_copy_is_published_and_undone() {
         workspace.revert(run).unwrap();
         assert_eq!(dir.tree(), before);
     }
+}
+
+/// EX-11, EX-21: of content that later steps replaced nothing stays in the stage directory, and what another path needs stays.
+#[test]
+fn content_that_later_steps_replaced_takes_no_room() {
+    let dir = TestDir::new();
+    dir.put("f", vec![0; 1000]);
+    let before = dir.tree();
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let mut transaction = workspace.begin(RunOptions::default()).unwrap();
+    let stage = dir.path().join(".actum/stage");
+    let staged_files = || {
+        let names = std::fs::read_dir(&stage).unwrap().map(|entry| entry.unwrap().path());
+        names.filter(|path| path.is_file()).count()
+    };
+    for round in 1..=5u8 {
+        let content = vec![round; 5 << 20];
+        let done: Result<(), actum_workspace::Error> = transaction.attempt(|it| {
+            let staged = it.stage_directory()?;
+            std::fs::write(dir.path().join(staged.path()).join("copy"), &content).unwrap();
+            it.take_from(&staged, "copy", &path("f"))?;
+            it.discard(staged);
+            if round == 3 {
+                let from = path("f");
+                it.operate(&Operation::Rename {
+                    from,
+                    to: path("g"),
+                    parents: EmptyParents::Keep,
+                })?;
+                it.operate(&Operation::Create {
+                    path: path("f"),
+                    content: b"f".to_vec(),
+                    mode: None,
+                })?;
+            }
+            Ok(())
+        });
+        done.unwrap();
+        assert_eq!(staged_files(), if round < 4 { 1 } else { 2 }, "{round}");
+    }
+    let run = transaction.commit().unwrap().run;
+    assert_eq!(dir.get("f"), Some(vec![5; 5 << 20]));
+    assert_eq!(dir.get("g"), Some(vec![3; 5 << 20]));
+    workspace.revert(run).unwrap();
+    assert_eq!(dir.tree(), before);
 }
 
 /// EX-11: what a process leaves instead of its copy is not taken in.

@@ -318,7 +318,7 @@ fn undone(
     }
 }
 
-/// Whether the backup of a file is too large to be read into memory.
+/// Tests whether the backup of a file is too large to be read into memory.
 fn is_large(checkpoint: &ManifestCheckpoint) -> bool {
     checkpoint.backup_location.is_some()
         && checkpoint.original_size.is_some_and(|size| size > FILE_BYTES_MAX)
