@@ -250,6 +250,9 @@ pub struct ExternalRun {
     /// SHA-256 of its declaration in the operator's policy.
     #[schemars(with = "value::Digest")]
     pub declaration: Digest,
+    /// Variables as they are declared. Absent where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<String>,
     /// Arguments of each step.
     pub steps: Vec<Vec<String>>,
     /// How it ended.
@@ -399,7 +402,7 @@ impl From<receipt::ExternalRun> for ExternalRun {
     fn from(
         receipt::ExternalRun { commands, ended, pipeline, sandbox: _ }: receipt::ExternalRun,
     ) -> Self {
-        let receipt::ExternalPipeline { action, declaration, name, steps } = pipeline;
+        let receipt::ExternalPipeline { action, declaration, env, name, steps } = pipeline;
         let ended = match ended {
             receipt::ExternalEnd::NotStarted => ExternalEnd::NotStarted,
             receipt::ExternalEnd::Succeeded => ExternalEnd::Succeeded,
@@ -407,7 +410,7 @@ impl From<receipt::ExternalRun> for ExternalRun {
             receipt::ExternalEnd::Unknown => ExternalEnd::Unknown,
         };
         let commands = commands.into_iter().map(Command::from).collect();
-        Self { action, name, declaration, steps, ended, commands }
+        Self { action, name, declaration, env, steps, ended, commands }
     }
 }
 

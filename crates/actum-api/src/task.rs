@@ -172,6 +172,9 @@ pub enum ActionResult {
     Deferred {
         /// Name of the pipeline.
         pipeline: String,
+        /// Variables as they are declared. Absent where there are none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        env: Vec<String>,
         /// Arguments of each step.
         steps: Vec<Vec<String>>,
     },

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use actum::RecordedRun;
 use actum_api::record::{RunRecord, SignedReceipt};
-use actum_core::RunId;
 use actum_core::path::{Harmless, Quoted};
+use actum_core::{RunId, ShellWord};
 use actum_ledger::{LedgerError, Log};
 use actum_record::command::{CommandRecord, CommandsRun, SandboxRecord};
 use actum_record::keyring::Keyring;
@@ -100,8 +100,9 @@ pub(crate) fn write_external(
         let name = Harmless(pipeline.name.as_bytes());
         writeln!(out, "{:width$}pipeline {name}: {ended}", "outside")?;
         for CommandRecord { argv, ended, wall_ms, .. } in commands {
-            let words = argv.iter().map(|word| Quoted(word.as_bytes()).to_string());
+            let words = argv.iter().map(|word| ShellWord::new(word.as_bytes()).to_string());
             let line = words.collect::<Vec<_>>().join(" ");
+            let line = Harmless(line.as_bytes());
             let ended = Harmless(ended.to_string().as_bytes()).to_string();
             writeln!(out, "{:width$}{line}: {ended} ({wall_ms} ms)", "")?;
         }

@@ -299,6 +299,9 @@ pub struct ExternalPipeline {
     pub action: String,
     /// SHA-256 of its declaration in the operator's policy, as canonical JSON.
     pub declaration: Digest,
+    /// Variables as they are declared: names of those that come from outside, or `NAME=VALUE`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<String>,
     /// Name.
     pub name: String,
     /// Arguments of each step, with the values of the plan.

@@ -322,6 +322,9 @@ fn sockets(rules: &mut Rules, net: Net) {
             let known = [libc::SOCK_STREAM, libc::SOCK_DGRAM];
             let others = known.map(|kind| Condition::masked_is_not(1, SOCKET_TYPE, kind));
             rules.when(libc::SYS_socket, &others, refused());
+            let known = [0, libc::IPPROTO_TCP, libc::IPPROTO_UDP];
+            let others = known.map(|protocol| Condition::is_not(2, protocol.unsigned_abs()));
+            rules.when(libc::SYS_socket, &others, refused());
         }
     }
     // A pair of datagram sockets can address any path (socketpair(2) with sendmsg(2)), and several

@@ -48,11 +48,6 @@ impl KeptResults {
         Self { directory: home.join("results") }
     }
 
-    /// Tests whether none is kept.
-    pub(crate) fn is_empty(&self) -> bool {
-        fs::read_dir(&self.directory).map_or(true, |mut kept| kept.next().is_none())
-    }
-
     fn place(&self, ResultKey(key): &ResultKey) -> PathBuf {
         self.directory.join(key.to_string())
     }
@@ -88,8 +83,10 @@ impl KeptResults {
         let digest = Digest::of(&report);
         fs::write(new.path().join(REPORT), [format!("{digest}\n").as_bytes(), &report].concat())?;
         let place = self.place(key);
+        // An earlier one gives way: it may be damaged, or not what is shown now.
+        remove(&place)?;
         match fs::rename(new.path(), &place) {
-            // Another process kept the same.
+            // Another process kept the same meanwhile.
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
             renamed => renamed.map(|()| drop(new.keep())),
         }
@@ -109,14 +106,13 @@ impl KeptResults {
         for entry in fs::read_dir(&self.directory)? {
             let path = entry?.path();
             match fs::metadata(path.join(REPORT)) {
+                // Another process may remove one meanwhile.
                 Ok(report) if !is_old(&report) => {
-                    kept.push((report.modified()?, size(&path)?, path));
+                    kept.push((report.modified()?, size(&path).unwrap_or(0), path));
                 }
                 // One that another process is just making is younger than its directory is old.
-                Ok(_) => fs::remove_dir_all(path)?,
-                Err(_) if fs::metadata(&path).is_ok_and(|made| is_old(&made)) => {
-                    fs::remove_dir_all(path)?;
-                }
+                Ok(_) => remove(&path)?,
+                Err(_) if fs::metadata(&path).is_ok_and(|made| is_old(&made)) => remove(&path)?,
                 Err(_) => {}
             }
         }
@@ -126,10 +122,18 @@ impl KeptResults {
             if bytes <= bytes_max {
                 break;
             }
-            fs::remove_dir_all(path)?;
+            remove(&path)?;
             bytes = bytes.saturating_sub(size);
         }
         Ok(())
+    }
+}
+
+/// Removes a result, if it is there.
+fn remove(result: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(result) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
     }
 }
 

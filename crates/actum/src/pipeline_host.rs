@@ -24,8 +24,20 @@ pub struct PipelineHost {
     pub variable: fn(&str) -> Option<String>,
     /// Home of actum, in which results are kept.
     pub home: PathBuf,
-    /// Keeps results, so that those which an approver was shown can be published.
-    pub keeps_results: bool,
+    /// Use of kept results.
+    pub kept_use: KeptUse,
+}
+
+/// Use of kept results of pipelines. Whoever runs a preview may choose its moment, so only what an approver sees is kept, and only
+/// what an approver signed is published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeptUse {
+    /// None: each pipeline runs.
+    None,
+    /// Each pipeline runs, and its result takes the place of an earlier one.
+    Keep,
+    /// A kept result takes the place of a run.
+    Publish,
 }
 
 /// Runner of the pipelines of a plan, `None` for a plan without any; or the reason why they cannot run here.
@@ -39,14 +51,14 @@ pub struct PipelineRunner {
     pub(crate) policy: Policy,
     pub(crate) variable: fn(&str) -> Option<String>,
     pub(crate) results: KeptResults,
-    pub(crate) keeps_results: bool,
+    pub(crate) kept_use: KeptUse,
     declared: Vec<DeclaredPipeline>,
 }
 
 impl PipelineHost {
     /// Returns the runner of the pipelines of a plan.
     pub fn open_for(
-        host: Option<&Self>,
+        host: Option<Self>,
         plan: &TaskPlan,
         in_force: &PolicyInForce,
     ) -> PipelineSteps {
@@ -60,8 +72,8 @@ impl PipelineHost {
         }
         let (policy, declared) = (in_force.policy.clone(), in_force.pipelines.clone());
         let results = KeptResults::below(&host.home);
-        let (variable, keeps_results) = (host.variable, host.keeps_results);
-        Ok(Some(PipelineRunner { runner, policy, variable, results, keeps_results, declared }))
+        let (variable, kept_use) = (host.variable, host.kept_use);
+        Ok(Some(PipelineRunner { runner, policy, variable, results, kept_use, declared }))
     }
 }
 

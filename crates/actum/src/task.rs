@@ -32,7 +32,7 @@ mod staging;
 mod status_writer;
 
 pub use crate::pipeline_host::{
-    MakeRunner, PipelineHost, PipelineRunner, PipelineSteps, may_change,
+    KeptUse, MakeRunner, PipelineHost, PipelineRunner, PipelineSteps, may_change,
 };
 pub use crate::request::TaskDocuments;
 pub use crate::sql_host::{SqlHost, SqlRunner, SqlSteps, library_hint, library_in_force};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use actum::PolicyInForce;
-use actum::task::PipelineHost;
+use actum::task::{KeptUse, PipelineHost};
 
 use super::exec;
 use super::sandbox::Confinement;
@@ -13,21 +13,14 @@ use crate::home;
 use crate::output::Screen;
 use crate::signals::Waiting;
 
-/// Returns the host of the pipelines of a plan that is shown: their results are kept, so that they can be published.
+/// Returns the host of the pipelines of a plan in the workspace at `root`. A signal ends them.
 ///
 /// # Errors
 /// Where there is no home, in which results are kept.
-pub(crate) fn for_showing(root: &Path, screen: Screen) -> Result<PipelineHost, Failure> {
-    Ok(PipelineHost { keeps_results: true, ..for_running(root, screen, None)? })
-}
-
-/// Returns the host of the pipelines of a plan in the workspace at `root` that is carried out. A signal ends them.
-///
-/// # Errors
-/// As [`for_showing`].
-pub(crate) fn for_running(
+pub(crate) fn of(
     root: &Path,
     screen: Screen,
+    kept_use: KeptUse,
     waiting: Option<&Waiting>,
 ) -> Result<PipelineHost, Failure> {
     let (root, stop) = (root.to_owned(), waiting.and_then(|waiting| waiting.stop().ok()));
@@ -40,5 +33,5 @@ pub(crate) fn for_running(
         })
     };
     let (runner, variable, home) = (Arc::new(runner), home::inherited, home::path()?);
-    Ok(PipelineHost { runner, variable, home, keeps_results: false })
+    Ok(PipelineHost { runner, variable, home, kept_use })
 }

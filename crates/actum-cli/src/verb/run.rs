@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 
-use actum::task::{self, FinishedTask, Outcome, ProgressObserver, TaskEnd};
+use actum::task::{self, FinishedTask, KeptUse, Outcome, ProgressObserver, TaskEnd};
 use actum_task::report::{Phase, ReportStatus, StatusUpdate, TaskStatus};
 
 use super::{Session, pipeline_host, sql_host};
@@ -71,9 +71,10 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     if let Some(sql) = sql_host::for_running(waiting.as_ref())? {
         engine = engine.running_sql(sql);
     }
-    engine = engine.running_pipelines(pipeline_host::for_running(
+    engine = engine.running_pipelines(pipeline_host::of(
         root,
         session.screen,
+        KeptUse::None,
         waiting.as_ref(),
     )?);
     let mut lines =

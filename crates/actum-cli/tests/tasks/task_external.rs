@@ -1,7 +1,7 @@
 //! External pipelines of task plans: they reach outside of the workspace, run last, and cannot be taken back (EX-9, EX-12).
 
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -116,6 +116,11 @@ fn an_external_pipeline_runs_once_after_the_change_is_published() {
     let ground =
         "R4: it runs `deploy` outside of the workspace, and nothing takes back what is done there";
     assert!(error["message"].as_str().unwrap().contains(ground), "{error:#}");
+    let queued = actum(&root, &["queue", "--json"]);
+    let queued: Value = serde_json::from_str(&queued.stdout).unwrap();
+    let waiting = queued["plans"][0]["plan"].as_str().unwrap_or_else(|| panic!("{queued:#}"));
+    let asked = actum(&root, &["queue", waiting]).stdout;
+    assert!(asked.contains("runs     ") && asked.contains("/dev/tcp/127.0.0.1"), "{asked}");
     let preview = actum(&root, &["plan", "preview", "../plan.json"]);
     for shown in [
         "later    deploy  Pipeline 'deploy' runs after the change",
@@ -225,6 +230,21 @@ fn a_failed_external_pipeline_leaves_the_change_and_stops_those_behind_it() {
     assert_eq!(document(&root, "error_report.json")["error_code"], 1130);
     let ends: Vec<_> = recorded(&root).iter().map(|it| it["ended"].clone()).collect();
     assert_eq!(ends, ["failed", "not_started"]);
+
+    let path = crate::task::report(&root).join("execution_report.json");
+    let forged = fs::read_to_string(&path).unwrap().replace("1130", "2007");
+    fs::write(&path, &forged).unwrap();
+    let same = run_approved(&root);
+    assert_eq!(same.code, 4, "an external action is no part of the digest: {same:?}");
+    let mut forged: Value = serde_json::from_str(&forged).unwrap();
+    let mut done = forged["actions_completed"][0].clone();
+    done["action_id"] = json!("fails");
+    forged["actions_completed"].as_array_mut().unwrap().push(done);
+    forged["actions_failed"] = json!([]);
+    forged["actions_summary"] = json!({ "total": 3, "completed": 2, "failed": 0, "skipped": 1 });
+    fs::write(&path, forged.to_string()).unwrap();
+    let refused = run_approved(&root);
+    assert!(refused.stdout.contains("it was rewritten since"), "{refused:?}");
 }
 
 /// EX-9: nothing reaches outside where the change is not published, or not all of what it waits for was done.
@@ -246,6 +266,42 @@ fn an_external_pipeline_does_not_start_without_its_change() {
     fs::write(root.join("ship.txt"), "somebody else's\n").unwrap();
     let ended = run_approved(&root);
     assert_ne!(ended.code, 0, "{ended:?}");
+    assert_eq!(service.messages(), [""; 0]);
+}
+
+/// EX-9: a file that another process changes while one external pipeline runs keeps the next from starting.
+#[test]
+fn an_external_pipeline_does_not_start_on_files_that_were_changed_since() {
+    let (_directory, root, key) = signed();
+    let service = Service::start();
+    let waits = format!("exec 3<>/dev/tcp/127.0.0.1/{}; read -r -u 3 line", service.port);
+    declare(&root, &(external("first", &waits) + &external("deploy", &send(&service, "ship.txt"))));
+    let steps = keeping(json!([
+        create("make", "ship.txt"),
+        pipeline("first", "first"),
+        pipeline("deploy", "deploy"),
+    ]));
+    assert_eq!(approve(&root, &key, "ship", &steps).code, 0);
+    let started = command(&root, &["run", "../task_envelope.json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stream = loop {
+        match service.listener.accept() {
+            Ok((stream, _)) => break stream,
+            Err(_) => thread::yield_now(),
+        }
+    };
+    fs::write(root.join("ship.txt"), "somebody else's\n").unwrap();
+    stream.write_all(b"go\n").unwrap();
+    let ended: Ended = started.wait_with_output().unwrap().into();
+    assert_eq!(ended.code, 4, "{ended:?}");
+    assert!(
+        ended.stdout.contains("It was not started: `ship.txt` is not what the run left"),
+        "{ended:?}"
+    );
+    assert_eq!(document(&root, "error_report.json")["error_code"], 1132);
     assert_eq!(service.messages(), [""; 0]);
 }
 

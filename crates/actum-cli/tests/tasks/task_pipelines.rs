@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::program::{actum, approval_key, command, operator_of, workspace};
+use crate::program::{actum, approval_key, command, home_of, operator_of, workspace};
 use crate::task::{action, after, create, document, plan, put, run, run_as, tree};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -391,6 +391,13 @@ outputs = ["out.txt"]
     assert_eq!(ended.code, 0, "{ended:?}");
     assert_eq!(fs::read_to_string(root.join("out.txt")).unwrap(), "same\n");
 
+    let approved = approve("kept");
+    assert_eq!(approved.code, 0, "{approved:?}");
+    // A result that a stop of the machine damaged is made again.
+    let kept: Vec<_> = fs::read_dir(home_of(&root).join("results")).unwrap().collect();
+    for kept in kept {
+        fs::write(kept.unwrap().path().join("report"), "").unwrap();
+    }
     let approved = approve("kept");
     assert_eq!(approved.code, 0, "{approved:?}");
     fs::write(root.join("in.txt"), "two\n").unwrap();

@@ -171,6 +171,7 @@ pub fn run_result() -> RunResult {
         verification: Vec::new(),
         rollback: Some(Rollback { undo: "r0000000000n".parse().unwrap() }),
         queries: Vec::new(),
+        external: Vec::new(),
         rollback_files: None,
         request: Some("T-17/step#2".parse().unwrap()),
         attempt: 1,

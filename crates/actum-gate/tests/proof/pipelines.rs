@@ -151,6 +151,7 @@ fn a_plan_with_an_external_pipeline_needs_an_approval() {
     let pipeline = ExternalPipeline {
         action: "deploy".to_owned(),
         declaration: Digest::of(b"declaration"),
+        env: Vec::new(),
         name: "push".to_owned(),
         steps: vec![vec!["git".to_owned(), "push".to_owned()]],
     };

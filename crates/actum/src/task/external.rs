@@ -19,7 +19,7 @@ use super::rehearsal::{ActionEnd, Rehearsed, Script};
 pub(super) const NOT_STARTED: &str =
     "It was not started: external pipelines run after the change of the plan is published";
 /// Message about a pipeline of which the process ended first.
-const END_UNKNOWN: &str = "the process of the task ended while the pipeline ran, so its effects outside of the workspace are not known; check them by hand";
+const END_UNKNOWN: &str = "the task was cut off before the end of the pipeline was recorded, so its effects outside of the workspace are not known; check them by hand";
 
 /// External pipeline, as the notes on a task have it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,6 +107,7 @@ pub(super) fn pipeline(
     Ok(Some(ExternalPipeline {
         action: action.id.to_string(),
         declaration: declared.digest()?,
+        env: declared.env.clone(),
         name: declared.name.clone(),
         steps,
     }))
@@ -196,9 +197,10 @@ impl ExternalResult {
                     "{}; what it did outside of the workspace before stays",
                     problem.message
                 );
-                let ended = match ran.commands.is_empty() {
-                    true => ExternalEnd::NotStarted,
-                    false => ExternalEnd::Failed,
+                let ended = match (problem.code, ran.commands.is_empty()) {
+                    (ErrorCode::ExternalEndUnknown, _) => ExternalEnd::Unknown,
+                    (_, true) => ExternalEnd::NotStarted,
+                    (_, false) => ExternalEnd::Failed,
                 };
                 (ran, ended, ActionEnd::Failed(ActionProblem { message, ..problem }))
             }

@@ -1,16 +1,17 @@
 //! Kept results of pipelines: one that leaves other bytes each time cannot be computed again as it was approved (EX-1, EX-9).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use actum_core::{Digest, PathRule, RelPath};
 use actum_edit::Operation;
 use actum_gate::policy::DeclaredPipeline;
 use actum_record::receipt::PathEffect;
+use actum_sandbox::SandboxPolicy;
 use actum_workspace::disk::Disk;
 use actum_workspace::{STATE_DIRECTORY, Transaction};
 use serde::{Deserialize, Serialize};
@@ -50,21 +51,41 @@ impl KeptPipeline {
     }
 }
 
-/// State of a file in a key. A link or a file that cannot be read has no digest.
+/// State of a path in a key.
 #[derive(Serialize)]
 enum Input {
+    Absent,
+    Directory,
+    /// A file with this mode and SHA-256.
     File(u32, Digest),
-    Other(Option<Vec<u8>>),
 }
 
-/// Returns the key of the result of a pipeline: its declaration, its steps, their variables, and the files among its inputs and its
-/// outputs, with what is staged. `None` for a pipeline without `inputs`, which depends on everything, and where files cannot be
-/// listed.
+/// Returns a path and its state. `None` for what can lead elsewhere: a link, a device, a socket.
+fn input<D: Disk>(
+    transaction: &mut Transaction<'_, D>,
+    root: &Path,
+    path: &RelPath,
+) -> Option<(Vec<u8>, Input)> {
+    let input = match transaction.file_state(path) {
+        Ok(state) => Input::File(state.mode.bits(), state.sha256),
+        Err(_) => match fs::symlink_metadata(below(root, path)) {
+            Ok(found) if found.is_dir() => Input::Directory,
+            Ok(found) if found.is_file() => Input::Absent, // staged to be removed
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Input::Absent,
+            Ok(_) | Err(_) => return None,
+        },
+    };
+    Some((path.as_bytes().to_vec(), input))
+}
+
+/// Returns the key of the result of a pipeline: its declaration, its steps, their confinement, and the files among its inputs and its
+/// outputs, with what is staged. `None` for a pipeline without `inputs`, which depends on everything, and where an input is a link or
+/// cannot be read.
 pub(super) fn key<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     (root, declared): (&Path, &DeclaredPipeline),
     steps: &[Vec<String>],
-    variables: &BTreeMap<String, String>,
+    sandbox: &SandboxPolicy,
 ) -> Option<ResultKey> {
     let rules: Vec<&PathRule> = declared.inputs.as_ref()?.iter().chain(&declared.outputs).collect();
     let mut paths = BTreeSet::new();
@@ -73,18 +94,11 @@ pub(super) fn key<D: Disk>(
     let effects = transaction.effects();
     let staged = effects.iter().map(|PathEffect { path, .. }| path.0.clone());
     paths.extend(staged.filter(is_covered));
-    let mut files = Vec::new();
-    for path in paths {
-        let file = match transaction.file_state(&path) {
-            Ok(state) => Input::File(state.mode.bits(), state.sha256),
-            Err(_) => {
-                let link = fs::read_link(below(root, &path)).ok();
-                Input::Other(link.map(|target| target.into_os_string().into_vec()))
-            }
-        };
-        files.push((path.as_bytes().to_vec(), file));
-    }
-    let parts = serde_json::to_vec(&(declared, steps, variables, files)).ok()?;
+    // What is only looked at is no part of the change: it is rolled back.
+    let looked: Result<(), Option<Vec<(Vec<u8>, Input)>>> =
+        transaction.attempt(|it| Err(paths.iter().map(|path| input(it, root, path)).collect()));
+    let files = looked.err().flatten()?;
+    let parts = serde_json::to_vec(&(declared, steps, sandbox, files)).ok()?;
     Some(ResultKey::new("actum/pipeline-result/1", &[&parts]))
 }
 
@@ -92,7 +106,7 @@ fn below(root: &Path, path: &RelPath) -> PathBuf {
     root.join(OsStr::from_bytes(path.as_bytes()))
 }
 
-/// Lists the files below `root` that a rule covers, links among them.
+/// Lists the files, directories and links below `root` that a rule covers.
 fn list(root: &Path, rules: &[&PathRule], found: &mut BTreeSet<RelPath>) -> io::Result<()> {
     let mut directories = vec![None::<RelPath>];
     while let Some(directory) = directories.pop() {
@@ -109,13 +123,13 @@ fn list(root: &Path, rules: &[&PathRule], found: &mut BTreeSet<RelPath>) -> io::
                 Some(above) => [above.as_bytes(), b"/", name].concat(),
             };
             let path = RelPath::new(path).map_err(io::Error::other)?;
+            if rules.iter().any(|rule| rule.covers(&path)) {
+                found.insert(path.clone());
+            }
+            if found.len() > FILES_MAX {
+                return Err(io::Error::other("too many files"));
+            }
             if !entry.file_type()?.is_dir() {
-                if rules.iter().any(|rule| rule.covers(&path)) {
-                    found.insert(path);
-                }
-                if found.len() > FILES_MAX {
-                    return Err(io::Error::other("too many files"));
-                }
                 continue;
             }
             let itself = PathRule::exactly(&path);

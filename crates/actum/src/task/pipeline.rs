@@ -13,7 +13,7 @@ use actum_edit::Operation;
 use actum_gate::policy::DeclaredPipeline;
 use actum_record::command::{CommandEnd, CommandRecord, SandboxRecord};
 use actum_record::receipt::ExternalPipeline;
-use actum_sandbox::{Enforcement, Net, Resource, SandboxPolicy, Stdin, Violation};
+use actum_sandbox::{Enforcement, Net, Resource, SandboxPolicy, SpawnError, Stdin, Violation};
 use actum_task::report::{
     ActionDetails, CleanText, ConfinementDetails, PipelineDetails, StepDetails,
 };
@@ -30,7 +30,8 @@ use super::staging::{FileBefore, Staged};
 use crate::command::{CommandError, Runner, StagedView, Trial, Tried};
 use crate::error::Error;
 use crate::kept_results::ResultKey;
-use crate::pipeline_host::PipelineRunner;
+use crate::pipeline_host::{KeptUse, PipelineRunner};
+use crate::real_path::real;
 
 /// Most bytes of the output of a step in a message.
 const SHOWN_BYTES_MAX: usize = 2000;
@@ -144,12 +145,16 @@ impl PipelineRunner {
         let (declared, steps) = self.resolve(pipeline)?;
         let view = StagedView::of(&self.runner, transaction).map_err(of_error)?;
         let runner = self.runner_of(declared);
-        let is_looked_up = self.keeps_results || !self.results.is_empty();
-        let place = (self.runner.root(), declared);
-        let key = is_looked_up
-            .then(|| kept_pipeline::key(transaction, place, &steps, &runner.policy().env))
-            .flatten();
-        let kept = key.and_then(|key| KeptPipeline::find(&self.results, &key));
+        // A check has no result that an approver sees.
+        let is_kept = self.kept_use != KeptUse::None && !declared.outputs.is_empty();
+        let key = is_kept.then(|| {
+            kept_pipeline::key(transaction, (self.runner.root(), declared), &steps, runner.policy())
+        });
+        let key = key.flatten();
+        let kept = match self.kept_use {
+            KeptUse::Publish => key.and_then(|key| KeptPipeline::find(&self.results, &key)),
+            KeptUse::Keep | KeptUse::None => None,
+        };
         Ok(PipelineCall { declared: declared.clone(), steps, runner, view, key, kept })
     }
 
@@ -158,8 +163,9 @@ impl PipelineRunner {
         let mut sandbox = self.runner.policy().clone();
         if declared.external {
             sandbox.net = Net::Host;
-            let settings = NETWORK_SETTINGS.iter().map(PathBuf::from);
-            sandbox.read.extend(settings.filter(|path| path.exists()));
+            let settings = NETWORK_SETTINGS.iter().map(PathBuf::from).filter(|path| path.exists());
+            // A link, as systemd-resolved makes one, and what it leads to.
+            sandbox.read.extend(settings.flat_map(|path| [real(&path), path]));
         }
         if let Some(cwd) = &declared.cwd {
             sandbox.cwd = self.runner.root().join(std::ffi::OsStr::from_bytes(cwd.as_bytes()));
@@ -186,7 +192,7 @@ impl PipelineRunner {
         pipeline: &ExternalPipeline,
         time: Duration,
     ) -> std::result::Result<PipelineRan, (PipelineRan, ActionProblem)> {
-        let ExternalPipeline { declaration, name, steps, action: _ } = pipeline;
+        let ExternalPipeline { declaration, name, steps, action: _, env: _ } = pipeline;
         let mut ran = PipelineRan::new(name, *declaration);
         let declared = match self.declared(name) {
             Ok(declared) => declared,
@@ -196,17 +202,23 @@ impl PipelineRunner {
         for (step, number) in steps.iter().zip(1usize..) {
             let place = format!("step {number} of {count} of the pipeline `{name}`");
             let runner = runner.clone().confined_by(within(runner.policy(), left));
-            let trial = Trial::start_outside(&runner, &self.policy, step);
-            let tried = trial.and_then(|trial| trial.wait(|_, _| ControlFlow::Continue(())));
-            let checked = match tried.map_err(|error| of_error(error).at(&place)) {
-                Err(problem) => Err(problem),
-                Ok(tried) => {
-                    let checked = check(&tried, &place, time);
-                    left = left.saturating_sub(Duration::from_millis(tried.record.wall_ms));
-                    ran.add(tried);
-                    checked
-                }
+            let unknown = |error: &Error| {
+                let message = format!("{place}: {error}; whether it ran is not known");
+                ActionProblem::new(ErrorCode::ExternalEndUnknown, message)
             };
+            let trial = match Trial::start_outside(&runner, &self.policy, step) {
+                Ok(trial) => trial,
+                // The helper may have started the command, and ended before it could say so.
+                Err(error) if is_of_helper(&error) => return Err((ran, unknown(&error))),
+                Err(error) => return Err((ran, of_error(error).at(&place))),
+            };
+            let tried = match trial.wait(|_, _| ControlFlow::Continue(())) {
+                Ok(tried) => tried,
+                Err(error) => return Err((ran, unknown(&error))),
+            };
+            let checked = check(&tried, &place, time);
+            left = left.saturating_sub(Duration::from_millis(tried.record.wall_ms));
+            ran.add(tried);
             if let Err(problem) = checked {
                 return Err((ran, problem));
             }
@@ -248,7 +260,7 @@ impl PipelineRunner {
             left = left.saturating_sub(Duration::from_millis(tried.record.wall_ms));
             ran.add(tried);
         }
-        if let (true, Some(key)) = (self.keeps_results, key) {
+        if let (KeptUse::Keep, Some(key)) = (self.kept_use, key) {
             let result = KeptPipeline { operations: operations.clone(), ran: ran.clone() };
             result.keep(&self.results, key).map_err(|error| {
                 let message = format!("the result cannot be kept for approval: {error}");
@@ -383,6 +395,11 @@ fn among_outputs(
 
 fn is_of_file(operation: &Operation) -> bool {
     !matches!(operation, Operation::MakeDirectory { .. } | Operation::RemoveDirectory { .. })
+}
+
+/// Tests whether a step failed to start since the helper said nothing sensible.
+fn is_of_helper(error: &Error) -> bool {
+    matches!(error, Error::Command(CommandError::Spawn(SpawnError::Helper(_))))
 }
 
 /// Returns the problem of a step that could not be run or of which the change cannot be read.

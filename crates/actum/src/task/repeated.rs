@@ -5,10 +5,11 @@ use std::path::Path;
 use actum_core::plain_id::PlainId;
 use actum_core::{Digest, RunId, Status};
 use actum_record::ledger::{RequestKey, WorkspaceId};
-use actum_record::receipt::PathEffect;
+use actum_record::receipt::{ExternalEnd, ExternalRun, PathEffect};
 use actum_task::ErrorCode;
 use actum_task::report::{
-    CHANGE_LOG_FILE, ChangeLog, ERROR_REPORT_FILE, ErrorReport, ErrorStatus, ExecutionReport,
+    CHANGE_LOG_FILE, ChangeLog, CleanText, ERROR_REPORT_FILE, ErrorReport, ErrorStatus,
+    ExecutionReport,
 };
 use actum_workspace::{ErrorKind, View};
 
@@ -108,13 +109,15 @@ impl Task {
         };
         let run = receipt.statement.predicate.run;
         let outcomes = receipt.statement.predicate.rollback_files.and_then(|files| files.outcomes);
-        let external = receipt.statement.predicate.external.iter();
-        let external = external.map(|it| it.pipeline.action.clone()).collect::<Vec<_>>();
-        let external = external.iter().map(String::as_str).collect();
+        let external = receipt.statement.predicate.external.clone();
+        let later = external.iter().map(|run| run.pipeline.action.as_str()).collect();
         let stored = match report_of(outputs, (&self.id, run))? {
             None => None,
             Some((directory, report)) => {
-                if outcomes.is_some() && report.outcomes_digest(&external).ok() != outcomes {
+                let is_as_recorded = outcomes.is_none_or(|outcomes| {
+                    report.outcomes_digest(&later).is_ok_and(|digest| digest == outcomes)
+                }) && external.iter().all(|run| ended_as(&report, run));
+                if !is_as_recorded {
                     return Ok(taken(format!(
                         "the run {run} carried out the task `{}`, and its execution report in `{}` is not what its receipt \
                          has the digest of: it was rewritten since",
@@ -166,6 +169,21 @@ impl Task {
         // Where it was forgotten nothing undid it while it was known.
         let shown = View::open(root)?.show(reverting);
         Ok(shown.ok().is_none_or(|shown| shown.undone_by.is_none()))
+    }
+}
+
+/// Tests whether a report says of an external pipeline what its receipt does. Of one whose end the receipt does not know it may say
+/// anything but that nothing happened to it.
+fn ended_as(report: &ExecutionReport, run: &ExternalRun) -> bool {
+    let is_it = |id: &CleanText| id.as_str() == run.pipeline.action;
+    let is_completed = report.completed().iter().any(|it| is_it(&it.action_id));
+    let is_failed = report.failed().iter().any(|it| is_it(&it.action_id));
+    let is_skipped = report.skipped().iter().any(|it| is_it(&it.action_id));
+    match run.ended {
+        ExternalEnd::Succeeded => is_completed,
+        ExternalEnd::Failed => is_failed,
+        ExternalEnd::NotStarted => is_failed || is_skipped,
+        ExternalEnd::Unknown => is_completed || is_failed || is_skipped,
     }
 }
 

@@ -144,10 +144,12 @@ fn outside(records: &Records, run: RunId) -> Result<Vec<String>> {
     let external = receipt.map(|(receipt, _)| receipt.statement.predicate.external);
     let ran = external.into_iter().flatten().filter(|it| it.ended != ExternalEnd::NotStarted);
     let note = |ran: ExternalRun| {
-        format!(
-            "the pipeline `{}` ran outside of the workspace, and what it did there stays",
-            ran.pipeline.name
-        )
+        let how = match ran.ended {
+            ExternalEnd::Unknown => "may have run",
+            ExternalEnd::Succeeded | ExternalEnd::Failed | ExternalEnd::NotStarted => "ran",
+        };
+        let name = &ran.pipeline.name;
+        format!("the pipeline `{name}` {how} outside of the workspace, and what it did there stays")
     };
     Ok(ran.map(note).collect())
 }

@@ -39,7 +39,7 @@ use super::resume::{FinishedTask, Reported, Turn, take_turn};
 use super::status_writer::{ProgressObserver, StatusWriter};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::pipeline_host::{self, PipelineHost};
+use crate::pipeline_host::{self, KeptUse, PipelineHost};
 use crate::reason;
 use crate::recorded::Receipt;
 use crate::request::{EntryPoint, Request, TaskDocuments};
@@ -261,7 +261,9 @@ impl Desk<'_> {
         let records = engine.records.clone();
         let in_force = engine.rules.in_force(root, &records.ledger)?;
         let sql = SqlHost::open_for(engine.sql.clone(), &task.plan, &in_force);
-        let pipelines = PipelineHost::open_for(engine.pipelines.as_ref(), &task.plan, &in_force);
+        let kept_use = if task.is_signed() { KeptUse::Publish } else { KeptUse::None };
+        let host = engine.pipelines.clone().map(|host| PipelineHost { kept_use, ..host });
+        let pipelines = PipelineHost::open_for(host, &task.plan, &in_force);
         let script = task.script(&sql, &pipelines);
         let asked = task.documents(script)?.digest()?;
         let attempt = match task.standing(&records, &self.outputs, (root, workspace, asked))? {
@@ -437,6 +439,11 @@ impl Task {
         let mut files: Vec<(_, &[u8])> = vec![(PLAN_FILE, plan), (CONFIG_FILE, config)];
         files.extend(approval.iter().map(|bytes| (APPROVAL_FILE, bytes.as_slice())));
         files
+    }
+
+    /// Tests whether its envelope names a signed approval, which is verified before anything is done.
+    fn is_signed(&self) -> bool {
+        self.input.approval.is_some()
     }
 
     /// That it is refused for these reasons.

@@ -7,8 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use actum::task::{
-    self, APPROVAL_FILE, ApprovalError, ApprovedPlan, PipelineHost, Script, SignedApproval,
-    SqlHost, TaskDocuments, Watch,
+    self, APPROVAL_FILE, ApprovalError, ApprovedPlan, KeptUse, PipelineHost, Script,
+    SignedApproval, SqlHost, TaskDocuments, Watch,
 };
 use actum_api::task::PlanApprove;
 use actum_core::ShellWord;
@@ -129,7 +129,7 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let workspace = engine.resume()?;
     let in_force = policy::in_force(root)?;
     let actor = actor::of(arguments.agent.clone());
-    let asked = (actor.clone(), session);
+    let asked = (actor.clone(), KeptUse::Keep, session);
     let previewed = Previewed::of((engine.workspace_mut(), root), &task, &in_force, asked)?;
     let has_key = records.keyring().current(KeyRole::Approval, clock::now()).is_some();
     let must_be_signed = !in_force.task_envelopes.is_any();
@@ -165,8 +165,8 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
         if previewed.asks {
             let sql = SqlHost::open_for(sql_host::for_showing()?, &task.plan, &in_force);
             let Task { plan, graph, config, .. } = &task;
-            let host = pipeline_host::for_showing(root, session.screen)?;
-            let pipelines = PipelineHost::open_for(Some(&host), plan, &in_force);
+            let host = pipeline_host::of(root, session.screen, KeptUse::Publish, None)?;
+            let pipelines = PipelineHost::open_for(Some(host), plan, &in_force);
             let script = Script { plan, graph, config, sql: &sql, pipelines: &pipelines };
             let shown = (&previewed.change, &mut Nobody as &mut dyn Watch);
             let external = previewed.change.external.clone();

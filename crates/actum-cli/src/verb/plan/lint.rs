@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::iter::successors;
 use std::os::unix::ffi::OsStrExt;
 
-use actum::task::{self, PipelineHost, Script, SqlHost, Violation, violations};
+use actum::task::{self, KeptUse, PipelineHost, Script, SqlHost, Violation, violations};
 use actum_api::task::PlanLint;
 use actum_core::RelPath;
 use actum_document::{JsonPath, Step};
@@ -88,8 +88,8 @@ impl Problems {
         };
         let in_force = policy::in_force(root)?;
         let sql = SqlHost::open_for(sql_host::for_showing().ok().flatten(), plan, &in_force);
-        let host = pipeline_host::for_showing(root, session.screen)?;
-        let pipelines = PipelineHost::open_for(Some(&host), plan, &in_force);
+        let host = pipeline_host::of(root, session.screen, KeptUse::None, None)?;
+        let pipelines = PipelineHost::open_for(Some(host), plan, &in_force);
         let script = Script { plan, graph, config, sql: &sql, pipelines: &pipelines };
         let may_change = |run: &Pipeline, path: &RelPath| task::may_change(&pipelines, run, path);
         let files = Files { exists: &exists, may_change: &may_change };

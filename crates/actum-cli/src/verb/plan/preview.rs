@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use actum::task::{
-    self, ActionEnd, ActionProblem, PipelineHost, Rehearsal, Rehearsed, Script, ShownChange,
-    SqlHost, Verdict, Watch,
+    self, ActionEnd, ActionProblem, KeptUse, PipelineHost, Rehearsal, Rehearsed, Script,
+    ShownChange, SqlHost, Verdict, Watch,
 };
 use actum::{Error, Judgement, PolicyInForce, Preview};
 use actum_api::change::Diffs;
@@ -87,7 +87,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     if is_new {
         session.note_made(root);
     }
-    let asked = (actor::of(None), session);
+    let asked = (actor::of(None), KeptUse::None, session);
     let previewed = Previewed::of((&mut workspace, root), &task, &in_force, asked);
     recovery_note::tell(&session.screen, workspace.recovery());
     let previewed = previewed?;
@@ -100,14 +100,14 @@ impl Previewed {
         (workspace, root): (&mut Workspace, &Path),
         task: &Task,
         in_force: &PolicyInForce,
-        (actor, session): (Actor, &Session),
+        (actor, kept_use, session): (Actor, KeptUse, &Session),
     ) -> Result<Self, Failure> {
         let (audience, tenant) = (session.screen.audience_of_decisions(), &session.tenant);
         let Task { plan, config, graph, .. } = task;
         let constraints = plan.constraints(config.constraints);
         let sql = SqlHost::open_for(sql_host::for_showing()?, plan, in_force);
-        let host = pipeline_host::for_showing(root, session.screen)?;
-        let pipelines = PipelineHost::open_for(Some(&host), plan, in_force);
+        let host = pipeline_host::of(root, session.screen, kept_use, None)?;
+        let pipelines = PipelineHost::open_for(Some(host), plan, in_force);
         let script = Script { plan, graph, config, sql: &sql, pipelines: &pipelines };
         let label = format!("task {}", plan.id);
         let options = RunOptions { limits: task::limits(script), label, wait: false };
@@ -196,8 +196,8 @@ fn action(plan: &TaskPlan, rehearsed: Rehearsed) -> PreviewedAction {
             ActionEnd::Completed { output, .. } => ActionResult::Success { output },
             ActionEnd::Failed(problem) => ActionResult::Failed(error(problem)),
             ActionEnd::Skipped { reason } => ActionResult::Skipped { reason },
-            ActionEnd::Deferred(ExternalPipeline { name, steps, .. }) => {
-                ActionResult::Deferred { pipeline: name, steps }
+            ActionEnd::Deferred(ExternalPipeline { name, env, steps, .. }) => {
+                ActionResult::Deferred { pipeline: name, env, steps }
             }
         },
         sql: rehearsed.sql.map(|ran| sql_view::document(&ran.done)),
@@ -244,12 +244,8 @@ impl Document for Previewed {
             };
             let (id, told) = (Harmless(action_id.as_bytes()), Harmless(told.as_bytes()));
             writeln!(out, "{word:7}  {id}  {told}")?;
-            if let ActionResult::Deferred { steps, .. } = end {
-                for step in steps {
-                    let words = step.iter().map(|word| ShellWord::new(word.as_bytes()).to_string());
-                    let line = words.collect::<Vec<_>>().join(" ");
-                    writeln!(out, "{:7}    {}", "", Harmless(line.as_bytes()))?;
-                }
+            if let ActionResult::Deferred { env, steps, .. } = end {
+                write_commands(env, steps, out)?;
             }
             if let Some(sql) = sql {
                 sql_view::write(sql, sql_view::width(), out)?;
@@ -276,6 +272,20 @@ impl Document for Previewed {
             None => Ok(()),
         }
     }
+}
+
+/// Writes the commands of an external pipeline, which an approver agrees to.
+fn write_commands(env: &[String], steps: &[Vec<String>], out: &mut dyn Write) -> io::Result<()> {
+    for step in steps {
+        let words = step.iter().map(|word| ShellWord::new(word.as_bytes()).to_string());
+        let line = words.collect::<Vec<_>>().join(" ");
+        writeln!(out, "{:7}    {}", "", Harmless(line.as_bytes()))?;
+    }
+    for variable in env {
+        let outside = if variable.contains('=') { "" } else { " (its value is that of the run)" };
+        writeln!(out, "{:7}    with {}{outside}", "", Harmless(variable.as_bytes()))?;
+    }
+    writeln!(out, "{:7}    the files that these commands read are not part of the approval", "")
 }
 
 /// Names a code in text.

@@ -40,10 +40,13 @@ impl Asked {
         let to_run = action.filter(|action| action.phase == Phase::ToRun);
         let to_run = to_run.iter().flat_map(|action| &action.commands);
         let to_run = to_run.map(|line| AskedCommand { command: line.quoted(), has_run: false });
+        let external = request.task.iter().flat_map(|task| &task.external);
+        let external = external.flat_map(|pipeline| &pipeline.steps);
+        let external = external.map(|step| AskedCommand { command: typed(step), has_run: false });
         let envelope = action.map(|action| action.plan.clone());
         let written = envelope.as_ref().map(serde_json::to_value).transpose();
         let document = queue::Asked {
-            runs: made.chain(to_run).collect(),
+            runs: made.chain(to_run).chain(external).collect(),
             checks: commands.checks.iter().map(actum_gate::CommandLine::quoted).collect(),
             repair: commands.repair.as_ref().map(actum_gate::CommandLine::quoted),
             checks_start_in: start.map(|start| shown_path::text(start.as_os_str().as_bytes())),

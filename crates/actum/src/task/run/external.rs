@@ -79,6 +79,10 @@ impl TaskObserver<'_, '_> {
         if let Some(why) = held_back {
             return Some(format!("It was not started: {why}"));
         }
+        // Also the pipelines before it take time, in which somebody can change a file.
+        if let Some(changed) = self.desk.changed_since(&self.rehearsed.effects).first() {
+            return Some(format!("It was not started: {}", changed.message));
+        }
         if self.desk.status.is_cancelled() {
             return Some(
                 "It was not started: the task was cancelled after its change was published"

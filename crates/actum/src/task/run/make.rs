@@ -285,7 +285,7 @@ impl Desk<'_> {
     }
 
     /// The files that are not what the run left (EX-12).
-    fn changed_since(&self, effects: &[PathEffect]) -> Vec<TaskProblem> {
+    pub(super) fn changed_since(&self, effects: &[PathEffect]) -> Vec<TaskProblem> {
         let files = effects.iter().filter_map(|effect| Some((&effect.path.0, effect.after?)));
         let changed = files.filter(|(path, left)| {
             !matches!(self.outputs.has_content(path, (left.sha256, left.size)), Ok(true))
