@@ -14,6 +14,8 @@ mod duckdb;
 mod host;
 mod install;
 mod job;
+mod kept_results;
+mod kept_sql;
 mod library;
 mod lock;
 mod lockdown;
@@ -29,6 +31,8 @@ pub use comparison::{
 pub use host::{Host, Measured, Ran, SqlError, SqlLimits, Step, run, version_of};
 pub use install::{InstallError, Installed, install};
 pub use job::{Compared, Done, Failure, Problem, RanStatement, Report};
+pub use kept_results::{KeptResult, KeptResults, ResultKey};
+pub use kept_sql::KeptSql;
 pub use library::{Library, LibraryError, Origin, Pinned, TESTED, TestedLibrary};
 pub use lock::lock_holder;
 pub use parameter::{Parameter, ParameterError};

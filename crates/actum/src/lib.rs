@@ -34,7 +34,6 @@ mod engine;
 mod error;
 mod feedback;
 mod forget;
-mod kept_results;
 mod leases;
 mod pipeline_host;
 mod place;

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use actum_core::{PathRule, RelPath, near};
 use actum_gate::Policy;
 use actum_gate::policy::DeclaredPipeline;
+use actum_sql::KeptResults;
 use actum_task::{ActionType, Pipeline, TaskPlan};
 
 use crate::command::Runner;
-use crate::kept_results::KeptResults;
 use crate::policies::PolicyInForce;
 
 /// Makes the runner of the commands of pipelines under the policy in force, or returns the reason why none can run.

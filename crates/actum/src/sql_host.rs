@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 
 use actum_gate::policy::SqlSettings;
 use actum_sandbox::{Helper, HostReport, Stop};
-use actum_sql::{Library, LibraryError, Pinned};
+use actum_sql::{KeptResults, Library, LibraryError, Pinned};
 use actum_task::{ActionType, TaskPlan};
 
-use crate::kept_results::KeptResults;
 use crate::policies::PolicyInForce;
 
 /// Where SQL steps run: this program, and what tells what the host can confine.

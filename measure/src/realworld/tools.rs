@@ -99,9 +99,9 @@ fn build(root: &Path) -> Result<PathBuf, Failure> {
         .stdin(Stdio::null());
     let messages = child::run(&mut command, BUILD_MAX)?;
     let messages = String::from_utf8(messages)?;
-    let executables = messages.lines().filter_map(|line| {
+    let mut executables = messages.lines().filter_map(|line| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;
         message.get("executable")?.as_str().map(PathBuf::from)
     });
-    executables.last().ok_or_else(|| "cargo built no program".into())
+    executables.next_back().ok_or_else(|| "cargo built no program".into())
 }

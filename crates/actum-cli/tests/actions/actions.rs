@@ -108,7 +108,7 @@ fn a_malformed_envelope_that_names_its_action_is_rejected_and_recorded() {
     let create = || plan("file_create", json!({ "path": "x", "content": "x" }));
     let mut unverified = create();
     unverified.as_object_mut().unwrap().remove("verification");
-    let doubled = format!("{{\"reason\":\"\",{}", &create().to_string()[1..]);
+    let doubled = format!("{{\"reason\":\"\",{}", create().to_string().strip_prefix('{').unwrap());
     for (malformed, tier, mistake) in [
         (with(create(), "riskTier", json!("R9")).to_string(), "R4", "`riskTier`: "),
         (with(create(), "input", json!([])).to_string(), "R2", "`input`: expected "),

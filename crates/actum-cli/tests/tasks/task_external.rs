@@ -176,7 +176,9 @@ fn a_plan_that_could_not_keep_its_promise_is_refused() {
     };
     let rolls_back = lint(&plan(json!([create("make", "ship.txt"), pipeline("deploy", "deploy")])));
     assert!(rolls_back.contains("(1051 NOT_REVERSIBLE)"), "{rolls_back}");
-    assert!(rolls_back.contains("`rollback_on_failure` is `true`"), "{rolls_back}");
+    assert!(rolls_back.contains("`rollback_on_failure` to `false` in"), "{rolls_back}");
+    let preview = actum(&root, &["plan", "preview", "../plan.json"]);
+    assert!(preview.code == 1 && preview.stdout.contains("(1051 NOT_REVERSIBLE)"), "{preview:?}");
     let mut first = create("make", "b.txt");
     first["depends_on"] = json!(["deploy"]);
     let behind = lint(&keeping(json!([pipeline("deploy", "deploy"), first])));

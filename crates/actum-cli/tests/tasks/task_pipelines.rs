@@ -394,7 +394,7 @@ outputs = ["out.txt"]
     let approved = approve("kept");
     assert_eq!(approved.code, 0, "{approved:?}");
     // A result that a stop of the machine damaged is made again.
-    let kept: Vec<_> = fs::read_dir(home_of(&root).join("results")).unwrap().collect();
+    let kept: Vec<_> = fs::read_dir(home_of(&root).join("sql/results")).unwrap().collect();
     for kept in kept {
         fs::write(kept.unwrap().path().join("report"), "").unwrap();
     }

@@ -327,7 +327,7 @@ fn a_damaged_kept_result_is_not_published() {
     query(&root, "UPDATE customer SET name = 'Eva' WHERE id = 1");
     put(&root, &plan(json!([sql(json!({}))])), "");
     assert_eq!(actum(&root, &["plan", "preview", "../plan.json"]).code, 0);
-    let results = fs::read_dir(home_of(&root).join("results")).unwrap();
+    let results = fs::read_dir(home_of(&root).join("sql/results")).unwrap();
     let kept: Vec<_> = results.map(|kept| kept.unwrap().path().join("database")).collect();
     assert_eq!(kept.len(), 1);
     fs::write(&kept[0], "").unwrap();

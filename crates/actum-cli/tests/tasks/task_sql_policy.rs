@@ -257,5 +257,5 @@ fn a_run_without_a_preview_compares_nothing() {
     query(&root, "WITH gone AS (DELETE FROM customer RETURNING id) SELECT count(*) FROM gone");
     let ended = run(&root, &plan(json!([step()])));
     assert_eq!(ended.code, 0, "{ended:?}");
-    assert!(!home_of(&root).join("results").exists());
+    assert!(!home_of(&root).join("sql/results").exists());
 }

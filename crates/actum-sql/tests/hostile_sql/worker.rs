@@ -44,7 +44,8 @@ pub(crate) fn serve() {
 }
 
 fn work(job: &Job) -> Result<Done, Failure> {
-    let failure = |problem: Problem| move |why: String| Failure::of_engine(problem, None, why);
+    let failure =
+        |problem: Problem| move |why: String| Failure::of_engine(problem, (None, ""), why);
     let (walls, query) = Walls::parse(&job.query);
     let duckdb = DuckDb::load(&job.library).map_err(failure(Problem::Library))?;
     let settings = lockdown::settings(job, Access::Write);
@@ -63,8 +64,9 @@ fn work(job: &Job) -> Result<Done, Failure> {
         let kind = Kind::allowed(prepared.kind());
         if walls.list {
             let refused = |kind| format!("{kind} is not allowed");
-            kind.as_ref()
-                .map_err(|kind| Failure::of_engine(Problem::NotAllowed, None, refused(kind)))?;
+            kind.as_ref().map_err(|kind| {
+                Failure::of_engine(Problem::NotAllowed, (None, ""), refused(kind))
+            })?;
         }
         let rows = prepared.execute().and_then(crate::real::duckdb::Rows::count);
         let rows = rows.map_err(failure(Problem::Execution))?;

@@ -28,6 +28,7 @@ fn effect(path: &str, mode: FileMode) -> PathEffect {
 
 fn approval() -> TaskApproval {
     TaskApproval {
+        external: Vec::new(),
         format: TaskApproval::FORMAT.to_owned(),
         time: Timestamp::from_micros(1_000_000),
         expires: Timestamp::from_micros(2_000_000),

@@ -175,7 +175,7 @@ impl Package {
         // What can never be run was meant to be something else.
         commands(&manifest.permissions.commands)?;
         let checks = commands(&manifest.verification.commands)?;
-        let repair = manifest.repair.as_ref().map(command).transpose()?;
+        let repair = manifest.repair.as_deref().map(command).transpose()?;
         let run_as = modules::kinds(&files).map_err(PackageProblem::NodeManifest)?;
         let digest = digest(&files);
         Ok(Self { manifest, digest, checks, repair, files, run_as, input, output })
@@ -239,12 +239,12 @@ fn must_be_safe(manifest: &Manifest) -> Result<(), PackageProblem> {
 }
 
 fn commands(written: &[String]) -> Result<Vec<CommandLine>, PackageProblem> {
-    written.iter().map(command).collect()
+    written.iter().map(|written| command(written)).collect()
 }
 
-fn command(written: &String) -> Result<CommandLine, PackageProblem> {
+fn command(written: &str) -> Result<CommandLine, PackageProblem> {
     CommandLine::parse(written)
-        .map_err(|problem| PackageProblem::Command { command: written.clone(), problem })
+        .map_err(|problem| PackageProblem::Command { command: written.to_owned(), problem })
 }
 
 fn digest(files: &Files) -> Digest {

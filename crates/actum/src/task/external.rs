@@ -114,7 +114,7 @@ pub(super) fn pipeline(
 }
 
 /// Finds external pipelines in a plan that rolls back after a failure, and actions that come after one.
-pub(super) fn findings(script: Script<'_>) -> Vec<Finding> {
+pub fn external_findings(script: Script<'_>) -> Vec<Finding> {
     let rolls_back = script.plan.constraints(script.config.constraints).rollback_on_failure;
     let mut findings = Vec::new();
     let mut before: Option<&Action> = None;
@@ -127,7 +127,8 @@ pub(super) fn findings(script: Script<'_>) -> Vec<Finding> {
                 before = Some(action);
                 if rolls_back {
                     let why = format!(
-                        "nothing takes back the effects of the external pipeline `{}`, and `rollback_on_failure` is `true`",
+                        "nothing takes back the effects of the external pipeline `{}`, and the plan rolls back after a failure; set \
+                         `rollback_on_failure` to `false` in `execution_instructions`",
                         declared.name
                     );
                     findings.push(finding(ErrorCode::NotReversible, why));
@@ -158,7 +159,9 @@ pub(super) struct ExternalResult {
 pub(super) struct Executed {
     pub(super) started: Timestamp,
     pub(super) completed: Timestamp,
-    pub(super) result: Result<PipelineRan, (PipelineRan, ActionProblem)>,
+    pub(super) ran: PipelineRan,
+    /// Problem of the last step.
+    pub(super) problem: Option<ActionProblem>,
 }
 
 impl ExternalResult {
@@ -179,9 +182,9 @@ impl ExternalResult {
         deferred: &Rehearsed,
         executed: Executed,
     ) -> Self {
-        let Executed { started, completed, result } = executed;
-        let (ran, ended, end) = match result {
-            Ok(ran) => {
+        let Executed { started, completed, ran, problem } = executed;
+        let (ended, end) = match problem {
+            None => {
                 let steps = match ran.commands.len() {
                     1 => "1 step".to_owned(),
                     count => format!("{count} steps"),
@@ -190,9 +193,9 @@ impl ExternalResult {
                     "Pipeline '{}' ran {steps} outside of the workspace; nothing takes back what it did there",
                     pipeline.name
                 );
-                (ran, ExternalEnd::Succeeded, ActionEnd::Completed { output, did: Vec::new() })
+                (ExternalEnd::Succeeded, ActionEnd::Completed { output, did: Vec::new() })
             }
-            Err((ran, problem)) => {
+            Some(problem) => {
                 let message = format!(
                     "{}; what it did outside of the workspace before stays",
                     problem.message
@@ -202,7 +205,7 @@ impl ExternalResult {
                     (_, true) => ExternalEnd::NotStarted,
                     (_, false) => ExternalEnd::Failed,
                 };
-                (ran, ended, ActionEnd::Failed(ActionProblem { message, ..problem }))
+                (ended, ActionEnd::Failed(ActionProblem { message, ..problem }))
             }
         };
         let run = ExternalRun {

@@ -242,7 +242,7 @@ pub fn findings(script: Script<'_>) -> Vec<Finding> {
                 let (id, code, why) = (action.id.clone(), problem.code, problem.message);
                 Some(Finding::Pipeline { action: index, id, code, why })
             }));
-            findings.extend(external::findings(script));
+            findings.extend(external::external_findings(script));
         }
     }
     findings

@@ -12,12 +12,12 @@ use actum_edit::Operation;
 use actum_gate::policy::DeclaredPipeline;
 use actum_record::receipt::PathEffect;
 use actum_sandbox::SandboxPolicy;
+use actum_sql::{KeptResults, ResultKey};
 use actum_workspace::disk::Disk;
 use actum_workspace::{STATE_DIRECTORY, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::pipeline::PipelineRan;
-use crate::kept_results::{KeptResults, ResultKey};
 
 /// Most bytes of the report of a result. What a pipeline leaves beyond that is computed again.
 const REPORT_BYTES_MAX: usize = 256 << 20;
@@ -60,12 +60,15 @@ enum Input {
     File(u32, Digest),
 }
 
+/// Path and its state.
+type Listed = (Vec<u8>, Input);
+
 /// Returns a path and its state. `None` for what can lead elsewhere: a link, a device, a socket.
 fn input<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     root: &Path,
     path: &RelPath,
-) -> Option<(Vec<u8>, Input)> {
+) -> Option<Listed> {
     let input = match transaction.file_state(path) {
         Ok(state) => Input::File(state.mode.bits(), state.sha256),
         Err(_) => match fs::symlink_metadata(below(root, path)) {
@@ -95,7 +98,7 @@ pub(super) fn key<D: Disk>(
     let staged = effects.iter().map(|PathEffect { path, .. }| path.0.clone());
     paths.extend(staged.filter(is_covered));
     // What is only looked at is no part of the change: it is rolled back.
-    let looked: Result<(), Option<Vec<(Vec<u8>, Input)>>> =
+    let looked: Result<(), Option<Vec<Listed>>> =
         transaction.attempt(|it| Err(paths.iter().map(|path| input(it, root, path)).collect()));
     let files = looked.err().flatten()?;
     let parts = serde_json::to_vec(&(declared, steps, sandbox, files)).ok()?;

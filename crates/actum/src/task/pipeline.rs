@@ -14,6 +14,7 @@ use actum_gate::policy::DeclaredPipeline;
 use actum_record::command::{CommandEnd, CommandRecord, SandboxRecord};
 use actum_record::receipt::ExternalPipeline;
 use actum_sandbox::{Enforcement, Net, Resource, SandboxPolicy, SpawnError, Stdin, Violation};
+use actum_sql::ResultKey;
 use actum_task::report::{
     ActionDetails, CleanText, ConfinementDetails, PipelineDetails, StepDetails,
 };
@@ -29,7 +30,6 @@ use super::rehearsal::ActionChange;
 use super::staging::{FileBefore, Staged};
 use crate::command::{CommandError, Runner, StagedView, Trial, Tried};
 use crate::error::Error;
-use crate::kept_results::ResultKey;
 use crate::pipeline_host::{KeptUse, PipelineRunner};
 use crate::real_path::real;
 
@@ -185,18 +185,17 @@ impl PipelineRunner {
     /// Runs the steps of an external pipeline one after the other, within this time. They see the workspace as it is and can only
     /// read it.
     ///
-    /// # Errors
-    /// The steps that ran, with the problem of the last.
+    /// Returns the steps that ran, and the problem of the last.
     pub(super) fn execute_external(
         &self,
         pipeline: &ExternalPipeline,
         time: Duration,
-    ) -> std::result::Result<PipelineRan, (PipelineRan, ActionProblem)> {
+    ) -> (PipelineRan, Option<ActionProblem>) {
         let ExternalPipeline { declaration, name, steps, action: _, env: _ } = pipeline;
         let mut ran = PipelineRan::new(name, *declaration);
         let declared = match self.declared(name) {
             Ok(declared) => declared,
-            Err(why) => return Err((ran, ActionProblem::new(ErrorCode::PipelineUnknown, why))),
+            Err(why) => return (ran, Some(ActionProblem::new(ErrorCode::PipelineUnknown, why))),
         };
         let (runner, count, mut left) = (self.runner_of(declared), steps.len(), time);
         for (step, number) in steps.iter().zip(1usize..) {
@@ -209,21 +208,21 @@ impl PipelineRunner {
             let trial = match Trial::start_outside(&runner, &self.policy, step) {
                 Ok(trial) => trial,
                 // The helper may have started the command, and ended before it could say so.
-                Err(error) if is_of_helper(&error) => return Err((ran, unknown(&error))),
-                Err(error) => return Err((ran, of_error(error).at(&place))),
+                Err(error) if is_of_helper(&error) => return (ran, Some(unknown(&error))),
+                Err(error) => return (ran, Some(of_error(error).at(&place))),
             };
             let tried = match trial.wait(|_, _| ControlFlow::Continue(())) {
                 Ok(tried) => tried,
-                Err(error) => return Err((ran, unknown(&error))),
+                Err(error) => return (ran, Some(unknown(&error))),
             };
             let checked = check(&tried, &place, time);
             left = left.saturating_sub(Duration::from_millis(tried.record.wall_ms));
             ran.add(tried);
             if let Err(problem) = checked {
-                return Err((ran, problem));
+                return (ran, Some(problem));
             }
         }
-        Ok(ran)
+        (ran, None)
     }
 
     /// Runs the steps one after the other, within this time; each sees what those before it did.

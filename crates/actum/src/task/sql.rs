@@ -13,7 +13,8 @@ use actum_core::{Digest, FileState, RelPath};
 use actum_record::receipt::QueryRecord;
 use actum_sandbox::Resource;
 use actum_sql::{
-    Done, Failure, Measured, Parameter, Problem, Report, SqlError, SqlLimits, Step, lock_holder,
+    Done, Failure, KeptSql, Measured, Parameter, Problem, Report, ResultKey, SqlError, SqlLimits,
+    Step, lock_holder,
 };
 use actum_task::report::{
     ActionDetails, ChangeWord, ConfinementDetails, DiffSummary, EngineDetails, SqlDetails,
@@ -24,11 +25,9 @@ use actum_workspace::disk::Disk;
 use actum_workspace::{ErrorKind, StagedDirectory, Transaction};
 
 use super::documents::clean;
-use super::kept_sql::KeptSql;
 use super::problem::ActionProblem;
 use super::rehearsal::ActionChange;
 use super::staging::{Staged, check_writable};
-use crate::kept_results::ResultKey;
 use crate::sql_host::SqlRunner;
 
 /// Size of a query, in bytes.

@@ -78,6 +78,7 @@ fn rehearsed_plan(
         ActionEnd::Completed { .. } => "completed".to_owned(),
         ActionEnd::Failed(problem) => problem.code.error_type().to_owned(),
         ActionEnd::Skipped { .. } => "skipped".to_owned(),
+        ActionEnd::Deferred(_) => "deferred".to_owned(),
     };
     let changes = transaction.changes().len();
     (actions.iter().map(word).collect(), broken_off, operations.len(), changes)
@@ -181,7 +182,7 @@ fn rehearsed_on(disk: SimDisk, plan: &str) -> (Vec<Option<ErrorCode>>, Vec<Optio
     let ends = Rehearsal::on(&mut transaction, script, &mut looker).actions;
     let code = |rehearsed: &Rehearsed| match &rehearsed.end {
         ActionEnd::Failed(problem) => Some(problem.code),
-        ActionEnd::Completed { .. } | ActionEnd::Skipped { .. } => None,
+        ActionEnd::Completed { .. } | ActionEnd::Skipped { .. } | ActionEnd::Deferred(_) => None,
     };
     let effects = transaction.effects();
     let modes = effects.iter().map(|effect| effect.after.map(|file| file.mode.bits()));

@@ -20,7 +20,7 @@ use actum_gate::credential::spans;
 use actum_record::ledger::Actor;
 use actum_record::receipt::ExternalPipeline;
 use actum_task::report::CleanText;
-use actum_task::{Action, ErrorCode, TaskPlan};
+use actum_task::{Action, ErrorCode, Finding, TaskPlan};
 use actum_workspace::{RunOptions, Workspace};
 
 use super::{Documents, Problems, Session, Task};
@@ -155,14 +155,17 @@ impl Previewed {
             matches!(it.end, ActionResult::Success { .. } | ActionResult::Deferred { .. })
         };
         let told = broken_off.map(|code| error_of(code, code.about()));
+        let misplaced = task::external_findings(script);
         let broken_rules: Vec<_> = broken_rules.into_iter().chain(linked).collect();
         let codes = broken_rules.iter().map(|problem| problem.code);
+        let codes = codes.chain(misplaced.iter().map(Finding::code));
         let first_error = failed.into_iter().chain(broken_off).chain(codes).next();
-        let broken_rules = broken_rules.into_iter().map(error);
+        let misplaced_errors = misplaced.iter().map(|it| error_of(it.code(), &it.to_string()));
+        let broken_rules = broken_rules.into_iter().map(error).chain(misplaced_errors);
         let is_partial = is_kept && (is_left || actions.iter().any(is_done));
         let document = PlanPreview {
             plan: plan.id.to_string(),
-            sound: is_kept && actions.iter().all(is_done),
+            sound: is_kept && misplaced.is_empty() && actions.iter().all(is_done),
             actions,
             broken_rules: told.into_iter().chain(broken_rules).collect(),
             tier,

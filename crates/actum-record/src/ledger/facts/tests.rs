@@ -78,6 +78,7 @@ fn started(number: u64) -> EffectStarted {
         approval: (number % 5 == 4).then(|| approval(number)),
         commands: Default::default(),
         queries: Vec::new(),
+        external: Vec::new(),
         rollback_files: (number % 3 == 2).then(|| rollback_files(number)),
         lease: None,
         engine: "actum 0.1.0".to_owned(),
@@ -119,6 +120,7 @@ fn result(number: u64) -> RunResult {
         removed: 2,
     };
     RunResult {
+        external: Vec::new(),
         tenant: intent.tenant,
         workspace: intent.workspace,
         run: intent.run,

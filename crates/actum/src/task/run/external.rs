@@ -52,9 +52,9 @@ impl TaskObserver<'_, '_> {
         }
         self.desk.status.began(deferred.action);
         let started = self.desk.status.now();
-        let result = runner.execute_external(pipeline, external::time(self.script, action));
+        let (ran, problem) = runner.execute_external(pipeline, external::time(self.script, action));
         let completed = self.desk.status.now();
-        let executed = external::Executed { started, completed, result };
+        let executed = external::Executed { started, completed, ran, problem };
         let result = ExternalResult::executed(pipeline, deferred, executed);
         let outcome = result.action.as_ref().map(|it| self.place.task.outcome(it, &[]));
         let noted = outcome.map(|outcome| self.note(action, NotedState::Ended(outcome)));

@@ -1,43 +1,40 @@
 //! Kept results of SQL steps: DuckDB writes another file each time, so what was approved cannot be computed again (EX-1, EX-11).
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::Path;
 
 use actum_core::Digest;
-use actum_sql::{Done, Measured};
 use serde::{Deserialize, Serialize};
 
-use crate::command;
+use crate::host::Measured;
+use crate::job::Done;
 use crate::kept_results::{KeptResults, ResultKey};
+use crate::library::digest;
 
 /// Name of the database in the directory of a result.
 const DATABASE: &str = "database";
 /// Name of the rows of the last statement there.
 const ROWS: &str = "rows.parquet";
 
-fn file_digest(path: &Path) -> io::Result<Digest> {
-    command::digest(&mut File::open(path)?)
-}
-
 /// Result of an SQL step that is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct KeptSql {
+pub struct KeptSql {
     /// Report of the worker.
-    pub(super) done: Done,
+    pub done: Done,
     /// What it used, and what confined it.
-    pub(super) measured: Measured,
+    pub measured: Measured,
     /// SHA-256 of the database.
-    pub(super) database: Digest,
+    pub database: Digest,
     /// SHA-256 of the rows of the last statement, where they are saved.
-    pub(super) rows: Option<Digest>,
+    pub rows: Option<Digest>,
 }
 
 impl KeptSql {
     /// Copies a result to the new files `database` and `rows`; `None` where none is kept. Where it cannot be copied whole, nothing is
     /// left of it. Its digests are for the caller to compare with what was copied.
-    pub(super) fn find(
+    pub fn find(
         results: &KeptResults,
         key: &ResultKey,
         (database, rows): (&Path, Option<&Path>),
@@ -59,7 +56,7 @@ impl KeptSql {
     ///
     /// # Errors
     /// As [`KeptResults::keep`].
-    pub(super) fn keep(
+    pub fn keep(
         results: &KeptResults,
         key: &ResultKey,
         (database, rows): (&Path, Option<&Path>),
@@ -73,8 +70,8 @@ impl KeptSql {
             let kept = Self {
                 done: done.clone(),
                 measured: measured.clone(),
-                database: file_digest(database)?,
-                rows: rows.map(file_digest).transpose()?,
+                database: digest(database)?,
+                rows: rows.map(digest).transpose()?,
             };
             Ok(serde_json::to_vec(&kept)?)
         })

@@ -18,34 +18,34 @@ const REPORT: &str = "report";
 
 /// Results that are kept, in a directory of the home.
 #[derive(Debug, Clone)]
-pub(crate) struct KeptResults {
+pub struct KeptResults {
     directory: PathBuf,
 }
 
 /// Digest of all that a result follows from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ResultKey(Digest);
+pub struct ResultKey(Digest);
 
 /// Kept result. Nothing here is flushed to the disk, so the report is compared with its digest; it lists the digests of the other files.
 #[derive(Debug)]
-pub(crate) struct KeptResult {
+pub struct KeptResult {
     /// Directory with the files of the result.
-    pub(crate) directory: PathBuf,
+    pub directory: PathBuf,
     /// Text of the report.
-    pub(crate) report: Vec<u8>,
+    pub report: Vec<u8>,
 }
 
 impl ResultKey {
     /// Returns the key of a result of this kind that follows from these parts, in this order.
-    pub(crate) fn new(kind: &str, parts: &[&[u8]]) -> Self {
+    pub fn new(kind: &str, parts: &[&[u8]]) -> Self {
         Self(Digest::tagged(kind, parts))
     }
 }
 
 impl KeptResults {
     /// Results below the home of actum.
-    pub(crate) fn below(home: &Path) -> Self {
-        Self { directory: home.join("results") }
+    pub fn below(home: &Path) -> Self {
+        Self { directory: home.join("sql").join("results") }
     }
 
     fn place(&self, ResultKey(key): &ResultKey) -> PathBuf {
@@ -53,7 +53,7 @@ impl KeptResults {
     }
 
     /// Returns a result; `None` where none is kept, it is too old, or its report is damaged.
-    pub(crate) fn find(&self, key: &ResultKey) -> Option<KeptResult> {
+    pub fn find(&self, key: &ResultKey) -> Option<KeptResult> {
         let directory = self.place(key);
         let path = directory.join(REPORT);
         if is_old(&fs::metadata(&path).ok()?) {
@@ -70,7 +70,7 @@ impl KeptResults {
     ///
     /// # Errors
     /// Errors of the system, and those of `write`. The result is not kept then.
-    pub(crate) fn keep(
+    pub fn keep(
         &self,
         key: &ResultKey,
         bytes: u64,
@@ -96,7 +96,7 @@ impl KeptResults {
     ///
     /// # Errors
     /// What the system says.
-    pub(crate) fn remove(&self, key: &ResultKey) -> io::Result<()> {
+    pub fn remove(&self, key: &ResultKey) -> io::Result<()> {
         fs::remove_dir_all(self.place(key))
     }
 
