@@ -158,6 +158,7 @@ const ARROWS: &[Arrows] = &[
             "actum-ledger",
             "actum-record",
             "actum-sandbox",
+            "actum-sql",
             "actum-task",
             "actum-testkit",
             "actum-workspace",
