@@ -98,7 +98,7 @@ fn a_declaration_that_cannot_be_meant_is_refused() {
         (format!("{head}steps = [[]]\noutputs = []\n"), "begins with its program"),
         (format!("{head}steps = [\"make all\"]\noutputs = []\n"), "a list of texts"),
         (format!("{head}steps = [[\"x\", \"{{y}}\"]]\noutputs = []\n"), "the parameter `y`"),
-        (format!("{head}steps = [[\"{{x}}\"]]\noutputs = []\n{parameter}"), "no fixed program"),
+        (format!("{head}steps = [[\"{{x}}\"]]\noutputs = []\n{parameter}"), "must be a program"),
         (format!("{head}steps = [[\"y\"]]\noutputs = []\n{parameter}"), "has no effect"),
         (format!("{head}steps = [[\"x\"]]\noutputs = [\"/etc\"]\n"), "absolute"),
         (format!("{head}steps = [[\"x\"]]\noutputs = []\ncwd = \"..\"\n"), "`..`"),
