@@ -39,7 +39,12 @@ impl Scratch {
         loop {
             let path = place.join(unique_name()?);
             DirBuilder::new().mode(0o700).create(&path)?;
-            let lock = open_directory(&path)?;
+            let lock = match open_directory(&path) {
+                Ok(lock) => lock,
+                // Another process took it for a left one before it was locked.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
             retry(|| flock(&lock, FlockOperation::LockExclusive))?;
             // Another process may have taken it for a left one before it was locked.
             if is_at(&path, &lock)? {
