@@ -117,7 +117,7 @@ pub struct Pipeline {
     pub name: String,
     /// Steps, each a program with its arguments. `{NAME}` stands for the value of a parameter.
     pub steps: Vec<Vec<String>>,
-    /// Whether it reaches outside: its steps have the network, and run after the change of the plan is published.
+    /// Set for a pipeline that reaches outside: its steps have the network, and run after the change of the plan is published.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub external: bool,
     /// Directory in which the steps start. Absent for the root of the workspace.

@@ -255,13 +255,13 @@ pub struct ExternalRun {
     pub env: Vec<String>,
     /// Arguments of each step.
     pub steps: Vec<Vec<String>>,
-    /// How it ended.
+    /// End of the pipeline.
     pub ended: ExternalEnd,
     /// Steps that ran.
     pub commands: Vec<Command>,
 }
 
-/// How an external pipeline ended.
+/// End of an external pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ExternalEnd {

@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::lease::LeaseArgument;
 use crate::progress::Working;
-use crate::run_end::RunEnd;
+use crate::run_end::{RunEnd, Title};
 use crate::session::Session;
 use crate::{actor, notify, policy, records, recovery_note, root};
 
@@ -140,6 +140,14 @@ impl RunArguments {
                 Ok(None) => {}
                 Ok(Some(command)) => notify::tell(&session.screen, &command, failure),
                 Err(unread) => session.screen.note(format_args!("notification failed: {unread}")),
+            }
+        }
+        if let Ok(Title::Undo(undone)) = end.as_ref().map(RunEnd::title) {
+            match engine.records().describe_external(undone) {
+                Ok(notes) => notes.into_iter().for_each(|note| session.screen.note(note)),
+                Err(error) => session.screen.note(format_args!(
+                    "the change is undone; whether it ran anything outside cannot be read: {error}"
+                )),
             }
         }
         let is_done = end.is_ok();

@@ -125,6 +125,11 @@ impl RunEnd {
         })
     }
 
+    /// Kind of run.
+    pub(crate) fn title(&self) -> Title {
+        self.title
+    }
+
     /// What a transaction would do.
     fn of(
         transaction: &mut Transaction<'_, LinuxDisk>,

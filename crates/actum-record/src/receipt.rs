@@ -314,7 +314,7 @@ pub struct ExternalRun {
     /// Steps that ran, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<CommandRecord>,
-    /// How it ended.
+    /// End of the pipeline.
     pub ended: ExternalEnd,
     /// Pipeline.
     pub pipeline: ExternalPipeline,
@@ -323,7 +323,7 @@ pub struct ExternalRun {
     pub sandbox: Option<SandboxRecord>,
 }
 
-/// How an external pipeline ended.
+/// End of an external pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExternalEnd {

@@ -95,7 +95,7 @@ impl KeptResults {
     /// Removes a result, so that it is computed again.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn remove(&self, key: &ResultKey) -> io::Result<()> {
         fs::remove_dir_all(self.place(key))
     }

@@ -23,7 +23,7 @@ const ROWS: &str = "rows.parquet";
 pub struct KeptSql {
     /// Report of the worker.
     pub done: Done,
-    /// What it used, and what confined it.
+    /// Resources that it used, and its confinement.
     pub measured: Measured,
     /// SHA-256 of the database.
     pub database: Digest,

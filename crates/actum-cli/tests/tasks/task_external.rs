@@ -90,6 +90,21 @@ fn run_approved(root: &Path) -> Ended {
     actum(root, &["run", "../task_envelope.json"])
 }
 
+/// Runs the approved task, and sends a signal once a pipeline has reached the service.
+fn run_until_signal(root: &Path, service: &Service, signal: Signal) {
+    let mut started = command(root, &["run", "../task_envelope.json"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    while service.messages().is_empty() {
+        assert!(started.try_wait().unwrap().is_none());
+        thread::yield_now();
+    }
+    kill(Pid::from_raw(started.id().try_into().unwrap()), signal).unwrap();
+    started.wait().unwrap();
+}
+
 /// The external pipelines of the run that ended last, as its receipt has them.
 fn recorded(root: &Path) -> Vec<Value> {
     let shown: Value = serde_json::from_str(&actum(root, &["show", "--json"]).stdout).unwrap();
@@ -364,17 +379,7 @@ fn after_a_kill_nobody_claims_to_know_how_it_ended() {
         after(pipeline("tell", "tell"), "deploy"),
     ]));
     assert_eq!(approve(&root, &key, "ship", &steps).code, 0);
-    let mut started = command(&root, &["run", "../task_envelope.json"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    while service.messages().is_empty() {
-        assert!(started.try_wait().unwrap().is_none());
-        thread::yield_now();
-    }
-    kill(Pid::from_raw(started.id().try_into().unwrap()), Signal::SIGKILL).unwrap();
-    started.wait().unwrap();
+    run_until_signal(&root, &service, Signal::SIGKILL);
     let recovered = actum(&root, &["recover"]);
     assert_eq!(recovered.code, 0, "{recovered:?}");
     let told = document(&root, "execution_report.json");
@@ -393,7 +398,8 @@ fn after_a_kill_nobody_claims_to_know_how_it_ended() {
     assert_eq!(service.messages(), [""; 0]);
 }
 
-/// EX-9, EX-22: a signal ends the pipeline that runs, and those behind it do not start; the change stays.
+/// EX-9, EX-22: a signal ends the pipeline that runs, and those behind it do not start; the change stays. An undo names the pipeline
+/// whose effects it leaves.
 #[test]
 fn a_signal_ends_an_external_pipeline_and_leaves_the_change() {
     let (_directory, root, key) = signed();
@@ -406,17 +412,7 @@ fn a_signal_ends_an_external_pipeline_and_leaves_the_change() {
         pipeline("tell", "tell"),
     ]));
     assert_eq!(approve(&root, &key, "ship", &steps).code, 0);
-    let mut started = command(&root, &["run", "../task_envelope.json"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    while service.messages().is_empty() {
-        assert!(started.try_wait().unwrap().is_none());
-        thread::yield_now();
-    }
-    kill(Pid::from_raw(started.id().try_into().unwrap()), Signal::SIGINT).unwrap();
-    started.wait().unwrap();
+    run_until_signal(&root, &service, Signal::SIGINT);
     let told = document(&root, "execution_report.json");
     assert_eq!(told["status"], "PARTIAL", "{told:#}");
     assert_eq!(told["actions_failed"][0]["action_id"], "deploy", "{told:#}");
@@ -424,6 +420,13 @@ fn a_signal_ends_an_external_pipeline_and_leaves_the_change() {
     assert_eq!(fs::read_to_string(root.join("ship.txt")).unwrap(), "made\n");
     assert_eq!(service.messages(), [""; 0]);
     assert_eq!(recorded(&root)[0]["ended"], "failed");
+    let undone = actum(&root, &["undo"]);
+    assert_eq!(undone.code, 0, "{undone:?}");
+    assert!(
+        undone.stderr.contains("the pipeline `deploy` ran outside of the workspace"),
+        "{undone:?}"
+    );
+    assert!(!undone.stderr.contains("`tell`") && !root.join("ship.txt").exists(), "{undone:?}");
 }
 
 /// EX-9, EX-21: an external pipeline reaches no socket of the host by a path or an abstract name, makes no packets of its own, sees no

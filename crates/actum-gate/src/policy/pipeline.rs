@@ -23,6 +23,8 @@ const NAME_BYTES_MAX: usize = 100;
 const TIMEOUT_SECONDS_MAX: u64 = 3600;
 /// Length of a text parameter, in characters, where the policy sets none.
 const TEXT_CHARS_DEFAULT: u64 = 200;
+/// Largest whole number that JSON holds exactly (RFC 8259, section 6); the digest of a declaration needs that.
+const WHOLE_MAX: u64 = (1 << 53) - 1;
 /// Length of a text parameter, in characters, at most.
 const TEXT_CHARS_MAX: u64 = 4096;
 
@@ -33,8 +35,8 @@ pub struct DeclaredPipeline {
     pub name: String,
     /// Steps, one after the other: each a program with its arguments, which no shell reads.
     pub steps: Vec<Vec<Argument>>,
-    /// Whether it reaches outside: its steps have the network of the host, run after the change of the plan is published, and
-    /// change nothing in the workspace.
+    /// Marks a pipeline that reaches outside: its steps have the network of the host, run after the change of the plan is published,
+    /// and change nothing in the workspace.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub external: bool,
     /// Directory in which the steps start; none for the root of the workspace.
@@ -329,7 +331,16 @@ impl ParameterRule {
         let written = table.need("name")?;
         let name = name(&written)?;
         let one_of = table.list("one_of", "texts", |text| Ok(line(text)?.to_owned()))?;
-        let whole = |key| table.get(key).map(|value| value.whole()).transpose();
+        let whole = |key| {
+            let value = table.get(key).map(|value| match value.whole()? {
+                number if number.unsigned_abs() <= WHOLE_MAX => Ok(number),
+                other => {
+                    let wanted = format!("-{WHOLE_MAX} to {WHOLE_MAX}, which JSON holds exactly");
+                    Err(value.other_than(wanted, other.to_string()))
+                }
+            });
+            value.transpose()
+        };
         let chars = table.get("max_chars").map(|value| match value.count()? {
             count @ 1..=TEXT_CHARS_MAX => Ok(count),
             other => Err(value.other_than(format!("1 to {TEXT_CHARS_MAX}"), other.to_string())),

@@ -99,6 +99,12 @@ fn a_declaration_that_cannot_be_meant_is_refused() {
         (format!("{head}steps = [\"make all\"]\noutputs = []\n"), "a list of texts"),
         (format!("{head}steps = [[\"x\", \"{{y}}\"]]\noutputs = []\n"), "the parameter `y`"),
         (format!("{head}steps = [[\"{{x}}\"]]\noutputs = []\n{parameter}"), "must be a program"),
+        (
+            format!(
+                "{head}steps = [[\"x\", \"{{n}}\"]]\noutputs = []\n[[pipeline.parameter]]\nname = \"n\"\nmin = 0\nmax = 9007199254740992\n"
+            ),
+            "JSON holds exactly",
+        ),
         (format!("{head}steps = [[\"y\"]]\noutputs = []\n{parameter}"), "has no effect"),
         (format!("{head}steps = [[\"x\"]]\noutputs = [\"/etc\"]\n"), "absolute"),
         (format!("{head}steps = [[\"x\"]]\noutputs = []\ncwd = \"..\"\n"), "`..`"),

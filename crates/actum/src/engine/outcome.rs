@@ -30,7 +30,7 @@ impl Outcome {
         Some(Self { status, reason: Some(reason), at, settled_by: SettledBy::Run })
     }
 
-    /// How external pipelines ended of which the run says nothing: they start once its change is committed.
+    /// End of external pipelines that the run itself did not report: they start once its change is committed.
     pub(crate) fn external_end(&self) -> ExternalEnd {
         match (self.status, self.settled_by) {
             (Status::Succeeded | Status::Failed, SettledBy::Recovery) => ExternalEnd::Unknown,

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pipeline::PipelineRan;
 
-/// Most bytes of the report of a result. What a pipeline leaves beyond that is computed again.
+/// Largest report of a result, in bytes. A larger result is not kept.
 const REPORT_BYTES_MAX: usize = 256 << 20;
 /// Most files that a key is made of.
 const FILES_MAX: usize = 100_000;
@@ -97,7 +97,7 @@ pub(super) fn key<D: Disk>(
     let effects = transaction.effects();
     let staged = effects.iter().map(|PathEffect { path, .. }| path.0.clone());
     paths.extend(staged.filter(is_covered));
-    // What is only looked at is no part of the change: it is rolled back.
+    // Reading a file records it in the transaction, so that is rolled back.
     let looked: Result<(), Option<Vec<Listed>>> =
         transaction.attempt(|it| Err(paths.iter().map(|path| input(it, root, path)).collect()));
     let files = looked.err().flatten()?;

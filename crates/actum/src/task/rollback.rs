@@ -109,7 +109,7 @@ fn carry_out(
         told_of(&alerts.raise_left((run, &directory.name), (code, why)))
     };
     let commit = committed(directory)?;
-    let outside = outside(&engine.records, run)?;
+    let outside = engine.records.describe_external(run)?;
     let meant = Meant { run, effects, directory, manifest, commit };
     let id = RunId::from_random(random()?);
     let mark = engine.records.marks().begin(Doing::Task, id, workspace)?;
@@ -136,22 +136,6 @@ fn carry_out(
         Err(error) => (None, Some(error)),
     };
     Ok((done, report, unwritten))
-}
-
-/// Notes on the external pipelines of a run, of which nothing is taken back.
-fn outside(records: &Records, run: RunId) -> Result<Vec<String>> {
-    let receipt = records.recorded(run)?.and_then(|recorded| recorded.receipt);
-    let external = receipt.map(|(receipt, _)| receipt.statement.predicate.external);
-    let ran = external.into_iter().flatten().filter(|it| it.ended != ExternalEnd::NotStarted);
-    let note = |ran: ExternalRun| {
-        let how = match ran.ended {
-            ExternalEnd::Unknown => "may have run",
-            ExternalEnd::Succeeded | ExternalEnd::Failed | ExternalEnd::NotStarted => "ran",
-        };
-        let name = &ran.pipeline.name;
-        format!("the pipeline `{name}` {how} outside of the workspace, and what it did there stays")
-    };
-    Ok(ran.map(note).collect())
 }
 
 /// Note that the manifests of other tasks may be out of date.
@@ -359,6 +343,27 @@ pub(super) fn is_as_before(
 }
 
 impl Records {
+    /// Describes the external pipelines of a run that ran or may have run: an undo leaves their effects.
+    ///
+    /// # Errors
+    /// `Ledger`
+    pub fn describe_external(&self, run: RunId) -> Result<Vec<String>> {
+        let receipt = self.recorded(run)?.and_then(|recorded| recorded.receipt);
+        let external = receipt.map(|(receipt, _)| receipt.statement.predicate.external);
+        let describe = |run: ExternalRun| {
+            let how = match run.ended {
+                ExternalEnd::NotStarted => return None,
+                ExternalEnd::Succeeded | ExternalEnd::Failed => "ran",
+                ExternalEnd::Unknown => "may have run",
+            };
+            let name = run.pipeline.name;
+            Some(format!(
+                "the pipeline `{name}` {how} outside of the workspace, and what it did there stays"
+            ))
+        };
+        Ok(external.into_iter().flatten().filter_map(describe).collect())
+    }
+
     /// What a run did, by its receipt, where there is one. What stands in a workspace can be written by anybody: a run is
     /// that of a task where the ledger says so.
     fn effects_of_task(

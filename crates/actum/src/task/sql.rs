@@ -28,7 +28,7 @@ use super::documents::clean;
 use super::problem::ActionProblem;
 use super::rehearsal::ActionChange;
 use super::staging::{Staged, check_writable};
-use crate::sql_host::SqlRunner;
+use crate::sql_host::{SqlRunner, library_hint};
 
 /// Size of a query, in bytes.
 const QUERY_BYTES_MAX: u64 = 10 << 20;
@@ -209,7 +209,9 @@ impl SqlRunner {
         let measured = Measured::from(&ran);
         let done = match ran.report {
             Report::Done(done) => done,
-            Report::Failed(failure) => return Err(of_failure(failure, (&copy, &call.target))),
+            Report::Failed(failure) => {
+                return Err(self.explain_library(of_failure(failure, (&copy, &call.target))));
+            }
         };
         if self.host.keeps_results {
             let rows = call.saves_rows.then(|| call.directory.join(RESULT));
@@ -221,6 +223,16 @@ impl SqlRunner {
             })?;
         }
         Ok((done, measured))
+    }
+
+    /// Adds what makes the library usable to the problem of a library that is not the expected one.
+    fn explain_library(&self, problem: ActionProblem) -> ActionProblem {
+        if problem.code != ErrorCode::NotAvailable {
+            return problem;
+        }
+        let Err(error) = self.library.check() else { return problem };
+        let hint = library_hint(&error, &self.settings);
+        ActionProblem { message: format!("{error}; {hint}"), ..problem }
     }
 
     /// Takes the copy in as the new content of the database. The caller takes everything back where this fails.

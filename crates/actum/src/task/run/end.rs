@@ -219,7 +219,7 @@ impl Desk<'_> {
             created_at: now,
             changes: task.changes(&rehearsed.actions, &rehearsed.modified, left, &mut self.ids),
         };
-        // What is still to run is no error.
+        // A pipeline that is still to run is no error.
         let is_pending = rehearsed.problems.is_empty() && rehearsed.deferred().next().is_some();
         let error = ErrorStatus::of(report.status()).filter(|_| !is_pending).map(|status| {
             let facts = ErrorFacts {

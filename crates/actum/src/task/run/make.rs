@@ -68,7 +68,7 @@ pub(super) struct TaskObserver<'m, 'o> {
     pub(super) notes: Notes,
     /// Digests of the rollback files, once they are written.
     files: Option<RollbackFiles>,
-    /// What commits the run, until that is published.
+    /// Pending commit to git, until the run is published.
     committing: Option<Committing>,
     /// Files that are not what the run left.
     changed: Vec<TaskProblem>,
