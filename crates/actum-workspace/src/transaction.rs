@@ -183,6 +183,19 @@ impl<'w, D: Disk> Transaction<'w, D> {
         Ok(FileState { sha256: digest, size, mode: attributes.mode })
     }
 
+    /// [`file_state`](Self::file_state), but reads a large file no further once `is_stopped` says so. It is asked before each 256 KiB.
+    ///
+    /// # Errors
+    /// Those of [`file_state`](Self::file_state); `Io` of the kind `Interrupted` where it was stopped.
+    pub fn file_state_unless(
+        &mut self,
+        path: &RelPath,
+        mut is_stopped: impl FnMut() -> bool,
+    ) -> Result<FileState> {
+        self.node_unless(path, &mut is_stopped)?;
+        self.file_state(path)
+    }
+
     /// Replaces the whole content of a file.
     pub fn write(
         &mut self,

@@ -2,6 +2,7 @@
 //! any other.
 
 mod alert;
+mod allowance;
 mod approval;
 mod checkpoint;
 mod consent;

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use actum_sql::{
-    CELL_CHARACTERS_MAX, Compared, Comparison, Done, ObjectKind, RowDifference, TableDifference,
+    CELL_CHARACTERS_MAX, Compared, Comparison, Done, ObjectKind, Report, RowDifference, SqlError,
+    TableDifference,
 };
 
 use crate::world::World;

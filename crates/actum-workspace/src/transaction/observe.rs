@@ -37,8 +37,17 @@ impl<D: Disk> Transaction<'_, D> {
 
     /// The node of `path`, looked up on the disk when it is new.
     pub(crate) fn node(&mut self, path: &RelPath) -> Result<&mut Node<D::Handle>> {
+        self.node_unless(path, &mut || false)
+    }
+
+    /// The same, but a large file is read no further once `is_stopped` says so.
+    pub(crate) fn node_unless(
+        &mut self,
+        path: &RelPath,
+        is_stopped: &mut dyn FnMut() -> bool,
+    ) -> Result<&mut Node<D::Handle>> {
         if !self.nodes.contains_key(path) {
-            let pre = self.look(path)?;
+            let pre = self.look(path, is_stopped)?;
             let post = pre.unchanged();
             self.nodes.insert(path.clone(), Node { pre, post });
             self.record_lookup(path);
@@ -47,7 +56,11 @@ impl<D: Disk> Transaction<'_, D> {
         self.nodes.get_mut(path).ok_or_else(|| ErrorKind::missing(path).into())
     }
 
-    fn look(&mut self, path: &RelPath) -> Result<Pre<D::Handle>> {
+    fn look(
+        &mut self,
+        path: &RelPath,
+        is_stopped: &mut dyn FnMut() -> bool,
+    ) -> Result<Pre<D::Handle>> {
         let mut above = path.parent();
         while let Some(ancestor) = above {
             match self.nodes.get(&ancestor) {
@@ -97,6 +110,9 @@ impl<D: Disk> Transaction<'_, D> {
         } else {
             let mut counter = LineCounter::default();
             let digest = digest_of_pieces(disk, &file, stat.size, |piece, _| {
+                if is_stopped() {
+                    return Err(std::io::ErrorKind::Interrupted.into());
+                }
                 counter.feed(piece);
                 Ok(())
             });

@@ -13,6 +13,7 @@ use actum_task::{
 use actum_workspace::Transaction;
 use actum_workspace::disk::Disk;
 
+use super::allowance::Allowance;
 use super::external;
 use super::pipeline::{PipelineCall, PipelineEnd};
 use super::problem::ActionProblem;
@@ -103,8 +104,9 @@ impl<'s> Isolated<'s> {
         self,
         transaction: &mut Transaction<'_, D>,
         action: &Action,
+        allowance: &Allowance<'_>,
     ) -> Result<Prepared<'s, D>> {
-        check_preconditions(transaction, action)?;
+        check_preconditions(transaction, action, allowance)?;
         for path in action.written() {
             transaction.may_change(path)?;
         }
@@ -137,18 +139,18 @@ impl Call<'_> {
     }
 }
 
-/// Runs these steps of a plan at once, each within its time. `now` is the time of the clock.
+/// Runs these steps of a plan at once, each within its time. They are prepared within the time of the task.
 pub(super) fn run<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     script: Script<'_>,
     steps: &[(&Action, Duration)],
-    mut now: impl FnMut() -> Timestamp,
+    allowance: &Allowance<'_>,
 ) -> Vec<Ran<D>> {
-    let started = now();
+    let started = allowance.watch.now();
     let prepared: Vec<Result<Prepared<'_, D>>> = steps
         .iter()
         .map(|(action, _)| {
-            transaction.attempt(|it| Isolated::of(script, action)?.prepare(it, action))
+            transaction.attempt(|it| Isolated::of(script, action)?.prepare(it, action, allowance))
         })
         .collect();
     let calls = prepared.iter().zip(steps);
@@ -157,7 +159,7 @@ pub(super) fn run<D: Disk>(
         Err(problem) => Err(problem.clone()),
     });
     let answers = answers(calls.collect());
-    let completed = now();
+    let completed = allowance.watch.now();
     let ran = prepared.into_iter().zip(answers).map(|(prepared, (took, answer))| {
         let left = prepared.and_then(|prepared| {
             Ok(match (prepared, answer?) {

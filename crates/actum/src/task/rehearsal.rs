@@ -12,12 +12,13 @@ use actum_task::{Action, Constraints, ErrorCode, Graph, Response, SystemConfig, 
 use actum_workspace::disk::Disk;
 use actum_workspace::{Change as WorkspaceChange, ChangeKind, Transaction};
 
+use super::allowance::{Allowance, too_late};
 use super::external;
 use super::isolated::{self, Ran, are_independent, at_once, is_isolated};
 use super::pipeline::PipelineRan;
 use super::problem::ActionProblem;
 use super::sql::SqlRan;
-use super::staging::{Staged, broken_postcondition, check_preconditions, must_hold, stage};
+use super::staging::{Staged, broken, broken_postcondition, check_preconditions, stage};
 use crate::pipeline_host::PipelineSteps;
 use crate::request::Commands;
 use crate::sql_host::SqlSteps;
@@ -188,14 +189,9 @@ impl Rehearsal {
             broken_off: None,
         };
         let mut operations = stage.carry_out(transaction);
-        let Stage { ends: actions, broken_off, .. } = stage;
         remove_emptied(transaction, &mut operations);
-        let broken_rules = plan.instructions.validation_rules.iter().filter_map(|rule| {
-            let problem = must_hold(transaction, rule).err()?;
-            let problem = ActionProblem::new(ErrorCode::ValidationRuleFailed, problem);
-            Some(ActionProblem { path: Some(rule.path.clone()), ..problem })
-        });
-        let broken_rules = broken_rules.collect();
+        let broken_rules = stage.broken_rules(transaction);
+        let Stage { ends: actions, broken_off, .. } = stage;
         Self { actions, operations, broken_rules, broken_off }
     }
 
@@ -313,10 +309,38 @@ impl Stage<'_> {
         operations
     }
 
+    /// Checks the validation rules of the plan, as long as the task has time.
+    fn broken_rules<D: Disk>(
+        &mut self,
+        transaction: &mut Transaction<'_, D>,
+    ) -> Vec<ActionProblem> {
+        let mut problems = Vec::new();
+        for rule in &self.script.plan.instructions.validation_rules {
+            if self.broken_off.is_some() {
+                break;
+            }
+            match broken(transaction, rule, &self.allowance(None)) {
+                Ok(None) => {}
+                Ok(Some(what)) => {
+                    let problem = ActionProblem::new(ErrorCode::ValidationRuleFailed, what);
+                    problems.push(ActionProblem { path: Some(rule.path.clone()), ..problem });
+                }
+                Err(end) => self.broken_off = Some(end.code),
+            }
+        }
+        problems
+    }
+
+    /// Returns the time that is left for an action with this start and limit, or for work without a limit of its own.
+    fn allowance(&self, action: Option<(Timestamp, Duration)>) -> Allowance<'_> {
+        Allowance { watch: &*self.watch, action, task_end: self.deadline }
+    }
+
     /// Checks the conditions of an external pipeline, which itself runs later.
     fn defer<D: Disk>(&self, transaction: &mut Transaction<'_, D>, action: &Action) -> ActionEnd {
-        let conditions = check_preconditions(transaction, action)
-            .and_then(|()| broken_postcondition(transaction, action, self.constraints));
+        let allowance = self.allowance(None);
+        let conditions = check_preconditions(transaction, action, &allowance)
+            .and_then(|()| broken_postcondition(transaction, action, self.constraints, &allowance));
         let written =
             |error: CanonicalError| ActionProblem::new(ErrorCode::InternalError, error.to_string());
         match (conditions, external::pipeline(self.script, action).map_err(written)) {
@@ -363,12 +387,12 @@ impl Stage<'_> {
         for (index, _) in &wave {
             self.watch.began(*index);
         }
-        let ran = isolated::run(transaction, self.script, &steps, || self.watch.now());
+        let ran = isolated::run(transaction, self.script, &steps, &self.allowance(None));
         ahead.extend(wave.into_iter().map(|(index, _)| index).zip(ran));
     }
 
-    /// Does one action, within its time, or takes in what it left if it has run. Of one that fails nothing is left, but for a
-    /// broken postcondition that does not roll it back.
+    /// Does one action, which ends when its time is over, or takes in what it left if it has run. Of one that fails nothing is left,
+    /// but for a broken postcondition that does not roll it back.
     fn carry_out_one<D: Disk>(
         &self,
         transaction: &mut Transaction<'_, D>,
@@ -377,20 +401,20 @@ impl Stage<'_> {
     ) -> std::result::Result<Staged, ActionProblem> {
         let (config, constraints) = (self.script.config, self.constraints);
         let limit = config.timeout(action);
-        let completed = ran.as_ref().map(|ran| ran.completed);
-        transaction.attempt(|transaction| {
-            let done = match ran {
-                Some(ran) => {
-                    let staged = ran.take(transaction, self.script, action)?;
-                    let broken = broken_postcondition(transaction, action, constraints)?;
-                    Staged { broken, ..staged }
+        transaction.attempt(|transaction| match ran {
+            Some(ran) => {
+                let (completed, allowance) = (ran.completed, self.allowance(None));
+                let staged = ran.take(transaction, self.script, action)?;
+                if completed > later(started, limit) {
+                    return Err(too_late(limit));
                 }
-                None => stage(transaction, action, (config.limits.file_bytes_max, constraints))?,
-            };
-            let completed = completed.unwrap_or_else(|| self.watch.now());
-            match completed > later(started, limit) {
-                true => Err(too_late(limit)),
-                false => Ok(done),
+                let broken = broken_postcondition(transaction, action, constraints, &allowance)?;
+                Ok(Staged { broken, ..staged })
+            }
+            None => {
+                let allowance = self.allowance(Some((started, limit)));
+                let limits = (config.limits.file_bytes_max, constraints);
+                stage(transaction, action, limits, &allowance)
             }
         })
     }
@@ -439,9 +463,4 @@ impl Stage<'_> {
 pub(super) fn later(time: Timestamp, by: Duration) -> Timestamp {
     let micros = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
     Timestamp::from_micros(time.micros().saturating_add(micros))
-}
-
-fn too_late(limit: Duration) -> ActionProblem {
-    let message = format!("it took longer than the {} s that it may", limit.as_secs());
-    ActionProblem::new(ErrorCode::ActionTimeout, message)
 }

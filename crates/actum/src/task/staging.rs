@@ -9,6 +9,7 @@ use actum_task::{Action, Change, Check, Condition, Constraints, ErrorCode, Work}
 use actum_workspace::disk::Disk;
 use actum_workspace::{ErrorKind, Transaction};
 
+use super::allowance::Allowance;
 use super::pipeline::PipelineRan;
 use super::problem::ActionProblem;
 use super::rehearsal::ActionChange;
@@ -44,15 +45,16 @@ impl Staged {
     }
 }
 
-/// Stages one action, and checks its conditions and those on content.
+/// Stages one action, and checks its conditions and those on content. It ends between two phases if its time is over.
 pub(super) fn stage<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     action: &Action,
     (file_bytes_max, constraints): (u64, Constraints),
+    allowance: &Allowance<'_>,
 ) -> std::result::Result<Staged, ActionProblem> {
-    let before = File::at(transaction, &action.target, file_bytes_max)?;
+    let before = File::at(transaction, &action.target, file_bytes_max, allowance)?;
     let operation = operation::of(action)?;
-    check_preconditions(transaction, action)?;
+    check_preconditions(transaction, action, allowance)?;
     must_be_there_so_often(transaction, action)?;
     for path in action.written() {
         transaction.may_change(path)?;
@@ -63,6 +65,7 @@ pub(super) fn stage<D: Disk>(
         transaction.may_replace(&action.target)?;
     }
     let is_shown = may_be_reported(&action.target, transaction.umask(), state.into_iter());
+    allowance.check()?;
     transaction.operate(&operation).map_err(|error| match is_shown {
         true => ActionProblem::from(error),
         false => {
@@ -88,14 +91,15 @@ pub(super) fn stage<D: Disk>(
         | Work::RunPipeline(_) => None,
     };
     let left = new_path.as_ref().unwrap_or(&action.target);
-    let after = File::at(transaction, left, file_bytes_max)?;
+    let after = File::at(transaction, left, file_bytes_max, allowance)?;
     let old = before.as_ref().map(|file| &*file.content);
     let new = after.as_ref().map(|file| &*file.content);
     let checked = content::check(action, old, new)?;
-    let broken = broken_postcondition(transaction, action, constraints)?;
+    let broken = broken_postcondition(transaction, action, constraints, allowance)?;
     let states = [&before, &after].into_iter().flatten().map(|file| &file.state);
     let is_shown = may_be_reported(&action.target, transaction.umask(), states);
     let everything = |content: &[u8]| std::iter::once(0..content.len()).collect();
+    allowance.check()?;
     let did = ActionChange {
         word,
         path: action.target.clone(),
@@ -107,6 +111,7 @@ pub(super) fn stage<D: Disk>(
         before: before.map(|file| file.state),
         after: after.map(|file| file.state),
     };
+    allowance.check()?;
     let staged = Staged::new(operations, output(action) + &checked.note(), vec![did]);
     Ok(Staged { broken, ..staged })
 }
@@ -115,11 +120,27 @@ pub(super) fn stage<D: Disk>(
 pub(super) fn check_preconditions<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     action: &Action,
+    allowance: &Allowance<'_>,
 ) -> std::result::Result<(), ActionProblem> {
-    let mut conditions = action.preconditions.iter();
-    conditions
-        .try_for_each(|condition| must_hold(transaction, condition))
-        .map_err(|what| ActionProblem::new(ErrorCode::PreconditionFailed, what))
+    let broken = first_broken(transaction, &action.preconditions, allowance)?;
+    match broken {
+        Some(what) => Err(ActionProblem::new(ErrorCode::PreconditionFailed, what)),
+        None => Ok(()),
+    }
+}
+
+/// Says of the first condition that does not hold what does not.
+fn first_broken<D: Disk>(
+    transaction: &mut Transaction<'_, D>,
+    conditions: &[Condition],
+    allowance: &Allowance<'_>,
+) -> std::result::Result<Option<String>, ActionProblem> {
+    for condition in conditions {
+        if let Some(what) = broken(transaction, condition, allowance)? {
+            return Ok(Some(what));
+        }
+    }
+    Ok(None)
 }
 
 /// Finds a postcondition that does not hold. Where the action is rolled back for that, it is an error.
@@ -127,9 +148,9 @@ pub(super) fn broken_postcondition<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     action: &Action,
     constraints: Constraints,
+    allowance: &Allowance<'_>,
 ) -> std::result::Result<Option<ActionProblem>, ActionProblem> {
-    let mut conditions = action.postconditions.iter();
-    let Err(what) = conditions.try_for_each(|condition| must_hold(transaction, condition)) else {
+    let Some(what) = first_broken(transaction, &action.postconditions, allowance)? else {
         return Ok(None);
     };
     let problem = |what| ActionProblem::new(ErrorCode::PostconditionFailed, what);
@@ -189,7 +210,7 @@ impl FileBefore {
         transaction: &mut Transaction<'_, D>,
         path: &RelPath,
     ) -> std::result::Result<Self, ActionProblem> {
-        let state = state_at(transaction, path)?;
+        let state = state_at(transaction.file_state(path))?;
         let is_read = state.is_some_and(|state| state.size <= SHOWN_BYTES_MAX);
         let content = is_read.then(|| transaction.read(path)).transpose()?;
         Ok(Self { state, content })
@@ -234,8 +255,10 @@ impl File {
         transaction: &mut Transaction<'_, D>,
         path: &RelPath,
         bytes_max: u64,
+        allowance: &Allowance<'_>,
     ) -> std::result::Result<Option<Self>, ActionProblem> {
-        let Some(state) = state_at(transaction, path)? else { return Ok(None) };
+        let found = allowance.file_state(transaction, path)?;
+        let Some(state) = state_at(found)? else { return Ok(None) };
         if state.size > bytes_max {
             let message = format!("`{path}` has {} bytes, and {bytes_max} are allowed", state.size);
             return Err(ActionProblem::new(ErrorCode::FileTooLarge, message));
@@ -244,10 +267,9 @@ impl File {
     }
 }
 
-/// Returns the state of the file at a path, where there is one.
-fn state_at<D: Disk>(
-    transaction: &mut Transaction<'_, D>,
-    path: &RelPath,
+/// Returns the state that was found at a path, where there is a file.
+fn state_at(
+    found: actum_workspace::Result<FileState>,
 ) -> std::result::Result<Option<FileState>, ActionProblem> {
     let is_none = |error: &actum_workspace::Error| {
         matches!(
@@ -255,7 +277,7 @@ fn state_at<D: Disk>(
             ErrorKind::Missing { .. } | ErrorKind::NotAFile { .. } | ErrorKind::UnderAFile { .. }
         )
     };
-    match transaction.file_state(path) {
+    match found {
         Err(error) if is_none(&error) => Ok(None),
         state => Ok(Some(state?)),
     }
@@ -301,14 +323,27 @@ fn must_be_there_so_often<D: Disk>(
     }
 }
 
-/// Says what does not hold.
-pub(super) fn must_hold<D: Disk>(
+/// Says what does not hold, or is not known to.
+///
+/// # Errors
+/// Those of [`Allowance::check`].
+pub(super) fn broken<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     condition: &Condition,
+    allowance: &Allowance<'_>,
+) -> std::result::Result<Option<String>, ActionProblem> {
+    let found = allowance.file_state(transaction, &condition.path)?;
+    Ok(must_hold(transaction, condition, found).err())
+}
+
+fn must_hold<D: Disk>(
+    transaction: &mut Transaction<'_, D>,
+    condition: &Condition,
+    found: actum_workspace::Result<FileState>,
 ) -> std::result::Result<(), String> {
     let Condition { path, check } = condition;
     let unknown = |why: String| format!("whether {condition} is not known: {why}");
-    let state = match transaction.file_state(path) {
+    let state = match found {
         Ok(state) => Some(state),
         Err(error) if matches!(error.kind, ErrorKind::Missing { .. }) => None,
         Err(error) => return Err(unknown(error.kind.to_string())),

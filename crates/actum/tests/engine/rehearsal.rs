@@ -10,29 +10,39 @@ use actum_task::{ErrorCode, SystemConfig, TaskPlan};
 use actum_testkit::SimDisk;
 use actum_workspace::{RunOptions, Workspace};
 
-/// A clock that goes on by so many seconds each time it is asked, and somebody who wants it to end after so many
-/// actions.
+/// Clock in seconds that goes on each time it is asked and with each action, and somebody who cancels at a time.
 struct Looker {
     now: Cell<i64>,
-    step: i64,
-    ends: usize,
-    cancelled_after: usize,
+    /// Seconds of each look at the clock.
+    look: i64,
+    /// Seconds after each action.
+    action: i64,
+    cancelled_at: i64,
+}
+
+impl Default for Looker {
+    fn default() -> Self {
+        Self { now: Cell::new(0), look: 0, action: 0, cancelled_at: i64::MAX }
+    }
 }
 
 impl Watch for Looker {
     fn now(&self) -> Timestamp {
-        self.now.set(self.now.get() + self.step * 1_000_000);
-        Timestamp::from_micros(self.now.get())
+        self.now.set(self.now.get() + self.look);
+        Timestamp::from_micros(self.now.get() * 1_000_000)
     }
 
     fn is_cancelled(&self) -> bool {
-        self.ends >= self.cancelled_after
+        self.now.get() >= self.cancelled_at
     }
 
     fn ended(&mut self, _: &Rehearsed) {
-        self.ends += 1;
+        self.now.set(self.now.get() + self.action);
     }
 }
+
+/// Size of the file `large.bin` in bytes: some 160 pieces.
+const LARGE_BYTES: u64 = 40 << 20;
 
 const PLAN: &str = r#"{ "plan_id": "p", "action_plan": [
     { "action_id": "a1", "action_type": "FILE_CREATE", "target": "one.txt", "operation": { "type": "create", "content": "1\n" } },
@@ -40,13 +50,8 @@ const PLAN: &str = r#"{ "plan_id": "p", "action_plan": [
 ] }"#;
 
 /// How the actions end, what broke the plan off, and how many files would be there.
-fn rehearsed(
-    config: &str,
-    step: i64,
-    cancelled_after: usize,
-) -> (Vec<String>, Option<ErrorCode>, usize) {
-    let (ends, broken_off, operations, changes) =
-        rehearsed_plan(PLAN, config, step, cancelled_after);
+fn rehearsed(config: &str, looker: Looker) -> (Vec<String>, Option<ErrorCode>, usize) {
+    let (ends, broken_off, operations, changes) = rehearsed_plan(PLAN, config, &mut { looker });
     assert_eq!(changes, operations, "what is left is what was done");
     (ends, broken_off, operations)
 }
@@ -54,12 +59,13 @@ fn rehearsed(
 fn rehearsed_plan(
     plan: &str,
     config: &str,
-    step: i64,
-    cancelled_after: usize,
+    looker: &mut Looker,
 ) -> (Vec<String>, Option<ErrorCode>, usize, usize) {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("workspace");
     fs::create_dir(&root).unwrap();
+    let large = fs::File::create(root.join("large.bin")).unwrap();
+    large.set_len(LARGE_BYTES).unwrap();
     let mut workspace = Workspace::open(&root).unwrap();
     let plan = TaskPlan::read(plan.as_bytes()).unwrap();
     let (graph, config) = (plan.graph().unwrap(), SystemConfig::read(config.as_bytes()).unwrap());
@@ -70,10 +76,9 @@ fn rehearsed_plan(
         sql: &Ok(None),
         pipelines: &Ok(None),
     };
-    let mut looker = Looker { now: Cell::new(0), step, ends: 0, cancelled_after };
     let mut transaction = workspace.begin(RunOptions::default()).unwrap();
     let Rehearsal { actions, operations, broken_off, .. } =
-        Rehearsal::on(&mut transaction, script, &mut looker);
+        Rehearsal::on(&mut transaction, script, looker);
     let word = |rehearsed: &Rehearsed| match &rehearsed.end {
         ActionEnd::Completed { .. } => "completed".to_owned(),
         ActionEnd::Failed(problem) => problem.code.error_type().to_owned(),
@@ -87,10 +92,54 @@ fn rehearsed_plan(
 /// EX-21: an action that takes longer than it may has failed, and nothing of it is left.
 #[test]
 fn an_action_that_is_too_late_has_failed_and_left_nothing() {
-    let quick = rehearsed("timeouts: { file_seconds: 20 }\n", 1, usize::MAX);
+    let rehearsed =
+        |look| rehearsed("timeouts: { file_seconds: 20 }\n", Looker { look, ..Looker::default() });
+    let quick = rehearsed(1);
     assert_eq!(quick, (vec!["completed".into(), "completed".into()], None, 2));
-    let slow = rehearsed("timeouts: { file_seconds: 20 }\n", 21, usize::MAX);
+    let slow = rehearsed(21);
     assert_eq!(slow, (vec!["ACTION_TIMEOUT".into(), "skipped".into()], None, 0));
+}
+
+/// EX-21, EX-22: an action ends while it reads a large file, and so does a validation rule.
+#[test]
+fn a_large_file_is_not_read_to_its_end_when_time_is_over() {
+    let condition = r#"[ { "type": "sha256", "path": "large.bin", "sha256": "HASH" } ]"#;
+    let condition = condition.replace("HASH", &"0".repeat(64));
+    let action = |more: &str| {
+        format!(
+            r#"{{ "action_id": "a1", "action_type": "FILE_CREATE", "target": "a.txt",
+               "operation": {{ "type": "create", "content": "1" }} {more} }}"#
+        )
+    };
+    let plan = |action: &str, more: &str| {
+        format!(r#"{{ "plan_id": "p", {more} "action_plan": [ {action} ] }}"#)
+    };
+    let pre = plan(&action(&format!(r#", "preconditions": {condition}"#)), "");
+    let post = plan(&action(&format!(r#", "postconditions": {condition}"#)), "");
+    let target = plan(
+        r#"{ "action_id": "a1", "action_type": "FILE_DELETE", "target": "large.bin", "operation": { "type": "delete" } }"#,
+        "",
+    );
+    let rules = format!(r#""execution_instructions": {{ "validation_rules": {condition} }},"#);
+    let rule = plan(&action(""), &rules);
+    let action_time = "timeouts: { file_seconds: 30, task_seconds: 600 }\n";
+    let task_time = "timeouts: { file_seconds: 100, task_seconds: 30 }\n";
+    let (timeout, off) = (Some(ErrorCode::TaskTimeout), Some(ErrorCode::Cancelled));
+    for (plan, config, cancelled_at, end, broken_off) in [
+        (&pre, action_time, i64::MAX, "ACTION_TIMEOUT", None),
+        (&post, action_time, i64::MAX, "ACTION_TIMEOUT", None),
+        (&target, action_time, i64::MAX, "ACTION_TIMEOUT", None),
+        (&pre, task_time, i64::MAX, "TASK_TIMEOUT", timeout),
+        (&rule, task_time, i64::MAX, "completed", timeout),
+        (&post, task_time, 30, "CANCELLED", off),
+        (&rule, task_time, 30, "completed", off),
+    ] {
+        let mut looker = Looker { look: 1, cancelled_at, ..Looker::default() };
+        let told = rehearsed_plan(plan, config, &mut looker);
+        let done = usize::from(end == "completed");
+        assert_eq!(told, (vec![end.to_owned()], broken_off, done, done), "{plan}");
+        assert!(looker.now.get() < 50, "it looked {} times: {plan}", looker.now.get());
+    }
 }
 
 /// EX-10: the code says whether a path selects nothing, or what it selects cannot be replaced alone.
@@ -105,7 +154,7 @@ fn a_yaml_value_that_cannot_be_replaced_has_a_code_of_its_own() {
        "operation": {{ "type": "yaml_update", "path": "{path}"{more}, "value": 0 }} }}
 ] }}"#
         );
-        rehearsed_plan(&plan, "", 1, usize::MAX).0.pop().unwrap()
+        rehearsed_plan(&plan, "", &mut Looker::default()).0.pop().unwrap()
     };
     for (content, path, more, expected) in [
         (r"a: 1\n", "$.a", "", "completed"),
@@ -127,7 +176,7 @@ fn a_yaml_value_that_cannot_be_replaced_has_a_code_of_its_own() {
 #[test]
 fn a_task_that_is_too_late_is_broken_off() {
     let config = "timeouts: { task_seconds: 30, file_seconds: 120 }\n";
-    let (ends, broken_off, _) = rehearsed(config, 9, usize::MAX);
+    let (ends, broken_off, _) = rehearsed(config, Looker { action: 31, ..Looker::default() });
     assert_eq!(
         (ends, broken_off),
         (vec!["completed".into(), "skipped".into()], Some(ErrorCode::TaskTimeout))
@@ -138,8 +187,9 @@ fn a_task_that_is_too_late_is_broken_off() {
 #[test]
 fn a_task_that_somebody_wants_to_end_begins_no_other_action() {
     for after in 0..2 {
-        let (ends, broken_off, _) = rehearsed("", 1, after);
-        let mut expected = vec!["completed".to_owned(); after];
+        let looker = Looker { action: 1, cancelled_at: after, ..Looker::default() };
+        let (ends, broken_off, _) = rehearsed("", looker);
+        let mut expected = vec!["completed".to_owned(); usize::try_from(after).unwrap()];
         expected.resize(2, "skipped".to_owned());
         assert_eq!((ends, broken_off), (expected, Some(ErrorCode::Cancelled)));
     }
@@ -177,9 +227,8 @@ fn rehearsed_on(disk: SimDisk, plan: &str) -> (Vec<Option<ErrorCode>>, Vec<Optio
         sql: &Ok(None),
         pipelines: &Ok(None),
     };
-    let mut looker = Looker { now: Cell::new(0), step: 0, ends: 0, cancelled_after: usize::MAX };
     let mut transaction = workspace.begin(RunOptions::default()).unwrap();
-    let ends = Rehearsal::on(&mut transaction, script, &mut looker).actions;
+    let ends = Rehearsal::on(&mut transaction, script, &mut Looker::default()).actions;
     let code = |rehearsed: &Rehearsed| match &rehearsed.end {
         ActionEnd::Failed(problem) => Some(problem.code),
         ActionEnd::Completed { .. } | ActionEnd::Skipped { .. } | ActionEnd::Deferred(_) => None,
@@ -225,7 +274,7 @@ fn an_edited_file_keeps_its_mode_unless_the_plan_says_otherwise() {
 #[test]
 fn a_task_whose_last_action_ends_too_late_is_broken_off() {
     let config = "timeouts: { task_seconds: 30, file_seconds: 120 }\n";
-    let (ends, broken_off, _) = rehearsed(config, 5, usize::MAX);
+    let (ends, broken_off, _) = rehearsed(config, Looker { action: 16, ..Looker::default() });
     assert_eq!(ends, ["completed", "completed"]);
     assert_eq!(broken_off, Some(ErrorCode::TaskTimeout));
 }
