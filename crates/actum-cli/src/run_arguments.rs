@@ -142,11 +142,11 @@ impl RunArguments {
                 Err(unread) => session.screen.note(format_args!("notification failed: {unread}")),
             }
         }
-        if let Ok(Title::Undo(undone)) = end.as_ref().map(RunEnd::title) {
-            match engine.records().describe_external(undone) {
+        if let Ok(Title::Undo(run) | Title::Redo(run)) = end.as_ref().map(RunEnd::title) {
+            match engine.records().describe_external(run) {
                 Ok(notes) => notes.into_iter().for_each(|note| session.screen.note(note)),
                 Err(error) => session.screen.note(format_args!(
-                    "the change is undone; whether it ran anything outside cannot be read: {error}"
+                    "the change is made; whether the run did anything outside cannot be read: {error}"
                 )),
             }
         }

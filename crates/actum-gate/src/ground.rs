@@ -170,7 +170,7 @@ pub enum Ground {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         nearest: Option<Nearest>,
     },
-    /// Commands: a command was confined, and no rule restrains it.
+    /// Commands: a command is confined, and no rule restrains it.
     Confined {
         /// Command.
         command: CommandExcerpt,

@@ -175,7 +175,7 @@ impl Ground {
                 write_missing_rule(f, command, nearest.as_ref())
             }
             Self::Confined { command } => {
-                write!(f, "the command `{command}` was confined, and no rule holds it back")
+                write!(f, "the command `{command}` is confined, and no rule holds it back")
             }
             Self::NoCredential => f.write_str("nothing new looks like one"),
             Self::AllowedCredentials { count } => {

@@ -427,6 +427,12 @@ fn a_signal_ends_an_external_pipeline_and_leaves_the_change() {
         "{undone:?}"
     );
     assert!(!undone.stderr.contains("`tell`") && !root.join("ship.txt").exists(), "{undone:?}");
+    for verb in ["redo", "undo"] {
+        let done = actum(&root, &[verb]);
+        assert_eq!(done.code, 0, "{done:?}");
+        assert!(done.stderr.contains("no redo does it again"), "{verb}: {done:?}");
+    }
+    assert_eq!(service.messages(), [""; 0]);
 }
 
 /// EX-9, EX-21: an external pipeline reaches no socket of the host by a path or an abstract name, makes no packets of its own, sees no

@@ -343,12 +343,16 @@ pub(super) fn is_as_before(
 }
 
 impl Records {
-    /// Describes the external pipelines of a run that ran or may have run: an undo leaves their effects.
+    /// Describes the external pipelines of a run that ran or may have run; of an undo or a redo, those of the run at its beginning.
     ///
     /// # Errors
     /// `Ledger`
     pub fn describe_external(&self, run: RunId) -> Result<Vec<String>> {
-        let receipt = self.recorded(run)?.and_then(|recorded| recorded.receipt);
+        let mut recorded = self.recorded(run)?;
+        while let Some(undone) = recorded.as_ref().and_then(|recorded| recorded.intent.undoes) {
+            recorded = self.recorded(undone)?;
+        }
+        let receipt = recorded.and_then(|recorded| recorded.receipt);
         let external = receipt.map(|(receipt, _)| receipt.statement.predicate.external);
         let describe = |run: ExternalRun| {
             let how = match run.ended {
@@ -358,7 +362,7 @@ impl Records {
             };
             let name = run.pipeline.name;
             Some(format!(
-                "the pipeline `{name}` {how} outside of the workspace, and what it did there stays"
+                "the pipeline `{name}` {how} outside of the workspace; no undo takes that back, and no redo does it again"
             ))
         };
         Ok(external.into_iter().flatten().filter_map(describe).collect())

@@ -7,7 +7,7 @@ use actum_core::{ShellWord, path::Harmless};
 use actum_record::receipt::RunResult;
 use actum_task::ErrorCode;
 use actum_task::report::{
-    ActionStatus, ChangeLog, ErrorObject, ErrorReport, ExecutionReport, StatusUpdate,
+    ActionDetails, ActionStatus, ChangeLog, ErrorObject, ErrorReport, ExecutionReport, StatusUpdate,
 };
 
 use crate::failure::Failure;
@@ -150,13 +150,30 @@ fn executed(
         return writeln!(out, "; some files may be changed: `actum status` says what is left");
     }
     let (files, lines) = (log.files_affected_count(), log.total_lines_changed());
-    let plural = |count: u64| if count == 1 { "" } else { "s" };
-    writeln!(out, "; {files} file{} and {lines} line{} changed", plural(files), plural(lines))?;
+    let changed = [(files, "file"), (lines, "line")].into_iter();
+    let changed = changed.chain(sql_rows(report).map(|rows| (rows, "row")));
+    let counted = changed.map(|(count, what)| {
+        let plural = if count == 1 { "" } else { "s" };
+        format!("{count} {what}{plural}")
+    });
+    let counted: Vec<_> = counted.collect();
+    if let Some((last, before)) = counted.split_last() {
+        writeln!(out, "; {} and {last} changed", before.join(", "))?;
+    }
     let more = &report.facts().more;
     if let Some(commit) = &more.commit {
         writeln!(out, "committed as {commit}")?;
     }
     more.notes.iter().try_for_each(|note| writeln!(out, "{}", Harmless(note.as_str().as_bytes())))
+}
+
+/// Adds up the rows that SQL steps changed; `None` without such a step.
+fn sql_rows(report: &ExecutionReport) -> Option<u64> {
+    let rows = report.completed().iter().filter_map(|action| match &action.details {
+        Some(ActionDetails::Sql(sql)) => Some(sql.rows_changed),
+        Some(ActionDetails::Pipeline(_)) | None => None,
+    });
+    rows.reduce(u64::saturating_add)
 }
 
 fn error(out: &mut dyn Write, error: &ErrorObject) -> io::Result<()> {
