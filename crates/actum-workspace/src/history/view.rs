@@ -142,6 +142,15 @@ impl<D: Disk> View<D> {
         Ok(self.all_runs()?.refs().to_vec())
     }
 
+    /// The runs that ended, each with the run that undid it and is in effect. No record of a run is read.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn undone_by(&self) -> Result<BTreeMap<RunId, Option<RunId>>> {
+        let runs = self.all_runs()?;
+        Ok(runs.refs().iter().map(|known| (known.run, runs.undone_by(known.run))).collect())
+    }
+
     /// All about one run.
     ///
     /// # Errors

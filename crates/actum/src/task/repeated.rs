@@ -11,7 +11,7 @@ use actum_task::report::{
     CHANGE_LOG_FILE, ChangeLog, CleanText, ERROR_REPORT_FILE, ErrorReport, ErrorStatus,
     ExecutionReport,
 };
-use actum_workspace::{ErrorKind, View};
+use actum_workspace::View;
 
 use super::external::external_pipelines;
 use super::git::reverting_run;
@@ -73,16 +73,21 @@ impl Task {
     ) -> Result<Standing> {
         let Some(key) = request_key(&self.id) else { return Ok(Standing::Attempt(1)) };
         let asked = (workspace, &key, documents);
+        // Read once: a task can have been carried out and taken back many times.
+        let mut undone_by = None;
         let is_undone = |receipt: &Receipt| {
             let run = receipt.statement.predicate.run;
-            let shown = View::open(root)?.show(run);
-            if is_unknown(&shown) {
+            let undone_by = match &undone_by {
+                Some(undone_by) => undone_by,
+                None => undone_by.insert(View::open(root)?.undone_by()?),
+            };
+            let undone_by = undone_by.get(&run);
+            if undone_by.is_none() {
                 records.must_be_forgotten(workspace, &key, run)?;
             }
-            let undone_by = shown.ok().and_then(|shown| shown.undone_by);
             let paths = &receipt.statement.predicate.paths;
             // The rollback script leaves files as they were, and no run.
-            Ok(undone_by.is_some()
+            Ok(undone_by.copied().flatten().is_some()
                 || (!paths.is_empty() && is_as_before(outputs, paths))
                 || self.is_reverted(records, receipt, root)?)
         };
@@ -185,11 +190,6 @@ fn ended_as(report: &ExecutionReport, run: &ExternalRun) -> bool {
         ExternalEnd::NotStarted => is_failed || is_skipped,
         ExternalEnd::Unknown => is_completed || is_failed || is_skipped,
     }
-}
-
-/// Whether the workspace does not know a run.
-fn is_unknown<T>(shown: &std::result::Result<T, actum_workspace::Error>) -> bool {
-    shown.as_ref().is_err_and(|error| matches!(error.kind, ErrorKind::UnknownRun { .. }))
 }
 
 /// Whether every file of a change is as it was before.
