@@ -7,7 +7,8 @@ use actum_core::{ShellWord, path::Harmless};
 use actum_record::receipt::RunResult;
 use actum_task::ErrorCode;
 use actum_task::report::{
-    ActionDetails, ActionStatus, ChangeLog, ErrorObject, ErrorReport, ExecutionReport, StatusUpdate,
+    ActionDetails, ActionStatus, ChangeLog, ErrorObject, ErrorReport, ExecutionReport, SqlDetails,
+    StatusUpdate,
 };
 
 use crate::failure::Failure;
@@ -167,14 +168,23 @@ fn executed(
     more.notes.iter().try_for_each(|note| writeln!(out, "{}", Harmless(note.as_str().as_bytes())))
 }
 
-/// Adds up the rows that SQL steps changed; `None` without such a step.
+/// Adds up the rows that SQL steps changed, as their statements counted them; `None` without such a step, and where not all statements
+/// are listed. The number in the details can be larger: all rows of a table that is too large to compare.
 fn sql_rows(report: &ExecutionReport) -> Option<u64> {
-    let rows = report.completed().iter().filter_map(|action| match &action.details {
-        Some(ActionDetails::Sql(sql)) => Some(sql.rows_changed),
+    let steps = report.completed().iter().filter_map(|action| match &action.details {
+        Some(ActionDetails::Sql(sql)) => Some(sql),
         Some(ActionDetails::Pipeline(_)) | None => None,
     });
-    rows.reduce(u64::saturating_add)
+    let counted = |sql: &SqlDetails| {
+        let changing = sql.statements.iter().filter(|it| !GIVING.contains(&it.kind.as_str()));
+        let rows = changing.map(|it| it.rows).fold(0, u64::saturating_add);
+        (sql.statements_left_out == 0).then_some(rows)
+    };
+    steps.map(|sql| counted(sql)).reduce(|all, rows| Some(all?.saturating_add(rows?))).flatten()
 }
+
+/// Kinds of statements that give rows and change none.
+const GIVING: [&str; 2] = ["SELECT", "EXPLAIN"];
 
 fn error(out: &mut dyn Write, error: &ErrorObject) -> io::Result<()> {
     let ErrorObject { error_code, error_type, message, details, .. } = error;
