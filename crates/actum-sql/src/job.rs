@@ -163,11 +163,16 @@ impl Done {
 impl RanStatement {
     /// Returns the rows that the statement changed, as it counted them.
     pub fn rows_changed(&self) -> u64 {
-        match &*self.kind {
-            "SELECT" | "EXPLAIN" => 0,
-            _ => self.rows,
+        match changes_rows(&self.kind) {
+            true => self.rows,
+            false => 0,
         }
     }
+}
+
+/// Tests whether the count of a statement of this kind is that of changed rows, and not of returned ones.
+pub fn changes_rows(kind: &str) -> bool {
+    !matches!(kind, "SELECT" | "EXPLAIN")
 }
 
 impl Failure {

@@ -30,7 +30,7 @@ pub use comparison::{
 };
 pub use host::{Host, Measured, Ran, SqlError, SqlLimits, Step, run, version_of};
 pub use install::{InstallError, Installed, install};
-pub use job::{Compared, Done, Failure, Problem, RanStatement, Report};
+pub use job::{Compared, Done, Failure, Problem, RanStatement, Report, changes_rows};
 pub use kept_results::{KeptResult, KeptResults, ResultKey};
 pub use kept_sql::KeptSql;
 pub use library::{Library, LibraryError, Origin, Pinned, TESTED, TestedLibrary};

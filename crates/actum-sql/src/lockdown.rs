@@ -20,9 +20,9 @@ impl Settings {
     }
 }
 
-/// Part of the memory of a step that DuckDB is told of, in bytes: 15 of 16. It does not count its own code, what its allocator keeps
-/// free, and the stacks of its threads.
-fn counted_by_duckdb(memory_bytes_max: u64) -> u64 {
+/// Returns DuckDB's memory limit in bytes: 15/16 of the step's memory. DuckDB does not count its code, free lists of its allocator, and
+/// stacks of its threads.
+fn duckdb_memory_limit(memory_bytes_max: u64) -> u64 {
     memory_bytes_max.saturating_sub(memory_bytes_max / 16)
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn settings(job: &Job, access: Access) -> Settings {
     ];
     let limits = [
         ("access_mode", mode.to_owned()),
-        ("memory_limit", format!("{}B", counted_by_duckdb(job.memory_bytes_max))),
+        ("memory_limit", format!("{}B", duckdb_memory_limit(job.memory_bytes_max))),
         ("threads", job.threads.to_string()),
         ("temp_directory", job.spill.to_string_lossy().into_owned()),
         ("max_temp_directory_size", format!("{}B", job.spill_bytes_max)),

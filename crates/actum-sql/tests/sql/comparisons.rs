@@ -217,8 +217,8 @@ fn a_table_that_is_too_large_is_not_compared() {
 
 /// EX-11: a comparison that takes too long is interrupted, and the step succeeds within its time.
 ///
-/// The comparison of this table takes longer than the step. So in the first time limit that suffices
-/// for the step, half of what is left does not suffice for the comparison, on machines of any speed.
+/// The comparison of this table takes longer than the step. The first time limit in which the step succeeds therefore interrupts the
+/// comparison, on machines of any speed.
 #[test]
 fn a_comparison_has_half_of_the_time_that_is_left() {
     let mut world = World::comparing();

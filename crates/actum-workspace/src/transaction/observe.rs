@@ -40,7 +40,7 @@ impl<D: Disk> Transaction<'_, D> {
         self.node_unless(path, &mut || false)
     }
 
-    /// The same, but a large file is read no further once `is_stopped` says so.
+    /// [`node`](Self::node), but stops reading a large file once `is_stopped` returns true.
     pub(crate) fn node_unless(
         &mut self,
         path: &RelPath,

@@ -1,4 +1,4 @@
-//! Time that an action has (EX-21): its own, and what is left of the time of its task. Whoever cancels the task ends it, too (EX-22).
+//! Time limit of an action: its own timeout, the remaining time of its task (EX-21), and cancellation (EX-22).
 
 use std::time::Duration;
 

@@ -349,8 +349,11 @@ impl Records {
     /// `Ledger`
     pub fn describe_external(&self, run: RunId) -> Result<Vec<String>> {
         let mut recorded = self.recorded(run)?;
-        while let Some(undone) = recorded.as_ref().and_then(|recorded| recorded.intent.undoes) {
-            recorded = self.recorded(undone)?;
+        while let Some((undone, by)) =
+            recorded.as_ref().and_then(|it| Some((it.intent.undoes?, it.started)))
+        {
+            // An undo is recorded after its run, so the chain ends also in a forged ledger.
+            recorded = self.recorded(undone)?.filter(|earlier| earlier.started < by);
         }
         let receipt = recorded.and_then(|recorded| recorded.receipt);
         let external = receipt.map(|(receipt, _)| receipt.statement.predicate.external);

@@ -10,7 +10,7 @@ use actum_task::{ErrorCode, SystemConfig, TaskPlan};
 use actum_testkit::SimDisk;
 use actum_workspace::{RunOptions, Workspace};
 
-/// Clock in seconds that goes on each time it is asked and with each action, and somebody who cancels at a time.
+/// Clock in seconds that advances with each read and each action, and cancels the task at a set time.
 struct Looker {
     now: Cell<i64>,
     /// Seconds of each look at the clock.

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use actum::task::{Outcome, TaskEnd};
 use actum_core::{ShellWord, path::Harmless};
 use actum_record::receipt::RunResult;
+use actum_sql::changes_rows;
 use actum_task::ErrorCode;
 use actum_task::report::{
     ActionDetails, ActionStatus, ChangeLog, ErrorObject, ErrorReport, ExecutionReport, SqlDetails,
@@ -176,15 +177,12 @@ fn sql_rows(report: &ExecutionReport) -> Option<u64> {
         Some(ActionDetails::Pipeline(_)) | None => None,
     });
     let counted = |sql: &SqlDetails| {
-        let changing = sql.statements.iter().filter(|it| !GIVING.contains(&it.kind.as_str()));
+        let changing = sql.statements.iter().filter(|it| changes_rows(it.kind.as_str()));
         let rows = changing.map(|it| it.rows).fold(0, u64::saturating_add);
         (sql.statements_left_out == 0).then_some(rows)
     };
     steps.map(|sql| counted(sql)).reduce(|all, rows| Some(all?.saturating_add(rows?))).flatten()
 }
-
-/// Kinds of statements that give rows and change none.
-const GIVING: [&str; 2] = ["SELECT", "EXPLAIN"];
 
 fn error(out: &mut dyn Write, error: &ErrorObject) -> io::Result<()> {
     let ErrorObject { error_code, error_type, message, details, .. } = error;
