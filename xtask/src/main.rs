@@ -3,6 +3,7 @@
 //! It builds in seconds. What works with the engine itself is in the package `actum-measure`, which is built when it is
 //! asked for.
 
+mod artifacts;
 mod fuzz;
 mod measure;
 mod test;

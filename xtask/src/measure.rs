@@ -2,9 +2,10 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
-use crate::{Outcome, cargo};
+use crate::Outcome;
+use crate::artifacts::build_program;
 
 /// Arguments for a subcommand of the package.
 #[derive(clap::Args)]
@@ -19,16 +20,14 @@ pub(crate) fn run(root: &Path, subcommand: &str, arguments: &Arguments) -> Outco
     eprintln!(
         "xtask {subcommand}: building `actum-measure` with the engine, some minutes the first time"
     );
+    let Some(program) = build_program(root, "actum-measure")? else {
+        return Ok(ExitCode::FAILURE);
+    };
     // In the caller's directory, to which paths among the arguments are relative.
-    let here =
-        std::env::current_dir().map_err(|error| format!("finding this directory: {error}"))?;
-    let status = cargo(&here)
-        .args(["run", "--package", "actum-measure", "--manifest-path"])
-        .arg(root.join("Cargo.toml"))
-        .args(["--", subcommand])
-        .args(&arguments.as_typed)
-        .status()
-        .map_err(|error| format!("starting cargo: {error}; nothing was done"))?;
+    let status =
+        Command::new(&program).arg(subcommand).args(&arguments.as_typed).status().map_err(
+            |error| format!("starting `{}`: {error}; nothing was done", program.display()),
+        )?;
     Ok(status
         .code()
         .and_then(|code| u8::try_from(code).ok())

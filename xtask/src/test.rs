@@ -5,8 +5,9 @@ mod tally;
 
 use std::io::{self, BufReader};
 use std::path::Path;
-use std::process::{ExitCode, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 
+use crate::artifacts::build_program;
 use crate::{Outcome, cargo, packages, tidy};
 use tally::Tally;
 
@@ -22,6 +23,8 @@ enum Work {
     Cargo(&'static [&'static str]),
     /// Passes if cargo does, and its report is counted.
     DocTests(&'static [&'static str]),
+    /// Builds a program of the workspace, and passes if it does with this argument.
+    Program(&'static str, &'static str),
     Tidy,
     /// Passes if all test programs of the workspace do.
     Tests,
@@ -42,15 +45,7 @@ const STEPS: &[Step] = &[
     Step { name: "tidy", work: Work::Tidy, remedy: None },
     Step {
         name: "DuckDB library",
-        work: Work::Cargo(&[
-            "run",
-            "--quiet",
-            "--package",
-            "actum-sql",
-            "--bin",
-            "actum-sql-worker",
-            "install",
-        ]),
+        work: Work::Program("actum-sql-worker", "install"),
         remedy: Some("pip fetches it from PyPI; nothing else installs it for the tests"),
     },
     Step {
@@ -105,6 +100,12 @@ impl Work {
                 }
                 Ok(child.wait()?.success())
             }
+            Self::Program(name, argument) => match build_program(root, name)? {
+                None => Ok(false),
+                Some(program) => {
+                    Ok(Command::new(program).current_dir(root).arg(argument).status()?.success())
+                }
+            },
             Self::Tidy => tidy::is_tidy(root),
             Self::Tests => programs::pass(root, tally),
         }
@@ -117,6 +118,7 @@ impl std::fmt::Display for Work {
             Self::Cargo(arguments) | Self::DocTests(arguments) => {
                 write!(f, "`cargo {}`", arguments.join(" "))
             }
+            Self::Program(name, argument) => write!(f, "`{name} {argument}`"),
             Self::Tidy => f.write_str("`cargo xtask tidy`"),
             Self::Tests => f.write_str("`cargo test --workspace --tests`"),
         }

@@ -180,6 +180,10 @@ pub struct RunRecord {
     pub actor: Actor,
     /// Entry point that received the request.
     pub door: String,
+    /// Program that made the change visible: `client` where that of an agent did. Absent where actum did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub published_by: Option<String>,
     /// Key of the request; `null` where the caller gave none.
     pub request: Option<String>,
     /// Number of the attempt at this request, counted from 1.

@@ -427,6 +427,12 @@ pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
         ErrorKind::TooLarge { .. } => {
             "split the change into several runs; each can be undone by itself".to_owned()
         }
+        ErrorKind::NoSnapshot => {
+            "apply the change with actum, or let the hook of the client run before it".to_owned()
+        }
+        ErrorKind::SnapshotTooLarge { .. } => {
+            "change fewer or smaller files at once, or apply the change with actum".to_owned()
+        }
         ErrorKind::OtherFileSystem { .. } => {
             "make a workspace on that file system: `actum -C DIR init`".to_owned()
         }

@@ -116,7 +116,11 @@ fn run(command_line: &CommandLine) -> Exit {
             .run_and_remind(&session)
             .map_err(|failure| verb::explained(failure, &session))
     });
-    ended.unwrap_or_else(|failure| screen.failure(&failure))
+    ended.unwrap_or_else(|failure| {
+        let exit = screen.failure(&failure);
+        // Only this code keeps a client from going on.
+        if command_line.verb.is_hook() { Exit::Usage } else { exit }
+    })
 }
 
 /// Help and version are answers; all else is a mistake in the command line.

@@ -9,7 +9,7 @@ use actum_core::{RunId, ShellWord};
 use actum_ledger::{LedgerError, Log};
 use actum_record::command::{CommandRecord, CommandsRun, SandboxRecord};
 use actum_record::keyring::Keyring;
-use actum_record::ledger::{Actor, Approval, RequestKey};
+use actum_record::ledger::{Actor, Approval, Publisher, RequestKey};
 use actum_record::receipt::{ExternalEnd, ExternalRun, GateRecord, QueryRecord};
 
 use crate::gate_view::views;
@@ -21,6 +21,8 @@ pub(crate) struct Record {
     pub(crate) actor: Actor,
     /// Entry point that received the request.
     pub(crate) door: String,
+    /// Who made its change visible.
+    pub(crate) published_by: Publisher,
     /// The key of the request, and which attempt at it this was.
     pub(crate) request: Option<RequestKey>,
     pub(crate) attempt: u32,
@@ -131,6 +133,7 @@ impl Record {
         Ok(Some(Self {
             actor: intent.actor,
             door: intent.door,
+            published_by: intent.published_by,
             request: intent.request,
             attempt: intent.attempt,
             approval: intent.approval,
@@ -153,6 +156,10 @@ impl Told {
         Some(RunRecord {
             actor: record.actor.into(),
             door: record.door,
+            published_by: match record.published_by {
+                Publisher::Actum => None,
+                Publisher::Client => Some("client".to_owned()),
+            },
             request: record.request.map(|key| key.to_string()),
             attempt: record.attempt,
             approval: record.approval.map(Into::into),

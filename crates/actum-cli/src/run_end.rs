@@ -41,7 +41,8 @@ impl Title {
         match (work, undoes) {
             (Work::Undo(_), Some(run)) => Self::Undo(run),
             (Work::Redo(_), Some(run)) => Self::Redo(run),
-            (Work::Apply(_), _) | (_, None) => Self::Apply,
+            (Work::Restore { .. }, Some(refused)) => Self::Undo(refused),
+            (Work::Apply(_) | Work::Adopt(_), _) | (_, None) => Self::Apply,
         }
     }
 }

@@ -18,6 +18,7 @@ mod explained;
 mod feedback;
 mod file;
 mod gc;
+mod hook;
 mod init;
 mod key;
 mod lease;
@@ -115,6 +116,7 @@ verbs! {
     Bind(bind::Arguments) = bind::run,
     Sandbox(sandbox::Arguments) = sandbox::run,
     Sql(sql::Arguments) = sql::run,
+    Hook(hook::Arguments) = hook::run,
     Doctor(doctor::Arguments) = doctor::run,
     Explain(explain::Arguments) = explain::run,
     Completions(completions::Arguments) = completions::run,
@@ -126,7 +128,14 @@ impl Verb {
     /// Runs the verb, then prints which decisions wait: whether it succeeded or not.
     pub(crate) fn run_and_remind(&self, session: &Session) -> Result<Exit, Failure> {
         let ended = self.run(session);
-        waiting::print(session);
+        if !self.is_hook() {
+            waiting::print(session);
+        }
         ended
+    }
+
+    /// Whether a client waits for the answer, and reads what is on standard error.
+    pub(crate) fn is_hook(&self) -> bool {
+        matches!(self, Self::Hook(_))
     }
 }

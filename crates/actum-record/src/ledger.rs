@@ -16,7 +16,7 @@ mod lease;
 mod plan;
 
 pub use crate::name::{Actor, NameError, RequestKey, TenantId, WorkspaceId};
-pub use crate::receipt::{Approval, Isolation};
+pub use crate::receipt::{Approval, Isolation, Publisher};
 pub use action::{ActionCheck, ActionEnded, ActionStarted, ActionState, Agreed, CatalogChanged};
 pub use agent::{
     AGENT_DURATION_US_MAX, AccessOutcome, AgentAccessDecided, AgentConfirmation, AgentDuration,

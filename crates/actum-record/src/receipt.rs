@@ -91,6 +91,9 @@ pub struct RunResult {
     /// External pipelines that ran after its change was published.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub external: Vec<ExternalRun>,
+    /// Who made its change visible.
+    #[serde(default, skip_serializing_if = "Publisher::is_actum")]
+    pub published_by: Publisher,
     /// How to take it back, where it is in effect.
     pub rollback: Option<Rollback>,
     /// The files with which a task is taken back, as they were before anything of it was visible.
@@ -118,6 +121,24 @@ pub struct RunResult {
     pub settled_by: SettledBy,
     /// The program.
     pub engine: String,
+}
+
+/// Who made the change of a run visible.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Publisher {
+    /// actum, all or nothing.
+    #[default]
+    Actum,
+    /// The program of an agent. The change was visible before the intent of the run; its run was adopted.
+    Client,
+}
+
+impl Publisher {
+    /// Whether it is actum, which records leave out.
+    pub fn is_actum(&self) -> bool {
+        *self == Self::Actum
+    }
 }
 
 /// What a run does to one path. The fields stand in the order of their names, as canonical JSON has them.

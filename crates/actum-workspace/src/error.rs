@@ -384,6 +384,16 @@ pub enum ErrorKind {
     /// There is no workspace here.
     #[error("there is no workspace here: `.actum` does not exist")]
     NotAWorkspace,
+    /// Nothing tells what the files held before another program changed them.
+    #[error(
+        "cannot adopt what another program changed: no snapshot says what the files held before"
+    )]
+    NoSnapshot,
+    /// The files that another program is to change are more than a snapshot holds.
+    #[error(
+        "cannot take a snapshot of what the files hold: they have {bytes} bytes, and at most {max} are kept"
+    )]
+    SnapshotTooLarge { bytes: u64, max: u64 },
     /// The change does not fit into one run.
     #[error(
         "the change is too large for one run: its record needs {bytes} bytes, at most {max} are possible"

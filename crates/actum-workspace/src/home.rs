@@ -9,6 +9,7 @@
 //! .actum/swept        when the stage directory was last swept, and what was displaced since
 //! .actum/stage/       new inodes before they are published, displaced ones after
 //! .actum/keep/        second names of images too large for the journal, and block deltas
+//! .actum/snapshots/   what files held before another program changes them, until that is adopted
 //! .actum/recorded/    for each ledger the entry that recorded the last run there
 //! .actum/adoption     a request to bind the workspace to another ledger, while it waits
 //! .actum/history/     one file for each past run: what undo needs

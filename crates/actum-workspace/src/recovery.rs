@@ -56,9 +56,15 @@ impl<D: Disk> Workspace<D> {
         if other_epoch || unfinished || torn {
             self.recover(told, other_epoch)?;
         } else {
-            let last = told.last().map(|run| run.sequence + 1);
-            if last.is_some() && self.home.durable_end(&self.disk) != last {
-                let rewritten = self.journal.rewrite_end(&self.disk);
+            let last = told.last();
+            if let Some(last) = last
+                && self.home.durable_end(&self.disk) != Some(last.last)
+            {
+                // The record of an adopted run is longer than one of an end.
+                let rewritten = match last.last == last.sequence {
+                    true => self.journal.rewrite_tail(&self.disk),
+                    false => self.journal.rewrite_end(&self.disk),
+                };
                 rewritten.doing(|| "make the end of the journal durable".to_owned())?;
             }
             self.tail = told.into_iter().filter_map(ended_run).collect();

@@ -103,28 +103,56 @@ impl<D: Disk> Workspace<D> {
             self.checkpoint_always(Some(intent.run))?;
         }
         let (encoded, bodies) = intent.encode();
-        let head = Record::head(&encoded);
-        let mut pieces: Vec<&[u8]> = vec![&head, &encoded];
+        let sequence = self.append(intent.run, &encoded, bodies, Barrier::Intent)?;
+        let digest = Intent::digest(sequence, &encoded);
+        Ok(Announced { sequence, digest, intent })
+    }
+
+    /// Records a run whose files another program published, and which is committed with that. No file is touched.
+    ///
+    /// # Errors
+    /// `TooLarge`, `Io`; with the state `Published` where it is not known whether the record is durable.
+    pub(crate) fn adopt(&mut self, intent: Intent) -> Result<RunId> {
+        if self.journal.is_of_older_format() {
+            self.checkpoint_always(Some(intent.run))?;
+        }
+        let (encoded, bodies) = intent.encode_adopted();
+        let appended = self.append(intent.run, &encoded, bodies, Barrier::End);
+        let sequence = match appended {
+            Err(error) if self.poisoned => return Err(error.leaving(State::Published)),
+            appended => appended?,
+        };
+        self.home.note_durable_end(&self.disk, sequence);
+        let (run, end) = (intent.run, intent.end_of_adopted(sequence));
+        self.tail.push(EndedRun::new(sequence, intent, end));
+        Ok(run)
+    }
+
+    /// Appends a record with an intent and makes it durable; returns its number.
+    fn append(
+        &mut self,
+        run: RunId,
+        encoded: &[u8],
+        bodies: Vec<&[u8]>,
+        barrier: Barrier,
+    ) -> Result<u64> {
+        let head = Record::head(encoded);
+        let mut pieces: Vec<&[u8]> = vec![&head, encoded];
         pieces.extend(bodies);
         let length = pieces.iter().map(|piece| piece.len()).sum();
         if !self.journal.has_room(length) {
-            self.checkpoint(Some(intent.run))?;
+            self.checkpoint(Some(run))?;
             if !self.journal.has_room(length) {
                 self.journal.grow(&self.disk, length)?;
             }
         }
-        let digest = Intent::digest(self.journal.next_sequence(), &encoded);
-        let announced = self
+        let appended = self
             .journal
             .append(&self.disk, &pieces)
-            .and_then(|sequence| self.journal.sync(&self.disk, Barrier::Intent).map(|()| sequence));
-        match announced.doing(|| "write the intent into the journal".to_owned()) {
-            Ok(sequence) => Ok(Announced { sequence, digest, intent }),
-            Err(error) => {
-                self.poisoned = true;
-                Err(error)
-            }
-        }
+            .and_then(|sequence| self.journal.sync(&self.disk, barrier).map(|()| sequence));
+        appended.doing(|| "write the intent into the journal".to_owned()).inspect_err(|_| {
+            self.poisoned = true;
+        })
     }
 
     fn publish_and_verify(

@@ -2,6 +2,7 @@
 //! it; nothing of it is visible until it commits.
 
 pub(crate) mod acl;
+pub(crate) mod adopt;
 mod begin;
 pub(crate) mod changes;
 pub(crate) mod commit;
@@ -36,6 +37,8 @@ use crate::error::{Doing, Error, ErrorKind, NeededFor, Result};
 use crate::home::Lock;
 use crate::journal::record::RunKind;
 use crate::recovery_report::Recovery;
+use crate::snapshot::SnapshotId;
+use crate::transaction::adopt::Adoption;
 use crate::transaction::changes::Outcome;
 use crate::transaction::inherit::Inherited;
 use crate::transaction::keep::StoredDelta;
@@ -84,6 +87,10 @@ pub struct Transaction<'w, D: Disk> {
     pub(crate) looked_at: BTreeSet<RelPath>,
     /// What directories would hold now, for those that were asked about.
     names: HashMap<RelPath, BTreeSet<Vec<u8>>>,
+    /// What it adopts, where another program published its files.
+    pub(crate) adoption: Option<Adoption>,
+    /// Snapshot that it restores, and that goes with the commit.
+    pub(crate) restored_snapshot: Option<SnapshotId>,
     /// For a directory that gets new entries: its group if it hands that down, and the default ACL.
     pub(crate) inherited: RefCell<HashMap<Option<RelPath>, Arc<Inherited>>>,
 }
@@ -122,6 +129,8 @@ impl<'w, D: Disk> Transaction<'w, D> {
             parents: Parents::default(),
             looked_at: BTreeSet::new(),
             names: HashMap::new(),
+            adoption: None,
+            restored_snapshot: None,
             inherited: RefCell::default(),
         })
     }

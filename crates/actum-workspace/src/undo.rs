@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use actum_core::text::LineCounter;
 use actum_core::{Digest, RelPath, RunId};
 use actum_edit::Splice;
 
@@ -464,15 +463,6 @@ impl<D: Disk> Transaction<'_, D> {
         Ok((Content::New(New { bytes, origin, splices, counted, text_blocks: None }), lines))
     }
 
-    /// How many lines there are; `None` where the bytes are binary.
-    fn lines(&self, bytes: &Bytes<D::Handle>) -> Result<Option<u64>> {
-        let images = Images { disk: &self.workspace.disk, home: &self.workspace.home };
-        let mut counter = LineCounter::default();
-        let counted = images.each_piece(bytes, |piece| counter.feed(piece));
-        counted.doing(|| "count the lines of a recorded image".to_owned())?;
-        Ok(counter.finish())
-    }
-
     /// The bytes before the run as a later run recorded them: an undo may have taken the kept image, and a redo displaced
     /// it.
     fn displaced_again(
@@ -536,7 +526,12 @@ impl<D: Disk> Transaction<'_, D> {
     }
 
     /// A copy of a file, in memory or staged.
-    fn copied(&mut self, path: &RelPath, file: &D::Handle, size: u64) -> Result<Bytes<D::Handle>> {
+    pub(crate) fn copied(
+        &mut self,
+        path: &RelPath,
+        file: &D::Handle,
+        size: u64,
+    ) -> Result<Bytes<D::Handle>> {
         let doing = || format!("stage `{path}`");
         if size <= crate::content::INLINE_BYTES_MAX as u64 {
             let bytes = read_whole(&self.workspace.disk, file, size).doing(doing)?;

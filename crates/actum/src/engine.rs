@@ -11,6 +11,7 @@ pub(crate) mod publish;
 pub(crate) mod resume;
 pub(crate) mod scan;
 pub(crate) mod settle;
+mod snapshot;
 pub(crate) mod stage;
 pub(crate) mod staged_run;
 pub(crate) mod verify;

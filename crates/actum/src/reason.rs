@@ -237,6 +237,8 @@ reasons! {
     SimulationNotActive = "SIMULATION_NOT_ACTIVE",
     SimulationNotRegistered = "SIMULATION_NOT_REGISTERED",
     SloWaiverTooLong = "SLO_WAIVER_TOO_LONG",
+    SnapshotMissing = "SNAPSHOT_MISSING",
+    SnapshotTooLarge = "SNAPSHOT_TOO_LARGE",
     StartDirectoryUnusable = "START_DIRECTORY_UNUSABLE",
     StateDirectoryUnusable = "STATE_DIRECTORY_UNUSABLE",
     StepNeedsAttention = "STEP_NEEDS_ATTENTION",
@@ -314,6 +316,8 @@ pub fn of(kind: &ErrorKind) -> Reason {
         ErrorKind::State { .. } => Reason::StateDirectoryUnusable,
         ErrorKind::NotAWorkspace => Reason::NotAWorkspace,
         ErrorKind::TooLarge { .. } => Reason::RunTooLarge,
+        ErrorKind::NoSnapshot => Reason::SnapshotMissing,
+        ErrorKind::SnapshotTooLarge { .. } => Reason::SnapshotTooLarge,
         ErrorKind::Poisoned => Reason::HandlePoisoned,
         ErrorKind::Io { .. } => Reason::SystemError,
     }

@@ -14,10 +14,10 @@ use actum_core::{Digest, RiskTier, RunId};
 use actum_edit::Operation;
 use actum_gate::{CommandLine, CommandLineError, Profile};
 use actum_record::command::{CommandRecord, SandboxRecord};
-use actum_record::ledger::{Actor, RequestKey};
+use actum_record::ledger::{Actor, Publisher, RequestKey};
 use actum_record::receipt::{ExternalPipeline, QueryRecord};
 use actum_sandbox::SandboxPolicy;
-use actum_workspace::{ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits};
+use actum_workspace::{ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits, SnapshotId};
 use serde::{Deserialize, Serialize};
 
 pub use action::{Phase, RequestedAction};
@@ -103,6 +103,15 @@ pub enum Work {
     Undo(Which),
     /// An undo is taken back.
     Redo(Which),
+    /// What another program changed since this snapshot becomes a run.
+    Adopt(SnapshotId),
+    /// What this snapshot holds is brought back, since the gates refused to adopt the change.
+    Restore {
+        /// The snapshot.
+        snapshot: SnapshotId,
+        /// Plan that the gates refused.
+        refused: RunId,
+    },
 }
 
 /// Which past run is meant.
@@ -148,6 +157,16 @@ impl Request {
     /// To take an undo back.
     pub fn redo(which: Which) -> Self {
         Self::of(Work::Redo(which))
+    }
+
+    /// To adopt what another program changed since a snapshot was taken.
+    pub fn adopt(snapshot: SnapshotId) -> Self {
+        Self::of(Work::Adopt(snapshot))
+    }
+
+    /// To bring back what a snapshot holds, after the gates refused to adopt the change `refused`.
+    pub fn restore(snapshot: SnapshotId, refused: RunId) -> Self {
+        Self::of(Work::Restore { snapshot, refused })
     }
 
     fn of(work: Work) -> Self {
@@ -211,6 +230,11 @@ impl Request {
         Ok(Digest::tagged("actum/checked-plan/v1", &[work.as_bytes(), &checks]))
     }
 
+    /// Whether a change that needs an approval waits in the queue. What another program did already cannot wait.
+    pub(crate) fn queues(&self) -> bool {
+        self.door.queues() && !matches!(self.work, Work::Adopt(_) | Work::Restore { .. })
+    }
+
     /// External pipelines that are to run after its change is published.
     pub(crate) fn external(&self) -> &[ExternalPipeline] {
         self.task.as_ref().map_or(&[], |task| &task.external)
@@ -270,8 +294,22 @@ impl Work {
             Self::Apply(operations) => ("apply", Operation::digest(operations).to_string()),
             Self::Undo(run) => ("undo", which(run)),
             Self::Redo(run) => ("redo", which(run)),
+            Self::Adopt(snapshot) => ("adopt", snapshot.digest().to_string()),
+            Self::Restore { snapshot, refused } => {
+                ("restore", format!("{} {refused}", snapshot.digest()))
+            }
         };
         Digest::tagged("actum/plan/v1", &[name.as_bytes(), what.as_bytes()])
+    }
+
+    /// Who makes its change visible.
+    pub(crate) fn publisher(&self) -> Publisher {
+        match self {
+            Self::Apply(_) | Self::Undo(_) | Self::Redo(_) | Self::Restore { .. } => {
+                Publisher::Actum
+            }
+            Self::Adopt(_) => Publisher::Client,
+        }
     }
 }
 

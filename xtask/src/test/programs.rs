@@ -9,9 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde::Deserialize;
-
 use super::tally::Tally;
+use crate::artifacts::{Artifact, Profile};
 use crate::cargo;
 
 /// The programs that take longest, in this order. They start first, so that none of them runs alone at the end.
@@ -41,25 +40,6 @@ struct Program {
     name: String,
     path: PathBuf,
     directory: PathBuf,
-}
-
-/// The message of cargo about one artifact (`cargo build --message-format json`); other messages have none of the fields.
-#[derive(Deserialize)]
-struct Message {
-    executable: Option<PathBuf>,
-    manifest_path: Option<PathBuf>,
-    profile: Option<Profile>,
-    target: Option<Target>,
-}
-
-#[derive(Deserialize)]
-struct Profile {
-    test: bool,
-}
-
-#[derive(Deserialize)]
-struct Target {
-    name: String,
 }
 
 /// Builds and runs all test programs. Prints the output of each when it has ended, adds its counts to `tally`, and repeats
@@ -97,7 +77,7 @@ fn build(root: &Path) -> Result<Option<VecDeque<Program>>, Box<dyn std::error::E
 fn programs(messages: impl BufRead) -> Result<VecDeque<Program>, Box<dyn std::error::Error>> {
     let mut programs = Vec::new();
     for line in messages.lines() {
-        let Message { executable, manifest_path, profile, target } = serde_json::from_str(&line?)?;
+        let Artifact { executable, manifest_path, profile, target } = serde_json::from_str(&line?)?;
         if let (Some(path), Some(manifest), Some(Profile { test: true }), Some(target)) =
             (executable, manifest_path, profile, target)
         {

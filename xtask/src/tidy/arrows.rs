@@ -118,6 +118,7 @@ const ARROWS: &[Arrows] = &[
             "actum-file",
             "actum-finder",
             "actum-gate",
+            "actum-hook",
             "actum-lease",
             "actum-ledger",
             "actum-record",
@@ -127,6 +128,11 @@ const ARROWS: &[Arrows] = &[
             "actum-workspace",
         ],
         to_in_tests: &["actum-testkit"],
+    },
+    Arrows {
+        from: "actum-hook",
+        to: &["actum", "actum-core", "actum-edit", "actum-record", "actum-workspace"],
+        to_in_tests: &[],
     },
     Arrows {
         from: "actum-finder",

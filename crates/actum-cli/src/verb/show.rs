@@ -8,7 +8,7 @@ use actum_api::history::{ImageAttributes, ImageChange, ImageType, Run};
 use actum_api::record::SignedReceipt;
 use actum_core::path::Quoted;
 use actum_core::{RunId, Status};
-use actum_record::ledger::Actor;
+use actum_record::ledger::{Actor, Publisher};
 use actum_workspace::{Image, Outcome, RunKind, RunReport, View};
 
 use super::Session;
@@ -123,6 +123,12 @@ fn write_record(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     let agent = agent.as_ref().map(|agent| format!("{} for ", Quoted(agent.as_bytes())));
     let (agent, user) = (agent.unwrap_or_default(), Quoted(user.as_bytes()));
     writeln!(out, "asked by   {agent}{user} ({uid}), {}", Quoted(record.door.as_bytes()))?;
+    if record.published_by == Publisher::Client {
+        writeln!(
+            out,
+            "published  by the client, which made the change itself; the run was adopted"
+        )?;
+    }
     if let Some(request) = &record.request {
         writeln!(out, "request    {request}, attempt {}", record.attempt)?;
     }

@@ -14,8 +14,8 @@ use actum_record::ledger::{
 use actum_record::merkle::{self, Frontier, Node, leaf_hash};
 use actum_record::note::{Note, NoteKey};
 use actum_record::receipt::{
-    DecisionRecord, EffectKind, EntryRef, GateRecord, PAYLOAD_TYPE, PathEffect, RecordedGround,
-    Rollback, RunResult, SettledBy, Statement, change_digest,
+    DecisionRecord, EffectKind, EntryRef, GateRecord, PAYLOAD_TYPE, PathEffect, Publisher,
+    RecordedGround, Rollback, RunResult, SettledBy, Statement, change_digest,
 };
 use actum_record::signer::{KeyId, KeyRole, PublicKey, SignError, Signature, Signer};
 use ed25519_dalek::{Signer as _, SigningKey};
@@ -172,6 +172,7 @@ pub fn run_result() -> RunResult {
         rollback: Some(Rollback { undo: "r0000000000n".parse().unwrap() }),
         queries: Vec::new(),
         external: Vec::new(),
+        published_by: Publisher::Actum,
         rollback_files: None,
         request: Some("T-17/step#2".parse().unwrap()),
         attempt: 1,

@@ -7,7 +7,7 @@ use super::{Approval, RequestKey, TenantId, WorkspaceId};
 use crate::command::CommandsRun;
 use crate::lease::LeaseRecord;
 use crate::name::Actor;
-use crate::receipt::{DecisionRecord, ExternalPipeline, QueryRecord, RollbackFiles};
+use crate::receipt::{DecisionRecord, ExternalPipeline, Publisher, QueryRecord, RollbackFiles};
 use crate::signer::{KeyId, KeyRole, PublicKey};
 
 /// The first entry of every log.
@@ -112,6 +112,9 @@ pub struct EffectStarted {
     /// External pipelines that are to run after its change is published.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub external: Vec<ExternalPipeline>,
+    /// Who makes its change visible.
+    #[serde(default, skip_serializing_if = "Publisher::is_actum")]
+    pub published_by: Publisher,
     /// The files with which a task is taken back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollback_files: Option<RollbackFiles>,

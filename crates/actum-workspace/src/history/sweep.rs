@@ -136,6 +136,7 @@ impl<D: Disk> Workspace<D> {
             .map(|run| run.run)
             .chain(self.tail.iter().map(|run| run.intent.run))
             .chain(working)
+            .chain(self.snapshot_runs()?)
             .map(|run| format!("{run}.").into_bytes())
             .collect();
         // The journal's runs may have taken images of runs that are in neither.

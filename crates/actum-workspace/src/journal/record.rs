@@ -121,6 +121,8 @@ pub(crate) struct End {
 pub(crate) enum Record {
     Intent(Intent),
     End(End),
+    /// A run whose files another program published: its intent and its commit in one.
+    Adopted(Intent),
 }
 
 /// Which side of an entry.
@@ -212,9 +214,25 @@ impl Intent {
     /// The part of the record that its digest covers, and the inline bodies that follow it; these
     /// are covered by the digests of their images.
     pub(crate) fn encode(&self) -> (Vec<u8>, Vec<&[u8]>) {
+        self.encode_as(3)
+    }
+
+    /// The same for a record that also commits the run ([`Record::Adopted`]).
+    pub(crate) fn encode_adopted(&self) -> (Vec<u8>, Vec<&[u8]>) {
+        self.encode_as(4)
+    }
+
+    /// The end that [`Record::Adopted`] stands for. Its time is that of the intent: whatever is stamped later, another program
+    /// changed after the adoption.
+    pub(crate) fn end_of_adopted(&self, sequence: u64) -> End {
+        let digest = Self::digest(sequence, &self.encode().0);
+        End { intent: sequence, digest, outcome: Outcome::Committed, time: self.time }
+    }
+
+    fn encode_as(&self, record: u8) -> (Vec<u8>, Vec<&[u8]>) {
         let mut bodies = Vec::new();
         let mut e = Encoder::default();
-        e.u8(3);
+        e.u8(record);
         e.u64(self.run.bits());
         match self.kind {
             RunKind::Apply => e.u8(0),
@@ -423,6 +441,7 @@ impl Record {
         let record = match d.u8("the record's kind")? {
             1 => Self::Intent(decode_intent(&mut d, &mut bodies, Directories::Unrecorded)?),
             3 => Self::Intent(decode_intent(&mut d, &mut bodies, Directories::Recorded)?),
+            4 => Self::Adopted(decode_intent(&mut d, &mut bodies, Directories::Recorded)?),
             2 => Self::End(End {
                 intent: d.u64("the run's sequence number")?,
                 digest: Digest::from_bytes(d.array("the run's digest")?),

@@ -12,6 +12,8 @@ pub(crate) struct LoggedRun {
     pub(crate) sequence: u64,
     pub(crate) intent: Intent,
     pub(crate) end: Option<End>,
+    /// Number of the last record of the run: its end, or its intent where that is also its end or has none.
+    pub(crate) last: u64,
 }
 
 impl LoggedRun {
@@ -60,18 +62,26 @@ impl RunReader {
         let damaged = |what| ErrorKind::Damaged { offset: 0, what };
         match (record, open) {
             (Record::Intent(intent), None) => {
-                self.runs.push(LoggedRun { sequence, intent, end: None });
+                self.runs.push(LoggedRun { sequence, intent, end: None, last: sequence });
+            }
+            (Record::Adopted(mut intent), None) => {
+                let end = Some(intent.end_of_adopted(sequence));
+                if !self.post_bytes {
+                    intent.drop_post_bytes();
+                }
+                self.runs.push(LoggedRun { sequence, intent, end, last: sequence });
             }
             (Record::End(end), Some(run))
                 if end.intent == run.sequence
                     && (scan == Scan::Tail || end.digest == run.digest()) =>
             {
                 run.end = Some(end);
+                run.last = sequence;
                 if !self.post_bytes {
                     run.intent.drop_post_bytes();
                 }
             }
-            (Record::Intent(_), Some(_)) => {
+            (Record::Intent(_) | Record::Adopted(_), Some(_)) => {
                 return Err(damaged("a run begins before the one before it has ended").into());
             }
             (Record::End(_), _) => {

@@ -36,7 +36,11 @@ pub(crate) fn unfinished<D: Disk>(disk: &D, journal: &D::Handle) -> Result<Optio
                 newest = Some((sequence, intent));
             }
             Ok(Record::End(end)) => ended.push(end.intent),
-            Ok(Record::Intent(_)) | Err(_) => {}
+            // Each run before it has ended.
+            Ok(Record::Adopted(_)) if sequence >= first => {
+                newest = newest.filter(|(newest, _)| *newest > sequence);
+            }
+            Ok(Record::Intent(_) | Record::Adopted(_)) | Err(_) => {}
         }
         at += length.max(PAGE);
     }

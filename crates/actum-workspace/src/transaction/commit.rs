@@ -158,7 +158,17 @@ impl<'w, D: Disk> Prepared<'w, D> {
     pub fn publish(self) -> Published<'w, D> {
         let Self { mut transaction, mut intent, displaced, changes, broken_links } = self;
         let noted = transaction.note_directories(&mut intent);
-        let result = noted.and_then(|()| transaction.workspace.run(intent, displaced));
+        let result = noted.and_then(|()| match &transaction.adoption {
+            None => transaction.workspace.run(intent, displaced),
+            Some(adoption) => {
+                transaction.check_adopted(&intent, adoption)?;
+                transaction.workspace.adopt(intent)
+            }
+        });
+        let adopted = transaction.adoption.as_ref().map(|adoption| adoption.id);
+        if let (Ok(_), Some(done)) = (&result, adopted.or(transaction.restored_snapshot)) {
+            drop(transaction.workspace.remove_snapshot(done)); // what stays goes with the next snapshots
+        }
         // After a commit what was displaced is swept later; after a failure that leaves anything
         // open recovery needs what is staged.
         transaction.sweep = match &result {

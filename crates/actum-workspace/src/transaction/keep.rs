@@ -13,6 +13,7 @@ use crate::error::{Doing, ErrorKind, Result};
 use crate::journal::back::Back;
 use crate::journal::record::{Body, Side, blocks_name, keep_name, stage_name};
 use crate::transaction::Transaction;
+use crate::transaction::adopt::Adoption;
 use crate::transaction::node::PreFile;
 use crate::transaction::stage::{Staging, way_back_max};
 use crate::tree::{digest_of, stamp_is_fresh};
@@ -126,6 +127,27 @@ impl<D: Disk> Staging<'_, D> {
         Ok(Body::Kept)
     }
 
+    /// Keeps a content of a snapshot for the history. The snapshot has it as well until the run is committed.
+    pub(super) fn keep_snapshot(
+        &mut self,
+        index: usize,
+        path: &RelPath,
+        file: &PreFile<D::Handle>,
+        adoption: &Adoption,
+    ) -> Result<Body> {
+        let kept = keep_name(self.run, index, Side::Pre);
+        let handle = match (&file.bytes, adoption.paths.get(path)) {
+            (Bytes::File(handle, _), Some((of, _))) => {
+                let name = keep_name(adoption.kept_under, *of, Side::Pre);
+                self.disk.link(self.keep, &name, self.keep, &kept).doing(|| keep(path))?;
+                Arc::clone(handle)
+            }
+            (Bytes::Memory(_) | Bytes::File(..), _) => self.copy_pre(index, path, file)?,
+        };
+        self.kept.push(handle);
+        Ok(Body::Kept)
+    }
+
     fn link_pre(
         &mut self,
         index: usize,
@@ -186,11 +208,11 @@ impl<D: Disk> Staging<'_, D> {
     }
 
     pub(super) fn make_kept_durable(&self) -> Result<()> {
-        if self.kept.is_empty() {
+        if self.kept.is_empty() && !self.syncs_tree {
             return Ok(());
         }
         let doing = || "make the kept images durable".to_owned();
-        if self.kept.len() > KEPT_SYNCED_SINGLY {
+        if self.syncs_tree || self.kept.len() > KEPT_SYNCED_SINGLY {
             return self.disk.sync_all(self.keep, Barrier::KeptImage).doing(doing);
         }
         for file in &self.kept {

@@ -56,7 +56,7 @@ impl<D: Disk> Transaction<'_, D> {
         self.nodes.get_mut(path).ok_or_else(|| ErrorKind::missing(path).into())
     }
 
-    fn look(
+    pub(crate) fn look(
         &mut self,
         path: &RelPath,
         is_stopped: &mut dyn FnMut() -> bool,

@@ -20,6 +20,7 @@ use crate::journal::back::{Back, Splices};
 use crate::journal::record::{Body, Entry, FileImage, Image, Intent, stage_name};
 use crate::run::publish::{Displaced, Doubt};
 use crate::transaction::Transaction;
+use crate::transaction::adopt::Adoption;
 use crate::transaction::keep::StoredDelta;
 use crate::transaction::node::{Content, New, Node, Nodes, Post, PostFile, Pre, PreFile};
 use crate::tree::{Tree, read_whole, stamp_is_fresh};
@@ -52,9 +53,11 @@ impl<D: Disk> Transaction<'_, D> {
             nodes,
             deltas: &self.deltas,
             moved,
+            adoption: self.adoption.as_ref(),
             indices: nodes.keys().zip(0u32..).collect(),
             extents: files.map(|change| (&change.path, change.extent)).collect(),
             inline_left: INLINE_TOTAL_MAX,
+            syncs_tree: false,
             kept: Vec::new(),
             displaced: nodes
                 .iter()
@@ -71,7 +74,8 @@ impl<D: Disk> Transaction<'_, D> {
         let intent = Intent {
             run: self.run,
             kind: self.kind,
-            time: disk.now(),
+            // What is stamped later than this, nobody looked at.
+            time: self.adoption.as_ref().map_or_else(|| disk.now(), |adoption| adoption.looked_at),
             epoch: self.workspace.epoch,
             label: self.label.clone(),
             entries,
@@ -136,11 +140,15 @@ pub(super) struct Staging<'a, D: Disk> {
     pub(super) deltas: &'a BTreeMap<RelPath, StoredDelta<D::Handle>>,
     /// The paths whose inode moves elsewhere.
     pub(super) moved: &'a BTreeSet<RelPath>,
+    /// What is adopted; then nothing is staged, and the contents are on the disk already.
+    pub(super) adoption: Option<&'a Adoption>,
     /// The index of each path's entry.
     indices: BTreeMap<&'a RelPath, u32>,
     /// By how much the file at each path changes.
     extents: BTreeMap<&'a RelPath, Extent>,
     inline_left: u64,
+    /// Whether contents are only on the disk, which is synced before the record that names them.
+    pub(super) syncs_tree: bool,
     /// Files whose bytes must be durable before INTENT.
     pub(super) kept: Vec<Arc<D::Handle>>,
     /// What is known of the file that each entry displaces.
@@ -158,7 +166,7 @@ impl<D: Disk> Staging<'_, D> {
                 Image::Absent
             }
             Post::Directory(attributes) => {
-                if !matches!(node.pre, Pre::Directory(_)) {
+                if !matches!(node.pre, Pre::Directory(_)) && self.adoption.is_none() {
                     self.check_can_be_undone(path, &node.pre)?;
                     make_directory(self.disk, self.stage, &stage_name(self.run, index), attributes)
                         .map_err(|(what, source)| attributes_error(path, what, source))?;
@@ -172,7 +180,10 @@ impl<D: Disk> Staging<'_, D> {
                 if let (Pre::File(pre), Content::New(new)) = (&node.pre, &file.content) {
                     back = way_back(pre, &new.bytes, new.splices.as_deref());
                 }
-                let (body, inode) = self.stage_post(index, path, node, file)?;
+                let (body, inode) = match self.adoption {
+                    None => self.stage_post(index, path, node, file)?,
+                    Some(adoption) => self.adopted_post(path, file, adoption)?,
+                };
                 if !matches!(body, Body::Moved(_)) {
                     let origin = file.content.origin(path).filter(|from| *from != path);
                     edited_from = origin.and_then(|from| self.indices.get(from).copied());
@@ -193,12 +204,15 @@ impl<D: Disk> Staging<'_, D> {
                 let body = self.pre_body(path, file, &post, back.is_some());
                 let body = match body {
                     Some(body) => body,
-                    None => {
-                        if let (None, Some(new)) = (&back, node.post.new_bytes()) {
-                            back = self.keep_blocks(index, path, file, new)?;
+                    None => match self.adoption {
+                        None => {
+                            if let (None, Some(new)) = (&back, node.post.new_bytes()) {
+                                back = self.keep_blocks(index, path, file, new)?;
+                            }
+                            self.keep_pre(index, path, file)?
                         }
-                        self.keep_pre(index, path, file)?
-                    }
+                        Some(adoption) => self.keep_snapshot(index, path, file, adoption)?,
+                    },
                 };
                 Image::File(FileImage {
                     attributes: file.attributes.clone(),
@@ -218,6 +232,7 @@ impl<D: Disk> Staging<'_, D> {
     /// inode.
     fn check_can_be_undone(&self, path: &RelPath, pre: &Pre<D::Handle>) -> Result<()> {
         let attributes = match pre {
+            _ if self.adoption.is_some() => return Ok(()), // it is done
             Pre::File(_) if self.moved.contains(path) => return Ok(()),
             Pre::File(file) => &file.attributes,
             Pre::Directory(attributes) => attributes,
@@ -320,6 +335,24 @@ impl<D: Disk> Staging<'_, D> {
                 self.keep_post(index, path, Arc::clone(handle)).map(|body| (body, inode))
             }
         }
+    }
+
+    /// Says where the bytes can be found that another program left at `path`. What does not fit into the record is made durable
+    /// with it.
+    fn adopted_post(
+        &mut self,
+        path: &RelPath,
+        file: &PostFile<D::Handle>,
+        adoption: &Adoption,
+    ) -> Result<(Body, u64)> {
+        let inode = adoption.inode(path).ok_or_else(|| ErrorKind::missing(path))?;
+        let Content::New(New { bytes, .. }) = &file.content else {
+            return Ok((Body::Untouched, inode));
+        };
+        let fits = self.fits_inline(file.size);
+        let body = Adoption::body(bytes, fits);
+        self.syncs_tree |= body == Body::Unrecorded;
+        Ok((body, inode))
     }
 
     /// A moved file whose attributes change as well gets a new inode: the old one must stay as it

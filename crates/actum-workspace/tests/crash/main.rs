@@ -8,6 +8,7 @@
     reason = "a test may fail loudly"
 )]
 
+mod adoption;
 mod barriers;
 mod block_deltas;
 mod changes;

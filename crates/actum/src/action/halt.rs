@@ -174,6 +174,8 @@ fn of_workspace(error: &actum_workspace::Error) -> Status {
         | ErrorKind::Scope { .. }
         | ErrorKind::Budget { .. }
         | ErrorKind::TooLarge { .. }
+        | ErrorKind::NoSnapshot
+        | ErrorKind::SnapshotTooLarge { .. }
         | ErrorKind::Edit { source: EditError::TooMuch { .. }, .. }
         | ErrorKind::ChangeSet { .. }
         | ErrorKind::HardLink { .. }

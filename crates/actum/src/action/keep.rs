@@ -94,7 +94,9 @@ impl<D: Disk> Observer<D> for ActionObserver<'_, '_> {
             }
             OwnChecks::Asked(Work::Undo(_) | Work::Redo(_)) => Some(built_in::of_undo(staged)?),
             // It would compare the capture with itself.
-            OwnChecks::Captured | OwnChecks::Package(_) => None,
+            OwnChecks::Captured
+            | OwnChecks::Package(_)
+            | OwnChecks::Asked(Work::Adopt(_) | Work::Restore { .. }) => None,
         };
         let refusal = check.as_ref().filter(|check| !check.ok).map(built_in::refusal);
         self.story.checks.extend(check);
@@ -121,7 +123,7 @@ impl<D: Disk> Observer<D> for ActionObserver<'_, '_> {
 fn repaired_operations<'w>(asked: &[Operation], work: &'w Work) -> &'w [Operation] {
     match work {
         Work::Apply(operations) => operations.strip_prefix(asked).unwrap_or_default(),
-        Work::Undo(_) | Work::Redo(_) => &[],
+        Work::Undo(_) | Work::Redo(_) | Work::Adopt(_) | Work::Restore { .. } => &[],
     }
 }
 

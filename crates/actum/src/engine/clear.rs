@@ -10,8 +10,8 @@ use actum_gate::{Approved, Policy, decide};
 use actum_record::lease::{LeaseRecord, Quotas};
 use actum_record::ledger::{Agreed, Approval, TenantId};
 use actum_record::receipt::{DecisionRecord, PathEffect};
-use actum_workspace::Transaction;
 use actum_workspace::disk::Disk;
+use actum_workspace::{SnapshotId, Transaction};
 
 use crate::command::{CommandError, quotas_of};
 use crate::engine::binding;
@@ -97,13 +97,28 @@ impl<'e, D: Disk> Staged<'e, D> {
         match judged.decision.verdict {
             Verdict::Allow => Ok(judged),
             Verdict::Deny => Err(self.refuse(judged)?),
-            Verdict::NeedsApproval if !self.request.door.queues() => {
+            Verdict::NeedsApproval if !self.request.queues() => {
                 let required = approval_required(&judged);
                 self.refuse(judged)?;
                 Err(required)
             }
             Verdict::NeedsApproval => self.approve_or_queue(judged),
         }
+    }
+}
+
+impl<D: Disk> Cleared<'_, D> {
+    /// Keeps what the paths of the change hold now, before another program makes the change ([`Request::adopt`]).
+    ///
+    /// # Errors
+    /// As [`Transaction::take_snapshot`].
+    pub fn take_snapshot(&mut self, id: SnapshotId) -> Result<()> {
+        Ok(self.staged.begun.transaction.take_snapshot(id)?)
+    }
+
+    /// Whether a person agreed to it, which counts for what actum does itself.
+    pub fn is_approved(&self) -> bool {
+        self.approval.is_some()
     }
 }
 
@@ -249,8 +264,8 @@ fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Resu
         root: place.root,
         enclosing: place.enclosing,
         work: match request.work {
-            Work::Apply(_) => WorkKind::Apply,
-            Work::Undo(_) => WorkKind::Undo,
+            Work::Apply(_) | Work::Adopt(_) => WorkKind::Apply,
+            Work::Undo(_) | Work::Restore { .. } => WorkKind::Undo,
             Work::Redo(_) => WorkKind::Redo,
         },
         confined,

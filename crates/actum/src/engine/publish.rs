@@ -109,6 +109,7 @@ impl<'e, D: Disk> Verified<'e, D> {
             commands,
             external: request.task.map(|task| task.external).unwrap_or_default(),
             queries: request.queries,
+            published_by: request.work.publisher(),
             rollback_files,
             engine: crate::records::ENGINE.to_owned(),
         };

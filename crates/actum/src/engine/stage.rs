@@ -146,7 +146,11 @@ impl<D: Disk> Engine<D> {
         let way = match request.work {
             Work::Undo(Which::Newest) => Some(WayBack::Undo),
             Work::Redo(Which::Newest) => Some(WayBack::Redo),
-            Work::Apply(_) | Work::Undo(Which::Run(_)) | Work::Redo(Which::Run(_)) => None,
+            Work::Apply(_)
+            | Work::Undo(Which::Run(_))
+            | Work::Redo(Which::Run(_))
+            | Work::Adopt(_)
+            | Work::Restore { .. } => None,
         };
         let begun = self.begin_with(options(&request), signer, way)?;
         let attempt = match begun.attempt(request.key.as_ref(), plan)? {
@@ -293,6 +297,16 @@ fn compute<'w, D: Disk>(
             let (undo, transaction) = transaction.redo(run)?;
             (transaction, Some((undo, undone)))
         }
+        Work::Adopt(snapshot) => {
+            transaction.adopt(*snapshot)?;
+            (transaction, None)
+        }
+        Work::Restore { snapshot, refused } => {
+            transaction.restore(*snapshot, *refused)?;
+            // The change that is taken back is the actor's own, and no run: it needs no record.
+            let undone = Undone { actor: request.actor.clone(), approved: false };
+            (transaction, Some((*refused, Some(undone))))
+        }
     };
     let (undoes, undone) = taken_back.unzip();
     Ok(Computed { transaction, undoes, undone: undone.flatten() })
@@ -405,6 +419,8 @@ fn label(request: &Request) -> String {
         (None, Work::Apply(operations)) => Operation::summary(operations),
         // The workspace labels what it finds.
         (None, Work::Undo(_) | Work::Redo(_)) => String::new(),
+        (None, Work::Adopt(_)) => "adopt what another program changed".to_owned(),
+        (None, Work::Restore { refused, .. }) => format!("take back the refused change {refused}"),
     }
 }
 

@@ -20,6 +20,8 @@ pub enum EntryPoint {
     TaskPlan,
     /// `actum file run` and `actum file restore`.
     FileTask,
+    /// `actum hook`: the program of an agent is about to change files, or did.
+    ClientHook,
 }
 
 impl EntryPoint {
@@ -31,6 +33,7 @@ impl EntryPoint {
         Self::Action,
         Self::TaskPlan,
         Self::FileTask,
+        Self::ClientHook,
     ];
 
     /// Name in records and access policies. It never changes.
@@ -42,6 +45,7 @@ impl EntryPoint {
             Self::Action => "action",
             Self::TaskPlan => "task plan",
             Self::FileTask => "file task",
+            Self::ClientHook => "client hook",
         }
     }
 
@@ -54,7 +58,12 @@ impl EntryPoint {
     pub(crate) fn profile(self) -> Option<Profile> {
         match self {
             Self::TaskPlan => Some(Profile::AgentExecutor),
-            Self::Library | Self::CommandLine | Self::Exec | Self::Action | Self::FileTask => None,
+            Self::Library
+            | Self::CommandLine
+            | Self::Exec
+            | Self::Action
+            | Self::FileTask
+            | Self::ClientHook => None,
         }
     }
 
@@ -62,7 +71,9 @@ impl EntryPoint {
     /// the reports.
     pub fn is_carried_out_by_approval(self) -> bool {
         match self {
-            Self::Library | Self::CommandLine | Self::Exec | Self::Action => true,
+            Self::Library | Self::CommandLine | Self::Exec | Self::Action | Self::ClientHook => {
+                true
+            }
             Self::TaskPlan | Self::FileTask => false,
         }
     }
@@ -70,7 +81,12 @@ impl EntryPoint {
     /// Whether a change that needs an approval waits in the queue. A file task fails instead (D-3).
     pub(crate) fn queues(self) -> bool {
         match self {
-            Self::Library | Self::CommandLine | Self::Exec | Self::Action | Self::TaskPlan => true,
+            Self::Library
+            | Self::CommandLine
+            | Self::Exec
+            | Self::Action
+            | Self::TaskPlan
+            | Self::ClientHook => true,
             Self::FileTask => false,
         }
     }

@@ -140,7 +140,8 @@ impl Request {
                 EntryPoint::Library
                 | EntryPoint::CommandLine
                 | EntryPoint::Action
-                | EntryPoint::FileTask,
+                | EntryPoint::FileTask
+                | EntryPoint::ClientHook,
                 _,
                 _,
             ) => Capability::Apply,

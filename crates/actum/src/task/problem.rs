@@ -93,6 +93,8 @@ fn path_of(kind: &ErrorKind) -> Option<&RelPath> {
         | ErrorKind::Scope { .. }
         | ErrorKind::Budget { .. }
         | ErrorKind::TooLarge { .. }
+        | ErrorKind::NoSnapshot
+        | ErrorKind::SnapshotTooLarge { .. }
         | ErrorKind::Io { .. }
         | ErrorKind::ChangeSet { .. }
         | ErrorKind::AsBefore { .. }
@@ -143,6 +145,8 @@ fn of(kind: &ErrorKind) -> ErrorCode {
         | ErrorKind::ChangedSince { .. } => ErrorCode::HashMismatch,
         ErrorKind::Attributes { source, .. } | ErrorKind::Io { source, .. } => of_io(source),
         ErrorKind::ChangeSet { .. }
+        | ErrorKind::NoSnapshot
+        | ErrorKind::SnapshotTooLarge { .. }
         | ErrorKind::Blocked { .. }
         | ErrorKind::NotBlocked { .. }
         | ErrorKind::AsBefore { .. }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::ledger::{Actor, Approval, Bound, Isolation, JudgedPlan, TenantId};
+use crate::ledger::{Actor, Approval, Bound, Isolation, JudgedPlan, Publisher, TenantId};
 use crate::receipt::{
     DecisionRecord, EffectKind, GateRecord, PathEffect, RecordedGround, Rollback, RollbackFiles,
     RunResult, SettledBy, Statement,
@@ -79,6 +79,7 @@ fn started(number: u64) -> EffectStarted {
         commands: Default::default(),
         queries: Vec::new(),
         external: Vec::new(),
+        published_by: [Publisher::Actum, Publisher::Client][usize::from(number % 7 == 6)],
         rollback_files: (number % 3 == 2).then(|| rollback_files(number)),
         lease: None,
         engine: "actum 0.1.0".to_owned(),
@@ -142,6 +143,7 @@ fn result(number: u64) -> RunResult {
         sandbox: None,
         verification: Vec::new(),
         queries: intent.queries,
+        published_by: intent.published_by,
         rollback: Some(Rollback { undo: intent.run }),
         rollback_files: intent.rollback_files,
         request: intent.request,

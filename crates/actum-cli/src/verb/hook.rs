@@ -1,0 +1,213 @@
+//! `actum hook`: what the program of an agent calls before and after its own edits.
+//!
+//! Each way to fail ends with exit code 2 and words on standard error, since clients let a tool run after any other code.
+
+use std::io::{self, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use actum::reason::Reason;
+use actum_core::path::Quoted;
+use actum_hook::{
+    After, Answer, Before, Caller, Client, Event, EventError, INPUT_BYTES_MAX, Moment, after,
+    before, files,
+};
+use actum_record::ledger::Actor;
+
+use super::Session;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{actor, home, policy, records, root};
+
+/// How long a hook takes at most. Clients wait longer, and some let the tool run once they stop waiting.
+const TIME_LIMIT: Duration = Duration::from_secs(15);
+
+/// Answer the hook of an agent's client, which makes runs of its own edits
+///
+/// The client calls it before and after each edit, with the event on standard input. Before the edit the gates judge it, and what
+/// its files hold is kept; after it the change becomes a run with a receipt, which `actum undo` takes back. What the gates
+/// refuse does not happen: the answer is exit code 2 and the reason on standard error. Outside of a workspace it does nothing.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The client: claude, codex, opencode, gemini or qwen
+    client: Client,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    thread::spawn(|| {
+        thread::sleep(TIME_LIMIT);
+        let seconds = TIME_LIMIT.as_secs();
+        let reason = format!("actum: the hook took more than {seconds} seconds; try again");
+        drop(writeln!(io::stderr(), "{reason}"));
+        std::process::exit(2);
+    });
+    let answered = catch_unwind(AssertUnwindSafe(|| answer(arguments.client, session)));
+    let (moment, answer) = answered.unwrap_or_else(|_| {
+        let reason = "actum: the hook failed by a defect of actum; please report what is above";
+        (Moment::Other, Answer::Refuse(reason.to_owned()))
+    });
+    let output = answer.output(arguments.client, moment);
+    let written = write_all(output.as_bytes());
+    if let Some(reason) = answer.reason() {
+        drop(writeln!(io::stderr(), "{reason}")); // the code says it as well
+        return Ok(Exit::Usage);
+    }
+    match written {
+        Ok(()) => Ok(Exit::Success),
+        Err(source) => Err(Failure::Unwritten { source }),
+    }
+}
+
+fn write_all(output: &[u8]) -> io::Result<()> {
+    let mut to = io::stdout().lock();
+    to.write_all(output)?;
+    to.flush()
+}
+
+/// The answer to the event on standard input.
+fn answer(client: Client, session: &Session) -> (Moment, Answer) {
+    let limit = u64::try_from(INPUT_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
+    let mut input = Vec::new();
+    let event = match io::stdin().lock().take(limit).read_to_end(&mut input) {
+        Ok(_) => Event::read(client, &input),
+        Err(error) => Err(EventError::NotJson { problem: error.to_string() }),
+    };
+    let event = match event {
+        Ok(event) => event,
+        Err(error) => {
+            let name = client.name();
+            let reason = format!(
+                "actum: cannot read the event of `{name}`: {error}. actum does not know what is about to happen, so the tool must \
+                 not run; `actum hook --help` names the clients"
+            );
+            return (Moment::Other, Answer::Refuse(reason));
+        }
+    };
+    let moment = event.moment;
+    if event.edit.is_none() {
+        return (moment, Answer::Nothing);
+    }
+    let Some(root) = workspace_of(&event) else { return (moment, Answer::Nothing) };
+    let answer = match moment {
+        Moment::Before => answer_before(client, session, &root, &event),
+        Moment::After => answer_after(client, session, &root, &event),
+        Moment::Other => Ok(Answer::Nothing),
+    };
+    let answer = answer.unwrap_or_else(|failure| Answer::Refuse(words(&failure, moment)));
+    (moment, answer)
+}
+
+/// The workspace that the files of an edit are in, else the one that the client works in.
+fn workspace_of(event: &Event) -> Option<PathBuf> {
+    let of = |path: &Path| {
+        let root = root::existing(path);
+        root::is_made(root).then(|| root.to_owned())
+    };
+    let edited = files(event).iter().find_map(|file| of(file.parent()?));
+    edited.or_else(|| of(&actum::real_path(&event.directory)))
+}
+
+fn answer_before(
+    client: Client,
+    session: &Session,
+    root: &Path,
+    event: &Event,
+) -> Result<Answer, Failure> {
+    let mut engine = engine(session, root)?;
+    let caller = caller(client, root);
+    let refuse = |reason: String| Ok(Answer::Refuse(format!("actum: {reason}")));
+    let answer = match before(&mut engine, &caller, event)? {
+        Before::Free => Ok(Answer::Nothing),
+        Before::Made(run) => refuse(format!(
+            "a person approved this change, and actum made it as run {run}; read the file and go on, do not edit it again"
+        )),
+        Before::Path(error) => refuse(format!("{error}; nothing was changed")),
+        Before::Closed(path) => refuse(format!(
+            "`{}` is in a place of keys, credentials or the operator's policy, where no agent may edit; nothing was changed",
+            Quoted(path.as_os_str().as_encoded_bytes())
+        )),
+    };
+    finish(engine);
+    answer
+}
+
+fn answer_after(
+    client: Client,
+    session: &Session,
+    root: &Path,
+    event: &Event,
+) -> Result<Answer, Failure> {
+    let mut engine = engine(session, root)?;
+    let answer = match after(&mut engine, &caller(client, root), event)? {
+        After::Unchanged | After::Adopted(_) => Answer::Nothing,
+        After::Unknown(paths) => {
+            let paths: Vec<_> = paths
+                .iter()
+                .map(|path| format!("`{}`", Quoted(path.as_os_str().as_encoded_bytes())))
+                .collect();
+            Answer::Note(format!(
+                "actum kept nothing of {} before this edit, so it is no run and `actum undo` cannot take it back",
+                paths.join(", ")
+            ))
+        }
+        After::TakenBack { refused, run } => {
+            let refused = words(&Failure::from(*refused), Moment::Before);
+            Answer::Refuse(format!(
+                "{refused}\nThe edit was made before the gates could judge it, and run {run} took it back."
+            ))
+        }
+        After::Stands { refused, error } => {
+            let refused = words(&Failure::from(*refused), Moment::Before);
+            let error = Failure::from(*error).message();
+            Answer::Refuse(format!(
+                "{refused}\nThe edit was made before the gates could judge it, and it stands, since it could not be taken back: \
+                 {error}. A person has to look at it."
+            ))
+        }
+    };
+    finish(engine);
+    Ok(answer)
+}
+
+fn engine(session: &Session, root: &Path) -> Result<actum::Engine, Failure> {
+    let files = policy::files()?;
+    let (checked, records) = records::open_for(root, &session.tenant)?;
+    Ok(checked.existing_engine(records)?.under_files(files, root))
+}
+
+/// The process ends now, and the kernel closes what is open.
+fn finish(engine: actum::Engine) {
+    drop(engine.finish()); // a checkpoint that could not be signed is made by the next run
+    std::mem::forget(engine);
+}
+
+fn caller(client: Client, root: &Path) -> Caller<'_> {
+    let actor: Actor = actor::of(Some(client.name().to_owned()));
+    Caller { client, root, actor, closed: home::operators_own_real() }
+}
+
+/// Why an edit is refused, or why it is no run, and what an agent can do.
+fn words(failure: &Failure, moment: Moment) -> String {
+    let message = failure.message();
+    let hints = match (failure.queued(), failure.reason()) {
+        (Some(queued), _) => vec![format!(
+            "ask the person to look at it: `actum queue {plan}` shows the change, and `actum approve {plan}` makes it; go on without it, \
+             and do not make it in another way",
+            plan = queued.plan
+        )],
+        (None, Reason::ChangeDenied) => vec![
+            "leave these files as they are, or ask the person to change them; do not try another way"
+                .to_owned(),
+        ],
+        (None, _) => failure.hints(),
+    };
+    let message = match moment {
+        Moment::Before | Moment::Other => format!("actum: {message}"),
+        Moment::After => format!(
+            "actum: the edit was made, and it could not be recorded as a run, so `actum undo` cannot take it back: {message}"
+        ),
+    };
+    std::iter::once(message).chain(hints).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,51 @@
+//! Answers of a hook.
+
+use serde_json::json;
+
+use crate::client::Client;
+use crate::event::Moment;
+
+/// What a hook says to the client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// Nothing: the permission rules of the person decide.
+    Nothing,
+    /// Words that the model is to know, about a tool that ran.
+    Note(String),
+    /// The tool must not run, or what it did was taken back; why, and what to do.
+    Refuse(String),
+}
+
+impl Answer {
+    /// What is written to standard output. A refusal is words on standard error and exit code 2, which each client takes for
+    /// one; Claude Code also reads the reason from here, without the command line before it.
+    pub fn output(&self, client: Client, moment: Moment) -> String {
+        match (self, client, moment) {
+            (Self::Refuse(reason), Client::Claude, Moment::Before) => {
+                json!({ "hookSpecificOutput": {
+                    "hookEventName": "PreToolUse",
+                    "permissionDecision": "deny",
+                    "permissionDecisionReason": reason,
+                } })
+                .to_string()
+            }
+            (Self::Note(note), Client::Claude | Client::Codex | Client::Qwen, Moment::After) => {
+                json!({ "hookSpecificOutput": {
+                    "hookEventName": "PostToolUse",
+                    "additionalContext": note,
+                } })
+                .to_string()
+            }
+            (Self::Note(note), Client::OpenCode, Moment::After) => note.clone(),
+            (Self::Nothing | Self::Note(_) | Self::Refuse(_), _, _) => String::new(),
+        }
+    }
+
+    /// What is written to standard error: the reason of a refusal.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Refuse(reason) => Some(reason),
+            Self::Nothing | Self::Note(_) => None,
+        }
+    }
+}

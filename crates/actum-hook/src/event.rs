@@ -1,0 +1,194 @@
+//! Events of a client, read from the standard input of a hook.
+
+use std::path::PathBuf;
+
+use actum_core::Digest;
+use actum_core::path::Quoted;
+use actum_record::ledger::RequestKey;
+use serde_json::Value;
+
+use crate::client::Client;
+use crate::edit::Edit;
+
+/// Bytes of an event at most: 64 MiB.
+pub const INPUT_BYTES_MAX: usize = 64 << 20;
+
+/// Event of a client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// When it is sent.
+    pub moment: Moment,
+    /// Directory that the client works in.
+    pub directory: PathBuf,
+    /// Session of the client.
+    pub session: String,
+    /// Tool, as the client names it; empty for an event that is about none.
+    pub tool: String,
+    /// The edit that it is about; none for other tools and other events.
+    pub edit: Option<Edit>,
+    call: String,
+}
+
+/// When an event is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// Before a tool runs.
+    Before,
+    /// After a tool ran or failed.
+    After,
+    /// At another time.
+    Other,
+}
+
+/// Input that is no event of the client.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EventError {
+    /// It is too large.
+    #[error("the event has more than {INPUT_BYTES_MAX} bytes")]
+    TooLarge,
+    /// It is no JSON.
+    #[error("the event is no JSON: {problem}")]
+    NotJson {
+        /// Where and why.
+        problem: String,
+    },
+    /// A field is missing or of another type.
+    #[error("the event has no field `{field}` that is a text")]
+    Field {
+        /// The field.
+        field: &'static str,
+    },
+    /// The client of the versions that were tested sends no such event.
+    #[error("the event `{}` is unknown", Quoted(name.as_bytes()))]
+    Unknown {
+        /// Name of the event.
+        name: String,
+    },
+}
+
+impl Event {
+    /// Reads an event.
+    ///
+    /// # Errors
+    /// [`EventError`], after which a hook must refuse: it does not know what the client is about to do.
+    pub fn read(client: Client, input: &[u8]) -> Result<Self, EventError> {
+        if input.len() > INPUT_BYTES_MAX {
+            return Err(EventError::TooLarge);
+        }
+        let event: Value = serde_json::from_slice(input).map_err(|error| {
+            let problem = error.to_string();
+            EventError::NotJson { problem }
+        })?;
+        let text = |field: &'static str| {
+            let found = event.get(field).and_then(Value::as_str);
+            found.map(str::to_owned).ok_or(EventError::Field { field })
+        };
+        let protocol = client.protocol();
+        let name = text("hook_event_name")?;
+        let moment = if name == protocol.before {
+            Moment::Before
+        } else if protocol.after.contains(&name.as_str()) {
+            Moment::After
+        } else if protocol.others.contains(&name.as_str()) {
+            Moment::Other
+        } else {
+            return Err(EventError::Unknown { name });
+        };
+        let directory = PathBuf::from(text("cwd")?);
+        let session = text("session_id")?;
+        if moment == Moment::Other {
+            let (tool, call, edit) = (String::new(), String::new(), None);
+            return Ok(Self { moment, directory, session, tool, edit, call });
+        }
+        let tool = text("tool_name")?;
+        let input = event.get("tool_input").unwrap_or(&Value::Null);
+        let known = protocol.tools.iter().find(|(known, _)| *known == tool);
+        let edit = known.map(|(_, shape)| Edit::read(*shape, input)).transpose()?;
+        let call = match protocol.call {
+            Some(field) if event.get(field).is_some() || edit.is_some() => text(field)?,
+            // Both events of a call have the same input.
+            Some(_) | None => {
+                let input = input.to_string();
+                Digest::tagged("actum/hook-call/v1", &[tool.as_bytes(), input.as_bytes()])
+                    .to_string()
+            }
+        };
+        Ok(Self { moment, directory, session, tool, edit, call })
+    }
+
+    /// Name of the call, which all events about it share.
+    pub fn call(&self) -> String {
+        format!("{}/{}", self.session, self.call)
+    }
+
+    /// The same as the key of a request. A name that cannot be a key is known by its digest.
+    pub(crate) fn key(&self) -> Option<RequestKey> {
+        let call = self.call();
+        let digest = || format!("hook/{}", Digest::of(call.as_bytes()));
+        RequestKey::from_caller(&call).or_else(|_| RequestKey::from_caller(&digest())).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(client: Client, event: &Value) -> Result<Event, EventError> {
+        Event::read(client, event.to_string().as_bytes())
+    }
+
+    /// Issue 27: what is no event of the client is refused by name, whatever it is.
+    #[test]
+    fn what_is_no_event_of_the_client_is_refused() {
+        assert_eq!(
+            Event::read(Client::Claude, &vec![b' '; INPUT_BYTES_MAX + 1]),
+            Err(EventError::TooLarge)
+        );
+        for broken in ["", "{", "[1,", "\u{0}", "{\"hook_event_name\":\"PreToolUse\""] {
+            let found = Event::read(Client::Claude, broken.as_bytes());
+            assert!(matches!(found, Err(EventError::NotJson { .. })), "{broken}");
+        }
+        for (event, field) in [
+            (json!([]), "hook_event_name"),
+            (json!({ "hook_event_name": 7 }), "hook_event_name"),
+            (json!({ "hook_event_name": "PreToolUse" }), "cwd"),
+            (json!({ "hook_event_name": "PreToolUse", "cwd": "/" }), "session_id"),
+            (
+                json!({ "hook_event_name": "PreToolUse", "cwd": "/", "session_id": "s" }),
+                "tool_name",
+            ),
+        ] {
+            assert_eq!(read(Client::Claude, &event), Err(EventError::Field { field }));
+        }
+        let unknown = json!({ "hook_event_name": "BeforeTool", "cwd": "/", "session_id": "s" });
+        assert!(matches!(read(Client::Claude, &unknown), Err(EventError::Unknown { .. })));
+        assert!(read(Client::Gemini, &unknown).is_err());
+    }
+
+    /// Issue 27: an edit without the id of its call, or with a field of another type, is refused.
+    #[test]
+    fn an_edit_that_cannot_be_read_is_refused_and_other_tools_are_not() {
+        let event = |tool: &str, input: Value| {
+            json!({
+                "hook_event_name": "PreToolUse", "cwd": "/w", "session_id": "s", "tool_name": tool,
+                "tool_input": input, "tool_use_id": "t1",
+            })
+        };
+        let write = event("Write", json!({ "file_path": "/w/a", "content": "x" }));
+        let read_write = read(Client::Claude, &write).unwrap();
+        assert_eq!(read_write.call(), "s/t1");
+        assert!(read_write.edit.is_some());
+        for input in
+            [json!(null), json!({ "file_path": "/w/a" }), json!({ "file_path": 1, "content": "x" })]
+        {
+            assert!(read(Client::Claude, &event("Write", input)).is_err());
+        }
+        let mut without_id = write.clone();
+        without_id["tool_use_id"] = json!(null);
+        assert!(read(Client::Claude, &without_id).is_err());
+        let bash = read(Client::Claude, &event("Bash", json!({ "command": "ls" }))).unwrap();
+        assert_eq!(bash.edit, None);
+    }
+}

@@ -1,0 +1,259 @@
+//! What a hook does before and after an edit.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use actum::{Cleared, Done, Engine, EntryPoint, Error, Observer, Request, Staged};
+use actum_core::{PathError, RelPath, RunId};
+use actum_record::ledger::Actor;
+use actum_workspace::disk::Disk;
+use actum_workspace::{ErrorKind, ExistingFiles, Limits, SnapshotId};
+
+use crate::client::Client;
+use crate::edit::Located;
+use crate::event::Event;
+
+/// Who calls a hook, and where.
+pub struct Caller<'a> {
+    /// The client.
+    pub client: Client,
+    /// Root of the workspace, without links.
+    pub root: &'a Path,
+    /// In whose name the runs are made.
+    pub actor: Actor,
+    /// Places of the operator, where no edit of an agent leads.
+    pub closed: &'a [PathBuf],
+}
+
+/// What came of an event before an edit.
+#[derive(Debug)]
+pub enum Before {
+    /// The client may go on as far as actum is concerned.
+    Free,
+    /// A person agreed to this change before, so actum made it itself, as this run.
+    Made(RunId),
+    /// A path of the workspace that no change may name.
+    Path(PathError),
+    /// A file in a place of the operator.
+    Closed(PathBuf),
+}
+
+/// What came of an event after an edit.
+#[derive(Debug)]
+pub enum After {
+    /// The edit changed no file of the workspace.
+    Unchanged,
+    /// The change is a run.
+    Adopted(Box<Done>),
+    /// What these files held before is not known, so the edit is no run.
+    Unknown(Vec<PathBuf>),
+    /// The gates refused the change, and it was taken back by a run.
+    TakenBack {
+        /// Why.
+        refused: Box<Error>,
+        /// The run that took it back.
+        run: RunId,
+    },
+    /// The gates refused the change, and it could not be taken back.
+    Stands {
+        /// Why it was refused.
+        refused: Box<Error>,
+        /// Why it could not be taken back.
+        error: Box<Error>,
+    },
+}
+
+/// Adoptions that are tried where a file changes meanwhile.
+const ATTEMPTS_MAX: usize = 3;
+
+/// Judges the edit that a client is about to make, and keeps what its files hold. Nothing is asked of the client where the gates
+/// allow it.
+///
+/// # Errors
+/// Those of [`Engine::run`]: the edit must not be made.
+pub fn before(engine: &mut Engine, caller: &Caller<'_>, event: &Event) -> Result<Before, Error> {
+    let Located { inside, outside, operations } = match locate(caller, event) {
+        Ok(located) => located,
+        Err(error) => return Ok(Before::Path(error)),
+    };
+    let is_closed = |path: &PathBuf| caller.closed.iter().any(|closed| path.starts_with(closed));
+    if let Some(closed) = outside.into_iter().find(is_closed) {
+        return Ok(Before::Closed(closed));
+    }
+    if inside.is_empty() {
+        return Ok(Before::Free);
+    }
+    let (id, label) = (SnapshotId::of(&event.call()), label(caller, event));
+    if let Some(operations) = operations {
+        let limits = Limits { existing_files: ExistingFiles::Replace, ..Limits::default() };
+        let request = Request::apply(operations).within(limits);
+        let request = request_of(request, caller, &label);
+        match engine.run_with(request, &mut TakeSnapshot { id }) {
+            Ok(done) => return Ok(Before::Made(done.run())),
+            Err(Stop::Kept) => return Ok(Before::Free),
+            Err(Stop::Refused(error)) if matches!(*error, Error::NothingToChange) => {
+                return Ok(Before::Free);
+            }
+            Err(Stop::Refused(error)) if !is_unfit(&error) => return Err(*error),
+            // The tool of the client decides what becomes of an edit that does not fit.
+            Err(Stop::Refused(_)) => {}
+        }
+    }
+    let request = request_of(Request::adopt(id), caller, &label);
+    match engine.take_snapshot(id, &inside, request) {
+        Err(Error::Workspace(error)) if matches!(error.kind, ErrorKind::NotAFile { .. }) => {
+            Ok(Before::Free) // the tool fails as well
+        }
+        kept => kept.map(|()| Before::Free),
+    }
+}
+
+/// Makes a run of what a client changed, or takes it back where the gates refuse it.
+///
+/// # Errors
+/// Those of [`Engine::run`] but for a refusal by the gates: the change stands, and it is no run.
+pub fn after(engine: &mut Engine, caller: &Caller<'_>, event: &Event) -> Result<After, Error> {
+    let Ok(Located { inside, .. }) = locate(caller, event) else { return Ok(After::Unchanged) };
+    if inside.is_empty() {
+        return Ok(After::Unchanged);
+    }
+    let (id, label) = (SnapshotId::of(&event.call()), label(caller, event));
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        let mut request = request_of(Request::adopt(id), caller, &label);
+        request.key = event.key();
+        let mut plan = NotePlan { plan: None };
+        let error = match engine.run_with(request, &mut plan) {
+            Ok(done) => return Ok(After::Adopted(Box::new(done))),
+            Err(error) => error,
+        };
+        if matches!(error, Error::NothingToChange) {
+            engine.workspace_mut().drop_snapshot(id)?;
+            return Ok(After::Unchanged);
+        }
+        if let Error::Workspace(problem) = &error {
+            if matches!(problem.kind, ErrorKind::NoSnapshot) {
+                let path = |path: &RelPath| caller.root.join(OsStr::from_bytes(path.as_bytes()));
+                return Ok(After::Unknown(inside.iter().map(path).collect()));
+            }
+            if matches!(problem.kind, ErrorKind::Conflict { .. }) && attempts < ATTEMPTS_MAX {
+                continue;
+            }
+        }
+        return match plan.plan.filter(|_| is_refusal(&error)) {
+            Some(plan) => Ok(restore(engine, caller, (id, &label), (plan, error))),
+            None => Err(error),
+        };
+    }
+}
+
+fn locate(caller: &Caller<'_>, event: &Event) -> Result<Located, PathError> {
+    match &event.edit {
+        Some(edit) => edit.locate(caller.root, &event.directory),
+        None => Ok(Located::default()),
+    }
+}
+
+/// Files of the edit, without links.
+pub fn files(event: &Event) -> Vec<PathBuf> {
+    event.edit.as_ref().map_or(Vec::new(), |edit| edit.files(&event.directory))
+}
+
+/// Line for the log.
+fn label(caller: &Caller<'_>, event: &Event) -> String {
+    format!("{} by {}", event.tool, caller.client.name())
+}
+
+fn request_of(request: Request, caller: &Caller<'_>, label: &str) -> Request {
+    let request = request.labelled(label).asked_by(caller.actor.clone());
+    Request { door: EntryPoint::ClientHook, wait: true, ..request }
+}
+
+/// Takes back a change that the gates refused.
+fn restore(
+    engine: &mut Engine,
+    caller: &Caller<'_>,
+    (id, label): (SnapshotId, &str),
+    (plan, refused): (RunId, Error),
+) -> After {
+    let label = format!("take back the refused {label}");
+    let request = request_of(Request::restore(id, plan), caller, &label);
+    let refused = Box::new(refused);
+    match engine.run(request) {
+        Ok(done) => After::TakenBack { refused, run: done.run() },
+        Err(error) => After::Stands { refused, error: Box::new(error) },
+    }
+}
+
+/// Whether the edit does not fit the files, which the tool finds as well.
+fn is_unfit(error: &Error) -> bool {
+    let Error::Workspace(problem) = error else { return false };
+    matches!(
+        problem.kind,
+        ErrorKind::Hunk { .. }
+            | ErrorKind::Edit { .. }
+            | ErrorKind::TooLargeToSearch { .. }
+            | ErrorKind::Expected { .. }
+            | ErrorKind::Missing { .. }
+            | ErrorKind::Exists { .. }
+            | ErrorKind::NotAFile { .. }
+            | ErrorKind::UnderAFile { .. }
+    )
+}
+
+/// Whether gates or checks refuse the change itself.
+fn is_refusal(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Denied { .. }
+            | Error::ApprovalRequired { .. }
+            | Error::RepositoryWithin { .. }
+            | Error::WorkspaceWithin { .. }
+    )
+}
+
+/// Stops a run once the gates allow it, and keeps what its files hold. A change that a person agreed to goes on.
+struct TakeSnapshot {
+    id: SnapshotId,
+}
+
+/// Why a run ended before it was published.
+enum Stop {
+    /// The gates allow it, and a snapshot is kept.
+    Kept,
+    Refused(Box<Error>),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Refused(Box::new(error))
+    }
+}
+
+impl<D: Disk> Observer<D> for TakeSnapshot {
+    type Stop = Stop;
+
+    fn cleared(&mut self, cleared: &mut Cleared<'_, D>) -> Result<(), Stop> {
+        if cleared.is_approved() {
+            return Ok(());
+        }
+        cleared.take_snapshot(self.id)?;
+        Err(Stop::Kept)
+    }
+}
+
+/// Notes the id that a plan has where gates refuse it.
+struct NotePlan {
+    plan: Option<RunId>,
+}
+
+impl<D: Disk> Observer<D> for NotePlan {
+    type Stop = Error;
+
+    fn staged(&mut self, staged: &mut Staged<'_, D>) -> Result<(), Error> {
+        self.plan = Some(staged.transaction().run());
+        Ok(())
+    }
+}

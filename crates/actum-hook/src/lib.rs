@@ -1,0 +1,19 @@
+//! Hooks of agent clients. A client runs `actum hook` before and after it edits files with its own tools.
+//!
+//! Before an edit, actum computes what it will change and lets the gates judge that. What they allow, the client then does itself;
+//! actum keeps what the files held ([`before`]). After the edit the change becomes a run ([`after`]): judged as it really
+//! is, signed, and undoable. What the gates refuse only then is taken back.
+//!
+//! [`Client`] has what differs between clients, as one table each.
+
+mod answer;
+mod client;
+mod edit;
+mod event;
+mod handle;
+
+pub use answer::Answer;
+pub use client::Client;
+pub use edit::Edit;
+pub use event::{Event, EventError, INPUT_BYTES_MAX, Moment};
+pub use handle::{After, Before, Caller, after, before, files};

@@ -1,0 +1,278 @@
+//! Adoption: a run whose files another program published. The state before is that of a snapshot, the state after is on the
+//! disk. No file is touched; one record announces the run and commits it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use actum_core::text::LineCounter;
+use actum_core::{RelPath, RunId};
+
+use crate::content::{Bytes, Source};
+use crate::disk::{Disk, Kind, Stat, Time};
+use crate::error::{Attempt, Doing, ErrorKind, Result};
+use crate::history::images::Images;
+use crate::journal::record::{Body, FileImage, Image, Intent, RunKind, Side};
+use crate::snapshot::SnapshotId;
+use crate::transaction::Transaction;
+use crate::transaction::node::{Content, Counted, New, Node, Post, PostFile, Pre, PreFile};
+use crate::tree::{Found, Tree, digest_of, stamp_is_fresh};
+
+/// What an adoption rests on.
+pub(crate) struct Adoption {
+    pub(crate) id: SnapshotId,
+    /// Run id under which the snapshot keeps contents.
+    pub(crate) kept_under: RunId,
+    /// When the files were looked at.
+    pub(crate) looked_at: Time,
+    /// For each path of the snapshot its index there, and what is there now.
+    pub(crate) paths: BTreeMap<RelPath, (usize, Option<Stat>)>,
+}
+
+impl<D: Disk> Transaction<'_, D> {
+    /// Looks at a path and at the directories above it that are not there, so that a snapshot holds them.
+    ///
+    /// # Errors
+    /// Those of looking at a path.
+    pub fn look_at(&mut self, path: &RelPath) -> Result<()> {
+        self.node(path)?;
+        let mut above = path.parent();
+        while let Some(directory) = above {
+            if !matches!(self.node(&directory)?.pre, Pre::Absent) {
+                break;
+            }
+            above = directory.parent();
+        }
+        Ok(())
+    }
+
+    /// Makes it the run of what another program changed since a snapshot was taken: the change is visible already, and the
+    /// commit records it without touching a file. A path that changes before the commit is a conflict. The snapshot goes with
+    /// the commit.
+    ///
+    /// # Errors
+    /// `NoSnapshot`; `LostImage` where a content of it is gone; those of looking at a path.
+    pub fn adopt(&mut self, id: SnapshotId) -> Result<()> {
+        let found = self.look_at_snapshot(id)?;
+        let (snapshot, looked_at) = (found.snapshot, found.looked_at);
+        let mut paths = BTreeMap::new();
+        for (index, (entry, there)) in snapshot.entries.iter().zip(found.there).enumerate() {
+            let pre = self.pre_of(&snapshot, index)?;
+            let stat = there.file().map(|file| file.stat);
+            let post = adopted(&entry.path, &pre, there);
+            self.nodes.insert(entry.path.clone(), Node { pre, post });
+            paths.insert(entry.path.clone(), (index, stat));
+        }
+        // Whether names were parted from each other is the doing of the other program.
+        self.broken_links.clear();
+        self.adoption = Some(Adoption { id, kept_under: snapshot.run, looked_at, paths });
+        Ok(())
+    }
+
+    /// Makes it the run that brings back what a snapshot holds, after the gates refused to adopt the change `refused`.
+    ///
+    /// # Errors
+    /// As [`adopt`](Self::adopt).
+    pub fn restore(&mut self, id: SnapshotId, refused: RunId) -> Result<()> {
+        self.kind = RunKind::Undo(refused);
+        self.takes_back = true;
+        let found = self.look_at_snapshot(id)?;
+        let snapshot = found.snapshot;
+        for (entry, there) in snapshot.entries.iter().zip(found.there) {
+            let post = there.unchanged();
+            self.nodes.insert(entry.path.clone(), Node { pre: there, post });
+        }
+        for (index, entry) in snapshot.entries.iter().enumerate() {
+            let post = match &entry.pre {
+                // What the other program put there meanwhile stays, and with it the directory.
+                Image::Absent if self.is_directory(&entry.path) => continue,
+                Image::Absent => Post::Absent,
+                Image::Directory(_) if self.is_directory(&entry.path) => continue,
+                Image::Directory(attributes) => {
+                    self.make_parents(&entry.path)?;
+                    Post::Directory(attributes.clone())
+                }
+                Image::File(file) => {
+                    self.make_parents(&entry.path)?;
+                    Post::File(self.restored(&snapshot, index, (&entry.path, file))?)
+                }
+            };
+            self.set(&entry.path, post)?;
+        }
+        for entry in snapshot.entries.iter().rev() {
+            let made = matches!(entry.pre, Image::Absent) && self.is_directory(&entry.path);
+            if made && self.is_empty_directory(&entry.path)? {
+                self.set(&entry.path, Post::Absent)?;
+            }
+        }
+        self.restored_snapshot = Some(id);
+        Ok(())
+    }
+
+    fn is_directory(&self, path: &RelPath) -> bool {
+        self.nodes.get(path).is_some_and(|node| matches!(node.pre, Pre::Directory(_)))
+    }
+
+    /// Looks at all paths of a snapshot, before any of them is known as something else than it is.
+    fn look_at_snapshot(&mut self, id: SnapshotId) -> Result<LookedAt<D::Handle>> {
+        let snapshot = self.workspace.read_snapshot(id)?.intent;
+        let looked_at = self.workspace.disk.now();
+        let mut there = Vec::with_capacity(snapshot.entries.len());
+        for entry in &snapshot.entries {
+            self.in_scope(&entry.path)?;
+            there.push(self.look(&entry.path, &mut || false)?);
+        }
+        Ok(LookedAt { snapshot, looked_at, there })
+    }
+
+    /// What a path held when the snapshot was taken.
+    fn pre_of(&self, snapshot: &Intent, index: usize) -> Result<Pre<D::Handle>> {
+        let Some(entry) = snapshot.entries.get(index) else { return Ok(Pre::Absent) };
+        let file = match &entry.pre {
+            Image::Absent => return Ok(Pre::Absent),
+            Image::Directory(attributes) => return Ok(Pre::Directory(attributes.clone())),
+            Image::File(file) => file,
+        };
+        let bytes = self.bytes_of(snapshot, index, &entry.path)?;
+        let lines = self.lines(&bytes)?;
+        let attributes = file.attributes.clone();
+        let stat = Stat {
+            kind: Kind::File,
+            device: 0,
+            inode: file.inode,
+            links: 1,
+            size: file.size,
+            mode: attributes.mode,
+            user: attributes.user,
+            group: attributes.group,
+            modified: Time::default(),
+            changed: Time::default(),
+        };
+        let (own_names, digest, read_at) = (0, file.digest, snapshot.time);
+        Ok(Pre::File(PreFile { stat, own_names, attributes, digest, lines, bytes, read_at }))
+    }
+
+    /// The content of a path when the snapshot was taken, compared with its digest.
+    fn bytes_of(
+        &self,
+        snapshot: &Intent,
+        index: usize,
+        path: &RelPath,
+    ) -> Result<Bytes<D::Handle>> {
+        let images = Images { disk: &self.workspace.disk, home: &self.workspace.home };
+        let lost = || {
+            let attempt = Attempt::Undo(snapshot.run);
+            ErrorKind::LostImage { attempt, path: path.clone() }
+        };
+        Ok(images.bytes(snapshot, index, Side::Pre, None)?.ok_or_else(lost)?)
+    }
+
+    /// The file that a snapshot holds, as one that shall be.
+    fn restored(
+        &mut self,
+        snapshot: &Intent,
+        index: usize,
+        (path, file): (&RelPath, &FileImage),
+    ) -> Result<PostFile<D::Handle>> {
+        let (attributes, digest, size) = (file.attributes.clone(), file.digest, file.size);
+        let there = self.nodes.get(path).and_then(|node| node.pre.file());
+        if let Some(there) = there.filter(|there| there.digest == digest) {
+            let (lines, content) = (there.lines, Content::Untouched);
+            return Ok(PostFile { attributes, digest, size, lines, content });
+        }
+        let origin = there.map(|_| path.clone());
+        let bytes = match self.bytes_of(snapshot, index, path)? {
+            Bytes::File(kept, _) => self.copied(path, &kept, size)?,
+            memory @ Bytes::Memory(_) => memory,
+        };
+        let lines = self.lines(&bytes)?;
+        let (splices, counted, text_blocks) = (None, Counted::Not, None);
+        let content = Content::New(New { bytes, origin, splices, counted, text_blocks });
+        Ok(PostFile { attributes, digest, size, lines, content })
+    }
+
+    /// How many lines there are; `None` where the bytes are binary.
+    pub(crate) fn lines(&self, bytes: &Bytes<D::Handle>) -> Result<Option<u64>> {
+        let images = Images { disk: &self.workspace.disk, home: &self.workspace.home };
+        let mut counter = LineCounter::default();
+        let counted = images.each_piece(bytes, |piece| counter.feed(piece));
+        counted.doing(|| "count the lines of a recorded image".to_owned())?;
+        Ok(counter.finish())
+    }
+
+    /// Checks that all adopted paths are as they were when they were looked at.
+    ///
+    /// # Errors
+    /// `Conflict` that names the first that is not; `Io`.
+    pub(crate) fn check_adopted(&self, intent: &Intent, adoption: &Adoption) -> Result<()> {
+        let disk = &self.workspace.disk;
+        let tree = Tree::new(disk, &self.workspace.home.root);
+        for entry in &intent.entries {
+            let path = &entry.path;
+            let looked = adoption.paths.get(path).and_then(|(_, stat)| *stat);
+            let is_same = match (&entry.post, tree.find(path)) {
+                (Image::Absent, Ok(Found::Nothing)) => true,
+                (Image::Directory(_), Ok(Found::Directory)) => true,
+                (Image::File(file), Ok(Found::File(stat, handle))) => {
+                    let same = |looked: Stat| looked == Stat { links: looked.links, ..stat };
+                    looked.is_some_and(same)
+                        && (!stamp_is_fresh(stat.modified, disk.now())
+                            || digest_of(disk, &handle).doing(|| format!("read `{path}`"))?
+                                == file.digest)
+                }
+                (Image::Absent, Err(error)) => error.is_in_the_way(),
+                (_, Err(error)) => return Err(error),
+                (_, Ok(_)) => false,
+            };
+            if !is_same {
+                let detail = "it changed again while it was adopted";
+                return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Paths of a snapshot, as they are now.
+struct LookedAt<H> {
+    snapshot: Intent,
+    looked_at: Time,
+    there: Vec<Pre<H>>,
+}
+
+/// What another program left at a path, as the state after the run.
+fn adopted<H>(path: &RelPath, pre: &Pre<H>, there: Pre<H>) -> Post<H> {
+    let file = match there {
+        Pre::Absent => return Post::Absent,
+        Pre::Directory(attributes) => return Post::Directory(attributes),
+        Pre::File(file) => file,
+    };
+    let before = pre.file();
+    let content = if before.is_some_and(|before| before.digest == file.digest) {
+        Content::Untouched
+    } else {
+        let origin = before.map(|_| path.clone());
+        let (bytes, splices) = (file.bytes, None);
+        let (counted, text_blocks) = (Counted::Not, None);
+        Content::New(New { bytes, origin, splices, counted, text_blocks })
+    };
+    let (attributes, digest, size) = (file.attributes, file.digest, file.stat.size);
+    Post::File(PostFile { attributes, digest, size, lines: file.lines, content })
+}
+
+impl Adoption {
+    /// Inode of the file at `path`.
+    pub(crate) fn inode(&self, path: &RelPath) -> Option<u64> {
+        self.paths.get(path)?.1.map(|stat| stat.inode)
+    }
+
+    /// Body of an adopted content: recorded where it fits, and else only on the disk.
+    pub(crate) fn body<H>(bytes: &Bytes<H>, fits: bool) -> Body {
+        match bytes {
+            Bytes::Memory(bytes) if fits => Body::Inline(Arc::clone(bytes)),
+            Bytes::Memory(_)
+            | Bytes::File(_, Source::Unnamed | Source::Staged(_) | Source::Kept(..)) => {
+                Body::Unrecorded
+            }
+        }
+    }
+}
