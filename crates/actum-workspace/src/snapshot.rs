@@ -157,7 +157,7 @@ impl<D: Disk> Transaction<'_, D> {
                 room.inline -= size;
                 Body::Inline(std::sync::Arc::clone(bytes))
             }
-            bytes => {
+            bytes @ (Bytes::Memory(_) | Bytes::File(..)) => {
                 self.copy_to_keep(path, (file, bytes), kept, room)?;
                 Body::Kept
             }
