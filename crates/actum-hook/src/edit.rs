@@ -11,7 +11,7 @@ use actum_edit::format::{Format, Reading, parse};
 use serde_json::Value;
 
 use crate::client::Tool;
-use crate::event::EventError;
+use crate::error::EventError;
 
 /// Edit that a tool of a client is about to make, or made.
 #[derive(Debug, Clone, PartialEq, Eq)]

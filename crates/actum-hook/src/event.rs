@@ -3,15 +3,12 @@
 use std::path::PathBuf;
 
 use actum_core::Digest;
-use actum_core::path::Quoted;
 use actum_record::ledger::RequestKey;
 use serde_json::Value;
 
 use crate::client::Client;
 use crate::edit::Edit;
-
-/// Bytes of an event at most: 64 MiB.
-pub const INPUT_BYTES_MAX: usize = 64 << 20;
+use crate::error::{EventError, INPUT_BYTES_MAX};
 
 /// Event of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,32 +35,6 @@ pub enum Moment {
     After,
     /// At another time.
     Other,
-}
-
-/// Input that is no event of the client.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum EventError {
-    /// It is too large.
-    #[error("the event has more than {INPUT_BYTES_MAX} bytes")]
-    TooLarge,
-    /// It is no JSON.
-    #[error("the event is no JSON: {problem}")]
-    NotJson {
-        /// Where and why.
-        problem: String,
-    },
-    /// A field is missing or of another type.
-    #[error("the event has no field `{field}` that is a text")]
-    Field {
-        /// The field.
-        field: &'static str,
-    },
-    /// The client of the versions that were tested sends no such event.
-    #[error("the event `{}` is unknown", Quoted(name.as_bytes()))]
-    Unknown {
-        /// Name of the event.
-        name: String,
-    },
 }
 
 impl Event {

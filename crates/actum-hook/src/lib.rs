@@ -9,11 +9,13 @@
 mod answer;
 mod client;
 mod edit;
+mod error;
 mod event;
 mod handle;
 
 pub use answer::Answer;
 pub use client::Client;
 pub use edit::Edit;
-pub use event::{Event, EventError, INPUT_BYTES_MAX, Moment};
+pub use error::{EventError, INPUT_BYTES_MAX};
+pub use event::{Event, Moment};
 pub use handle::{After, Before, Caller, after, before, files};

@@ -20,6 +20,7 @@ pub(crate) mod stage;
 pub(crate) mod staged_directory;
 pub(crate) mod staged_file;
 mod steps;
+mod take_snapshot;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

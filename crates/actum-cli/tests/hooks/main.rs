@@ -1,9 +1,11 @@
 //! `actum hook`: edits of clients become runs, and whatever goes wrong keeps an edit from happening.
 #![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
-    clippy::expect_used,
+    dead_code,
     reason = "a test may fail loudly"
 )]
 

@@ -114,7 +114,7 @@ impl<D: Disk> Transaction<'_, D> {
 
     /// Looks at all paths of a snapshot, before any of them is known as something else than it is.
     fn look_at_snapshot(&mut self, id: SnapshotId) -> Result<LookedAt<D::Handle>> {
-        let snapshot = self.workspace.read_snapshot(id)?.intent;
+        let snapshot = self.workspace.read_snapshot(id)?;
         let looked_at = self.workspace.disk.now();
         let mut there = Vec::with_capacity(snapshot.entries.len());
         for entry in &snapshot.entries {

@@ -1,0 +1,32 @@
+//! Input that is no event of a client.
+
+use actum_core::path::Quoted;
+
+/// Bytes of an event at most: 64 MiB.
+pub const INPUT_BYTES_MAX: usize = 64 << 20;
+
+/// Input that is no event of the client.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EventError {
+    /// It is too large.
+    #[error("the event has more than {INPUT_BYTES_MAX} bytes")]
+    TooLarge,
+    /// It is no JSON.
+    #[error("the event is no JSON: {problem}")]
+    NotJson {
+        /// Where and why.
+        problem: String,
+    },
+    /// A field is missing or of another type.
+    #[error("the event has no field `{field}` that is a text")]
+    Field {
+        /// The field.
+        field: &'static str,
+    },
+    /// The client of the versions that were tested sends no such event.
+    #[error("the event `{}` is unknown", Quoted(name.as_bytes()))]
+    Unknown {
+        /// Name of the event.
+        name: String,
+    },
+}

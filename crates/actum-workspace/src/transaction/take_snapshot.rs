@@ -1,0 +1,160 @@
+//! Takes a snapshot of the paths of a transaction.
+
+use std::sync::Arc;
+
+use actum_core::{FileMode, RelPath, RunId};
+
+use crate::change::Extent;
+use crate::content::{Bytes, INLINE_BYTES_MAX};
+use crate::digest_while_reading::copy_file;
+use crate::disk::Disk;
+use crate::error::{Doing, ErrorKind, Result};
+use crate::journal::record::{
+    Body, Entry, FileImage, Image, Intent, Record, RunKind, Side, keep_name,
+};
+use crate::journal::sector::frame;
+use crate::snapshot::{DIRECTORY, SEQUENCE, SnapshotFile, SnapshotId};
+use crate::transaction::Transaction;
+use crate::transaction::node::{Node, Post, Pre, PreFile};
+use crate::transaction::stage::INLINE_TOTAL_MAX;
+use crate::workspace::Workspace;
+
+/// Bytes that one snapshot copies at most, where the file system cannot share them.
+const COPIED_BYTES_MAX: u64 = 512 << 20;
+
+impl<D: Disk> Transaction<'_, D> {
+    /// Keeps what all paths of the steps so far hold on the disk, under `id`, in place of an earlier snapshot of that id. The steps
+    /// themselves are not kept, and no file of the workspace is touched. Snapshots that are older than a day go, and the
+    /// oldest beyond 256.
+    ///
+    /// # Errors
+    /// `SnapshotTooLarge` where the contents beyond 16 MiB have more than 512 MiB and the file system cannot share them; `Io`.
+    pub fn take_snapshot(&mut self, id: SnapshotId) -> Result<()> {
+        let workspace = &*self.workspace;
+        let disk = &workspace.disk;
+        let doing = || "take a snapshot".to_owned();
+        let directory = match disk.open_directory(&workspace.home.state, DIRECTORY) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let mode = FileMode::PRIVATE_DIRECTORY;
+                disk.make_directory(&workspace.home.state, DIRECTORY, mode).doing(doing)?;
+                disk.open_directory(&workspace.home.state, DIRECTORY).doing(doing)?
+            }
+            opened => opened.doing(doing)?,
+        };
+        workspace.remove_snapshots(&directory, id)?;
+        let run = RunId::from_random(disk.random().doing(doing)?);
+        let written = self.write_snapshot(&directory, &SnapshotFile { id, run });
+        if written.is_err() {
+            self.workspace.sweep_run(run); // a full disk has better uses for it
+        }
+        written
+    }
+
+    fn write_snapshot(&self, directory: &D::Handle, to: &SnapshotFile) -> Result<()> {
+        let disk = &self.workspace.disk;
+        let doing = || "take a snapshot".to_owned();
+        let mut room = Room { inline: INLINE_TOTAL_MAX, copied: COPIED_BYTES_MAX };
+        let mut entries = Vec::with_capacity(self.nodes.len());
+        // A directory that is there and stays is only looked at on the way.
+        let is_kept = |node: &Node<D::Handle>| {
+            !matches!((&node.pre, &node.post), (Pre::Directory(_), Post::Directory(_)))
+        };
+        let kept = self.nodes.iter().filter(|(_, node)| is_kept(node));
+        for (index, (path, node)) in kept.enumerate() {
+            let pre = match &node.pre {
+                Pre::Absent => Image::Absent,
+                Pre::Directory(attributes) => Image::Directory(attributes.clone()),
+                Pre::File(file) => {
+                    self.image_of(path, file, &keep_name(to.run, index, Side::Pre), &mut room)?
+                }
+            };
+            let (path, post, extent) = (path.clone(), Image::Absent, Extent::NOTHING);
+            let (edited_from, back, directory_changed) = (None, None, None);
+            entries.push(Entry { path, pre, post, extent, edited_from, back, directory_changed });
+        }
+        let intent = Intent {
+            run: to.run,
+            kind: RunKind::Apply,
+            time: disk.now(),
+            epoch: self.workspace.epoch,
+            label: self.label.clone(),
+            entries,
+        };
+        let (encoded, bodies) = intent.encode();
+        let head = Record::head(&encoded);
+        let pieces: Vec<&[u8]> = [head.as_slice(), &encoded].into_iter().chain(bodies).collect();
+        let file = disk.create(directory, &to.name(), FileMode::PRIVATE).doing(doing)?;
+        let written = disk.write_at(&file, &frame(SEQUENCE, &pieces), 0);
+        if written.is_err() {
+            drop(disk.unlink(directory, &to.name())); // a full disk has better uses for it
+        }
+        written.doing(doing)
+    }
+
+    /// Image of a file, whose bytes are in it, or copied to `kept` in the keep directory.
+    fn image_of(
+        &self,
+        path: &RelPath,
+        file: &PreFile<D::Handle>,
+        kept: &[u8],
+        room: &mut Room,
+    ) -> Result<Image> {
+        let size = file.stat.size;
+        let body = match &file.bytes {
+            Bytes::Memory(bytes) if size <= room.inline.min(INLINE_BYTES_MAX as u64) => {
+                room.inline -= size;
+                Body::Inline(Arc::clone(bytes))
+            }
+            bytes @ (Bytes::Memory(_) | Bytes::File(..)) => {
+                self.copy_to_keep(path, (file, bytes), kept, room)?;
+                Body::Kept
+            }
+        };
+        Ok(Image::File(FileImage {
+            attributes: file.attributes.clone(),
+            size,
+            digest: file.digest,
+            inode: file.stat.inode,
+            body,
+        }))
+    }
+
+    fn copy_to_keep(
+        &self,
+        path: &RelPath,
+        (file, bytes): (&PreFile<D::Handle>, &Bytes<D::Handle>),
+        kept: &[u8],
+        room: &mut Room,
+    ) -> Result<()> {
+        let Workspace { disk, home, .. } = &*self.workspace;
+        let doing = || format!("keep a copy of `{path}`");
+        let copy = disk.create(&home.keep, kept, FileMode::PRIVATE).doing(doing)?;
+        let handle = match bytes {
+            Bytes::Memory(bytes) => return disk.write_at(&copy, bytes, 0).doing(doing),
+            Bytes::File(handle, _) => handle,
+        };
+        if disk.clone_content(handle, &copy).doing(doing)? {
+            let now = disk.stat(handle).doing(doing)?;
+            if (now.changed, now.size) == (file.stat.changed, file.stat.size) {
+                return Ok(());
+            }
+        } else {
+            let bytes = file.stat.size;
+            let Some(left) = room.copied.checked_sub(bytes) else {
+                return Err(ErrorKind::SnapshotTooLarge { bytes, max: COPIED_BYTES_MAX }.into());
+            };
+            room.copied = left;
+            if copy_file(disk, handle, &copy).doing(doing)? == file.digest {
+                return Ok(());
+            }
+        }
+        let detail = "its content changed while it was copied";
+        Err(ErrorKind::Conflict { path: path.clone(), detail }.into())
+    }
+}
+
+/// Bytes that a snapshot may still hold, in its file and beside it.
+struct Room {
+    inline: u64,
+    copied: u64,
+}
