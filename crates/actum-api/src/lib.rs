@@ -41,6 +41,7 @@ pub mod ledger;
 pub mod plugin;
 pub mod policy;
 pub mod program;
+pub mod protect;
 pub mod queue;
 pub mod reason;
 pub mod receipt;
@@ -65,6 +66,7 @@ const FAMILIES: &[&[DocumentType]] = &[
     recovery::DOCUMENTS,
     gc::DOCUMENTS,
     doctor::DOCUMENTS,
+    protect::DOCUMENTS,
     command::DOCUMENTS,
     bind::DOCUMENTS,
     key::DOCUMENTS,

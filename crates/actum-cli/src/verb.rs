@@ -29,6 +29,7 @@ pub(crate) mod pipeline_host;
 mod plan;
 pub(crate) mod plugin;
 pub(crate) mod policy;
+mod protect;
 mod queue;
 mod receipt;
 mod recover;
@@ -116,6 +117,7 @@ verbs! {
     Bind(bind::Arguments) = bind::run,
     Sandbox(sandbox::Arguments) = sandbox::run,
     Sql(sql::Arguments) = sql::run,
+    Protect(protect::Arguments) = protect::run,
     Hook(hook::Arguments) = hook::run,
     Doctor(doctor::Arguments) = doctor::run,
     Explain(explain::Arguments) = explain::run,

@@ -12,6 +12,8 @@ mod edit;
 mod error;
 mod event;
 mod handle;
+pub mod probe;
+pub mod settings;
 
 pub use answer::Answer;
 pub use client::Client;

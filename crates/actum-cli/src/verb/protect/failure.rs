@@ -1,0 +1,60 @@
+//! Why the settings of a client cannot be changed, or its hook not be proven.
+
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use actum::reason::Reason;
+use actum_core::path::Quoted;
+use actum_hook::settings::SettingsError;
+
+use crate::failure::FailureKind;
+
+/// Why `actum protect` did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ProtectFailure {
+    #[error("cannot change the settings `{}`: {source}", Quoted(path.as_os_str().as_bytes()))]
+    Settings { path: PathBuf, source: SettingsError },
+    #[error("cannot use the settings `{}`: {what}", Quoted(path.as_os_str().as_bytes()))]
+    File { path: PathBuf, what: &'static str },
+    #[error("cannot {action} the settings `{}`: {source}", Quoted(path.as_os_str().as_bytes()))]
+    Io { path: PathBuf, action: &'static str, source: io::Error },
+    #[error("cannot find this program: {source}")]
+    Program { source: io::Error },
+    #[error("no home directory of this user is known")]
+    NoHome,
+    #[error("nobody can be asked whether the settings may be changed")]
+    NotAsked,
+    #[error("the settings stay as they are")]
+    Declined,
+    #[error("cannot try `{client}`: {what}")]
+    Client { client: &'static str, what: String },
+}
+
+impl FailureKind for ProtectFailure {
+    fn reason(&self) -> Reason {
+        match self {
+            Self::Settings { .. } | Self::File { .. } | Self::Io { .. } => {
+                Reason::ClientSettingsUnusable
+            }
+            Self::Program { .. } | Self::NoHome => Reason::ClientSettingsUnusable,
+            Self::NotAsked | Self::Declined => Reason::ConfirmationNeeded,
+            Self::Client { .. } => Reason::ClientNotProven,
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        let hint = match self {
+            Self::Settings { .. } | Self::File { .. } | Self::Io { .. } => {
+                "`actum protect CLIENT --print` shows the settings with the hook; put it in by hand"
+            }
+            Self::Program { .. } | Self::NoHome => "start actum from a login of this user",
+            Self::NotAsked => "`--yes` changes them without asking",
+            Self::Declined => return Vec::new(),
+            Self::Client { .. } => {
+                "the settings call the hook; `actum protect CLIENT --check` tries the client again"
+            }
+        };
+        vec![hint.to_owned()]
+    }
+}

@@ -1,0 +1,373 @@
+//! Settings of clients: the entries that call the hook, put in and taken out without touching any other byte.
+
+use std::path::{Path, PathBuf};
+
+use actum_edit::Splice;
+use actum_edit::edit::JsonPatch;
+use serde_json::{Map, Value, json};
+
+use crate::client::Client;
+
+/// Whose settings the entries are in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// The person's own settings of this workspace.
+    Local,
+    /// The settings of the workspace, which the team shares.
+    Team,
+    /// The settings of the user, for each workspace.
+    User,
+}
+
+/// How much of the hook stands in some settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entries {
+    /// None of it.
+    None,
+    /// Entries for some events only.
+    Some,
+    /// An entry for each event.
+    All,
+}
+
+/// Settings that cannot be changed.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsError {
+    /// The client has no settings of this level, or no hooks that are commands.
+    #[error("{} has no settings for this", client.name())]
+    NoSettings {
+        /// The client.
+        client: Client,
+    },
+    /// They are no JSON, or have comments, which actum would not keep apart.
+    #[error("the settings are no plain JSON: {problem}")]
+    NotJson {
+        /// What is wrong, and where.
+        problem: String,
+    },
+    /// A value is of another type than the client takes.
+    #[error("`{place}` in the settings is no {wanted}")]
+    Type {
+        /// Where.
+        place: String,
+        /// What it has to be.
+        wanted: &'static str,
+    },
+    /// The program has a name that settings cannot hold.
+    #[error("the path of actum is no text in UTF-8")]
+    Program,
+}
+
+/// File of the settings of a client.
+///
+/// # Errors
+/// `NoSettings`.
+pub fn settings_file(
+    client: Client,
+    level: Level,
+    (root, home): (&Path, &Path),
+) -> Result<PathBuf, SettingsError> {
+    let (workspace, user) = match client {
+        Client::Claude => {
+            let file = match level {
+                Level::Local => "settings.local.json",
+                Level::Team | Level::User => "settings.json",
+            };
+            (Some(root.join(".claude").join(file)), home.join(".claude/settings.json"))
+        }
+        // Hooks of the user need no workspace that Codex trusts, and its sandbox cannot write them.
+        Client::Codex => (None, home.join(".codex/hooks.json")),
+        Client::Gemini => {
+            (Some(root.join(".gemini/settings.json")), home.join(".gemini/settings.json"))
+        }
+        Client::Qwen => (Some(root.join(".qwen/settings.json")), home.join(".qwen/settings.json")),
+        Client::OpenCode => return Err(SettingsError::NoSettings { client }),
+    };
+    match level {
+        Level::User => Ok(user),
+        Level::Local if client == Client::Codex => Ok(user),
+        Level::Local | Level::Team => workspace.ok_or(SettingsError::NoSettings { client }),
+    }
+}
+
+/// The entry for each event, by the name of the event.
+fn wanted(client: Client, program: &Path) -> Result<Vec<(&'static str, Value)>, SettingsError> {
+    let path = program.to_str().ok_or(SettingsError::Program)?;
+    let protocol = client.protocol();
+    let tools: Vec<&str> = protocol.tools.iter().map(|(tool, _)| *tool).collect();
+    let quoted = || format!("'{}' hook {}", path.replace('\'', "'\\''"), client.name());
+    let handler = match client {
+        Client::Claude => json!({
+            "type": "command", "command": path, "args": ["hook", client.name()],
+            "timeout": SECONDS, "onFailure": "block",
+        }),
+        // Without these words a hook that was killed lets the tool run.
+        Client::Codex => {
+            let command = format!(
+                "{} || {{ [ $? = 2 ] || echo 'actum: the hook failed' >&2; exit 2; }}",
+                quoted()
+            );
+            json!({ "type": "command", "timeout": SECONDS, "command": command })
+        }
+        Client::Gemini => json!({
+            "name": "actum", "type": "command", "command": quoted(), "timeout": SECONDS * 1000,
+        }),
+        Client::Qwen | Client::OpenCode => {
+            json!({ "type": "command", "command": quoted(), "timeout": SECONDS })
+        }
+    };
+    let about_edits = match client {
+        Client::Codex => json!({ "hooks": [handler.clone()] }),
+        Client::Claude | Client::Gemini | Client::Qwen | Client::OpenCode => {
+            json!({ "matcher": tools.join("|"), "hooks": [handler.clone()] })
+        }
+    };
+    let events = std::iter::once(protocol.before).chain(protocol.after.iter().copied());
+    let mut entries: Vec<_> = events.map(|event| (event, about_edits.clone())).collect();
+    if client == Client::Claude {
+        entries.push(("ConfigChange", json!({ "hooks": [handler] })));
+    }
+    Ok(entries)
+}
+
+/// How long a client waits for the hook, in seconds. The hook ends itself before that.
+const SECONDS: u64 = 20;
+
+/// How much of the hook stands in settings; `None` stands for a file that is not there.
+///
+/// # Errors
+/// `NotJson`, `Type`, `Program`.
+pub fn installed(
+    client: Client,
+    settings: Option<&[u8]>,
+    program: &Path,
+) -> Result<Entries, SettingsError> {
+    let hooks = hooks_in(settings)?;
+    let wanted = wanted(client, program)?;
+    let there = wanted.iter().filter(|(event, entry)| {
+        hooks.get(*event).and_then(Value::as_array).is_some_and(|list| list.contains(entry))
+    });
+    Ok(match there.count() {
+        0 => Entries::None,
+        count if count == wanted.len() => Entries::All,
+        _ => Entries::Some,
+    })
+}
+
+/// Whether settings turn every hook off.
+///
+/// # Errors
+/// `NotJson`, `Type`.
+pub fn disables_hooks(settings: Option<&[u8]>) -> Result<bool, SettingsError> {
+    Ok(read(settings)?.get("disableAllHooks") == Some(&Value::Bool(true)))
+}
+
+/// The settings with an entry for each event.
+///
+/// # Errors
+/// As [`installed`].
+pub fn with_hook(
+    client: Client,
+    settings: Option<&[u8]>,
+    program: &Path,
+) -> Result<Vec<u8>, SettingsError> {
+    let hooks = hooks_in(settings)?;
+    let wanted = wanted(client, program)?;
+    let Some(settings) = settings.filter(|text| !text.trim_ascii().is_empty()) else {
+        let mut events = Map::new();
+        wanted
+            .into_iter()
+            .for_each(|(event, entry)| drop(events.insert(event.to_owned(), json!([entry]))));
+        let mut text = serde_json::to_vec_pretty(&json!({ "hooks": events })).unwrap_or_default();
+        text.push(b'\n');
+        return Ok(text);
+    };
+    let mut operations = Vec::new();
+    if read(Some(settings))?.get("hooks").is_none() {
+        operations.push(json!({ "add": { "path": "/hooks", "value": "{}" } }));
+    }
+    for (event, entry) in wanted {
+        match hooks.get(event) {
+            None => {
+                let value = json!([entry]).to_string();
+                operations
+                    .push(json!({ "add": { "path": format!("/hooks/{event}"), "value": value } }));
+            }
+            Some(Value::Array(list)) if list.contains(&entry) => {}
+            Some(Value::Array(_)) => {
+                let path = format!("/hooks/{event}/-");
+                operations.push(json!({ "add": { "path": path, "value": entry.to_string() } }));
+            }
+            Some(_) => {
+                return Err(SettingsError::Type {
+                    place: format!("hooks.{event}"),
+                    wanted: "list",
+                });
+            }
+        }
+    }
+    patched(settings, operations)
+}
+
+/// The settings without the entries of the hook, and without what was only there for them; `None` where nothing is left.
+///
+/// # Errors
+/// As [`installed`].
+pub fn without_hook(
+    client: Client,
+    settings: &[u8],
+    program: &Path,
+) -> Result<Option<Vec<u8>>, SettingsError> {
+    let hooks = hooks_in(Some(settings))?;
+    let wanted = wanted(client, program)?;
+    let (mut operations, mut left) = (Vec::new(), hooks.len());
+    let remove = |path: String| json!({ "remove": { "path": path } });
+    for (event, entry) in wanted {
+        let Some(Value::Array(list)) = hooks.get(event) else { continue };
+        let ours: Vec<usize> =
+            list.iter().enumerate().filter(|(_, it)| **it == entry).map(|(at, _)| at).collect();
+        if !ours.is_empty() && ours.len() == list.len() {
+            left -= 1;
+            operations.push(remove(format!("/hooks/{event}")));
+        } else {
+            operations.extend(ours.iter().rev().map(|at| remove(format!("/hooks/{event}/{at}"))));
+        }
+    }
+    if operations.is_empty() {
+        return Ok(Some(settings.to_vec()));
+    }
+    if left == 0 {
+        if read(Some(settings))?.len() == 1 {
+            return Ok(None);
+        }
+        operations = vec![remove("/hooks".to_owned())];
+    }
+    patched(settings, operations).map(Some)
+}
+
+fn read(settings: Option<&[u8]>) -> Result<Map<String, Value>, SettingsError> {
+    let Some(text) = settings.filter(|text| !text.trim_ascii().is_empty()) else {
+        return Ok(Map::new());
+    };
+    let value: Value = serde_json::from_slice(text).map_err(|error| {
+        let problem = error.to_string();
+        SettingsError::NotJson { problem }
+    })?;
+    match value {
+        Value::Object(object) => Ok(object),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Err(SettingsError::Type { place: "the whole".to_owned(), wanted: "object" })
+        }
+    }
+}
+
+fn hooks_in(settings: Option<&[u8]>) -> Result<Map<String, Value>, SettingsError> {
+    match read(settings)?.remove("hooks") {
+        None => Ok(Map::new()),
+        Some(Value::Object(hooks)) => Ok(hooks),
+        Some(_) => Err(SettingsError::Type { place: "hooks".to_owned(), wanted: "object" }),
+    }
+}
+
+/// Applies operations of a JSON Patch; all else keeps its bytes.
+fn patched(settings: &[u8], operations: Vec<Value>) -> Result<Vec<u8>, SettingsError> {
+    let not_json = |problem: String| SettingsError::NotJson { problem };
+    let patch: JsonPatch = serde_json::from_value(json!({ "operations": operations }))
+        .map_err(|error| not_json(error.to_string()))?;
+    let splices = patch.splices(settings).map_err(|error| not_json(error.to_string()))?;
+    Splice::apply(&splices, settings).map_err(|error| not_json(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLIENTS: [Client; 4] = [Client::Claude, Client::Codex, Client::Gemini, Client::Qwen];
+
+    fn program() -> &'static Path {
+        Path::new("/opt/it's/actum")
+    }
+
+    fn settings() -> Vec<String> {
+        let other = json!({ "hooks": { "PreToolUse": [{ "matcher": "Bash", "hooks": [] }], "BeforeTool": [] } });
+        let nested = json!({ "model": "x", "hooks": { "Stop": [{ "hooks": [] }] }, "n": [1, 2] });
+        vec![
+            "{}".to_owned(),
+            "{\n}\n".to_owned(),
+            "{\"permissions\": {\"deny\": [\"Bash\"]}}".to_owned(),
+            other.to_string(),
+            format!("{other:#}\n"),
+            format!("{nested:#}"),
+            format!("{nested:#}").replace("  ", "\t"),
+        ]
+    }
+
+    /// Issue 27: what is taken out is exactly what was put in, and every other byte stays.
+    #[test]
+    fn the_entries_come_and_go_and_leave_every_other_byte() {
+        for client in CLIENTS {
+            for before in settings() {
+                let with = with_hook(client, Some(before.as_bytes()), program()).unwrap();
+                assert_eq!(installed(client, Some(&with), program()), Ok(Entries::All));
+                assert_eq!(
+                    with_hook(client, Some(&with), program()).unwrap(),
+                    with,
+                    "twice is once"
+                );
+                let after = without_hook(client, &with, program()).unwrap();
+                let is_empty = before.trim() == "{}" || before == "{\n}\n";
+                match after {
+                    Some(after) => {
+                        let value = |text: &[u8]| serde_json::from_slice::<Value>(text).unwrap();
+                        assert_eq!(value(&after), value(before.as_bytes()), "{before}");
+                        if before.contains("hooks") {
+                            let kept = String::from_utf8(after).unwrap();
+                            assert_eq!(
+                                kept.lines().count(),
+                                before.lines().count(),
+                                "{kept}\n{before}"
+                            );
+                        }
+                    }
+                    None => assert!(is_empty, "{before}"),
+                }
+            }
+            let new = with_hook(client, None, program()).unwrap();
+            assert_eq!(installed(client, Some(&new), program()), Ok(Entries::All));
+            assert_eq!(without_hook(client, &new, program()), Ok(None));
+        }
+    }
+
+    /// Issue 27: entries of another program, and of another actum, are not ours.
+    #[test]
+    fn entries_of_others_stay() {
+        let other = with_hook(Client::Claude, None, Path::new("/usr/bin/actum")).unwrap();
+        assert_eq!(installed(Client::Claude, Some(&other), program()), Ok(Entries::None));
+        let both = with_hook(Client::Claude, Some(&other), program()).unwrap();
+        let left = without_hook(Client::Claude, &both, program()).unwrap().unwrap();
+        assert_eq!(
+            serde_json::from_slice::<Value>(&left).unwrap(),
+            serde_json::from_slice::<Value>(&other).unwrap()
+        );
+    }
+
+    /// Issue 27: settings that are broken, have comments or values of another type are refused by name.
+    #[test]
+    fn settings_that_cannot_be_read_are_refused() {
+        for broken in
+            ["{", "{\"a\": 1,}", "// mine\n{}", "[]", "7", "{\"hooks\": []}", "\u{feff}[]"]
+        {
+            assert!(
+                with_hook(Client::Claude, Some(broken.as_bytes()), program()).is_err(),
+                "{broken}"
+            );
+        }
+        let list = b"{\"hooks\": {\"PreToolUse\": {}}}";
+        assert!(matches!(
+            with_hook(Client::Claude, Some(list), program()),
+            Err(SettingsError::Type { .. })
+        ));
+        assert_eq!(disables_hooks(Some(b"{\"disableAllHooks\": true}")), Ok(true));
+        assert_eq!(disables_hooks(None), Ok(false));
+    }
+}
