@@ -4,6 +4,7 @@
 //! asked for.
 
 mod artifacts;
+mod clients;
 mod fuzz;
 mod measure;
 mod test;
@@ -28,6 +29,9 @@ enum Work {
     /// Speed, beside what a user would take instead
     #[command(disable_help_flag = true)]
     Bench(Arguments),
+    /// Real clients of agents against a mock model: hooks, `protect` and MCP
+    #[command(disable_help_flag = true)]
+    Clients(Arguments),
     /// Power cuts on real file systems
     #[command(disable_help_flag = true)]
     Crash(Arguments),
@@ -57,6 +61,7 @@ fn main() -> ExitCode {
         Work::Crash(arguments) => measure::run(&root, "crash", &arguments),
         Work::Fuzz(options) => fuzz::run(&root, &options),
         Work::Lexicon(arguments) => measure::run(&root, "lexicon", &arguments),
+        Work::Clients(arguments) => clients::run(&root, &arguments),
         Work::Realworld(arguments) => measure::run(&root, "realworld", &arguments),
         Work::Schemas(arguments) => measure::run(&root, "schemas", &arguments),
         Work::Share(arguments) => measure::run(&root, "share", &arguments),

@@ -38,8 +38,8 @@ const PACKAGES: &[Package] = &[
     },
     Package { name: "patch", brings: Program("patch"), needed_by: &["test", "bench"] },
     // What people verify with, run in the sandbox.
-    Package { name: "nodejs", brings: Program("node"), needed_by: &["test"] },
-    Package { name: "python3", brings: Program("python3"), needed_by: &["test"] },
+    Package { name: "nodejs", brings: Program("node"), needed_by: &["test", "clients"] },
+    Package { name: "python3", brings: Program("python3"), needed_by: &["test", "clients"] },
     // Fetches the library of DuckDB.
     Package { name: "python3-pip", brings: PythonModule("pip"), needed_by: &["test"] },
     // An independent judge of signatures.
@@ -60,14 +60,18 @@ const PACKAGES: &[Package] = &[
     Package {
         name: "python3-venv",
         brings: PythonModule("ensurepip"),
-        needed_by: &["realworld of SQL", "realworld of pipelines"],
+        needed_by: &["realworld of SQL", "realworld of pipelines", "clients"],
     },
     // Its shell and tools run the rollback script, as on small systems.
     Package { name: "busybox-static", brings: Program("busybox"), needed_by: &["test"] },
     // What a user would pick instead of the sandbox.
     Package { name: "bubblewrap", brings: Program("bwrap"), needed_by: &["bench sandbox"] },
     // Published packages; nothing in them is run.
-    Package { name: "npm", brings: Program("npm"), needed_by: &["realworld", "lexicon"] },
+    Package {
+        name: "npm",
+        brings: Program("npm"),
+        needed_by: &["realworld", "lexicon", "clients"],
+    },
     Package { name: "tar", brings: Program("tar"), needed_by: &["realworld", "lexicon"] },
     // Unpacks source packages without their patches.
     Package {

@@ -32,6 +32,8 @@ const REAL_PATHS: &str = "crates/actum/src/real_path.rs";
 const PACKAGES: &str = "crates/actum/src/plugin/directory.rs";
 /// Result files are created below a directory that was opened without following links.
 const RESULTS: &str = "crates/actum-cli/src/output_file.rs";
+/// Settings of clients are replaced below a directory that was opened without following links.
+const CLIENT_SETTINGS: &str = "crates/actum-cli/src/verb/protect/file.rs";
 
 const FENCES: &[Fence] = &[
     Fence {
@@ -49,6 +51,7 @@ const FENCES: &[Fence] = &[
                 || path == REAL_PATHS
                 || path == PACKAGES
                 || path == RESULTS
+                || path == CLIENT_SETTINGS
                 || !path.starts_with("crates/")
                 || path.starts_with("crates/actum-testkit/")
                 || path.contains("/tests/")
