@@ -11,6 +11,7 @@
 
 #[path = "../program/mod.rs"]
 mod program;
+mod protect;
 
 use std::fs;
 use std::io::Write;

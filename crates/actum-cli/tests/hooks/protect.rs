@@ -1,0 +1,232 @@
+//! `actum protect`: settings of clients, and the proof, with a client that is a script.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::program::{Ended, actum, command, home_of, workspace};
+
+/// A client that does as Claude Code does: it asks the model, calls its hooks around each tool, and runs the tool where they
+/// let it.
+const CLIENT: &str = r#"#!/usr/bin/env python3
+import json, os, subprocess, sys, urllib.request
+if sys.argv[1:] == ["--version"]:
+    print(os.environ.get("VERSION", "2.1.330 (Claude Code)"))
+    sys.exit()
+root = os.getcwd()
+path = os.path.join(root, ".claude/settings.local.json")
+settings = json.load(open(path)) if os.path.exists(path) else {}
+hooks = {} if settings.get("disableAllHooks") else settings.get("hooks", {})
+override = json.loads(sys.argv[sys.argv.index("--settings") + 1])
+url = override["env"]["ANTHROPIC_BASE_URL"]
+
+def hook(event, call):
+    for entry in hooks.get(event, []):
+        if call["name"] not in entry.get("matcher", call["name"]).split("|"):
+            continue
+        for handler in entry["hooks"]:
+            given = {"hook_event_name": event, "session_id": "trial", "cwd": root, "tool_name": call["name"],
+                     "tool_input": call["input"], "tool_use_id": call["id"]}
+            done = subprocess.run([handler["command"], *handler["args"]], input=json.dumps(given), text=True,
+                                  capture_output=True)
+            if done.returncode == 2:
+                return done.stderr
+    return None
+
+def tool(call):
+    words = hook("PreToolUse", call)
+    if words:
+        return True, words
+    given = call["input"]
+    if call["name"] == "Write":
+        text = given["content"]
+    else:
+        text = open(given["file_path"]).read().replace(given["old_string"], given["new_string"])
+    open(given["file_path"], "w").write(text)
+    words = hook("PostToolUse", call)
+    return (True, words) if words else (False, "done")
+
+messages = [{"role": "user", "content": "go"}]
+while True:
+    body = {"model": "m", "tools": [{"name": "Write"}, {"name": "Edit"}], "messages": messages, "stream": False}
+    request = urllib.request.Request(url + "/v1/messages", json.dumps(body).encode())
+    answer = json.load(urllib.request.urlopen(request))
+    messages.append({"role": "assistant", "content": answer["content"]})
+    calls = [block for block in answer["content"] if block["type"] == "tool_use"]
+    if not calls:
+        break
+    results = []
+    for call in calls:
+        error, text = tool(call)
+        results.append({"type": "tool_result", "tool_use_id": call["id"], "is_error": error, "content": text})
+    messages.append({"role": "user", "content": results})
+"#;
+
+/// A workspace, a person's home, and a client in PATH.
+struct Person {
+    directory: tempfile::TempDir,
+    root: PathBuf,
+}
+
+impl Person {
+    fn new() -> Self {
+        let (directory, root) = workspace();
+        let person = Self { root: root.canonicalize().unwrap(), directory };
+        fs::create_dir_all(person.home()).unwrap();
+        fs::create_dir_all(person.programs()).unwrap();
+        let client = person.programs().join("claude");
+        fs::write(&client, CLIENT).unwrap();
+        fs::set_permissions(&client, fs::Permissions::from_mode(0o755)).unwrap();
+        person
+    }
+
+    fn home(&self) -> PathBuf {
+        self.directory.path().join("person")
+    }
+
+    fn programs(&self) -> PathBuf {
+        self.directory.path().join("bin")
+    }
+
+    fn settings(&self) -> PathBuf {
+        self.root.join(".claude/settings.local.json")
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = command(&self.root, &[&["protect", "claude"], arguments].concat());
+        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", self.programs().display());
+        command.env("HOME", self.home()).env("PATH", path).stdin(Stdio::null());
+        command
+    }
+
+    fn protect(&self, arguments: &[&str]) -> Ended {
+        self.command(arguments).output().unwrap().into()
+    }
+
+    fn write_settings(&self, text: &str) {
+        fs::create_dir_all(self.settings().parent().unwrap()).unwrap();
+        fs::write(self.settings(), text).unwrap();
+    }
+
+    fn runs(&self) -> usize {
+        let log: Value =
+            serde_json::from_str(&actum(&self.root, &["log", "--json"]).stdout).unwrap();
+        log["runs"].as_array().unwrap().len()
+    }
+}
+
+fn read(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+/// Issue 27: the settings get the hook, the client proves it, and nothing of the trial stays.
+#[test]
+fn a_client_that_calls_the_hook_is_armed() {
+    let person = Person::new();
+    let done = person.protect(&["--yes"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(done.stdout.contains("\narmed"), "{done:?}");
+    assert!(done.stderr.contains("+++"), "the change is shown first: {done:?}");
+    let hooks = &read(&person.settings())["hooks"];
+    assert_eq!(hooks["PreToolUse"][0]["hooks"][0]["args"], json!(["hook", "claude"]));
+    let probes = fs::read_dir(&person.root)
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("probe"));
+    assert_eq!(probes.count(), 0);
+    assert_eq!(person.runs(), 4, "two edits and their undos");
+    let again = person.protect(&["--check", "--json"]);
+    let document: Value = serde_json::from_str(&again.stdout).unwrap();
+    assert_eq!((&document["armed"], &document["changed"]), (&json!(true), &json!(false)));
+}
+
+/// Issue 27: a client that does not call the hook, is too old, or is not there, is never said to be armed.
+#[test]
+fn a_client_that_does_not_prove_itself_is_not_armed() {
+    let person = Person::new();
+    assert_eq!(person.protect(&["--yes", "--no-proof"]).code, 0);
+    let mut settings = read(&person.settings());
+    settings["disableAllHooks"] = json!(true);
+    person.write_settings(&settings.to_string());
+    let disarmed = person.protect(&["--check"]);
+    assert_eq!(disarmed.code, 4, "{disarmed:?}");
+    assert!(
+        disarmed.stdout.contains("not armed") && disarmed.stdout.contains("0 runs of 2 edits"),
+        "{disarmed:?}"
+    );
+    let left = fs::read_dir(&person.root)
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("probe"));
+    assert_eq!(left.count(), 0, "the trial takes its files away");
+    let mut old = person.command(&["--check"]);
+    old.env("VERSION", "2.1.94 (Claude Code)");
+    let old: Ended = old.output().unwrap().into();
+    assert_eq!(old.code, 4);
+    assert!(old.stdout.contains("2.1.94") && !old.stdout.contains("\narmed"), "{old:?}");
+    fs::remove_file(person.programs().join("claude")).unwrap();
+    let missing = person.protect(&["--check"]);
+    assert_eq!(missing.code, 1);
+    assert!(missing.stderr.contains("PATH"), "{missing:?}");
+}
+
+/// Issue 27: `--off` brings back exactly what was, and leaves an alert.
+#[test]
+fn the_settings_come_back_and_the_removal_is_recorded() {
+    let person = Person::new();
+    let texts = [
+        "{\n  \"model\": \"x\",\n  \"hooks\": {\n    \"Stop\": []\n  }\n}\n",
+        "{\"permissions\": {\"allow\": []}}",
+    ];
+    for before in texts {
+        person.write_settings(before);
+        assert_eq!(person.protect(&["--yes", "--no-proof"]).code, 0);
+        assert_ne!(fs::read_to_string(person.settings()).unwrap(), before);
+        assert_eq!(person.protect(&["--off", "--yes"]).code, 0);
+        let after = fs::read_to_string(person.settings()).unwrap();
+        assert_eq!(
+            serde_json::from_str::<Value>(&after).unwrap(),
+            serde_json::from_str::<Value>(before).unwrap()
+        );
+    }
+    fs::remove_file(person.settings()).unwrap();
+    assert_eq!(person.protect(&["--yes", "--no-proof"]).code, 0);
+    assert_eq!(person.protect(&["--off", "--yes"]).code, 0);
+    assert!(!person.settings().exists());
+    let queue = actum(&person.root, &["queue", "--json"]);
+    assert!(queue.stdout.contains("CLIENT_HOOK_REMOVED"), "{queue:?}");
+}
+
+/// Issue 27: what cannot be changed safely is refused by name and stays as it is; nobody is asked who cannot answer.
+#[test]
+fn settings_that_cannot_be_changed_are_refused() {
+    let person = Person::new();
+    let unasked = person.protect(&[]);
+    assert_eq!(unasked.code, 1, "{unasked:?}");
+    assert!(unasked.stderr.contains("--yes") && !person.settings().exists(), "{unasked:?}");
+    for broken in ["{", "// mine\n{}", "[]", "{\"hooks\": 7}", "{\"hooks\": {\"PreToolUse\": {}}}"]
+    {
+        person.write_settings(broken);
+        let refused = person.protect(&["--yes"]);
+        assert_eq!(refused.code, 1, "{broken}: {refused:?}");
+        assert!(refused.stderr.contains("--print"), "{refused:?}");
+        assert_eq!(fs::read_to_string(person.settings()).unwrap(), broken);
+    }
+    fs::remove_file(person.settings()).unwrap();
+    let elsewhere = person.root.join("mine.json");
+    fs::write(&elsewhere, "{}").unwrap();
+    symlink(&elsewhere, person.settings()).unwrap();
+    let link = person.protect(&["--yes"]);
+    assert_eq!((link.code, &*fs::read_to_string(&elsewhere).unwrap()), (1, "{}"), "{link:?}");
+    fs::remove_file(person.settings()).unwrap();
+    fs::hard_link(&elsewhere, person.settings()).unwrap();
+    assert_eq!(person.protect(&["--yes"]).code, 1);
+    let printed = person.protect(&["--print"]);
+    assert_eq!(printed.code, 1, "{printed:?}");
+    fs::remove_file(person.settings()).unwrap();
+    let printed = person.protect(&["--print"]);
+    assert_eq!(printed.code, 0, "{printed:?}");
+    assert!(serde_json::from_str::<Value>(&printed.stdout).is_ok());
+    assert!(!person.settings().exists() && home_of(&person.root).exists());
+}
