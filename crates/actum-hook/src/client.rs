@@ -29,8 +29,19 @@ pub(crate) struct Protocol {
     pub(crate) others: &'static [&'static str],
     /// Field with the id of the call. Without it the call is known by its input.
     pub(crate) call: Option<&'static str>,
+    /// How the client reads the path of a file.
+    pub(crate) paths: Paths,
     /// Tools that edit files.
     pub(crate) tools: &'static [(&'static str, Tool)],
+}
+
+/// How a client reads the path of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Paths {
+    /// By its text: `..` takes away the name before it, and `~` is the home of the user (path.resolve of Node).
+    Text,
+    /// As the system does: `..` leads to the directory above, also behind a link.
+    System,
 }
 
 /// How the input of a tool says what it edits, by the names of its fields.
@@ -69,6 +80,7 @@ const CLAUDE: Protocol = Protocol {
         "PermissionRequest",
     ],
     call: Some("tool_use_id"),
+    paths: Paths::Text,
     tools: &[
         ("Write", Tool::Write { path: "file_path", content: "content" }),
         (
@@ -87,6 +99,7 @@ const CLAUDE: Protocol = Protocol {
 const CODEX: Protocol = Protocol {
     tools: &[("apply_patch", Tool::Patch { text: "command" })],
     after: &["PostToolUse"],
+    paths: Paths::System,
     ..CLAUDE
 };
 
@@ -95,6 +108,7 @@ const OPENCODE: Protocol = Protocol {
     after: &["after"],
     others: &[],
     call: Some("call_id"),
+    paths: Paths::Text,
     tools: &[
         ("write", Tool::Write { path: "filePath", content: "content" }),
         (
@@ -126,6 +140,7 @@ const GEMINI: Protocol = Protocol {
         "PreCompress",
     ],
     call: None,
+    paths: Paths::Text,
     tools: &[
         ("write_file", Tool::Write { path: "file_path", content: "content" }),
         (

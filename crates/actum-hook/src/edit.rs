@@ -1,7 +1,7 @@
 //! Edits of a client's tools, as operations of actum.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use actum::real_path;
 use actum_core::{PathError, RelPath};
@@ -10,7 +10,7 @@ use actum_edit::edit::{Edit as FileEdit, Occurrences, Replacement};
 use actum_edit::format::{Format, Reading, parse};
 use serde_json::Value;
 
-use crate::client::Tool;
+use crate::client::{Paths, Tool};
 use crate::error::EventError;
 
 /// Edit that a tool of a client is about to make, or made.
@@ -50,6 +50,47 @@ pub enum Edit {
 const PATCH_HEADERS: [&str; 4] =
     ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
 
+/// Reads the paths that an event has, as its client does.
+pub(crate) struct PathReader<'a> {
+    pub(crate) paths: Paths,
+    /// From which relative paths count.
+    pub(crate) directory: &'a Path,
+    /// Home of the user, for which `~` stands.
+    pub(crate) home: Option<&'a Path>,
+}
+
+impl PathReader<'_> {
+    /// The file that a path leads to, without links as far as it exists.
+    fn real(&self, path: &Path) -> PathBuf {
+        match self.paths {
+            Paths::System => real_path(&self.directory.join(path)),
+            Paths::Text => {
+                let from_home = self.home.zip(path.strip_prefix("~").ok());
+                let whole = match from_home {
+                    Some((home, below)) => home.join(below),
+                    None => self.directory.join(path),
+                };
+                real_path(&without_parents(&whole))
+            }
+        }
+    }
+}
+
+/// The path without `.` and `..`, by its text.
+fn without_parents(path: &Path) -> PathBuf {
+    let mut whole = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => drop(whole.pop()),
+            Component::CurDir => {}
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
+                whole.push(component)
+            }
+        }
+    }
+    whole
+}
+
 /// Where the files of an edit are.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Located {
@@ -83,24 +124,28 @@ impl Edit {
         })
     }
 
-    /// The files, without links. Relative paths count from `directory`.
-    pub(crate) fn files(&self, directory: &Path) -> Vec<PathBuf> {
+    /// The files, without links.
+    pub(crate) fn files(&self, reader: &PathReader<'_>) -> Vec<PathBuf> {
         let named: Vec<&Path> = match self {
             Self::Write { path, .. } | Self::Replace { path, .. } | Self::Opaque { path } => {
                 vec![path]
             }
             Self::Patch { text } => text.lines().filter_map(named_file).map(Path::new).collect(),
         };
-        named.into_iter().map(|path| real_path(&directory.join(path))).collect()
+        named.into_iter().map(|path| reader.real(path)).collect()
     }
 
-    /// Finds the files of the edit. Relative paths count from `directory`; links are resolved, as the client does.
+    /// Finds the files of the edit. Links are resolved, as the client does.
     ///
     /// # Errors
     /// A path below `root` that no change may name, such as one in `.actum`.
-    pub(crate) fn locate(&self, root: &Path, directory: &Path) -> Result<Located, PathError> {
+    pub(crate) fn locate(
+        &self,
+        root: &Path,
+        reader: &PathReader<'_>,
+    ) -> Result<Located, PathError> {
         let find = |path: &Path| {
-            let real = real_path(&directory.join(path));
+            let real = reader.real(path);
             match real.strip_prefix(root) {
                 Ok(below) => RelPath::new(below.as_os_str().as_bytes()).map(Ok),
                 Err(_) => Ok(Err(real)),
@@ -178,6 +223,7 @@ fn locate_patch(
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "the test makes links")]
 mod tests {
     use super::*;
 
@@ -185,8 +231,33 @@ mod tests {
         RelPath::new(text).unwrap()
     }
 
+    fn reader(paths: Paths) -> PathReader<'static> {
+        let (directory, home) = (Path::new("/no/such/root/sub"), Some(Path::new("/no/such/home")));
+        PathReader { paths, directory, home }
+    }
+
     fn locate(edit: &Edit) -> Located {
-        edit.locate(Path::new("/no/such/root"), Path::new("/no/such/root/sub")).unwrap()
+        edit.locate(Path::new("/no/such/root"), &reader(Paths::Text)).unwrap()
+    }
+
+    /// Issue 27: a client that reads paths by their text, and one that has the system read them, name their files differently.
+    #[test]
+    fn a_path_is_read_as_the_client_reads_it() {
+        let directory = std::env::temp_dir().join(format!("actum-hook-{}", std::process::id()));
+        let root = directory.join("root");
+        std::fs::create_dir_all(root.join("a/deep")).unwrap();
+        std::os::unix::fs::symlink("a/deep", root.join("link")).unwrap();
+        let root = root.canonicalize().unwrap();
+        let edit = Edit::Opaque { path: "link/../f".into() };
+        let inside = |paths| {
+            let reader = PathReader { paths, directory: &root, home: None };
+            edit.locate(&root, &reader).unwrap().inside
+        };
+        assert_eq!(inside(Paths::Text), [path("f")]);
+        assert_eq!(inside(Paths::System), [path("a/f")]);
+        std::fs::remove_dir_all(&directory).unwrap();
+        let home = Edit::Opaque { path: "~/f".into() };
+        assert_eq!(locate(&home).outside, [PathBuf::from("/no/such/home/f")]);
     }
 
     /// Issue 27: paths count from the directory of the client, and are named from the root of the workspace.
@@ -221,6 +292,7 @@ mod tests {
     fn a_path_that_no_change_may_name_is_an_error() {
         let write =
             Edit::Write { path: "/no/such/root/.actum/journal".into(), content: String::new() };
-        assert!(write.locate(Path::new("/no/such/root"), Path::new("/")).is_err());
+        assert!(write.locate(Path::new("/no/such/root"), &reader(Paths::Text)).is_err());
+        assert!(write.locate(Path::new("/no/such/root"), &reader(Paths::System)).is_err());
     }
 }

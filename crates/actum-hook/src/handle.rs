@@ -11,7 +11,7 @@ use actum_workspace::disk::Disk;
 use actum_workspace::{ErrorKind, ExistingFiles, Limits, SnapshotId};
 
 use crate::client::Client;
-use crate::edit::Located;
+use crate::edit::{Located, PathReader};
 use crate::event::Event;
 
 /// Who calls a hook, and where.
@@ -22,6 +22,8 @@ pub struct Caller<'a> {
     pub root: &'a Path,
     /// In whose name the runs are made.
     pub actor: Actor,
+    /// Home of the user, for which some clients take `~`.
+    pub home: Option<&'a Path>,
     /// Places of the operator, where no edit of an agent leads.
     pub closed: &'a [PathBuf],
 }
@@ -151,14 +153,19 @@ pub fn after(engine: &mut Engine, caller: &Caller<'_>, event: &Event) -> Result<
 
 fn locate(caller: &Caller<'_>, event: &Event) -> Result<Located, PathError> {
     match &event.edit {
-        Some(edit) => edit.locate(caller.root, &event.directory),
+        Some(edit) => edit.locate(caller.root, &reader(caller.client, event, caller.home)),
         None => Ok(Located::default()),
     }
 }
 
 /// Files of the edit, without links.
-pub fn files(event: &Event) -> Vec<PathBuf> {
-    event.edit.as_ref().map_or(Vec::new(), |edit| edit.files(&event.directory))
+pub fn files(client: Client, event: &Event, home: Option<&Path>) -> Vec<PathBuf> {
+    let reader = reader(client, event, home);
+    event.edit.as_ref().map_or(Vec::new(), |edit| edit.files(&reader))
+}
+
+fn reader<'a>(client: Client, event: &'a Event, home: Option<&'a Path>) -> PathReader<'a> {
+    PathReader { paths: client.protocol().paths, directory: &event.directory, home }
 }
 
 /// Line for the log.

@@ -14,7 +14,6 @@ use actum_hook::{
     After, Answer, Before, Caller, Client, Event, EventError, INPUT_BYTES_MAX, Moment, after,
     before, files,
 };
-use actum_record::ledger::Actor;
 
 use super::Session;
 use crate::exit::Exit;
@@ -89,10 +88,20 @@ fn answer(client: Client, session: &Session) -> (Moment, Answer) {
     if event.edit.is_none() {
         return (moment, Answer::Nothing);
     }
-    let Some(root) = workspace_of(&event) else { return (moment, Answer::Nothing) };
+    let home = home::user_home();
+    let Some(root) = workspace_of(client, &event, home.as_deref()) else {
+        return (moment, Answer::Nothing);
+    };
+    let caller = Caller {
+        client,
+        root: &root,
+        actor: actor::of(Some(client.name().to_owned())),
+        home: home.as_deref(),
+        closed: home::operators_own_real(),
+    };
     let answer = match moment {
-        Moment::Before => answer_before(client, session, &root, &event),
-        Moment::After => answer_after(client, session, &root, &event),
+        Moment::Before => answer_before(&caller, session, &event),
+        Moment::After => answer_after(&caller, session, &event),
         Moment::Other => Ok(Answer::Nothing),
     };
     let answer = answer.unwrap_or_else(|failure| Answer::Refuse(words(&failure, moment)));
@@ -100,25 +109,19 @@ fn answer(client: Client, session: &Session) -> (Moment, Answer) {
 }
 
 /// The workspace that the files of an edit are in, else the one that the client works in.
-fn workspace_of(event: &Event) -> Option<PathBuf> {
+fn workspace_of(client: Client, event: &Event, home: Option<&Path>) -> Option<PathBuf> {
     let of = |path: &Path| {
         let root = root::existing(path);
         root::is_made(root).then(|| root.to_owned())
     };
-    let edited = files(event).iter().find_map(|file| of(file.parent()?));
+    let edited = files(client, event, home).iter().find_map(|file| of(file.parent()?));
     edited.or_else(|| of(&actum::real_path(&event.directory)))
 }
 
-fn answer_before(
-    client: Client,
-    session: &Session,
-    root: &Path,
-    event: &Event,
-) -> Result<Answer, Failure> {
-    let mut engine = engine(session, root)?;
-    let caller = caller(client, root);
+fn answer_before(caller: &Caller<'_>, session: &Session, event: &Event) -> Result<Answer, Failure> {
+    let mut engine = engine(session, caller.root)?;
     let refuse = |reason: String| Ok(Answer::Refuse(format!("actum: {reason}")));
-    let answer = match before(&mut engine, &caller, event)? {
+    let answer = match before(&mut engine, caller, event)? {
         Before::Free => Ok(Answer::Nothing),
         Before::Made(run) => refuse(format!(
             "a person approved this change, and actum made it as run {run}; read the file and go on, do not edit it again"
@@ -133,14 +136,9 @@ fn answer_before(
     answer
 }
 
-fn answer_after(
-    client: Client,
-    session: &Session,
-    root: &Path,
-    event: &Event,
-) -> Result<Answer, Failure> {
-    let mut engine = engine(session, root)?;
-    let answer = match after(&mut engine, &caller(client, root), event)? {
+fn answer_after(caller: &Caller<'_>, session: &Session, event: &Event) -> Result<Answer, Failure> {
+    let mut engine = engine(session, caller.root)?;
+    let answer = match after(&mut engine, caller, event)? {
         After::Unchanged | After::Adopted(_) => Answer::Nothing,
         After::Unknown(paths) => {
             let paths: Vec<_> = paths
@@ -181,11 +179,6 @@ fn engine(session: &Session, root: &Path) -> Result<actum::Engine, Failure> {
 fn finish(engine: actum::Engine) {
     drop(engine.finish()); // a checkpoint that could not be signed is made by the next run
     std::mem::forget(engine);
-}
-
-fn caller(client: Client, root: &Path) -> Caller<'_> {
-    let actor: Actor = actor::of(Some(client.name().to_owned()));
-    Caller { client, root, actor, closed: home::operators_own_real() }
 }
 
 /// Why an edit is refused, or why it is no run, and what an agent can do.

@@ -183,6 +183,7 @@ const CASES: &[(&str, Shows, &[&[&str]])] = &[
     ("trust", Hostile, &[&[], &["{h}"]]),
     ("sandbox run", Hostile, &[&["--", "missing{h}"], &["--policy", "{h}", "--", "true"]]),
     ("sql install", Hostile, &[&["--python", "{h}"]]),
+    ("hook", Hostile, &[&["{h}"], &["claude"]]),
     ("doctor", Hostile, &[&[], &["{h}"]]),
     ("explain", Hostile, &[&["{h}"]]),
     ("completions", Hostile, &[&["{h}"]]),

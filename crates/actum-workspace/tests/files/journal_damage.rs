@@ -147,12 +147,12 @@ fn set_format(dir: &TestDir, format: u8) {
 #[test]
 fn a_journal_of_a_newer_format_is_refused_and_not_written() {
     let dir = two_runs();
-    set_format(&dir, 5);
+    set_format(&dir, 6);
     let journal = dir.get(JOURNAL).unwrap();
     let error = Workspace::open(dir.path()).err().unwrap();
     assert_eq!(
         error.to_string(),
-        "the state in `.actum` has format 5, and this program knows 4; use a newer actum; \
+        "the state in `.actum` has format 6, and this program knows 5; use a newer actum; \
          nothing was changed"
     );
     assert!(dir.get(JOURNAL).unwrap() == journal);
@@ -176,7 +176,7 @@ fn a_journal_of_an_older_format_is_read_and_says_the_new_one_before_a_run_record
     let path = RelPath::new("large").unwrap();
     let change = Operation::Write { path, content: after, expected: None };
     let run = workspace.apply_operations(&[change], RunOptions::default()).unwrap();
-    assert!(formats(&dir).contains(&4));
+    assert!(formats(&dir).contains(&5));
     drop(workspace);
     let mut workspace = Workspace::open(dir.path()).unwrap();
     workspace.revert(run).unwrap();

@@ -119,7 +119,8 @@ mod tests {
     /// D-5
     #[test]
     fn an_entry_point_is_read_and_written_by_its_name() {
-        let names = ["library", "command line", "exec", "action", "task plan", "file task"];
+        let names =
+            ["library", "command line", "exec", "action", "task plan", "file task", "client hook"];
         assert_eq!(EntryPoint::ALL.len(), names.len());
         for name in names {
             let entry_point = EntryPoint::from_name(name).unwrap();
@@ -129,7 +130,7 @@ mod tests {
         let error = serde_json::from_str::<EntryPoint>("\"cli\"").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "unknown entry point `cli`; there are `library`, `command line`, `exec`, `action`, `task plan`, `file task`"
+            "unknown entry point `cli`; there are `library`, `command line`, `exec`, `action`, `task plan`, `file task`, `client hook`"
         );
     }
 }

@@ -89,6 +89,8 @@ fn started(body: &[u8]) -> Option<EntryFacts> {
     at.digest()?;
     at.pass(br#","policy":"#)?;
     let policy = at.digest()?;
+    // Only an adopted run names it.
+    let _named = at.pass(br#","published_by":"client""#);
     at.pass(br#","request":"#)?;
     let request = at.plain_or_null()?.map(parsed::<RequestKey>);
     // Only the run of a task names them.
