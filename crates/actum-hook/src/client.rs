@@ -25,6 +25,8 @@ pub(crate) struct Protocol {
     pub(crate) before: &'static str,
     /// Events after it ran or failed.
     pub(crate) after: &'static [&'static str],
+    /// Event after its settings changed on the disk, and before they count.
+    pub(crate) settings: Option<&'static str>,
     /// Other events that it may be registered for. They are not about an edit.
     pub(crate) others: &'static [&'static str],
     /// Field with the id of the call. Without it the call is known by its input.
@@ -66,6 +68,7 @@ pub(crate) enum Tool {
 const CLAUDE: Protocol = Protocol {
     before: "PreToolUse",
     after: &["PostToolUse", "PostToolUseFailure"],
+    settings: Some("ConfigChange"),
     others: &[
         "SessionStart",
         "SessionEnd",
@@ -73,7 +76,6 @@ const CLAUDE: Protocol = Protocol {
         "Stop",
         "SubagentStart",
         "SubagentStop",
-        "ConfigChange",
         "Notification",
         "PreCompact",
         "PostCompact",
@@ -106,6 +108,7 @@ const CODEX: Protocol = Protocol {
 const OPENCODE: Protocol = Protocol {
     before: "before",
     after: &["after"],
+    settings: None,
     others: &[],
     call: Some("call_id"),
     paths: Paths::Text,
@@ -128,6 +131,7 @@ const OPENCODE: Protocol = Protocol {
 const GEMINI: Protocol = Protocol {
     before: "BeforeTool",
     after: &["AfterTool"],
+    settings: None,
     others: &[
         "SessionStart",
         "SessionEnd",

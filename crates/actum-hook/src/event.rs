@@ -33,6 +33,8 @@ pub enum Moment {
     Before,
     /// After a tool ran or failed.
     After,
+    /// After the settings of the client changed, and before they count.
+    Settings,
     /// At another time.
     Other,
 }
@@ -60,6 +62,8 @@ impl Event {
             Moment::Before
         } else if protocol.after.contains(&name.as_str()) {
             Moment::After
+        } else if protocol.settings == Some(name.as_str()) {
+            Moment::Settings
         } else if protocol.others.contains(&name.as_str()) {
             Moment::Other
         } else {
@@ -67,7 +71,7 @@ impl Event {
         };
         let directory = PathBuf::from(text("cwd")?);
         let session = text("session_id")?;
-        if moment == Moment::Other {
+        if matches!(moment, Moment::Settings | Moment::Other) {
             let (tool, call, edit) = (String::new(), String::new(), None);
             return Ok(Self { moment, directory, session, tool, edit, call });
         }

@@ -10,12 +10,14 @@ use std::time::Duration;
 
 use actum::reason::Reason;
 use actum_core::path::Quoted;
+use actum_hook::settings::{Entries, Level, disables_hooks, installed, settings_file};
 use actum_hook::{
     After, Answer, Before, Caller, Client, Event, EventError, INPUT_BYTES_MAX, Moment, after,
     before, files,
 };
 
 use super::Session;
+use super::protect::{self, ProtectFailure, SettingsFile};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{actor, home, policy, records, root};
@@ -85,6 +87,10 @@ fn answer(client: Client, session: &Session) -> (Moment, Answer) {
         }
     };
     let moment = event.moment;
+    if moment == Moment::Settings {
+        let answer = answer_settings(client, &event);
+        return (moment, answer.unwrap_or_else(|failure| Answer::Refuse(words(&failure, moment))));
+    }
     if event.edit.is_none() {
         return (moment, Answer::Nothing);
     }
@@ -102,10 +108,36 @@ fn answer(client: Client, session: &Session) -> (Moment, Answer) {
     let answer = match moment {
         Moment::Before => answer_before(&caller, session, &event),
         Moment::After => answer_after(&caller, session, &event),
-        Moment::Other => Ok(Answer::Nothing),
+        Moment::Settings | Moment::Other => Ok(Answer::Nothing),
     };
     let answer = answer.unwrap_or_else(|failure| Answer::Refuse(words(&failure, moment)));
     (moment, answer)
+}
+
+/// Refuses settings that take the hook out, or turn all hooks off: an agent could write them.
+fn answer_settings(client: Client, event: &Event) -> Result<Answer, Failure> {
+    let root = root::existing(&event.directory);
+    let Some(home) = home::user_home().filter(|_| root::is_made(root)) else {
+        return Ok(Answer::Nothing);
+    };
+    let program = protect::program()?;
+    let (mut is_configured, mut is_off) = (false, false);
+    for level in [Level::Local, Level::Team, Level::User] {
+        let Ok(path) = settings_file(client, level, (root, &home)) else { continue };
+        let settings = SettingsFile::read(&path)?;
+        let unusable = |source| ProtectFailure::Settings { path: path.clone(), source };
+        let there = installed(client, settings.content(), &program).map_err(unusable)?;
+        is_configured |= there == Entries::All;
+        is_off |= disables_hooks(settings.content()).map_err(unusable)?;
+    }
+    Ok(match is_configured && !is_off {
+        true => Answer::Nothing,
+        false => Answer::Refuse(format!(
+            "actum: these settings turn the hook of actum off, so they do not count in this session; a person does that with \
+             `actum protect {} --off`",
+            client.name()
+        )),
+    })
 }
 
 /// The workspace that the files of an edit are in, else the one that the client works in.
@@ -197,7 +229,7 @@ fn words(failure: &Failure, moment: Moment) -> String {
         (None, _) => failure.hints(),
     };
     let message = match moment {
-        Moment::Before | Moment::Other => format!("actum: {message}"),
+        Moment::Before | Moment::Settings | Moment::Other => format!("actum: {message}"),
         Moment::After => format!(
             "actum: the edit was made, and it could not be recorded as a run, so `actum undo` cannot take it back: {message}"
         ),

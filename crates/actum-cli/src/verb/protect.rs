@@ -27,8 +27,8 @@ use crate::failure::Failure;
 use crate::output::Document;
 use crate::{actor, home, records, root, shown_path};
 
-use failure::ProtectFailure;
-use file::SettingsFile;
+pub(crate) use failure::ProtectFailure;
+pub(crate) use file::SettingsFile;
 
 /// Make each edit of an agent's client a run, and prove that it is
 ///
@@ -126,7 +126,7 @@ impl Arguments {
 }
 
 /// The path of this program, as the settings name it.
-fn program() -> Result<PathBuf, ProtectFailure> {
+pub(crate) fn program() -> Result<PathBuf, ProtectFailure> {
     std::env::current_exe().map_err(|source| ProtectFailure::Program { source })
 }
 

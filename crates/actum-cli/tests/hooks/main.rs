@@ -455,6 +455,33 @@ fn an_approved_change_is_made_by_the_approval() {
     allowed(&session.before("c2", "Write", &input));
 }
 
+/// Issue 27: settings that turn the hook off do not count while the client runs; others do.
+#[test]
+fn settings_without_the_hook_are_refused() {
+    let session = Session::new("claude");
+    let home = session.root.with_file_name("person");
+    fs::create_dir_all(&home).unwrap();
+    let hook = || {
+        let event =
+            json!({ "hook_event_name": "ConfigChange", "session_id": "s1", "cwd": session.root });
+        let mut hook = command(&session.root, &["hook", "claude"]);
+        hook.env("HOME", &home);
+        ended(hook, event.to_string().as_bytes())
+    };
+    refused(&hook(), "turn the hook of actum off");
+    let mut protect = command(&session.root, &["protect", "claude", "--yes", "--no-proof"]);
+    let done: Ended = protect.env("HOME", &home).stdin(Stdio::null()).output().unwrap().into();
+    assert_eq!(done.code, 0, "{done:?}");
+    allowed(&hook());
+    let settings = session.root.join(".claude/settings.local.json");
+    let mut value: Value = serde_json::from_slice(&fs::read(&settings).unwrap()).unwrap();
+    value["disableAllHooks"] = json!(true);
+    fs::write(&settings, value.to_string()).unwrap();
+    refused(&hook(), "turn the hook of actum off");
+    fs::write(&settings, "{").unwrap();
+    refused(&hook(), "JSON");
+}
+
 /// Issue 27: a session that edits, creates and edits again is undone run by run to the tree before.
 #[test]
 fn a_session_of_edits_is_undone_to_the_tree_before() {

@@ -183,6 +183,11 @@ const CASES: &[(&str, Shows, &[&[&str]])] = &[
     ("trust", Hostile, &[&[], &["{h}"]]),
     ("sandbox run", Hostile, &[&["--", "missing{h}"], &["--policy", "{h}", "--", "true"]]),
     ("sql install", Hostile, &[&["--python", "{h}"]]),
+    (
+        "protect",
+        Hostile,
+        &[&["{h}"], &["claude", "--check", "--no-pager"], &["codex", "--yes", "--{h}"]],
+    ),
     ("hook", Hostile, &[&["{h}"], &["claude"]]),
     ("doctor", Hostile, &[&[], &["{h}"]]),
     ("explain", Hostile, &[&["{h}"]]),
