@@ -560,6 +560,15 @@ pub(crate) fn for_input(problem: &Problem) -> Option<String> {
         Remedy::Recount => {
             "if the diff is complete, `--recount` counts the lines of its hunks anew"
         }
+        Remedy::NameFile => {
+            "put the path alone on the line before the block or before its fence; a path with blanks between backticks"
+        }
+        Remedy::OtherFormat => {
+            "where such a line belongs to the file, give the change as edits in JSON or as a diff"
+        }
+        Remedy::WholeInput => {
+            "give whole blocks: `<<<<<<< SEARCH`, the lines, `=======`, the new lines, `>>>>>>> REPLACE`"
+        }
     };
     Some(hint.to_owned())
 }
