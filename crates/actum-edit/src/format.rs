@@ -442,8 +442,8 @@ mod tests {
         assert!(unrecognised.contains("; and no "), "{unrecognised}");
         let blank = recognised(" \n\t").unwrap_err().to_string();
         let begins = "the input is empty: it is neither JSON, which starts with `{` or `[`, nor a diff, which has a \
-                      `diff --git` line or a `--- ` line followed by a `+++ ` line, nor a Codex patch, which begins \
-                      with `*** Begin Patch`";
+                      `diff --git` line or a `--- ` line followed by a `+++ ` line, nor SEARCH/REPLACE blocks, which have \
+                      a line `<<<<<<< SEARCH`, nor a Codex patch, which begins with `*** Begin Patch`";
         assert!(blank.starts_with(begins), "{blank}");
         for format in Format::ALL {
             assert!(unrecognised.contains(format.row().noun), "{format}: {unrecognised}");

@@ -253,7 +253,10 @@ impl Search<'_> {
             return Err(ChunkError::Ambiguous { chunk: name, lines: numbers(&everywhere) });
         }
         if everywhere.is_empty() {
-            let near = Near::find(&old, &chunk.text(Side::New), self.text.content);
+            // Its whole lines are nowhere.
+            let near = Near::find(&old, &chunk.text(Side::New), self.text.content).map(|near| {
+                if let Near::Elsewhere { lines } = near { Near::Within { lines } } else { near }
+            });
             let first = chunk.old().next().unwrap_or_default().to_vec();
             let is_marker = |line: &&ChunkLine| {
                 line.side == Side::Context && codex_marker::is_marker(&line.bytes)

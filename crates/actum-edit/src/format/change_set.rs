@@ -161,8 +161,8 @@ mod tests {
     #[test]
     fn text_after_the_change_set_is_refused() {
         assert_eq!(
-            error("{\"patches\":[]}\n{}"),
-            "line 2, column 1: the JSON is not sound: the JSON has ended, but `{` follows"
+            error("{\"patches\":[]}\n,{}"),
+            "line 2, column 1: the JSON is not sound: the JSON has ended, but `,` follows"
         );
     }
 

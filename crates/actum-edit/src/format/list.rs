@@ -157,7 +157,7 @@ mod tests {
                 "{\"path\":\"a\",}",
                 "line 3, column 13: the JSON is not sound: the comma before this bracket is one too many",
             ),
-            ("{\"path\":", "line 3, column 8: the JSON is not sound: it ends too early"),
+            ("{\"path\":", "line 3, column 9: the JSON is not sound: it ends too early"),
             ("[]", "line 3, column 1: the array is empty, so there is nothing to change"),
             (
                 whole,
@@ -200,7 +200,7 @@ mod tests {
         let many = format!("{few}[{}0]", "0,".repeat(actum_core::json::VALUES_MAX));
         let error = read(&many).unwrap_err();
         assert!(error.ends_with("it has more than 2000000 values"), "{error}");
-        let long = "{\"path\":\"a\",\"content\":null}".repeat(actum_core::json::VALUES_MAX / 3);
+        let long = "{\"path\":\"a\",\"content\":null}".repeat(actum_core::json::VALUES_MAX / 2 + 1);
         let error = read(&long).unwrap_err();
         assert!(error.ends_with("it has more than 2000000 values"), "{error}");
     }

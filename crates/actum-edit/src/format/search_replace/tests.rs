@@ -97,9 +97,9 @@ fn whole_lines_are_replaced_where_they_stand_once() {
         "the lines of the chunk are in the file at lines 1, 3, so it is not clear which are meant"
     );
     assert_eq!(
-        made(&day, b" day\n").unwrap_err(),
-        "the lines of the chunk are not in the file, one after the other, from `day` on; line 1 differs from it only \
-         in blanks"
+        made(&day, b" day\nx\n").unwrap_err(),
+        "the lines of the chunk are not in the file, one after the other, from `day` on; line 1 has it as part of a longer \
+         line"
     );
     let gone = format!("a\n{}", block("day\n", ""));
     assert_eq!(made(&gone, b"a\nday\nb\n").unwrap(), b"a\nb\n");
@@ -176,7 +176,8 @@ fn a_part_of_a_change_outside_of_a_block_is_refused() {
             "> REPLACE" => assert_eq!(parse(input.as_bytes()).unwrap().len(), 1),
             _ => {
                 let message = error(&input);
-                let expected = format!("line 7, column 1: `{line}` stands outside of a block");
+                let shown = Excerpt::of(line.as_bytes());
+                let expected = format!("line 7, column 1: `{shown}` stands outside of a block");
                 assert!(message.starts_with(&expected), "{message}");
             }
         }
