@@ -27,6 +27,7 @@ pub mod record;
 pub mod agent;
 pub mod apply;
 pub mod bind;
+pub mod brief;
 pub mod catalog;
 pub mod command;
 pub mod doctor;
@@ -62,6 +63,7 @@ const FAMILIES: &[&[DocumentType]] = &[
     sql::DOCUMENTS,
     status::DOCUMENTS,
     error::DOCUMENTS,
+    brief::DOCUMENTS,
     recovery::DOCUMENTS,
     gc::DOCUMENTS,
     doctor::DOCUMENTS,
