@@ -29,7 +29,7 @@ fn a_run_is_its_status_its_id_and_its_paths_with_their_new_digests() {
     let before = digest(&root, "a.txt");
     let (dry, code) = brief(&root, &["apply", "--dry-run", "../change.diff"]);
     assert_eq!((code, &dry["status"]), (0, &json!("succeeded")));
-    let (made, code) = brief(&root, &["apply", "../change.diff", "--request", "k1"]);
+    let (made, code) = brief(&root, &["apply", "../change.diff", "--request-key", "k1"]);
     let run = made["run"].as_str().unwrap().to_owned();
     let paths = json!([
         { "path": "a.txt", "sha256": digest(&root, "a.txt") },
@@ -41,7 +41,10 @@ fn a_run_is_its_status_its_id_and_its_paths_with_their_new_digests() {
         json!({ "format": "actum.brief/1", "status": "succeeded", "run": run, "paths": paths })
     );
     assert_eq!(dry, json!({ "format": "actum.brief/1", "status": "succeeded", "paths": paths }));
-    assert_eq!(brief(&root, &["apply", "../change.diff", "--request", "k1"]), (made.clone(), 0));
+    assert_eq!(
+        brief(&root, &["apply", "../change.diff", "--request-key", "k1"]),
+        (made.clone(), 0)
+    );
     assert_eq!(brief(&root, &["show", &run]), (made, 0));
     let (undone, _) = brief(&root, &["undo"]);
     assert_eq!(undone["paths"][0], json!({ "path": "a.txt", "sha256": before }));
@@ -76,24 +79,22 @@ fn files_that_come_go_and_move_are_told_by_what_is_there_afterwards() {
 #[test]
 fn an_error_is_its_status_reason_and_first_hint() {
     let (_directory, root) = workspace();
-    let error = |status: &str, reason: &str, hint: &str| {
-        json!({ "format": "actum.brief/1", "status": status, "reason": reason, "hint": hint })
-    };
+    let error = |status: &str, reason: &str, hint: &str| json!({ "format": "actum.brief/1", "status": status, "reason": reason, "hint": hint });
     assert_eq!(
         brief(&root, &["apply", "../change.diff", "--max-files", "1"]),
         (error("rejected", "OVER_BUDGET", "split the change, or ask whoever set the budget"), 1)
     );
-    let usage = error(
-        "rejected",
-        "USAGE",
-        "`actum help COMMAND` describes the command line of a command",
-    );
+    let usage =
+        error("rejected", "USAGE", "`actum help COMMAND` describes the command line of a command");
     assert_eq!(brief(&root, &["show", "--no-such"]), (usage.clone(), 2));
     assert_eq!(brief(&root, &["frobnicate"]), (usage, 2));
     let wrong = actum(&root, &["--json=short", "log"]);
     assert_eq!(wrong.code, 2);
     let document: Value = serde_json::from_str(&wrong.stdout).unwrap();
-    assert_eq!((&document["format"], &document["reason"]), (&json!("actum.error/1"), &json!("USAGE")));
+    assert_eq!(
+        (&document["format"], &document["reason"]),
+        (&json!("actum.error/1"), &json!("USAGE"))
+    );
 }
 
 /// Issue 27: the status is that of the exit code, also where the document has none.
@@ -102,7 +103,11 @@ fn every_command_says_in_one_line_what_its_exit_code_says() {
     let (directory, root) = workspace();
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
     fs::write(root.join("../plan.json"), "{}").unwrap();
-    fs::write(root.join("../policy-test.toml"), "[[case]]\nname = \"n\"\npath = \"a\"\nexpect = \"deny\"\n").unwrap();
+    fs::write(
+        root.join("../policy-test.toml"),
+        "[[case]]\nname = \"n\"\npath = \"a\"\nexpect = \"deny\"\n",
+    )
+    .unwrap();
     let page = directory.path().join("man");
     for arguments in [
         &["init"][..],

@@ -2,7 +2,9 @@
 
 use actum_core::{RelPath, path::PATH_BYTES_MAX};
 use actum_edit::Operation;
-use actum_edit::format::{self, Format, HunkCounts, Reading, codex_patch, git_diff, search_replace};
+use actum_edit::format::{
+    self, Format, HunkCounts, Reading, codex_patch, git_diff, search_replace,
+};
 use actum_edit::hunk::Patcher;
 
 pub(super) fn git_diff(input: &[u8]) {
