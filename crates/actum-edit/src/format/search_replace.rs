@@ -22,6 +22,9 @@ use crate::hunk::Side;
 use crate::{Operation, codex_marker};
 use lead::Lead;
 
+/// The most lines of a block that searches for some, those that it searches for and those that take their place together.
+pub const LINES_MAX: usize = 1_000_000;
+
 /// Line that begins a block.
 pub(super) const HEAD: &str = "<<<<<<< SEARCH";
 const DIVIDER: &str = "=======";
@@ -155,14 +158,14 @@ impl<'a> Reader<'a> {
         Ok(Block { search, replace })
     }
 
-    /// The lines up to the next marker, and that marker, at which it stops.
-    fn lines(&mut self, first: u64) -> Result<(Vec<&'a [u8]>, Marker), ParseError> {
-        let mut lines = Vec::new();
+    /// The lines up to the next marker with their newlines, and that marker, at which it stops.
+    fn lines(&mut self, first: u64) -> Result<(&'a [u8], Marker), ParseError> {
+        let start = self.rest;
         while let Some(line) = self.current() {
             if let Some(marker) = marker(line) {
-                return Ok((lines, marker));
+                let length = start.len() - self.rest.len();
+                return Ok((start.get(..length).unwrap_or_default(), marker));
             }
-            lines.push(line);
             self.advance();
         }
         let place = Place { line: first, column: 1 };
@@ -200,10 +203,10 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The lines of a block, without newlines.
+/// The lines of a block, each with its newline.
 struct Block<'a> {
-    search: Vec<&'a [u8]>,
-    replace: Vec<&'a [u8]>,
+    search: &'a [u8],
+    replace: &'a [u8],
 }
 
 impl Block<'_> {
@@ -219,21 +222,34 @@ impl Block<'_> {
             if let Some(first) = first {
                 return Err(refused(place, BlockProblem::MadeLate { path, first }));
             }
-            let content = replace.iter().flat_map(|line| [line, &b"\n"[..]].concat()).collect();
-            return Ok(Operation::Create { path, content, mode: None });
+            return Ok(Operation::Create { path, content: replace.to_vec(), mode: None });
         }
-        if search.iter().all(|line| line.trim_ascii().is_empty()) {
+        if search.trim_ascii().is_empty() {
             return Err(refused(place, BlockProblem::BlankSearch));
         }
         if search == replace {
             return Err(refused(place, BlockProblem::ChangesNothing));
         }
-        let line = |side| move |bytes: &&[u8]| ChunkLine { side, bytes: bytes.to_vec() };
-        let old = search.iter().map(line(Side::Old));
-        let lines = old.chain(replace.iter().map(line(Side::New))).collect();
+        if count_lines(search) + count_lines(replace) > LINES_MAX {
+            return Err(refused(place, BlockProblem::TooManyLines));
+        }
+        let lines = chunk_lines(search, Side::Old).chain(chunk_lines(replace, Side::New)).collect();
         let chunk = Chunk { anchors: Vec::new(), lines, at_end: false };
         Ok(Operation::Edit { path, edit: Edit::Chunks(vec![chunk]), expected: None })
     }
+}
+
+fn count_lines(text: &[u8]) -> usize {
+    memchr::memchr_iter(b'\n', text).count()
+}
+
+/// The lines of a chunk on one side.
+fn chunk_lines(text: &[u8], side: Side) -> impl Iterator<Item = ChunkLine> {
+    let lines = text.split_inclusive(|&b| b == b'\n');
+    lines.map(move |line| {
+        let bytes = line.strip_suffix(b"\n").unwrap_or(line).to_vec();
+        ChunkLine { side, bytes }
+    })
 }
 
 #[cfg(test)]

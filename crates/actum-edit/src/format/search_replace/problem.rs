@@ -3,6 +3,7 @@
 use actum_core::RelPath;
 use actum_core::place::Excerpt;
 
+use super::LINES_MAX;
 use crate::format::Remedy;
 
 /// What is wrong with SEARCH/REPLACE blocks. A block is named by the line that begins it.
@@ -99,6 +100,11 @@ pub enum BlockProblem {
          make a file, or give lines with text"
     )]
     BlankSearch,
+    /// A block has very many lines.
+    #[error(
+        "the block has more than {LINES_MAX} lines; give the change as a diff or as a whole file"
+    )]
+    TooManyLines,
     /// Both parts of a block are equal.
     #[error(
         "the lines before and behind `=======` are equal, so the block changes nothing; leave it out"
@@ -122,6 +128,7 @@ impl BlockProblem {
             | Self::CarriageReturn
             | Self::MadeLate { .. }
             | Self::BlankSearch
+            | Self::TooManyLines
             | Self::ChangesNothing => None,
         }
     }

@@ -335,6 +335,17 @@ fn a_thousand_blocks_and_fifty_megabytes_are_read() {
     );
 }
 
+/// Issue 27
+#[test]
+fn the_lines_of_a_block_are_limited_on_both_sides() {
+    let with = |count: usize| format!("a\n{}", block("x\n", &"y\n".repeat(count - 1)));
+    assert_eq!(parse(with(LINES_MAX).as_bytes()).unwrap().len(), 1);
+    assert_eq!(
+        error(with(LINES_MAX + 1)),
+        "line 2, column 1: the block has more than 1000000 lines; give the change as a diff or as a whole file"
+    );
+}
+
 proptest! {
     /// FO-10, Issue 27: whatever lines there are, what is read is what was written, or it is refused.
     #[test]
