@@ -60,12 +60,10 @@ pub(crate) enum Form {
     Json(Detail),
 }
 
-/// How much of a document is written as JSON.
+/// How much of a document is written as JSON: the whole one, or its brief form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Detail {
-    /// The whole document
     Full,
-    /// Status, reason, hint, run, and paths with their new digests
     Brief,
 }
 

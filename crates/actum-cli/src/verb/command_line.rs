@@ -23,7 +23,8 @@ pub(crate) struct CommandLine<V: Subcommand = Verb> {
     /// Run as if started in DIR
     #[arg(short = 'C', value_name = "DIR", global = true, display_order = 90)]
     pub(crate) directory: Option<PathBuf>,
-    /// Write one JSON document to standard output, errors included
+    /// Write one JSON document to standard output, errors included; the brief one has the status, reason, hint, run, and
+    /// paths with their new digests alone
     #[arg(
         long,
         value_enum,
