@@ -1,7 +1,6 @@
 //! `actum.brief/1`: the brief form of every document, with `--json=brief`. It is made here and nowhere else.
 
-use actum_core::{Digest, RunId, Status};
-use actum_record::receipt::{EffectKind, PathEffect};
+use actum_core::{RunId, Status};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,11 +9,12 @@ use crate::command::Exec;
 use crate::document::{Document, DocumentType};
 use crate::error::Error;
 use crate::history::{Image, ImageType, Run};
-use crate::path::WorkspacePath;
 use crate::receipt::Verification;
 use crate::replay::Replay;
 use crate::task::Rollback;
 use crate::value;
+
+pub use crate::brief_parts::{BriefParts, BriefPath};
 
 pub(crate) const DOCUMENTS: &[DocumentType] = &[DocumentType::new::<Brief>()];
 
@@ -50,59 +50,11 @@ impl Document for Brief {
     }
 }
 
-/// Changed file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct BriefPath {
-    /// The path.
-    #[serde(flatten)]
-    pub path: WorkspacePath,
-    /// SHA-256 of the content afterwards; `null` where no file is there.
-    #[schemars(with = "Option<value::Digest>")]
-    pub sha256: Option<Digest>,
-}
-
-/// What a document has for its brief form.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct BriefParts {
-    /// Status; `None` where the document has none, so that the exit code of the command says it.
-    pub status: Option<Status>,
-    /// Reason of an error.
-    pub reason: Option<String>,
-    /// First hint.
-    pub hint: Option<String>,
-    /// The run.
-    pub run: Option<RunId>,
-    /// Changed files.
-    pub paths: Vec<BriefPath>,
-}
-
-impl BriefParts {
+impl Brief {
     /// Makes the brief document. `status` is that of the command, which counts where the document has none.
-    pub fn into_brief(self, status: Status) -> Brief {
-        let Self { status: own, reason, hint, run, paths } = self;
-        Brief { status: own.unwrap_or(status), reason, hint, run, paths }
-    }
-}
-
-impl BriefPath {
-    /// Lists the files of these effects. Directories hold no bytes, so that they are left out.
-    pub fn list<'e>(effects: impl IntoIterator<Item = &'e PathEffect>) -> Vec<Self> {
-        let mut paths = Vec::new();
-        for PathEffect { path, from, after, effect, .. } in effects {
-            match effect {
-                EffectKind::DirectoryCreated | EffectKind::DirectoryRemoved => continue,
-                EffectKind::Created
-                | EffectKind::Modified
-                | EffectKind::Renamed
-                | EffectKind::Mode
-                | EffectKind::Attributes
-                | EffectKind::Deleted => {}
-            }
-            let gone = from.as_ref().map(|from| (from, None));
-            let files = gone.into_iter().chain([(path, after.as_ref().map(|file| file.sha256))]);
-            paths.extend(files.map(|(path, sha256)| Self { path: (&path.0).into(), sha256 }));
-        }
-        paths
+    pub fn new(parts: BriefParts, status: Status) -> Self {
+        let BriefParts { status: own, reason, hint, run, paths } = parts;
+        Self { status: own.unwrap_or(status), reason, hint, run, paths }
     }
 }
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::apply::Apply;
-use crate::brief::BriefParts;
+use crate::brief_parts::BriefParts;
 use crate::document::{Document, DocumentType};
 use crate::error::Error;
 use crate::value;

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::brief::BriefParts;
+use crate::brief_parts::BriefParts;
 
 /// A JSON document. Its fields are those of the type; [`Envelope`] adds `format`.
 pub trait Document: Serialize + DeserializeOwned + JsonSchema {

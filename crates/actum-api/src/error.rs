@@ -4,7 +4,7 @@ use actum_core::{RiskTier, RunId, Status};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::brief::BriefParts;
+use crate::brief_parts::BriefParts;
 use crate::document::{Document, DocumentType};
 use crate::gate::Gate;
 use crate::path::WorkspacePath;

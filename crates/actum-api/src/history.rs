@@ -4,7 +4,7 @@ use actum_core::{Digest, RunId, Status};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::brief::BriefParts;
+use crate::brief_parts::BriefParts;
 use crate::change::{Change, Diffs, FileDiff};
 use crate::document::{Document, DocumentType};
 use crate::record::RunRecord;

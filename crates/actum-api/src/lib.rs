@@ -13,6 +13,7 @@
 //! A type leaves out the field `format`, which [`Envelope`] adds and [`from_str`] checks. Readers skip unknown fields, as
 //! `docs/stability.md` asks. [`schemas`] gives the files below `schemas/api/`.
 
+mod brief_parts;
 mod document;
 mod value;
 mod word;

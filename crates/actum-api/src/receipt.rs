@@ -8,7 +8,7 @@ use actum_record::signer::KeyId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::brief::BriefParts;
+use crate::brief_parts::BriefParts;
 use crate::document::{Document, DocumentType};
 use crate::gate::Gate;
 use crate::key::TrustedKeyring;

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::brief::BriefParts;
+use crate::brief_parts::BriefParts;
 use crate::change::Diffs;
 use crate::document::{Document, DocumentType};
 use crate::gate::Gate;

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use actum_api::brief::BriefParts;
+use actum_api::brief::{Brief, BriefParts};
 use actum_api::error::Error;
 use actum_api::init::Init;
 use actum_api::{Document, Envelope, ReadError, document_types, from_str};
@@ -47,7 +47,7 @@ fn the_brief_form_is_what_a_document_has_of_it() {
     let error = r#"{"format":"actum.error/1","status":"rejected","reason":"OVER_BUDGET","message":"m",
         "workspace":"unchanged","hints":["first","second"]}"#;
     let error: Error = from_str(error).unwrap();
-    let brief = error.brief().into_brief(Status::Succeeded);
+    let brief = Brief::new(error.brief(), Status::Succeeded);
     assert_eq!(
         serde_json::to_string(&Envelope::new(&brief)).unwrap(),
         r#"{"format":"actum.brief/1","status":"rejected","reason":"OVER_BUDGET","hint":"first"}"#
@@ -55,9 +55,9 @@ fn the_brief_form_is_what_a_document_has_of_it() {
     let init = Init { root: "/r".to_owned(), created: true };
     assert_eq!(init.brief(), BriefParts::default());
     for status in [Status::Succeeded, Status::Failed] {
-        assert_eq!(init.brief().into_brief(status).status, status);
+        assert_eq!(Brief::new(init.brief(), status).status, status);
     }
-    assert_eq!(brief.brief().into_brief(Status::Failed), brief);
+    assert_eq!(Brief::new(brief.brief(), Status::Failed), brief);
 }
 
 /// D-4

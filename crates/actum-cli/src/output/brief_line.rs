@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
-use actum_api::brief::BriefParts;
+use actum_api::brief::{Brief, BriefParts};
 
 use super::write_json;
 use crate::exit::Exit;
@@ -32,7 +32,7 @@ pub(super) fn show(parts: BriefParts) -> io::Result<()> {
     }
     match set(Line::Waiting(Box::new(parts))) {
         // Another follows it, so it did not fail.
-        Line::Waiting(earlier) => write_json(&earlier.into_brief(Exit::Success.status())),
+        Line::Waiting(earlier) => write_json(&Brief::new(*earlier, Exit::Success.status())),
         Line::Due | Line::Written => Ok(()),
     }
 }
@@ -40,7 +40,7 @@ pub(super) fn show(parts: BriefParts) -> io::Result<()> {
 /// Writes a document now, with the status of `exit` where it has none.
 pub(super) fn write(parts: BriefParts, exit: Exit) -> io::Result<()> {
     set(Line::Written);
-    write_json(&parts.into_brief(exit.status()))
+    write_json(&Brief::new(parts, exit.status()))
 }
 
 /// Takes note of a document that is written as it is, so that no line follows it.
