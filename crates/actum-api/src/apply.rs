@@ -4,6 +4,7 @@ use actum_core::{Digest, RiskTier, RunId, Status};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::brief_parts::BriefParts;
 use crate::change::{Changes, Diffs};
 use crate::document::{Document, DocumentType};
 use crate::path::WorkspacePath;
@@ -27,6 +28,10 @@ pub struct Apply {
 
 impl Document for Apply {
     const FORMAT: &'static str = "actum.apply/1";
+
+    fn brief(&self) -> BriefParts {
+        self.into()
+    }
 }
 
 /// Result of `actum undo`.
@@ -45,6 +50,10 @@ pub struct Undo {
 
 impl Document for Undo {
     const FORMAT: &'static str = "actum.undo/1";
+
+    fn brief(&self) -> BriefParts {
+        self.into()
+    }
 }
 
 /// Result of `actum redo`.
@@ -63,6 +72,10 @@ pub struct Redo {
 
 impl Document for Redo {
     const FORMAT: &'static str = "actum.redo/1";
+
+    fn brief(&self) -> BriefParts {
+        self.into()
+    }
 }
 
 /// Whether a request succeeded, and its run.

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::apply::Apply;
+use crate::brief_parts::BriefParts;
 use crate::document::{Document, DocumentType};
 use crate::error::Error;
 use crate::value;
@@ -122,6 +123,10 @@ pub struct Exec {
 
 impl Document for Exec {
     const FORMAT: &'static str = "actum.exec/1";
+
+    fn brief(&self) -> BriefParts {
+        self.into()
+    }
 }
 
 /// A command that ran in a sandbox.

@@ -8,10 +8,17 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::brief_parts::BriefParts;
+
 /// A JSON document. Its fields are those of the type; [`Envelope`] adds `format`.
 pub trait Document: Serialize + DeserializeOwned + JsonSchema {
     /// Value of the field `format`. A change that breaks readers gets a new number.
     const FORMAT: &'static str;
+
+    /// Returns what the document has for its brief form: nothing, unless it is about a run or an error.
+    fn brief(&self) -> BriefParts {
+        BriefParts::default()
+    }
 }
 
 /// A document as it is written: `format`, then its fields.

@@ -4,6 +4,7 @@ use actum_core::{RiskTier, RunId, Status};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::brief_parts::BriefParts;
 use crate::document::{Document, DocumentType};
 use crate::gate::Gate;
 use crate::path::WorkspacePath;
@@ -69,6 +70,10 @@ pub struct Error {
 
 impl Document for Error {
     const FORMAT: &'static str = "actum.error/1";
+
+    fn brief(&self) -> BriefParts {
+        self.into()
+    }
 }
 
 /// A refusal and its reason.

@@ -4,6 +4,7 @@ use actum_core::{Digest, RunId, Status};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::brief_parts::BriefParts;
 use crate::change::{Change, Diffs, FileDiff};
 use crate::document::{Document, DocumentType};
 use crate::record::RunRecord;
@@ -141,6 +142,10 @@ pub struct Run {
 
 impl Document for Run {
     const FORMAT: &'static str = "actum.run/1";
+
+    fn brief(&self) -> BriefParts {
+        self.into()
+    }
 }
 
 /// Change of one path, with what is there before and afterwards.

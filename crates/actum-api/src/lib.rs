@@ -13,6 +13,7 @@
 //! A type leaves out the field `format`, which [`Envelope`] adds and [`from_str`] checks. Readers skip unknown fields, as
 //! `docs/stability.md` asks. [`schemas`] gives the files below `schemas/api/`.
 
+mod brief_parts;
 mod document;
 mod value;
 mod word;
@@ -27,6 +28,7 @@ pub mod record;
 pub mod agent;
 pub mod apply;
 pub mod bind;
+pub mod brief;
 pub mod catalog;
 pub mod command;
 pub mod doctor;
@@ -63,6 +65,7 @@ const FAMILIES: &[&[DocumentType]] = &[
     sql::DOCUMENTS,
     status::DOCUMENTS,
     error::DOCUMENTS,
+    brief::DOCUMENTS,
     recovery::DOCUMENTS,
     gc::DOCUMENTS,
     doctor::DOCUMENTS,

@@ -8,6 +8,7 @@ use actum_record::signer::KeyId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::brief_parts::BriefParts;
 use crate::document::{Document, DocumentType};
 use crate::gate::Gate;
 use crate::key::TrustedKeyring;
@@ -138,4 +139,8 @@ impl Document for Receipt {
 
 impl Document for Verification {
     const FORMAT: &'static str = "actum.verification/1";
+
+    fn brief(&self) -> BriefParts {
+        self.into()
+    }
 }

@@ -4,6 +4,7 @@ use actum_core::{Digest, RiskTier, RunId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::brief_parts::BriefParts;
 use crate::document::{Document, DocumentType};
 use crate::gate::Gate;
 use crate::value;
@@ -38,4 +39,8 @@ pub struct Replay {
 
 impl Document for Replay {
     const FORMAT: &'static str = "actum.replay/1";
+
+    fn brief(&self) -> BriefParts {
+        self.into()
+    }
 }

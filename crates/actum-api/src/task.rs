@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::brief_parts::BriefParts;
 use crate::change::Diffs;
 use crate::document::{Document, DocumentType};
 use crate::gate::Gate;
@@ -401,4 +402,8 @@ impl Document for TaskCode {
 
 impl Document for Rollback {
     const FORMAT: &'static str = "actum.rollback/1";
+
+    fn brief(&self) -> BriefParts {
+        self.into()
+    }
 }

@@ -8,8 +8,11 @@
 
 use std::collections::BTreeSet;
 
+use actum_api::brief::{Brief, BriefParts};
+use actum_api::error::Error;
 use actum_api::init::Init;
-use actum_api::{Envelope, ReadError, document_types, from_str};
+use actum_api::{Document, Envelope, ReadError, document_types, from_str};
+use actum_core::Status;
 use serde_json::Value;
 
 /// D-4
@@ -36,6 +39,25 @@ fn a_document_of_another_name_or_number_is_rejected() {
     for text in ["", "[]", r#"{"root":"/r","created":true}"#, r#"{"format":"actum.init/1"}"#] {
         assert!(matches!(from_str::<Init>(text), Err(ReadError::Json(_))), "{text}");
     }
+}
+
+/// Issue 27
+#[test]
+fn the_brief_form_is_what_a_document_has_of_it() {
+    let error = r#"{"format":"actum.error/1","status":"rejected","reason":"OVER_BUDGET","message":"m",
+        "workspace":"unchanged","hints":["first","second"]}"#;
+    let error: Error = from_str(error).unwrap();
+    let brief = Brief::new(error.brief(), Status::Succeeded);
+    assert_eq!(
+        serde_json::to_string(&Envelope::new(&brief)).unwrap(),
+        r#"{"format":"actum.brief/1","status":"rejected","reason":"OVER_BUDGET","hint":"first"}"#
+    );
+    let init = Init { root: "/r".to_owned(), created: true };
+    assert_eq!(init.brief(), BriefParts::default());
+    for status in [Status::Succeeded, Status::Failed] {
+        assert_eq!(Brief::new(init.brief(), status).status, status);
+    }
+    assert_eq!(Brief::new(brief.brief(), Status::Failed), brief);
 }
 
 /// D-4

@@ -377,7 +377,7 @@ impl Failure {
                 let meant = word(&upper, &known).map(|known| format!("did you mean `{known}`?"));
                 meant.into_iter().chain(["`actum explain` lists the reasons".to_owned()]).collect()
             }
-            Self::Input { source, .. } => hint::for_input(&source.problem).into_iter().collect(),
+            Self::Input { source, .. } => hint::input::after(&source.problem).into_iter().collect(),
             Self::RootNotAllowed { root, .. } => vec![format!(
                 "start in a project, a git repository where it holds programs; else the operator lists the directory in {}{}",
                 crate::operators_policy::widening(),

@@ -1,6 +1,7 @@
 //! What the reader can do about an error of the engine.
 
 mod edit;
+pub(crate) mod input;
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -14,7 +15,6 @@ use actum::{
 use actum_core::ShellWord;
 use actum_core::path::Quoted;
 use actum_edit::HunkError;
-use actum_edit::format::{Problem, Remedy};
 use actum_edit::near::Near;
 use actum_gate::{GateDecision, GateName, Ground};
 use actum_ledger::{KeyError, LedgerError, Refusal};
@@ -544,24 +544,6 @@ pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
         | ErrorKind::Io { .. } => return Vec::new(),
     };
     vec![hint]
-}
-
-/// Hint for an input that is not sound.
-pub(crate) fn for_input(problem: &Problem) -> Option<String> {
-    let hint = match problem.remedy()? {
-        Remedy::RelativePaths => {
-            "absolute paths are accepted below the root of the workspace, which `actum status` names; \
-             `actum -C DIR apply FILE` changes another workspace"
-        }
-        Remedy::NameTarget => "`--target FILE` names it",
-        Remedy::NoColour => "it is in colour; make the diff with `git diff --no-color`",
-        Remedy::NoFences => "give only the text between the fences",
-        Remedy::KnownFormat => "`actum help apply` lists the formats",
-        Remedy::Recount => {
-            "if the diff is complete, `--recount` counts the lines of its hunks anew"
-        }
-    };
-    Some(hint.to_owned())
 }
 
 /// What the reader can do where there is no run.

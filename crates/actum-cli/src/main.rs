@@ -73,7 +73,7 @@ use nix::sys::stat::{Mode, umask};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::home::Tenant;
-use crate::output::{Form, Screen};
+use crate::output::{Detail, Form, Screen};
 use crate::session::Session;
 use crate::verb::command_line::CommandLine;
 
@@ -116,25 +116,36 @@ fn run(command_line: &CommandLine) -> Exit {
             .run_and_remind(&session)
             .map_err(|failure| verb::explained(failure, &session))
     });
-    ended.unwrap_or_else(|failure| {
+    let exit = ended.unwrap_or_else(|failure| {
         let exit = screen.failure(&failure);
         // Only this code keeps a client from going on.
         if command_line.verb.is_hook() { Exit::Usage } else { exit }
-    })
+    });
+    // What a hook writes is for its client.
+    if command_line.verb.is_hook() { exit } else { screen.end(exit) }
 }
 
 /// Help and version are answers; all else is a mistake in the command line.
 fn not_run(error: clap::Error, arguments: &[OsString]) -> Exit {
     let error = harmless(error, arguments);
-    if error.use_stderr() && arguments.iter().any(|argument| argument == "--json") {
+    if let (true, Some(detail)) = (error.use_stderr(), detail(arguments)) {
         let text = error.to_string();
         // What follows the first paragraph is how to call the program.
         let message = text.split("\n\n").next().unwrap_or_default();
         let message = message.strip_prefix("error: ").unwrap_or(message).to_owned();
-        return Screen::plain(Form::Json).failure(&Failure::Usage { message });
+        return Screen::plain(Form::Json(detail)).failure(&Failure::Usage { message });
     }
     drop(error.print()); // where nobody reads there is nobody to tell
     if error.use_stderr() { Exit::Usage } else { Exit::Success }
+}
+
+/// The form of JSON that `arguments` ask for, though they cannot be read as a whole.
+fn detail(arguments: &[OsString]) -> Option<Detail> {
+    arguments.iter().find_map(|argument| match argument.to_str()? {
+        "--json=brief" => Some(Detail::Brief),
+        text if text == "--json" || text.starts_with("--json=") => Some(Detail::Full),
+        _ => None,
+    })
 }
 
 /// The same error for arguments that a terminal may show: it repeats some of them as they are. Where

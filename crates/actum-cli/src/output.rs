@@ -1,10 +1,13 @@
 //! What goes to standard output and standard error.
 
+mod brief_line;
+
 use std::borrow::Borrow;
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 use actum_api::Envelope;
+use actum_api::brief::BriefParts;
 use actum_core::path::Harmless;
 use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
@@ -24,6 +27,10 @@ pub(crate) trait Document {
     type Api: actum_api::Document;
     /// Returns the JSON document. It is asked for with `--json` only.
     fn document(&self) -> impl Borrow<Self::Api>;
+    /// Returns what it has for the brief form: what the document has, and what only the run itself knows.
+    fn brief(&self) -> BriefParts {
+        actum_api::Document::brief(self.document().borrow())
+    }
     /// The text, which ends with a newline. It may hold colours, which are taken out again where
     /// nobody sees them.
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()>;
@@ -50,7 +57,14 @@ pub(crate) enum Form {
     /// For people.
     Text,
     /// For programs.
-    Json,
+    Json(Detail),
+}
+
+/// How much of a document is written as JSON: the whole one, or its brief form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Detail {
+    Full,
+    Brief,
 }
 
 /// Whether a long text is shown page by page at a terminal.
@@ -87,12 +101,15 @@ impl Screen {
     pub(crate) fn audience_of_decisions(&self) -> Audience {
         match self.form {
             Form::Text => Audience::Terminal,
-            Form::Json => Audience::Program,
+            Form::Json(_) => Audience::Program,
         }
     }
 
     /// Writes a result to standard output. Who stopped reading has seen enough.
     pub(crate) fn show(&self, document: &impl Document) -> Result<(), Failure> {
+        if self.form == Form::Json(Detail::Brief) {
+            return unless_unread(brief_line::show(document.brief()));
+        }
         self.show_next(document).map(drop)
     }
 
@@ -121,10 +138,7 @@ impl Screen {
         let stdout = io::stdout().lock();
         let colors = self.colors(&stdout);
         let mut out = Guard::text(BufWriter::new(stdout), colors);
-        match write(&mut out).and_then(|()| out.flush()) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            written => written.map_err(|source| Failure::Unwritten { source }),
-        }
+        unless_unread(write(&mut out).and_then(|()| out.flush()))
     }
 
     /// Writes one result of many; false where nobody reads any more.
@@ -138,15 +152,27 @@ impl Screen {
     /// Writes a document that stands for itself, in the same bytes whatever form was asked for. A terminal gets
     /// the same JSON with what it does not show escaped.
     pub(crate) fn hand_over(&self, bytes: &[u8]) -> Result<(), Failure> {
+        brief_line::skip();
         let stdout = io::stdout();
         let mut out = stdout.lock();
         let written = match stdout.is_terminal() {
             true => Guard::json(&mut out).write_all(bytes),
             false => out.write_all(bytes),
         };
-        match written.and_then(|()| out.flush()) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            written => written.map_err(|source| Failure::Unwritten { source }),
+        unless_unread(written.and_then(|()| out.flush()))
+    }
+
+    /// Ends with `exit`, and with `--json=brief` writes the line that the command has not written before: only its exit
+    /// code says how it ended.
+    pub(crate) fn end(&self, exit: Exit) -> Exit {
+        if self.form != Form::Json(Detail::Brief) {
+            return exit;
+        }
+        match brief_line::end(exit) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                self.failure(&Failure::Unwritten { source: error })
+            }
+            Ok(()) | Err(_) => exit,
         }
     }
 
@@ -157,7 +183,7 @@ impl Screen {
 
     /// Tells of a failure; gives the code to end with.
     pub(crate) fn failure(&self, failure: &Failure) -> Exit {
-        let in_json = self.form == Form::Json && !matches!(failure, Failure::Unwritten { .. });
+        let in_json = self.form != Form::Text && !matches!(failure, Failure::Unwritten { .. });
         if !in_json || self.write(failure).is_err() {
             self.tell_failure(failure);
         }
@@ -223,12 +249,8 @@ impl Screen {
                     None => self.write_text(document),
                 }
             }
-            Form::Json => {
-                let mut out = Guard::json(BufWriter::new(io::stdout().lock()));
-                serde_json::to_writer(&mut out, &Envelope::new(document.document().borrow()))?;
-                out.write_all(b"\n")?;
-                out.flush()
-            }
+            Form::Json(Detail::Full) => write_json(document.document().borrow()),
+            Form::Json(Detail::Brief) => brief_line::write(document.brief(), Exit::Success),
         }
     }
 
@@ -267,6 +289,22 @@ impl Screen {
             Guard::text(&mut text, self.colors(&err)).write_all(format!("{line}\n").as_bytes());
         drop(guarded.and_then(|()| err.write_all(&text)));
     }
+}
+
+/// Whether it was written. Who stopped reading has seen enough.
+fn unless_unread(written: io::Result<()>) -> Result<(), Failure> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(|source| Failure::Unwritten { source }),
+    }
+}
+
+/// Writes a document on one line.
+fn write_json(document: &impl actum_api::Document) -> io::Result<()> {
+    let mut out = Guard::json(BufWriter::new(io::stdout().lock()));
+    serde_json::to_writer(&mut out, &Envelope::new(document))?;
+    out.write_all(b"\n")?;
+    out.flush()
 }
 
 impl Document for Failure {

@@ -2,16 +2,19 @@
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use actum::{
     Done, Engine, Error, Observer, PolicyInForce, Preview, Receipt, Request, Staged, Verified, Work,
 };
 use actum_api::apply::{Apply, Effect, MovedHunk, Outcome, ReceiptRef, Redo, Undo};
+use actum_api::brief::{BriefParts, BriefPath};
 use actum_api::path::WorkspacePath;
 use actum_api::record::Approval;
 use actum_core::path::{Harmless, Quoted};
 use actum_core::{RunId, Status};
 use actum_record::ledger::TenantId;
+use actum_record::receipt::PathEffect;
 use actum_workspace::{LinuxDisk, Recovery, Transaction, Workspace};
 
 use crate::change_list::{self, count, number};
@@ -58,6 +61,8 @@ pub(crate) struct RunEnd {
     pub(crate) effect: Effect,
     /// The change as a diff, where it was asked for.
     diff: Option<FileDiffs>,
+    /// Effects on paths, with digests; for the brief form.
+    effects: Arc<[PathEffect]>,
 }
 
 fn receipt_ref(receipt: &Receipt) -> ReceiptRef {
@@ -162,7 +167,8 @@ impl RunEnd {
             done_before: false,
             receipt: None,
         };
-        Ok(Self { signal_guard: None, title, outcome, effect, diff })
+        let effects = transaction.effects();
+        Ok(Self { signal_guard: None, title, outcome, effect, diff, effects })
     }
 
     /// A request that an earlier run carried out.
@@ -181,6 +187,7 @@ impl RunEnd {
             },
             effect: Effect { approval, ..Effect::default() },
             diff: None,
+            effects: predicate.paths.as_slice().into(),
         }
     }
 
@@ -193,6 +200,11 @@ impl RunEnd {
     /// Makes the document of a change that was described.
     pub(crate) fn document(&self) -> Apply {
         Apply { outcome: self.outcome.clone(), effect: self.whole_effect() }
+    }
+
+    /// Returns what it has for the brief form.
+    pub(crate) fn brief(&self) -> BriefParts {
+        BriefParts { paths: BriefPath::list(&*self.effects), ..(&self.outcome).into() }
     }
 
     fn whole_effect(&self) -> Effect {
@@ -307,6 +319,10 @@ impl<D: actum_api::Document, F: Fn(&RunEnd) -> D> Document for Shown<'_, F> {
         self.1(self.0)
     }
 
+    fn brief(&self) -> BriefParts {
+        self.0.brief()
+    }
+
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         self.0.write_text(out)
     }
@@ -317,6 +333,10 @@ impl Document for RunEnd {
 
     fn document(&self) -> impl Borrow<Apply> {
         Self::document(self)
+    }
+
+    fn brief(&self) -> BriefParts {
+        Self::brief(self)
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -8,7 +8,7 @@ mod fields;
 mod syntax;
 
 pub use fields::{Field, Fields, Schema, ShapeError, ShapeProblem};
-pub use syntax::{SyntaxError, SyntaxProblem, judge, string, text, within_limits};
+pub use syntax::{SyntaxError, SyntaxProblem, documents, judge, string, text, within_limits};
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,5 +1,5 @@
 //! Turns text that describes a change into operations: JSON in one of several formats, a unified
-//! diff, or a Codex patch (FO-10).
+//! diff, SEARCH/REPLACE blocks, or a Codex patch (FO-10).
 //!
 //! Strict throughout: what is not understood is refused with its line and column, never skipped,
 //! unless it stands where a diff or a Codex patch may hold prose.
@@ -12,7 +12,10 @@ mod error;
 mod files;
 pub mod git_diff;
 mod json_patch;
+mod list;
 mod root_prefix;
+pub mod search_replace;
+mod steps;
 
 pub use document::DocumentProblem;
 pub use error::{ParseError, Problem, ProblemClass, Remedy};
@@ -20,9 +23,10 @@ pub use root_prefix::RootPrefix;
 
 use std::fmt;
 
-use actum_core::RelPath;
 use actum_core::place::{Excerpt, Place};
+use actum_core::{RelPath, json};
 use document::{Document, Refusal};
+use steps::Steps;
 
 use crate::Operation;
 
@@ -49,7 +53,7 @@ enum Syntax {
 
 /// A format in JSON, recognised by its fields.
 struct JsonSyntax {
-    read: fn(&Document<'_>) -> Result<Vec<Operation>, Refusal>,
+    read: fn(&Document<'_>, &mut Steps) -> Result<(), Refusal>,
     /// Fields that no other format has.
     fields: &'static [&'static str],
     /// Fields that show a change on one line among prose.
@@ -133,6 +137,14 @@ formats! {
         noun: "diff",
         summary: "A unified diff, as git or diff writes it",
         syntax: Syntax::Text(git_diff::SYNTAX),
+    },
+    /// Blocks from `<<<<<<< SEARCH` to `>>>>>>> REPLACE`.
+    SearchReplace: Row {
+        name: "search-replace",
+        article: "",
+        noun: "SEARCH/REPLACE blocks",
+        summary: "Blocks from `<<<<<<< SEARCH` to `>>>>>>> REPLACE`, as aider has models write them",
+        syntax: Syntax::Text(search_replace::SYNTAX),
     },
     /// A patch between `*** Begin Patch` and `*** End Patch`.
     CodexPatch: Row {
@@ -229,15 +241,16 @@ pub struct Reading {
 }
 
 /// The operations that `input` describes, in the order they must be computed in; in the given
-/// format, or else in the one it is recognised as: a Codex patch when a line begins one; JSON when
-/// the first byte that is not blank is `{` or `[`, and then by its fields; else a diff.
+/// format, or else in the one it is recognised as: JSON when the first byte that is not blank is `{` or `[`, and then
+/// by its fields; SEARCH/REPLACE blocks or a Codex patch when a line begins one; else a diff. Several JSON documents
+/// are one change.
 ///
 /// # Errors
 /// [`ParseError`] at the first place that is not sound.
 pub fn parse(input: &[u8], reading: &Reading) -> Result<Vec<Operation>, ParseError> {
     let Some(format) = reading.format else { return recognised(input, reading) };
     match &format.row().syntax {
-        Syntax::Json(syntax) => json(input, reading, Some((format, syntax))),
+        Syntax::Json(syntax) => read_json(input, reading, Some((format, syntax))),
         Syntax::Text(syntax) => {
             without_target(reading, format)?;
             (syntax.read)(input, reading)
@@ -251,7 +264,7 @@ fn recognised(input: &[u8], reading: &Reading) -> Result<Vec<Operation>, ParseEr
         return Err(ParseError::whole(Problem::Blank));
     }
     if begins_json(start) {
-        return json(input, reading, None);
+        return read_json(input, reading, None);
     }
     let mut formats = Format::in_text();
     if let Some((format, text)) =
@@ -272,20 +285,31 @@ fn recognised(input: &[u8], reading: &Reading) -> Result<Vec<Operation>, ParseEr
     Ok(operations)
 }
 
-fn json(
+fn read_json(
     input: &[u8],
     reading: &Reading,
     given: Option<(Format, &'static JsonSyntax)>,
 ) -> Result<Vec<Operation>, ParseError> {
     check_input(input)?;
-    let placed = |refusal: Refusal| refusal.placed(input);
-    let document = Document::read(input, reading).map_err(placed)?;
-    let (format, syntax) = given.map_or_else(|| document.format(), Ok).map_err(placed)?;
-    if format != Format::JsonPatch {
-        without_target(reading, format)?;
-        document.filled().map_err(placed)?;
+    let text = json::text(input).map_err(|error| Refusal::from(error).placed(input))?;
+    let mut steps = Steps::default();
+    for (index, span) in json::documents(text).enumerate() {
+        let start = span.start;
+        if index == 1 {
+            // Each has the limits of one; now they have them together.
+            json::within_limits(input).map_err(|error| Refusal::from(error).placed(input))?;
+        }
+        let part = text.get(span).unwrap_or_default();
+        let placed = |refusal: Refusal| refusal.behind(start).placed(input);
+        let document = Document::read(part, reading).map_err(placed)?;
+        let (format, syntax) = given.map_or_else(|| document.format(), Ok).map_err(placed)?;
+        if format != Format::JsonPatch {
+            without_target(reading, format)?;
+            document.filled().map_err(placed)?;
+        }
+        (syntax.read)(&document, &mut steps).map_err(placed)?;
     }
-    (syntax.read)(&document).map_err(placed)
+    Ok(steps.into_operations())
 }
 
 /// Whether a text begins as JSON does, and not as prose in brackets: `[PATCH] a subject`.
@@ -418,8 +442,8 @@ mod tests {
         assert!(unrecognised.contains("; and no "), "{unrecognised}");
         let blank = recognised(" \n\t").unwrap_err().to_string();
         let begins = "the input is empty: it is neither JSON, which starts with `{` or `[`, nor a diff, which has a \
-                      `diff --git` line or a `--- ` line followed by a `+++ ` line, nor a Codex patch, which begins \
-                      with `*** Begin Patch`";
+                      `diff --git` line or a `--- ` line followed by a `+++ ` line, nor SEARCH/REPLACE blocks, which have \
+                      a line `<<<<<<< SEARCH`, nor a Codex patch, which begins with `*** Begin Patch`";
         assert!(blank.starts_with(begins), "{blank}");
         for format in Format::ALL {
             assert!(unrecognised.contains(format.row().noun), "{format}: {unrecognised}");

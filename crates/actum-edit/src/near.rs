@@ -19,6 +19,11 @@ pub enum Near {
         /// The lines it starts in.
         lines: Lines,
     },
+    /// It is part of longer lines, where whole lines are meant.
+    Within {
+        /// The lines it starts in.
+        lines: Lines,
+    },
     /// What should take its place is there already.
     New {
         /// The line that starts in.
@@ -145,6 +150,10 @@ impl fmt::Display for Near {
         match self {
             Self::Elsewhere { lines } if lines.0.len() == 1 => write!(f, "it is at line {lines}"),
             Self::Elsewhere { lines } => write!(f, "it is at lines {lines}"),
+            Self::Within { lines } if lines.0.len() == 1 => {
+                write!(f, "line {lines} has it as part of a longer line")
+            }
+            Self::Within { lines } => write!(f, "lines {lines} have it as part of longer lines"),
             Self::New { line } => write!(f, "the new text is already at line {line}"),
             Self::NoFinalNewline { line } => {
                 write!(f, "line {line} has it without the newline at the end")

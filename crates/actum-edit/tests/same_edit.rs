@@ -16,10 +16,13 @@ use actum_edit::{ChangeSet, Hunk, LineHunk, Operation, Patch, Splice, line_diff}
 use proptest::prelude::*;
 use serde_json::json;
 
-/// What the operations that `input` describes make of one file.
+/// What the operations that `input` describes make of one file, each of what the one before left.
 fn made(input: &str, content: &[u8]) -> Vec<u8> {
     let operations = parse(input.as_bytes(), &Reading::default()).unwrap();
-    let [operation] = operations.as_slice() else { panic!("{operations:?}") };
+    operations.iter().fold(content.to_vec(), |content, operation| step(operation, &content))
+}
+
+fn step(operation: &Operation, content: &[u8]) -> Vec<u8> {
     match operation {
         Operation::Edit { edit, .. } => {
             Splice::apply(&edit.splices(content).unwrap(), content).unwrap()
@@ -114,6 +117,19 @@ fn as_codex_patch(old: &str, new: &str) -> String {
     format!("*** Begin Patch\n*** Update File: a\n{chunks}*** End Patch\n")
 }
 
+/// One SEARCH/REPLACE block for each hunk. It says nothing of the end of a file either.
+fn as_blocks(old: &str, new: &str) -> String {
+    let block = |hunk: &LineHunk| {
+        let side = |sign: char| -> String {
+            let body = std::str::from_utf8(&hunk.body).unwrap().split_inclusive('\n');
+            let lines = body.filter(|line| line.starts_with(sign) || line.starts_with(' '));
+            lines.map(|line| &line[1..]).collect()
+        };
+        format!("a\n<<<<<<< SEARCH\n{}=======\n{}>>>>>>> REPLACE\n", side('-'), side('+'))
+    };
+    line_diff::hunks(old.as_bytes(), new.as_bytes(), 1).iter().map(block).collect()
+}
+
 /// Contents of which each line is there once, so that a few lines of context say where they are.
 fn told_apart() -> impl Strategy<Value = (String, String)> {
     prop::collection::vec(0..6u8, 2..40).prop_map(|fates| {
@@ -154,11 +170,12 @@ proptest! {
 
     /// FO-10
     #[test]
-    fn one_edit_said_in_five_formats_gives_one_content((old, new) in told_apart()) {
+    fn one_edit_said_in_six_formats_gives_one_content((old, new) in told_apart()) {
         prop_assume!(old.lines().count() > 1 && !new.is_empty() && old != new);
         let (edit, file) = (as_edit(&old, &new), as_file(&old, &new));
         let (diff, codex) = (as_git_diff(&old, &new), as_codex_patch(&old, &new));
-        for input in [edit, file, as_change_set(&old, &new), diff, codex] {
+        let blocks = as_blocks(&old, &new);
+        for input in [edit, file, as_change_set(&old, &new), diff, codex, blocks] {
             prop_assert_eq!(made(&input, old.as_bytes()), new.as_bytes(), "{}", input);
         }
     }

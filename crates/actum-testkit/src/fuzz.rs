@@ -31,6 +31,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "journal", run: journal::run },
     Target { name: "leases", run: leases::run },
     Target { name: "paths", run: paths::run },
+    Target { name: "search_replace", run: parsers::search_replace },
 ];
 
 /// Runs the target of this name.

@@ -19,9 +19,9 @@ use crate::{records, root};
 
 /// Make a change, all of it or nothing
 ///
-/// Reads a unified diff as git writes it, a Codex patch, or JSON: edits (search and replace), whole
-/// files, JSON Patches, or a change set. Paths in it are relative to the root of the workspace. What
-/// it expects must be there, at one place: nothing is guessed and nothing is merged.
+/// Reads a unified diff as git writes it, SEARCH/REPLACE blocks, a Codex patch, or JSON: edits (search and
+/// replace), whole files, JSON Patches, or a change set. Paths in it are relative to the root of the
+/// workspace. What it expects must be there, at one place: nothing is guessed and nothing is merged.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The file that describes the change; `-` is standard input

@@ -7,7 +7,7 @@ use anstream::ColorChoice;
 use clap::{Command, CommandFactory, Parser, Subcommand};
 
 use crate::exit::Exit;
-use crate::output::{Form, Paging, Screen};
+use crate::output::{Detail, Form, Paging, Screen};
 use crate::verb::{DescribedVerb, Verb};
 
 /// Makes changes to a directory transactions: applied all or nothing, durable, and undoable
@@ -23,9 +23,19 @@ pub(crate) struct CommandLine<V: Subcommand = Verb> {
     /// Run as if started in DIR
     #[arg(short = 'C', value_name = "DIR", global = true, display_order = 90)]
     pub(crate) directory: Option<PathBuf>,
-    /// Write one JSON document to standard output, errors included
-    #[arg(long, global = true, display_order = 91)]
-    pub(crate) json: bool,
+    /// Write one JSON document to standard output, errors included; the brief one has the status, reason, hint, run, and
+    /// paths with their new digests alone
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORM",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "full",
+        global = true,
+        display_order = 91
+    )]
+    pub(crate) json: Option<Detail>,
     /// When to use colours; auto is at a terminal that knows them, unless `NO_COLOR` is set
     #[arg(
         long,
@@ -68,7 +78,7 @@ impl CommandLine {
     /// Where the results go.
     pub(crate) fn screen(&self) -> Screen {
         Screen {
-            form: if self.json { Form::Json } else { Form::Text },
+            form: self.json.map_or(Form::Text, Form::Json),
             paging: if self.no_pager { Paging::Never } else { Paging::Auto },
             color: match self.color {
                 Color::Auto => ColorChoice::Auto,

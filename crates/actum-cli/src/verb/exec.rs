@@ -241,7 +241,7 @@ fn tried(
     };
     let trial: Trial<'_> = exec.start(runner, &in_force.policy, stdin)?;
     Ok(match session.screen.form {
-        Form::Json => {
+        Form::Json(_) => {
             let _working = Working::begin("running the command");
             trial.wait(|_, _| ControlFlow::Continue(()))?
         }

@@ -15,7 +15,7 @@ use super::{Session, pipeline_host, sql_host};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::lease::LeaseArgument;
-use crate::output::{Form, Screen};
+use crate::output::{Detail, Form, Screen};
 use crate::run_arguments::label;
 use crate::{actor, notify, policy, records, recovery_note, root, signals, status_lines};
 
@@ -143,7 +143,7 @@ struct Lines<'w> {
 
 impl ProgressObserver for Lines<'_> {
     fn report(&mut self, status: &TaskStatus) {
-        let is_wanted = self.status.is_some() || self.screen.form == Form::Json;
+        let is_wanted = self.status.is_some() || self.screen.form == Form::Json(Detail::Full);
         let line = is_wanted.then(|| status.write()).transpose().unwrap_or_else(|error| {
             self.screen.note(format_args!("a status line is missing: {error}"));
             None
@@ -158,7 +158,10 @@ impl ProgressObserver for Lines<'_> {
             return;
         }
         let shown = match (self.screen.form, status) {
-            (Form::Json, _) => line.map_or(Ok(()), |line| self.screen.hand_over(&line)),
+            (Form::Json(Detail::Brief), _) => Ok(()),
+            (Form::Json(Detail::Full), _) => {
+                line.map_or(Ok(()), |line| self.screen.hand_over(&line))
+            }
             (Form::Text, TaskStatus::Update(update)) => show(&self.screen, update),
             (Form::Text, TaskStatus::Final(_)) => Ok(()),
         };

@@ -11,6 +11,7 @@
 )]
 
 mod binding;
+mod brief;
 mod confined;
 mod documents;
 mod earlier_versions;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Content, Kind, Member, Value};
+use crate::near;
 use crate::place::Excerpt;
 
 /// Which fields an object of some kind has.
@@ -56,10 +57,12 @@ pub enum ShapeProblem {
         found: Kind,
     },
     /// A field with a name that means nothing there.
-    #[error("unknown field `{field}`; {name} has {}", Names(fields))]
+    #[error("unknown field `{field}`{}; {name} has {}", Meant(*meant), Names(fields))]
     Unknown {
         /// The field.
         field: Excerpt,
+        /// Known name that is almost the same.
+        meant: Option<&'static str>,
         /// What the object is.
         name: &'static str,
         /// Which fields it has.
@@ -87,6 +90,16 @@ pub enum ShapeProblem {
         /// The field.
         field: &'static str,
         /// Its other name.
+        alias: &'static str,
+    },
+    /// A field is given under two of its other names.
+    #[error("`{alias}` and `{before}` are both names of `{field}`; give one of them")]
+    TwoAliases {
+        /// The field.
+        field: &'static str,
+        /// The other name that comes first.
+        before: &'static str,
+        /// The other name that comes second.
         alias: &'static str,
     },
     /// A field has a value of another kind.
@@ -150,23 +163,35 @@ impl Schema {
     }
 
     fn check(&self, member: &Member<'_>, before: &[Field<'_>]) -> Result<(), ShapeProblem> {
-        let name = &*member.name;
-        let is_alias = self.aliases.iter().any(|(alias, _)| *alias == name);
-        if !self.fields.contains(&name) && !is_alias {
-            let (field, fields) = (Excerpt::of(name.as_bytes()), self.fields);
-            return Err(ShapeProblem::Unknown { field, name: self.name, fields });
-        }
-        if before.iter().any(|field| field.name == name) {
+        let Some(name) = self.names().find(|name| **name == *member.name) else {
+            let (field, fields) = (Excerpt::of(member.name.as_bytes()), self.fields);
+            let meant = near::word(&member.name, &self.names().collect::<Vec<_>>());
+            return Err(ShapeProblem::Unknown { field, meant, name: self.name, fields });
+        };
+        let field = self.meaning(name);
+        let earlier = before.iter().find(|before| self.meaning(before.name) == field);
+        let Some(earlier) = earlier else { return Ok(()) };
+        if earlier.name == name {
             return Err(ShapeProblem::Doubled { field: Excerpt::of(name.as_bytes()) });
         }
-        let both = self.aliases.iter().find(|(alias, field)| {
-            let other = if *alias == name { field } else { alias };
-            (*alias == name || *field == name) && before.iter().any(|before| before.name == *other)
-        });
-        match both {
-            Some((alias, field)) => Err(ShapeProblem::BothNames { field, alias }),
-            None => Ok(()),
-        }
+        let alias = |of: &str| self.aliases.iter().map(|(alias, _)| *alias).find(|it| *it == of);
+        let field = self.fields.iter().find(|it| **it == field).copied().unwrap_or(name);
+        Err(match (alias(earlier.name), alias(name)) {
+            (Some(before), Some(alias)) => ShapeProblem::TwoAliases { field, before, alias },
+            (Some(alias), None) | (None, Some(alias)) => ShapeProblem::BothNames { field, alias },
+            (None, None) => ShapeProblem::Doubled { field: Excerpt::of(name.as_bytes()) },
+        })
+    }
+
+    /// Names of its fields, then their other names.
+    fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.fields.iter().copied().chain(self.aliases.iter().map(|(alias, _)| *alias))
+    }
+
+    /// Name of the field that `name` stands for.
+    fn meaning<'n>(&self, name: &'n str) -> &'n str {
+        let alias = self.aliases.iter().find(|(alias, _)| *alias == name);
+        alias.map_or(name, |(_, field)| field)
     }
 }
 
@@ -291,6 +316,15 @@ impl fmt::Display for Expected {
     }
 }
 
+/// Suggestion of a known name, behind an unknown one.
+struct Meant(Option<&'static str>);
+
+impl fmt::Display for Meant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |name| write!(f, " (did you mean `{name}`?)"))
+    }
+}
+
 /// Names of fields, as a message lists them.
 pub(crate) struct Names<'a>(pub(crate) &'a [&'static str]);
 
@@ -310,7 +344,7 @@ mod tests {
     const THING: Schema = Schema {
         name: "a thing",
         fields: &["path", "lines", "all", "parts"],
-        aliases: &[("file_path", "path")],
+        aliases: &[("file_path", "path"), ("filename", "path")],
     };
 
     fn refused<T>(text: &str, read: fn(Fields<'_>) -> Result<T, ShapeError>) -> (usize, String) {
@@ -357,6 +391,27 @@ mod tests {
                 r#"{"file_path":"a","path":"b"}"#,
                 17,
                 "`file_path` is another name of `path`, which is there too; give one of them",
+            ),
+            (
+                r#"{"filename":"a","file_path":"b"}"#,
+                16,
+                "`file_path` and `filename` are both names of `path`; give one of them",
+            ),
+            (
+                r#"{"filename":"a","filename":"b"}"#,
+                16,
+                "the field `filename` stands here a second time",
+            ),
+            (
+                r#"{"Path":"a"}"#,
+                1,
+                "unknown field `Path` (did you mean `path`?); a thing has `path`, `lines`, `all`, `parts`",
+            ),
+            (
+                r#"{"fileName":"a"}"#,
+                1,
+                "unknown field `fileName` (did you mean `filename`?); a thing has `path`, `lines`, `all`, \
+                 `parts`",
             ),
         ] {
             assert_eq!(refused(text, any), (offset, message.to_owned()), "{text}");

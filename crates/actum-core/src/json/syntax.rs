@@ -130,6 +130,36 @@ pub fn text(bytes: &[u8]) -> Result<&str, SyntaxError> {
     })
 }
 
+/// Cuts `text` into JSON documents that follow each other: objects and arrays, by their outermost brackets. What is
+/// behind the last one belongs to it, so that reading it reports that.
+pub fn documents(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut next = Some(0);
+    std::iter::from_fn(move || {
+        let start = next?;
+        let end = start + outermost(text.as_bytes().get(start..).unwrap_or_default());
+        let rest = text.as_bytes().get(end..).unwrap_or_default();
+        let blanks = rest.iter().take_while(|byte| is_blank(**byte)).count();
+        next = matches!(rest.get(blanks), Some(b'{' | b'[')).then_some(end + blanks);
+        Some(start..if next.is_some() { end } else { text.len() })
+    })
+}
+
+/// The length of `json` up to the bracket that closes the first one; all of it where none does.
+fn outermost(json: &[u8]) -> usize {
+    let (mut depth, mut offset) = (0usize, 0usize);
+    while let Some(&byte) = json.get(offset) {
+        match byte {
+            b'"' => offset += string(json.get(offset..).unwrap_or_default()) - 1,
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' if depth <= 1 => return offset + 1,
+            b']' | b'}' => depth -= 1,
+            _ => {}
+        }
+        offset += 1;
+    }
+    json.len()
+}
+
 /// Whether `text` is JSON, and within the limits.
 ///
 /// # Errors
@@ -407,6 +437,27 @@ mod tests {
         );
     }
 
+    /// Issue 27
+    #[test]
+    fn documents_are_cut_at_their_outermost_brackets() {
+        for (text, cut) in [
+            ("{}", &["{}"][..]),
+            (" {} \n", &[" {} \n"]),
+            ("{}\n{}\n", &["{}", "{}\n"]),
+            ("{\"a}\\\"\":[{}]}[]\t{", &["{\"a}\\\"\":[{}]}", "[]", "{"]),
+            ("{} // one\n{}", &["{} // one\n{}"]),
+            ("{},{}", &["{},{}"]),
+            ("{}{} x", &["{}", "{} x"]),
+            ("1 [] []", &["1 []", "[]"]),
+            ("]{}", &["]", "{}"]),
+            ("{\"{}{}", &["{\"{}{}"]),
+            ("", &[""]),
+        ] {
+            let found: Vec<_> = documents(text).filter_map(|span| text.get(span)).collect();
+            assert_eq!(found, cut, "{text}");
+        }
+    }
+
     #[test]
     fn what_is_shown_of_the_text_is_escaped_and_short() {
         let (_, message) = error(format!("[\u{1b}{}]", "x".repeat(500)));
@@ -434,6 +485,20 @@ mod tests {
     }
 
     proptest! {
+        /// Issue 27
+        #[test]
+        fn documents_that_are_written_one_after_the_other_are_found_again(
+            values in prop::collection::vec(("[a{}\\[\\]\"\\\\,: \n]{0,6}", any::<bool>()), 1..6),
+            between in "[ \t\r\n]{0,2}",
+        ) {
+            let written: Vec<String> = values.into_iter().map(|(text, is_object)| {
+                if is_object { serde_json::json!({ text: [null] }) } else { serde_json::json!([text]) }.to_string()
+            }).collect();
+            let text = written.join(&between);
+            let found: Vec<_> = documents(&text).filter_map(|span| text.get(span)).collect();
+            prop_assert_eq!(found, written);
+        }
+
         /// D-4
         #[test]
         fn what_one_parser_accepts_the_other_reads(text in "[\\[\\]{}\":,a0-9.eE+ \n\tu\\\\/*-]{0,14}") {

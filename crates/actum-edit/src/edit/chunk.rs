@@ -46,19 +46,37 @@ const PLACES_MAX: usize = 10_000;
 /// How many bytes of a line an error shows.
 const SHOWN_BYTES_MAX: usize = 80;
 
+/// Chunk of an edit, in messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChunkName {
+    /// The edit has no other.
+    Only,
+    /// This one of several, counted from 1.
+    Nth(usize),
+}
+
+impl fmt::Display for ChunkName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Only => f.write_str("the chunk"),
+            Self::Nth(number) => write!(f, "chunk {number}"),
+        }
+    }
+}
+
 /// Why chunks do not apply. They are counted from 1, lines of the file too.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChunkError {
     /// Its lines are nowhere.
     #[error(
-        "the lines of chunk {chunk} are not in the file, one after the other, from `{}` on{}{}",
+        "the lines of {chunk} are not in the file, one after the other, from `{}` on{}{}",
         CutContent(first, SHOWN_BYTES_MAX),
         Marker(marker.as_deref()),
         Clause(near.as_ref())
     )]
     Missing {
         /// Which chunk.
-        chunk: usize,
+        chunk: ChunkName,
         /// Its first line.
         first: Vec<u8>,
         /// A context line that would be a marker without the blank before it.
@@ -67,10 +85,10 @@ pub enum ChunkError {
         near: Option<Near>,
     },
     /// Its lines are in the file, but not where they should be.
-    #[error("the lines of chunk {chunk} are in the file at {places} {lines}, but not {wanted}")]
+    #[error("the lines of {chunk} are in the file at {places} {lines}, but not {wanted}")]
     Elsewhere {
         /// Which chunk.
-        chunk: usize,
+        chunk: ChunkName,
         /// `line` or `lines`.
         places: &'static str,
         /// Where its lines are.
@@ -80,34 +98,34 @@ pub enum ChunkError {
     },
     /// Its lines are in several places.
     #[error(
-        "the lines of chunk {chunk} are in the file at lines {lines}, so it is not clear which are \
+        "the lines of {chunk} are in the file at lines {lines}, so it is not clear which are \
          meant"
     )]
     Ambiguous {
         /// Which chunk.
-        chunk: usize,
+        chunk: ChunkName,
         /// Where its lines are.
         lines: Lines,
     },
     /// An anchor is not there.
     #[error(
-        "chunk {chunk} is to follow the line `{}`, which is not there",
+        "{chunk} is to follow the line `{}`, which is not there",
         CutContent(anchor, SHOWN_BYTES_MAX)
     )]
     NoAnchor {
         /// Which chunk.
-        chunk: usize,
+        chunk: ChunkName,
         /// The line.
         anchor: Vec<u8>,
     },
     /// It only adds lines.
     #[error(
-        "chunk {chunk} only adds lines, and no line around them says where; tools differ in where \
+        "{chunk} only adds lines, and no line around them says where; tools differ in where \
          they put them"
     )]
     NoContext {
         /// Which chunk.
-        chunk: usize,
+        chunk: ChunkName,
     },
 }
 
@@ -117,7 +135,8 @@ pub(super) fn splices(chunks: &[Chunk], content: &[u8]) -> Result<Vec<Splice>, C
     let mut from = 0;
     let mut splices = Vec::with_capacity(chunks.len());
     for (index, chunk) in chunks.iter().enumerate() {
-        let place = Search { text: &text, chunk, number: index + 1, from }.place()?;
+        let name = if chunks.len() == 1 { ChunkName::Only } else { ChunkName::Nth(index + 1) };
+        let place = Search { text: &text, chunk, name, from }.place()?;
         let end = place + chunk.old().count();
         splices.extend(text.splice(place..end, &chunk.text(Side::New)));
         from = end;
@@ -216,7 +235,7 @@ impl<'a> Text<'a> {
 struct Search<'a> {
     text: &'a Text<'a>,
     chunk: &'a Chunk,
-    number: usize,
+    name: ChunkName,
     /// The first line that the chunks before it leave.
     from: usize,
 }
@@ -224,23 +243,26 @@ struct Search<'a> {
 impl Search<'_> {
     /// The line, counted from 0, at which the chunk starts.
     fn place(&self) -> Result<usize, ChunkError> {
-        let (chunk, number) = (self.chunk, self.number);
+        let (chunk, name) = (self.chunk, self.name);
         let old = chunk.text(Side::Old);
         if old.is_empty() {
             return self.place_of_addition();
         }
         let everywhere = self.text.places(&old);
         if everywhere.len() >= PLACES_MAX {
-            return Err(ChunkError::Ambiguous { chunk: number, lines: numbers(&everywhere) });
+            return Err(ChunkError::Ambiguous { chunk: name, lines: numbers(&everywhere) });
         }
         if everywhere.is_empty() {
-            let near = Near::find(&old, &chunk.text(Side::New), self.text.content);
+            // Its whole lines are nowhere.
+            let near = Near::find(&old, &chunk.text(Side::New), self.text.content).map(|near| {
+                if let Near::Elsewhere { lines } = near { Near::Within { lines } } else { near }
+            });
             let first = chunk.old().next().unwrap_or_default().to_vec();
             let is_marker = |line: &&ChunkLine| {
                 line.side == Side::Context && codex_marker::is_marker(&line.bytes)
             };
             let marker = chunk.lines.iter().find(is_marker).map(|line| line.bytes.clone());
-            return Err(ChunkError::Missing { chunk: number, first, marker, near });
+            return Err(ChunkError::Missing { chunk: name, first, marker, near });
         }
         let height = chunk.old().count();
         let is_allowed = |place: &usize| {
@@ -258,9 +280,9 @@ impl Search<'_> {
                 };
                 let places = if everywhere.len() == 1 { "line" } else { "lines" };
                 let lines = numbers(&everywhere);
-                Err(ChunkError::Elsewhere { chunk: number, places, lines, wanted })
+                Err(ChunkError::Elsewhere { chunk: name, places, lines, wanted })
             }
-            [_, _, ..] => Err(ChunkError::Ambiguous { chunk: number, lines: numbers(&anchored) }),
+            [_, _, ..] => Err(ChunkError::Ambiguous { chunk: name, lines: numbers(&anchored) }),
         }
     }
 
@@ -271,12 +293,12 @@ impl Search<'_> {
             return match (self.behind_anchors(&[end])?.as_slice(), self.chunk.anchors.first()) {
                 ([], Some(anchor)) => {
                     let anchor = anchor.clone();
-                    Err(ChunkError::NoAnchor { chunk: self.number, anchor })
+                    Err(ChunkError::NoAnchor { chunk: self.name, anchor })
                 }
                 _ => Ok(end),
             };
         }
-        Err(ChunkError::NoContext { chunk: self.number })
+        Err(ChunkError::NoContext { chunk: self.name })
     }
 
     /// Of `places`, those that come first behind some way through the anchors.
@@ -290,7 +312,7 @@ impl Search<'_> {
             let found: Vec<_> = (self.from..self.text.len()).filter(is_it).collect();
             if found.is_empty() {
                 let anchor = anchor.to_vec();
-                return Err(ChunkError::NoAnchor { chunk: self.number, anchor });
+                return Err(ChunkError::NoAnchor { chunk: self.name, anchor });
             }
             Ok(found)
         };

@@ -4,14 +4,15 @@ use actum_core::json::{Fields, Schema, Value};
 
 use super::JsonSyntax;
 use super::RootPrefix;
-use super::document::{Document, DocumentProblem, EXPECTED, Refusal};
+use super::document::{Document, DocumentProblem, EXPECTED, PATH_ALIASES, Refusal};
 use super::error::Problem;
+use super::steps::Steps;
 use crate::change_set::ChangeSetError;
-use crate::{ChangeSet, Hunk, Operation, Patch};
+use crate::{ChangeSet, Hunk, Patch};
 
 const CHANGE_SET: Schema = Schema { name: "a change set", fields: &["patches"], aliases: &[] };
 const PATCH: Schema =
-    Schema { name: "a patch", fields: &["path", "hunks", EXPECTED], aliases: &[] };
+    Schema { name: "a patch", fields: &["path", "hunks", EXPECTED], aliases: PATH_ALIASES };
 const HUNK: Schema = Schema {
     name: "a hunk",
     fields: &["old_start", "old_lines", "new_start", "new_lines", "lines"],
@@ -19,26 +20,34 @@ const HUNK: Schema = Schema {
 };
 
 /// How this format is recognised and read.
-pub(super) const SYNTAX: JsonSyntax = JsonSyntax {
-    read: operations,
-    fields: &["patches"],
-    fields_in_prose: &["patches"],
-    sign: "has `patches`",
-};
+pub(super) const SYNTAX: JsonSyntax =
+    JsonSyntax { read, fields: &["patches"], fields_in_prose: &["patches"], sign: "has `patches`" };
 
-/// The operations of `{"patches": [..]}`.
-pub(super) fn operations(document: &Document<'_>) -> Result<Vec<Operation>, Refusal> {
+/// Reads `{"patches": [..]}`.
+pub(super) fn read(document: &Document<'_>, steps: &mut Steps) -> Result<(), Refusal> {
     let patches = CHANGE_SET.fields(&document.value)?.required("patches")?.array()?;
+    let start = document.value.span.start;
     if patches.is_empty() {
-        return Err(Refusal::at(document.value.span.start, DocumentProblem::EmptyArray));
+        return Err(Refusal::at(start, DocumentProblem::EmptyArray));
     }
     let set = ChangeSet {
         patches: patches.iter().map(|it| patch(it, document.root)).collect::<Result<_, _>>()?,
     };
-    set.operations().map_err(|error| {
-        let offset = offset_of(&error, patches).unwrap_or(document.value.span.start);
+    let operations = set.operations().map_err(|error| {
+        let offset = offset_of(&error, patches).unwrap_or(start);
         Refusal::at(offset, Problem::ChangeSet(error))
-    })
+    })?;
+    // One operation for each patch.
+    for (operation, value) in operations.into_iter().zip(patches) {
+        for path in operation.paths() {
+            steps.patched(path).map_err(|problem| {
+                let field = PATCH.fields(value).ok().and_then(|fields| fields.get("path"));
+                Refusal::at(field.map_or(start, |field| field.value.span.start), problem)
+            })?;
+        }
+        steps.push(operation);
+    }
+    Ok(())
 }
 
 fn patch(value: &Value<'_>, root: &RootPrefix) -> Result<Patch, Refusal> {
@@ -152,8 +161,8 @@ mod tests {
     #[test]
     fn text_after_the_change_set_is_refused() {
         assert_eq!(
-            error("{\"patches\":[]}\n{}"),
-            "line 2, column 1: the JSON is not sound: the JSON has ended, but `{` follows"
+            error("{\"patches\":[]}\n,{}"),
+            "line 2, column 1: the JSON is not sound: the JSON has ended, but `,` follows"
         );
     }
 

@@ -187,7 +187,8 @@ impl<'a> Reader<'a> {
         let next = self.rest.splitn(3, |&b| b == b'\n').nth(1).unwrap_or_default();
         let is_diff = line.starts_with(b"diff --git ")
             || (line.starts_with(b"--- ") && next.starts_with(b"+++ "));
-        if is_diff || super::is_json_change(line) {
+        let is_block = line.trim_ascii_end() == super::search_replace::HEAD.as_bytes();
+        if is_diff || is_block || super::is_json_change(line) {
             return Err(self.error(CodexProblem::Mixed { found }));
         }
         Ok(())

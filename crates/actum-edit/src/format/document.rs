@@ -1,19 +1,17 @@
 //! An input in JSON: which of the formats it is in, and what they share.
 
 mod problem;
-mod recognise;
+pub(super) mod recognise;
 
 pub use problem::DocumentProblem;
 
-use std::collections::BTreeSet;
-
-use actum_core::json::{self, Field, Fields, ShapeError, SyntaxError, Value};
+use actum_core::json::{Field, Fields, ShapeError, SyntaxError, Value};
 use actum_core::place::Place;
 use actum_core::{Digest, RelPath};
 
 use super::{Format, JsonSyntax, ParseError, Problem, Reading, RootPrefix, json_patch};
 
-/// JSON text that describes a change.
+/// One JSON document of an input.
 pub(super) struct Document<'t> {
     pub(super) text: &'t str,
     pub(super) value: Value<'t>,
@@ -30,9 +28,9 @@ pub(super) struct Refusal {
 }
 
 impl<'t> Document<'t> {
-    pub(super) fn read(text: &'t [u8], reading: &'t Reading) -> Result<Self, Refusal> {
+    pub(super) fn read(text: &'t str, reading: &'t Reading) -> Result<Self, Refusal> {
         let Reading { root, target, .. } = reading;
-        let (text, value) = (json::text(text)?, Value::read(text)?);
+        let value = Value::read(text.as_bytes())?;
         Ok(Self { text, value, root, target: target.as_ref() })
     }
 
@@ -65,6 +63,11 @@ impl Refusal {
         Self { offset, problem: problem.into() }
     }
 
+    /// Moves the refusal behind the bytes before its document.
+    pub(super) fn behind(self, bytes: usize) -> Self {
+        Self { offset: self.offset + bytes, ..self }
+    }
+
     /// The same with the line and column in `input`.
     pub(super) fn placed(self, input: &[u8]) -> ParseError {
         ParseError::at(Place::of(input, self.offset), self.problem)
@@ -83,6 +86,14 @@ impl From<ShapeError> for Refusal {
     }
 }
 
+/// Other names of the field `path`, as tools of agents have it.
+pub(super) const PATH_ALIASES: &[(&str, &str)] = &[("file_path", "path"), ("filename", "path")];
+
+/// Whether an object names its file.
+pub(super) fn has_path(value: &Value<'_>) -> bool {
+    value.has("path") || PATH_ALIASES.iter().any(|(alias, _)| value.has(alias))
+}
+
 /// The path in a field.
 pub(super) fn path_in(field: Field<'_>, root: &RootPrefix) -> Result<RelPath, Refusal> {
     let refused = |error| Refusal::at(field.value.span.start, Problem::Path(error));
@@ -97,33 +108,4 @@ pub(super) fn expected_in(fields: &Fields<'_>) -> Result<Option<Digest>, Refusal
     let Some(field) = fields.optional(EXPECTED) else { return Ok(None) };
     let refused = |source| Refusal::at(field.value.span.start, DocumentProblem::Digest { source });
     field.string()?.parse().map(Some).map_err(refused)
-}
-
-/// Files that are edited several times, one edit after the other.
-pub(super) struct EditedFiles<'t> {
-    seen: BTreeSet<RelPath>,
-    root: &'t RootPrefix,
-}
-
-impl<'t> EditedFiles<'t> {
-    pub(super) fn new(document: &Document<'t>) -> Self {
-        Self { seen: BTreeSet::new(), root: document.root }
-    }
-
-    /// The path and digest of the next edit. Only the first edit of a file can expect a digest: a
-    /// later one could mean the file as it was before all of them, or as the one before left it.
-    pub(super) fn next(
-        &mut self,
-        fields: &Fields<'_>,
-    ) -> Result<(RelPath, Option<Digest>), Refusal> {
-        let path = path_in(fields.required("path")?, self.root)?;
-        let expected = expected_in(fields)?;
-        let is_first = self.seen.insert(path.clone());
-        match fields.optional(EXPECTED) {
-            Some(field) if !is_first => {
-                Err(Refusal::at(field.value.span.start, DocumentProblem::LateDigest { path }))
-            }
-            Some(_) | None => Ok((path, expected)),
-        }
-    }
 }

@@ -5,17 +5,21 @@
 use actum_core::json::{Fields, Schema, Value};
 use actum_core::{Digest, RelPath};
 
-use super::JsonSyntax;
-use super::document::{Document, EditedFiles, Refusal};
+use super::document::{Document, PATH_ALIASES, Refusal, has_path};
+use super::steps::Steps;
+use super::{Format, JsonSyntax, RootPrefix, list};
 use crate::Operation;
 use crate::edit::{Edit, Occurrences, Replacement};
-
-const PATH_ALIASES: &[(&str, &str)] = &[("file_path", "path")];
 
 const EDIT: Schema = Schema {
     name: "an edit",
     fields: &["path", "old_string", "new_string", "replace_all", "expected_prev_sha256"],
-    aliases: PATH_ALIASES,
+    aliases: &[
+        ("file_path", "path"),
+        ("filename", "path"),
+        ("old_str", "old_string"),
+        ("new_str", "new_string"),
+    ],
 };
 const LIST: Schema = Schema { name: "a list of edits", fields: &["edits"], aliases: &[] };
 const LIST_OF_ONE_FILE: Schema = Schema {
@@ -26,49 +30,49 @@ const LIST_OF_ONE_FILE: Schema = Schema {
 const EDIT_OF_THAT_FILE: Schema = Schema {
     name: "an edit in the list of one file",
     fields: &["old_string", "new_string", "replace_all"],
-    aliases: &[],
+    aliases: &[("old_str", "old_string"), ("new_str", "new_string")],
 };
 
 /// How this format is recognised and read.
 pub(super) const SYNTAX: JsonSyntax = JsonSyntax {
-    read: operations,
-    fields: &["edits", "old_string", "new_string", "replace_all"],
-    fields_in_prose: &["edits", "old_string"],
+    read,
+    fields: &["edits", "old_string", "new_string", "replace_all", "old_str", "new_str"],
+    fields_in_prose: &["edits", "old_string", "old_str"],
     sign: "have `edits` or `old_string`",
 };
 
-/// The operations of `{"edits": [..]}`, of one edit, of an array of edits, or of
-/// `{"path": .., "edits": [..]}`.
-pub(super) fn operations(document: &Document<'_>) -> Result<Vec<Operation>, Refusal> {
+/// Reads `{"edits": [..]}`, one edit, an array of edits, or `{"path": .., "edits": [..]}`.
+pub(super) fn read(document: &Document<'_>, steps: &mut Steps) -> Result<(), Refusal> {
     let value = &document.value;
     if !value.has("edits") {
-        each(document, value.each())
-    } else if value.has("path") || value.has("file_path") {
-        of_one_file(document, &LIST_OF_ONE_FILE.fields(value)?)
+        list::read(value.each(), Format::Edits, document, steps)
+    } else if has_path(value) {
+        edits_of_one_file(document, &LIST_OF_ONE_FILE.fields(value)?, steps)
     } else {
-        each(document, LIST.fields(value)?.required("edits")?.filled_array()?)
+        let edits = LIST.fields(value)?.required("edits")?.filled_array()?;
+        list::read(edits, Format::Edits, document, steps)
     }
 }
 
-fn each(document: &Document<'_>, edits: &[Value<'_>]) -> Result<Vec<Operation>, Refusal> {
-    let mut files = EditedFiles::new(document);
-    edits
-        .iter()
-        .map(|edit| {
-            let fields = EDIT.fields(edit)?;
-            let (path, expected) = files.next(&fields)?;
-            operation(path, &fields, expected)
-        })
-        .collect()
+/// Reads one edit.
+pub(super) fn edit(value: &Value<'_>, root: &RootPrefix, steps: &mut Steps) -> Result<(), Refusal> {
+    let fields = EDIT.fields(value)?;
+    let (path, expected) = steps.edited(&fields, root)?;
+    steps.push(operation(path, &fields, expected)?);
+    Ok(())
 }
 
-fn of_one_file(document: &Document<'_>, list: &Fields<'_>) -> Result<Vec<Operation>, Refusal> {
-    let (path, mut expected) = EditedFiles::new(document).next(list)?;
-    list.required("edits")?
-        .filled_array()?
-        .iter()
-        .map(|edit| operation(path.clone(), &EDIT_OF_THAT_FILE.fields(edit)?, expected.take()))
-        .collect()
+fn edits_of_one_file(
+    document: &Document<'_>,
+    list: &Fields<'_>,
+    steps: &mut Steps,
+) -> Result<(), Refusal> {
+    let (path, mut expected) = steps.edited(list, document.root)?;
+    for edit in list.required("edits")?.filled_array()? {
+        let fields = EDIT_OF_THAT_FILE.fields(edit)?;
+        steps.push(operation(path.clone(), &fields, expected.take())?);
+    }
+    Ok(())
 }
 
 fn operation(
@@ -121,6 +125,61 @@ mod tests {
                 .replace("\"file_path\":\"a\",", "");
             assert_eq!(read(&format!("{{\"edits\":{parts},\"{path}\":\"a\"}}")).unwrap(), both);
         }
+    }
+
+    /// FO-10, Issue 27
+    #[test]
+    fn the_names_that_other_tools_have_for_the_fields_are_accepted() {
+        let expected = [edit("a", "x", "y", Occurrences::One)];
+        for path in ["path", "file_path", "filename"] {
+            for old in ["old_string", "old_str"] {
+                for new in ["new_string", "new_str"] {
+                    let texts = format!("\"{old}\":\"x\",\"{new}\":\"y\"");
+                    let alone = format!("{{\"{path}\":\"a\",{texts}}}");
+                    let in_list = format!("{{\"{path}\":\"a\",\"edits\":[{{{texts}}}]}}");
+                    for json in [alone.clone(), format!("[{alone}]"), in_list] {
+                        assert_eq!(read(&json).unwrap(), expected, "{json}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// D-4, Issue 27
+    #[test]
+    fn a_field_under_two_names_or_a_name_that_is_almost_known_is_refused() {
+        for (json, message) in [
+            (
+                r#"{"path":"a","old_string":"x","old_str":"x","new_str":"y"}"#,
+                "line 1, column 30: `old_str` is another name of `old_string`, which is there too; give one of them",
+            ),
+            (
+                r#"{"path":"a","new_str":"x","old_str":"x","new_string":"y"}"#,
+                "line 1, column 41: `new_str` is another name of `new_string`, which is there too; give one of them",
+            ),
+            (
+                r#"{"file_path":"a","filename":"a","old_str":"x","new_str":"y"}"#,
+                "line 1, column 18: `filename` and `file_path` are both names of `path`; give one of them",
+            ),
+            (
+                r#"{"path":"a","old_string":"x","newString":"y"}"#,
+                "line 1, column 30: unknown field `newString` (did you mean `new_string`?); an edit has `path`, \
+                 `old_string`, `new_string`, `replace_all`, `expected_prev_sha256`",
+            ),
+            (
+                r#"{"path":"a","old_string":"x","new_string":"y","replaceAll":true}"#,
+                "line 1, column 47: unknown field `replaceAll` (did you mean `replace_all`?); an edit has `path`, \
+                 `old_string`, `new_string`, `replace_all`, `expected_prev_sha256`",
+            ),
+        ] {
+            assert_eq!(error(json), message);
+        }
+        let camel = error(r#"{"filePath":"a","oldString":"x","newString":"y"}"#);
+        assert!(
+            camel.contains("in no known format: it has the fields `filePath`, `newString`"),
+            "{camel}"
+        );
+        assert!(camel.ends_with("; did you mean `new_string`, `old_string`?"), "{camel}");
     }
 
     /// FO-6

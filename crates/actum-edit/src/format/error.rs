@@ -9,6 +9,7 @@ use actum_core::place::{Excerpt, Place};
 use super::codex_patch::CodexProblem;
 use super::document::DocumentProblem;
 use super::git_diff::DiffProblem;
+use super::search_replace::BlockProblem;
 use super::{Format, INPUT_BYTES_MAX};
 use crate::change_set::ChangeSetError;
 
@@ -71,6 +72,9 @@ pub enum Problem {
     /// The Codex patch is not sound.
     #[error(transparent)]
     Codex(CodexProblem),
+    /// The SEARCH/REPLACE blocks are not sound.
+    #[error(transparent)]
+    Block(BlockProblem),
 }
 
 /// Class of a problem, from which its reason follows.
@@ -103,6 +107,12 @@ pub enum Remedy {
     KnownFormat,
     /// Count the lines of hunks anew.
     Recount,
+    /// Name the file of a block by its path alone.
+    NameFile,
+    /// Give a text with markers in a format that can hold it.
+    OtherFormat,
+    /// Give all of the input.
+    WholeInput,
 }
 
 impl Problem {
@@ -120,7 +130,8 @@ impl Problem {
             | Self::Document(_)
             | Self::TargetUnused { .. }
             | Self::Diff(_)
-            | Self::Codex(_) => ProblemClass::Malformed,
+            | Self::Codex(_)
+            | Self::Block(_) => ProblemClass::Malformed,
         }
     }
 
@@ -140,6 +151,7 @@ impl Problem {
             Self::Diff(DiffProblem::HunkEndsEarly { .. } | DiffProblem::HunkGoesOn { .. }) => {
                 Some(Remedy::Recount)
             }
+            Self::Block(problem) => problem.remedy(),
             Self::TooLarge { .. }
             | Self::ByteOrderMark
             | Self::Utf16

@@ -1,21 +1,19 @@
 //! Reads whole files in JSON: what each contains, or that it goes.
 
-use std::collections::BTreeSet;
-
 use actum_core::RelPath;
 use actum_core::json::{Fields, Kind, Schema, Value};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::JsonSyntax;
-use super::RootPrefix;
-use super::document::{Document, DocumentProblem, Refusal, expected_in, path_in};
+use super::document::{Document, DocumentProblem, PATH_ALIASES, Refusal, expected_in};
+use super::steps::Steps;
+use super::{Format, JsonSyntax, RootPrefix, list};
 use crate::{EmptyParents, ModeChange, Operation};
 
 const FILE: Schema = Schema {
     name: "a file",
     fields: &["path", "content", "content_base64", "executable", "expected_prev_sha256"],
-    aliases: &[],
+    aliases: PATH_ALIASES,
 };
 const LIST: Schema = Schema { name: "a list of files", fields: &["files"], aliases: &[] };
 
@@ -27,40 +25,27 @@ enum Target {
 
 /// How this format is recognised and read.
 pub(super) const SYNTAX: JsonSyntax = JsonSyntax {
-    read: operations,
+    read,
     fields: &["files", "content", "content_base64", "executable"],
     fields_in_prose: &["content"],
     sign: "have `files`, `content` or `content_base64`",
 };
 
-/// The operations of `{"files": [..]}`, of one file, or of an array of files.
-pub(super) fn operations(document: &Document<'_>) -> Result<Vec<Operation>, Refusal> {
+/// Reads `{"files": [..]}`, one file, or an array of files.
+pub(super) fn read(document: &Document<'_>, steps: &mut Steps) -> Result<(), Refusal> {
     let value = &document.value;
     let files = if value.has("files") {
         LIST.fields(value)?.required("files")?.filled_array()?
     } else {
         value.each()
     };
-    let mut seen = BTreeSet::new();
-    let mut operations = Vec::with_capacity(files.len());
-    for file in files {
-        read(file, document.root, &mut seen, &mut operations)?;
-    }
-    Ok(operations)
+    list::read(files, Format::Files, document, steps)
 }
 
-fn read(
-    file: &Value<'_>,
-    root: &RootPrefix,
-    seen: &mut BTreeSet<RelPath>,
-    operations: &mut Vec<Operation>,
-) -> Result<(), Refusal> {
+/// Reads one file.
+pub(super) fn file(file: &Value<'_>, root: &RootPrefix, steps: &mut Steps) -> Result<(), Refusal> {
     let fields = FILE.fields(file)?;
-    let place = fields.required("path")?;
-    let path = path_in(place, root)?;
-    if !seen.insert(path.clone()) {
-        return Err(Refusal::at(place.value.span.start, DocumentProblem::DoubledFile { path }));
-    }
+    let path = steps.whole(&fields, root)?;
     let expected = expected_in(&fields)?;
     let executable = fields.get("executable").map(|field| field.boolean()).transpose()?;
     let mode = executable.map(ModeChange::Executable);
@@ -70,15 +55,17 @@ fn read(
             return Err(Refusal::at(field.value.span.start, problem));
         }
         (Target::Gone, expected, None) => {
-            operations.push(Operation::Delete { path, expected, parents: EmptyParents::Remove });
+            steps.push(Operation::Delete { path, expected, parents: EmptyParents::Remove });
         }
         // What is expected to be something is there; what is not, is made.
         (Target::Content(content), None, _) => {
-            operations.push(Operation::Create { path, content, mode });
+            steps.push(Operation::Create { path, content, mode });
         }
         (Target::Content(content), expected @ Some(_), _) => {
-            operations.push(Operation::Write { path: path.clone(), content, expected });
-            operations.extend(mode.map(|mode| Operation::Chmod { path, mode }));
+            steps.push(Operation::Write { path: path.clone(), content, expected });
+            if let Some(mode) = mode {
+                steps.push(Operation::Chmod { path, mode });
+            }
         }
     }
     Ok(())
@@ -126,7 +113,11 @@ mod tests {
     fn files_are_read_alone_as_an_array_and_in_an_object() {
         let one = r#"{"path":"a","content":"x\r\n"}"#;
         let create = Operation::Create { path: path("a"), content: "x\r\n".into(), mode: None };
-        for json in [one, &format!("[{one}]"), &format!("{{\"files\":[{one}]}}")] {
+        let (file_path, filename) =
+            (one.replace("path", "file_path"), one.replace("path", "filename"));
+        for json in
+            [one, &file_path, &filename, &format!("[{one}]"), &format!("{{\"files\":[{one}]}}")]
+        {
             assert_eq!(read(json).unwrap(), std::slice::from_ref(&create));
         }
     }

@@ -84,6 +84,9 @@ fn refuse_stray(lines: &Lines<'_>, line: &[u8]) -> Result<(), ParseError> {
         }
         Some(b'C' | b'c') if is_encoding(line) => DiffProblem::Encoded { found: found() },
         Some(b'*') if line.starts_with(b"*** Begin Patch") => DiffProblem::Mixed { found: found() },
+        Some(b'<') if line.trim_ascii_end() == super::search_replace::HEAD.as_bytes() => {
+            DiffProblem::Mixed { found: found() }
+        }
         Some(b'{' | b'[') if super::is_json_change(line) => DiffProblem::Mixed { found: found() },
         Some(b'*' | b'S') if is_left_out(line) => DiffProblem::LeftOut { found: found() },
         Some(_) | None => return Ok(()),

@@ -5,10 +5,10 @@
 
 use actum_core::json::{Content, Field, Fields, Schema, Value};
 use actum_core::place::Excerpt;
-use actum_core::{Digest, RelPath};
 
 use super::JsonSyntax;
-use super::document::{Document, DocumentProblem, EXPECTED, EditedFiles, Refusal};
+use super::document::{Document, DocumentProblem, EXPECTED, PATH_ALIASES, Refusal};
+use super::steps::Steps;
 use crate::Operation;
 use crate::edit::json_patch::{JsonText, PatchOperation, Pointer};
 use crate::edit::{Edit, JsonPatch};
@@ -18,7 +18,7 @@ const LIST: Schema =
 const PATCH: Schema = Schema {
     name: "a JSON Patch with its file",
     fields: &["path", "json_patch", EXPECTED],
-    aliases: &[],
+    aliases: PATH_ALIASES,
 };
 const ANY_OPERATION: Schema =
     Schema { name: "an operation", fields: &["op", "path", "from", "value"], aliases: &[] };
@@ -31,41 +31,39 @@ const REMOVE: Schema =
 
 /// How this format is recognised and read.
 pub(super) const SYNTAX: JsonSyntax = JsonSyntax {
-    read: operations,
+    read,
     fields: &["json_patch", "json_patches", "op"],
     fields_in_prose: &["json_patch"],
     sign: "has `json_patch`, `json_patches` or, in an array, `op`",
 };
 
-/// The operations of `{"path": .., "json_patch": [..]}`, of `{"json_patches": [..]}` with several of
-/// those, or of a bare patch for the target.
-pub(super) fn operations(document: &Document<'_>) -> Result<Vec<Operation>, Refusal> {
+/// Reads `{"path": .., "json_patch": [..]}`, `{"json_patches": [..]}` with several of those, or a bare patch for the
+/// target.
+pub(super) fn read(document: &Document<'_>, steps: &mut Steps) -> Result<(), Refusal> {
     let value = &document.value;
     let refused = |problem: DocumentProblem| Err(Refusal::at(value.span.start, problem));
     match (&value.content, document.target) {
-        (Content::Array(_), None) => refused(DocumentProblem::NoTarget),
+        (Content::Array(_), None) => return refused(DocumentProblem::NoTarget),
         (Content::Array(operations), Some(path)) => {
             let edit = patch(operations, document.text)?;
-            Ok(vec![Operation::Edit { path: path.clone(), edit, expected: None }])
+            steps.push(Operation::Edit { path: path.clone(), edit, expected: None });
         }
-        (_, Some(_)) => refused(DocumentProblem::TargetBesidePath),
+        (_, Some(_)) => return refused(DocumentProblem::TargetBesidePath),
         (_, None) => {
             let patches = if value.has("json_patches") {
                 LIST.fields(value)?.required("json_patches")?.filled_array()?
             } else {
                 std::slice::from_ref(value)
             };
-            let mut files = EditedFiles::new(document);
-            let read = |value| -> Result<Operation, Refusal> {
+            for value in patches {
                 let fields = PATCH.fields(value)?;
-                let (path, expected): (RelPath, Option<Digest>) = files.next(&fields)?;
-                let operations = fields.required("json_patch")?.array()?;
-                let edit = patch(operations, document.text)?;
-                Ok(Operation::Edit { path, edit, expected })
-            };
-            patches.iter().map(read).collect()
+                let (path, expected) = steps.edited(&fields, document.root)?;
+                let edit = patch(fields.required("json_patch")?.array()?, document.text)?;
+                steps.push(Operation::Edit { path, edit, expected });
+            }
         }
     }
+    Ok(())
 }
 
 fn patch(operations: &[Value<'_>], text: &str) -> Result<Edit, Refusal> {
@@ -125,6 +123,7 @@ fn pointer(field: Field<'_>) -> Result<Pointer, Refusal> {
 mod tests {
     use super::*;
     use crate::format::{Format, ParseError, Reading, parse};
+    use actum_core::{Digest, RelPath};
 
     fn read(json: &str, target: Option<&str>) -> Result<Vec<Operation>, ParseError> {
         let target = target.map(|path| RelPath::new(path).unwrap());

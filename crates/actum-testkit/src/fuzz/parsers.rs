@@ -2,7 +2,9 @@
 
 use actum_core::{RelPath, path::PATH_BYTES_MAX};
 use actum_edit::Operation;
-use actum_edit::format::{self, Format, HunkCounts, Reading, codex_patch, git_diff};
+use actum_edit::format::{
+    self, Format, HunkCounts, Reading, codex_patch, git_diff, search_replace,
+};
 use actum_edit::hunk::Patcher;
 
 pub(super) fn git_diff(input: &[u8]) {
@@ -18,6 +20,18 @@ pub(super) fn git_diff(input: &[u8]) {
 pub(super) fn codex_patch(input: &[u8]) {
     let parsed = codex_patch::parse(input);
     assert_eq!(parsed, codex_patch::parse(input));
+    sound(parsed);
+}
+
+pub(super) fn search_replace(input: &[u8]) {
+    let parsed = search_replace::parse(input);
+    assert_eq!(parsed, search_replace::parse(input));
+    if let Ok(operations) = &parsed {
+        // None of them is left out.
+        let is_head = |line: &&[u8]| line.trim_ascii_end() == b"<<<<<<< SEARCH";
+        assert_eq!(operations.len(), input.split(|byte| *byte == b'\n').filter(is_head).count());
+        assert!(search_replace::begins(input));
+    }
     sound(parsed);
 }
 

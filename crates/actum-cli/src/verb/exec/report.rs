@@ -4,6 +4,7 @@ use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum::{Runner, Tried};
+use actum_api::brief::BriefParts;
 use actum_api::command::{Exec, ExecOutcome, Sandbox};
 use actum_core::Status;
 use actum_record::command::CommandEnd;
@@ -56,7 +57,7 @@ impl Executed {
     /// Tells it; gives what to end with.
     pub(super) fn tell(&self, screen: &Screen) -> Result<Exit, Failure> {
         match screen.form {
-            Form::Json => screen.show(self)?,
+            Form::Json(_) => screen.show(self)?,
             Form::Text => self.tell_text(screen)?,
         }
         Ok(match &self.outcome {
@@ -172,6 +173,17 @@ impl Document for Executed {
         let Sandbox { execution, output, .. } = self.report.document.clone();
         let (status, dropped_changes) = (self.status, dropped);
         Exec { status, execution, output, outcome, dropped_changes, change, error }
+    }
+
+    fn brief(&self) -> BriefParts {
+        let parts = match &self.outcome {
+            Outcome::Changed { change } => change.brief(),
+            Outcome::Queued { error } | Outcome::Refused { error } => {
+                (&Failure::document(error)).into()
+            }
+            Outcome::Nothing | Outcome::Dropped { .. } => BriefParts::default(),
+        };
+        BriefParts { status: Some(self.status), ..parts }
     }
 
     /// As text it is told on standard error.

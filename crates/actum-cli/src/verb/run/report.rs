@@ -82,7 +82,7 @@ pub(super) fn show(screen: &Screen, ended: &TaskEnd) -> Result<(), Failure> {
         screen.note(format_args!("the reports are not complete: {unwritten}"));
     }
     match screen.form {
-        Form::Json => Ok(()),
+        Form::Json(_) => Ok(()),
         Form::Text => screen.show_text(|out| write(out, ended)),
     }
 }

@@ -76,7 +76,7 @@ impl Report {
     /// Tells it; gives what to end with.
     pub(super) fn tell(&self, screen: &Screen, quiet: bool) -> Exit {
         match screen.form {
-            Form::Json => {
+            Form::Json(_) => {
                 if let Err(failure) = screen.show(self) {
                     return screen.failure(&failure);
                 }

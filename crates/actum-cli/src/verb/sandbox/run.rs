@@ -125,7 +125,7 @@ fn sandboxed(arguments: &Arguments, session: &Session) -> Result<Exit, SandboxFa
         StartError::Spawn(error) => SandboxFailure::from(error),
     })?;
     let mut outcome = match session.screen.form {
-        Form::Json => child.wait()?,
+        Form::Json(_) => child.wait()?,
         Form::Text => shown(child)?,
     };
     for path in &policy.write {

@@ -59,7 +59,7 @@ fn whether_the_file_ends_with_a_newline_stays_as_it_is() {
 fn lines_that_are_in_two_places_are_refused() {
     assert_eq!(
         apply(&["-a\n+b"], "a\nx\na\n"),
-        "the lines of chunk 1 are in the file at lines 1, 3, so it is not clear which are meant"
+        "the lines of the chunk are in the file at lines 1, 3, so it is not clear which are meant"
     );
     assert!(apply(&["-a\n-a"], "a\na\na\n").contains("at lines 1, 2,"));
     assert!(apply(&["-\n+x"], "a\n\n\nb\n").contains("at lines 2, 3,"));
@@ -79,7 +79,7 @@ fn an_anchor_chooses_between_places() {
     assert_eq!(apply(&["@@ class B:\n class B:\n-  def f():"], file).matches("def f").count(), 1);
     assert_eq!(
         one("@@ class C:\n"),
-        "chunk 1 is to follow the line `class C:`, which is not there"
+        "the chunk is to follow the line `class C:`, which is not there"
     );
 }
 
@@ -100,14 +100,14 @@ fn the_end_of_the_file_is_taken_at_its_word() {
     assert_eq!(apply(&["-a\n+b\n$"], "a\nx\na"), "a\nx\nb");
     assert_eq!(
         apply(&["-a\n$"], "a\nx\n"),
-        "the lines of chunk 1 are in the file at line 1, but not at its end"
+        "the lines of the chunk are in the file at line 1, but not at its end"
     );
 }
 
 #[test]
 fn lines_that_only_add_need_a_place() {
-    assert!(apply(&["+a"], "b\n").starts_with("chunk 1 only adds lines"));
-    assert!(apply(&["@@ b\n+a"], "b\n").starts_with("chunk 1 only adds lines"));
+    assert!(apply(&["+a"], "b\n").starts_with("the chunk only adds lines"));
+    assert!(apply(&["@@ b\n+a"], "b\n").starts_with("the chunk only adds lines"));
 }
 
 /// FO-10
@@ -115,7 +115,7 @@ fn lines_that_only_add_need_a_place() {
 fn a_missing_line_that_looks_like_a_marker_is_named() {
     assert_eq!(
         apply(&[" a\n-b\n *** Delete File: c"], "a\nb\n"),
-        "the lines of chunk 1 are not in the file, one after the other, from `a` on; the blank \
+        "the lines of the chunk are not in the file, one after the other, from `a` on; the blank \
          before `*** Delete File: c` makes it a line of the chunk, not a marker; 2 of its 3 lines \
          are at line 1"
     );
@@ -125,7 +125,7 @@ fn a_missing_line_that_looks_like_a_marker_is_named() {
 fn lines_that_are_not_there_say_what_is_nearest() {
     assert_eq!(
         apply(&["-x"], "a\n"),
-        "the lines of chunk 1 are not in the file, one after the other, from `x` on"
+        "the lines of the chunk are not in the file, one after the other, from `x` on"
     );
     let near = apply(&[" a\n-b\n+c"], "a\r\nb\r\n");
     assert!(near.ends_with("; line 1 has it with other line ends (CRLF against LF)"), "{near}");

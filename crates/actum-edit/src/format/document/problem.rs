@@ -24,16 +24,23 @@ pub enum DocumentProblem {
     EmptyArray,
     /// It has the fields of no format.
     #[error(
-        "the JSON is in no known format: it has {}; so it is {}",
+        "the JSON is in no known format: it has {}; so it is {}{}",
         Found(found),
-        Format::signs_in_json()
+        Format::signs_in_json(),
+        Meant(meant)
     )]
     NoFormat {
         /// Its fields, or those of its elements.
         found: Vec<Excerpt>,
+        /// Fields of formats that are almost the same as one of them.
+        meant: Vec<&'static str>,
     },
     /// It has the fields of several formats.
-    #[error("the JSON mixes formats: {}; make each an input of its own", Marks(marks))]
+    #[error(
+        "the JSON mixes formats: {}; give one list of edits and whole files, and make other formats inputs of their \
+         own",
+        Marks(marks)
+    )]
     Mixed {
         /// A field of each format that it has.
         marks: Vec<(Format, &'static str)>,
@@ -50,6 +57,23 @@ pub enum DocumentProblem {
          means; give it with the first edit of the file"
     )]
     LateDigest {
+        /// The file.
+        path: RelPath,
+    },
+    /// A file is given whole after it was changed.
+    #[error(
+        "`{path}` is changed before, and its whole content would discard that change; leave out one of them"
+    )]
+    WholeAfterEdit {
+        /// The file.
+        path: RelPath,
+    },
+    /// Hunks change a file that an earlier document changes.
+    #[error(
+        "`{path}` is changed before, so it is not clear which content the line numbers of its hunks mean; give the \
+         hunks in an input of their own"
+    )]
+    LateHunks {
         /// The file.
         path: RelPath,
     },
@@ -124,6 +148,18 @@ impl fmt::Display for Found<'_> {
             write!(f, "{}`{name}`", if index == 0 { "" } else { ", " })?;
         }
         if self.0.len() > NAMED_MAX { f.write_str(", …") } else { Ok(()) }
+    }
+}
+
+/// Suggestions of known fields, as the end of a message.
+struct Meant<'a>(&'a [&'static str]);
+
+impl fmt::Display for Meant<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, name) in self.0.iter().enumerate() {
+            write!(f, "{}`{name}`", if index == 0 { "; did you mean " } else { ", " })?;
+        }
+        if self.0.is_empty() { Ok(()) } else { f.write_str("?") }
     }
 }
 

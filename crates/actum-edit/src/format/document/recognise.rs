@@ -2,30 +2,70 @@
 
 use std::collections::BTreeSet;
 
-use actum_core::json::Value;
+use actum_core::json::{Kind, Value};
+use actum_core::near;
 use actum_core::place::Excerpt;
 
 use super::{DocumentProblem, Format, JsonSyntax};
 
-/// Format and syntax of which `value` has fields: those of an object, or of the objects in an array.
+/// Format and syntax of which `value` has fields: those of an object, or of the objects in an array. Edits and whole
+/// files in one array are edits.
 pub(super) fn format(value: &Value<'_>) -> Result<(Format, &'static JsonSyntax), DocumentProblem> {
     let names = names(value);
-    let found = Format::in_json().filter_map(|(format, syntax)| {
-        let field = syntax.fields.iter().find(|field| names.contains(**field))?;
-        Some((format, syntax, *field))
-    });
-    let found: Vec<_> = found.collect();
+    let found = marks(&names);
     match found.as_slice() {
         [(format, syntax, _)] => Ok((*format, *syntax)),
         [] => {
             let found = names.iter().map(|name| Excerpt::of(name.as_bytes())).collect();
-            Err(DocumentProblem::NoFormat { found })
+            Err(DocumentProblem::NoFormat { found, meant: meant(&names) })
         }
-        [_, _, ..] => {
-            let marks = found.into_iter().map(|(format, _, field)| (format, field)).collect();
-            Err(DocumentProblem::Mixed { marks })
+        [(Format::Edits, syntax, _), (Format::Files, _, _)] if value.kind() == Kind::Array => {
+            Ok((Format::Edits, *syntax))
         }
+        [_, _, ..] => Err(mixed(found)),
     }
+}
+
+/// Format of one element of a list of edits and whole files; none where it has fields of no format.
+///
+/// # Errors
+/// It has the fields of several formats.
+pub(in crate::format) fn element(value: &Value<'_>) -> Result<Option<Format>, DocumentProblem> {
+    let names = value.members().iter().map(|member| &*member.name).collect();
+    let found = marks(&names);
+    match found.as_slice() {
+        [] => Ok(None),
+        [(format, _, _)] => Ok(Some(*format)),
+        [_, _, ..] => Err(mixed(found)),
+    }
+}
+
+/// A field of a format, with that format.
+type Mark = (Format, &'static JsonSyntax, &'static str);
+
+/// Formats of which there are fields, each with the first one.
+fn marks(names: &BTreeSet<&str>) -> Vec<Mark> {
+    let found = Format::in_json().filter_map(|(format, syntax)| {
+        let field = syntax.fields.iter().find(|field| names.contains(**field))?;
+        Some((format, syntax, *field))
+    });
+    found.collect()
+}
+
+fn mixed(found: Vec<Mark>) -> DocumentProblem {
+    let marks = found.into_iter().map(|(format, _, field)| (format, field)).collect();
+    DocumentProblem::Mixed { marks }
+}
+
+/// How many suggestions an error has.
+const MEANT_MAX: usize = 3;
+
+/// Fields of formats that are almost the same as one of `names`.
+fn meant(names: &BTreeSet<&str>) -> Vec<&'static str> {
+    let known: Vec<_> =
+        Format::in_json().flat_map(|(_, syntax)| syntax.fields.iter().copied()).collect();
+    let meant: BTreeSet<_> = names.iter().filter_map(|name| near::word(name, &known)).collect();
+    meant.into_iter().take(MEANT_MAX).collect()
 }
 
 fn names<'v>(value: &'v Value<'_>) -> BTreeSet<&'v str> {
@@ -50,6 +90,8 @@ mod tests {
             (r#"{"path":"a","edits":[]}"#, Format::Edits),
             (r#"{"file_path":"a","old_string":"","new_string":""}"#, Format::Edits),
             (r#"[{"path":"a","new_string":""}]"#, Format::Edits),
+            (r#"{"path":"a","old_str":"","new_str":""}"#, Format::Edits),
+            (r#"[{"path":"a","content":""},{"path":"b","old_string":""}]"#, Format::Edits),
             (r#"{"files":[]}"#, Format::Files),
             (r#"[{"path":"a","content":null}]"#, Format::Files),
             (r#"{"path":"a","content_base64":""}"#, Format::Files),
@@ -95,14 +137,28 @@ mod tests {
         assert_eq!(
             recognised(r#"{"edits":[],"files":[]}"#),
             Err("the JSON mixes formats: `edits` belongs to edits, `files` belongs to whole files; \
-                 make each an input of its own"
+                 give one list of edits and whole files, and make other formats inputs of their own"
                 .to_owned())
         );
         assert_eq!(
-            recognised(r#"[{"old_string":""},{"content":""}]"#),
-            Err("the JSON mixes formats: `old_string` belongs to edits, `content` belongs to whole \
-                 files; make each an input of its own"
+            recognised(r#"[{"old_string":""},{"op":""}]"#),
+            Err("the JSON mixes formats: `old_string` belongs to edits, `op` belongs to a JSON Patch; \
+                 give one list of edits and whole files, and make other formats inputs of their own"
                 .to_owned())
         );
+    }
+
+    /// Issue 27
+    #[test]
+    fn a_field_that_is_almost_one_of_a_format_is_suggested() {
+        for (json, meant) in [
+            (r#"{"path":"a","oldString":"x"}"#, "; did you mean `old_string`?"),
+            (r#"{"path":"a","Contents":"x"}"#, "; did you mean `content`?"),
+            (r#"[{"patch":[]}]"#, "; did you mean `patches`?"),
+            (r#"{"path":"a"}"#, "`op`"),
+        ] {
+            let message = recognised(json).unwrap_err();
+            assert!(message.ends_with(meant), "{message}");
+        }
     }
 }

@@ -1,0 +1,394 @@
+//! What SEARCH/REPLACE blocks mean, and which are refused.
+
+use super::*;
+use crate::Splice;
+use crate::format::{Format, Reading};
+use proptest::prelude::*;
+
+fn path(text: &str) -> RelPath {
+    RelPath::new(text).unwrap()
+}
+
+fn error(input: impl AsRef<[u8]>) -> String {
+    parse(input.as_ref()).unwrap_err().to_string()
+}
+
+fn block(search: &str, replace: &str) -> String {
+    format!("<<<<<<< SEARCH\n{search}=======\n{replace}>>>>>>> REPLACE\n")
+}
+
+fn edit(name: &str, search: &[&str], replace: &[&str]) -> Operation {
+    let lines = |side, lines: &[&str]| -> Vec<ChunkLine> {
+        lines.iter().map(|bytes| ChunkLine { side, bytes: (*bytes).into() }).collect()
+    };
+    let lines = [lines(Side::Old, search), lines(Side::New, replace)].concat();
+    let edit = Edit::Chunks(vec![Chunk { anchors: Vec::new(), lines, at_end: false }]);
+    Operation::Edit { path: path(name), edit, expected: None }
+}
+
+fn create(name: &str, content: &str) -> Operation {
+    Operation::Create { path: path(name), content: content.into(), mode: None }
+}
+
+/// What `input` makes of one file.
+fn made(input: impl AsRef<[u8]>, content: &[u8]) -> Result<Vec<u8>, String> {
+    let mut content = content.to_vec();
+    for operation in parse(input.as_ref()).map_err(|error| error.to_string())? {
+        let Operation::Edit { edit, .. } = operation else { panic!("{operation:?}") };
+        let splices = edit.splices(&content).map_err(|error| error.to_string())?;
+        content = Splice::apply(&splices, &content).unwrap();
+    }
+    Ok(content)
+}
+
+/// FO-10, Issue 27
+#[test]
+fn blocks_are_read_with_and_without_fences_and_the_path_before_either() {
+    let expected = [edit("src/a.rs", &["old", ""], &["new"])];
+    let block = block("old\n\n", "new\n");
+    for input in [
+        format!("src/a.rs\n{block}"),
+        format!("src/a.rs\n```rust\n{block}```\n"),
+        format!("```\nsrc/a.rs\n{block}```\n"),
+        format!("````python\nsrc/a.rs\n{block}````"),
+        format!("~~~\nsrc/a.rs\n{block}~~~\n"),
+        format!("Here it is, as you asked:\n\n  src/a.rs  \n\n```\n\n{block}```\nDone.\n"),
+        format!("Changes:\n```\n`src/a.rs`\n{block}"),
+        format!("src/a.rs\n{}", block.trim_end()),
+        format!("src/a.rs\n{}", block.replace("SEARCH\n", "SEARCH \t\n").replace("==\n", "== \n")),
+        format!("src/a.rs\n```\nsrc/a.rs\n{block}```\n"),
+    ] {
+        assert_eq!(parse(input.as_bytes()).unwrap(), expected, "{input}");
+        assert_eq!(crate::format::parse(input.as_bytes(), &Reading::default()).unwrap(), expected);
+    }
+}
+
+/// FO-10, Issue 27
+#[test]
+fn several_blocks_of_several_files_are_one_operation_each_in_their_order() {
+    let (first, second) = (block("1\n", "2\n"), block("3\n", ""));
+    let expected = [
+        edit("a b", &["1"], &["2"]),
+        edit("a b", &["3"], &[]),
+        create("b/c", "x\n\ny\n"),
+        edit("b/c", &["x"], &["z"]),
+        create("empty", ""),
+    ];
+    let made = block("", "x\n\ny\n");
+    let (changed, empty) = (block("x\n", "z\n"), block("", ""));
+    let close = format!("`a b`\n{first}{second}\nb/c\n{made}\n{changed}\n\nempty\n{empty}");
+    let fenced = format!(
+        "First\n`a b`\n```\n{first}```\n\n```rust\n{second}```\nThen one more:\n\nb/c\n```\n{made}\n{changed}```\n\
+         ```\nempty\n{empty}```\nThat is all.\n"
+    );
+    for input in [close, fenced] {
+        assert_eq!(parse(input.as_bytes()).unwrap(), expected, "{input}");
+    }
+}
+
+/// FO-10, Issue 27
+#[test]
+fn whole_lines_are_replaced_where_they_stand_once() {
+    let day = format!("a\n{}", block("day\n", "night\n"));
+    assert_eq!(made(&day, b"good day\nday\n").unwrap(), b"good day\nnight\n");
+    assert_eq!(made(&day, b"x\nday").unwrap(), b"x\nnight");
+    assert_eq!(
+        made(&day, b"day\nx\nday\n").unwrap_err(),
+        "the lines of the chunk are in the file at lines 1, 3, so it is not clear which are meant"
+    );
+    assert_eq!(
+        made(&day, b" day\nx\n").unwrap_err(),
+        "the lines of the chunk are not in the file, one after the other, from `day` on; line 1 has it as part of a longer \
+         line"
+    );
+    let gone = format!("a\n{}", block("day\n", ""));
+    assert_eq!(made(&gone, b"a\nday\nb\n").unwrap(), b"a\nb\n");
+    let bytes = b"a\n<<<<<<< SEARCH\n\xff\r\n=======\n\0\r\n>>>>>>> REPLACE\n";
+    assert_eq!(made(bytes, b"x\r\n\xff\r\n").unwrap(), b"x\r\n\0\r\n");
+}
+
+/// FO-10, Issue 27
+#[test]
+fn the_path_may_have_any_bytes_that_a_path_has() {
+    let input = b"\xff\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n";
+    let operations = parse(input).unwrap();
+    let [Operation::Edit { path, .. }] = operations.as_slice() else { panic!("{operations:?}") };
+    assert_eq!(path.as_bytes(), b"\xff");
+    let root = RootPrefix::new(b"/w");
+    let input = format!("/w/a.rs\n```\n{}```\n", block("1\n", "2\n"));
+    let expected = [edit("a.rs", &["1"], &["2"])];
+    assert_eq!(parse_with(input.as_bytes(), &root).unwrap(), expected);
+    assert!(error(&input).contains("line 1, column 1"), "{}", error(&input));
+}
+
+/// D-4, Issue 27
+#[test]
+fn a_block_that_is_not_whole_is_refused_at_its_line() {
+    for (body, message) in [
+        (
+            "<<<<<<< SEARCH\n",
+            "line 2, column 1: the block that begins here is cut off: no line behind it is `>>>>>>> REPLACE`",
+        ),
+        (
+            "<<<<<<< SEARCH\na\n=======\nb",
+            "line 2, column 1: the block that begins here is cut off: no line behind it is `>>>>>>> REPLACE`",
+        ),
+        (
+            "<<<<<<< SEARCH\na\n=======\nb\n>>>>>> REPLACE\n",
+            "line 2, column 1: the block that begins here is cut off: no line behind it is `>>>>>>> REPLACE`",
+        ),
+        (
+            "<<<<<<< SEARCH\na\n======\nb\n>>>>>>> REPLACE\n",
+            "line 6, column 1: the block that begins at line 2 ends here, but no line of it is `=======`",
+        ),
+        (
+            "<<<<<<< SEARCH\na\n<<<<<<< SEARCH\nb\n=======\n>>>>>>> REPLACE\n",
+            "line 4, column 1: a block begins here, but the one that begins at line 2 has not ended with `>>>>>>> REPLACE`",
+        ),
+        (
+            "<<<<<<< SEARCH\na\n=======\nb\n<<<<<<< SEARCH\n",
+            "line 6, column 1: a block begins here, but the one that begins at line 2 has not ended with `>>>>>>> REPLACE`",
+        ),
+        (
+            "<<<<<<< SEARCH\nTitle\n=======\n=======\nb\n>>>>>>> REPLACE\n",
+            "line 5, column 1: the block that begins at line 2 has a line `=======` at line 4 and a second one here, so it is not clear which one divides it",
+        ),
+    ] {
+        assert_eq!(error(format!("a\n{body}")), message, "{body}");
+    }
+}
+
+/// D-4, Issue 27
+#[test]
+fn a_part_of_a_change_outside_of_a_block_is_refused() {
+    let good = block("1\n", "2\n");
+    for line in [
+        "=======",
+        ">>>>>>> REPLACE",
+        "<<<<<< SEARCH",
+        "  <<<<<<< SEARCH",
+        "> REPLACE",
+        ">>>>>> REPLACE",
+        "<<<<<<< HEAD",
+    ] {
+        let input = format!("a\n{good}{line}\n");
+        match line {
+            "> REPLACE" => assert_eq!(parse(input.as_bytes()).unwrap().len(), 1),
+            _ => {
+                let message = error(&input);
+                let shown = Excerpt::of(line.as_bytes());
+                let expected = format!("line 7, column 1: `{shown}` stands outside of a block");
+                assert!(message.starts_with(&expected), "{message}");
+            }
+        }
+    }
+    for line in [
+        "*** Begin Patch",
+        "*** Update File: a",
+        "diff --git a/a b/a",
+        "--- a/a\n+++ b/a",
+        "{\"path\": \"a\", \"old_str\": \"a\", \"new_str\": \"b\"}",
+    ] {
+        for input in [format!("a\n{good}{line}\n"), format!("{line}\na\n{good}")] {
+            let message = error(&input);
+            assert!(
+                message.contains("is a change in another format, beside SEARCH/REPLACE"),
+                "{message}"
+            );
+        }
+    }
+}
+
+/// D-4, Issue 27
+#[test]
+fn a_path_that_is_missing_or_unclear_is_refused() {
+    let good = block("1\n", "2\n");
+    let no_path = "the block does not name its file: no path stands on the line before it or before its fence";
+    for (lead, message) in [
+        ("", &*format!("line 1, column 1: {no_path}")),
+        ("\n```python\n", &format!("line 3, column 1: {no_path}")),
+        ("```\n```\n", &format!("line 3, column 1: {no_path}")),
+        (
+            "Change this file:\n",
+            "line 1, column 1: `Change this file:` stands where the path of the block is expected, and could be prose",
+        ),
+        (
+            "### a.py\n```\n",
+            "line 1, column 1: `### a.py` stands where the path of the block is expected, and could be prose",
+        ),
+        (
+            "**a.py**\n",
+            "line 1, column 1: `**a.py**` stands where the path of the block is expected, and could be prose",
+        ),
+        (
+            "a.py:\n",
+            "line 1, column 1: `a.py:` stands where the path of the block is expected, and could be prose",
+        ),
+        (
+            "a b.py\n",
+            "line 1, column 1: `a b.py` stands where the path of the block is expected, and could be prose",
+        ),
+        (
+            "``a``\n",
+            "line 1, column 1: ```a``` stands where the path of the block is expected, and could be prose",
+        ),
+        (
+            "a.py\n```\nb.py\n",
+            "line 4, column 1: both `b.py` and `a.py` stand before the block, so it is not clear which file it changes",
+        ),
+        (
+            "a.py\n```src/b\n",
+            "line 3, column 1: both `a.py` and `src/b` stand before the block, so it is not clear which file it changes",
+        ),
+        (
+            "a.py\r\n",
+            "line 1, column 1: the line ends with CRLF, so the line ends of the blocks were converted after they were made; give them as they were made",
+        ),
+    ] {
+        assert_eq!(error(format!("{lead}{good}")), message, "{lead}");
+    }
+    let second = |between: &str| error(format!("a.py\n{good}{between}{}", block("2\n", "3\n")));
+    assert_eq!(
+        second("```\nNow the other one:\n```\n"),
+        "line 8, column 1: `Now the other one:` stands where the path of the block is expected, and could be prose"
+    );
+    assert_eq!(
+        second("```\n\n```b.py\n"),
+        "line 10, column 1: both `a.py` and `b.py` stand before the block, so it is not clear which file it changes"
+    );
+    assert!(error(format!("../a\n{good}")).starts_with("line 1, column 1: "));
+    assert!(error(format!(".git/config\n{good}")).starts_with("line 1, column 1: "));
+}
+
+/// D-4, Issue 27
+#[test]
+fn a_block_whose_effect_is_not_clear_is_refused() {
+    let good = block("1\n", "2\n");
+    assert_eq!(
+        error(format!("a\n{good}\na\n{}", block("", "x\n"))),
+        "line 9, column 1: nothing is searched for, which makes a new file, but the block at line 2 changes `a` before; \
+         give lines to search for"
+    );
+    assert!(
+        error(format!("a\n{}", block(" \n\n", "x\n"))).contains("searches for blank lines alone")
+    );
+    assert!(error(format!("a\n{}", block("x\n", "x\n"))).contains("the block changes nothing"));
+    assert_eq!(
+        error("a\nb\n"),
+        "the input has no SEARCH/REPLACE block: no line is `<<<<<<< SEARCH`"
+    );
+}
+
+/// D-4, Issue 27
+#[test]
+fn converted_line_ends_are_refused_at_each_marker() {
+    let good = format!("a\n{}", block("1\n", "2\n"));
+    for marker in [HEAD, DIVIDER, TAIL] {
+        let input = good.replace(marker, &format!("{marker}\r"));
+        let message = error(&input);
+        assert!(message.contains("the line ends with CRLF"), "{message}");
+    }
+    assert!(error(good.replace('\n', "\r\n")).contains("the line ends with CRLF"));
+}
+
+/// FO-10, Issue 27
+#[test]
+fn blocks_are_recognised_by_their_first_line_alone() {
+    let block = block("*** Begin Patch\n", "diff --git a/a b/a\n");
+    let expected = [edit("a", &["*** Begin Patch"], &["diff --git a/a b/a"])];
+    let input = format!("a\n{block}");
+    assert_eq!(crate::format::parse(input.as_bytes(), &Reading::default()).unwrap(), expected);
+    for (input, is_one) in [
+        ("<<<<<<< SEARCH", true),
+        ("x\n<<<<<<< SEARCH \t\r\n", true),
+        (" <<<<<<< SEARCH\n", false),
+        ("<<<<<<< SEARCHED\n", false),
+        ("+<<<<<<< SEARCH\n", false),
+        ("<<<<<< SEARCH\n", false),
+    ] {
+        assert_eq!(begins(input.as_bytes()), is_one, "{input}");
+    }
+    for format in [Format::CodexPatch, Format::GitDiff] {
+        let reading = Reading { format: Some(format), ..Reading::default() };
+        let patch = "*** Begin Patch\n*** Add File: b\n+b\n*** End Patch\n";
+        let error =
+            crate::format::parse(format!("a\n<<<<<<< SEARCH\n{patch}").as_bytes(), &reading);
+        assert!(error.unwrap_err().to_string().contains("in another format"), "{format}");
+    }
+}
+
+/// Issue 27
+#[test]
+fn a_thousand_blocks_and_fifty_megabytes_are_read() {
+    let blocks: String = (0..1_000)
+        .map(|n| format!("d/{n}\n```\n{}```\n", block(&format!("{n}\n"), "x\n")))
+        .collect();
+    let operations = parse(blocks.as_bytes()).unwrap();
+    assert_eq!(operations.len(), 1_000);
+    assert_eq!(operations[999], edit("d/999", &["999"], &["x"]));
+    let large = "0123456789abcde\n".repeat(50 * 1024 * 1024 / 16);
+    let operations = parse(format!("a\n{}", block("", &large)).as_bytes()).unwrap();
+    assert_eq!(operations, [create("a", &large)]);
+    assert!(
+        error(format!("a\n<<<<<<< SEARCH\n{large}"))
+            .starts_with("line 2, column 1: the block that")
+    );
+}
+
+/// Issue 27
+#[test]
+fn the_lines_of_a_block_are_limited_on_both_sides() {
+    let with = |count: usize| format!("a\n{}", block("x\n", &"y\n".repeat(count - 1)));
+    assert_eq!(parse(with(LINES_MAX).as_bytes()).unwrap().len(), 1);
+    assert_eq!(
+        error(with(LINES_MAX + 1)),
+        "line 2, column 1: the block has more than 1000000 lines; give the change as a diff or as a whole file"
+    );
+}
+
+proptest! {
+    /// FO-10, Issue 27: whatever lines there are, what is read is what was written, or it is refused.
+    #[test]
+    fn a_block_that_is_written_is_read_again(
+        search in prop::collection::vec("[a =<>`*-]{0,9}|=======|<<<<<<< SEARCH|>>>>>>> REPLACE", 1..5),
+        replace in prop::collection::vec("[a =<>`*-]{0,9}|=======|```", 0..5),
+        is_fenced in any::<bool>(),
+    ) {
+        let lines = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+        let block = block(&lines(&search), &lines(&replace));
+        let input = if is_fenced { format!("a.b\n```\n{block}```\n") } else { format!("a.b\n{block}") };
+        let is_marker = |line: &String| marker(line.as_bytes()).is_some();
+        let has_text = search.iter().any(|line| !line.trim().is_empty());
+        match parse(input.as_bytes()) {
+            Ok(operations) => {
+                prop_assert!(!search.iter().chain(&replace).any(is_marker));
+                let refs = |lines: &'_ [String]| lines.to_vec();
+                let (search, replace) = (refs(&search), refs(&replace));
+                let search: Vec<_> = search.iter().map(String::as_str).collect();
+                let replace: Vec<_> = replace.iter().map(String::as_str).collect();
+                prop_assert_eq!(operations, [edit("a.b", &search, &replace)]);
+            }
+            Err(error) => prop_assert!(
+                search.iter().chain(&replace).any(is_marker) || !has_text || search == replace,
+                "{}", error
+            ),
+        }
+    }
+
+    /// Issue 27: no input is cut or misread without an error, and each error can be shown.
+    #[test]
+    fn no_text_around_markers_makes_the_reader_fail(
+        lines in prop::collection::vec(
+            "[a./ `*#:]{0,5}|=======|<<<<<<< SEARCH|>>>>>>> REPLACE|```[a./]{0,3}|>>>>>>", 0..14,
+        ),
+    ) {
+        let input = lines.join("\n");
+        match parse(input.as_bytes()) {
+            Ok(operations) => {
+                let heads = lines.iter().filter(|line| *line == HEAD).count();
+                prop_assert_eq!(operations.len(), heads);
+            }
+            Err(error) => prop_assert!(!error.to_string().chars().any(char::is_control)),
+        }
+    }
+}

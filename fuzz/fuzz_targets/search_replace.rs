@@ -1,0 +1,4 @@
+//! The target `search_replace` for libFuzzer.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| actum_testkit::fuzz::run("search_replace", input));
