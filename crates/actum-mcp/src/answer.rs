@@ -1,12 +1,12 @@
 //! Answers of tools: structured for programs, and the same as text for clients that show text alone.
 
-use std::fmt::Write;
-
+use actum_api::apply::Apply;
+use actum_api::change::Change;
 use actum_api::error::{Error, Refusal};
 use actum_api::history::{LoggedRun, Run};
 use actum_api::path::WorkspacePath;
 use actum_core::{Digest, RiskTier, RunId, Status};
-use actum_record::receipt::{EffectKind, PathEffect};
+use actum_record::receipt::PathEffect;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -59,7 +59,7 @@ pub struct ChangedPath {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<WorkspacePath>,
     /// Kind of the change.
-    pub kind: EffectKind,
+    pub kind: String,
     /// SHA-256 of the file afterwards.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<Digest>,
@@ -213,9 +213,23 @@ impl Answer {
     pub(crate) fn defect(tool: &str) -> Self {
         Refused {
             status: Status::Failed,
-            reason: "ENGINE_DEFECT".to_owned(),
+            reason: "SYSTEM_ERROR".to_owned(),
             message: format!("`{tool}` failed by a defect of actum"),
             hints: vec!["`status` says whether something is unfinished".to_owned()],
+            plan: None,
+            also: Vec::new(),
+            current: Vec::new(),
+        }
+        .into()
+    }
+
+    /// A call that was cancelled before it began.
+    pub(crate) fn cancelled(tool: &str) -> Self {
+        Refused {
+            status: Status::Rejected,
+            reason: "INTERRUPTED".to_owned(),
+            message: format!("`{tool}` was cancelled before it began; nothing was changed"),
+            hints: vec!["call it again if it is still wanted".to_owned()],
             plan: None,
             also: Vec::new(),
             current: Vec::new(),
@@ -244,10 +258,38 @@ impl From<&PathEffect> for ChangedPath {
         Self {
             path: (&effect.path.0).into(),
             from: effect.from.as_ref().map(|from| (&from.0).into()),
-            kind: effect.effect,
+            kind: effect.effect.as_str().to_owned(),
             sha256: effect.after.as_ref().map(|state| state.sha256),
             added: effect.added,
             removed: effect.removed,
+        }
+    }
+}
+
+impl From<&Change> for ChangedPath {
+    fn from(change: &Change) -> Self {
+        Self {
+            path: change.path.clone(),
+            from: change.renamed_from.clone(),
+            kind: change.kind.as_str().to_owned(),
+            sha256: None,
+            added: change.added,
+            removed: change.removed,
+        }
+    }
+}
+
+impl From<&Apply> for Changed {
+    fn from(Apply { outcome, effect }: &Apply) -> Self {
+        Self {
+            status: outcome.status,
+            run: outcome.run,
+            undoes: None,
+            dry_run: outcome.dry_run,
+            done_before: outcome.done_before,
+            tier: effect.tier,
+            needs_approval: effect.needs_approval.clone(),
+            changes: effect.changes.changes.iter().map(Into::into).collect(),
         }
     }
 }
@@ -286,7 +328,7 @@ impl ChangedPath {
         let Self { path, from, kind, sha256, added, removed } = self;
         let from = from.as_ref().map(|from| format!("{from} -> ")).unwrap_or_default();
         let sha256 = sha256.map(|digest| format!("  sha256 {digest}")).unwrap_or_default();
-        format!("{}  {from}{path}  +{added} -{removed}{sha256}", kind.as_str())
+        format!("{kind}  {from}{path}  +{added} -{removed}{sha256}")
     }
 }
 
@@ -358,7 +400,9 @@ impl From<Executed> for Answer {
         }
         match &executed.change {
             Some(change) => push(&mut text, &change.text()),
-            None if executed.status == Status::Succeeded => push(&mut text, "it changed nothing here"),
+            None if executed.status == Status::Succeeded => {
+                push(&mut text, "it changed nothing here")
+            }
             None => {}
         }
         for (name, output) in [("stdout", &executed.stdout), ("stderr", &executed.stderr)] {
@@ -396,7 +440,8 @@ fn who(actor: &actum_api::record::Actor) -> String {
 
 impl ListedRun {
     fn text(&self) -> String {
-        let Self { run, status, time, by, label, files, added, removed, undoes: _, undone_by } = self;
+        let Self { run, status, time, by, label, files, added, removed, undoes: _, undone_by } =
+            self;
         let or_dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
         let undone = undone_by.map(|by| format!("  undone by {by}")).unwrap_or_default();
         format!(
@@ -489,7 +534,7 @@ fn shortened(text: String) -> String {
     }
     let half = TEXT_CHARS_MAX / 2;
     let mut short: String = text.chars().take(half).collect();
-    drop(write!(short, "\n… {} characters left out …\n", count - 2 * half)); // a string takes it
+    short.push_str(&format!("\n… {} characters left out …\n", count - 2 * half));
     short.extend(text.chars().skip(count - half));
     short
 }

@@ -21,7 +21,7 @@ pub trait Host: Send + Sync + 'static {
     /// Lists past runs.
     fn log(&self, arguments: Log) -> Answer;
     /// Shows a run.
-    fn show(&self, arguments: Show, call: &Call) -> Answer;
+    fn show(&self, arguments: Show) -> Answer;
     /// Reports what is open.
     fn status(&self, arguments: Status) -> Answer;
     /// Reads a file.
@@ -51,7 +51,8 @@ const CALL_IDS: [&str; 2] = ["claudecode/toolUseId", "callId"];
 
 /// Key of a call that the client names, within a session.
 pub(crate) fn key(session: &str, tool: &str, meta: &RequestMetaObject) -> Option<RequestKey> {
-    let named = |field: &&str| meta.get(*field).and_then(|id| id.as_str()).filter(|id| !id.is_empty());
+    let named =
+        |field: &&str| meta.get(*field).and_then(|id| id.as_str()).filter(|id| !id.is_empty());
     let id = CALL_IDS.iter().find_map(named)?;
     let parts = [session, tool, id].map(str::as_bytes);
     let digest = Digest::tagged("actum.mcp.call", &parts);

@@ -12,7 +12,9 @@ mod server;
 mod tool;
 mod transport;
 
-pub use answer::{Answer, ChangedPath, Changed, Excerpt, Executed, FileRead, Listed, Refused, Shown};
+pub use answer::{
+    Answer, Changed, ChangedPath, Excerpt, Executed, FileRead, Listed, Refused, Shown,
+};
 pub use arguments::{Apply, Change, Command, Exec, Log, Read, Show, Status, Undo};
 pub use call::{Call, Host};
 pub use seen::{Seen, Stale};

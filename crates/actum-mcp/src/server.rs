@@ -11,9 +11,7 @@ use rmcp::model::{
     Implementation, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
     ServerCapabilities, ServerConfig,
 };
-use rmcp::service::{
-    QuitReason, RequestContext, RoleServer, ServerInitializeError, serve_server,
-};
+use rmcp::service::{QuitReason, RequestContext, RoleServer, ServerInitializeError, serve_server};
 use rmcp::{ServerHandler, model};
 use serde_json::{Map, Value};
 use tokio::task::JoinError;
@@ -190,18 +188,16 @@ impl<H: Host> ServerHandler for Server<H> {
     }
 }
 
-fn carry_out(
-    host: &impl Host,
-    tool: Tool,
-    arguments: Map<String, Value>,
-    call: &Call,
-) -> Answer {
+fn carry_out(host: &impl Host, tool: Tool, arguments: Map<String, Value>, call: &Call) -> Answer {
+    if call.is_cancelled() {
+        return Answer::cancelled(tool.name());
+    }
     let answered = match tool {
         Tool::Apply => arguments::read(arguments).map(|it| host.apply(it, call)),
         Tool::Exec => arguments::read(arguments).map(|it| host.exec(it, call)),
         Tool::Undo => arguments::read(arguments).map(|it| host.undo(it, call)),
         Tool::Log => arguments::read(arguments).map(|it| host.log(it)),
-        Tool::Show => arguments::read(arguments).map(|it| host.show(it, call)),
+        Tool::Show => arguments::read(arguments).map(|it| host.show(it)),
         Tool::Status => arguments::read(arguments).map(|it| host.status(it)),
         Tool::Read => arguments::read(arguments).map(|it| host.read(it, call)),
     };

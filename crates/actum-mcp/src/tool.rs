@@ -53,12 +53,20 @@ impl Tool {
                 "Change files, all or nothing, undoable. `change`: unified diff, `*** Begin Patch`, or JSON: \
                  {path, old_string, new_string}, {path, content}, or a list of either in {edits} or {files}"
             }
-            Self::Exec => "Run a command; what it changed here is kept as one undoable run, or nothing if it fails",
-            Self::Undo => "Take a run back, to the byte; without `run` your newest. The undo is a run too",
+            Self::Exec => {
+                "Run a command; what it changed here is kept as one undoable run, or nothing if it fails"
+            }
+            Self::Undo => {
+                "Take a run back, to the byte; without `run` your newest. The undo is a run too"
+            }
             Self::Log => "Past runs, newest first",
             Self::Show => "A run and its paths; without `run` the newest",
-            Self::Status => "What is unfinished, changed outside of runs, or waits for approval; or the state of `plan`",
-            Self::Read => "Lines of a file and its SHA-256. An edit of it is refused if it changes meanwhile",
+            Self::Status => {
+                "What is unfinished, changed outside of runs, or waits for approval; or the state of `plan`"
+            }
+            Self::Read => {
+                "Lines of a file and its SHA-256. An edit of it is refused if it changes meanwhile"
+            }
         }
     }
 
@@ -99,10 +107,9 @@ impl Tool {
             Self::Log => (json!({"limit": integer()}), &[][..]),
             Self::Show => (json!({"run": string(), "diff": boolean()}), &[][..]),
             Self::Status => (json!({"plan": string()}), &[][..]),
-            Self::Read => (
-                json!({"path": string(), "offset": integer(), "limit": integer()}),
-                &["path"][..],
-            ),
+            Self::Read => {
+                (json!({"path": string(), "offset": integer(), "limit": integer()}), &["path"][..])
+            }
         };
         match required {
             [] => json!({"type": "object", "properties": properties}),

@@ -73,9 +73,11 @@ impl Transport<RoleServer> for Frames {
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        future::ready(serde_json::to_vec(&item).map_err(Into::into).and_then(|frame| {
-            write(&self.output, frame)
-        }))
+        future::ready(
+            serde_json::to_vec(&item)
+                .map_err(Into::into)
+                .and_then(|frame| write(&self.output, frame)),
+        )
     }
 
     async fn receive(&mut self) -> Option<Message> {
@@ -230,7 +232,10 @@ mod tests {
     fn a_frame_that_is_too_long_is_cut_and_the_next_one_is_read() {
         let input = format!("{}\nnext\nunfinished", "x".repeat(FRAME_BYTES_MAX + 10));
         let mut input = input.as_bytes();
-        assert_eq!(read_frame(&mut input).unwrap().map(|frame| frame.len()), Some(FRAME_BYTES_MAX + 1));
+        assert_eq!(
+            read_frame(&mut input).unwrap().map(|frame| frame.len()),
+            Some(FRAME_BYTES_MAX + 1)
+        );
         assert_eq!(read_frame(&mut input).unwrap().as_deref(), Some(&b"next"[..]));
         assert_eq!(read_frame(&mut input).unwrap(), None);
     }
