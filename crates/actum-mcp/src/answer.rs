@@ -393,7 +393,7 @@ impl From<Executed> for Answer {
         };
         let mut text = format!("{}: {}", executed.status.as_str(), executed.ended);
         if let Some(dropped) = executed.dropped_changes {
-            push(&mut text, &format!("{dropped} changes were dropped; nothing was changed"));
+            push(&mut text, &format!("{} dropped; nothing was changed", count(dropped, "change")));
         }
         if let Some(error) = &executed.error {
             push(&mut text, &error.text());
@@ -445,10 +445,11 @@ impl ListedRun {
         let or_dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
         let undone = undone_by.map(|by| format!("  undone by {by}")).unwrap_or_default();
         format!(
-            "{run}  {}  {}  {}  {files} files +{added} -{removed}  {}{undone}",
+            "{run}  {}  {}  {}  {} +{added} -{removed}  {}{undone}",
             or_dash(time),
             status.as_str(),
             or_dash(by),
+            count(*files, "file"),
             or_dash(label)
         )
     }
@@ -518,6 +519,12 @@ impl From<Shown> for Answer {
     }
 }
 
+/// `1 file`, `3 files`.
+fn count(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}
+
 /// Adds a line.
 fn push(text: &mut String, line: &str) {
     if !text.is_empty() && !text.ends_with('\n') {
@@ -583,7 +590,7 @@ mod tests {
         assert_eq!(answer.structured["stdout"], "out");
         assert_eq!(
             answer.text,
-            "rejected: exit code 1\n2 changes were dropped; nothing was changed\n--- stdout\nout"
+            "rejected: exit code 1\n2 changes dropped; nothing was changed\n--- stdout\nout"
         );
         assert!(answer.is_error);
     }

@@ -90,10 +90,11 @@ pub fn serve(
             Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
             Err(error) => return Err(ServeError::NoSession(Box::new(error))),
         };
-        match running.waiting().await.map_err(ServeError::Failed)? {
-            QuitReason::JoinError(error) => Err(ServeError::Failed(error)),
-            _ => Ok(()),
+        let reason = running.waiting().await.map_err(ServeError::Failed)?;
+        if let QuitReason::JoinError(error) = reason {
+            return Err(ServeError::Failed(error));
         }
+        Ok(())
     });
     runtime.shutdown_timeout(GRACE);
     ended

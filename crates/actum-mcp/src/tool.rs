@@ -134,10 +134,7 @@ impl Tool {
 
     /// The tool as it is listed.
     pub(crate) fn listed(self) -> rmcp::model::Tool {
-        let schema: JsonObject = match self.input_schema() {
-            Value::Object(schema) => schema,
-            _ => JsonObject::new(),
-        };
+        let schema: JsonObject = self.input_schema().as_object().cloned().unwrap_or_default();
         rmcp::model::Tool::new(self.name(), self.description(), Arc::new(schema))
             .annotate(self.annotations())
     }

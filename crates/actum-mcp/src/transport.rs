@@ -103,17 +103,16 @@ impl Transport<RoleServer> for Frames {
 /// Whether a message begins a session: a handshake, or a request that says all about itself.
 fn begins(message: &Message) -> bool {
     let Message::Request(request) = message else { return false };
-    match &request.request {
-        ClientRequest::InitializeRequest(_) => true,
-        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
-        request => {
-            let meta = request.get_meta();
-            let version = meta.protocol_version();
-            version.is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version))
-                && meta.client_info().is_some()
-                && meta.client_capabilities().is_some()
-        }
+    let request = &request.request;
+    if matches!(request, ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_)) {
+        return false;
     }
+    let meta = request.get_meta();
+    let version = meta.protocol_version();
+    let says_all = version.is_some_and(|it| ProtocolVersion::KNOWN_VERSIONS.contains(&it))
+        && meta.client_info().is_some()
+        && meta.client_capabilities().is_some();
+    says_all || matches!(request, ClientRequest::InitializeRequest(_))
 }
 
 fn write(output: &Output, mut frame: Vec<u8>) -> io::Result<()> {

@@ -4,6 +4,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use actum::reason::Reason;
 use actum::{EntryPoint, Error, Which, Work};
 use actum_core::RelPath;
 use actum_core::path::Quoted;
@@ -267,7 +268,14 @@ fn answer(answered: Result<Answer, Failure>) -> Answer {
 }
 
 fn refused(failure: &Failure) -> Refused {
-    Refused::new(failure.document(), agent_hints::after(failure))
+    let hints = match failure.reason() == Reason::PathExists {
+        // The command line has another word for it.
+        true => {
+            vec!["edit the file; to replace it, call `apply` with `overwrite`".to_owned()]
+        }
+        false => agent_hints::after(failure),
+    };
+    Refused::new(failure.document(), hints)
 }
 
 fn form(dry_run: bool) -> RunForm {
