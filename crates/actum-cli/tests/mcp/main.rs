@@ -4,7 +4,8 @@
     clippy::panic,
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "a test may fail loudly"
+    clippy::disallowed_methods,
+    reason = "a test may fail loudly, and looks at the disk and the clock"
 )]
 
 mod client;
@@ -52,7 +53,6 @@ fn sound(place: &Place) {
 
 /// Waits until `is_so`, for a few seconds.
 #[track_caller]
-#[expect(clippy::disallowed_methods, reason = "the test gives up some time")]
 fn wait_until(mut is_so: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !is_so() {
