@@ -1,14 +1,14 @@
 //! Files of a workspace, read for a client: below its root, and no link on the way.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::ffi::OsStr;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use actum_core::path::Quoted;
 use actum_core::{Digest, RelPath};
 use actum_gate::credential::spans;
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+use actum_workspace::{STATE_DIRECTORY, read_file};
 
 use crate::failure::Failure;
 use crate::private_place;
@@ -38,11 +38,8 @@ pub(crate) fn path(named: &str, root: &Path) -> Result<RelPath, Failure> {
 /// Reads a file; `None` where there is none.
 pub(crate) fn read(root: &Path, path: &RelPath) -> Result<Option<WorkspaceFile>, Failure> {
     let quoted = || String::from_utf8_lossy(path.as_bytes()).into_owned();
-    match open(root, path).and_then(read_all) {
-        Ok(bytes) => Ok(Some(WorkspaceFile { digest: Digest::of(&bytes), bytes })),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(unreadable(&quoted(), error)),
-    }
+    let bytes = bytes(root, path).map_err(|error| unreadable(&quoted(), error))?;
+    Ok(bytes.map(|bytes| WorkspaceFile { digest: Digest::of(&bytes), bytes }))
 }
 
 /// The failure to read a path.
@@ -50,35 +47,15 @@ pub(crate) fn unreadable(named: &str, source: io::Error) -> Failure {
     Failure::Unreadable { input: format!("`{}`", Quoted(named.as_bytes())), source }
 }
 
-fn open(root: &Path, path: &RelPath) -> io::Result<File> {
-    let names = Path::new(std::ffi::OsStr::from_bytes(path.as_bytes()));
-    if path.components().any(|name| name == b".actum") {
+/// Bytes of a file that a client may read; `None` where there is none.
+fn bytes(root: &Path, path: &RelPath) -> io::Result<Option<Vec<u8>>> {
+    if path.components().any(|name| name == STATE_DIRECTORY.as_bytes()) {
         return Err(io::Error::other("it is state of actum"));
     }
-    if private_place::is_private(&root.join(names)) {
+    if private_place::is_private(&root.join(OsStr::from_bytes(path.as_bytes()))) {
         return Err(io::Error::other("it is in a usual place of credentials"));
     }
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let root = openat2(CWD, root, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS)?;
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
-    let opened = openat2(&root, names, flags, Mode::empty(), resolve);
-    let file = File::from(opened.map_err(|error| match error {
-        rustix::io::Errno::LOOP => io::Error::other("it is a symbolic link, or one is on the way"),
-        error => error.into(),
-    })?);
-    match file.metadata()? {
-        found if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        found if !found.is_file() => Err(io::Error::other("it is not a regular file")),
-        found if found.len() > FILE_BYTES_MAX => Err(io::ErrorKind::FileTooLarge.into()),
-        _ => Ok(file),
-    }
-}
-
-fn read_all(file: File) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    file.take(FILE_BYTES_MAX).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    read_file(root, path, FILE_BYTES_MAX)
 }
 
 impl WorkspaceFile {

@@ -7,16 +7,16 @@
 mod answer;
 mod arguments;
 mod call;
+mod runs;
 mod seen;
 mod server;
 mod tool;
 mod transport;
 
-pub use answer::{
-    Answer, Changed, ChangedPath, Excerpt, Executed, FileRead, Listed, Refused, Shown,
-};
+pub use answer::{Answer, Changed, ChangedPath, Excerpt, Executed, FileRead, Refused};
 pub use arguments::{Apply, Change, Command, Exec, Log, Read, Show, Status, Undo};
 pub use call::{Call, Host};
+pub use runs::{Listed, Shown};
 pub use seen::{Seen, Stale};
 pub use server::{Config, ServeError, serve};
 pub use tool::Tool;
