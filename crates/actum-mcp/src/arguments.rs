@@ -173,7 +173,8 @@ mod tests {
         let text = read::<Apply>(object(r#"{"change": "*** Begin Patch"}"#)).unwrap();
         assert_eq!(text.change.into_text(), "*** Begin Patch");
         let edit = read::<Apply>(object(r#"{"change": {"path": "a", "content": ""}}"#)).unwrap();
-        assert_eq!(edit.change.into_text(), r#"{"content":"","path":"a"}"#);
+        let text: Value = serde_json::from_str(&edit.change.into_text()).unwrap();
+        assert_eq!(text, serde_json::json!({"path": "a", "content": ""}));
     }
 
     /// Issue 27
