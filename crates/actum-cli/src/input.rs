@@ -47,6 +47,12 @@ impl Input {
         }
     }
 
+    /// A text that a client sent.
+    pub(crate) fn from_client(text: String) -> Self {
+        let quoted = "the change".to_owned();
+        Self { name: None, quoted, bytes: text.into_bytes(), file: None }
+    }
+
     /// The steps it describes.
     pub(crate) fn operations(&self, reading: &Reading) -> Result<Vec<Operation>, Failure> {
         parse(&self.bytes, reading).map_err(|source| {

@@ -17,7 +17,7 @@ const AROUND_BYTES_MAX: usize = 64;
 const VARIABLE: &str = "ACTUM_LEASE";
 
 /// Lease that a command makes its runs under.
-#[derive(clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct LeaseArgument {
     /// Use the lease in FILE, which must allow the request; without this option `ACTUM_LEASE` can name the file
     #[arg(long, value_name = "FILE")]
@@ -59,7 +59,7 @@ impl LeaseArgument {
     }
 
     /// File of the lease.
-    fn file(&self) -> Option<PathBuf> {
+    pub(crate) fn file(&self) -> Option<PathBuf> {
         self.lease.clone().or_else(|| home::inherited_file(VARIABLE))
     }
 }

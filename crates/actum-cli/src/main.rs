@@ -5,8 +5,10 @@
 #![forbid(unsafe_code)]
 
 mod actor;
+mod agent_hints;
 mod approval_key;
 mod change_list;
+mod client_session;
 mod clock;
 mod code_document;
 mod diff_text;
@@ -43,6 +45,7 @@ mod progress;
 mod record;
 mod records;
 mod recovery_note;
+mod requested_run;
 mod root;
 mod run_arguments;
 mod run_end;
@@ -60,6 +63,7 @@ mod timestamp;
 mod trusted;
 mod verb;
 mod waiting;
+mod workspace_file;
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;

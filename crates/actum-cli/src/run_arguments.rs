@@ -1,19 +1,16 @@
 //! The options that every command has which makes a run, and how the run is made.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use actum::{Commands, EntryPoint, PolicyInForce, Request, RequestLease, Work};
+use actum::{EntryPoint, Work};
 use actum_record::ledger::{NameError, RequestKey};
 use actum_workspace::{LaterEdits, Limits};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::lease::LeaseArgument;
-use crate::progress::Working;
-use crate::run_end::{RunEnd, Title};
+use crate::requested_run::{Asked, RequestedRun, RunForm};
 use crate::session::Session;
-use crate::{actor, notify, policy, records, recovery_note, root};
 
 /// How a run is made.
 #[derive(clap::Args)]
@@ -38,22 +35,6 @@ pub(crate) struct RunArguments {
     lease: LeaseArgument,
 }
 
-/// What a command asks for, besides the work.
-pub(crate) struct Asked {
-    pub(crate) limits: Limits,
-    pub(crate) label: Option<String>,
-    pub(crate) if_missing: IfMissing,
-}
-
-/// What happens where there is no workspace yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum IfMissing {
-    /// It is made.
-    Make,
-    /// The command is refused.
-    Refuse,
-}
-
 /// What the way back does with files that were edited since.
 #[derive(clap::Args)]
 pub(crate) struct KeepEdits {
@@ -71,14 +52,12 @@ impl KeepEdits {
 }
 
 impl RunArguments {
-    /// Makes the run or only looks at it, tells what was recovered before, also where it failed, and
-    /// shows how it ended. What is asked for is known only when the workspace is open, since an
-    /// opened one knows more runs.
     /// Whether nothing is to be changed.
     pub(crate) fn is_dry_run(&self) -> bool {
         self.dry_run
     }
 
+    /// Makes the run or only looks at it, and shows how it ended.
     pub(crate) fn carry_out(
         &self,
         session: &Session,
@@ -86,116 +65,33 @@ impl RunArguments {
         work: impl FnOnce() -> Result<Work, Failure>,
         asked: Asked,
     ) -> Result<Exit, Failure> {
-        let (if_missing, key) = (asked.if_missing, self.key()?);
-        let diff = self.diff.then(|| session.screen.audience());
-        let files = policy::files()?;
-        if self.dry_run {
-            let in_force: PolicyInForce = files.read(root)?;
-            let lease = self.lease.look(session)?;
-            let own_root = records::own_root(root, &session.tenant)?;
-            let mut workspace = match if_missing {
-                IfMissing::Make => own_root.open()?,
-                IfMissing::Refuse => own_root.open_existing()?,
-            };
-            let working = Working::begin("computing the change");
-            let end = work().and_then(|work| {
-                let request = self.request(work, asked, key, lease);
-                Ok(RunEnd::look(
-                    &mut workspace,
-                    &request,
-                    (&in_force, &session.tenant.id()?),
-                    diff,
-                )?)
-            });
-            drop(working);
-            recovery_note::tell(&session.screen, workspace.recovery());
-            end?.after(workspace.recovery()).show(&session.screen)?;
-            return Ok(Exit::Success);
-        }
-        if !root::is_made(root) {
-            files.read(root)?; // refused before anything is made
-            if if_missing == IfMissing::Refuse {
-                records::own_root(root, &session.tenant)?.open_existing()?; // and before anything is made elsewhere
-            }
-        }
-        let (checked, records) = records::open_for(root, &session.tenant)?;
-        let lease = self.lease.present(session, &records)?; // refused before a workspace is made
-        let engine = match if_missing {
-            IfMissing::Make => checked.engine(records)?,
-            IfMissing::Refuse => checked.existing_engine(records)?,
+        let run = RequestedRun {
+            session,
+            root,
+            asked,
+            form: match self.dry_run {
+                true => RunForm::Look,
+                false => RunForm::Make,
+            },
+            extras: self.diff.then(|| session.screen.audience()).into(),
+            wait: self.wait,
+            key: request_key(self.request_key.as_deref())?,
+            agent: self.agent.clone(),
+            lease: &self.lease,
+            door: EntryPoint::CommandLine,
         };
-        let mut engine = engine.under_files(files, root);
-        let working = Working::begin("making the change");
-        let end = work()
-            .map(|work| self.request(work, asked, key, lease))
-            .and_then(|request| Ok(RunEnd::make(&mut engine, request, diff)?));
-        drop(working);
-        recovery_note::tell(&session.screen, engine.recovery());
-        records::tell(&session.screen, &engine);
-        if let Err(failure) = &end
-            && failure.queued().is_some()
-        {
-            // That the plan waits is what the caller has to know, whatever becomes of the message about it.
-            match policy::in_force(root).map(|in_force| in_force.notify) {
-                Ok(None) => {}
-                Ok(Some(command)) => notify::tell(&session.screen, &command, failure),
-                Err(unread) => session.screen.note(format_args!("notification failed: {unread}")),
-            }
-        }
-        if let Ok(Title::Undo(run) | Title::Redo(run)) = end.as_ref().map(RunEnd::title) {
-            match engine.records().describe_external(run) {
-                Ok(notes) => notes.into_iter().for_each(|note| session.screen.note(note)),
-                Err(error) => session.screen.note(format_args!(
-                    "the change is made; whether the run did anything outside cannot be read: {error}"
-                )),
-            }
-        }
-        let is_done = end.is_ok();
-        let shown = end.and_then(|end| end.after(engine.recovery()).show(&session.screen));
-        if is_done && let Some(warning) = engine.finish() {
-            session.screen.note(format_args!("what was done is recorded, but {warning}"));
-        }
+        let (shown, engine) = run.carry_out(work, |end| end.show(&session.screen))?;
         // The process ends now; to close all that is open in good order would take it a third of a
         // millisecond more, and the kernel does the same.
         std::mem::forget(engine);
         shown.map(|()| Exit::Success)
     }
+}
 
-    /// The key of the request. An error shows it escaped, which the parser of the command line would
-    /// not.
-    fn key(&self) -> Result<Option<RequestKey>, Failure> {
-        let key = self.request_key.as_deref().map(RequestKey::from_caller).transpose();
-        key.map_err(|error: NameError| Failure::Usage { message: format!("{error}") })
-    }
-
-    fn request(
-        &self,
-        work: Work,
-        asked: Asked,
-        key: Option<RequestKey>,
-        lease: Option<RequestLease>,
-    ) -> Request {
-        Request {
-            work,
-            limits: asked.limits,
-            label: asked.label,
-            actor: actor::under(self.agent.clone(), lease.as_ref()),
-            door: EntryPoint::CommandLine,
-            key,
-            declared: None,
-            plan: None,
-            commands: Commands::default(),
-            action: None,
-            task: None,
-            lease,
-            file_task: None,
-            umask: None,
-            images: BTreeMap::new(),
-            sql_rows: None,
-            queries: Vec::new(),
-            wait: self.wait,
-        }
-    }
+/// Reads the key of a request. An error shows it escaped, which the parser of the command line would not.
+pub(crate) fn request_key(key: Option<&str>) -> Result<Option<RequestKey>, Failure> {
+    let key = key.map(RequestKey::from_caller).transpose();
+    key.map_err(|error: NameError| Failure::Usage { message: format!("{error}") })
 }
 
 /// The most bytes of a label for the log.

@@ -59,10 +59,32 @@ pub(crate) struct RunEnd {
     pub(crate) outcome: Outcome,
     /// Effect without its diff.
     pub(crate) effect: Effect,
+    /// What becomes of each path, with digests.
+    pub(crate) effects: Arc<[PathEffect]>,
     /// The change as a diff, where it was asked for.
     diff: Option<FileDiffs>,
-    /// Effects on paths, with digests; for the brief form.
-    effects: Arc<[PathEffect]>,
+}
+
+/// Looks at what a request would change, under the lock, and may refuse it.
+pub(crate) type Check<'c> = dyn Fn(&[PathEffect]) -> Result<(), Error> + 'c;
+
+/// What is not part of a request: for whom its diff is written, and who else checks the change.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Extras<'c> {
+    pub(crate) diff: Option<Audience>,
+    pub(crate) check: Option<&'c Check<'c>>,
+}
+
+impl From<Option<Audience>> for Extras<'_> {
+    fn from(diff: Option<Audience>) -> Self {
+        Self { diff, check: None }
+    }
+}
+
+impl Extras<'_> {
+    fn check(&self, effects: &[PathEffect]) -> Result<(), Error> {
+        self.check.map_or(Ok(()), |check| check(effects))
+    }
 }
 
 fn receipt_ref(receipt: &Receipt) -> ReceiptRef {
@@ -70,18 +92,18 @@ fn receipt_ref(receipt: &Receipt) -> ReceiptRef {
 }
 
 impl RunEnd {
-    /// Shows what a request would do under what is in force; `diff` says for whom the diff is written, where it is asked
-    /// for.
+    /// Shows what a request would do under what is in force.
     pub(crate) fn look(
         workspace: &mut Workspace,
         request: &Request,
         (in_force, tenant): (&PolicyInForce, &TenantId),
-        diff: Option<Audience>,
+        extras: Extras<'_>,
     ) -> Result<Self, Error> {
         let mut preview: Preview<'_, _> =
             actum::preview(workspace, request, records::undone(tenant))?;
         let title = Title::of(&request.work, preview.undoes);
-        let end = Self::of(&mut preview.transaction, title, diff)?;
+        let end = Self::of(&mut preview.transaction, title, extras.diff)?;
+        extras.check(&end.effects)?;
         if end.is_empty() {
             return Ok(end.dry());
         }
@@ -104,10 +126,10 @@ impl RunEnd {
     pub(crate) fn make(
         engine: &mut Engine,
         request: Request,
-        diff: Option<Audience>,
+        extras: Extras<'_>,
     ) -> Result<Self, Error> {
         let work = request.work.clone();
-        let mut making = RunEndObserver { work: &work, diff, end: None };
+        let mut making = RunEndObserver { work: &work, extras, end: None };
         let done = match engine.run_with(request, &mut making) {
             Ok(done) => done,
             Err(RunEndStop::NothingToChange(end)) => return Ok(*end),
@@ -186,8 +208,8 @@ impl RunEnd {
                 receipt: Some(receipt_ref(&done.receipt)),
             },
             effect: Effect { approval, ..Effect::default() },
-            diff: None,
             effects: predicate.paths.as_slice().into(),
+            diff: None,
         }
     }
 
@@ -269,7 +291,7 @@ impl RunEnd {
 /// Observer that keeps the staged change for display, and blocks signals while it is published.
 struct RunEndObserver<'w> {
     work: &'w Work,
-    diff: Option<Audience>,
+    extras: Extras<'w>,
     /// What the run would do, once that is computed.
     end: Option<RunEnd>,
 }
@@ -291,7 +313,8 @@ impl Observer<LinuxDisk> for RunEndObserver<'_> {
 
     fn staged(&mut self, staged: &mut Staged<'_, LinuxDisk>) -> Result<(), RunEndStop> {
         let title = Title::of(self.work, staged.undoes());
-        let end = RunEnd::of(staged.transaction(), title, self.diff)?;
+        let end = RunEnd::of(staged.transaction(), title, self.extras.diff)?;
+        self.extras.check(&end.effects)?;
         if end.is_empty() {
             return Err(RunEndStop::NothingToChange(Box::new(end)));
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use std::{io, thread};
 
 use actum_sandbox::Stop;
+use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
@@ -92,6 +93,12 @@ impl Waiting {
         // Looked for without taking it.
         let mut asked = [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
         matches!(poll(&mut asked, PollTimeout::ZERO), Ok(ready) if ready > 0)
+    }
+
+    /// Returns once one waits.
+    pub(crate) fn wait(&self) {
+        let mut asked = [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
+        while poll(&mut asked, PollTimeout::NONE) == Err(Errno::EINTR) {}
     }
 
     /// Takes those that wait: what they asked for was done.

@@ -25,6 +25,7 @@ mod lease;
 pub(crate) mod ledger;
 mod log;
 mod man;
+mod mcp;
 pub(crate) mod pipeline_host;
 mod plan;
 pub(crate) mod plugin;
@@ -119,6 +120,7 @@ verbs! {
     Sql(sql::Arguments) = sql::run,
     Protect(protect::Arguments) = protect::run,
     Hook(hook::Arguments) = hook::run,
+    Mcp(mcp::Arguments) = mcp::run,
     Doctor(doctor::Arguments) = doctor::run,
     Explain(explain::Arguments) = explain::run,
     Completions(completions::Arguments) = completions::run,
@@ -130,7 +132,8 @@ impl Verb {
     /// Runs the verb, then prints which decisions wait: whether it succeeded or not.
     pub(crate) fn run_and_remind(&self, session: &Session) -> Result<Exit, Failure> {
         let ended = self.run(session);
-        if !self.is_hook() {
+        // Of a server nobody reads it, or only once the server has ended.
+        if !self.is_hook() && !matches!(self, Self::Mcp(_)) {
             waiting::print(session);
         }
         ended

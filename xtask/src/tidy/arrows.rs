@@ -121,6 +121,7 @@ const ARROWS: &[Arrows] = &[
             "actum-hook",
             "actum-lease",
             "actum-ledger",
+            "actum-mcp",
             "actum-record",
             "actum-sandbox",
             "actum-sql",
@@ -128,6 +129,11 @@ const ARROWS: &[Arrows] = &[
             "actum-workspace",
         ],
         to_in_tests: &["actum-testkit"],
+    },
+    Arrows {
+        from: "actum-mcp",
+        to: &["actum-api", "actum-core", "actum-record"],
+        to_in_tests: &[],
     },
     Arrows {
         from: "actum-hook",

@@ -14,7 +14,8 @@ use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::input::Input;
-use crate::run_arguments::{Asked, IfMissing, RunArguments, label};
+use crate::requested_run::{Asked, IfMissing};
+use crate::run_arguments::{RunArguments, label};
 use crate::{records, root};
 
 /// Make a change, all of it or nothing

@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         engine =
             engine.running(exec::runner(&confinement, &in_force, &root, &root, &session.screen)?);
     }
-    let end = RunEnd::make(&mut engine, request, None);
+    let end = RunEnd::make(&mut engine, request, None.into());
     recovery_note::tell(&session.screen, engine.recovery());
     records::tell(&session.screen, &engine);
     let end = match end {

@@ -79,7 +79,7 @@ impl Story {
 
         self.title("1  A change to all of them at once, written as a git diff");
         let change = named("apply change.diff", steps(project::CHANGE)?);
-        let end = RunEnd::make(&mut engine, change, None)?;
+        let end = RunEnd::make(&mut engine, change, None.into())?;
         self.lines(|out| write_lines(&end.effect.changes, out, 5))?;
         let changed = Tree::read(root)?;
         self.check("every file is what the diff says", changed == project.changed());
@@ -87,7 +87,7 @@ impl Story {
         self.title("2  A change whose first patch fits and whose second does not");
         let second = steps(project::HALF_FITTING)?;
         let first_fits = fits(root, second.get(..1).unwrap_or_default())?;
-        let refused = RunEnd::make(&mut engine, named("apply half.diff", second), None);
+        let refused = RunEnd::make(&mut engine, named("apply half.diff", second), None.into());
         if let Err(error) = &refused {
             self.line(format_args!("     error: {}", error.with_state()));
         }
@@ -175,7 +175,8 @@ fn fits(root: &std::path::Path, operations: &[Operation]) -> Result<bool, Failur
     let mut workspace = Workspace::open(root)?;
     let request = Request::apply(operations.to_vec());
     let built_in = PolicyInForce::built_in(root);
-    let tried = RunEnd::look(&mut workspace, &request, (&built_in, &TenantId::default()), None);
+    let tried =
+        RunEnd::look(&mut workspace, &request, (&built_in, &TenantId::default()), None.into());
     Ok(tried.is_ok_and(|end| !end.is_empty()))
 }
 

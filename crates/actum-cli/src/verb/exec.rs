@@ -29,7 +29,7 @@ use crate::home::Tenant;
 use crate::lease::LeaseArgument;
 use crate::output::{Form, Screen};
 use crate::progress::Working;
-use crate::run_arguments::label;
+use crate::run_arguments::{self, label};
 use crate::run_end::RunEnd;
 use crate::{actor, clock, notify, policy, records, recovery_note, root, signals};
 
@@ -82,6 +82,9 @@ pub(crate) struct Arguments {
     /// What the log shows of the run, instead of the command
     #[arg(short, long, value_name = "LABEL", value_parser = label)]
     message: Option<String>,
+    /// Keep what it changed once: where a request with this key was carried out before and is in effect, nothing is kept
+    #[arg(long, value_name = "KEY", conflicts_with = "drop")]
+    request_key: Option<String>,
     /// The agent that asks, for the record
     #[arg(long, value_name = "NAME", value_parser = label)]
     agent: Option<String>,
@@ -128,6 +131,7 @@ enum Place {
 /// Runs the command, and sees to what it changed.
 fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failure> {
     arguments.must_name_a_program()?;
+    let key = run_arguments::request_key(arguments.request_key.as_deref())?;
     let lease = arguments.lease.look(session)?;
     let exec = arguments.exec(lease.as_ref());
     let root = root::existing_or_new(&session.start);
@@ -158,12 +162,13 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
         Ok(Attempt::Unchanged) => Ok(None),
         Ok(Attempt::Changed(mut request)) => {
             request.lease = lease;
+            request.key = key;
             let place = place.map_or_else(|| made(exec.ending, root, session), Ok);
             let diff = arguments.diff.then(|| session.screen.audience());
             place.and_then(|place| match place {
                 Place::Looked(mut workspace) => {
                     let in_force = (&in_force, &session.tenant.id()?);
-                    Ok(Some(RunEnd::look(&mut workspace, &request, in_force, diff)?))
+                    Ok(Some(RunEnd::look(&mut workspace, &request, in_force, diff.into())?))
                 }
                 Place::Opened(engine) => {
                     let engine = engine.under_files(files, root).running(runner.clone());
@@ -257,7 +262,7 @@ fn make(
     session: &Session,
 ) -> Result<RunEnd, Failure> {
     let working = Working::begin("making the change");
-    let end = RunEnd::make(&mut engine, request, diff);
+    let end = RunEnd::make(&mut engine, request, diff.into());
     drop(working);
     recovery_note::tell(&session.screen, engine.recovery());
     records::tell(&session.screen, &engine);

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use actum::reason::Reason;
 use actum_core::path::Quoted;
 use actum_hook::settings::{Entries, Level, disables_hooks, installed, settings_file};
 use actum_hook::{
@@ -20,7 +19,7 @@ use super::Session;
 use super::protect::{self, ProtectFailure, SettingsFile};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{actor, home, policy, records, root};
+use crate::{actor, agent_hints, home, policy, records, root};
 
 /// How long a hook takes at most. Clients wait longer, and some let the tool run once they stop waiting.
 const TIME_LIMIT: Duration = Duration::from_secs(15);
@@ -216,18 +215,7 @@ fn finish(engine: actum::Engine) {
 /// Why an edit is refused, or why it is no run, and what an agent can do.
 fn words(failure: &Failure, moment: Moment) -> String {
     let message = failure.message();
-    let hints = match (failure.queued(), failure.reason()) {
-        (Some(queued), _) => vec![format!(
-            "ask the person to look at it: `actum queue {plan}` shows the change, and `actum approve {plan}` makes it; go on without it, \
-             and do not make it in another way",
-            plan = queued.plan
-        )],
-        (None, Reason::ChangeDenied) => vec![
-            "leave these files as they are, or ask the person to change them; do not try another way"
-                .to_owned(),
-        ],
-        (None, _) => failure.hints(),
-    };
+    let hints = agent_hints::after(failure);
     let message = match moment {
         Moment::Before | Moment::Settings | Moment::Other => format!("actum: {message}"),
         Moment::After => format!(

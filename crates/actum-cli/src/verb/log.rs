@@ -70,6 +70,12 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(records::tell_problems(&session.screen, log.runs.iter().map(|line| &line.told)))
 }
 
+/// The newest runs as a document.
+pub(super) fn document(number: usize, session: &Session) -> Result<Log, Failure> {
+    let log = log(&View::open(session.root())?, &Seen::look(session), number)?;
+    Ok(Document::document(&log).borrow().clone())
+}
+
 pub(super) fn log(view: &View, seen: &Seen, number: usize) -> Result<History, Failure> {
     let (newest, status) = (view.newest(number)?.into_iter(), view.status()?);
     Ok(History {

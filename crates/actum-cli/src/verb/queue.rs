@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use actum::{PlanState, QueuedPlan};
 use actum_api::queue;
+use actum_core::RunId;
 
 use super::Session;
 use crate::exit::Exit;
@@ -61,6 +62,16 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         }
     }
     Ok(Exit::Success)
+}
+
+/// A plan and the word for its state.
+pub(super) fn state(
+    prefix: &RunPrefix,
+    session: &Session,
+) -> Result<(RunId, &'static str), Failure> {
+    let (_, plan) = plans::find(prefix, session)?;
+    let state = listed::document_state(plan.state(clock::now()));
+    Ok((plan.id(), listed::words(state)))
 }
 
 /// The plans that can be answered or carried out now, the oldest first.

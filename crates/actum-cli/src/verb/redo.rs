@@ -6,7 +6,8 @@ use actum_workspace::View;
 use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::run_arguments::{Asked, IfMissing, KeepEdits, RunArguments};
+use crate::requested_run::{Asked, IfMissing};
+use crate::run_arguments::{KeepEdits, RunArguments};
 use crate::run_prefix::RunPrefix;
 
 /// Bring back a change that was undone

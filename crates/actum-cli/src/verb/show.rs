@@ -13,6 +13,7 @@ use actum_workspace::{Image, Outcome, RunKind, RunReport, View};
 
 use super::Session;
 use crate::change_list::{count, list, octal, title};
+use crate::diff_text::Audience;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::file_diffs::FileDiffs;
@@ -45,22 +46,44 @@ struct Shown {
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let view = View::open(session.root())?;
-    let run = match &arguments.run {
-        Some(prefix) => prefix.resolve(&view)?,
-        None => newest(&view)?,
-    };
-    let report = view.show(run)?;
-    let diff = match arguments.no_diff {
-        true => None,
-        false => Some(FileDiffs::of(view.diff(run)?, session.screen.audience_of_decisions())),
-    };
-    let seen = Seen::look(session);
-    let (told, unread) = (seen.told(run)?, matches!(seen, Seen::Unreadable));
-    let changes = list(report.changes.iter().map(|shown| &shown.change));
-    let shown = Shown { report, changes, told, unread, diff };
+    let audience = (!arguments.no_diff).then(|| session.screen.audience_of_decisions());
+    let shown = Shown::find(arguments.run.as_ref(), audience, session)?;
     session.screen.show(&shown)?;
     Ok(records::tell_problems(&session.screen, [&shown.told].into_iter()))
+}
+
+/// A run as a document, with its diff where that is asked for.
+pub(super) fn document(
+    run: Option<&RunPrefix>,
+    diff: Option<Audience>,
+    session: &Session,
+) -> Result<Run, Failure> {
+    let shown = Shown::find(run, diff, session)?;
+    Ok(Document::document(&shown).borrow().clone())
+}
+
+impl Shown {
+    /// Finds a run, without a name the newest one; `diff` says for whom its diff is written.
+    fn find(
+        run: Option<&RunPrefix>,
+        diff: Option<Audience>,
+        session: &Session,
+    ) -> Result<Self, Failure> {
+        let view = View::open(session.root())?;
+        let run = match run {
+            Some(prefix) => prefix.resolve(&view)?,
+            None => newest(&view)?,
+        };
+        let report = view.show(run)?;
+        let diff = match diff {
+            None => None,
+            Some(audience) => Some(FileDiffs::of(view.diff(run)?, audience)),
+        };
+        let seen = Seen::look(session);
+        let (told, unread) = (seen.told(run)?, matches!(seen, Seen::Unreadable));
+        let changes = list(report.changes.iter().map(|shown| &shown.change));
+        Ok(Self { report, changes, told, unread, diff })
+    }
 }
 
 /// The outcome in the frozen words (D-1).

@@ -50,20 +50,34 @@ pub(super) fn blocked_paths<'a>(
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let document = document(arguments.runs, session)?;
+    let shown_root = Quoted(session.root().as_os_str().as_bytes()).to_string();
+    let shown = Shown { document, shown_root };
+    manifests::update_or_note(session);
+    session.screen.show(&shown)?;
+    let status = &shown.document;
+    let is_sound = !status.interrupted
+        && status.unrecorded.is_empty()
+        && status.missing.is_empty()
+        && status.unusable.is_empty();
+    Ok(if is_sound { attention(&status.blocked) } else { Exit::NeedsAttention })
+}
+
+/// The state of the workspace as a document; the newest `runs_max` runs are examined for drift.
+pub(super) fn document(runs_max: usize, session: &Session) -> Result<Status, Failure> {
     let root = session.root();
     let view = View::open(root)?;
     let WorkspaceStatus { unfinished, interrupted, recovery_due, blocked, saved, runs } =
         view.status()?;
     // While a run is under way, what it touches is neither as before nor as after.
-    let drift = if unfinished.is_some() { Vec::new() } else { view.drift(arguments.runs)? };
-    let bytes = root.as_os_str().as_bytes();
+    let drift = if unfinished.is_some() { Vec::new() } else { view.drift(runs_max)? };
     let ledger = Queue::open(&session.tenant);
-    let recorded = Recorded::find(&view, &ledger, arguments.runs, session);
+    let recorded = Recorded::find(&view, &ledger, runs_max, session);
     let Recorded { plans, alerts, cut_off_actions, cut_off_tasks, differences } = recorded;
     let Differences { unrecorded, missing } = differences;
     let unusable = obstacle::find_all(root, ledger.ok().flatten().as_ref(), &session.tenant);
-    let document = Status {
-        root: shown_path::text(bytes),
+    Ok(Status {
+        root: shown_path::text(root.as_os_str().as_bytes()),
         runs: number(runs),
         unfinished,
         interrupted,
@@ -85,17 +99,17 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         unrecorded,
         missing,
         unusable,
-        drift_runs: number(arguments.runs.min(runs)),
-    };
-    let shown = Shown { document, shown_root: Quoted(bytes).to_string() };
-    manifests::update_or_note(session);
-    session.screen.show(&shown)?;
-    let status = &shown.document;
-    let is_sound = !status.interrupted
-        && status.unrecorded.is_empty()
-        && status.missing.is_empty()
-        && status.unusable.is_empty();
-    Ok(if is_sound { attention(&status.blocked) } else { Exit::NeedsAttention })
+        drift_runs: number(runs_max.min(runs)),
+    })
+}
+
+/// What is open, for a program that shows text: as `actum status` prints it.
+pub(super) fn text(document: Status, session: &Session) -> String {
+    let shown_root = Quoted(session.root().as_os_str().as_bytes()).to_string();
+    let mut text = Vec::new();
+    // A vector takes it.
+    Shown { document, shown_root }.write_text(&mut text).unwrap_or_default();
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// What the ledger says about a workspace.

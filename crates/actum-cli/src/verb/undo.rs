@@ -7,7 +7,8 @@ use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::manifests;
-use crate::run_arguments::{Asked, IfMissing, KeepEdits, RunArguments};
+use crate::requested_run::{Asked, IfMissing};
+use crate::run_arguments::{KeepEdits, RunArguments};
 use crate::run_prefix::RunPrefix;
 
 /// Take a run back, to the byte

@@ -193,6 +193,7 @@ const CASES: &[(&str, Shows, &[&[&str]])] = &[
     ("explain", Hostile, &[&["{h}"]]),
     ("completions", Hostile, &[&["{h}"]]),
     ("man", Hostile, &[&["{h}"]]),
+    ("mcp", Hostile, &[&["{h}"], &["--session", "{h}", "{h}"]]),
     ("demo", Hostile, &[&["{h}"]]),
     ("gc", Hostile, &[&[], &["--max-runs", "{h}"]]),
 ];

@@ -22,6 +22,8 @@ pub enum EntryPoint {
     FileTask,
     /// `actum hook`: the program of an agent is about to change files, or did.
     ClientHook,
+    /// A tool of `actum mcp`.
+    Mcp,
 }
 
 impl EntryPoint {
@@ -34,6 +36,7 @@ impl EntryPoint {
         Self::TaskPlan,
         Self::FileTask,
         Self::ClientHook,
+        Self::Mcp,
     ];
 
     /// Name in records and access policies. It never changes.
@@ -46,6 +49,7 @@ impl EntryPoint {
             Self::TaskPlan => "task plan",
             Self::FileTask => "file task",
             Self::ClientHook => "client hook",
+            Self::Mcp => "mcp",
         }
     }
 
@@ -63,7 +67,8 @@ impl EntryPoint {
             | Self::Exec
             | Self::Action
             | Self::FileTask
-            | Self::ClientHook => None,
+            | Self::ClientHook
+            | Self::Mcp => None,
         }
     }
 
@@ -71,9 +76,12 @@ impl EntryPoint {
     /// the reports.
     pub fn is_carried_out_by_approval(self) -> bool {
         match self {
-            Self::Library | Self::CommandLine | Self::Exec | Self::Action | Self::ClientHook => {
-                true
-            }
+            Self::Library
+            | Self::CommandLine
+            | Self::Exec
+            | Self::Action
+            | Self::ClientHook
+            | Self::Mcp => true,
             Self::TaskPlan | Self::FileTask => false,
         }
     }
@@ -86,7 +94,8 @@ impl EntryPoint {
             | Self::Exec
             | Self::Action
             | Self::TaskPlan
-            | Self::ClientHook => true,
+            | Self::ClientHook
+            | Self::Mcp => true,
             Self::FileTask => false,
         }
     }
@@ -119,8 +128,16 @@ mod tests {
     /// D-5
     #[test]
     fn an_entry_point_is_read_and_written_by_its_name() {
-        let names =
-            ["library", "command line", "exec", "action", "task plan", "file task", "client hook"];
+        let names = [
+            "library",
+            "command line",
+            "exec",
+            "action",
+            "task plan",
+            "file task",
+            "client hook",
+            "mcp",
+        ];
         assert_eq!(EntryPoint::ALL.len(), names.len());
         for name in names {
             let entry_point = EntryPoint::from_name(name).unwrap();
@@ -130,7 +147,7 @@ mod tests {
         let error = serde_json::from_str::<EntryPoint>("\"cli\"").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "unknown entry point `cli`; there are `library`, `command line`, `exec`, `action`, `task plan`, `file task`, `client hook`"
+            "unknown entry point `cli`; there are `library`, `command line`, `exec`, `action`, `task plan`, `file task`, `client hook`, `mcp`"
         );
     }
 }

@@ -141,7 +141,8 @@ impl Request {
                 | EntryPoint::CommandLine
                 | EntryPoint::Action
                 | EntryPoint::FileTask
-                | EntryPoint::ClientHook,
+                | EntryPoint::ClientHook
+                | EntryPoint::Mcp,
                 _,
                 _,
             ) => Capability::Apply,

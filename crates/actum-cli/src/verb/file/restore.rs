@@ -6,7 +6,8 @@ use actum_workspace::Limits;
 use super::{find_base_directory, parse_reference};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::run_arguments::{Asked, IfMissing, RunArguments};
+use crate::requested_run::{Asked, IfMissing};
+use crate::run_arguments::RunArguments;
 use crate::session::Session;
 
 /// Restore a file that FILE_DELETE removed

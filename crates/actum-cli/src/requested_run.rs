@@ -1,0 +1,168 @@
+//! A run that a command or a client asks for: the workspace is opened, and the run is made or only looked at.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use actum::{Commands, Engine, EntryPoint, PolicyInForce, Request, RequestLease, Work};
+use actum_record::ledger::RequestKey;
+use actum_workspace::Limits;
+
+use crate::failure::Failure;
+use crate::lease::LeaseArgument;
+use crate::progress::Working;
+use crate::run_end::{Extras, RunEnd, Title};
+use crate::session::Session;
+use crate::{actor, notify, policy, records, recovery_note, root};
+
+/// What a command asks for, besides the work.
+pub(crate) struct Asked {
+    pub(crate) limits: Limits,
+    pub(crate) label: Option<String>,
+    pub(crate) if_missing: IfMissing,
+}
+
+/// What happens where there is no workspace yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IfMissing {
+    /// It is made.
+    Make,
+    /// The command is refused.
+    Refuse,
+}
+
+/// Whether a run is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RunForm {
+    /// It is.
+    Make,
+    /// Only what it would change is computed.
+    Look,
+}
+
+/// A run that is asked for, without the work.
+pub(crate) struct RequestedRun<'r> {
+    pub(crate) session: &'r Session,
+    pub(crate) root: &'r Path,
+    pub(crate) asked: Asked,
+    pub(crate) form: RunForm,
+    pub(crate) extras: Extras<'r>,
+    /// Whether to wait for another process that is at work in the workspace.
+    pub(crate) wait: bool,
+    pub(crate) key: Option<RequestKey>,
+    pub(crate) agent: Option<String>,
+    pub(crate) lease: &'r LeaseArgument,
+    pub(crate) door: EntryPoint,
+}
+
+impl RequestedRun<'_> {
+    /// Makes the run or only looks at it, tells what was recovered before, also where it failed, and gives its end to `then`.
+    /// What is asked for is known only when the workspace is open, since an opened one knows more runs. Returns the engine, if
+    /// there is one, for the caller to close.
+    pub(crate) fn carry_out<T>(
+        self,
+        work: impl FnOnce() -> Result<Work, Failure>,
+        then: impl FnOnce(RunEnd) -> Result<T, Failure>,
+    ) -> Result<(Result<T, Failure>, Option<Engine>), Failure> {
+        match self.form {
+            RunForm::Look => self.look(work).map(|end| (then(end), None)),
+            RunForm::Make => self.make(work, then).map(|(shown, engine)| (shown, Some(engine))),
+        }
+    }
+
+    fn look(self, work: impl FnOnce() -> Result<Work, Failure>) -> Result<RunEnd, Failure> {
+        let (session, root, extras) = (self.session, self.root, self.extras);
+        let in_force: PolicyInForce = policy::files()?.read(root)?;
+        let lease = self.lease.look(session)?;
+        let own_root = records::own_root(root, &session.tenant)?;
+        let mut workspace = match self.asked.if_missing {
+            IfMissing::Make => own_root.open()?,
+            IfMissing::Refuse => own_root.open_existing()?,
+        };
+        let working = Working::begin("computing the change");
+        let end = work().and_then(|work| {
+            let request = self.request(work, lease);
+            let in_force = (&in_force, &session.tenant.id()?);
+            Ok(RunEnd::look(&mut workspace, &request, in_force, extras)?)
+        });
+        drop(working);
+        recovery_note::tell(&session.screen, workspace.recovery());
+        Ok(end?.after(workspace.recovery()))
+    }
+
+    fn make<T>(
+        self,
+        work: impl FnOnce() -> Result<Work, Failure>,
+        then: impl FnOnce(RunEnd) -> Result<T, Failure>,
+    ) -> Result<(Result<T, Failure>, Engine), Failure> {
+        let (session, root, extras) = (self.session, self.root, self.extras);
+        let if_missing = self.asked.if_missing;
+        let files = policy::files()?;
+        if !root::is_made(root) {
+            files.read(root)?; // refused before anything is made
+            if if_missing == IfMissing::Refuse {
+                records::own_root(root, &session.tenant)?.open_existing()?; // and before anything is made elsewhere
+            }
+        }
+        let (checked, records) = records::open_for(root, &session.tenant)?;
+        let lease = self.lease.present(session, &records)?; // refused before a workspace is made
+        let engine = match if_missing {
+            IfMissing::Make => checked.engine(records)?,
+            IfMissing::Refuse => checked.existing_engine(records)?,
+        };
+        let mut engine = engine.under_files(files, root);
+        let working = Working::begin("making the change");
+        let end = work()
+            .map(|work| self.request(work, lease))
+            .and_then(|request| Ok(RunEnd::make(&mut engine, request, extras)?));
+        drop(working);
+        recovery_note::tell(&session.screen, engine.recovery());
+        records::tell(&session.screen, &engine);
+        if let Err(failure) = &end
+            && failure.queued().is_some()
+        {
+            // That the plan waits is what the caller has to know, whatever becomes of the message about it.
+            match policy::in_force(root).map(|in_force| in_force.notify) {
+                Ok(None) => {}
+                Ok(Some(command)) => notify::tell(&session.screen, &command, failure),
+                Err(unread) => session.screen.note(format_args!("notification failed: {unread}")),
+            }
+        }
+        if let Ok(Title::Undo(run) | Title::Redo(run)) = end.as_ref().map(RunEnd::title) {
+            match engine.records().describe_external(run) {
+                Ok(notes) => notes.into_iter().for_each(|note| session.screen.note(note)),
+                Err(error) => session.screen.note(format_args!(
+                    "the change is made; whether the run did anything outside cannot be read: {error}"
+                )),
+            }
+        }
+        let is_done = end.is_ok();
+        let shown = end.and_then(|end| then(end.after(engine.recovery())));
+        if is_done && let Some(warning) = engine.finish() {
+            session.screen.note(format_args!("what was done is recorded, but {warning}"));
+        }
+        Ok((shown, engine))
+    }
+
+    fn request(self, work: Work, lease: Option<RequestLease>) -> Request {
+        Request {
+            work,
+            limits: self.asked.limits,
+            label: self.asked.label,
+            actor: actor::under(self.agent, lease.as_ref()),
+            door: self.door,
+            key: self.key,
+            declared: None,
+            plan: None,
+            commands: Commands::default(),
+            action: None,
+            task: None,
+            lease,
+            file_task: None,
+            umask: None,
+            images: BTreeMap::new(),
+            sql_rows: None,
+            queries: Vec::new(),
+            wait: self.wait,
+        }
+    }
+}

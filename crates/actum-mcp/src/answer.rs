@@ -1,0 +1,454 @@
+//! Answers of tools: structured for programs, and the same as text for clients that show text alone.
+
+use actum_api::apply::Apply;
+use actum_api::change::Change;
+use actum_api::error::{Error, Refusal};
+use actum_api::path::WorkspacePath;
+use actum_core::{Digest, RiskTier, RunId, Status};
+use actum_record::receipt::PathEffect;
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// Characters of a diff or of an output that are answered. Of longer ones the middle is left out.
+const TEXT_CHARS_MAX: usize = 20_000;
+
+/// What a tool answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    structured: Value,
+    text: String,
+    is_error: bool,
+}
+
+/// A change that was made, or would be.
+#[derive(Debug, Clone, Serialize)]
+pub struct Changed {
+    /// Status of the request.
+    pub status: Status,
+    /// The run; `None` in a dry run and where nothing had to be changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
+    /// Run that this one takes back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undoes: Option<RunId>,
+    /// Whether nothing was changed, since this is a forecast.
+    #[serde(skip_serializing_if = "is_false")]
+    pub dry_run: bool,
+    /// Whether an earlier call with the same id had made the run.
+    #[serde(skip_serializing_if = "is_false")]
+    pub done_before: bool,
+    /// Risk tier that the gates found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tier: Option<RiskTier>,
+    /// Why the change needs approval. Only in a dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needs_approval: Option<String>,
+    /// Changed paths.
+    pub changes: Vec<ChangedPath>,
+}
+
+/// A changed path.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChangedPath {
+    /// The path; of a renamed file where it is afterwards.
+    #[serde(flatten)]
+    pub path: WorkspacePath,
+    /// Path of a renamed file before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<WorkspacePath>,
+    /// Kind of the change.
+    pub kind: String,
+    /// SHA-256 of the file afterwards.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<Digest>,
+    /// Added lines.
+    pub added: u64,
+    /// Removed lines.
+    pub removed: u64,
+}
+
+/// A request that was refused, failed, or waits for approval.
+#[derive(Debug, Clone, Serialize)]
+pub struct Refused {
+    /// Status of the request.
+    pub status: Status,
+    /// Permanent name of the reason.
+    pub reason: String,
+    /// Message, which says whether files were changed.
+    pub message: String,
+    /// What the agent can do.
+    pub hints: Vec<String>,
+    /// Plan that waits for approval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<RunId>,
+    /// Further refusals of the same change.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Refusal>,
+    /// Current lines of files that changed since the client has seen them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub current: Vec<Excerpt>,
+}
+
+/// Lines of a file.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Excerpt {
+    /// The file.
+    #[serde(flatten)]
+    pub path: WorkspacePath,
+    /// SHA-256 of the whole file; `None` where there is no file any more.
+    pub sha256: Option<Digest>,
+    /// Number of the first line, counted from 1.
+    pub first_line: usize,
+    /// Lines of the whole file.
+    pub lines: usize,
+    /// The lines.
+    pub text: String,
+}
+
+/// A file that was read.
+#[derive(Debug, Clone, Serialize)]
+pub struct FileRead {
+    /// Its lines.
+    #[serde(flatten)]
+    pub excerpt: Excerpt,
+}
+
+/// A command that ran.
+#[derive(Debug, Clone, Serialize)]
+pub struct Executed {
+    /// Status of the request.
+    pub status: Status,
+    /// How the command ended.
+    pub ended: String,
+    /// Its standard output.
+    pub stdout: String,
+    /// Its standard error.
+    pub stderr: String,
+    /// Changes that were dropped, since it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dropped_changes: Option<u64>,
+    /// What was kept of its changes, or would be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<Changed>,
+    /// Why nothing was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Refused>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+impl Answer {
+    /// An answer with a structured form of its own and its text.
+    pub fn done(structured: &impl Serialize, text: String) -> Self {
+        Self { structured: object(structured), text, is_error: false }
+    }
+
+    /// A call whose arguments are wrong.
+    pub(crate) fn usage(tool: &str, problem: &str) -> Self {
+        Refused {
+            status: Status::Rejected,
+            reason: "USAGE".to_owned(),
+            message: format!("the arguments of `{tool}` are wrong: {problem}; nothing was changed"),
+            hints: vec!["call it again with arguments as its schema has them".to_owned()],
+            plan: None,
+            also: Vec::new(),
+            current: Vec::new(),
+        }
+        .into()
+    }
+
+    /// A call that ended by a defect of this program.
+    pub(crate) fn defect(tool: &str) -> Self {
+        Refused {
+            status: Status::Failed,
+            reason: "SYSTEM_ERROR".to_owned(),
+            message: format!("`{tool}` failed by a defect of actum"),
+            hints: vec!["`status` says whether something is unfinished".to_owned()],
+            plan: None,
+            also: Vec::new(),
+            current: Vec::new(),
+        }
+        .into()
+    }
+
+    /// A call that was cancelled before it began.
+    pub(crate) fn cancelled(tool: &str) -> Self {
+        Refused {
+            status: Status::Rejected,
+            reason: "INTERRUPTED".to_owned(),
+            message: format!("`{tool}` was cancelled before it began; nothing was changed"),
+            hints: vec!["call it again if it is still wanted".to_owned()],
+            plan: None,
+            also: Vec::new(),
+            current: Vec::new(),
+        }
+        .into()
+    }
+
+    pub(crate) fn into_result(self) -> CallToolResult {
+        let content = vec![ContentBlock::text(self.text)];
+        let mut result = match self.is_error {
+            true => CallToolResult::error(content),
+            false => CallToolResult::success(content),
+        };
+        result.structured_content = Some(self.structured);
+        result
+    }
+}
+
+/// What could not be written as JSON has no structured form; the text says the same.
+fn object(value: &impl Serialize) -> Value {
+    serde_json::to_value(value).unwrap_or_else(|_| Value::Object(Map::new()))
+}
+
+impl From<&PathEffect> for ChangedPath {
+    fn from(effect: &PathEffect) -> Self {
+        Self {
+            path: (&effect.path.0).into(),
+            from: effect.from.as_ref().map(|from| (&from.0).into()),
+            kind: effect.effect.as_str().to_owned(),
+            sha256: effect.after.as_ref().map(|state| state.sha256),
+            added: effect.added,
+            removed: effect.removed,
+        }
+    }
+}
+
+impl From<&Change> for ChangedPath {
+    fn from(change: &Change) -> Self {
+        Self {
+            path: change.path.clone(),
+            from: change.renamed_from.clone(),
+            kind: change.kind.as_str().to_owned(),
+            sha256: None,
+            added: change.added,
+            removed: change.removed,
+        }
+    }
+}
+
+impl From<&Apply> for Changed {
+    fn from(Apply { outcome, effect }: &Apply) -> Self {
+        Self {
+            status: outcome.status,
+            run: outcome.run,
+            undoes: None,
+            dry_run: outcome.dry_run,
+            done_before: outcome.done_before,
+            tier: effect.tier,
+            needs_approval: effect.needs_approval.clone(),
+            changes: effect.changes.changes.iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl From<Changed> for Answer {
+    fn from(changed: Changed) -> Self {
+        Self::done(&changed, changed.text())
+    }
+}
+
+impl Changed {
+    fn text(&self) -> String {
+        let mut text = String::new();
+        let line = match (self.run, self.dry_run, self.done_before) {
+            (Some(run), _, true) => format!("already done by run {run}; nothing was changed"),
+            (Some(run), _, false) => match self.undoes {
+                Some(undone) => format!("run {run}: {undone} is undone"),
+                None => format!("run {run}; `undo` takes it back"),
+            },
+            (None, true, _) => "dry run; nothing was changed".to_owned(),
+            (None, false, _) => "nothing to change; no run was made".to_owned(),
+        };
+        push(&mut text, &line);
+        if let Some(ground) = &self.needs_approval {
+            push(&mut text, &format!("this needs approval: {ground}"));
+        }
+        for change in &self.changes {
+            push(&mut text, &change.text());
+        }
+        text
+    }
+}
+
+impl ChangedPath {
+    fn text(&self) -> String {
+        let Self { path, from, kind, sha256, added, removed } = self;
+        let from = from.as_ref().map(|from| format!("{from} -> ")).unwrap_or_default();
+        let sha256 = sha256.map(|digest| format!("  sha256 {digest}")).unwrap_or_default();
+        format!("{kind}  {from}{path}  +{added} -{removed}{sha256}")
+    }
+}
+
+impl Refused {
+    /// The refusal that a document of a failure tells, with the hints that an agent can follow.
+    pub fn new(error: Error, hints: Vec<String>) -> Self {
+        Self {
+            status: error.status,
+            reason: error.reason,
+            message: error.message,
+            hints,
+            plan: error.queued.map(|queued| queued.plan),
+            also: error.also,
+            current: Vec::new(),
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!("{}: {}", self.status.as_str(), self.reason);
+        push(&mut text, &self.message);
+        for hint in &self.hints {
+            push(&mut text, &format!("hint: {hint}"));
+        }
+        for refusal in &self.also {
+            push(&mut text, &format!("also {}: {}", refusal.reason, refusal.message));
+        }
+        for excerpt in &self.current {
+            push(&mut text, &format!("now:\n{}", excerpt.text()));
+        }
+        text
+    }
+}
+
+impl From<Refused> for Answer {
+    fn from(refused: Refused) -> Self {
+        Self { text: refused.text(), structured: object(&refused), is_error: true }
+    }
+}
+
+impl Excerpt {
+    fn text(&self) -> String {
+        let Self { path, sha256, first_line, lines, text } = self;
+        let Some(sha256) = sha256 else { return format!("{path} is not there any more") };
+        let shown = text.lines().count();
+        let last = (first_line + shown).saturating_sub(1);
+        format!("{path}  lines {first_line}-{last} of {lines}  sha256 {sha256}\n{text}")
+    }
+}
+
+impl From<FileRead> for Answer {
+    fn from(read: FileRead) -> Self {
+        Self::done(&read, read.excerpt.text())
+    }
+}
+
+impl From<Executed> for Answer {
+    fn from(executed: Executed) -> Self {
+        let executed = Executed {
+            stdout: shortened(executed.stdout),
+            stderr: shortened(executed.stderr),
+            ..executed
+        };
+        let mut text = format!("{}: {}", executed.status.as_str(), executed.ended);
+        if let Some(dropped) = executed.dropped_changes {
+            push(&mut text, &format!("{} dropped; nothing was changed", count(dropped, "change")));
+        }
+        if let Some(error) = &executed.error {
+            push(&mut text, &error.text());
+        }
+        match &executed.change {
+            Some(change) => push(&mut text, &change.text()),
+            None if executed.status == Status::Succeeded => {
+                push(&mut text, "it changed nothing here")
+            }
+            None => {}
+        }
+        for (name, output) in [("stdout", &executed.stdout), ("stderr", &executed.stderr)] {
+            if !output.is_empty() {
+                push(&mut text, &format!("--- {name}\n{output}"));
+            }
+        }
+        let is_error = executed.status != Status::Succeeded;
+        Self { structured: object(&executed), text, is_error }
+    }
+}
+
+/// `1 file`, `3 files`.
+pub(crate) fn count(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}
+
+/// Adds a line.
+pub(crate) fn push(text: &mut String, line: &str) {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push_str(line);
+}
+
+/// A text without its middle where it is too long: what a command says first and last counts most.
+pub(crate) fn shortened(text: String) -> String {
+    let count = text.chars().count();
+    if count <= TEXT_CHARS_MAX {
+        return text;
+    }
+    let half = TEXT_CHARS_MAX / 2;
+    let mut short: String = text.chars().take(half).collect();
+    short.push_str(&format!("\n… {} characters left out …\n", count - 2 * half));
+    short.extend(text.chars().skip(count - half));
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused() -> Refused {
+        Refused {
+            status: Status::Rejected,
+            reason: "CHANGE_DENIED".to_owned(),
+            message: "cannot change `.env`; nothing was changed".to_owned(),
+            hints: vec!["leave it".to_owned()],
+            plan: None,
+            also: Vec::new(),
+            current: Vec::new(),
+        }
+    }
+
+    /// Issue 27
+    #[test]
+    fn both_forms_of_a_refusal_have_reason_and_hint() {
+        let answer = Answer::from(refused());
+        assert_eq!(answer.structured["reason"], "CHANGE_DENIED");
+        assert_eq!(answer.structured["hints"][0], "leave it");
+        assert_eq!(
+            answer.text,
+            "rejected: CHANGE_DENIED\ncannot change `.env`; nothing was changed\nhint: leave it"
+        );
+        assert_eq!(answer.into_result().is_error, Some(true));
+    }
+
+    /// Issue 27
+    #[test]
+    fn a_failed_command_is_an_error_with_its_output_in_both_forms() {
+        let answer = Answer::from(Executed {
+            status: Status::Rejected,
+            ended: "exit code 1".to_owned(),
+            stdout: "out".to_owned(),
+            stderr: String::new(),
+            dropped_changes: Some(2),
+            change: None,
+            error: None,
+        });
+        assert_eq!(answer.structured["stdout"], "out");
+        assert_eq!(
+            answer.text,
+            "rejected: exit code 1\n2 changes dropped; nothing was changed\n--- stdout\nout"
+        );
+        assert!(answer.is_error);
+    }
+
+    /// Issue 27
+    #[test]
+    fn of_a_long_output_the_middle_is_left_out() {
+        assert_eq!(shortened("x".repeat(TEXT_CHARS_MAX)).len(), TEXT_CHARS_MAX);
+        let long = shortened(format!("begin{}end", "é".repeat(TEXT_CHARS_MAX)));
+        assert!(long.starts_with("begin") && long.ends_with("end"), "{long}");
+        assert!(long.contains("… 8 characters left out …"), "{long}");
+    }
+}

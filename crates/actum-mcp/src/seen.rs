@@ -1,0 +1,166 @@
+//! Digests of files as the client has seen them, by which a stale edit is found.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use actum_core::{Digest, RelPath};
+use actum_record::receipt::PathEffect;
+
+/// Files that are remembered at most. Beyond that the one that was seen longest ago is forgotten, and edits of it are not
+/// compared.
+const FILES_MAX: usize = 4096;
+
+/// Digests of the files that a client has read or changed.
+#[derive(Debug, Default)]
+pub struct Seen(Mutex<Files>);
+
+#[derive(Debug, Default)]
+struct Files {
+    digests: HashMap<RelPath, (Digest, u64)>,
+    clock: u64,
+}
+
+/// A file that is not as the client has seen it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stale {
+    /// The file.
+    pub path: RelPath,
+    /// Digest that the client has seen.
+    pub seen: Digest,
+    /// Digest of what is there now; `None` where there is no file.
+    pub found: Option<Digest>,
+}
+
+impl Seen {
+    /// Notes that the client has seen a file with this digest.
+    pub fn note(&self, path: &RelPath, digest: Digest) {
+        self.files().note(path, digest);
+    }
+
+    /// Digest of a file as the client has seen it.
+    pub fn digest(&self, path: &RelPath) -> Option<Digest> {
+        self.files().digests.get(path).map(|(digest, _)| *digest)
+    }
+
+    /// Finds a changed file that is not as the client has seen it.
+    pub fn find_stale(&self, effects: &[PathEffect]) -> Option<Stale> {
+        let files = self.files();
+        effects.iter().find_map(|effect| {
+            let before = effect.from.as_ref().unwrap_or(&effect.path);
+            let (seen, _) = files.digests.get(&before.0)?;
+            let found = effect.before.as_ref().map(|state| state.sha256);
+            (found != Some(*seen)).then(|| Stale { path: before.0.clone(), seen: *seen, found })
+        })
+    }
+
+    /// Notes what the client itself changed.
+    pub fn note_change(&self, effects: &[PathEffect]) {
+        let mut files = self.files();
+        for effect in effects {
+            if let Some(from) = &effect.from {
+                files.digests.remove(&from.0);
+            }
+            match &effect.after {
+                Some(state) => files.note(&effect.path.0, state.sha256),
+                None => drop(files.digests.remove(&effect.path.0)),
+            }
+        }
+    }
+
+    /// Forgets files whose content the client cannot know any more.
+    pub fn forget(&self, effects: &[PathEffect]) {
+        let mut files = self.files();
+        for effect in effects {
+            files.digests.remove(&effect.path.0);
+            if let Some(from) = &effect.from {
+                files.digests.remove(&from.0);
+            }
+        }
+    }
+
+    fn files(&self) -> MutexGuard<'_, Files> {
+        // Each change of it is one call, so a panic leaves nothing half done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Files {
+    fn note(&mut self, path: &RelPath, digest: Digest) {
+        self.clock += 1;
+        self.digests.insert(path.clone(), (digest, self.clock));
+        if self.digests.len() > FILES_MAX {
+            let oldest = self.digests.iter().min_by_key(|(_, (_, clock))| *clock);
+            if let Some(oldest) = oldest.map(|(path, _)| path.clone()) {
+                self.digests.remove(&oldest);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actum_core::path_name::PathName;
+    use actum_core::{FileMode, FileState};
+    use actum_record::receipt::EffectKind;
+
+    use super::*;
+
+    fn path(name: &str) -> RelPath {
+        RelPath::new(name).unwrap()
+    }
+
+    fn effect(name: &str, before: Option<&str>, after: Option<&str>) -> PathEffect {
+        let state = |content: &str| FileState {
+            sha256: Digest::of(content.as_bytes()),
+            size: 1,
+            mode: FileMode::PRIVATE,
+        };
+        PathEffect {
+            added: 0,
+            after: after.map(state),
+            before: before.map(state),
+            effect: EffectKind::Modified,
+            from: None,
+            path: PathName(path(name)),
+            removed: 0,
+        }
+    }
+
+    /// Issue 27
+    #[test]
+    fn an_edit_of_a_file_that_changed_since_it_was_read_is_stale() {
+        let seen = Seen::default();
+        seen.note(&path("a"), Digest::of(b"1"));
+        assert_eq!(seen.find_stale(&[effect("a", Some("1"), Some("2"))]), None);
+        assert_eq!(seen.find_stale(&[effect("b", Some("9"), Some("2"))]), None);
+        let stale = |found| Stale { path: path("a"), seen: Digest::of(b"1"), found };
+        let changed = seen.find_stale(&[effect("a", Some("x"), Some("2"))]);
+        assert_eq!(changed, Some(stale(Some(Digest::of(b"x")))));
+        assert_eq!(seen.find_stale(&[effect("a", None, Some("2"))]), Some(stale(None)));
+    }
+
+    /// Issue 27
+    #[test]
+    fn own_changes_are_not_stale() {
+        let seen = Seen::default();
+        seen.note_change(&[effect("a", None, Some("1")), effect("b", None, Some("1"))]);
+        assert_eq!(seen.digest(&path("a")), Some(Digest::of(b"1")));
+        assert_eq!(seen.find_stale(&[effect("a", Some("1"), Some("2"))]), None);
+        seen.note_change(&[effect("a", Some("1"), None)]);
+        assert_eq!(seen.digest(&path("a")), None);
+        seen.forget(&[effect("b", Some("1"), None)]);
+        assert_eq!(seen.digest(&path("b")), None);
+    }
+
+    /// Issue 27
+    #[test]
+    fn the_file_that_was_seen_longest_ago_is_forgotten_first() {
+        let seen = Seen::default();
+        for number in 0..=FILES_MAX {
+            seen.note(&path(&format!("f{number}")), Digest::of(b""));
+        }
+        assert_eq!(seen.digest(&path("f0")), None);
+        assert!(seen.digest(&path("f1")).is_some());
+        assert!(seen.digest(&path(&format!("f{FILES_MAX}"))).is_some());
+    }
+}
