@@ -214,14 +214,16 @@ fn events(message: &Value) -> String {
     let mut events = vec![json!({ "type": "message_start", "message": start })];
     let blocks = message.get("content").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     for (index, block) in blocks.iter().enumerate() {
-        let mut opened = block.clone();
-        let delta = match (block.get("input"), block.get("text")) {
-            (Some(input), _) => {
-                opened["input"] = json!({});
-                json!({ "type": "input_json_delta", "partial_json": input.to_string() })
+        // A block begins empty, and one delta has all of it.
+        let mut opened = block.as_object().cloned().unwrap_or_default();
+        let delta = match opened.get("input") {
+            Some(input) => {
+                let partial = input.to_string();
+                opened.insert("input".to_owned(), json!({}));
+                json!({ "type": "input_json_delta", "partial_json": partial })
             }
-            (None, text) => {
-                opened["text"] = json!("");
+            None => {
+                let text = opened.insert("text".to_owned(), json!(""));
                 json!({ "type": "text_delta", "text": text })
             }
         };

@@ -146,6 +146,5 @@ fn remove_temporary(directory: &OwnedFd) {
 
 /// By which one state of a file is told from another.
 fn stamps(stat: &Stat) -> (u64, u64, i64, i64, u64) {
-    let nanoseconds = u64::try_from(stat.st_mtime_nsec).unwrap_or(0);
-    (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime, nanoseconds)
+    (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime, stat.st_mtime_nsec)
 }

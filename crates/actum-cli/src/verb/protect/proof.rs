@@ -31,8 +31,8 @@ const CLAUDE_VERSION_MIN: [u64; 3] = [2, 1, 295];
 /// How long the client may take, in steps.
 const STEPS: u32 = 1_200;
 const STEP: Duration = Duration::from_millis(50);
-/// Bytes that are shown of what a client says.
-const SHOWN_BYTES_MAX: usize = 300;
+/// Characters that are shown of what a client says.
+const SHOWN_CHARS_MAX: usize = 300;
 
 /// Tries the client, and undoes what it did.
 pub(crate) fn prove(
@@ -237,10 +237,11 @@ fn wait(mut child: Child) -> String {
 }
 
 fn shorten(text: &str) -> String {
-    let end = text.floor_char_boundary(SHOWN_BYTES_MAX);
-    let (shown, rest) = text.split_at(end);
-    let line = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    if rest.is_empty() { line } else { format!("{line} …") }
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(SHOWN_CHARS_MAX) {
+        Some((end, _)) => format!("{} …", line.get(..end).unwrap_or_default()),
+        None => line,
+    }
 }
 
 #[cfg(test)]
