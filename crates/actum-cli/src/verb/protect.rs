@@ -214,7 +214,7 @@ impl Document for Shown<'_> {
             (false, true) => "taken out",
             (false, false) => "not there",
         };
-        writeln!(out, "hook       {state}: {settings}")?;
+        writeln!(out, "hook       {state}: {}", Quoted(settings.as_bytes()))?;
         for ProtectionCheck { what, passed, detail } in checks {
             let verdict = if *passed { "ok    " } else { "failed" };
             writeln!(out, "{verdict}     {what}: {}", Harmless(detail.as_bytes()))?;

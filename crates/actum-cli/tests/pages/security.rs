@@ -76,8 +76,8 @@ fn the_time_limit_at_a_terminal_is_the_one_in_the_pages() {
     }
 }
 
-/// AA-7, D-5, issue 22 (claims): sockets occur in the filter that refuses them and where a sandbox brings up the loopback of its
-/// own network namespace.
+/// AA-7, D-5, issue 22 (claims), issue 27: sockets occur in the filter that refuses them, where a sandbox brings up the loopback of
+/// its own network namespace, and where the trial of a client is served on 127.0.0.1.
 #[test]
 fn no_source_opens_a_network_connection() {
     let root = fs::canonicalize(ROOT).unwrap();
@@ -104,8 +104,12 @@ fn no_source_opens_a_network_connection() {
             found.insert(file.strip_prefix(&root).unwrap().to_str().unwrap().to_owned());
         }
     }
-    let expected = ["crates/actum-sandbox/src/filter.rs", "crates/actum-sandbox/src/inside.rs"]
-        .map(str::to_owned);
+    let expected = [
+        "crates/actum-hook/src/probe.rs",
+        "crates/actum-sandbox/src/filter.rs",
+        "crates/actum-sandbox/src/inside.rs",
+    ];
+    let expected = expected.map(str::to_owned);
     assert_eq!(found, BTreeSet::from(expected));
 }
 
