@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use actum::RecordedRun;
+use actum::{EntryPoint, RecordedRun};
 use actum_api::record::{RunRecord, SignedReceipt};
 use actum_core::path::{Harmless, Quoted};
 use actum_core::{RunId, ShellWord};
@@ -188,6 +188,14 @@ impl Told {
         let Some(Record { actor, .. }) = &self.record else { return "-".to_owned() };
         let who = actor.agent.as_ref().unwrap_or(&actor.user);
         actum_core::path::Quoted(who.as_bytes()).to_string()
+    }
+
+    /// The session of an agent's client that it belongs to: what stands before the call in the request key of a hook.
+    pub(crate) fn session(&self) -> Option<&str> {
+        let record = self.record.as_ref()?;
+        let is_of_hook = record.door == EntryPoint::ClientHook.as_str();
+        let key = record.request.as_ref().filter(|_| is_of_hook)?;
+        key.as_str().rsplit_once('/').map(|(session, _)| session)
     }
 
     /// Where its receipt is, in a word.

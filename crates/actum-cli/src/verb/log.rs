@@ -30,6 +30,25 @@ pub(crate) struct Arguments {
     /// How many runs at most
     #[arg(short, value_name = "N", default_value_t = 20)]
     number: usize,
+    /// Only runs of this session of an agent's client
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Only runs of this agent
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+}
+
+impl Arguments {
+    fn selects_all(&self) -> bool {
+        self.session.is_none() && self.agent.is_none()
+    }
+
+    fn selects(&self, told: &Told) -> bool {
+        let agent = told.record.as_ref().and_then(|record| record.actor.agent.as_deref());
+        let is_of_session =
+            self.session.as_deref().is_none_or(|session| told.session() == Some(session));
+        is_of_session && self.agent.as_deref().is_none_or(|wanted| agent == Some(wanted))
+    }
 }
 
 /// A part of the log.
@@ -61,13 +80,23 @@ struct Facts {
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let view = View::open(session.root())?;
     let seen = Seen::look(session);
-    let log = log(&view, &seen, arguments.number)?;
+    let log = match arguments.selects_all() {
+        true => log(&view, &seen, arguments.number)?,
+        false => selected(&view, &seen, arguments)?,
+    };
     session.screen.show(&log)?;
     let older = log.total.saturating_sub(log.runs.len());
-    if older > 0 {
+    if older > 0 && arguments.selects_all() {
         session.screen.note(format_args!("{older} older; `actum log -n {}` lists all", log.total));
     }
     Ok(records::tell_problems(&session.screen, log.runs.iter().map(|line| &line.told)))
+}
+
+/// The newest runs that the options select.
+fn selected(view: &View, seen: &Seen, arguments: &Arguments) -> Result<History, Failure> {
+    let all = log(view, seen, usize::MAX)?;
+    let runs = all.runs.into_iter().filter(|line| arguments.selects(&line.told));
+    Ok(History { runs: runs.take(arguments.number).collect(), ..all })
 }
 
 /// The newest runs as a document.

@@ -500,3 +500,51 @@ fn a_session_of_edits_is_undone_to_the_tree_before() {
     }
     assert_eq!(session.files(), before);
 }
+
+/// Issue 27: a session is listed and undone as a whole, and no other run with it.
+#[test]
+fn a_session_is_undone_by_its_id() {
+    let session = Session::new("claude");
+    assert_eq!(session.actum(&["apply", "../change.diff"]).code, 0);
+    let before = session.files();
+    for (number, path) in ["n1.txt", "n2.txt", "n1.txt"].into_iter().enumerate() {
+        allowed(&session.write(&format!("c{number}"), path, &format!("{number}\n")));
+    }
+    let other = json!({ "file_path": session.root.join("other.txt"), "content": "x\n" });
+    for name in ["PreToolUse", "PostToolUse"] {
+        let mut event = session.event(name, "c0", "Write", &other);
+        event["session_id"] = json!("s2");
+        allowed(&session.hook(&event));
+        fs::write(session.root.join("other.txt"), "x\n").unwrap();
+    }
+    let listed = |arguments: &[&str]| {
+        let log = session.actum(&[&["log", "--json"], arguments].concat());
+        let log: Value = serde_json::from_str(&log.stdout).unwrap();
+        log["runs"].as_array().unwrap().len()
+    };
+    assert_eq!((listed(&["--session", "s1"]), listed(&["--session", "s2"])), (3, 1));
+    assert_eq!((listed(&["--agent", "claude"]), listed(&["--agent", "nobody"])), (4, 0));
+    let undone = session.actum(&["undo", "--session", "s1"]);
+    assert_eq!(undone.code, 0, "{undone:?}");
+    assert!(undone.stderr.contains("3 runs of the session"), "{undone:?}");
+    fs::remove_file(session.root.join("other.txt")).unwrap();
+    assert_eq!(session.files(), before);
+    let again = session.actum(&["undo", "--session", "s1"]);
+    assert_eq!(again.code, 1);
+    assert!(again.stderr.contains("no run of the session `s1`"), "{again:?}");
+}
+
+/// Issue 27: a session of which one run cannot be undone says how far it came.
+#[test]
+fn a_session_with_a_later_edit_is_undone_up_to_it() {
+    let session = Session::new("claude");
+    for (number, path) in ["n1.txt", "n2.txt"].into_iter().enumerate() {
+        allowed(&session.write(&format!("c{number}"), path, "x\n"));
+    }
+    fs::write(session.root.join("n1.txt"), "by a person\n").unwrap();
+    let undone = session.actum(&["undo", "--session", "s1"]);
+    assert_eq!(undone.code, 1, "{undone:?}");
+    assert!(undone.stderr.contains("1 of 2 runs"), "{undone:?}");
+    assert_eq!(text(&session.root, "n1.txt"), "by a person\n");
+    assert!(!session.root.join("n2.txt").exists());
+}
