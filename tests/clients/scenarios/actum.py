@@ -26,7 +26,7 @@ def tree(client):
 
 
 def runs(client):
-    return json.loads(client.actum("log", "--json").stdout)["runs"]
+    return json.loads(client.actum("log", "--json", "-n", "500").stdout)["runs"]
 
 
 def undo_all(client):
@@ -108,8 +108,9 @@ def claude_day(model, check):
     check("nothing of what was refused is there", c.ws.joinpath(".env").exists() is False
           and not c.ws.joinpath(".github").exists())
     check("the ledger is sound", c.actum("ledger", "verify").returncode == 0)
-    problems = undo_all(c)
-    check("undo of every run gives the tree before", not problems and tree(c) == before, problems or tree(c))
+    session = json.loads(c.actum("show", found[0]["run"], "--json").stdout)["record"]["request"].rsplit("/", 1)[0]
+    undone = c.actum("undo", "--session", session)
+    check("undo of the session gives the tree before", undone.returncode == 0 and tree(c) == before, undone.stderr)
 
 
 @scenario(Codex)
@@ -147,10 +148,11 @@ def gemini_and_qwen(model, check):
         r = c.run([{"tool": "read_file", "input": {"file_path": c.path("a.txt"), "absolute_path": c.path("a.txt")}},
                    {"tool": edit, "input": change | ({"instruction": "x"} if kind is Gemini else {})},
                    {"tool": "write_file", "input": {"file_path": c.path("n.txt"), "content": "n\n"}},
-                   {"tool": "write_file", "input": {"file_path": c.path(".env"), "content": "S=1\n"}}, "done"])
+                   {"tool": "write_file", "input": {"file_path": c.path("secrets.pem"), "content": "S=1\n"}}, "done"])
         found = runs(c)
         check(f"{name}: two edits are two runs", len(found) == 2, (found, r.results(), r.err[-300:]))
-        check(f"{name}: the gates refuse .env", r.file(".env") is None and r.told("is protected"), r.results())
+        # Gemini CLI refuses `.env` by itself.
+        check(f"{name}: the gates refuse secrets", r.file("secrets.pem") is None and r.told("is protected"), r.results())
         problems = undo_all(c)
         check(f"{name}: undo gives the tree before", not problems and tree(c) == before, problems or tree(c))
 
@@ -193,3 +195,38 @@ def killed(model, check):
     check("the next edit is a run", len(runs(c)) == 3, runs(c))
     problems = undo_all(c)
     check("undo gives the tree before", not problems and tree(c) == before, problems or tree(c))
+
+
+def mcp_calls(c, name):
+    """A change, a refused one, a command and an undo, by the names that a client gives the tools."""
+    change = {"files": [{"path": "n.txt", "content": "n\n"}, {"path": "a.txt", "content": "two\n"}]}
+    return [name("apply", {"change": change, "overwrite": True}),
+            name("apply", {"change": {"files": [{"path": ".env", "content": "S=1\n"}]}}),
+            name("exec", {"command": "echo c > made.txt"}), name("undo", {}), "done"]
+
+
+@scenario(Claude, Codex, OpenCode)
+def mcp(model, check):
+    """The tools of `actum mcp` in three clients"""
+    for kind in (Claude, Codex, OpenCode):
+        c = kind(model, "actum-mcp")
+        c.put("a.txt", "one\n")
+        c.actum("init")
+        if kind is Claude:
+            config = json.dumps({"mcpServers": {"actum": {"command": str(ACTUM), "args": ["mcp"], "env": {"ACTUM_HOME": c.env()["ACTUM_HOME"]}}}})
+            r = c.run(mcp_calls(c, lambda tool, given: {"tool": f"mcp__actum__{tool}", "input": given}),
+                      "--mcp-config", config, "--allowedTools", "mcp__actum")
+        elif kind is Codex:
+            c.config(tables=f'\n[mcp_servers.actum]\ncommand = "{ACTUM}"\nargs = ["mcp"]\n'
+                            f'env = {{ ACTUM_HOME = "{c.env()["ACTUM_HOME"]}" }}\n')
+            r = c.run(mcp_calls(c, lambda tool, given: {"tool": tool, "namespace": "mcp__actum", "input": given}),
+                      "-s", "read-only")
+        else:
+            c.config(mcp={"actum": {"type": "local", "command": [str(ACTUM), "mcp"], "enabled": True}})
+            r = c.run(mcp_calls(c, lambda tool, given: {"tool": f"actum_{tool}", "input": given}))
+        results = r.results()
+        found = runs(c)
+        check(f"{kind.name}: a change, a command and an undo are three runs", len(found) == 3, (found, results, r.err[-300:]))
+        check(f"{kind.name}: the refusal has its reason", len(results) > 1 and "CHANGE_DENIED" in results[1][1], results[1:2])
+        check(f"{kind.name}: the change is there, the command is undone",
+              r.file("n.txt") == "n\n" and r.file("a.txt") == "two\n" and r.file("made.txt") is None, results)
