@@ -7,20 +7,29 @@ use crate::failure::Failure;
 
 /// What an agent can do after `failure`. It cannot approve, and must not look for another way.
 pub(crate) fn after(failure: &Failure) -> Vec<String> {
-    match (failure.queued(), failure.reason()) {
-        (Some(queued), _) => queued_plan(queued.plan),
-        (None, Reason::ChangeDenied) => vec![
-            "leave these files as they are, or ask the person to change them; do not try another way"
-                .to_owned(),
-        ],
-        (None, _) => failure.hints(),
+    if let Some(queued) = failure.queued() {
+        // Without a key nobody can approve, and one that is made late waits.
+        let about_key = |hint: &String| hint.contains("approval key");
+        let about_key = failure.hints().into_iter().filter(about_key);
+        return queued_plan(queued.plan).into_iter().chain(about_key).collect();
     }
+    if failure.reason() != Reason::ChangeDenied {
+        return failure.hints();
+    }
+    // What a person is told of protected paths would lead an agent past the gate.
+    let is_for_agents = |hint: &String| !hint.contains("without actum");
+    let mut hints: Vec<_> = failure.hints().into_iter().filter(is_for_agents).collect();
+    hints.push(
+        "leave what is refused as it is, or ask the person to change it; do not try another way"
+            .to_owned(),
+    );
+    hints
 }
 
 /// What an agent can do while a plan waits.
 pub(crate) fn queued_plan(plan: RunId) -> Vec<String> {
     vec![format!(
         "ask the person to look at it: `actum queue {plan}` shows the change, and `actum approve {plan}` makes it; go on without it, \
-         and do not make it in another way"
+         and do not make it in another way; once it is approved the files have the change, so read them again"
     )]
 }

@@ -11,6 +11,9 @@ pub enum EventError {
     /// It is too large.
     #[error("the event has more than {INPUT_BYTES_MAX} bytes")]
     TooLarge,
+    /// There is nothing.
+    #[error("no event is on standard input, where the client writes it")]
+    Empty,
     /// It is no JSON.
     #[error("the event is no JSON: {problem}")]
     NotJson {

@@ -48,6 +48,9 @@ impl Event {
         if input.len() > INPUT_BYTES_MAX {
             return Err(EventError::TooLarge);
         }
+        if input.trim_ascii().is_empty() {
+            return Err(EventError::Empty);
+        }
         let event: Value = serde_json::from_slice(input).map_err(|error| {
             let problem = error.to_string();
             EventError::NotJson { problem }
@@ -121,7 +124,8 @@ mod tests {
             Event::read(Client::Claude, &vec![b' '; INPUT_BYTES_MAX + 1]),
             Err(EventError::TooLarge)
         );
-        for broken in ["", "{", "[1,", "\u{0}", "{\"hook_event_name\":\"PreToolUse\""] {
+        assert_eq!(Event::read(Client::Claude, b" \n"), Err(EventError::Empty));
+        for broken in ["{", "[1,", "\u{0}", "{\"hook_event_name\":\"PreToolUse\""] {
             let found = Event::read(Client::Claude, broken.as_bytes());
             assert!(matches!(found, Err(EventError::NotJson { .. })), "{broken}");
         }

@@ -24,8 +24,8 @@ pub struct Caller<'a> {
     pub actor: Actor,
     /// Home of the user, for which some clients take `~`.
     pub home: Option<&'a Path>,
-    /// Places of the operator, where no edit of an agent leads.
-    pub closed: &'a [PathBuf],
+    /// Whether no edit of an agent leads to a file outside of the workspace, such as one of keys or of settings of clients.
+    pub is_closed: &'a dyn Fn(&Path) -> bool,
 }
 
 /// What came of an event before an edit.
@@ -37,7 +37,7 @@ pub enum Before {
     Made(RunId),
     /// A path of the workspace that no change may name.
     Path(PathError),
-    /// A file in a place of the operator.
+    /// A file outside of the workspace that no edit leads to.
     Closed(PathBuf),
 }
 
@@ -79,8 +79,7 @@ pub fn before(engine: &mut Engine, caller: &Caller<'_>, event: &Event) -> Result
         Ok(located) => located,
         Err(error) => return Ok(Before::Path(error)),
     };
-    let is_closed = |path: &PathBuf| caller.closed.iter().any(|closed| path.starts_with(closed));
-    if let Some(closed) = outside.into_iter().find(is_closed) {
+    if let Some(closed) = outside.into_iter().find(|path| (caller.is_closed)(path)) {
         return Ok(Before::Closed(closed));
     }
     if inside.is_empty() {

@@ -1,5 +1,6 @@
 //! Settings of clients: the entries that call the hook, put in and taken out without touching any other byte.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use actum_edit::Splice;
@@ -34,7 +35,7 @@ pub enum Entries {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     /// The client has no settings of this level, or no hooks that are commands.
-    #[error("{} has no settings for this", client.name())]
+    #[error("{} has no settings of this kind that can call a hook", client.name())]
     NoSettings {
         /// The client.
         client: Client,
@@ -162,11 +163,54 @@ pub fn disables_hooks(settings: Option<&[u8]>) -> Result<bool, SettingsError> {
     Ok(read(settings)?.get("disableAllHooks") == Some(&Value::Bool(true)))
 }
 
-/// The settings with an entry for each event.
+/// Whether an entry calls the hook of actum and nothing else, at whatever path the program is.
+fn is_ours(client: Client, entry: &Value) -> bool {
+    let calls_hook = |handler: &Value| {
+        let command = handler.get("command").and_then(Value::as_str).unwrap_or_default();
+        let arguments = handler.get("args").cloned().unwrap_or_else(|| json!([]));
+        let is_program = |path: &str| Path::new(path).file_name() == Some(OsStr::new("actum"));
+        let name = client.name();
+        // As a word of the shell, or as the program itself with arguments beside it.
+        let in_shell = command
+            .strip_prefix('\'')
+            .map_or_else(|| command.split_once(" hook "), |quoted| quoted.split_once("' hook "));
+        match in_shell {
+            Some((program, rest)) => {
+                is_program(program) && (rest == name || rest.starts_with(&format!("{name} ||")))
+            }
+            None => is_program(command) && arguments == json!(["hook", name]),
+        }
+    };
+    let handlers = entry.get("hooks").and_then(Value::as_array);
+    handlers.is_some_and(|handlers| !handlers.is_empty() && handlers.iter().all(calls_hook))
+}
+
+/// The settings with an entry for each event, in place of those that call an actum at another path.
 ///
 /// # Errors
 /// As [`installed`].
 pub fn with_hook(
+    client: Client,
+    settings: Option<&[u8]>,
+    program: &Path,
+) -> Result<Vec<u8>, SettingsError> {
+    if let Some(settings) = settings
+        && installed(client, Some(settings), program)? == Entries::All
+        && count_of_ours(client, settings)? == wanted(client, program)?.len()
+    {
+        return Ok(settings.to_vec());
+    }
+    let others = settings.map(|settings| without_hook(client, settings)).transpose()?.flatten();
+    add_hook(client, others.as_deref(), program)
+}
+
+fn count_of_ours(client: Client, settings: &[u8]) -> Result<usize, SettingsError> {
+    let hooks = hooks_in(Some(settings))?;
+    let entries = hooks.values().filter_map(Value::as_array).flatten();
+    Ok(entries.filter(|entry| is_ours(client, entry)).count())
+}
+
+fn add_hook(
     client: Client,
     settings: Option<&[u8]>,
     program: &Path,
@@ -213,19 +257,16 @@ pub fn with_hook(
 ///
 /// # Errors
 /// As [`installed`].
-pub fn without_hook(
-    client: Client,
-    settings: &[u8],
-    program: &Path,
-) -> Result<Option<Vec<u8>>, SettingsError> {
+pub fn without_hook(client: Client, settings: &[u8]) -> Result<Option<Vec<u8>>, SettingsError> {
     let hooks = hooks_in(Some(settings))?;
-    let wanted = wanted(client, program)?;
     let (mut operations, mut left) = (Vec::new(), hooks.len());
     let remove = |path: String| json!({ "remove": { "path": path } });
-    for (event, entry) in wanted {
-        let Some(Value::Array(list)) = hooks.get(event) else { continue };
-        let ours: Vec<usize> =
-            list.iter().enumerate().filter(|(_, it)| **it == entry).map(|(at, _)| at).collect();
+    for (event, entries) in &hooks {
+        let Value::Array(list) = entries else { continue };
+        let ours = list.iter().enumerate().filter(|(_, entry)| is_ours(client, entry));
+        let ours: Vec<usize> = ours.map(|(at, _)| at).collect();
+        // A name in a JSON Pointer (RFC 6901, section 3).
+        let event = event.replace('~', "~0").replace('/', "~1");
         if !ours.is_empty() && ours.len() == list.len() {
             left -= 1;
             operations.push(remove(format!("/hooks/{event}")));
@@ -314,7 +355,7 @@ mod tests {
                     with,
                     "twice is once"
                 );
-                let after = without_hook(client, &with, program()).unwrap();
+                let after = without_hook(client, &with).unwrap();
                 let is_empty = before.trim() == "{}" || before == "{\n}\n";
                 match after {
                     Some(after) => {
@@ -334,21 +375,29 @@ mod tests {
             }
             let new = with_hook(client, None, program()).unwrap();
             assert_eq!(installed(client, Some(&new), program()), Ok(Entries::All));
-            assert_eq!(without_hook(client, &new, program()), Ok(None));
+            assert_eq!(without_hook(client, &new), Ok(None));
         }
     }
 
-    /// Issue 27: entries of another program, and of another actum, are not ours.
+    /// Issue 27: an actum at another path is replaced and taken out like this one; hooks of other programs stay.
     #[test]
-    fn entries_of_others_stay() {
-        let other = with_hook(Client::Claude, None, Path::new("/usr/bin/actum")).unwrap();
-        assert_eq!(installed(Client::Claude, Some(&other), program()), Ok(Entries::None));
-        let both = with_hook(Client::Claude, Some(&other), program()).unwrap();
-        let left = without_hook(Client::Claude, &both, program()).unwrap().unwrap();
-        assert_eq!(
-            serde_json::from_slice::<Value>(&left).unwrap(),
-            serde_json::from_slice::<Value>(&other).unwrap()
-        );
+    fn a_hook_of_another_actum_is_replaced_and_hooks_of_others_stay() {
+        for client in CLIENTS {
+            let moved = with_hook(client, None, Path::new("/old/place/actum")).unwrap();
+            assert_eq!(installed(client, Some(&moved), program()), Ok(Entries::None));
+            let replaced = with_hook(client, Some(&moved), program()).unwrap();
+            assert_eq!(replaced, with_hook(client, None, program()).unwrap(), "{client:?}");
+            assert_eq!(without_hook(client, &moved), Ok(None));
+        }
+        let others = json!({ "hooks": { "PreToolUse": [
+            { "hooks": [{ "type": "command", "command": "/usr/bin/lint", "args": ["hook", "claude"] }] },
+            { "hooks": [{ "type": "command", "command": "echo actum hook claude" }] },
+            { "hooks": [] },
+        ] } });
+        let text = others.to_string();
+        let with = with_hook(Client::Claude, Some(text.as_bytes()), program()).unwrap();
+        let left = without_hook(Client::Claude, &with).unwrap().unwrap();
+        assert_eq!(serde_json::from_slice::<Value>(&left).unwrap(), others);
     }
 
     /// Issue 27: settings that are broken, have comments or values of another type are refused by name.

@@ -9,17 +9,17 @@ use std::thread;
 use std::time::Duration;
 
 use actum_core::path::Quoted;
-use actum_hook::settings::{Entries, Level, disables_hooks, installed, settings_file};
+use actum_hook::settings::{Level, settings_file};
 use actum_hook::{
     After, Answer, Before, Caller, Client, Event, EventError, INPUT_BYTES_MAX, Moment, after,
     before, files,
 };
 
 use super::Session;
-use super::protect::{self, ProtectFailure, SettingsFile};
+use super::protect;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{actor, agent_hints, home, policy, records, root};
+use crate::{actor, agent_hints, home, policy, private_place, records, root};
 
 /// How long a hook takes at most. Clients wait longer, and some let the tool run once they stop waiting.
 const TIME_LIMIT: Duration = Duration::from_secs(15);
@@ -79,8 +79,8 @@ fn answer(client: Client, session: &Session) -> (Moment, Answer) {
         Err(error) => {
             let name = client.name();
             let reason = format!(
-                "actum: cannot read the event of `{name}`: {error}. actum does not know what is about to happen, so the tool must \
-                 not run; `actum hook --help` names the clients"
+                "actum: cannot read the event of `{name}`: {error}; nothing was changed. The tool must not run, since actum does not know \
+                 what it would do. Tell the person, and do not try again: `actum protect {name} --check` looks for the cause"
             );
             return (Moment::Other, Answer::Refuse(reason));
         }
@@ -102,7 +102,7 @@ fn answer(client: Client, session: &Session) -> (Moment, Answer) {
         root: &root,
         actor: actor::of(Some(client.name().to_owned())),
         home: home.as_deref(),
-        closed: home::operators_own_real(),
+        is_closed: &|path| is_closed(path, home.as_deref()),
     };
     let answer = match moment {
         Moment::Before => answer_before(&caller, session, &event),
@@ -113,23 +113,26 @@ fn answer(client: Client, session: &Session) -> (Moment, Answer) {
     (moment, answer)
 }
 
+/// Whether a file outside of the workspace holds keys, credentials, a policy, or settings of a client.
+fn is_closed(path: &Path, home: Option<&Path>) -> bool {
+    let is_settings = |home: &Path| {
+        let files = Client::ALL.map(|client| settings_file(client, Level::User, (home, home)));
+        files.iter().flatten().any(|file| path == actum::real_path(file))
+    };
+    home::operators_own_real().iter().any(|own| path.starts_with(own))
+        || private_place::holding(path).is_some()
+        || private_place::is_private(path)
+        || home.is_some_and(is_settings)
+}
+
 /// Refuses settings that take the hook out, or turn all hooks off: an agent could write them.
 fn answer_settings(client: Client, event: &Event) -> Result<Answer, Failure> {
     let root = root::existing(&event.directory);
     let Some(home) = home::user_home().filter(|_| root::is_made(root)) else {
         return Ok(Answer::Nothing);
     };
-    let program = protect::program()?;
-    let (mut is_configured, mut is_off) = (false, false);
-    for level in [Level::Local, Level::Team, Level::User] {
-        let Ok(path) = settings_file(client, level, (root, &home)) else { continue };
-        let settings = SettingsFile::read(&path)?;
-        let unusable = |source| ProtectFailure::Settings { path: path.clone(), source };
-        let there = installed(client, settings.content(), &program).map_err(unusable)?;
-        is_configured |= there == Entries::All;
-        is_off |= disables_hooks(settings.content()).map_err(unusable)?;
-    }
-    Ok(match is_configured && !is_off {
+    let configured = protect::state_of(client, (root, &home))?;
+    Ok(match configured.is_somewhere && configured.off_in.is_none() {
         true => Answer::Nothing,
         false => Answer::Refuse(format!(
             "actum: these settings turn the hook of actum off, so they do not count in this session; a person does that with \
@@ -159,7 +162,8 @@ fn answer_before(caller: &Caller<'_>, session: &Session, event: &Event) -> Resul
         )),
         Before::Path(error) => refuse(format!("{error}; nothing was changed")),
         Before::Closed(path) => refuse(format!(
-            "`{}` is in a place of keys, credentials or the operator's policy, where no agent may edit; nothing was changed",
+            "`{}` is in a place of keys, credentials, a policy or settings of clients, where no agent may edit; nothing was changed. Leave \
+             it as it is, or ask the person",
             Quoted(path.as_os_str().as_encoded_bytes())
         )),
     };

@@ -17,7 +17,9 @@ use actum_api::protect::{Protection, ProtectionCheck};
 use actum_core::path::{Harmless, Quoted};
 use actum_core::{Digest, FileMode, RelPath};
 use actum_hook::Client;
-use actum_hook::settings::{Entries, Level, installed, settings_file, with_hook, without_hook};
+use actum_hook::settings::{
+    Entries, Level, disables_hooks, installed, settings_file, with_hook, without_hook,
+};
 use actum_workspace::path_change::{Content, PathChange, State};
 
 use super::Session;
@@ -27,8 +29,8 @@ use crate::failure::Failure;
 use crate::output::Document;
 use crate::{actor, home, records, root, shown_path};
 
-pub(crate) use failure::ProtectFailure;
-pub(crate) use file::SettingsFile;
+use failure::ProtectFailure;
+use file::SettingsFile;
 
 /// Make each edit of an agent's client a run, and prove that it is
 ///
@@ -66,53 +68,99 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let client = arguments.client;
     let root = session.root();
-    if !root::is_made(root) {
+    let tries = !(arguments.print || arguments.off || arguments.no_proof);
+    let is_of_workspace = !arguments.user && client != Client::Codex;
+    if !root::is_made(root) && (tries || is_of_workspace && !arguments.print) {
         return Err(actum_workspace::Error::from(actum_workspace::ErrorKind::NotAWorkspace).into());
     }
     let user = home::user_home().ok_or(ProtectFailure::NoHome)?;
-    let path = settings_file(client, arguments.level(), (root, &user))
-        .map_err(|source| ProtectFailure::Settings { path: PathBuf::new(), source })?;
-    let program = program()?;
+    let places = (root, user.as_path());
+    let no_settings = |source| ProtectFailure::NoSettings { source };
+    let path = settings_file(client, arguments.level(), places).map_err(no_settings)?;
+    let program = arguments.program()?;
     let unusable = |source| ProtectFailure::Settings { path: path.clone(), source };
-    let settings = SettingsFile::read(&path)?;
-    let before = settings.content();
-    let after = match arguments.off {
-        false => Some(with_hook(client, before, &program).map_err(unusable)?),
-        true => match before {
-            Some(before) => without_hook(client, before, &program).map_err(unusable)?,
-            None => None,
-        },
-    };
+    let bare = with_hook(client, None, &program).map_err(unusable)?;
+    let read = SettingsFile::read(&path);
     if arguments.print {
-        session.screen.hand_over(after.as_deref().unwrap_or_default())?;
+        // Settings that cannot be read are changed by hand, with what stands alone here.
+        let whole = read.ok().and_then(|file| with_hook(client, file.content(), &program).ok());
+        session.screen.hand_over(&whole.unwrap_or(bare))?;
         return Ok(Exit::Success);
     }
+    let settings = read?;
+    let before = settings.content();
+    let after = match (arguments.off, before) {
+        (false, before) => Some(with_hook(client, before, &program).map_err(unusable)?),
+        (true, Some(before)) => without_hook(client, before).map_err(unusable)?,
+        (true, None) => None,
+    };
     let changed = !arguments.check && after.as_deref() != before;
-    let configured_now = if changed {
+    if changed {
         confirm(arguments, session, (&path, before, after.as_deref()))?;
         settings.replace(after.as_deref())?;
-        if arguments.off {
+        if arguments.off && root::is_made(root) {
             note_removal(session, root, &path, client)?;
         }
-        after.as_deref()
-    } else {
-        before
-    };
-    let configured = installed(client, configured_now, &program).map_err(unusable)? == Entries::All;
-    let wants_proof = configured && !arguments.off && !arguments.no_proof;
-    let checks = match wants_proof {
-        true => proof::prove(client, session, root)?,
+    }
+    let configured = state_of(client, places)?;
+    let checks = match tries && configured.is_somewhere {
+        true => proof::prove(client, session, root, &configured)?,
         false => Vec::new(),
     };
     let armed = !checks.is_empty() && checks.iter().all(|check| check.passed);
-    let settings = shown_path::text(path.as_os_str().as_bytes());
-    let client = client.name().to_owned();
-    let document = Protection { client, settings, changed, configured, armed, checks };
+    let document = Protection {
+        client: client.name().to_owned(),
+        settings: shown_path::text(path.as_os_str().as_bytes()),
+        changed,
+        configured: configured.is_somewhere,
+        armed,
+        checks,
+    };
+    let team = arguments.team && !arguments.off;
     session.screen.show(&Shown { document: &document, off: arguments.off })?;
-    Ok(match armed || arguments.off || arguments.no_proof {
+    if team {
+        session.screen.note(
+            "everybody who opens this project with the client needs `actum` in PATH; without it their edits are refused",
+        );
+    }
+    if client == Client::Codex && configured.is_somewhere {
+        session
+            .screen
+            .note("Codex passes over the hook until you trust it: start `codex` once, and confirm");
+    }
+    Ok(match armed || !tries || !proof::is_there(client) && configured.is_somewhere {
         true => Exit::Success,
         false => Exit::NeedsAttention,
     })
+}
+
+/// What the settings of a client, taken together, do with the hook.
+pub(crate) struct Configured {
+    /// Whether one of them calls it at each event.
+    pub(crate) is_somewhere: bool,
+    /// The file that turns all hooks off, if one does.
+    pub(crate) off_in: Option<PathBuf>,
+}
+
+/// Looks at all settings of a client that count in the workspace.
+pub(crate) fn state_of(
+    client: Client,
+    (root, user): (&Path, &Path),
+) -> Result<Configured, ProtectFailure> {
+    let mut configured = Configured { is_somewhere: false, off_in: None };
+    for level in [Level::Local, Level::Team, Level::User] {
+        let Ok(path) = settings_file(client, level, (root, user)) else { continue };
+        let settings = SettingsFile::read(&path)?;
+        let unusable = |source| ProtectFailure::Settings { path: path.clone(), source };
+        for program in [program_of(level)?, own_program()?] {
+            let there = installed(client, settings.content(), &program).map_err(unusable)?;
+            configured.is_somewhere |= there == Entries::All;
+        }
+        if disables_hooks(settings.content()).map_err(unusable)? {
+            configured.off_in = Some(path);
+        }
+    }
+    Ok(configured)
 }
 
 impl Arguments {
@@ -123,10 +171,22 @@ impl Arguments {
             (false, false) => Level::Local,
         }
     }
+
+    fn program(&self) -> Result<PathBuf, ProtectFailure> {
+        program_of(self.level())
+    }
 }
 
-/// The path of this program, as the settings name it.
-pub(crate) fn program() -> Result<PathBuf, ProtectFailure> {
+/// The program as settings of this level name it: those of a team by its name alone, which PATH leads to.
+fn program_of(level: Level) -> Result<PathBuf, ProtectFailure> {
+    match level {
+        Level::Team => Ok(PathBuf::from("actum")),
+        Level::Local | Level::User => own_program(),
+    }
+}
+
+/// The path of this program.
+fn own_program() -> Result<PathBuf, ProtectFailure> {
     std::env::current_exe().map_err(|source| ProtectFailure::Program { source })
 }
 
@@ -145,8 +205,9 @@ fn confirm(
             content: Content::Known(Arc::new(content.to_vec())),
         },
     };
-    let name = path.file_name().unwrap_or(path.as_os_str());
-    let name = RelPath::new(name.as_bytes()).map_err(|_| ProtectFailure::NoHome)?;
+    let parts: Vec<_> = path.iter().rev().take(2).collect();
+    let name = parts.into_iter().rev().collect::<PathBuf>();
+    let name = RelPath::new(name.as_os_str().as_bytes()).map_err(|_| ProtectFailure::NoHome)?;
     let (before, after) = (state(before), state(after));
     let change = PathChange { path: name, renamed_from: None, before, after, excerpts: Vec::new() };
     let shown = Quoted(path.as_os_str().as_bytes());
@@ -208,29 +269,41 @@ impl Document for Shown<'_> {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let Protection { client, settings, changed, configured, armed, checks } = self.document;
-        let state = match (configured, changed) {
-            (true, true) => "written",
-            (true, false) => "in place",
-            (false, true) => "taken out",
-            (false, false) => "not there",
+        let state = match (*changed, self.off) {
+            (true, false) => "written",
+            (true, true) => "taken out",
+            (false, _) if *configured => "in place",
+            (false, _) => "not there",
         };
         writeln!(out, "hook       {state}: {}", Quoted(settings.as_bytes()))?;
         for ProtectionCheck { what, passed, detail } in checks {
             let verdict = if *passed { "ok    " } else { "failed" };
             writeln!(out, "{verdict}     {what}: {}", Harmless(detail.as_bytes()))?;
         }
-        match (armed, self.off, checks.is_empty()) {
-            (true, _, _) => {
-                writeln!(out, "armed      each edit of {client} here goes through actum")
+        match (*armed, self.off, *configured) {
+            (true, _, _) => writeln!(
+                out,
+                "armed      edits that {client} makes with its own tools go through actum here; commands of its shell do not"
+            ),
+            (false, true, false) => Ok(()),
+            (false, true, true) => {
+                writeln!(out, "still there: other settings of {client} call the hook")
             }
-            (false, true, _) => Ok(()),
-            (false, false, true) => {
+            (false, false, false) => {
                 writeln!(
                     out,
-                    "not proven: nothing was tried; `actum protect {client} --check` does"
+                    "not armed  no settings call the hook; `actum protect {client}` puts it in"
                 )
             }
-            (false, false, false) => writeln!(out, "not armed: what failed above lets edits pass"),
+            (false, false, true) if checks.is_empty() => {
+                writeln!(
+                    out,
+                    "not proven actum did not try {client}; make an edit with it, and look at `actum log`"
+                )
+            }
+            (false, false, true) => {
+                writeln!(out, "not armed  what failed above has to be mended first")
+            }
         }
     }
 }

@@ -229,6 +229,17 @@ fn an_edit_that_the_gates_refuse_is_refused_before_it_happens() {
     fs::create_dir_all(policy.parent().unwrap()).unwrap();
     let policy = json!({ "file_path": policy, "content": "x" });
     refused(&session.before("c4", "Write", &policy), "policy");
+    let home = session.root.with_file_name("person");
+    fs::create_dir_all(&home).unwrap();
+    for file in
+        [".ssh/authorized_keys", ".aws/credentials", ".claude/settings.json", ".codex/hooks.json"]
+    {
+        let input = json!({ "file_path": format!("~/{file}"), "content": "x" });
+        let mut hook = command(&session.root, &["hook", "claude"]);
+        hook.env("HOME", &home);
+        let event = session.event("PreToolUse", "c5", "Write", &input).to_string();
+        refused(&ended(hook, event.as_bytes()), "no agent may edit");
+    }
     assert!(session.runs().is_empty());
 }
 
@@ -336,7 +347,7 @@ fn each_way_to_fail_keeps_the_tool_from_running() {
     let input = json!({ "file_path": session.root.join("a.txt"), "content": "x\n" });
     let event = session.event("PreToolUse", "c1", "Write", &input);
     let bytes = event.to_string().into_bytes();
-    refused(&session.hook_bytes(b""), "no JSON");
+    refused(&session.hook_bytes(b""), "no event");
     refused(&session.hook_bytes(&bytes[..bytes.len() / 2]), "no JSON");
     refused(&session.hook_bytes(b"\xff\xfe\x00"), "no JSON");
     refused(&session.hook_bytes(&vec![b'['; 200_000]), "no JSON");

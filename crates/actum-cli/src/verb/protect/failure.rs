@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use actum::reason::Reason;
 use actum_core::path::Quoted;
 use actum_hook::settings::SettingsError;
+use actum_workspace::State;
 
 use crate::failure::FailureKind;
 
@@ -15,6 +16,8 @@ use crate::failure::FailureKind;
 pub(crate) enum ProtectFailure {
     #[error("cannot change the settings `{}`: {source}", Quoted(path.as_os_str().as_bytes()))]
     Settings { path: PathBuf, source: SettingsError },
+    #[error("{source}")]
+    NoSettings { source: SettingsError },
     #[error("cannot use the settings `{}`: {what}", Quoted(path.as_os_str().as_bytes()))]
     File { path: PathBuf, what: &'static str },
     #[error("cannot {action} the settings `{}`: {source}", Quoted(path.as_os_str().as_bytes()))]
@@ -27,19 +30,34 @@ pub(crate) enum ProtectFailure {
     NotAsked,
     #[error("the settings stay as they are")]
     Declined,
-    #[error("cannot try `{client}`: {what}")]
+    #[error("cannot try `{client}`: {what}; the settings stay as they were written")]
     Client { client: &'static str, what: String },
 }
 
 impl FailureKind for ProtectFailure {
     fn reason(&self) -> Reason {
         match self {
-            Self::Settings { .. } | Self::File { .. } | Self::Io { .. } => {
-                Reason::ClientSettingsUnusable
-            }
+            Self::Settings { .. }
+            | Self::NoSettings { .. }
+            | Self::File { .. }
+            | Self::Io { .. } => Reason::ClientSettingsUnusable,
             Self::Program { .. } | Self::NoHome => Reason::ClientSettingsUnusable,
             Self::NotAsked | Self::Declined => Reason::ConfirmationNeeded,
             Self::Client { .. } => Reason::ClientNotProven,
+        }
+    }
+
+    fn state(&self) -> Option<String> {
+        match self {
+            Self::Client { .. } => None, // the settings may have been changed before
+            Self::Settings { .. }
+            | Self::NoSettings { .. }
+            | Self::File { .. }
+            | Self::Io { .. }
+            | Self::Program { .. }
+            | Self::NoHome
+            | Self::NotAsked
+            | Self::Declined => Some(State::Unchanged.to_string()),
         }
     }
 
@@ -50,7 +68,7 @@ impl FailureKind for ProtectFailure {
             }
             Self::Program { .. } | Self::NoHome => "start actum from a login of this user",
             Self::NotAsked => "`--yes` changes them without asking",
-            Self::Declined => return Vec::new(),
+            Self::Declined | Self::NoSettings { .. } => return Vec::new(),
             Self::Client { .. } => {
                 "the settings call the hook; `actum protect CLIENT --check` tries the client again"
             }

@@ -7,6 +7,7 @@
 
 use std::ffi::OsString;
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -14,12 +15,14 @@ use std::time::Duration;
 
 use actum::{Request, Which};
 use actum_api::protect::ProtectionCheck;
+use actum_core::path::Quoted;
 use actum_core::{RelPath, RunId};
 use actum_hook::Client;
 use actum_hook::probe::{Call, ScriptedModel, ToolResult};
 use actum_workspace::View;
 use serde_json::json;
 
+use super::Configured;
 use super::failure::ProtectFailure;
 use crate::failure::Failure;
 use crate::progress::Working;
@@ -34,20 +37,32 @@ const STEP: Duration = Duration::from_millis(50);
 /// Characters that are shown of what a client says.
 const SHOWN_CHARS_MAX: usize = 300;
 
-/// Tries the client, and undoes what it did.
+/// Whether there is a trial for a client.
+pub(crate) fn is_there(client: Client) -> bool {
+    client == Client::Claude
+}
+
+/// Tries the client, and undoes what it did. For a client without a trial there is nothing to say.
 pub(crate) fn prove(
     client: Client,
     session: &Session,
     root: &Path,
+    configured: &Configured,
 ) -> Result<Vec<ProtectionCheck>, Failure> {
-    if client != Client::Claude {
-        let what = "actum has no trial for it yet, so it is not said to be armed".to_owned();
-        return Err(ProtectFailure::Client { client: client.name(), what }.into());
+    if !is_there(client) {
+        return Ok(Vec::new());
     }
-    let program = find("claude").ok_or_else(|| {
-        let what = "there is no `claude` in PATH".to_owned();
-        ProtectFailure::Client { client: client.name(), what }
-    })?;
+    if let Some(file) = &configured.off_in {
+        let what = "hooks are on".to_owned();
+        let file = Quoted(file.as_os_str().as_bytes());
+        let detail = format!("`disableAllHooks` is true in `{file}`");
+        return Ok(vec![ProtectionCheck { what, passed: false, detail }]);
+    }
+    let Some(program) = find("claude") else {
+        let (what, detail) = ("the client can be started", "there is no `claude` in PATH");
+        let (what, detail) = (what.to_owned(), detail.to_owned());
+        return Ok(vec![ProtectionCheck { what, passed: false, detail }]);
+    };
     let mut checks = vec![check_version(client, &program)?];
     if checks.iter().any(|check| !check.passed) {
         return Ok(checks);
