@@ -2,7 +2,7 @@
 // Put it into `.opencode/plugin/` of a project, or into `~/.config/opencode/plugin/`.
 import { spawnSync } from "node:child_process"
 
-const EDITS = new Set(["write", "edit", "patch", "apply_patch"])
+const EDITS = new Set(["write", "edit", "multiedit", "patch", "apply_patch"])
 
 function hook(name, directory, call, args) {
   const event = {

@@ -190,12 +190,11 @@ impl Told {
         actum_core::path::Quoted(who.as_bytes()).to_string()
     }
 
-    /// The session of an agent's client that it belongs to: what stands before the call in the request key of a hook.
+    /// The session of an agent's client that it belongs to.
     pub(crate) fn session(&self) -> Option<&str> {
         let record = self.record.as_ref()?;
         let is_of_hook = record.door == EntryPoint::ClientHook.as_str();
-        let key = record.request.as_ref().filter(|_| is_of_hook)?;
-        key.as_str().rsplit_once('/').map(|(session, _)| session)
+        record.request.as_ref().filter(|_| is_of_hook)?.session()
     }
 
     /// Where its receipt is, in a word.

@@ -40,6 +40,13 @@ pub(crate) fn existing(start: &Path) -> &Path {
     nearest(start, is_workspace).unwrap_or(start)
 }
 
+/// The root of the nearest workspace of this user at or above a directory, which need not exist. No mount and no mode on the way
+/// ends the search: whoever asks wants to be judged.
+pub(crate) fn around(directory: &Path) -> Option<PathBuf> {
+    let is_own = |root: &&Path| owner(&root.join(STATE_DIRECTORY)) == Some(own());
+    directory.ancestors().find(is_own).map(Path::to_owned)
+}
+
 /// The root to use where a workspace may be made: the existing one, else the root of the git
 /// repository, else the directory of a policy, which would not count for a workspace below it; else
 /// `start`.

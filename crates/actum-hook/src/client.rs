@@ -31,19 +31,12 @@ pub(crate) struct Protocol {
     pub(crate) others: &'static [&'static str],
     /// Field with the id of the call. Without it the call is known by its input.
     pub(crate) call: Option<&'static str>,
-    /// How the client reads the path of a file.
-    pub(crate) paths: Paths,
+    /// Whether the client takes `~` for the home of the user.
+    pub(crate) expands_home: bool,
+    /// Whether the client looks for a file of that name elsewhere, where a relative path leads to none.
+    pub(crate) corrects_paths: bool,
     /// Tools that edit files.
     pub(crate) tools: &'static [(&'static str, Tool)],
-}
-
-/// How a client reads the path of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Paths {
-    /// By its text: `..` takes away the name before it, and `~` is the home of the user (path.resolve of Node).
-    Text,
-    /// As the system does: `..` leads to the directory above, also behind a link.
-    System,
 }
 
 /// How the input of a tool says what it edits, by the names of its fields.
@@ -82,7 +75,8 @@ const CLAUDE: Protocol = Protocol {
         "PermissionRequest",
     ],
     call: Some("tool_use_id"),
-    paths: Paths::Text,
+    expands_home: true,
+    corrects_paths: false,
     tools: &[
         ("Write", Tool::Write { path: "file_path", content: "content" }),
         (
@@ -101,7 +95,7 @@ const CLAUDE: Protocol = Protocol {
 const CODEX: Protocol = Protocol {
     tools: &[("apply_patch", Tool::Patch { text: "command" })],
     after: &["PostToolUse"],
-    paths: Paths::System,
+    expands_home: false,
     ..CLAUDE
 };
 
@@ -111,7 +105,8 @@ const OPENCODE: Protocol = Protocol {
     settings: None,
     others: &[],
     call: Some("call_id"),
-    paths: Paths::Text,
+    expands_home: false,
+    corrects_paths: false,
     tools: &[
         ("write", Tool::Write { path: "filePath", content: "content" }),
         (
@@ -123,6 +118,7 @@ const OPENCODE: Protocol = Protocol {
                 all: "replaceAll",
             },
         ),
+        ("multiedit", Tool::Opaque { path: "filePath" }),
         ("patch", Tool::Patch { text: "patchText" }),
         ("apply_patch", Tool::Patch { text: "patchText" }),
     ],
@@ -144,7 +140,8 @@ const GEMINI: Protocol = Protocol {
         "PreCompress",
     ],
     call: None,
-    paths: Paths::Text,
+    expands_home: false,
+    corrects_paths: true,
     tools: &[
         ("write_file", Tool::Write { path: "file_path", content: "content" }),
         (
@@ -171,7 +168,9 @@ const QWEN: Protocol = Protocol {
                 all: "replace_all",
             },
         ),
+        ("notebook_edit", Tool::Opaque { path: "notebook_path" }),
     ],
+    expands_home: false,
     ..CLAUDE
 };
 

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use actum_core::Digest;
+use actum_core::{Digest, RunId};
 use actum_record::ledger::RequestKey;
+use actum_workspace::SnapshotId;
 use serde_json::Value;
 
 use crate::client::Client;
@@ -73,6 +74,9 @@ impl Event {
             return Err(EventError::Unknown { name });
         };
         let directory = PathBuf::from(text("cwd")?);
+        if !directory.is_absolute() {
+            return Err(EventError::Field { field: "cwd" });
+        }
         let session = text("session_id")?;
         if matches!(moment, Moment::Settings | Moment::Other) {
             let (tool, call, edit) = (String::new(), String::new(), None);
@@ -94,16 +98,17 @@ impl Event {
         Ok(Self { moment, directory, session, tool, edit, call })
     }
 
-    /// Name of the call, which all events about it share.
-    pub fn call(&self) -> String {
-        format!("{}/{}", self.session, self.call)
+    /// The snapshot of the call, which all events about it share.
+    pub fn snapshot(&self, client: Client) -> SnapshotId {
+        SnapshotId::of(&[client.name(), &self.session, &self.call])
     }
 
-    /// The same as the key of a request. A name that cannot be a key is known by its digest.
-    pub(crate) fn key(&self) -> Option<RequestKey> {
-        let call = self.call();
-        let digest = || format!("hook/{}", Digest::of(call.as_bytes()));
-        RequestKey::from_caller(&call).or_else(|_| RequestKey::from_caller(&digest())).ok()
+    /// The key of the run that adopts the edit. A name that cannot be in a key is known by its digest.
+    pub(crate) fn key(&self, snapshot: RunId) -> Option<RequestKey> {
+        let digest = |part: &str| Digest::of(part.as_bytes()).to_string();
+        RequestKey::of_hook(&self.session, &self.call, snapshot)
+            .or_else(|| RequestKey::of_hook(&self.session, &digest(&self.call), snapshot))
+            .or_else(|| RequestKey::of_hook(&digest(&self.session), &digest(&self.call), snapshot))
     }
 }
 
@@ -157,7 +162,7 @@ mod tests {
         };
         let write = event("Write", json!({ "file_path": "/w/a", "content": "x" }));
         let read_write = read(Client::Claude, &write).unwrap();
-        assert_eq!(read_write.call(), "s/t1");
+        assert_eq!(read_write.call, "t1");
         assert!(read_write.edit.is_some());
         for input in
             [json!(null), json!({ "file_path": "/w/a" }), json!({ "file_path": 1, "content": "x" })]

@@ -5,13 +5,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use actum::{Cleared, Done, Engine, EntryPoint, Error, Observer, Request, Staged};
-use actum_core::{PathError, RelPath, RunId};
+use actum_core::{RelPath, RunId};
 use actum_record::ledger::Actor;
 use actum_workspace::disk::Disk;
 use actum_workspace::{ErrorKind, ExistingFiles, Limits, SnapshotId};
 
 use crate::client::Client;
-use crate::edit::{Located, PathReader};
+use crate::edit::{EditError, Located, PathReader};
 use crate::event::Event;
 
 /// Who calls a hook, and where.
@@ -35,8 +35,8 @@ pub enum Before {
     Free,
     /// A person agreed to this change before, so actum made it itself, as this run.
     Made(RunId),
-    /// A path of the workspace that no change may name.
-    Path(PathError),
+    /// It cannot be told which files the edit is about.
+    Unreadable(EditError),
     /// A file outside of the workspace that no edit leads to.
     Closed(PathBuf),
 }
@@ -77,7 +77,7 @@ const ATTEMPTS_MAX: usize = 3;
 pub fn before(engine: &mut Engine, caller: &Caller<'_>, event: &Event) -> Result<Before, Error> {
     let Located { inside, outside, operations } = match locate(caller, event) {
         Ok(located) => located,
-        Err(error) => return Ok(Before::Path(error)),
+        Err(error) => return Ok(Before::Unreadable(error)),
     };
     if let Some(closed) = outside.into_iter().find(|path| (caller.is_closed)(path)) {
         return Ok(Before::Closed(closed));
@@ -85,7 +85,7 @@ pub fn before(engine: &mut Engine, caller: &Caller<'_>, event: &Event) -> Result
     if inside.is_empty() {
         return Ok(Before::Free);
     }
-    let (id, label) = (SnapshotId::of(&event.call()), label(caller, event));
+    let (id, label) = (event.snapshot(caller.client), label(caller, event));
     if let Some(operations) = operations {
         let limits = Limits { existing_files: ExistingFiles::Replace, ..Limits::default() };
         let request = Request::apply(operations).within(limits);
@@ -102,12 +102,8 @@ pub fn before(engine: &mut Engine, caller: &Caller<'_>, event: &Event) -> Result
         }
     }
     let request = request_of(Request::adopt(id), caller, &label);
-    match engine.take_snapshot(id, &inside, request) {
-        Err(Error::Workspace(error)) if matches!(error.kind, ErrorKind::NotAFile { .. }) => {
-            Ok(Before::Free) // the tool fails as well
-        }
-        kept => kept.map(|()| Before::Free),
-    }
+    engine.take_snapshot(id, &inside, request)?;
+    Ok(Before::Free)
 }
 
 /// Makes a run of what a client changed, or takes it back where the gates refuse it.
@@ -115,16 +111,21 @@ pub fn before(engine: &mut Engine, caller: &Caller<'_>, event: &Event) -> Result
 /// # Errors
 /// Those of [`Engine::run`] but for a refusal by the gates: the change stands, and it is no run.
 pub fn after(engine: &mut Engine, caller: &Caller<'_>, event: &Event) -> Result<After, Error> {
-    let Ok(Located { inside, .. }) = locate(caller, event) else { return Ok(After::Unchanged) };
-    if inside.is_empty() {
-        return Ok(After::Unchanged);
-    }
-    let (id, label) = (SnapshotId::of(&event.call()), label(caller, event));
+    let (id, label) = (event.snapshot(caller.client), label(caller, event));
+    // The snapshot tells which files the call is about, wherever its paths lead by now.
+    let Some(snapshot) = engine.workspace().snapshot(id)? else {
+        let inside = locate(caller, event).map_or(Vec::new(), |located| located.inside);
+        let path = |path: &RelPath| caller.root.join(OsStr::from_bytes(path.as_bytes()));
+        return Ok(match inside.is_empty() {
+            true => After::Unchanged,
+            false => After::Unknown(inside.iter().map(path).collect()),
+        });
+    };
     let mut attempts = 0;
     loop {
         attempts += 1;
         let mut request = request_of(Request::adopt(id), caller, &label);
-        request.key = event.key();
+        request.key = event.key(snapshot);
         let mut plan = NotePlan { plan: None };
         let error = match engine.run_with(request, &mut plan) {
             Ok(done) => return Ok(After::Adopted(Box::new(done))),
@@ -135,10 +136,6 @@ pub fn after(engine: &mut Engine, caller: &Caller<'_>, event: &Event) -> Result<
             return Ok(After::Unchanged);
         }
         if let Error::Workspace(problem) = &error {
-            if matches!(problem.kind, ErrorKind::NoSnapshot) {
-                let path = |path: &RelPath| caller.root.join(OsStr::from_bytes(path.as_bytes()));
-                return Ok(After::Unknown(inside.iter().map(path).collect()));
-            }
             if matches!(problem.kind, ErrorKind::Conflict { .. }) && attempts < ATTEMPTS_MAX {
                 continue;
             }
@@ -150,7 +147,7 @@ pub fn after(engine: &mut Engine, caller: &Caller<'_>, event: &Event) -> Result<
     }
 }
 
-fn locate(caller: &Caller<'_>, event: &Event) -> Result<Located, PathError> {
+fn locate(caller: &Caller<'_>, event: &Event) -> Result<Located, EditError> {
     match &event.edit {
         Some(edit) => edit.locate(caller.root, &reader(caller.client, event, caller.home)),
         None => Ok(Located::default()),
@@ -158,13 +155,20 @@ fn locate(caller: &Caller<'_>, event: &Event) -> Result<Located, PathError> {
 }
 
 /// Files of the edit, without links.
-pub fn files(client: Client, event: &Event, home: Option<&Path>) -> Vec<PathBuf> {
+///
+/// # Errors
+/// [`EditError`].
+pub fn files(
+    client: Client,
+    event: &Event,
+    home: Option<&Path>,
+) -> Result<Vec<PathBuf>, EditError> {
     let reader = reader(client, event, home);
-    event.edit.as_ref().map_or(Vec::new(), |edit| edit.files(&reader))
+    event.edit.as_ref().map_or(Ok(Vec::new()), |edit| edit.files(&reader))
 }
 
 fn reader<'a>(client: Client, event: &'a Event, home: Option<&'a Path>) -> PathReader<'a> {
-    PathReader { paths: client.protocol().paths, directory: &event.directory, home }
+    PathReader { client, directory: &event.directory, home }
 }
 
 /// Line for the log.
@@ -187,9 +191,18 @@ fn restore(
     let label = format!("take back the refused {label}");
     let request = request_of(Request::restore(id, plan), caller, &label);
     let refused = Box::new(refused);
-    match engine.run(request) {
-        Ok(done) => After::TakenBack { refused, run: done.run() },
-        Err(error) => After::Stands { refused, error: Box::new(error) },
+    let mut attempts = 1;
+    loop {
+        match engine.run(request.clone()) {
+            Ok(done) => return After::TakenBack { refused, run: done.run() },
+            Err(Error::Workspace(problem))
+                if matches!(problem.kind, ErrorKind::Conflict { .. })
+                    && attempts < ATTEMPTS_MAX =>
+            {
+                attempts += 1;
+            }
+            Err(error) => return After::Stands { refused, error: Box::new(error) },
+        }
     }
 }
 

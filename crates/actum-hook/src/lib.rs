@@ -17,7 +17,7 @@ pub mod settings;
 
 pub use answer::Answer;
 pub use client::Client;
-pub use edit::Edit;
+pub use edit::{Edit, EditError};
 pub use error::{EventError, INPUT_BYTES_MAX};
 pub use event::{Event, Moment};
 pub use handle::{After, Before, Caller, after, before, files};

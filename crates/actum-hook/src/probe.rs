@@ -160,9 +160,12 @@ fn messages(body: &Value) -> &[Value] {
     body.get("messages").and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
+/// With which the ids of the calls begin.
+pub const CALL_PREFIX: &str = "toolu_actum_";
+
 /// Id of the call at this place of the script.
 fn call_id(index: usize) -> String {
-    format!("toolu_actum_{index}")
+    format!("{CALL_PREFIX}{index}")
 }
 
 /// Notes what tools answered. Each request has the whole conversation.

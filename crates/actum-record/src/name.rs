@@ -62,6 +62,8 @@ pub enum NameError {
 const TASK_KEY_PREFIX: &str = "task:";
 /// Start of the keys that steps of the agent core are carried out under.
 const STEP_KEY_PREFIX: &str = "agent:";
+/// With which keys of edits of clients begin.
+const HOOK_KEY_PREFIX: &str = "hook:";
 
 /// Whose ledger it is. The name of a directory, so it is held to what every file system takes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -107,7 +109,8 @@ impl RequestKey {
     /// # Errors
     /// [`NameError`].
     pub fn from_caller(text: &str) -> Result<Self, NameError> {
-        match text.starts_with(TASK_KEY_PREFIX) || text.starts_with(STEP_KEY_PREFIX) {
+        let reserved = [TASK_KEY_PREFIX, STEP_KEY_PREFIX, HOOK_KEY_PREFIX];
+        match reserved.iter().any(|prefix| text.starts_with(prefix)) {
             true => Err(NameError::Reserved { given: text.to_owned() }),
             false => text.parse(),
         }
@@ -116,6 +119,20 @@ impl RequestKey {
     /// The key of the task with this id; none where the id is too long to be in a key.
     pub fn of_task(id: &str) -> Option<Self> {
         format!("{TASK_KEY_PREFIX}{id}").parse().ok()
+    }
+
+    /// The key of one edit of a client: its session, its call, and the snapshot that was taken for it. None where these names cannot
+    /// be in a key.
+    pub fn of_hook(session: &str, call: &str, snapshot: RunId) -> Option<Self> {
+        let is_part = |part: &str| !part.contains(['/', '#']);
+        let text = format!("{HOOK_KEY_PREFIX}{session}/{call}#{snapshot}");
+        (is_part(session) && is_part(call)).then(|| text.parse().ok()).flatten()
+    }
+
+    /// The session of a client that it belongs to, for the key of an edit.
+    pub fn session(&self) -> Option<&str> {
+        let (session, _) = self.0.strip_prefix(HOOK_KEY_PREFIX)?.split_once('/')?;
+        Some(session)
     }
 
     /// The key of the step of the agent core with this idempotency key.

@@ -31,9 +31,10 @@ pub(crate) const SEQUENCE: u64 = 1;
 pub struct SnapshotId(Digest);
 
 impl SnapshotId {
-    /// Id of the snapshot with this name.
-    pub fn of(name: &str) -> Self {
-        Self(Digest::tagged("actum/snapshot/v1", &[name.as_bytes()]))
+    /// Id of the snapshot with a name of these parts.
+    pub fn of(name: &[&str]) -> Self {
+        let parts: Vec<_> = name.iter().map(|part| part.as_bytes()).collect();
+        Self(Digest::tagged("actum/snapshot/v1", &parts))
     }
 
     /// The digest.
@@ -61,6 +62,16 @@ impl SnapshotFile {
 }
 
 impl<D: Disk> Workspace<D> {
+    /// Whether there is a snapshot of this id: its run id, which each snapshot has anew.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn snapshot(&self, id: SnapshotId) -> Result<Option<RunId>> {
+        let Some(directory) = self.snapshots()? else { return Ok(None) };
+        let files = self.snapshot_files(&directory)?;
+        Ok(files.into_iter().find(|file| file.id == id).map(|file| file.run))
+    }
+
     /// Removes a snapshot that is not needed any more, if there is one.
     ///
     /// # Errors

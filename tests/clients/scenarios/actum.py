@@ -108,7 +108,7 @@ def claude_day(model, check):
     check("nothing of what was refused is there", c.ws.joinpath(".env").exists() is False
           and not c.ws.joinpath(".github").exists())
     check("the ledger is sound", c.actum("ledger", "verify").returncode == 0)
-    session = json.loads(c.actum("show", found[0]["run"], "--json").stdout)["record"]["request"].rsplit("/", 1)[0]
+    session = json.loads(c.actum("show", found[0]["run"], "--json").stdout)["record"]["request"].removeprefix("hook:").split("/")[0]
     undone = c.actum("undo", "--session", session)
     check("undo of the session gives the tree before", undone.returncode == 0 and tree(c) == before, undone.stderr)
 

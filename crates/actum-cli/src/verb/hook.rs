@@ -36,14 +36,22 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    thread::spawn(|| {
+    let end_in_time = || {
         thread::sleep(TIME_LIMIT);
         let seconds = TIME_LIMIT.as_secs();
-        let reason = format!("actum: the hook took more than {seconds} seconds; try again");
+        let reason = format!(
+            "actum: the hook took more than {seconds} seconds, so an edit must not be made, and one that was made may be no run; try again"
+        );
         drop(writeln!(io::stderr(), "{reason}"));
         std::process::exit(2);
-    });
-    let answered = catch_unwind(AssertUnwindSafe(|| answer(arguments.client, session)));
+    };
+    let answered = match thread::Builder::new().spawn(end_in_time) {
+        Ok(_) => catch_unwind(AssertUnwindSafe(|| answer(arguments.client, session))),
+        Err(error) => {
+            let reason = format!("actum: cannot start a thread of the hook: {error}; try again");
+            Ok((Moment::Other, Answer::Refuse(reason)))
+        }
+    };
     let (moment, answer) = answered.unwrap_or_else(|_| {
         let reason = "actum: the hook failed by a defect of actum; please report what is above";
         (Moment::Other, Answer::Refuse(reason.to_owned()))
@@ -94,8 +102,10 @@ fn answer(client: Client, session: &Session) -> (Moment, Answer) {
         return (moment, Answer::Nothing);
     }
     let home = home::user_home();
-    let Some(root) = workspace_of(client, &event, home.as_deref()) else {
-        return (moment, Answer::Nothing);
+    let root = match workspace_of(client, &event, home.as_deref()) {
+        Ok(Some(root)) => root,
+        Ok(None) => return (moment, Answer::Nothing),
+        Err(reason) => return (moment, Answer::Refuse(reason)),
     };
     let caller = Caller {
         client,
@@ -127,10 +137,13 @@ fn is_closed(path: &Path, home: Option<&Path>) -> bool {
 
 /// Refuses settings that take the hook out, or turn all hooks off: an agent could write them.
 fn answer_settings(client: Client, event: &Event) -> Result<Answer, Failure> {
-    let root = root::existing(&event.directory);
-    let Some(home) = home::user_home().filter(|_| root::is_made(root)) else {
-        return Ok(Answer::Nothing);
-    };
+    // The client may work in another directory than that of the project by now.
+    let project = home::inherited_file("CLAUDE_PROJECT_DIR");
+    let directories = project.iter().chain(std::iter::once(&event.directory));
+    let root =
+        directories.filter_map(|directory| root::around(&actum::real_path(directory))).next();
+    let (Some(root), Some(home)) = (root, home::user_home()) else { return Ok(Answer::Nothing) };
+    let root = root.as_path();
     let configured = protect::state_of(client, (root, &home))?;
     Ok(match configured.is_somewhere && configured.off_in.is_none() {
         true => Answer::Nothing,
@@ -142,14 +155,30 @@ fn answer_settings(client: Client, event: &Event) -> Result<Answer, Failure> {
     })
 }
 
-/// The workspace that the files of an edit are in, else the one that the client works in.
-fn workspace_of(client: Client, event: &Event, home: Option<&Path>) -> Option<PathBuf> {
-    let of = |path: &Path| {
-        let root = root::existing(path);
-        root::is_made(root).then(|| root.to_owned())
+/// The workspace that the files of an edit are in, else the one that the client works in; `None` where there is neither.
+///
+/// # Errors
+/// Why the edit must not be made: its files are in several workspaces, or cannot be told.
+fn workspace_of(
+    client: Client,
+    event: &Event,
+    home: Option<&Path>,
+) -> Result<Option<PathBuf>, String> {
+    let own = root::around(&actum::real_path(&event.directory));
+    let files = match files(client, event, home) {
+        Ok(files) => files,
+        // Outside of a workspace nothing is judged.
+        Err(_) if own.is_none() => return Ok(None),
+        Err(error) => return Err(format!("actum: {error}; nothing was changed")),
     };
-    let edited = files(client, event, home).iter().find_map(|file| of(file.parent()?));
-    edited.or_else(|| of(&actum::real_path(&event.directory)))
+    let mut roots: Vec<_> = files.iter().filter_map(|file| root::around(file.parent()?)).collect();
+    roots.sort();
+    roots.dedup();
+    match roots.len() {
+        0 => Ok(own),
+        1 => Ok(roots.pop()),
+        _ => Err("actum: the edit has files in several workspaces; make one edit for each; nothing was changed".to_owned()),
+    }
 }
 
 fn answer_before(caller: &Caller<'_>, session: &Session, event: &Event) -> Result<Answer, Failure> {
@@ -160,7 +189,7 @@ fn answer_before(caller: &Caller<'_>, session: &Session, event: &Event) -> Resul
         Before::Made(run) => refuse(format!(
             "a person approved this change, and actum made it as run {run}; read the file and go on, do not edit it again"
         )),
-        Before::Path(error) => refuse(format!("{error}; nothing was changed")),
+        Before::Unreadable(error) => refuse(format!("{error}; nothing was changed")),
         Before::Closed(path) => refuse(format!(
             "`{}` is in a place of keys, credentials, a policy or settings of clients, where no agent may edit; nothing was changed. Leave \
              it as it is, or ask the person",
@@ -181,7 +210,7 @@ fn answer_after(caller: &Caller<'_>, session: &Session, event: &Event) -> Result
                 .map(|path| format!("`{}`", Quoted(path.as_os_str().as_encoded_bytes())))
                 .collect();
             Answer::Note(format!(
-                "actum kept nothing of {} before this edit, so it is no run and `actum undo` cannot take it back",
+                "actum has no snapshot of {} for this edit. If the edit is no run already, `actum undo` cannot take it back",
                 paths.join(", ")
             ))
         }

@@ -97,10 +97,10 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let changed = !arguments.check && after.as_deref() != before;
     if changed {
         confirm(arguments, session, (&path, before, after.as_deref()))?;
-        settings.replace(after.as_deref())?;
         if arguments.off && root::is_made(root) {
-            note_removal(session, root, &path, client)?;
+            note_removal(session, root, &path, client)?; // without a trace nothing is turned off
         }
+        settings.replace(after.as_deref())?;
     }
     let configured = state_of(client, places)?;
     let checks = match tries && configured.is_somewhere {

@@ -121,7 +121,7 @@ impl FailureKind for UndoFailure {
     fn hints(&self) -> Vec<String> {
         let Self::NoRuns { .. } = self;
         vec![
-            "`actum log --json` has the session of each run, before the `/` in its request"
+            "`actum show RUN` has the session of a run in its request, between `hook:` and `/`"
                 .to_owned(),
         ]
     }

@@ -18,7 +18,8 @@ use actum_api::protect::ProtectionCheck;
 use actum_core::path::Quoted;
 use actum_core::{RelPath, RunId};
 use actum_hook::Client;
-use actum_hook::probe::{Call, ScriptedModel, ToolResult};
+use actum_hook::probe::{CALL_PREFIX, Call, ScriptedModel, ToolResult};
+use actum_record::ledger::Publisher;
 use actum_workspace::View;
 use serde_json::json;
 
@@ -26,6 +27,7 @@ use super::Configured;
 use super::failure::ProtectFailure;
 use crate::failure::Failure;
 use crate::progress::Working;
+use crate::records::Seen;
 use crate::session::Session;
 use crate::{actor, policy, records};
 
@@ -151,7 +153,7 @@ impl Probe {
             passed: is_refused && !is_there,
             detail: text(&protected),
         }];
-        let runs = self.runs(root)?;
+        let runs = self.runs(session, root)?;
         let edited = answer(2).or_else(|| answer(1));
         checks.push(ProtectionCheck {
             what: "each edit is a run".to_owned(),
@@ -166,14 +168,24 @@ impl Probe {
     }
 
     /// The runs that changed the file of the trial, newest first.
-    fn runs(&self, root: &Path) -> Result<Vec<RunId>, Failure> {
+    fn runs(&self, session: &Session, root: &Path) -> Result<Vec<RunId>, Failure> {
         let newest = View::open(root)?.newest(8)?;
         let path = RelPath::new(self.file.as_bytes()).ok();
         let is_of_probe = |report: &actum_workspace::RunReport| {
             report.changes.iter().any(|shown| Some(&shown.change.path) == path.as_ref())
         };
         let runs = newest.into_iter().filter(|(_, report)| report.as_ref().is_ok_and(is_of_probe));
-        Ok(runs.map(|(run, _)| run.run).collect())
+        let seen = Seen::look(session);
+        let mut found = Vec::new();
+        for (run, _) in runs {
+            // A program that only makes changes with actum is no client that calls the hook.
+            let is_adopted = seen.told(run.run)?.record.is_some_and(|record| {
+                record.published_by == Publisher::Client
+                    && record.request.is_some_and(|key| key.as_str().contains(CALL_PREFIX))
+            });
+            found.extend(is_adopted.then_some(run.run));
+        }
+        Ok(found)
     }
 
     /// Undoes the edits; what is left of them otherwise is removed.
