@@ -135,10 +135,11 @@ pub fn after(engine: &mut Engine, caller: &Caller<'_>, event: &Event) -> Result<
             engine.workspace_mut().drop_snapshot(id)?;
             return Ok(After::Unchanged);
         }
-        if let Error::Workspace(problem) = &error {
-            if matches!(problem.kind, ErrorKind::Conflict { .. }) && attempts < ATTEMPTS_MAX {
-                continue;
-            }
+        if let Error::Workspace(problem) = &error
+            && matches!(problem.kind, ErrorKind::Conflict { .. })
+            && attempts < ATTEMPTS_MAX
+        {
+            continue;
         }
         return match plan.plan.filter(|_| is_refusal(&error)) {
             Some(plan) => Ok(restore(engine, caller, (id, &label), (plan, error))),

@@ -330,7 +330,7 @@ mod tests {
     }
 
     fn settings() -> Vec<String> {
-        let other = json!({ "hooks": { "PreToolUse": [{ "matcher": "Bash", "hooks": [] }], "BeforeTool": [] } });
+        let other = json!({ "hooks": { "PreToolUse": [{ "matcher": "Bash", "hooks": [] }], "BeforeTool": [{ "hooks": [] }] } });
         let nested = json!({ "model": "x", "hooks": { "Stop": [{ "hooks": [] }] }, "n": [1, 2] });
         vec![
             "{}".to_owned(),

@@ -152,10 +152,21 @@ fn a_client_that_does_not_prove_itself_is_not_armed() {
     person.write_settings(&settings.to_string());
     let disarmed = person.protect(&["--check"]);
     assert_eq!(disarmed.code, 4, "{disarmed:?}");
+    assert!(disarmed.stdout.contains("not armed"), "{disarmed:?}");
+    assert!(disarmed.stdout.contains("`disableAllHooks`"), "{disarmed:?}");
+    settings["disableAllHooks"] = json!(false);
+    person.write_settings(&settings.to_string());
+    // It has the settings, and calls no hook.
+    let client = person.programs().join("claude");
+    let def = "def hook(event, call):";
+    fs::write(&client, CLIENT.replace(def, &format!("{def}\n    return None"))).unwrap();
+    let deaf = person.protect(&["--check"]);
+    assert_eq!(deaf.code, 4, "{deaf:?}");
     assert!(
-        disarmed.stdout.contains("not armed") && disarmed.stdout.contains("0 runs of 2 edits"),
-        "{disarmed:?}"
+        deaf.stdout.contains("not armed") && deaf.stdout.contains("0 runs of 2 edits"),
+        "{deaf:?}"
     );
+    fs::write(&client, CLIENT).unwrap();
     let left = fs::read_dir(&person.root)
         .unwrap()
         .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("probe"));
@@ -180,7 +191,7 @@ fn a_client_that_does_not_prove_itself_is_not_armed() {
 fn the_settings_come_back_and_the_removal_is_recorded() {
     let person = Person::new();
     let texts = [
-        "{\n  \"model\": \"x\",\n  \"hooks\": {\n    \"Stop\": []\n  }\n}\n",
+        "{\n  \"model\": \"x\",\n  \"hooks\": {\n    \"Stop\": [{}]\n  }\n}\n",
         "{\"permissions\": {\"allow\": []}}",
     ];
     for before in texts {
