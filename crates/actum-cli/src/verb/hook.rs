@@ -105,7 +105,15 @@ fn answer(client: Client, session: &Session) -> (Moment, Answer) {
     let root = match workspace_of(client, &event, home.as_deref()) {
         Ok(Some(root)) => root,
         Ok(None) => return (moment, Answer::Nothing),
-        Err(reason) => return (moment, Answer::Refuse(reason)),
+        Err(why) => {
+            let reason = match moment {
+                Moment::After => format!("actum: the edit was made, and it is no run: {why}"),
+                Moment::Before | Moment::Settings | Moment::Other => {
+                    format!("actum: {why}; nothing was changed")
+                }
+            };
+            return (moment, Answer::Refuse(reason));
+        }
     };
     let caller = Caller {
         client,
@@ -169,7 +177,7 @@ fn workspace_of(
         Ok(files) => files,
         // Outside of a workspace nothing is judged.
         Err(_) if own.is_none() => return Ok(None),
-        Err(error) => return Err(format!("actum: {error}; nothing was changed")),
+        Err(error) => return Err(error.to_string()),
     };
     let mut roots: Vec<_> = files.iter().filter_map(|file| root::around(file.parent()?)).collect();
     roots.sort();
@@ -177,7 +185,7 @@ fn workspace_of(
     match roots.len() {
         0 => Ok(own),
         1 => Ok(roots.pop()),
-        _ => Err("actum: the edit has files in several workspaces; make one edit for each; nothing was changed".to_owned()),
+        _ => Err("the edit has files in several workspaces; make one edit for each".to_owned()),
     }
 }
 

@@ -130,7 +130,10 @@ impl<D: Disk> Transaction<'_, D> {
         let doing = || format!("keep a copy of `{path}`");
         let copy = disk.create(&home.keep, kept, FileMode::PRIVATE).doing(doing)?;
         let handle = match bytes {
-            Bytes::Memory(bytes) => return disk.write_at(&copy, bytes, 0).doing(doing),
+            Bytes::Memory(bytes) => {
+                room.copy(file.stat.size)?;
+                return disk.write_at(&copy, bytes, 0).doing(doing);
+            }
             Bytes::File(handle, _) => handle,
         };
         if disk.clone_content(handle, &copy).doing(doing)? {
@@ -139,11 +142,7 @@ impl<D: Disk> Transaction<'_, D> {
                 return Ok(());
             }
         } else {
-            let bytes = file.stat.size;
-            let Some(left) = room.copied.checked_sub(bytes) else {
-                return Err(ErrorKind::SnapshotTooLarge { bytes, max: COPIED_BYTES_MAX }.into());
-            };
-            room.copied = left;
+            room.copy(file.stat.size)?;
             if copy_file(disk, handle, &copy).doing(doing)? == file.digest {
                 return Ok(());
             }
@@ -157,4 +156,16 @@ impl<D: Disk> Transaction<'_, D> {
 struct Room {
     inline: u64,
     copied: u64,
+}
+
+impl Room {
+    /// Takes room for a copy of a file.
+    ///
+    /// # Errors
+    /// `SnapshotTooLarge`.
+    fn copy(&mut self, bytes: u64) -> Result<()> {
+        let left = self.copied.checked_sub(bytes);
+        self.copied = left.ok_or(ErrorKind::SnapshotTooLarge { bytes, max: COPIED_BYTES_MAX })?;
+        Ok(())
+    }
 }
