@@ -28,6 +28,7 @@
 
 mod apply;
 mod attributes;
+mod baseline;
 mod blocks;
 mod change;
 mod content;
@@ -58,6 +59,10 @@ mod workspace;
 
 pub use apply::ChangeSetId;
 pub use attributes::Attributes;
+pub use baseline::{
+    BASELINE_FILES_MAX, BlobId, KnownFiles, NoKnownFiles, Turn, TurnEnd, TurnStart, Undeclared,
+    UndeclaredChange,
+};
 pub use blocks::{BlockDelta, apply as apply_delta};
 pub use change::{Change, ChangeKind, Extent, Lines, Modes};
 pub use content::INLINE_BYTES_MAX;
@@ -85,6 +90,7 @@ pub use transaction::new_content::{NewContent, Part, Window};
 pub use transaction::stage::INLINE_TOTAL_MAX;
 pub use transaction::staged_directory::StagedDirectory;
 pub use transaction::staged_file::{SourceFile, StagedFile, TakenAttributes};
+pub use transaction::undeclared::UndeclaredChanges;
 pub use witness::{RootWithin, notes_at, unusable_witness};
 pub use workspace::{
     ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits, RunOptions, Withholds, Workspace,

@@ -21,6 +21,7 @@ pub(crate) mod staged_directory;
 pub(crate) mod staged_file;
 mod steps;
 mod take_snapshot;
+pub(crate) mod undeclared;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

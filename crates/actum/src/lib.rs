@@ -34,6 +34,7 @@ mod engine;
 mod error;
 mod feedback;
 mod forget;
+mod git_files;
 mod leases;
 mod pipeline_host;
 mod place;
@@ -75,6 +76,7 @@ pub use engine::verify::Verified;
 pub use error::{BoundWorkspace, Error, GrantLeaseError, Result, StateClause};
 pub use feedback::{Feedback, FeedbackError, Wanted, cut_off_actions};
 pub use forget::{ForgottenRun, Retained, foresee, forgotten_run, missing_runs};
+pub use git_files::GitFiles;
 pub use leases::{GrantedLease, Grantor, LeaseState, NewLease};
 pub use place::Place;
 pub use policies::{

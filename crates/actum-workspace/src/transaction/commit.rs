@@ -7,6 +7,7 @@ use std::sync::Arc;
 use actum_core::scope::ScopeError;
 use actum_core::{Budget, PathCost, RelPath, RunId};
 
+use crate::baseline::contents_left;
 use crate::change::{Change, ChangeKind, Lines};
 use crate::disk::{Disk, Time};
 use crate::error::{Doing, Error, ErrorKind, Result, State};
@@ -158,6 +159,7 @@ impl<'w, D: Disk> Prepared<'w, D> {
     pub fn publish(self) -> Published<'w, D> {
         let Self { mut transaction, mut intent, displaced, changes, broken_links } = self;
         let noted = transaction.note_directories(&mut intent);
+        let left = contents_left(&intent);
         let result = noted.and_then(|()| match &transaction.adoption {
             None => transaction.workspace.run(intent, displaced),
             Some(adoption) => {
@@ -168,6 +170,9 @@ impl<'w, D: Disk> Prepared<'w, D> {
         let adopted = transaction.adoption.as_ref().map(|adoption| adoption.id);
         if let (Ok(_), Some(done)) = (&result, adopted.or(transaction.restored_snapshot)) {
             drop(transaction.workspace.remove_snapshot(done)); // what stays goes with the next snapshots
+        }
+        if result.is_ok() {
+            transaction.workspace.keep_contents(&left);
         }
         // After a commit what was displaced is swept later; after a failure that leaves anything
         // open recovery needs what is staged.

@@ -10,6 +10,7 @@
 
 mod adoption;
 mod barriers;
+mod baseline;
 mod block_deltas;
 mod changes;
 mod concurrent_edits;

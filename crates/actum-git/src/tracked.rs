@@ -1,0 +1,229 @@
+//! Files that git tracks and that are unchanged, told without running git and without reading the files.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use git2::{Index, IndexEntry, ObjectType, Odb, Oid};
+
+use crate::special;
+
+/// Bytes of a blob that is read at most: 64 MiB.
+const BLOB_BYTES_MAX: usize = 64 << 20;
+/// Bits of the flags of an entry of the index that say which side of a conflict it is (gitformat-index(5)).
+const STAGE_BITS: u16 = 0x3000;
+
+/// Facts about a file by which git knows that it is unchanged. Times are nanoseconds since 1970-01-01 UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileFacts {
+    /// Size in bytes.
+    pub size: u64,
+    /// Inode number.
+    pub inode: u64,
+    /// When its content last changed.
+    pub modified: i64,
+    /// When its content or attributes last changed.
+    pub changed: i64,
+}
+
+/// The files in the index of a repository. Only the index and, for a content, the objects are read; no setting counts.
+///
+/// A linked work tree is read as well. Where there is no repository, or its index cannot be read, there are no files.
+pub struct TrackedFiles {
+    git: PathBuf,
+    objects: PathBuf,
+    files: HashMap<Vec<u8>, Tracked>,
+    directories: HashSet<Vec<u8>>,
+    /// Objects, once one was read; `None` where they cannot be read.
+    database: Option<Option<Odb<'static>>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Tracked {
+    /// The lowest 32 bits, as the index has them.
+    size: u32,
+    inode: u32,
+    modified: i64,
+    changed: i64,
+    blob: Oid,
+}
+
+impl TrackedFiles {
+    /// Files of the repository whose work tree is `root`.
+    pub fn open(root: &Path) -> Self {
+        let (git, common) = git_directories(&root.join(".git"));
+        let objects = common.join("objects");
+        let (files, directories, database) = (HashMap::new(), HashSet::new(), None);
+        let mut tracked = Self { git: common, objects, files, directories, database };
+        tracked.read_index(&git.join("index"));
+        tracked
+    }
+
+    fn read_index(&mut self, path: &Path) {
+        // Opening a FIFO would wait for ever.
+        let Ok(written) = fs::symlink_metadata(path) else { return };
+        if !written.is_file() {
+            return;
+        }
+        let Ok(index) = Index::open(path) else { return };
+        let written = nanoseconds(written.mtime(), written.mtime_nsec());
+        for entry in index.iter().filter(|entry| entry.flags & STAGE_BITS == 0) {
+            let mut above = entry.path.as_slice();
+            while let Some(end) = above.iter().rposition(|byte| *byte == b'/') {
+                above = above.get(..end).unwrap_or_default();
+                if !self.directories.insert(above.to_vec()) {
+                    break;
+                }
+            }
+            let tracked = Tracked::of(&entry);
+            // What changed after the index was written, in the same tick of the clock, looks unchanged (racy-git).
+            if tracked.modified < written {
+                self.files.insert(entry.path, tracked);
+            }
+        }
+    }
+
+    /// Whether git tracks a file below a directory.
+    pub fn has_below(&self, directory: &[u8]) -> bool {
+        self.directories.contains(directory)
+    }
+
+    /// The blob of an unchanged file, by its id (SHA-1). What the file holds may be another content where git converts it.
+    pub fn blob(&self, path: &[u8], facts: &FileFacts) -> Option<[u8; 20]> {
+        let tracked = self.files.get(path)?;
+        let found = Tracked {
+            size: lowest_bits(facts.size),
+            inode: lowest_bits(facts.inode),
+            modified: facts.modified,
+            changed: facts.changed,
+            blob: tracked.blob,
+        };
+        if found != *tracked {
+            return None;
+        }
+        tracked.blob.as_bytes().try_into().ok()
+    }
+
+    /// Content of a blob, which git2 compares with its id; `None` where it cannot be read, or is larger than 64 MiB.
+    pub fn read(&mut self, blob: [u8; 20]) -> Option<Vec<u8>> {
+        let database = self.database.get_or_insert_with(|| {
+            // libgit2 would wait at a FIFO among the objects.
+            let is_safe = special::find(&self.git).is_ok_and(|found| found.is_none());
+            let database = is_safe.then(|| Odb::new().ok()).flatten()?;
+            database.add_disk_alternate(self.objects.to_str()?).ok()?;
+            Some(database)
+        });
+        let database = database.as_ref()?;
+        let id = Oid::from_bytes(&blob).ok()?;
+        let (size, kind) = database.read_header(id).ok()?;
+        if kind != ObjectType::Blob || size > BLOB_BYTES_MAX {
+            return None;
+        }
+        Some(database.read(id).ok()?.data().to_vec())
+    }
+}
+
+impl Tracked {
+    fn of(entry: &IndexEntry) -> Self {
+        let time = |time: &git2::IndexTime| {
+            nanoseconds(i64::from(time.seconds()), i64::from(time.nanoseconds()))
+        };
+        Self {
+            size: entry.file_size,
+            inode: entry.ino,
+            modified: time(&entry.mtime),
+            changed: time(&entry.ctime),
+            blob: entry.id,
+        }
+    }
+}
+
+/// The git directory of a work tree, and the one that has the objects (gitrepository-layout(5)).
+fn git_directories(git: &Path) -> (PathBuf, PathBuf) {
+    let is_file = fs::symlink_metadata(git).is_ok_and(|found| found.is_file());
+    let line = |path: &Path| {
+        let text = fs::read(path).ok()?;
+        Some(text.trim_ascii_end().to_vec())
+    };
+    let joined = |base: &Path, path: &[u8]| base.join(std::ffi::OsStr::from_bytes(path));
+    let linked = is_file.then(|| line(git)).flatten();
+    let Some(linked) = linked.as_deref().and_then(|text| text.strip_prefix(b"gitdir: ")) else {
+        return (git.to_owned(), git.to_owned());
+    };
+    let own = joined(git.parent().unwrap_or(git), linked);
+    let common = match line(&own.join("commondir")) {
+        Some(common) => joined(&own, &common),
+        None => own.clone(),
+    };
+    (own, common)
+}
+
+fn nanoseconds(seconds: i64, nanoseconds: i64) -> i64 {
+    seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds)
+}
+
+/// The lowest 32 bits.
+fn lowest_bits(value: u64) -> u32 {
+    u32::try_from(value & u64::from(u32::MAX)).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests make repositories")]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    fn git(root: &Path, arguments: &[&str]) {
+        let done = Command::new("git")
+            .args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"])
+            .args(arguments)
+            .current_dir(root)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .output()
+            .unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    }
+
+    fn facts(path: &Path) -> FileFacts {
+        let found = fs::symlink_metadata(path).unwrap();
+        FileFacts {
+            size: found.size(),
+            inode: found.ino(),
+            modified: nanoseconds(found.mtime(), found.mtime_nsec()),
+            changed: nanoseconds(found.ctime(), found.ctime_nsec()),
+        }
+    }
+
+    /// Issue 27: git's objects serve as the state before, read only.
+    #[test]
+    fn an_unchanged_file_is_known_by_its_blob_and_a_changed_one_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        fs::write(root.join("a/b/c"), "one\n").unwrap();
+        let long_ago = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000);
+        fs::File::open(root.join("a/b/c")).unwrap().set_modified(long_ago).unwrap();
+        git(root, &["init", "-q"]);
+        git(root, &["add", "."]);
+        git(root, &["commit", "-q", "-m", "x"]);
+        let other = directory.path().join("other");
+        git(root, &["worktree", "add", "-q", other.to_str().unwrap()]);
+        fs::File::open(other.join("a/b/c")).unwrap().set_modified(long_ago).unwrap();
+        git(&other, &["update-index", "--refresh"]);
+        for root in [root, other.as_path()] {
+            let mut tracked = TrackedFiles::open(root);
+            assert!(tracked.has_below(b"a/b") && tracked.has_below(b"a"));
+            assert!(!tracked.has_below(b"c"));
+            let blob = tracked.blob(b"a/b/c", &facts(&root.join("a/b/c"))).unwrap();
+            assert_eq!(tracked.read(blob).unwrap(), b"one\n");
+            assert_eq!(tracked.read([7; 20]), None);
+        }
+        fs::write(root.join("a/b/c"), "two\n").unwrap();
+        let tracked = TrackedFiles::open(root);
+        assert_eq!(tracked.blob(b"a/b/c", &facts(&root.join("a/b/c"))), None);
+        assert!(!TrackedFiles::open(Path::new("/none")).has_below(b"a"));
+    }
+}

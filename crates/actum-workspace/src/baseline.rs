@@ -1,0 +1,330 @@
+//! The baseline: what each file of the workspace was at the beginning of a turn of an agent's client. What differs at the end of
+//! the turn and is no run was changed by a command, or by a person.
+//!
+//! A baseline is one file, `.actum/baseline`. It has the stamp of each file, and where its content is found: in a
+//! repository of git, or as a copy in `.actum/contents`. Nothing of it is synced: after a power cut it may be gone or torn,
+//! and then there is none.
+
+mod codec;
+mod compare;
+mod contents;
+mod scan;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use actum_core::{Digest, FileMode, RelPath};
+
+use crate::disk::{Disk, Kind, Rename, Stat, Time};
+use crate::error::{Doing, Result};
+use crate::home::Home;
+use crate::journal::sector::{Framed, frame, unframe};
+use crate::tree::{read_whole, stamp_is_fresh};
+use crate::workspace::Workspace;
+
+pub(crate) use compare::Before;
+pub(crate) use contents::contents_left;
+pub use compare::{Undeclared, UndeclaredChange};
+
+const FILE: &[u8] = b"baseline";
+const FILE_NEW: &[u8] = b"baseline.new";
+const SEQUENCE: u64 = 1;
+/// Bytes of the file at most: 256 MiB.
+const FILE_BYTES_MAX: u64 = 256 << 20;
+/// Files and directories of a workspace that are compared at most.
+pub const BASELINE_FILES_MAX: usize = 200_000;
+/// Turns that are remembered at most.
+const TURNS_MAX: usize = 64;
+/// After this time, in nanoseconds, a turn that did not end counts as one whose client was killed: 6 hours.
+const TURN_MAX: i64 = 6 * 3_600_000_000_000;
+
+/// Id of a blob in a repository of git (SHA-1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlobId(pub [u8; 20]);
+
+/// What is known about files of a workspace from elsewhere, such as a repository of git.
+pub trait KnownFiles {
+    /// Whether all below a directory is left out, as caches are and what is built.
+    fn leaves_out(&mut self, directory: &RelPath) -> bool;
+    /// The blob that a file with this stamp holds.
+    fn blob(&mut self, path: &RelPath, stat: &Stat) -> Option<BlobId>;
+    /// Content of a blob.
+    fn read(&mut self, blob: BlobId) -> Option<Vec<u8>>;
+}
+
+/// Nothing is known: each directory is looked into, and each file that is not too large is copied.
+pub struct NoKnownFiles;
+
+impl KnownFiles for NoKnownFiles {
+    fn leaves_out(&mut self, _directory: &RelPath) -> bool {
+        false
+    }
+
+    fn blob(&mut self, _path: &RelPath, _stat: &Stat) -> Option<BlobId> {
+        None
+    }
+
+    fn read(&mut self, _blob: BlobId) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+/// What became of the baseline at the beginning of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TurnStart {
+    /// It was taken anew.
+    Taken,
+    /// Another turn is under way, so its baseline stays.
+    Joined,
+    /// The workspace has too many files to be compared, so there is none.
+    TooManyFiles,
+}
+
+/// What a turn changed besides its runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnEnd {
+    /// Changes that were not reported before.
+    pub new: Vec<Undeclared>,
+    /// The number of changes that were reported before and are no runs yet.
+    pub earlier: usize,
+}
+
+/// A turn of a session: from a prompt until the agent stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// Digest of what names the session.
+    pub session: Digest,
+    /// When it began.
+    pub since: Time,
+    /// Sequence number of the last run before it.
+    pub sequence: u64,
+    /// Whether it has not ended.
+    pub is_open: bool,
+}
+
+/// What is compared of a file or directory without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    pub(crate) kind: Kind,
+    pub(crate) inode: u64,
+    pub(crate) size: u64,
+    pub(crate) mode: FileMode,
+    pub(crate) user: u32,
+    pub(crate) group: u32,
+    pub(crate) modified: Time,
+    pub(crate) changed: Time,
+}
+
+impl From<&Stat> for Stamp {
+    fn from(stat: &Stat) -> Self {
+        let Stat { kind, device: _, inode, links: _, size, mode, user, group, modified, changed } =
+            *stat;
+        Self { kind, inode, size, mode, user, group, modified, changed }
+    }
+}
+
+impl Stamp {
+    /// Whether it is another thing than `other`. A directory is the same while names come and go in it.
+    fn differs(&self, other: &Self) -> bool {
+        match (self.kind, other.kind) {
+            (Kind::Directory, Kind::Directory) => {
+                (self.mode, self.user, self.group) != (other.mode, other.user, other.group)
+            }
+            _ => self != other,
+        }
+    }
+}
+
+/// Where the content of a file is found again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// Nowhere: it is too large to be copied, cannot be read, or is no file.
+    Nowhere,
+    /// In the repository of git.
+    Blob(BlobId),
+    /// In the directory of contents.
+    Copy(Digest),
+}
+
+/// A file or directory of a baseline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Known {
+    pub(crate) stamp: Stamp,
+    pub(crate) source: Source,
+    /// Whether the file could change after it was looked at without another stamp.
+    pub(crate) is_fresh: bool,
+}
+
+/// State of a workspace at the beginning of a turn.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Baseline {
+    /// Sequence number of the last run that it includes.
+    pub(crate) sequence: u64,
+    /// The newest turn of each session.
+    pub(crate) turns: Vec<Turn>,
+    pub(crate) files: BTreeMap<RelPath, Known>,
+    /// Directories that were not looked into.
+    pub(crate) left_out: BTreeSet<RelPath>,
+    /// Undeclared changes that were reported, with the stamp of then; `None` where the file was gone.
+    pub(crate) reported: BTreeMap<RelPath, Option<Stamp>>,
+}
+
+impl<D: Disk> Workspace<D> {
+    /// Begins a turn of a session: takes the baseline anew, unless another turn is under way. Undeclared changes that were
+    /// reported stay undeclared; others count as a person's.
+    ///
+    /// # Errors
+    /// `Busy`, `Poisoned`; `Io`, and those of recovery.
+    pub fn begin_turn(
+        &mut self,
+        session: Digest,
+        known: &mut dyn KnownFiles,
+    ) -> Result<TurnStart> {
+        let _lock = self.lock(true, "begin a turn")?;
+        let previous = self.read_baseline()?;
+        let (since, sequence) = (self.disk.now(), self.last_sequence()?);
+        let mut turns = previous.as_ref().map_or(Vec::new(), |baseline| baseline.turns.clone());
+        turns.retain(|turn| turn.session != session);
+        let is_under_way = |turn: &Turn| turn.is_open && since.0 - turn.since.0 < TURN_MAX;
+        let is_joined = turns.iter().any(is_under_way);
+        let surplus = (turns.len() + 1).saturating_sub(TURNS_MAX);
+        turns.drain(..surplus);
+        turns.push(Turn { session, since, sequence, is_open: true });
+        if let Some(previous) = previous.clone().filter(|_| is_joined) {
+            self.write_baseline(&Baseline { turns, ..previous })?;
+            return Ok(TurnStart::Joined);
+        }
+        let empty = Baseline::default();
+        let Some(scan) = self.scan(&empty, known)? else {
+            // The turn is remembered all the same.
+            self.write_baseline(&Baseline { sequence, turns, ..empty })?;
+            return Ok(TurnStart::TooManyFiles);
+        };
+        let mut baseline =
+            Baseline { sequence, turns, left_out: scan.left_out.clone(), ..Baseline::default() };
+        let before = previous.as_ref().unwrap_or(&empty);
+        let mut contents = self.contents()?;
+        for (path, stamp) in &scan.found {
+            let file = self.known(path, (stamp, since), before, (&mut contents, &mut *known));
+            baseline.files.insert(path.clone(), file?);
+        }
+        if !before.reported.is_empty() {
+            for change in self.compare(before, &scan, known)? {
+                let Some(reported) = before.reported.get(&change.path) else { continue };
+                baseline.reported.insert(change.path.clone(), *reported);
+                match self.known_before(&change, before, &mut contents)? {
+                    Some(known) => drop(baseline.files.insert(change.path, known)),
+                    None => drop(baseline.files.remove(&change.path)),
+                }
+            }
+        }
+        self.write_baseline(&baseline)?;
+        contents.sweep(&self.disk, &baseline)?;
+        Ok(TurnStart::Taken)
+    }
+
+    /// Ends a turn: what differs from the baseline and is no run. `None` where there is no such turn.
+    ///
+    /// # Errors
+    /// `Busy`, `Poisoned`; `Io`, and those of recovery.
+    pub fn end_turn(
+        &mut self,
+        session: Digest,
+        known: &mut dyn KnownFiles,
+    ) -> Result<Option<TurnEnd>> {
+        let _lock = self.lock(true, "end a turn")?;
+        let Some(mut baseline) = self.read_baseline()? else { return Ok(None) };
+        let is_own = |turn: &&mut Turn| turn.session == session && turn.is_open;
+        let Some(turn) = baseline.turns.iter_mut().find(is_own) else { return Ok(None) };
+        turn.is_open = false;
+        let mut end = TurnEnd { new: Vec::new(), earlier: 0 };
+        if let Some(scan) = self.scan(&baseline, known)?.filter(|_| !baseline.files.is_empty()) {
+            let mut reported = BTreeMap::new();
+            for change in self.compare(&baseline, &scan, known)? {
+                let stamp = scan.found.get(&change.path).map(Stamp::from);
+                match baseline.reported.get(&change.path) == Some(&stamp) {
+                    true => end.earlier += 1,
+                    false => end.new.push(change.clone()),
+                }
+                reported.insert(change.path, stamp);
+            }
+            baseline.reported = reported;
+        }
+        self.write_baseline(&baseline)?;
+        Ok(Some(end))
+    }
+
+    /// The turns that are remembered, at most one of each session, the newest last.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn turns(&self) -> Result<Vec<Turn>> {
+        turns(&self.disk, &self.home)
+    }
+
+    /// Sequence number of the last run.
+    fn last_sequence(&self) -> Result<u64> {
+        Ok(self.runs()?.refs().last().map_or(0, |run| run.sequence))
+    }
+
+    /// What a baseline has of a file.
+    fn known(
+        &self,
+        path: &RelPath,
+        (stamp, now): (&Stat, Time),
+        before: &Baseline,
+        (contents, known): (&mut contents::Contents<D::Handle>, &mut dyn KnownFiles),
+    ) -> Result<Known> {
+        let (stat, stamp) = (stamp, Stamp::from(stamp));
+        let is_fresh = stamp_is_fresh(stat.last_change(), now);
+        let same = before.files.get(path).filter(|file| file.stamp == stamp && !file.is_fresh);
+        let source = match same.map(|file| file.source) {
+            Some(source @ Source::Blob(_)) => source,
+            Some(source @ Source::Copy(digest)) if contents.has(digest, stamp.size) => source,
+            Some(_) | None if stamp.kind != Kind::File => Source::Nowhere,
+            Some(_) | None => match known.blob(path, stat) {
+                Some(blob) => Source::Blob(blob),
+                None => contents.copy(self, path, &stamp)?.map_or(Source::Nowhere, Source::Copy),
+            },
+        };
+        Ok(Known { stamp, source, is_fresh })
+    }
+
+    pub(crate) fn read_baseline(&self) -> Result<Option<Baseline>> {
+        read(&self.disk, &self.home)
+    }
+
+    fn write_baseline(&self, baseline: &Baseline) -> Result<()> {
+        let (disk, state) = (&self.disk, &self.home.state);
+        let doing = || "write the baseline `.actum/baseline`".to_owned();
+        self.remove(state, FILE_NEW); // of a process that was killed
+        let file = disk.create(state, FILE_NEW, FileMode::PRIVATE).doing(doing)?;
+        let written = disk.write_at(&file, &frame(SEQUENCE, &[&baseline.encode()]), 0);
+        let written = written
+            .and_then(|()| disk.rename(state, FILE_NEW, state, FILE, Rename::Replace));
+        if written.is_err() {
+            self.remove(state, FILE_NEW); // a full disk has better uses for it
+        }
+        written.doing(doing)
+    }
+}
+
+/// The turns that are remembered in a workspace.
+pub(crate) fn turns<D: Disk>(disk: &D, home: &Home<D::Handle>) -> Result<Vec<Turn>> {
+    Ok(read(disk, home)?.map_or(Vec::new(), |baseline| baseline.turns))
+}
+
+/// The baseline; one that is torn counts as none.
+fn read<D: Disk>(disk: &D, home: &Home<D::Handle>) -> Result<Option<Baseline>> {
+    let doing = || "read the baseline `.actum/baseline`".to_owned();
+    let file = match disk.open_file(&home.state, FILE) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.doing(doing)?,
+    };
+    let size = disk.stat(&file).doing(doing)?.size.min(FILE_BYTES_MAX);
+    let framed = read_whole(disk, &file, size).doing(doing)?;
+    let mut record = Vec::new();
+    Ok(match unframe(&framed, SEQUENCE, &mut record) {
+        Framed::Whole(_) => Baseline::decode(&record).ok(),
+        Framed::Missing | Framed::Torn | Framed::Damaged(_) => None,
+    })
+}

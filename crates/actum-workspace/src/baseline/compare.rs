@@ -1,0 +1,308 @@
+//! Finds what differs from a baseline and is no run.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+
+use actum_core::{Digest, RelPath, RunId};
+
+use super::contents::Contents;
+use super::scan::Scan;
+use super::{Baseline, Known, KnownFiles, Source, Stamp};
+use crate::attributes::Attributes;
+use crate::content::Bytes;
+use crate::disk::{Disk, Kind};
+use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::history::images::Images;
+use crate::journal::record::{Image, Outcome, Side};
+use crate::tree::{Found, Tree, digest_of_found, read_whole};
+use crate::workspace::Workspace;
+
+/// What happened to a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UndeclaredChange {
+    /// It is new.
+    Created,
+    /// Its content, or what it is, is another.
+    Modified,
+    /// It is gone.
+    Deleted,
+}
+
+/// A change of a path that is no run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undeclared {
+    /// The path.
+    pub path: RelPath,
+    /// What happened to it.
+    pub change: UndeclaredChange,
+    /// What it is, or was if it is gone.
+    pub kind: Kind,
+    pub(crate) before: Before,
+}
+
+impl Undeclared {
+    /// Whether it can become a run: what it was before is known, and it is and was a file or a directory.
+    pub fn is_adoptable(&self) -> bool {
+        let is_known = !matches!(self.before, Before::Other(_) | Before::File(_, Source::Nowhere));
+        is_known && matches!(self.kind, Kind::File | Kind::Directory)
+    }
+}
+
+/// What a path was before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Before {
+    Absent,
+    Directory(Stamp),
+    File(Stamp, Source),
+    /// As a run left it: the image after the entry of that index.
+    Run(RunId, usize, Image),
+    /// A symbolic link or something special.
+    Other(Kind),
+}
+
+impl Before {
+    fn of(known: Option<&Known>) -> Self {
+        let Some(known) = known else { return Self::Absent };
+        match known.stamp.kind {
+            Kind::File => Self::File(known.stamp, known.source),
+            Kind::Directory => Self::Directory(known.stamp),
+            kind @ (Kind::Symlink | Kind::Special) => Self::Other(kind),
+        }
+    }
+}
+
+impl<D: Disk> Workspace<D> {
+    /// What differs from the baseline and is no run.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(crate) fn compare(
+        &self,
+        baseline: &Baseline,
+        scan: &Scan,
+        known: &mut dyn KnownFiles,
+    ) -> Result<Vec<Undeclared>> {
+        let mut paths = BTreeSet::new();
+        for (path, stat) in &scan.found {
+            let stamp = Stamp::from(stat);
+            let is_same = |file: &Known| !file.stamp.differs(&stamp) && !file.is_fresh;
+            if !baseline.files.get(path).is_some_and(is_same) {
+                paths.insert(path);
+            }
+        }
+        // What lies below a directory that was not looked into now is not known.
+        let is_unseen = |path: &RelPath| {
+            let above = std::iter::successors(path.parent(), RelPath::parent);
+            std::iter::once(path.clone()).chain(above).any(|it| scan.left_out.contains(&it))
+        };
+        let gone = baseline.files.keys().filter(|path| !scan.found.contains_key(*path));
+        paths.extend(gone.filter(|path| scan.left_out.is_empty() || !is_unseen(path)));
+        if paths.is_empty() {
+            return Ok(Vec::new());
+        }
+        let runs = self.left_by_runs(baseline.sequence)?;
+        let mut undeclared = Vec::new();
+        for path in paths {
+            let now = scan.found.get(path).map(Stamp::from);
+            let before = match runs.get(path) {
+                Some((run, index, image)) => Before::Run(*run, *index, image.clone()),
+                None => Before::of(baseline.files.get(path)),
+            };
+            undeclared.extend(self.change_of(path, now, before, known)?);
+        }
+        Ok(undeclared)
+    }
+
+    /// What happened to a path that a run left, if it is not as the run left it.
+    pub(crate) fn drifted(
+        &self,
+        path: &RelPath,
+        before: Before,
+        known: &mut dyn KnownFiles,
+    ) -> Result<Option<Undeclared>> {
+        let tree = Tree::new(&self.disk, &self.home.root);
+        // What cannot be reached now is not looked at.
+        let Ok(parent) = tree.parent(path) else { return Ok(None) };
+        let stat = match parent {
+            Some(parent) => self.disk.stat_at(&parent, path.name()),
+            None => Ok(None),
+        };
+        let stat = stat.doing(|| format!("look at `{path}`"))?;
+        self.change_of(path, stat.as_ref().map(Stamp::from), before, known)
+    }
+
+    /// What happened to a path that was `before`; `None` where nothing did.
+    fn change_of(
+        &self,
+        path: &RelPath,
+        now: Option<Stamp>,
+        before: Before,
+        known: &mut dyn KnownFiles,
+    ) -> Result<Option<Undeclared>> {
+        if self.is_as_before(path, now.as_ref(), &before, known)? {
+            return Ok(None);
+        }
+        let was = match &before {
+            Before::Absent | Before::Run(_, _, Image::Absent) => None,
+            Before::Directory(_) | Before::Run(_, _, Image::Directory(_)) => Some(Kind::Directory),
+            Before::File(..) | Before::Run(_, _, Image::File(_)) => Some(Kind::File),
+            Before::Other(kind) => Some(*kind),
+        };
+        let (change, kind) = match (was, now.map(|now| now.kind)) {
+            (None, None) => return Ok(None),
+            (None, Some(kind)) => (UndeclaredChange::Created, kind),
+            (Some(kind), None) => (UndeclaredChange::Deleted, kind),
+            (Some(_), Some(kind)) => (UndeclaredChange::Modified, kind),
+        };
+        Ok(Some(Undeclared { path: path.clone(), change, kind, before }))
+    }
+
+    /// What the runs after a sequence number left at their paths.
+    fn left_by_runs(&self, sequence: u64) -> Result<BTreeMap<RelPath, (RunId, usize, Image)>> {
+        let runs = self.runs()?;
+        let mut left = BTreeMap::new();
+        for known in runs.refs().iter().rev().take_while(|run| run.sequence > sequence) {
+            if known.outcome == Outcome::RolledBack {
+                continue;
+            }
+            // A damaged record cannot say what it left.
+            let Ok((intent, _)) = runs.read_found(known) else { continue };
+            for (index, entry) in intent.entries.iter().enumerate() {
+                let image = || (known.run, index, entry.post.clone());
+                left.entry(entry.path.clone()).or_insert_with(image);
+            }
+        }
+        Ok(left)
+    }
+
+    /// Whether a path is what it was before, by its content where the stamp cannot tell.
+    fn is_as_before(
+        &self,
+        path: &RelPath,
+        now: Option<&Stamp>,
+        before: &Before,
+        known: &mut dyn KnownFiles,
+    ) -> Result<bool> {
+        let Some(now) = now else {
+            return Ok(matches!(before, Before::Absent | Before::Run(_, _, Image::Absent)));
+        };
+        let has = |attributes: &Attributes| {
+            (attributes.mode, attributes.user, attributes.group) == (now.mode, now.user, now.group)
+        };
+        Ok(match before {
+            Before::Absent | Before::Other(_) | Before::Run(_, _, Image::Absent) => false,
+            Before::Directory(stamp) => !stamp.differs(now),
+            Before::Run(_, _, Image::Directory(attributes)) => {
+                now.kind == Kind::Directory && has(attributes)
+            }
+            Before::Run(_, _, Image::File(file)) => {
+                now.kind == Kind::File
+                    && now.size == file.size
+                    && has(&file.attributes)
+                    && self.digest_at(path)? == Some(file.digest)
+            }
+            Before::File(stamp, source) => {
+                let same = |stamp: &Stamp| (stamp.kind, stamp.size, stamp.mode, stamp.user, stamp.group);
+                same(stamp) == same(now)
+                    && match source {
+                        Source::Copy(digest) => self.digest_at(path)? == Some(*digest),
+                        Source::Blob(blob) => match known.read(*blob) {
+                            Some(bytes) => self.digest_at(path)? == Some(Digest::of(&bytes)),
+                            None => stamp == now,
+                        },
+                        Source::Nowhere => stamp == now,
+                    }
+            }
+        })
+    }
+
+    /// Digest of the file at a path; `None` where no file can be read.
+    fn digest_at(&self, path: &RelPath) -> Result<Option<Digest>> {
+        let (stat, file) = match Tree::new(&self.disk, &self.home.root).find(path) {
+            Ok(Found::File(stat, file)) => (stat, file),
+            Ok(Found::Nothing | Found::Directory | Found::Other(_)) => return Ok(None),
+            Err(error) if is_permanent(&error) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let digest = digest_of_found(&self.disk, &file, &stat);
+        digest.doing(|| format!("read `{path}`")).map(Some)
+    }
+
+    /// What a baseline has of a path as it was before a change; `None` where it was not there.
+    pub(super) fn known_before(
+        &self,
+        change: &Undeclared,
+        baseline: &Baseline,
+        contents: &mut Contents<D::Handle>,
+    ) -> Result<Option<Known>> {
+        let Before::Run(run, index, image) = &change.before else {
+            let known = baseline.files.get(&change.path).copied();
+            if let Some(Known { source: Source::Copy(digest), stamp, .. }) = known {
+                contents.has(digest, stamp.size);
+            }
+            return Ok(known);
+        };
+        let (kind, size, attributes, inode) = match image {
+            Image::Absent => return Ok(None),
+            Image::Directory(attributes) => (Kind::Directory, 0, attributes, 0),
+            Image::File(file) => (Kind::File, file.size, &file.attributes, file.inode),
+        };
+        let source = match self.bytes_left(*run, *index, image)? {
+            Some(bytes) => Source::Copy(contents.write(&self.disk, &bytes)?),
+            None => Source::Nowhere,
+        };
+        let &Attributes { mode, user, group, .. } = attributes;
+        let (modified, changed) = Default::default();
+        let stamp = Stamp { kind, inode, size, mode, user, group, modified, changed };
+        Ok(Some(Known { stamp, source, is_fresh: true }))
+    }
+
+    /// The bytes that a run left at the path of an entry, as far as they are kept.
+    fn bytes_left(&self, run: RunId, index: usize, image: &Image) -> Result<Option<Vec<u8>>> {
+        let Some(file) = image.file() else { return Ok(None) };
+        if let Some(copy) = self.read_copy(file.digest)? {
+            return Ok(Some(copy));
+        }
+        let runs = self.runs()?;
+        let (intent, _): (Cow<'_, _>, _) = runs.read(run)?;
+        let images = Images { disk: &self.disk, home: &self.home };
+        Ok(match images.bytes(&intent, index, Side::Post, None)? {
+            None => None,
+            Some(Bytes::Memory(bytes)) => Some(bytes.to_vec()),
+            Some(Bytes::File(file, _)) => {
+                let doing = || "read a recorded image".to_owned();
+                let size = self.disk.stat(&file).doing(doing)?.size;
+                Some(read_whole(&self.disk, &file, size).doing(doing)?)
+            }
+        })
+    }
+
+    /// The bytes that a path had before a change, as far as they are known, and are those that they were.
+    pub(crate) fn bytes_before(
+        &self,
+        before: &Before,
+        known: &mut dyn KnownFiles,
+    ) -> Result<Option<Vec<u8>>> {
+        Ok(match before {
+            Before::Absent | Before::Directory(_) | Before::Other(_) => None,
+            Before::Run(run, index, image) => self.bytes_left(*run, *index, image)?,
+            Before::File(stamp, source) => {
+                let bytes = match source {
+                    Source::Nowhere => None,
+                    Source::Copy(digest) => self.read_copy(*digest)?,
+                    Source::Blob(blob) => known.read(*blob),
+                };
+                bytes.filter(|bytes| u64::try_from(bytes.len()) == Ok(stamp.size))
+            }
+        })
+    }
+}
+
+/// Whether a path cannot be reached as it is, or this process may not read it.
+fn is_permanent(error: &Error) -> bool {
+    match &error.kind {
+        ErrorKind::Io { source, .. } => source.kind() == io::ErrorKind::PermissionDenied,
+        _ => true,
+    }
+}

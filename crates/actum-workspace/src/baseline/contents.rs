@@ -1,0 +1,185 @@
+//! Copies of files that a baseline includes, named after their digests.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::Arc;
+
+use actum_core::{Digest, FileMode, RelPath};
+
+use super::{Baseline, Known, Source, Stamp};
+use crate::disk::{Disk, Kind, Time};
+use crate::error::{Doing, Result};
+use crate::journal::record::{Body, Image, Intent};
+use crate::tree::{Found, Tree, read_whole};
+use crate::workspace::Workspace;
+
+const DIRECTORY: &[u8] = b"contents";
+/// Bytes of a file that is copied at most.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+/// Bytes of all copies that a baseline includes at most, and of the others.
+const BYTES_MAX: u64 = 128 << 20;
+
+/// How long a content is kept that only a run left, in nanoseconds: a day.
+const AGE_MAX: i64 = 24 * 3_600_000_000_000;
+/// Files of a run whose contents are kept at most.
+const FILES_MAX: usize = 64;
+
+/// The contents that a run leaves, as far as its record has them; none of a run with many files.
+pub(crate) fn contents_left(intent: &Intent) -> Vec<(Digest, Arc<Vec<u8>>)> {
+    if intent.entries.len() > FILES_MAX {
+        return Vec::new();
+    }
+    let left = intent.entries.iter().filter_map(|entry| match &entry.post {
+        Image::File(file) => match &file.body {
+            Body::Inline(bytes) => Some((file.digest, Arc::clone(bytes))),
+            _ => None,
+        },
+        Image::Absent | Image::Directory(_) => None,
+    });
+    left.collect()
+}
+
+/// The directory of copies.
+pub(super) struct Contents<H> {
+    directory: H,
+    /// Size of each copy, and when it was written.
+    there: BTreeMap<Digest, (u64, Time)>,
+    used: BTreeSet<Digest>,
+    used_bytes: u64,
+}
+
+impl<D: Disk> Workspace<D> {
+    /// Opens the directory of copies, which is made if there is none.
+    pub(super) fn contents(&self) -> Result<Contents<D::Handle>> {
+        let (disk, state) = (&self.disk, &self.home.state);
+        let doing = || "open the copies of files `.actum/contents`".to_owned();
+        let directory = match disk.open_directory(state, DIRECTORY) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                disk.make_directory(state, DIRECTORY, FileMode::PRIVATE_DIRECTORY).doing(doing)?;
+                disk.open_directory(state, DIRECTORY).doing(doing)?
+            }
+            opened => opened.doing(doing)?,
+        };
+        let mut there = BTreeMap::new();
+        for name in disk.list(&directory).doing(doing)? {
+            let stat = disk.stat_at(&directory, &name).doing(doing)?;
+            let file = stat.filter(|stat| stat.kind == Kind::File);
+            if let Some((digest, stat)) = Digest::from_text(&name).zip(file) {
+                there.insert(digest, (stat.size, stat.modified));
+            }
+        }
+        let (used, used_bytes) = (BTreeSet::new(), 0);
+        Ok(Contents { directory, there, used, used_bytes })
+    }
+
+    /// Keeps what a run left, if baselines are taken here: the record of a run has no content that can be read from the disk.
+    /// A content that cannot be kept is missing later, and is named then.
+    pub(crate) fn keep_contents(&self, left: &[(Digest, Arc<Vec<u8>>)]) {
+        let (disk, state) = (&self.disk, &self.home.state);
+        let Ok(directory) = disk.open_directory(state, DIRECTORY) else { return };
+        for (digest, bytes) in left {
+            let name = digest.to_string().into_bytes();
+            let created = disk.create(&directory, &name, FileMode::PRIVATE);
+            let written = created.and_then(|file| disk.write_at(&file, bytes, 0));
+            match written {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(_) => drop(disk.unlink(&directory, &name)),
+            }
+        }
+    }
+
+    /// A copied content, compared with its digest.
+    pub(super) fn read_copy(&self, digest: Digest) -> Result<Option<Vec<u8>>> {
+        let doing = || "read a copy of a file in `.actum/contents`".to_owned();
+        let missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+        let directory = match self.disk.open_directory(&self.home.state, DIRECTORY) {
+            Err(error) if missing(&error) => return Ok(None),
+            opened => opened.doing(doing)?,
+        };
+        let file = match self.disk.open_file(&directory, digest.to_string().as_bytes()) {
+            Err(error) if missing(&error) => return Ok(None),
+            opened => opened.doing(doing)?,
+        };
+        let bytes = read_whole(&self.disk, &file, FILE_BYTES_MAX).doing(doing)?;
+        Ok(Some(bytes).filter(|bytes| Digest::of(bytes) == digest))
+    }
+}
+
+impl<H> Contents<H> {
+    /// Whether there is a copy of this size; it is kept then.
+    pub(super) fn has(&mut self, digest: Digest, size: u64) -> bool {
+        let is_there = self.there.get(&digest).is_some_and(|(there, _)| *there == size);
+        if is_there && self.used.insert(digest) {
+            self.used_bytes += size;
+        }
+        is_there
+    }
+
+    /// Copies a file; `None` where it is too large, there is no room, or it is not as it was.
+    pub(super) fn copy<D: Disk<Handle = H>>(
+        &mut self,
+        workspace: &Workspace<D>,
+        path: &RelPath,
+        stamp: &Stamp,
+    ) -> Result<Option<Digest>> {
+        if stamp.size > FILE_BYTES_MAX.min(BYTES_MAX.saturating_sub(self.used_bytes)) {
+            return Ok(None);
+        }
+        let disk = &workspace.disk;
+        // What cannot be read now has no copy.
+        let Ok(Found::File(stat, file)) = Tree::new(disk, &workspace.home.root).find(path) else {
+            return Ok(None);
+        };
+        match read_whole(disk, &file, stat.size) {
+            Ok(bytes) if Stamp::from(&stat) == *stamp => self.write(disk, &bytes).map(Some),
+            Ok(_) | Err(_) => Ok(None),
+        }
+    }
+
+    /// Writes a copy, unless there is one.
+    pub(super) fn write<D: Disk<Handle = H>>(&mut self, disk: &D, bytes: &[u8]) -> Result<Digest> {
+        let doing = || "copy a file to `.actum/contents`".to_owned();
+        let digest = Digest::of(bytes);
+        let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        if self.has(digest, size) {
+            return Ok(digest);
+        }
+        let name = digest.to_string().into_bytes();
+        if self.there.contains_key(&digest) {
+            disk.unlink(&self.directory, &name).doing(doing)?; // it was cut off
+        }
+        let file = disk.create(&self.directory, &name, FileMode::PRIVATE).doing(doing)?;
+        let written = disk.write_at(&file, bytes, 0);
+        if written.is_err() {
+            drop(disk.unlink(&self.directory, &name)); // a full disk has better uses for it
+        }
+        written.doing(doing)?;
+        self.there.insert(digest, (size, disk.now()));
+        self.has(digest, size);
+        Ok(digest)
+    }
+
+    /// Removes the copies that a baseline does not include, but for those that runs of the last day left, the newest first, as
+    /// far as there is room.
+    pub(super) fn sweep<D: Disk<Handle = H>>(&self, disk: &D, baseline: &Baseline) -> Result<()> {
+        let included = |file: &Known| match file.source {
+            Source::Copy(digest) => Some(digest),
+            Source::Nowhere | Source::Blob(_) => None,
+        };
+        let included: BTreeSet<_> = baseline.files.values().filter_map(included).collect();
+        let others = self.there.iter().filter(|(digest, _)| !included.contains(digest));
+        let mut others: Vec<_> = others.map(|(digest, (size, since))| (since, size, digest)).collect();
+        others.sort_unstable_by(|one, other| other.cmp(one));
+        let oldest = disk.now().0.saturating_sub(AGE_MAX);
+        let mut room = BYTES_MAX;
+        for (since, size, digest) in others {
+            room = room.saturating_sub(*size);
+            if room == 0 || since.0 < oldest {
+                let unlinked = disk.unlink(&self.directory, digest.to_string().as_bytes());
+                unlinked.doing(|| "remove a copy in `.actum/contents`".to_owned())?;
+            }
+        }
+        Ok(())
+    }
+}

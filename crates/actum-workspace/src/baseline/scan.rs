@@ -1,0 +1,120 @@
+//! Looks at all files of a workspace without reading them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+
+use actum_core::RelPath;
+
+use super::{BASELINE_FILES_MAX, Baseline, KnownFiles};
+use crate::disk::{Disk, Kind, Stat};
+use crate::error::{Doing, Result};
+use crate::home::STATE_DIRECTORY;
+use crate::workspace::Workspace;
+
+/// Directories below each other that are looked into at most; each is open meanwhile.
+const DEPTH_MAX: usize = 64;
+/// File by which a directory is known as a cache (the Cache Directory Tagging Specification).
+const CACHE_TAG: &[u8] = b"CACHEDIR.TAG";
+/// Directory of a repository.
+const REPOSITORY: &[u8] = b".git";
+
+/// What is in a workspace.
+#[derive(Default)]
+pub(crate) struct Scan {
+    pub(super) found: BTreeMap<RelPath, Stat>,
+    /// Directories that were not looked into.
+    pub(super) left_out: BTreeSet<RelPath>,
+}
+
+impl<D: Disk> Workspace<D> {
+    /// Looks at all files but those of repositories, caches and directories that `known` leaves out; `None` where there are too
+    /// many. What `baseline` left out is left out, and what it looked into is looked into.
+    pub(crate) fn scan(
+        &self,
+        baseline: &Baseline,
+        known: &mut dyn KnownFiles,
+    ) -> Result<Option<Scan>> {
+        let mut scan = Scan::default();
+        let root = &self.home.root;
+        let names = self.disk.list(root).doing(|| "list the workspace".to_owned())?;
+        let is_whole = self.scan_names((None, root), &names, (baseline, known), &mut scan)?;
+        Ok(is_whole.then_some(scan))
+    }
+
+    /// Looks at these names in a directory; `false` once there are too many files.
+    fn scan_names(
+        &self,
+        (directory, handle): (Option<&RelPath>, &D::Handle),
+        names: &[Vec<u8>],
+        (baseline, known): (&Baseline, &mut dyn KnownFiles),
+        scan: &mut Scan,
+    ) -> Result<bool> {
+        for name in names {
+            let is_own = directory.is_none() && name == STATE_DIRECTORY.as_bytes();
+            if is_own || name == REPOSITORY {
+                continue;
+            }
+            let path = match directory {
+                Some(directory) => {
+                    RelPath::new([directory.as_bytes(), b"/".as_slice(), name].concat())
+                }
+                None => RelPath::new(name),
+            };
+            // A name that no change can have.
+            let Ok(path) = path else { continue };
+            if self.private.contains(&path) {
+                continue;
+            }
+            let stat = self.disk.stat_at(handle, name).doing(|| format!("look at `{path}`"))?;
+            // It is gone by now.
+            let Some(stat) = stat else { continue };
+            if scan.found.len() == BASELINE_FILES_MAX {
+                return Ok(false);
+            }
+            if stat.kind != Kind::Directory {
+                scan.found.insert(path, stat);
+                continue;
+            }
+            let was_read = baseline.files.get(&path).is_some_and(|it| it.stamp.kind == stat.kind);
+            let is_left_out = baseline.left_out.contains(&path)
+                || !was_read && known.leaves_out(&path)
+                || path.depth() >= DEPTH_MAX;
+            let listed = match is_left_out {
+                true => None,
+                false => self.list_directory(handle, name).doing(|| format!("list `{path}`"))?,
+            };
+            match listed {
+                Some((names, below))
+                    if was_read || !names.iter().any(|name| name == CACHE_TAG) =>
+                {
+                    scan.found.insert(path.clone(), stat);
+                    let inside = (Some(&path), &below);
+                    if !self.scan_names(inside, &names, (baseline, &mut *known), scan)? {
+                        return Ok(false);
+                    }
+                }
+                Some(_) | None => drop(scan.left_out.insert(path)),
+            }
+        }
+        Ok(true)
+    }
+
+    /// The names in a directory, and the directory; `None` where it is gone or may not be listed.
+    fn list_directory(
+        &self,
+        parent: &D::Handle,
+        name: &[u8],
+    ) -> io::Result<Option<(Vec<Vec<u8>>, D::Handle)>> {
+        let opened = self.disk.open_directory(parent, name);
+        match opened.and_then(|directory| Ok((self.disk.list(&directory)?, directory))) {
+            Ok(listed) => Ok(Some(listed)),
+            Err(error) => match error.kind() {
+                io::ErrorKind::NotFound
+                | io::ErrorKind::NotADirectory
+                | io::ErrorKind::PermissionDenied
+                | io::ErrorKind::CrossesDevices => Ok(None),
+                _ => Err(error),
+            },
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Takes a snapshot of what undeclared changes changed, so that a run can adopt them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use actum_core::{Digest, RelPath};
+
+use crate::attributes::Attributes;
+use crate::baseline::{Baseline, Before, KnownFiles, Stamp, Undeclared};
+use crate::content::Bytes;
+use crate::disk::{Disk, Kind, Stat, Time};
+use crate::error::{Doing, Result};
+use crate::journal::record::{Image, Outcome};
+use crate::snapshot::SnapshotId;
+use crate::transaction::Transaction;
+use crate::transaction::node::{Node, Post, Pre, PreFile};
+use crate::tree::{Found, Tree};
+
+/// The newest runs whose files are compared with what they left, where there is no baseline of a path.
+const RUNS_MAX: usize = 100;
+
+/// What can be adopted, and what cannot.
+#[derive(Debug, Default)]
+pub struct UndeclaredChanges {
+    /// Changes that a snapshot has.
+    pub adoptable: Vec<Undeclared>,
+    /// Changes that can be no run, as it is not known what was there before, or it is no file.
+    pub others: Vec<Undeclared>,
+}
+
+impl<D: Disk> Transaction<'_, D> {
+    /// Takes a snapshot, under `id`, of what the undeclared changes changed: what differs from the baseline and from what the
+    /// newest runs left. `is_meant` selects the paths; directories above them that came or went are added. Without an
+    /// undeclared change there is no snapshot. The transaction can be used for nothing else.
+    ///
+    /// # Errors
+    /// `SnapshotTooLarge`, `Io`.
+    pub fn snapshot_undeclared(
+        &mut self,
+        id: SnapshotId,
+        is_meant: &dyn Fn(&RelPath) -> bool,
+        known: &mut dyn KnownFiles,
+    ) -> Result<UndeclaredChanges> {
+        let baseline = self.workspace.read_baseline()?.unwrap_or_default();
+        let found = self.undeclared(&baseline, known)?;
+        let mut meant: BTreeSet<RelPath> = BTreeSet::new();
+        for change in found.iter().filter(|change| is_meant(&change.path)) {
+            let above = std::iter::successors(change.path.parent(), RelPath::parent);
+            meant.extend(above.chain([change.path.clone()]));
+        }
+        let mut changes = UndeclaredChanges::default();
+        for change in found.into_iter().filter(|change| meant.contains(&change.path)) {
+            let pre = match change.is_adoptable() {
+                true => self.pre_of_change(&change, known)?,
+                false => None,
+            };
+            match pre {
+                Some(pre) => {
+                    self.nodes.insert(change.path.clone(), Node { pre, post: Post::Absent });
+                    changes.adoptable.push(change);
+                }
+                None => changes.others.push(change),
+            }
+        }
+        if !changes.adoptable.is_empty() {
+            self.take_snapshot(id)?;
+        }
+        Ok(changes)
+    }
+
+    /// Undeclared changes, ordered by path.
+    fn undeclared(
+        &self,
+        baseline: &Baseline,
+        known: &mut dyn KnownFiles,
+    ) -> Result<Vec<Undeclared>> {
+        let workspace = &*self.workspace;
+        let mut found = Vec::new();
+        if !baseline.files.is_empty()
+            && let Some(scan) = workspace.scan(baseline, known)?
+        {
+            found = workspace.compare(baseline, &scan, known)?;
+        }
+        // Files that runs before the baseline left.
+        let runs = workspace.runs()?;
+        let mut seen: BTreeSet<RelPath> = found.iter().map(|it| it.path.clone()).collect();
+        let newest = runs.refs().iter().rev().take(RUNS_MAX);
+        for known_run in newest.filter(|run| run.outcome != Outcome::RolledBack) {
+            let Ok((intent, _)) = runs.read_found(known_run) else { continue };
+            for (index, entry) in intent.entries.iter().enumerate() {
+                if matches!(entry.post, Image::Directory(_)) || !seen.insert(entry.path.clone()) {
+                    continue;
+                }
+                let before = Before::Run(known_run.run, index, entry.post.clone());
+                found.extend(workspace.drifted(&entry.path, before, known)?);
+            }
+        }
+        found.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(found)
+    }
+
+    /// What was at a path before a change; `None` where its content cannot be found again.
+    fn pre_of_change(
+        &self,
+        change: &Undeclared,
+        known: &mut dyn KnownFiles,
+    ) -> Result<Option<Pre<D::Handle>>> {
+        let path = &change.path;
+        let (inode, attributes) = match &change.before {
+            Before::Absent | Before::Run(_, _, Image::Absent) => return Ok(Some(Pre::Absent)),
+            Before::Other(_) => return Ok(None),
+            Before::Directory(stamp) => {
+                return Ok(Some(Pre::Directory(self.attributes_of(path, stamp)?)));
+            }
+            Before::Run(_, _, Image::Directory(attributes)) => {
+                return Ok(Some(Pre::Directory(attributes.clone())));
+            }
+            Before::Run(_, _, Image::File(file)) => (file.inode, file.attributes.clone()),
+            Before::File(stamp, _) => (stamp.inode, self.attributes_of(path, stamp)?),
+        };
+        let Some(bytes) = self.workspace.bytes_before(&change.before, known)? else {
+            return Ok(None);
+        };
+        let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        let stat = Stat {
+            kind: Kind::File,
+            device: 0,
+            inode,
+            links: 1,
+            size,
+            mode: attributes.mode,
+            user: attributes.user,
+            group: attributes.group,
+            modified: Time::default(),
+            changed: Time::default(),
+        };
+        let (digest, lines) = (Digest::of(&bytes), actum_core::text::lines(&bytes));
+        let (own_names, read_at) = (0, Time::default());
+        let bytes = Bytes::Memory(Arc::new(bytes));
+        Ok(Some(Pre::File(PreFile { stat, own_names, attributes, digest, lines, bytes, read_at })))
+    }
+
+    /// Attributes of a path at the baseline. A baseline has no extended attributes; those are taken that are there now.
+    fn attributes_of(&self, path: &RelPath, stamp: &Stamp) -> Result<Attributes> {
+        let tree = Tree::new(&self.workspace.disk, &self.workspace.home.root);
+        let doing = || format!("look at `{path}`");
+        let xattrs = match tree.find(path) {
+            Ok(Found::File(stat, file)) => tree.attributes(&file, &stat).doing(doing)?.xattrs,
+            Ok(Found::Directory) => tree.directory_attributes(path)?.xattrs,
+            Ok(Found::Nothing | Found::Other(_)) | Err(_) => Vec::new(),
+        };
+        Ok(Attributes { mode: stamp.mode, user: stamp.user, group: stamp.group, xattrs })
+    }
+}
+

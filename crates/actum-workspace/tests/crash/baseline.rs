@@ -1,0 +1,406 @@
+//! Turns of agents: what changed since a baseline and is no run is found, becomes a run, and is undone to the byte. No file is
+//! touched for it, whichever call is cut off.
+
+use actum_core::{Digest, RelPath, RunId};
+use actum_edit::Operation;
+use actum_testkit::{Errno, SimDisk};
+use actum_workspace::disk::{Kind, Stat};
+use actum_workspace::{
+    BlobId, Error, ErrorKind, KnownFiles, NoKnownFiles, RunOptions, SnapshotId, TurnEnd, TurnStart,
+    Undeclared, UndeclaredChange, UndeclaredChanges,
+};
+
+use crate::changes::{apply, base, create, open, path};
+use crate::explore::{cuts, tree};
+
+const HOUR: u32 = 3_600_000;
+
+fn id() -> SnapshotId {
+    SnapshotId::of(&["undeclared"])
+}
+
+fn session(name: &str) -> Digest {
+    Digest::of(name.as_bytes())
+}
+
+fn workspace() -> SimDisk {
+    let disk = base();
+    disk.put("large", vec![b'x'; (1 << 20) + 5_000]);
+    disk.settle();
+    disk.advance(60_000);
+    disk
+}
+
+fn begin(disk: &SimDisk) -> Result<TurnStart, Error> {
+    open(disk)?.begin_turn(session("s"), &mut NoKnownFiles)
+}
+
+fn end(disk: &SimDisk) -> Result<Option<TurnEnd>, Error> {
+    open(disk)?.end_turn(session("s"), &mut NoKnownFiles)
+}
+
+fn write(file: &str, content: &str) -> Operation {
+    Operation::Write { path: path(file), content: content.into(), expected: None }
+}
+
+/// What commands do: files are modified, removed and made, with directories.
+fn change(disk: &SimDisk) {
+    disk.advance(1_000);
+    disk.put("a", "changed in place\n");
+    disk.replace("b", "changed by a new file\n");
+    disk.chmod("run.sh", 0o600);
+    disk.remove("d/c");
+    disk.mkdir_p("n/e");
+    disk.put("n/e/w", "new\n");
+    disk.advance(1_000);
+}
+
+fn snapshot(disk: &SimDisk, meant: &[&str]) -> Result<UndeclaredChanges, Error> {
+    let mut workspace = open(disk)?;
+    let mut transaction = workspace.begin(RunOptions::default())?;
+    let is_meant = |path: &RelPath| meant.is_empty() || meant.iter().any(|it| path.as_bytes() == it.as_bytes());
+    transaction.snapshot_undeclared(id(), &is_meant, &mut NoKnownFiles)
+}
+
+fn adopt(disk: &SimDisk) -> Result<RunId, Error> {
+    let mut workspace = open(disk)?;
+    let mut transaction = workspace.begin(RunOptions::default())?;
+    transaction.adopt(id())?;
+    Ok(transaction.commit()?.run)
+}
+
+fn names(changes: &[Undeclared]) -> Vec<(String, UndeclaredChange)> {
+    changes.iter().map(|it| (it.path.to_string(), it.change)).collect()
+}
+
+/// What [`change`] does.
+fn expected() -> Vec<(String, UndeclaredChange)> {
+    use UndeclaredChange::{Created, Deleted, Modified};
+    [
+        ("a", Modified),
+        ("b", Modified),
+        ("d/c", Deleted),
+        ("n", Created),
+        ("n/e", Created),
+        ("n/e/w", Created),
+        ("run.sh", Modified),
+    ]
+    .map(|(path, change)| (path.to_owned(), change))
+    .to_vec()
+}
+
+/// Issue 27: a command's changes are found, adopted as one run, and undone to the byte.
+#[test]
+fn what_commands_changed_in_a_turn_is_found_and_becomes_a_run_that_can_be_undone() {
+    let disk = workspace();
+    let before = tree(&disk);
+    assert_eq!(begin(&disk).unwrap(), TurnStart::Taken);
+    assert_eq!(tree(&disk), before);
+    change(&disk);
+    let after = tree(&disk);
+    let found = end(&disk).unwrap().unwrap();
+    assert_eq!(names(&found.new), expected());
+    assert!(found.new.iter().all(Undeclared::is_adoptable));
+    assert_eq!(found.earlier, 0);
+    let changes = snapshot(&disk, &[]).unwrap();
+    assert_eq!(names(&changes.adoptable), expected());
+    let run = adopt(&disk).unwrap();
+    assert_eq!(tree(&disk), after);
+    assert!(snapshot(&disk, &[]).unwrap().adoptable.is_empty());
+    open(&disk).unwrap().revert(run).unwrap();
+    assert_eq!(tree(&disk), before);
+}
+
+/// Issue 27: what runs changed is declared, also where a command changes the same file afterwards.
+#[test]
+fn what_a_run_left_is_declared_and_a_later_change_starts_from_there() {
+    let disk = workspace();
+    begin(&disk).unwrap();
+    disk.advance(1_000);
+    apply(&disk, &[write("a", "by a run\n"), create("x/y", "new\n")]).unwrap();
+    let between = tree(&disk);
+    disk.advance(1_000);
+    assert_eq!(end(&disk).unwrap().unwrap().new, []);
+    assert_eq!(end(&disk).unwrap(), None);
+    begin(&disk).unwrap();
+    disk.advance(1_000);
+    apply(&disk, &[write("b", "by a run\n")]).unwrap();
+    let between = (between, tree(&disk)).1;
+    disk.put("b", "by a command\n");
+    disk.remove("x/y");
+    disk.advance(1_000);
+    let found = end(&disk).unwrap().unwrap().new;
+    use UndeclaredChange::{Deleted, Modified};
+    assert_eq!(names(&found), [("b".to_owned(), Modified), ("x/y".to_owned(), Deleted)]);
+    snapshot(&disk, &[]).unwrap();
+    let run = adopt(&disk).unwrap();
+    open(&disk).unwrap().revert(run).unwrap();
+    assert_eq!(tree(&disk), between);
+}
+
+/// Issue 27: what was reported stays undeclared in later turns; what a person changes between turns does not count.
+#[test]
+fn reported_changes_stay_until_they_are_adopted_and_those_of_a_person_are_not_reported() {
+    let disk = workspace();
+    begin(&disk).unwrap();
+    change(&disk);
+    end(&disk).unwrap();
+    let after = tree(&disk);
+    disk.put("mine", "by a person\n");
+    disk.advance(1_000);
+    assert_eq!(begin(&disk).unwrap(), TurnStart::Taken);
+    let found = end(&disk).unwrap().unwrap();
+    assert_eq!(found.new, []);
+    assert_eq!(found.earlier, expected().len());
+    begin(&disk).unwrap();
+    disk.advance(1_000);
+    disk.put("a", "changed once more\n");
+    disk.advance(1_000);
+    let found = end(&disk).unwrap().unwrap();
+    assert_eq!(names(&found.new), [("a".to_owned(), UndeclaredChange::Modified)]);
+    disk.put("a", "changed in place\n");
+    assert_eq!(names(&snapshot(&disk, &[]).unwrap().adoptable), expected());
+    let run = adopt(&disk).unwrap();
+    open(&disk).unwrap().revert(run).unwrap();
+    let mut before = tree(&workspace());
+    before.insert("mine".to_owned(), after["a"].clone());
+    assert_eq!(tree(&disk).len(), before.len());
+    assert_eq!(disk.get("a"), workspace().get("a"));
+    assert_eq!(disk.get("mine").unwrap(), b"by a person\n");
+}
+
+/// Issue 27: some paths are adopted alone, with the directories that they need.
+#[test]
+fn only_the_paths_that_are_meant_are_adopted() {
+    let disk = workspace();
+    begin(&disk).unwrap();
+    change(&disk);
+    end(&disk).unwrap();
+    let found = snapshot(&disk, &["n/e/w", "a"]).unwrap();
+    let found: Vec<_> = found.adoptable.iter().map(|it| it.path.to_string()).collect();
+    assert_eq!(found, ["a", "n", "n/e", "n/e/w"]);
+    let run = adopt(&disk).unwrap();
+    open(&disk).unwrap().revert(run).unwrap();
+    assert_eq!(disk.get("n/e/w"), None);
+    assert_eq!(disk.get("b").unwrap(), b"changed by a new file\n");
+    let left: Vec<_> = snapshot(&disk, &[]).unwrap().adoptable;
+    assert_eq!(left.len(), 3, "{left:?}");
+}
+
+/// Issue 27: two sessions at once. The second has the baseline of the first, so nothing of the first is lost.
+#[test]
+fn a_second_session_joins_the_baseline_of_the_first() {
+    let disk = workspace();
+    begin(&disk).unwrap();
+    change(&disk);
+    let other = |disk: &SimDisk| open(disk).unwrap().begin_turn(session("t"), &mut NoKnownFiles);
+    assert_eq!(other(&disk).unwrap(), TurnStart::Joined);
+    assert_eq!(names(&end(&disk).unwrap().unwrap().new), expected());
+    let found = open(&disk).unwrap().end_turn(session("t"), &mut NoKnownFiles).unwrap().unwrap();
+    assert_eq!((found.new, found.earlier), (Vec::new(), expected().len()));
+    // A client that was killed in its turn does not keep the baseline for ever.
+    begin(&disk).unwrap();
+    disk.advance(7 * HOUR);
+    assert_eq!(other(&disk).unwrap(), TurnStart::Taken);
+    let turns = open(&disk).unwrap().turns().unwrap();
+    assert_eq!(turns.iter().map(|turn| turn.session).collect::<Vec<_>>(), [session("s"), session("t")]);
+}
+
+/// Issue 27: a touched file is no change. What has no pre-image, a link and something special are named and not adopted.
+#[test]
+fn what_cannot_be_undone_is_named_and_what_is_the_same_is_not() {
+    let disk = workspace();
+    begin(&disk).unwrap();
+    disk.advance(1_000);
+    let same = disk.get("a").unwrap();
+    disk.replace("a", same);
+    disk.overwrite("large", b"changed", 3);
+    disk.symlink("link", "a");
+    disk.advance(1_000);
+    let found = end(&disk).unwrap().unwrap().new;
+    let named: Vec<_> = found.iter().map(|it| (it.path.to_string(), it.kind)).collect();
+    assert_eq!(named, [("large".to_owned(), Kind::File), ("link".to_owned(), Kind::Symlink)]);
+    assert!(!found.iter().any(Undeclared::is_adoptable));
+    let changes = snapshot(&disk, &[]).unwrap();
+    assert_eq!((changes.adoptable.len(), changes.others.len()), (0, 2));
+    assert!(matches!(adopt(&disk).unwrap_err().kind, ErrorKind::NoSnapshot));
+}
+
+/// Issue 27: what differs from the newest run of a path is undeclared, also where the baseline is younger. What a run left is
+/// kept from the first turn on.
+#[test]
+fn a_file_that_was_edited_after_its_run_becomes_a_run() {
+    let disk = workspace();
+    begin(&disk).unwrap();
+    disk.advance(1_000);
+    apply(&disk, &[write("a", "by a run\n"), create("x", "new\n")]).unwrap();
+    let between = tree(&disk);
+    disk.put("a", "by a person\n");
+    disk.remove("x");
+    disk.put("b", "no run changed this\n");
+    disk.advance(1_000);
+    begin(&disk).unwrap();
+    let changes = snapshot(&disk, &[]).unwrap();
+    let found: Vec<_> = changes.adoptable.iter().map(|it| it.path.to_string()).collect();
+    assert_eq!(found, ["a", "x"]);
+    let run = adopt(&disk).unwrap();
+    open(&disk).unwrap().revert(run).unwrap();
+    assert_eq!(disk.get("b").unwrap(), b"no run changed this\n");
+    disk.put("b", workspace().get("b").unwrap());
+    assert_eq!(tree(&disk), between);
+}
+
+/// What is left out: `skipped`, until it does not exist for git.
+struct LeavesOut(bool);
+
+impl KnownFiles for LeavesOut {
+    fn leaves_out(&mut self, directory: &RelPath) -> bool {
+        self.0 && directory.as_bytes() == b"skipped"
+    }
+
+    fn blob(&mut self, file: &RelPath, _stat: &Stat) -> Option<BlobId> {
+        (*file == path("large")).then_some(BlobId([9; 20]))
+    }
+
+    fn read(&mut self, blob: BlobId) -> Option<Vec<u8>> {
+        assert_eq!(blob, BlobId([9; 20]));
+        Some(vec![b'x'; (1 << 20) + 5_000])
+    }
+}
+
+/// Issue 27: git's objects are pre-images; what was left out stays so, since what it held is not known.
+#[test]
+fn a_blob_is_a_state_before_and_what_was_left_out_is_never_taken_for_new() {
+    let disk = workspace();
+    disk.mkdir_p("skipped");
+    disk.put("skipped/old", "there before\n");
+    disk.mkdir_p("cache");
+    disk.put("cache/CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55\n");
+    disk.advance(1_000);
+    let before = tree(&disk);
+    open(&disk).unwrap().begin_turn(session("s"), &mut LeavesOut(true)).unwrap();
+    disk.advance(1_000);
+    disk.put("skipped/new", "by a command\n");
+    disk.put("cache/new", "by a command\n");
+    disk.overwrite("large", b"changed", 3);
+    disk.advance(1_000);
+    let found =
+        open(&disk).unwrap().end_turn(session("s"), &mut LeavesOut(false)).unwrap().unwrap().new;
+    assert_eq!(names(&found), [("large".to_owned(), UndeclaredChange::Modified)]);
+    let mut workspace = open(&disk).unwrap();
+    let mut transaction = workspace.begin(RunOptions::default()).unwrap();
+    transaction.snapshot_undeclared(id(), &|_| true, &mut LeavesOut(false)).unwrap();
+    drop(transaction);
+    drop(workspace);
+    let run = adopt(&disk).unwrap();
+    open(&disk).unwrap().revert(run).unwrap();
+    disk.remove("skipped/new");
+    disk.remove("cache/new");
+    assert_eq!(tree(&disk), before);
+}
+
+/// The calls of a whole turn whose changes are adopted.
+fn turn(disk: &SimDisk) -> Result<RunId, Error> {
+    begin(disk)?;
+    change(disk);
+    end(disk)?;
+    snapshot(disk, &[])?;
+    adopt(disk)
+}
+
+/// Issue 27: killed at every call of a turn, the files are as the command left them, and nothing wrong is undone.
+#[test]
+fn a_turn_that_is_killed_at_any_call_touches_no_file_and_undoes_to_the_byte() {
+    let base = workspace();
+    let before = tree(&base);
+    let whole = base.clone_deep();
+    let first = whole.calls();
+    turn(&whole).unwrap();
+    let after = tree(&whole);
+    let calls = whole.calls() - first;
+    let mut adopted = 0;
+    for at in cuts(&whole, first, calls) {
+        let disk = base.clone_deep();
+        disk.kill_at(at);
+        let run = turn(&disk);
+        let disk = disk.clone_deep();
+        let there = tree(&disk);
+        assert!(there == before || there == after, "call {at}");
+        if there == before {
+            turn(&disk).unwrap();
+            continue;
+        }
+        let changes = snapshot(&disk, &[]).unwrap();
+        if run.is_ok() {
+            assert!(changes.adoptable.is_empty());
+            continue;
+        }
+        // Without a whole baseline, or with the run recorded, there is nothing to adopt.
+        if changes.adoptable.is_empty() {
+            continue;
+        }
+        assert_eq!(names(&changes.adoptable), expected(), "call {at}");
+        let run = adopt(&disk).unwrap();
+        assert_eq!(tree(&disk), after, "call {at}");
+        open(&disk).unwrap().revert(run).unwrap();
+        assert_eq!(tree(&disk), before, "call {at}");
+        adopted += 1;
+    }
+    assert!(adopted > 0);
+}
+
+/// Issue 27: whatever call of the beginning or the end of a turn fails, no file is touched and the next turn is whole.
+#[test]
+fn a_call_that_fails_in_a_turn_touches_no_file() {
+    let base = workspace();
+    let before = tree(&base);
+    let whole = base.clone_deep();
+    let first = whole.calls();
+    begin(&whole).unwrap();
+    let middle = whole.calls();
+    end(&whole).unwrap();
+    let calls = whole.calls();
+    for at in 0..calls - first {
+        for errno in [Errno::IO, Errno::NOSPC, Errno::ACCESS] {
+            let disk = base.clone_deep();
+            if at < middle - first {
+                disk.fail_at(at, errno);
+                drop(begin(&disk));
+            } else {
+                begin(&disk).unwrap();
+                disk.fail_at(at - (middle - first), errno);
+                drop(end(&disk));
+            }
+            disk.clear_faults();
+            assert_eq!(tree(&disk), before, "{errno:?} at call {at}");
+            begin(&disk).unwrap();
+            change(&disk);
+            assert_eq!(names(&end(&disk).unwrap().unwrap().new), expected(), "{errno:?} at {at}");
+        }
+    }
+}
+
+/// Issue 27: after a power cut the baseline is whole, or counts as none: nothing is undone to a state that never was.
+#[test]
+fn a_torn_baseline_counts_as_none() {
+    let disk = workspace();
+    let before = tree(&disk);
+    begin(&disk).unwrap();
+    let (mut whole, mut none) = (0, 0);
+    for state in disk.crash_states(64) {
+        change(&state);
+        let changes = snapshot(&state, &[]).unwrap();
+        if changes.adoptable.is_empty() {
+            none += 1;
+            continue;
+        }
+        whole += 1;
+        let others = changes.others.len();
+        let run = adopt(&state).unwrap();
+        open(&state).unwrap().revert(run).unwrap();
+        // What has no pre-image any more was named.
+        let differs = tree(&state).iter().filter(|(path, it)| before.get(*path) != Some(it)).count();
+        assert!(differs <= others, "{differs} {others}");
+    }
+    assert!(whole + none > 1 && none > 0, "{whole} {none}");
+}

@@ -1,0 +1,56 @@
+//! What the repository of git around a workspace says about its files.
+
+use std::path::{Path, PathBuf};
+
+use actum_core::RelPath;
+use actum_git::{FileFacts, IgnoredDirectories, TrackedFiles};
+use actum_workspace::disk::Stat;
+use actum_workspace::{BlobId, KnownFiles, read_file};
+
+/// Bytes of a file with patterns at most.
+const PATTERNS_BYTES_MAX: u64 = 1 << 20;
+/// Directories of package managers and interpreters, which are caches in all but the tag.
+const CACHES: [&[u8]; 3] = [b"node_modules", b"__pycache__", b".venv"];
+
+/// Reads a file below a root.
+type ReadFile = Box<dyn Fn(&[u8]) -> Option<Vec<u8>>>;
+
+/// Files that the repository at the root of a workspace tracks, and directories that it ignores.
+pub struct GitFiles {
+    tracked: TrackedFiles,
+    ignored: IgnoredDirectories<ReadFile>,
+}
+
+impl GitFiles {
+    /// Reads the index of the repository at `root`, if there is one.
+    pub fn open(root: &Path) -> Self {
+        let tracked = TrackedFiles::open(root);
+        let root: PathBuf = root.to_owned();
+        let read: ReadFile = Box::new(move |path| {
+            read_file(&root, &RelPath::new(path).ok()?, PATTERNS_BYTES_MAX).ok()?
+        });
+        Self { tracked, ignored: IgnoredDirectories::new(read) }
+    }
+}
+
+impl KnownFiles for GitFiles {
+    /// A directory with a tracked file is not left out.
+    fn leaves_out(&mut self, directory: &RelPath) -> bool {
+        !self.tracked.has_below(directory.as_bytes())
+            && (CACHES.contains(&directory.name()) || self.ignored.has(directory.as_bytes()))
+    }
+
+    fn blob(&mut self, path: &RelPath, stat: &Stat) -> Option<BlobId> {
+        let facts = FileFacts {
+            size: stat.size,
+            inode: stat.inode,
+            modified: stat.modified.0,
+            changed: stat.changed.0,
+        };
+        self.tracked.blob(path.as_bytes(), &facts).map(BlobId)
+    }
+
+    fn read(&mut self, blob: BlobId) -> Option<Vec<u8>> {
+        self.tracked.read(blob.0)
+    }
+}
