@@ -51,6 +51,7 @@ mod run_arguments;
 mod run_end;
 mod run_prefix;
 mod session;
+mod session_runs;
 mod shown_path;
 mod signals;
 mod size;

@@ -57,6 +57,16 @@ impl RunArguments {
         self.dry_run
     }
 
+    /// The agent that asks, if one is named.
+    pub(crate) fn agent(&self) -> Option<&str> {
+        self.agent.as_deref()
+    }
+
+    /// Whether to wait for another process that is at work in the workspace.
+    pub(crate) fn waits(&self) -> bool {
+        self.wait
+    }
+
     /// Makes the run or only looks at it, and shows how it ended.
     pub(crate) fn carry_out(
         &self,

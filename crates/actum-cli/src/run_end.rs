@@ -44,8 +44,8 @@ impl Title {
         match (work, undoes) {
             (Work::Undo(_), Some(run)) => Self::Undo(run),
             (Work::Redo(_), Some(run)) => Self::Redo(run),
-            (Work::Restore { .. }, Some(refused)) => Self::Undo(refused),
-            (Work::Apply(_) | Work::Adopt(_), _) | (_, None) => Self::Apply,
+            // What is taken back is no run.
+            (Work::Apply(_) | Work::Adopt(_) | Work::Restore { .. }, _) | (_, None) => Self::Apply,
         }
     }
 }

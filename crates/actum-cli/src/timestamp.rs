@@ -2,8 +2,12 @@
 
 use std::fmt::Display;
 
+use actum_core::path::Quoted;
 use actum_workspace::disk::Time;
 use jiff::Timestamp;
+
+use crate::duration;
+use crate::failure::Failure;
 
 /// How long ago a time is, for people; a date where that says more.
 pub(crate) fn ago(time: Time) -> String {
@@ -14,6 +18,26 @@ pub(crate) fn ago(time: Time) -> String {
 pub(crate) fn to_the_second(time: Time) -> String {
     let stamp = exact_of(time).map_or_else(|| fallback(time), |stamp| format!("{stamp:.0}"));
     format!("{stamp} ({})", ago(time))
+}
+
+/// Reads a time in the past: how long ago (`30m`, `2h`, `1d`), or a date and time (RFC 3339).
+///
+/// # Errors
+/// `Usage`.
+pub(crate) fn parse_since(text: &str) -> Result<Time, Failure> {
+    let ago = duration::milliseconds(text).map(|ago| {
+        let ago = i64::try_from(ago).unwrap_or(i64::MAX).saturating_mul(1_000_000);
+        i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX).saturating_sub(ago)
+    });
+    let exact = || i64::try_from(text.parse::<Timestamp>().ok()?.as_nanosecond()).ok();
+    ago.or_else(exact).map(Time).ok_or_else(|| {
+        let shown = Quoted(text.as_bytes());
+        let message = format!(
+            "`{shown}` is no time; give how long ago it was, such as `30m`, `2h` or `1d`, or a date and time such as \
+             `2026-03-01T12:00:00Z`"
+        );
+        Failure::Usage { message }
+    })
 }
 
 fn between(then: Timestamp, now: Timestamp) -> String {

@@ -1,6 +1,7 @@
 //! The verbs, one file each.
 
 mod action;
+mod adopt;
 mod agent;
 mod apply;
 mod approve;
@@ -91,6 +92,7 @@ verbs! {
     Plan(plan::Arguments) = plan::run,
     Run(run::Arguments) = run::run,
     Rollback(rollback::Arguments) = rollback::run,
+    Adopt(adopt::Arguments) = adopt::run,
     Undo(undo::Arguments) = undo::run,
     Redo(redo::Arguments) = redo::run,
     Queue(queue::Arguments) = queue::run,

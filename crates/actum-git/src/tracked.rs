@@ -1,5 +1,6 @@
 //! Files that git tracks and that are unchanged, told without running git and without reading the files.
 
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -31,13 +32,22 @@ pub struct FileFacts {
 /// The files in the index of a repository. Only the index and, for a content, the objects are read; no setting counts.
 ///
 /// A linked work tree is read as well. Where there is no repository, or its index cannot be read, there are no files.
+///
+/// The index is read once it is asked for.
 pub struct TrackedFiles {
+    index: PathBuf,
     git: PathBuf,
     objects: PathBuf,
-    files: HashMap<Vec<u8>, Tracked>,
-    directories: HashSet<Vec<u8>>,
+    read: OnceCell<Files>,
     /// Objects, once one was read; `None` where they cannot be read.
     database: Option<Option<Odb<'static>>>,
+}
+
+/// Content of an index.
+#[derive(Default)]
+struct Files {
+    files: HashMap<Vec<u8>, Tracked>,
+    directories: HashSet<Vec<u8>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,46 +63,27 @@ struct Tracked {
 impl TrackedFiles {
     /// Files of the repository whose work tree is `root`.
     pub fn open(root: &Path) -> Self {
-        let (git, common) = git_directories(&root.join(".git"));
-        let objects = common.join("objects");
-        let (files, directories, database) = (HashMap::new(), HashSet::new(), None);
-        let mut tracked = Self { git: common, objects, files, directories, database };
-        tracked.read_index(&git.join("index"));
-        tracked
+        let (own, git) = git_directories(&root.join(".git"));
+        let (index, objects) = (own.join("index"), git.join("objects"));
+        Self { index, git, objects, read: OnceCell::new(), database: None }
     }
 
-    fn read_index(&mut self, path: &Path) {
-        // Opening a FIFO would wait for ever.
-        let Ok(written) = fs::symlink_metadata(path) else { return };
-        if !written.is_file() {
-            return;
-        }
-        let Ok(index) = Index::open(path) else { return };
-        let written = nanoseconds(written.mtime(), written.mtime_nsec());
-        for entry in index.iter().filter(|entry| entry.flags & STAGE_BITS == 0) {
-            let mut above = entry.path.as_slice();
-            while let Some(end) = above.iter().rposition(|byte| *byte == b'/') {
-                above = above.get(..end).unwrap_or_default();
-                if !self.directories.insert(above.to_vec()) {
-                    break;
-                }
-            }
-            let tracked = Tracked::of(&entry);
-            // What changed after the index was written, in the same tick of the clock, looks unchanged (racy-git).
-            if tracked.modified < written {
-                self.files.insert(entry.path, tracked);
-            }
-        }
+    fn files(&self) -> &Files {
+        self.read.get_or_init(|| {
+            let mut files = Files::default();
+            files.read(&self.index);
+            files
+        })
     }
 
     /// Whether git tracks a file below a directory.
     pub fn has_below(&self, directory: &[u8]) -> bool {
-        self.directories.contains(directory)
+        self.files().directories.contains(directory)
     }
 
     /// The blob of an unchanged file, by its id (SHA-1). What the file holds may be another content where git converts it.
     pub fn blob(&self, path: &[u8], facts: &FileFacts) -> Option<[u8; 20]> {
-        let tracked = self.files.get(path)?;
+        let tracked = self.files().files.get(path)?;
         let found = Tracked {
             size: lowest_bits(facts.size),
             inode: lowest_bits(facts.inode),
@@ -122,6 +113,32 @@ impl TrackedFiles {
             return None;
         }
         Some(database.read(id).ok()?.data().to_vec())
+    }
+}
+
+impl Files {
+    fn read(&mut self, path: &Path) {
+        // Opening a FIFO would wait for ever.
+        let Ok(written) = fs::symlink_metadata(path) else { return };
+        if !written.is_file() {
+            return;
+        }
+        let Ok(index) = Index::open(path) else { return };
+        let written = nanoseconds(written.mtime(), written.mtime_nsec());
+        for entry in index.iter().filter(|entry| entry.flags & STAGE_BITS == 0) {
+            let mut above = entry.path.as_slice();
+            while let Some(end) = above.iter().rposition(|byte| *byte == b'/') {
+                above = above.get(..end).unwrap_or_default();
+                if !self.directories.insert(above.to_vec()) {
+                    break;
+                }
+            }
+            let tracked = Tracked::of(&entry);
+            // What changed after the index was written, in the same tick of the clock, looks unchanged (racy-git).
+            if tracked.modified < written {
+                self.files.insert(entry.path, tracked);
+            }
+        }
     }
 }
 

@@ -12,6 +12,8 @@ pub enum Answer {
     Nothing,
     /// Words that the model is to know, about a tool that ran.
     Note(String),
+    /// Words for the person.
+    Tell(String),
     /// The tool must not run, or what it did was taken back; why, and what to do.
     Refuse(String),
 }
@@ -37,6 +39,8 @@ impl Answer {
                 .to_string()
             }
             (Self::Note(note), Client::OpenCode, Moment::After) => note.clone(),
+            (Self::Tell(words), Client::OpenCode, _) => words.clone(),
+            (Self::Tell(words), _, _) => json!({ "systemMessage": words }).to_string(),
             (Self::Nothing | Self::Note(_) | Self::Refuse(_), _, _) => String::new(),
         }
     }
@@ -45,7 +49,7 @@ impl Answer {
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Refuse(reason) => Some(reason),
-            Self::Nothing | Self::Note(_) => None,
+            Self::Nothing | Self::Note(_) | Self::Tell(_) => None,
         }
     }
 }

@@ -27,7 +27,11 @@ pub(crate) struct Protocol {
     pub(crate) after: &'static [&'static str],
     /// Event after its settings changed on the disk, and before they count.
     pub(crate) settings: Option<&'static str>,
-    /// Other events that it may be registered for. They are not about an edit.
+    /// Event when a person has sent a prompt, before the agent works on it.
+    pub(crate) turn_start: &'static str,
+    /// Event when the agent has ended its turn.
+    pub(crate) turn_end: &'static str,
+    /// Other events that it may be registered for. Nothing is done at them.
     pub(crate) others: &'static [&'static str],
     /// Field with the id of the call. Without it the call is known by its input.
     pub(crate) call: Option<&'static str>,
@@ -62,11 +66,11 @@ const CLAUDE: Protocol = Protocol {
     before: "PreToolUse",
     after: &["PostToolUse", "PostToolUseFailure"],
     settings: Some("ConfigChange"),
+    turn_start: "UserPromptSubmit",
+    turn_end: "Stop",
     others: &[
         "SessionStart",
         "SessionEnd",
-        "UserPromptSubmit",
-        "Stop",
         "SubagentStart",
         "SubagentStop",
         "Notification",
@@ -95,6 +99,7 @@ const CLAUDE: Protocol = Protocol {
 const CODEX: Protocol = Protocol {
     tools: &[("apply_patch", Tool::Patch { text: "command" })],
     after: &["PostToolUse"],
+    settings: None,
     expands_home: false,
     ..CLAUDE
 };
@@ -103,6 +108,8 @@ const OPENCODE: Protocol = Protocol {
     before: "before",
     after: &["after"],
     settings: None,
+    turn_start: "prompt",
+    turn_end: "idle",
     others: &[],
     call: Some("call_id"),
     expands_home: false,
@@ -128,11 +135,11 @@ const GEMINI: Protocol = Protocol {
     before: "BeforeTool",
     after: &["AfterTool"],
     settings: None,
+    turn_start: "BeforeAgent",
+    turn_end: "AfterAgent",
     others: &[
         "SessionStart",
         "SessionEnd",
-        "BeforeAgent",
-        "AfterAgent",
         "BeforeModel",
         "AfterModel",
         "BeforeToolSelection",
@@ -170,6 +177,7 @@ const QWEN: Protocol = Protocol {
         ),
         ("notebook_edit", Tool::Opaque { path: "notebook_path" }),
     ],
+    settings: None,
     expands_home: false,
     ..CLAUDE
 };

@@ -36,8 +36,24 @@ pub enum Moment {
     After,
     /// After the settings of the client changed, and before they count.
     Settings,
+    /// When a person has sent a prompt.
+    TurnStart,
+    /// When the agent has ended its turn.
+    TurnEnd,
     /// At another time.
     Other,
+}
+
+impl Moment {
+    /// Whether nothing that the client is about to do depends on the answer.
+    pub fn is_about_turn(self) -> bool {
+        matches!(self, Self::TurnStart | Self::TurnEnd)
+    }
+}
+
+/// Name of a session of a client, as turns have it.
+pub fn session_digest(client: Client, session: &str) -> Digest {
+    Digest::tagged("actum/session/v1", &[client.name().as_bytes(), session.as_bytes()])
 }
 
 impl Event {
@@ -68,6 +84,10 @@ impl Event {
             Moment::After
         } else if protocol.settings == Some(name.as_str()) {
             Moment::Settings
+        } else if name == protocol.turn_start {
+            Moment::TurnStart
+        } else if name == protocol.turn_end {
+            Moment::TurnEnd
         } else if protocol.others.contains(&name.as_str()) {
             Moment::Other
         } else {
@@ -78,7 +98,7 @@ impl Event {
             return Err(EventError::Field { field: "cwd" });
         }
         let session = text("session_id")?;
-        if matches!(moment, Moment::Settings | Moment::Other) {
+        if !matches!(moment, Moment::Before | Moment::After) {
             let (tool, call, edit) = (String::new(), String::new(), None);
             return Ok(Self { moment, directory, session, tool, edit, call });
         }

@@ -4,6 +4,9 @@
 //! actum keeps what the files held ([`before`]). After the edit the change becomes a run ([`after`]): judged as it really
 //! is, signed, and undoable. What the gates refuse only then is taken back.
 //!
+//! At the beginning of a turn actum notes the state of the workspace, and at its end it finds what was changed without a run, such
+//! as by a command ([`Moment::TurnStart`], [`Moment::TurnEnd`]).
+//!
 //! [`Client`] has what differs between clients, as one table each.
 
 mod answer;
@@ -19,5 +22,5 @@ pub use answer::Answer;
 pub use client::Client;
 pub use edit::{Edit, EditError};
 pub use error::{EventError, INPUT_BYTES_MAX};
-pub use event::{Event, Moment};
+pub use event::{Event, Moment, session_digest};
 pub use handle::{After, Before, Caller, after, before, files};

@@ -97,37 +97,42 @@ fn wanted(client: Client, program: &Path) -> Result<Vec<(&'static str, Value)>, 
     let protocol = client.protocol();
     let tools: Vec<&str> = protocol.tools.iter().map(|(tool, _)| *tool).collect();
     let quoted = || format!("'{}' hook {}", path.replace('\'', "'\\''"), client.name());
-    let handler = match client {
+    // At the beginning and the end of a turn nothing is refused, so a hook that cannot be started must not stop the client.
+    let about_turn = match client {
         Client::Claude => json!({
-            "type": "command", "command": path, "args": ["hook", client.name()],
-            "timeout": SECONDS, "onFailure": "block",
+            "type": "command", "command": path, "args": ["hook", client.name()], "timeout": SECONDS,
         }),
-        // Without these words a hook that was killed lets the tool run.
-        Client::Codex => {
-            let command = format!(
-                "{} || {{ [ $? = 2 ] || echo 'actum: the hook failed' >&2; exit 2; }}",
-                quoted()
-            );
-            json!({ "type": "command", "timeout": SECONDS, "command": command })
-        }
         Client::Gemini => json!({
             "name": "actum", "type": "command", "command": quoted(), "timeout": SECONDS * 1000,
         }),
-        Client::Qwen | Client::OpenCode => {
+        Client::Codex | Client::Qwen | Client::OpenCode => {
             json!({ "type": "command", "command": quoted(), "timeout": SECONDS })
         }
     };
+    let mut about_edit = about_turn.clone();
+    match client {
+        Client::Claude => about_edit["onFailure"] = json!("block"),
+        // Without these words a hook that was killed lets the tool run.
+        Client::Codex => {
+            about_edit["command"] = json!(format!(
+                "{} || {{ [ $? = 2 ] || echo 'actum: the hook failed' >&2; exit 2; }}",
+                quoted()
+            ));
+        }
+        Client::Gemini | Client::Qwen | Client::OpenCode => {}
+    }
     let about_edits = match client {
-        Client::Codex => json!({ "hooks": [handler.clone()] }),
+        Client::Codex => json!({ "hooks": [about_edit.clone()] }),
         Client::Claude | Client::Gemini | Client::Qwen | Client::OpenCode => {
-            json!({ "matcher": tools.join("|"), "hooks": [handler.clone()] })
+            json!({ "matcher": tools.join("|"), "hooks": [about_edit.clone()] })
         }
     };
-    let events = std::iter::once(protocol.before).chain(protocol.after.iter().copied());
-    let mut entries: Vec<_> = events.map(|event| (event, about_edits.clone())).collect();
-    if client == Client::Claude {
-        entries.push(("ConfigChange", json!({ "hooks": [handler] })));
-    }
+    let edits = std::iter::once(protocol.before).chain(protocol.after.iter().copied());
+    let mut entries: Vec<_> = edits.map(|event| (event, about_edits.clone())).collect();
+    let settings = protocol.settings.map(|event| (event, json!({ "hooks": [about_edit] })));
+    entries.extend(settings);
+    let turns = [protocol.turn_start, protocol.turn_end];
+    entries.extend(turns.map(|event| (event, json!({ "hooks": [about_turn.clone()] }))));
     Ok(entries)
 }
 

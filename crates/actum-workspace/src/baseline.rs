@@ -189,11 +189,12 @@ impl<D: Disk> Workspace<D> {
         let surplus = (turns.len() + 1).saturating_sub(TURNS_MAX);
         turns.drain(..surplus);
         turns.push(Turn { session, since, sequence, is_open: true });
-        if let Some(previous) = previous.clone().filter(|_| is_joined) {
-            self.write_baseline(&Baseline { turns, ..previous })?;
+        let empty = Baseline::default();
+        let before = previous.unwrap_or_default();
+        if is_joined {
+            self.write_baseline(&Baseline { turns, ..before })?;
             return Ok(TurnStart::Joined);
         }
-        let empty = Baseline::default();
         let Some(scan) = self.scan(&empty, known)? else {
             // The turn is remembered all the same.
             self.write_baseline(&Baseline { sequence, turns, ..empty })?;
@@ -201,17 +202,17 @@ impl<D: Disk> Workspace<D> {
         };
         let mut baseline =
             Baseline { sequence, turns, left_out: scan.left_out.clone(), ..Baseline::default() };
-        let before = previous.as_ref().unwrap_or(&empty);
         let mut contents = self.contents()?;
-        for (path, stamp) in &scan.found {
-            let file = self.known(path, (stamp, since), before, (&mut contents, &mut *known));
-            baseline.files.insert(path.clone(), file?);
-        }
+        let files = scan.found.iter().map(|(path, stat)| {
+            let file = self.known(path, (stat, since), &before, (&mut contents, &mut *known))?;
+            Ok((path.clone(), file))
+        });
+        baseline.files = files.collect::<Result<Vec<_>>>()?.into_iter().collect();
         if !before.reported.is_empty() {
-            for change in self.compare(before, &scan, known)? {
+            for change in self.compare(&before, &scan, known)? {
                 let Some(reported) = before.reported.get(&change.path) else { continue };
                 baseline.reported.insert(change.path.clone(), *reported);
-                match self.known_before(&change, before, &mut contents)? {
+                match self.known_before(&change, &before, &mut contents)? {
                     Some(known) => drop(baseline.files.insert(change.path, known)),
                     None => drop(baseline.files.remove(&change.path)),
                 }
@@ -253,14 +254,6 @@ impl<D: Disk> Workspace<D> {
         Ok(Some(end))
     }
 
-    /// The turns that are remembered, at most one of each session, the newest last.
-    ///
-    /// # Errors
-    /// `Io`.
-    pub fn turns(&self) -> Result<Vec<Turn>> {
-        turns(&self.disk, &self.home)
-    }
-
     /// Sequence number of the last run.
     fn last_sequence(&self) -> Result<u64> {
         Ok(self.runs()?.refs().last().map_or(0, |run| run.sequence))
@@ -270,11 +263,11 @@ impl<D: Disk> Workspace<D> {
     fn known(
         &self,
         path: &RelPath,
-        (stamp, now): (&Stat, Time),
+        (stat, now): (&Stat, Time),
         before: &Baseline,
         (contents, known): (&mut contents::Contents<D::Handle>, &mut dyn KnownFiles),
     ) -> Result<Known> {
-        let (stat, stamp) = (stamp, Stamp::from(stamp));
+        let stamp = Stamp::from(stat);
         let is_fresh = stamp_is_fresh(stat.last_change(), now);
         let same = before.files.get(path).filter(|file| file.stamp == stamp && !file.is_fresh);
         let source = match same.map(|file| file.source) {
@@ -308,7 +301,7 @@ impl<D: Disk> Workspace<D> {
     }
 }
 
-/// The turns that are remembered in a workspace.
+/// The newest turn of each session, the newest last.
 pub(crate) fn turns<D: Disk>(disk: &D, home: &Home<D::Handle>) -> Result<Vec<Turn>> {
     Ok(read(disk, home)?.map_or(Vec::new(), |baseline| baseline.turns))
 }

@@ -22,7 +22,7 @@ pub struct GitFiles {
 }
 
 impl GitFiles {
-    /// Reads the index of the repository at `root`, if there is one.
+    /// Those of the repository at `root`, if there is one.
     pub fn open(root: &Path) -> Self {
         let tracked = TrackedFiles::open(root);
         let root: PathBuf = root.to_owned();
@@ -36,8 +36,8 @@ impl GitFiles {
 impl KnownFiles for GitFiles {
     /// A directory with a tracked file is not left out.
     fn leaves_out(&mut self, directory: &RelPath) -> bool {
-        !self.tracked.has_below(directory.as_bytes())
-            && (CACHES.contains(&directory.name()) || self.ignored.has(directory.as_bytes()))
+        (CACHES.contains(&directory.name()) || self.ignored.has(directory.as_bytes()))
+            && !self.tracked.has_below(directory.as_bytes())
     }
 
     fn blob(&mut self, path: &RelPath, stat: &Stat) -> Option<BlobId> {

@@ -230,9 +230,13 @@ impl Request {
         Ok(Digest::tagged("actum/checked-plan/v1", &[work.as_bytes(), &checks]))
     }
 
-    /// Whether a change that needs an approval waits in the queue. What another program did already cannot wait.
+    /// Whether a change that needs an approval waits in the queue. What a client did already is taken back, and does not wait.
     pub(crate) fn queues(&self) -> bool {
-        self.door.queues() && !matches!(self.work, Work::Adopt(_) | Work::Restore { .. })
+        match self.work {
+            Work::Apply(_) | Work::Undo(_) | Work::Redo(_) => self.door.queues(),
+            Work::Adopt(_) => self.door.queues() && self.door != EntryPoint::ClientHook,
+            Work::Restore { .. } => false,
+        }
     }
 
     /// External pipelines that are to run after its change is published.

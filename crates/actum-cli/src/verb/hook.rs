@@ -2,9 +2,13 @@
 //!
 //! Each way to fail ends with exit code 2 and words on standard error, since clients let a tool run after any other code.
 
+mod turn;
+
 use std::io::{self, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -26,7 +30,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(15);
 
 /// Answer the hook of an agent's client, which makes runs of its own edits
 ///
-/// The client calls it before and after each edit, with the event on standard input. Before the edit the gates judge it, and what
+/// The client calls it before and after each edit, and at the beginning and the end of each turn, with the event on standard input. Before the edit the gates judge it, and what
 /// its files hold is kept; after it the change becomes a run with a receipt, which `actum undo` takes back. What the gates
 /// refuse does not happen: the answer is exit code 2 and the reason on standard error. Outside of a workspace it does nothing.
 #[derive(clap::Args)]
@@ -36,8 +40,13 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let end_in_time = || {
+    let is_about_turn = Arc::new(AtomicBool::new(false));
+    let ends_quietly = Arc::clone(&is_about_turn);
+    let end_in_time = move || {
         thread::sleep(TIME_LIMIT);
+        if ends_quietly.load(Ordering::Relaxed) {
+            std::process::exit(0); // what the turn changed besides its runs is not told
+        }
         let seconds = TIME_LIMIT.as_secs();
         let reason = format!(
             "actum: the hook took more than {seconds} seconds, so an edit must not be made, and one that was made may be no run; try again"
@@ -46,7 +55,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         std::process::exit(2);
     };
     let answered = match thread::Builder::new().spawn(end_in_time) {
-        Ok(_) => catch_unwind(AssertUnwindSafe(|| answer(arguments.client, session))),
+        Ok(_) => {
+            catch_unwind(AssertUnwindSafe(|| answer(arguments.client, session, &is_about_turn)))
+        },
         Err(error) => {
             let reason = format!("actum: cannot start a thread of the hook: {error}; try again");
             Ok((Moment::Other, Answer::Refuse(reason)))
@@ -54,7 +65,10 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     };
     let (moment, answer) = answered.unwrap_or_else(|_| {
         let reason = "actum: the hook failed by a defect of actum; please report what is above";
-        (Moment::Other, Answer::Refuse(reason.to_owned()))
+        match is_about_turn.load(Ordering::Relaxed) {
+            true => (Moment::TurnEnd, Answer::Tell(reason.to_owned())),
+            false => (Moment::Other, Answer::Refuse(reason.to_owned())),
+        }
     });
     let output = answer.output(arguments.client, moment);
     let written = write_all(output.as_bytes());
@@ -75,7 +89,7 @@ fn write_all(output: &[u8]) -> io::Result<()> {
 }
 
 /// The answer to the event on standard input.
-fn answer(client: Client, session: &Session) -> (Moment, Answer) {
+fn answer(client: Client, session: &Session, is_about_turn: &AtomicBool) -> (Moment, Answer) {
     let limit = u64::try_from(INPUT_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
     let mut input = Vec::new();
     let event = match io::stdin().lock().take(limit).read_to_end(&mut input) {
@@ -94,6 +108,16 @@ fn answer(client: Client, session: &Session) -> (Moment, Answer) {
         }
     };
     let moment = event.moment;
+    if moment.is_about_turn() {
+        is_about_turn.store(true, Ordering::Relaxed);
+        let answer = turn::answer(client, session, &event);
+        // Nothing is refused here, so a failure is told and the client goes on.
+        let failed = |failure: Failure| {
+            let message = failure.message();
+            Answer::Tell(format!("actum: changes outside of runs cannot be told: {message}"))
+        };
+        return (moment, answer.unwrap_or_else(failed));
+    }
     if moment == Moment::Settings {
         let answer = answer_settings(client, &event);
         return (moment, answer.unwrap_or_else(|failure| Answer::Refuse(words(&failure, moment))));
@@ -108,9 +132,11 @@ fn answer(client: Client, session: &Session) -> (Moment, Answer) {
         Err(why) => {
             let reason = match moment {
                 Moment::After => format!("actum: the edit was made, and it is no run: {why}"),
-                Moment::Before | Moment::Settings | Moment::Other => {
-                    format!("actum: {why}; nothing was changed")
-                }
+                Moment::Before
+                | Moment::Settings
+                | Moment::TurnStart
+                | Moment::TurnEnd
+                | Moment::Other => format!("actum: {why}; nothing was changed"),
             };
             return (moment, Answer::Refuse(reason));
         }
@@ -125,7 +151,9 @@ fn answer(client: Client, session: &Session) -> (Moment, Answer) {
     let answer = match moment {
         Moment::Before => answer_before(&caller, session, &event),
         Moment::After => answer_after(&caller, session, &event),
-        Moment::Settings | Moment::Other => Ok(Answer::Nothing),
+        Moment::Settings | Moment::TurnStart | Moment::TurnEnd | Moment::Other => {
+            Ok(Answer::Nothing)
+        }
     };
     let answer = answer.unwrap_or_else(|failure| Answer::Refuse(words(&failure, moment)));
     (moment, answer)
@@ -258,7 +286,11 @@ fn words(failure: &Failure, moment: Moment) -> String {
     let message = failure.message();
     let hints = agent_hints::after(failure);
     let message = match moment {
-        Moment::Before | Moment::Settings | Moment::Other => format!("actum: {message}"),
+        Moment::Before
+        | Moment::Settings
+        | Moment::TurnStart
+        | Moment::TurnEnd
+        | Moment::Other => format!("actum: {message}"),
         Moment::After => format!(
             "actum: the edit was made, and it could not be recorded as a run, so `actum undo` cannot take it back: {message}"
         ),

@@ -2,18 +2,18 @@
 
 use actum::reason::Reason;
 use actum::{Which, Work};
-use actum_core::RunId;
 use actum_core::path::Quoted;
-use actum_workspace::{Outcome, RunKind, View};
+use actum_workspace::View;
 
 use super::Session;
+use crate::change_list::{count, number};
 use crate::exit::Exit;
 use crate::failure::{Failure, FailureKind};
-use crate::manifests;
-use crate::records::Seen;
 use crate::requested_run::{Asked, IfMissing};
 use crate::run_arguments::{KeepEdits, RunArguments};
 use crate::run_prefix::RunPrefix;
+use crate::session_runs::{Selection, runs_in_effect};
+use crate::{manifests, timestamp};
 
 /// Take a run back, to the byte
 ///
@@ -33,6 +33,13 @@ pub(crate) struct Arguments {
     /// ends at the first that cannot be taken back; `actum log --session ID` lists them
     #[arg(long, value_name = "ID", conflicts_with_all = ["run", "dry_run", "request_key"])]
     session: Option<String>,
+    /// Take back each run of the newest turn, which began with your last prompt; with `--session` of that session
+    #[arg(long, conflicts_with_all = ["run", "dry_run", "request_key"])]
+    turn: bool,
+    /// Take back each run since a time that you or your agents made, with `--agent` those of that agent: `30m`, `2h`, `1d`, or
+    /// a date and time (RFC 3339)
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["run", "dry_run", "request_key", "session", "turn"])]
+    since: Option<String>,
     #[command(flatten)]
     later_edits: KeepEdits,
     #[command(flatten)]
@@ -41,8 +48,8 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let root = session.root();
-    if let Some(client_session) = &arguments.session {
-        return undo_session(arguments, session, client_session);
+    if let Some(selection) = arguments.selection()? {
+        return undo_each(arguments, session, &selection);
     }
     let work = || {
         Ok(Work::Undo(match &arguments.run {
@@ -59,58 +66,70 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(exit)
 }
 
-/// Takes back the runs of a session of a client.
-fn undo_session(
+impl Arguments {
+    /// The runs that are meant together, if several are.
+    fn selection(&self) -> Result<Option<Selection>, Failure> {
+        Ok(match (&self.since, self.turn) {
+            (Some(since), _) => {
+                let agent = self.run_arguments.agent().map(str::to_owned);
+                Some(Selection::Since(timestamp::parse_since(since)?, agent))
+            }
+            (None, true) => Some(Selection::Turn(self.session.clone())),
+            (None, false) => self.session.clone().map(Selection::Session),
+        })
+    }
+}
+
+/// Takes back several runs, the newest first.
+fn undo_each(
     arguments: &Arguments,
     session: &Session,
-    client_session: &str,
+    selection: &Selection,
 ) -> Result<Exit, Failure> {
     let root = session.root();
-    let runs = runs_of_session(session, client_session)?;
+    let runs = runs_in_effect(&View::open(root)?, session, selection)?;
     if runs.is_empty() {
-        let session = client_session.to_owned();
-        return Err(UndoFailure::NoRuns { session }.into());
+        return Err(UndoFailure::NoRuns { selection: selection.clone() }.into());
     }
-    let mut undone = 0;
-    for run in &runs {
+    for (undone, run) in runs.iter().enumerate() {
         let limits = arguments.later_edits.limits();
         let asked = Asked { limits, label: None, if_missing: IfMissing::Refuse };
         let work = || Ok(Work::Undo(Which::Run(*run)));
         if let Err(failure) = arguments.run_arguments.carry_out(session, root, work, asked) {
-            session.screen.note(format_args!(
-                "{undone} of {} runs of the session are undone; the others stand",
-                runs.len()
-            ));
+            session
+                .screen
+                .note(format_args!("{undone} of {} runs are undone; the others stand", runs.len()));
             return Err(failure);
         }
-        undone += 1;
     }
     manifests::update_or_note(session);
-    session.screen.note(format_args!("{undone} runs of the session are undone"));
+    session.screen.note(format_args!("{} undone", count(number(runs.len()), "run")));
     Ok(Exit::Success)
 }
 
-/// The runs of a session that are in effect, newest first.
-fn runs_of_session(session: &Session, client_session: &str) -> Result<Vec<RunId>, Failure> {
-    let view = View::open(session.root())?;
-    let seen = Seen::look(session);
-    let undone = view.undone_by()?;
-    let mut found = Vec::new();
-    for known in view.runs()?.into_iter().rev() {
-        let is_undone = undone.get(&known.run).copied().flatten().is_some();
-        let in_effect = known.kind == RunKind::Apply && known.outcome == Outcome::Committed;
-        if in_effect && !is_undone && seen.told(known.run)?.session() == Some(client_session) {
-            found.push(known.run);
-        }
-    }
-    Ok(found)
-}
-
-/// Why no session was undone.
+/// Why nothing was undone.
 #[derive(Debug, thiserror::Error)]
 enum UndoFailure {
-    #[error("no run of the session `{}` is in effect", Quoted(session.as_bytes()))]
-    NoRuns { session: String },
+    #[error("no run {} is in effect", meant(selection))]
+    NoRuns { selection: Selection },
+}
+
+/// Which runs a selection means, in words.
+fn meant(selection: &Selection) -> String {
+    match selection {
+        Selection::Session(session) => {
+            format!("of the session `{}`", Quoted(session.as_bytes()))
+        }
+        Selection::Turn(None) => "of the newest turn".to_owned(),
+        Selection::Turn(Some(session)) => {
+            format!("of the newest turn of the session `{}`", Quoted(session.as_bytes()))
+        }
+        Selection::Since(since, None) => format!("of yours since {}", timestamp::exact(*since)),
+        Selection::Since(since, Some(agent)) => {
+            let agent = Quoted(agent.as_bytes());
+            format!("of the agent `{agent}` since {}", timestamp::exact(*since))
+        }
+    }
 }
 
 impl FailureKind for UndoFailure {
@@ -119,10 +138,16 @@ impl FailureKind for UndoFailure {
     }
 
     fn hints(&self) -> Vec<String> {
-        let Self::NoRuns { .. } = self;
-        vec![
-            "`actum show RUN` has the session of a run in its request, between `hook:` and `/`"
-                .to_owned(),
-        ]
+        let Self::NoRuns { selection } = self;
+        let hint = match selection {
+            Selection::Session(_) => {
+                "`actum show RUN` has the session of a run in its request, between `hook:` and `/`"
+            }
+            Selection::Turn(_) => {
+                "a turn is known where the hook of the client is called for prompts: `actum protect CLIENT` puts it in"
+            }
+            Selection::Since(..) => "`actum log` lists the runs",
+        };
+        vec![hint.to_owned()]
     }
 }

@@ -13,6 +13,7 @@
 mod program;
 mod protect;
 mod spellings;
+mod turns;
 
 use std::fs;
 use std::io::Write;
@@ -539,7 +540,7 @@ fn a_session_is_undone_by_its_id() {
     assert_eq!((listed(&["--agent", "claude"]), listed(&["--agent", "nobody"])), (4, 0));
     let undone = session.actum(&["undo", "--session", "s1"]);
     assert_eq!(undone.code, 0, "{undone:?}");
-    assert!(undone.stderr.contains("3 runs of the session"), "{undone:?}");
+    assert!(undone.stderr.contains("3 runs undone"), "{undone:?}");
     fs::remove_file(session.root.join("other.txt")).unwrap();
     assert_eq!(session.files(), before);
     let again = session.actum(&["undo", "--session", "s1"]);

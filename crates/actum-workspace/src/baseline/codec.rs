@@ -4,16 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use actum_core::{Digest, FileMode, RelPath};
 
-use super::{Baseline, BlobId, Known, Source, Stamp, Turn};
+use super::{BASELINE_FILES_MAX, Baseline, BlobId, Known, Source, Stamp, Turn};
 use crate::disk::{Kind, Time};
 use crate::journal::codec::{DecodeError, Decoder, Encoder};
 
 /// Version of the format. A baseline of another version counts as none.
 const VERSION: u8 = 1;
+/// Bytes of a file with a path of usual length.
+const FILE_BYTES: usize = 160;
 
 impl Baseline {
     pub(super) fn encode(&self) -> Vec<u8> {
-        let mut to = Encoder::default();
+        let mut to = Encoder::with_capacity(self.files.len() * FILE_BYTES);
         to.u8(VERSION);
         to.u64(self.sequence);
         to.length(self.turns.len());
@@ -79,8 +81,9 @@ impl Baseline {
             reported
                 .insert(path, if is_there { Some(decode_stamp(&mut from)?) } else { None });
         }
-        let mut files = BTreeMap::new();
-        for _ in 0..from.count("files")? {
+        let count = from.count("files")?;
+        let mut files = Vec::with_capacity(count.min(BASELINE_FILES_MAX));
+        for _ in 0..count {
             let path = decode_path(&mut from)?;
             let stamp = decode_stamp(&mut from)?;
             let is_fresh = decode_flag(&mut from)?;
@@ -90,8 +93,9 @@ impl Baseline {
                 2 => Source::Copy(Digest::from_bytes(from.array("a digest")?)),
                 _ => return Err(DecodeError("where a content is")),
             };
-            files.insert(path, Known { stamp, source, is_fresh });
+            files.push((path, Known { stamp, source, is_fresh }));
         }
+        let files = files.into_iter().collect();
         match from.is_empty() {
             true => Ok(Self { sequence, turns, files, left_out, reported }),
             false => Err(DecodeError("the end")),

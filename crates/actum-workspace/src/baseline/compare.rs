@@ -1,6 +1,7 @@
 //! Finds what differs from a baseline and is no run.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
@@ -83,21 +84,33 @@ impl<D: Disk> Workspace<D> {
         scan: &Scan,
         known: &mut dyn KnownFiles,
     ) -> Result<Vec<Undeclared>> {
-        let mut paths = BTreeSet::new();
-        for (path, stat) in &scan.found {
-            let stamp = Stamp::from(stat);
-            let is_same = |file: &Known| !file.stamp.differs(&stamp) && !file.is_fresh;
-            if !baseline.files.get(path).is_some_and(is_same) {
-                paths.insert(path);
-            }
-        }
         // What lies below a directory that was not looked into now is not known.
         let is_unseen = |path: &RelPath| {
             let above = std::iter::successors(path.parent(), RelPath::parent);
             std::iter::once(path.clone()).chain(above).any(|it| scan.left_out.contains(&it))
         };
-        let gone = baseline.files.keys().filter(|path| !scan.found.contains_key(*path));
-        paths.extend(gone.filter(|path| scan.left_out.is_empty() || !is_unseen(path)));
+        let mut paths = BTreeSet::new();
+        let (mut found, mut known_files) = (scan.found.iter().peekable(), baseline.files.iter().peekable());
+        loop {
+            let order = match (found.peek(), known_files.peek()) {
+                (Some((now, _)), Some((was, _))) => now.cmp(was),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (None, None) => break,
+            };
+            let now = found.next_if(|_| order.is_le());
+            let was = known_files.next_if(|_| order.is_ge());
+            match (now, was) {
+                (Some((path, stat)), Some((_, was))) => {
+                    if was.is_fresh || was.stamp.differs(&Stamp::from(stat)) {
+                        paths.insert(path);
+                    }
+                }
+                (Some((path, _)), None) => drop(paths.insert(path)),
+                (None, Some((path, _))) if !is_unseen(path) => drop(paths.insert(path)),
+                (None, _) => {}
+            }
+        }
         if paths.is_empty() {
             return Ok(Vec::new());
         }

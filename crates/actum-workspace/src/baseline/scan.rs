@@ -19,11 +19,17 @@ const CACHE_TAG: &[u8] = b"CACHEDIR.TAG";
 const REPOSITORY: &[u8] = b".git";
 
 /// What is in a workspace.
-#[derive(Default)]
 pub(crate) struct Scan {
     pub(super) found: BTreeMap<RelPath, Stat>,
     /// Directories that were not looked into.
     pub(super) left_out: BTreeSet<RelPath>,
+}
+
+/// The same while it is looked at. A map is made of it once: that is faster than to insert each path.
+#[derive(Default)]
+struct Scanned {
+    found: Vec<(RelPath, Stat)>,
+    left_out: BTreeSet<RelPath>,
 }
 
 impl<D: Disk> Workspace<D> {
@@ -34,11 +40,12 @@ impl<D: Disk> Workspace<D> {
         baseline: &Baseline,
         known: &mut dyn KnownFiles,
     ) -> Result<Option<Scan>> {
-        let mut scan = Scan::default();
+        let mut scan = Scanned::default();
         let root = &self.home.root;
         let names = self.disk.list(root).doing(|| "list the workspace".to_owned())?;
         let is_whole = self.scan_names((None, root), &names, (baseline, known), &mut scan)?;
-        Ok(is_whole.then_some(scan))
+        let Scanned { found, left_out } = scan;
+        Ok(is_whole.then(|| Scan { found: found.into_iter().collect(), left_out }))
     }
 
     /// Looks at these names in a directory; `false` once there are too many files.
@@ -47,7 +54,7 @@ impl<D: Disk> Workspace<D> {
         (directory, handle): (Option<&RelPath>, &D::Handle),
         names: &[Vec<u8>],
         (baseline, known): (&Baseline, &mut dyn KnownFiles),
-        scan: &mut Scan,
+        scan: &mut Scanned,
     ) -> Result<bool> {
         for name in names {
             let is_own = directory.is_none() && name == STATE_DIRECTORY.as_bytes();
@@ -72,7 +79,7 @@ impl<D: Disk> Workspace<D> {
                 return Ok(false);
             }
             if stat.kind != Kind::Directory {
-                scan.found.insert(path, stat);
+                scan.found.push((path, stat));
                 continue;
             }
             let was_read = baseline.files.get(&path).is_some_and(|it| it.stamp.kind == stat.kind);
@@ -87,7 +94,7 @@ impl<D: Disk> Workspace<D> {
                 Some((names, below))
                     if was_read || !names.iter().any(|name| name == CACHE_TAG) =>
                 {
-                    scan.found.insert(path.clone(), stat);
+                    scan.found.push((path.clone(), stat));
                     let inside = (Some(&path), &below);
                     if !self.scan_names(inside, &names, (baseline, &mut *known), scan)? {
                         return Ok(false);

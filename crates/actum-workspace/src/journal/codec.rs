@@ -12,6 +12,11 @@ pub(crate) struct Encoder {
 }
 
 impl Encoder {
+    /// An encoder with room for so many bytes.
+    pub(crate) fn with_capacity(bytes: usize) -> Self {
+        Self { bytes: Vec::with_capacity(bytes) }
+    }
+
     pub(crate) fn u8(&mut self, value: u8) {
         self.bytes.push(value);
     }

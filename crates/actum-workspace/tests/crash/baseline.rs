@@ -1,6 +1,8 @@
 //! Turns of agents: what changed since a baseline and is no run is found, becomes a run, and is undone to the byte. No file is
 //! touched for it, whichever call is cut off.
 
+use std::path::Path;
+
 use actum_core::{Digest, RelPath, RunId};
 use actum_edit::Operation;
 use actum_testkit::{Errno, SimDisk};
@@ -202,7 +204,7 @@ fn a_second_session_joins_the_baseline_of_the_first() {
     begin(&disk).unwrap();
     disk.advance(7 * HOUR);
     assert_eq!(other(&disk).unwrap(), TurnStart::Taken);
-    let turns = open(&disk).unwrap().turns().unwrap();
+    let turns = actum_workspace::View::open_on(disk.clone(), Path::new("/")).unwrap().turns().unwrap();
     assert_eq!(turns.iter().map(|turn| turn.session).collect::<Vec<_>>(), [session("s"), session("t")]);
 }
 

@@ -1,0 +1,91 @@
+//! Runs that are selected by their session, their turn or their time, and are in effect.
+
+use actum_core::{Digest, RunId};
+use actum_hook::{Client, session_digest};
+use actum_record::ledger::Actor;
+use actum_workspace::disk::Time;
+use actum_workspace::{Outcome, RunKind, Turn, View};
+
+use crate::actor;
+use crate::failure::Failure;
+use crate::record::Told;
+use crate::records::Seen;
+use crate::session::Session;
+
+/// Which runs are meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Selection {
+    /// Those of a session of a client.
+    Session(String),
+    /// Those of the newest turn of a session; without a session, of the session whose turn is the newest.
+    Turn(Option<String>),
+    /// Those since a time that the user or an agent of the user made, or only those of an agent.
+    Since(Time, Option<String>),
+}
+
+/// The runs that a selection means and that are in effect, newest first.
+pub(crate) fn runs_in_effect(
+    view: &View,
+    session: &Session,
+    selection: &Selection,
+) -> Result<Vec<RunId>, Failure> {
+    let turn = match selection {
+        Selection::Turn(of) => match newest_turn(view, of.as_deref())? {
+            Some(turn) => Some(turn),
+            None => return Ok(Vec::new()),
+        },
+        Selection::Session(_) | Selection::Since(..) => None,
+    };
+    let seen = Seen::look(session);
+    let undone = view.undone_by()?;
+    let mut found = Vec::new();
+    for known in view.runs()?.into_iter().rev() {
+        if turn.is_some_and(|turn| known.sequence <= turn.sequence) {
+            break;
+        }
+        let is_undone = undone.get(&known.run).copied().flatten().is_some();
+        let in_effect = known.kind == RunKind::Apply && known.outcome == Outcome::Committed;
+        if !in_effect || is_undone {
+            continue;
+        }
+        let is_meant = match selection {
+            Selection::Session(session) => seen.told(known.run)?.session() == Some(session),
+            Selection::Turn(_) => {
+                let told = seen.told(known.run)?;
+                turn.is_some_and(|turn| digest_of(&told) == Some(turn.session))
+            }
+            Selection::Since(since, agent) => {
+                if view.show(known.run)?.time < *since {
+                    break;
+                }
+                let own = actor::of(agent.clone());
+                is_own(&seen.told(known.run)?, &own)
+            }
+        };
+        if is_meant {
+            found.push(known.run);
+        }
+    }
+    Ok(found)
+}
+
+/// The newest turn, of a session if one is given.
+fn newest_turn(view: &View, session: Option<&str>) -> Result<Option<Turn>, Failure> {
+    let digests = session.map(|session| Client::ALL.map(|client| session_digest(client, session)));
+    let turns = view.turns()?.into_iter().rev();
+    Ok(turns.into_iter().find(|turn| digests.is_none_or(|digests| digests.contains(&turn.session))))
+}
+
+/// The session of a run, as turns have it.
+fn digest_of(told: &Told) -> Option<Digest> {
+    let agent = told.record.as_ref()?.actor.agent.as_deref()?;
+    let client = agent.parse::<Client>().ok()?;
+    Some(session_digest(client, told.session()?))
+}
+
+/// Whether a run belongs to an actor; one without an agent has the runs of all agents. A run without a record is nobody else's.
+fn is_own(told: &Told, own: &Actor) -> bool {
+    told.record.as_ref().is_none_or(|record| {
+        record.actor.uid == own.uid && (own.agent.is_none() || record.actor.agent == own.agent)
+    })
+}

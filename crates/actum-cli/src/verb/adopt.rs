@@ -1,0 +1,192 @@
+//! `actum adopt`: makes a run of what was changed without one.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use actum::reason::Reason;
+use actum::{GitFiles, PolicyInForce, Work};
+use actum_core::RelPath;
+use actum_core::path::InBackticks;
+use actum_gate::Verdict;
+use actum_record::receipt::EffectKind;
+use actum_workspace::{
+    Error, ErrorKind, Limits, RunOptions, SnapshotId, UndeclaredChanges, Workspace,
+};
+
+use super::Session;
+use crate::change_list::{count, number};
+use crate::exit::Exit;
+use crate::failure::{Failure, FailureKind};
+use crate::requested_run::{Asked, IfMissing};
+use crate::run_arguments::{self, RunArguments};
+use crate::{policy, records};
+
+/// Make a run of changes that no run made, so that they can be undone
+///
+/// Commands of an agent's client, and people, change files without actum. Where `actum protect` is set up, actum notes the state of
+/// the workspace at each prompt, and `adopt` makes one run of all that was changed since and is no run: judged by the gates, signed, and
+/// undoable. No file is touched. Elsewhere it is about files that a run changed and that were edited since.
+///
+/// A change of which nothing is known from before is named and left as it is: a file over 1 MiB that is not in git, a symbolic link,
+/// and what git ignores.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Files and directories; without them all that was changed
+    #[arg(value_name = "PATH")]
+    paths: Vec<OsString>,
+    /// Bring back what was there before, in place of keeping the changes
+    #[arg(long)]
+    restore: bool,
+    /// A line for the log
+    #[arg(long, value_name = "TEXT", value_parser = run_arguments::label)]
+    label: Option<String>,
+    #[command(flatten)]
+    run_arguments: RunArguments,
+}
+
+/// Paths that a message names at most.
+const NAMED_MAX: usize = 5;
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let root = session.root();
+    let meant = arguments.meant(root)?;
+    let id = snapshot_id(&meant);
+    let mut workspace = records::own_root(root, &session.tenant)?.open_existing()?;
+    let wait = arguments.run_arguments.waits();
+    let in_force = policy::in_force(root)?;
+    let refused = RefCell::new(BTreeSet::new());
+    let is_meant = |path: &RelPath| {
+        if !meant.is_empty() {
+            return meant.iter().any(|it| path == it || path.starts_with(it));
+        }
+        let is_refused = is_refused(&in_force, path, session);
+        if is_refused {
+            refused.borrow_mut().insert(path.clone());
+        }
+        !is_refused
+    };
+    let changes = take_snapshot((&mut workspace, root), id, &is_meant, wait)?;
+    let refused = refused.into_inner();
+    if !refused.is_empty() {
+        session.screen.note(format_args!(
+            "left as it is, since the gates refuse it: {}; `actum policy explain PATH` says why",
+            list(refused.iter())
+        ));
+    }
+    if !changes.others.is_empty() {
+        let named = changes.others.iter().map(|change| &change.path);
+        session.screen.note(format_args!(
+            "left as it is, since nothing is known of it from before or it is no regular file: {}",
+            list(named)
+        ));
+    }
+    let Some(kept) = workspace.snapshot(id)?.filter(|_| !changes.adoptable.is_empty()) else {
+        return Err(AdoptFailure::Nothing.into());
+    };
+    drop(workspace);
+    let work = || {
+        Ok(match arguments.restore {
+            true => Work::Restore { snapshot: id, refused: kept },
+            false => Work::Adopt(id),
+        })
+    };
+    let label = arguments.label.clone().unwrap_or_else(|| {
+        let changed = count(number(changes.adoptable.len()), "change");
+        match arguments.restore {
+            true => format!("restore what was there before {changed} without a run"),
+            false => format!("adopt {changed} that no run made"),
+        }
+    });
+    let asked =
+        Asked { limits: Limits::default(), label: Some(label), if_missing: IfMissing::Refuse };
+    arguments.run_arguments.carry_out(session, root, work, asked)
+}
+
+impl Arguments {
+    /// The paths below the root that are meant; none of them means all.
+    fn meant(&self, root: &Path) -> Result<Vec<RelPath>, Failure> {
+        let mut meant = Vec::new();
+        for path in &self.paths {
+            let here = std::env::current_dir();
+            let here = here.map_err(|source| Failure::Unreadable {
+                input: "the current directory".to_owned(),
+                source,
+            })?;
+            let whole = actum::real_path(&here.join(path));
+            let outside = || AdoptFailure::Outside { path: path.clone() };
+            let inside = whole.strip_prefix(root).map_err(|_| outside())?;
+            if inside.as_os_str().is_empty() {
+                return Ok(Vec::new());
+            }
+            let inside = RelPath::new(inside.as_os_str().as_bytes());
+            meant.push(inside.map_err(|source| Error::from(ErrorKind::Path { source }))?);
+        }
+        Ok(meant)
+    }
+}
+
+/// Whether the gates refuse any change of a path, whatever its content.
+fn is_refused(in_force: &PolicyInForce, path: &RelPath, session: &Session) -> bool {
+    let decision =
+        policy::decide_effect(in_force, path.clone(), EffectKind::Modified, &session.tenant);
+    // What cannot be decided here is decided with the run.
+    decision.is_ok_and(|decision| decision.verdict == Verdict::Deny)
+}
+
+/// Takes a snapshot of what was there before the undeclared changes at the paths that are meant.
+fn take_snapshot(
+    (workspace, root): (&mut Workspace, &Path),
+    id: SnapshotId,
+    is_meant: &dyn Fn(&RelPath) -> bool,
+    wait: bool,
+) -> Result<UndeclaredChanges, Failure> {
+    let mut known = GitFiles::open(root);
+    let label = "look for changes that no run made".to_owned();
+    let mut transaction = workspace.begin(RunOptions { label, wait, ..RunOptions::default() })?;
+    Ok(transaction.snapshot_undeclared(id, is_meant, &mut known)?)
+}
+
+/// The snapshot of these paths: a later one takes the place of an earlier one.
+fn snapshot_id(meant: &[RelPath]) -> SnapshotId {
+    let paths: Vec<_> = meant.iter().map(|path| path.to_string()).collect();
+    let parts = std::iter::once("actum adopt").chain(paths.iter().map(String::as_str));
+    SnapshotId::of(&parts.collect::<Vec<_>>())
+}
+
+/// The first of some paths.
+fn list<'a>(paths: impl ExactSizeIterator<Item = &'a RelPath>) -> String {
+    let more = paths.len().saturating_sub(NAMED_MAX);
+    let named = paths.take(NAMED_MAX).map(|path| format!("`{}`", InBackticks(path.as_bytes())));
+    let named = named.collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{named} and {more} more") } else { named }
+}
+
+/// Why nothing was adopted.
+#[derive(Debug, thiserror::Error)]
+enum AdoptFailure {
+    #[error("there is no change to adopt: each file is as it was at the last prompt, or as a run left it")]
+    Nothing,
+    #[error("`{}` is not in the workspace", InBackticks(path.as_encoded_bytes()))]
+    Outside { path: OsString },
+}
+
+impl FailureKind for AdoptFailure {
+    fn reason(&self) -> Reason {
+        match self {
+            Self::Nothing => Reason::AlreadyAsBefore,
+            Self::Outside { .. } => Reason::Usage,
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        match self {
+            Self::Nothing => vec![
+                "`actum protect CLIENT` lets actum note the state of the workspace at each prompt of an agent".to_owned(),
+            ],
+            Self::Outside { .. } => Vec::new(),
+        }
+    }
+}

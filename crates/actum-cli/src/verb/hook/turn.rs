@@ -1,0 +1,90 @@
+//! The beginning and the end of a turn: what the agent's client changed without a run is told in one line.
+
+use std::path::Path;
+
+use actum::GitFiles;
+use actum_core::path::InBackticks;
+use actum_hook::{Answer, Client, Event, Moment, session_digest};
+use actum_workspace::disk::Kind;
+use actum_workspace::{TurnEnd, TurnStart, Undeclared, UndeclaredChange, View, Workspace};
+
+use super::super::Session;
+use crate::change_list::{count, number};
+use crate::failure::Failure;
+use crate::session_runs::{Selection, runs_in_effect};
+use crate::{records, root};
+
+/// Paths that the line names at most.
+const NAMED_MAX: usize = 3;
+
+/// The answer at the beginning or the end of a turn. Outside of a workspace there is nothing to say.
+pub(super) fn answer(client: Client, session: &Session, event: &Event) -> Result<Answer, Failure> {
+    let Some(root) = root::around(&actum::real_path(&event.directory)) else {
+        return Ok(Answer::Nothing);
+    };
+    let mut workspace = open(session, &root)?;
+    let name = session_digest(client, &event.session);
+    let mut known = GitFiles::open(&root);
+    if event.moment == Moment::TurnStart {
+        return Ok(match workspace.begin_turn(name, &mut known)? {
+            TurnStart::Taken | TurnStart::Joined => Answer::Nothing,
+            TurnStart::TooManyFiles => Answer::Tell(format!(
+                "actum: this workspace has more than {} files, so changes outside of runs are not told",
+                actum_workspace::BASELINE_FILES_MAX
+            )),
+        });
+    }
+    let Some(TurnEnd { new, earlier: _ }) = workspace.end_turn(name, &mut known)? else {
+        return Ok(Answer::Nothing);
+    };
+    drop(workspace);
+    let view = View::open(&root)?;
+    let runs = runs_in_effect(&view, session, &Selection::Turn(Some(event.session.clone())))?;
+    let mut lines = Vec::new();
+    if !runs.is_empty() {
+        let these = if runs.len() == 1 { "it" } else { "them" };
+        let runs = count(number(runs.len()), "run");
+        lines.push(format!("{runs} in this turn; `actum undo --turn` takes {these} back"));
+    }
+    let files: Vec<_> = new.iter().filter(|change| change.kind != Kind::Directory).collect();
+    if !files.is_empty() {
+        lines.push(undeclared(&files));
+    }
+    Ok(match lines.is_empty() {
+        true => Answer::Nothing,
+        false => Answer::Tell(format!("actum: {}", lines.join(". "))),
+    })
+}
+
+/// What was changed without a run.
+fn undeclared(files: &[&Undeclared]) -> String {
+    let named: Vec<_> = files.iter().take(NAMED_MAX).map(|change| name(change)).collect();
+    let more = match files.len().saturating_sub(NAMED_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let lost = match files.iter().filter(|change| !change.is_adoptable()).count() {
+        0 => String::new(),
+        lost => format!("; of {lost} there is no copy from before"),
+    };
+    format!(
+        "{} changed outside of runs, by a command or by you: {}{more}{lost}. `actum adopt` makes a run of that",
+        count(number(files.len()), "file"),
+        named.join(", ")
+    )
+}
+
+/// A path and what happened to it.
+fn name(change: &Undeclared) -> String {
+    let path = InBackticks(change.path.as_bytes());
+    match change.change {
+        UndeclaredChange::Created => format!("`{path}` (new)"),
+        UndeclaredChange::Modified => format!("`{path}`"),
+        UndeclaredChange::Deleted => format!("`{path}` (deleted)"),
+    }
+}
+
+/// Opens the workspace.
+fn open(session: &Session, root: &Path) -> Result<Workspace, Failure> {
+    Ok(records::own_root(root, &session.tenant)?.open_existing()?)
+}

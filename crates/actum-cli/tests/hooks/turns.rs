@@ -1,0 +1,235 @@
+//! Turns: what was changed without a run is told when the agent stops, and becomes a run by `actum adopt`.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::program::{Ended, text};
+use crate::{Session, allowed, sound};
+
+/// Names of the events at the beginning and the end of a turn.
+fn events(client: &str) -> (&'static str, &'static str) {
+    match client {
+        "opencode" => ("prompt", "idle"),
+        "gemini" => ("BeforeAgent", "AfterAgent"),
+        _ => ("UserPromptSubmit", "Stop"),
+    }
+}
+
+fn turn_event(session: &Session, name: &str) -> Ended {
+    session.hook(&json!({ "hook_event_name": name, "session_id": "s1", "cwd": session.root }))
+}
+
+fn begin(session: &Session) {
+    allowed(&turn_event(session, events(session.client).0));
+}
+
+/// What the person reads at the end of a turn.
+fn end(session: &Session) -> String {
+    let ended = turn_event(session, events(session.client).1);
+    assert_eq!((ended.code, &*ended.stderr), (0, ""), "{ended:?}");
+    if session.client == "opencode" || ended.stdout.is_empty() {
+        return ended.stdout;
+    }
+    let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(answer.as_object().unwrap().len(), 1, "{answer}");
+    answer["systemMessage"].as_str().unwrap().to_owned()
+}
+
+fn git(root: &Path, arguments: &[&str]) {
+    let done = Command::new("git")
+        .args(["-c", "user.name=a", "-c", "user.email=a@b"])
+        .args(arguments)
+        .current_dir(root)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{done:?}");
+}
+
+/// Issue 27: what a command of any client changed is told in one line, and becomes a run that undo takes back to the byte.
+#[test]
+fn what_a_command_changed_is_told_at_the_end_of_a_turn_and_can_be_adopted() {
+    for client in ["claude", "codex", "opencode", "gemini", "qwen"] {
+        let session = Session::new(client);
+        fs::write(session.root.join("old"), "old\n").unwrap();
+        begin(&session);
+        assert_eq!(end(&session), "");
+        let before = session.files();
+        begin(&session);
+        fs::write(session.root.join("a.txt"), "by a command\n").unwrap();
+        fs::create_dir(session.root.join("new")).unwrap();
+        fs::write(session.root.join("new/file"), "new\n").unwrap();
+        fs::remove_file(session.root.join("old")).unwrap();
+        let told = end(&session);
+        assert_eq!(
+            told,
+            "actum: 3 files changed outside of runs, by a command or by you: `a.txt`, `new/file` (new), `old` (deleted). \
+             `actum adopt` makes a run of that"
+        );
+        begin(&session);
+        assert_eq!(end(&session), "", "{client}: it is told once");
+        let after = session.files();
+        let dry = session.actum(&["adopt", "--dry-run"]);
+        assert_eq!(dry.code, 0, "{dry:?}");
+        assert!(session.runs().is_empty());
+        let adopted = session.actum(&["adopt"]);
+        assert_eq!(adopted.code, 0, "{adopted:?}");
+        assert_eq!(session.files(), after, "{client}: adoption touches no file");
+        assert_eq!(session.runs().len(), 1);
+        let again = session.actum(&["adopt"]);
+        assert!(again.stderr.contains("there is no change to adopt"), "{again:?}");
+        assert_eq!(session.actum(&["undo"]).code, 0);
+        assert_eq!(session.files(), before, "{client}");
+        sound(&session);
+    }
+}
+
+/// Issue 27: git's objects hold what was there before, and what git ignores is not compared.
+#[test]
+fn files_of_a_repository_are_not_copied_and_what_it_ignores_is_not_told() {
+    let session = Session::new("claude");
+    fs::write(session.root.join(".gitignore"), "target/\n").unwrap();
+    fs::write(session.root.join("large"), vec![b'x'; 3 << 20]).unwrap();
+    git(&session.root, &["init", "-q"]);
+    git(&session.root, &["add", "."]);
+    git(&session.root, &["commit", "-q", "-m", "x"]);
+    // Git takes a file for unchanged only if it is older than its index.
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    git(&session.root, &["update-index", "--refresh", "--really-refresh"]);
+    fs::write(session.root.join("other"), "1\n").unwrap();
+    git(&session.root, &["add", "other"]);
+    let before = session.files();
+    begin(&session);
+    let copies = fs::read_dir(session.root.join(".actum/contents")).unwrap().count();
+    assert!(copies <= 1, "{copies}");
+    fs::write(session.root.join("large"), "small\n").unwrap();
+    fs::create_dir(session.root.join("target")).unwrap();
+    fs::write(session.root.join("target/out"), "built\n").unwrap();
+    let told = end(&session);
+    assert!(told.contains("1 file changed") && told.contains("`large`."), "{told}");
+    assert_eq!(session.actum(&["adopt"]).code, 0);
+    assert_eq!(session.actum(&["undo"]).code, 0);
+    fs::remove_dir_all(session.root.join("target")).unwrap();
+    let files = |files: Vec<(std::path::PathBuf, Vec<u8>, u32)>| -> Vec<_> {
+        files.into_iter().filter(|(path, ..)| !path.components().any(|it| it.as_os_str() == ".git")).collect()
+    };
+    assert_eq!(files(session.files()), files(before));
+}
+
+/// Issue 27: the last turn is taken back, and not the ones before; so are the runs since a time.
+#[test]
+fn a_turn_and_the_runs_since_a_time_are_undone_together() {
+    let session = Session::new("claude");
+    begin(&session);
+    allowed(&session.write("c1", "first.txt", "1\n"));
+    assert_eq!(end(&session), "actum: 1 run in this turn; `actum undo --turn` takes it back");
+    let before = session.files();
+    begin(&session);
+    allowed(&session.write("c2", "a.txt", "2\n"));
+    allowed(&session.write("c3", "b.txt", "3\n"));
+    fs::write(session.root.join("c.txt"), "by a command\n").unwrap();
+    let told = end(&session);
+    assert!(told.starts_with("actum: 2 runs in this turn; `actum undo --turn` takes them back. 1 file"), "{told}");
+    let other = session.actum(&["undo", "--turn", "--session", "another"]);
+    assert_eq!(other.code, 1, "{other:?}");
+    assert!(other.stderr.contains("no run of the newest turn of the session `another`"), "{other:?}");
+    let undone = session.actum(&["undo", "--turn"]);
+    assert_eq!(undone.code, 0, "{undone:?}");
+    assert!(undone.stderr.contains("2 runs undone"), "{undone:?}");
+    fs::remove_file(session.root.join("c.txt")).unwrap();
+    assert_eq!(session.files(), before);
+    assert!(session.actum(&["undo", "--turn"]).stderr.contains("no run of the newest turn"));
+    for since in ["1d", "2020-01-01T00:00:00Z"] {
+        let path = session.root.join("first.txt");
+        assert!(path.exists());
+        assert_eq!(session.actum(&["undo", "--since", since]).code, 0, "{since}");
+        assert!(!path.exists());
+        assert_eq!(session.actum(&["redo"]).code, 0);
+    }
+    let none = session.actum(&["undo", "--since", "2h", "--agent", "codex"]);
+    assert!(none.stderr.contains("no run of the agent `codex` since"), "{none:?}");
+    for wrong in ["yesterday", "-1h", "1", ""] {
+        let ended = session.actum(&["undo", &format!("--since={wrong}")]);
+        assert_eq!(ended.code, 2, "{ended:?}");
+        assert!(ended.stderr.contains("is no time"), "{ended:?}");
+    }
+    sound(&session);
+}
+
+/// Issue 27: the gates judge what is adopted: protected paths stay out, and CI waits for a person.
+#[test]
+fn what_the_gates_refuse_is_not_adopted_and_named() {
+    let session = Session::new("claude");
+    begin(&session);
+    fs::write(session.root.join(".env"), "KEY=1\n").unwrap();
+    fs::write(session.root.join("a.txt"), "by a command\n").unwrap();
+    end(&session);
+    let adopted = session.actum(&["adopt"]);
+    assert_eq!(adopted.code, 0, "{adopted:?}");
+    assert!(adopted.stderr.contains("the gates refuse it: `.env`"), "{adopted:?}");
+    let refused = session.actum(&["adopt", ".env"]);
+    assert!(refused.stderr.contains("is protected"), "{refused:?}");
+    let outside = session.actum(&["adopt", "/etc/passwd"]);
+    assert!(outside.stderr.contains("is not in the workspace"), "{outside:?}");
+    fs::create_dir_all(session.root.join(".github/workflows")).unwrap();
+    fs::write(session.root.join(".github/workflows/ci.yml"), "on: push\n").unwrap();
+    let queued = session.actum(&["adopt", ".github"]);
+    assert!(queued.stderr.contains("queued as plan"), "{queued:?}");
+    sound(&session);
+}
+
+/// Issue 27: an undeclared change is taken back on request.
+#[test]
+fn an_undeclared_change_is_taken_back_on_request() {
+    let session = Session::new("claude");
+    let before = session.files();
+    begin(&session);
+    fs::write(session.root.join("a.txt"), "by a command\n").unwrap();
+    fs::create_dir(session.root.join("new")).unwrap();
+    fs::write(session.root.join("new/file"), "new\n").unwrap();
+    end(&session);
+    let restored = session.actum(&["adopt", "--restore", "new"]);
+    assert_eq!(restored.code, 0, "{restored:?}");
+    assert!(!session.root.join("new").exists());
+    assert_eq!(session.actum(&["adopt", "--restore"]).code, 0);
+    assert_eq!(session.files(), before);
+    let run = session.runs()[0]["run"].as_str().unwrap().to_owned();
+    assert_eq!(session.actum(&["undo", &run]).code, 0);
+    assert_eq!(text(&session.root, "a.txt"), "by a command\n");
+    sound(&session);
+}
+
+/// Issue 27: names from outside cannot draw on the screen of the person.
+#[test]
+fn the_line_at_the_end_of_a_turn_escapes_names() {
+    let session = Session::new("opencode");
+    begin(&session);
+    fs::write(session.root.join("a\u{1b}[2J`\n\u{202e}b"), "1\n").unwrap();
+    let told = end(&session);
+    assert!(!told.trim_end().chars().any(char::is_control), "{told:?}");
+    assert!(!told.contains('\u{202e}'), "{told:?}");
+}
+
+/// Issue 27: at the end of a turn nothing is refused: a client that is refused there goes on working.
+#[test]
+fn a_turn_is_never_held_up_by_a_failure() {
+    let session = Session::new("codex");
+    begin(&session);
+    let journal = session.root.join(".actum/journal");
+    let whole = fs::read(&journal).unwrap();
+    fs::write(&journal, vec![b'x'; 8192]).unwrap();
+    for event in ["UserPromptSubmit", "Stop"] {
+        let ended = turn_event(&session, event);
+        assert_eq!(ended.code, 0, "{ended:?}");
+        assert!(ended.stdout.contains("cannot be told"), "{ended:?}");
+    }
+    fs::write(&journal, whole).unwrap();
+    fs::write(session.root.join(".actum/baseline"), "torn").unwrap();
+    assert_eq!(end(&session), "");
+    let outside = tempfile::tempdir().unwrap();
+    let event = json!({ "hook_event_name": "Stop", "session_id": "s1", "cwd": outside.path() });
+    allowed(&session.hook(&event));
+}
