@@ -39,6 +39,8 @@ pub(crate) struct Protocol {
     pub(crate) expands_home: bool,
     /// Whether the client looks for a file of that name elsewhere, where a relative path leads to none.
     pub(crate) corrects_paths: bool,
+    /// Tool that runs a command of a shell; its input has the text in the field `command`.
+    pub(crate) shell: &'static str,
     /// Tools that edit files.
     pub(crate) tools: &'static [(&'static str, Tool)],
 }
@@ -81,6 +83,7 @@ const CLAUDE: Protocol = Protocol {
     call: Some("tool_use_id"),
     expands_home: true,
     corrects_paths: false,
+    shell: "Bash",
     tools: &[
         ("Write", Tool::Write { path: "file_path", content: "content" }),
         (
@@ -114,6 +117,7 @@ const OPENCODE: Protocol = Protocol {
     call: Some("call_id"),
     expands_home: false,
     corrects_paths: false,
+    shell: "bash",
     tools: &[
         ("write", Tool::Write { path: "filePath", content: "content" }),
         (
@@ -149,6 +153,7 @@ const GEMINI: Protocol = Protocol {
     call: None,
     expands_home: false,
     corrects_paths: true,
+    shell: "run_shell_command",
     tools: &[
         ("write_file", Tool::Write { path: "file_path", content: "content" }),
         (
@@ -164,6 +169,7 @@ const GEMINI: Protocol = Protocol {
 };
 
 const QWEN: Protocol = Protocol {
+    shell: "run_shell_command",
     tools: &[
         ("write_file", Tool::Write { path: "file_path", content: "content" }),
         (

@@ -103,9 +103,9 @@ impl PathReader<'_> {
             None => self.directory.join(path),
         };
         let loops = || ambiguous("its links lead nowhere");
-        let real = follow(&whole).ok_or_else(loops)?;
+        let real = resolve_links(&whole).ok_or_else(loops)?;
         // Some clients take `..` away by the text, and others let the system go up behind a link.
-        if follow(&without_parents(&whole)).ok_or_else(loops)? != real {
+        if resolve_links(&without_parents(&whole)).ok_or_else(loops)? != real {
             return Err(ambiguous("it goes through a link and back with `..`"));
         }
         Ok(real)
@@ -113,7 +113,7 @@ impl PathReader<'_> {
 }
 
 /// Resolves all links of a path, also one that leads to nothing yet; `None` where they lead in a circle.
-fn follow(path: &Path) -> Option<PathBuf> {
+pub fn resolve_links(path: &Path) -> Option<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS_MAX {
         let real = real_path(&path);

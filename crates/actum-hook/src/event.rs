@@ -24,6 +24,8 @@ pub struct Event {
     pub tool: String,
     /// The edit that it is about; none for other tools and other events.
     pub edit: Option<Edit>,
+    /// Text of the command that a shell of the client is about to run.
+    pub command: Option<String>,
     call: String,
 }
 
@@ -99,13 +101,20 @@ impl Event {
         }
         let session = text("session_id")?;
         if !matches!(moment, Moment::Before | Moment::After) {
-            let (tool, call, edit) = (String::new(), String::new(), None);
-            return Ok(Self { moment, directory, session, tool, edit, call });
+            let (tool, call) = (String::new(), String::new());
+            let (edit, command) = (None, None);
+            return Ok(Self { moment, directory, session, tool, edit, command, call });
         }
         let tool = text("tool_name")?;
         let input = event.get("tool_input").unwrap_or(&Value::Null);
         let known = protocol.tools.iter().find(|(known, _)| *known == tool);
         let edit = known.map(|(_, shape)| Edit::read(*shape, input)).transpose()?;
+        let is_command = tool == protocol.shell && moment == Moment::Before;
+        let command = is_command.then(|| {
+            let text = input.get("command").and_then(Value::as_str);
+            text.map(str::to_owned).ok_or(EventError::Field { field: "command" })
+        });
+        let command = command.transpose()?;
         let call = match protocol.call {
             Some(field) if event.get(field).is_some() || edit.is_some() => text(field)?,
             // Both events of a call have the same input.
@@ -115,7 +124,7 @@ impl Event {
                     .to_string()
             }
         };
-        Ok(Self { moment, directory, session, tool, edit, call })
+        Ok(Self { moment, directory, session, tool, edit, command, call })
     }
 
     /// The snapshot of the call, which all events about it share.
@@ -193,6 +202,8 @@ mod tests {
         without_id["tool_use_id"] = json!(null);
         assert!(read(Client::Claude, &without_id).is_err());
         let bash = read(Client::Claude, &event("Bash", json!({ "command": "ls" }))).unwrap();
-        assert_eq!(bash.edit, None);
+        assert_eq!((bash.edit, bash.command.as_deref()), (None, Some("ls")));
+        assert!(read(Client::Claude, &event("Bash", json!({ "command": ["ls"] }))).is_err());
+        assert_eq!(read(Client::Claude, &event("Read", json!({}))).unwrap().command, None);
     }
 }

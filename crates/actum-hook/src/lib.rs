@@ -17,10 +17,11 @@ mod event;
 mod handle;
 pub mod probe;
 pub mod settings;
+pub mod shell;
 
 pub use answer::Answer;
 pub use client::Client;
-pub use edit::{Edit, EditError};
+pub use edit::{Edit, EditError, resolve_links};
 pub use error::{EventError, INPUT_BYTES_MAX};
 pub use event::{Event, Moment, session_digest};
 pub use handle::{After, Before, Caller, after, before, files};

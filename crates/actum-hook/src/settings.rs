@@ -121,14 +121,15 @@ fn wanted(client: Client, program: &Path) -> Result<Vec<(&'static str, Value)>, 
         }
         Client::Gemini | Client::Qwen | Client::OpenCode => {}
     }
-    let about_edits = match client {
+    let about_tools = |tools: &[&str]| match client {
         Client::Codex => json!({ "hooks": [about_edit.clone()] }),
         Client::Claude | Client::Gemini | Client::Qwen | Client::OpenCode => {
             json!({ "matcher": tools.join("|"), "hooks": [about_edit.clone()] })
         }
     };
-    let edits = std::iter::once(protocol.before).chain(protocol.after.iter().copied());
-    let mut entries: Vec<_> = edits.map(|event| (event, about_edits.clone())).collect();
+    let with_shell: Vec<_> = tools.iter().copied().chain([protocol.shell]).collect();
+    let mut entries = vec![(protocol.before, about_tools(&with_shell))];
+    entries.extend(protocol.after.iter().map(|event| (*event, about_tools(&tools))));
     let settings = protocol.settings.map(|event| (event, json!({ "hooks": [about_edit] })));
     entries.extend(settings);
     let turns = [protocol.turn_start, protocol.turn_end];

@@ -2,6 +2,7 @@
 //!
 //! Each way to fail ends with exit code 2 and words on standard error, since clients let a tool run after any other code.
 
+mod command;
 mod turn;
 
 use std::io::{self, Read, Write};
@@ -120,6 +121,10 @@ fn answer(client: Client, session: &Session, is_about_turn: &AtomicBool) -> (Mom
     }
     if moment == Moment::Settings {
         let answer = answer_settings(client, &event);
+        return (moment, answer.unwrap_or_else(|failure| Answer::Refuse(words(&failure, moment))));
+    }
+    if let Some(text) = &event.command {
+        let answer = command::answer(session, &event, text);
         return (moment, answer.unwrap_or_else(|failure| Answer::Refuse(words(&failure, moment))));
     }
     if event.edit.is_none() {

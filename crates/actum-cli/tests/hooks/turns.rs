@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::program::{Ended, text};
-use crate::{Session, allowed, sound};
+use crate::{Session, allowed, refused, sound};
 
 /// Names of the events at the beginning and the end of a turn.
 fn events(client: &str) -> (&'static str, &'static str) {
@@ -232,4 +232,47 @@ fn a_turn_is_never_held_up_by_a_failure() {
     let outside = tempfile::tempdir().unwrap();
     let event = json!({ "hook_event_name": "Stop", "session_id": "s1", "cwd": outside.path() });
     allowed(&session.hook(&event));
+}
+
+/// Issue 27: what a command would change for certain is judged before it runs, for each client; what is not certain is left to the person.
+#[test]
+fn a_command_that_would_change_what_the_gates_refuse_is_refused() {
+    for client in ["claude", "codex", "opencode", "gemini", "qwen"] {
+        let session = Session::new(client);
+        let tool = match client {
+            "opencode" => "bash",
+            "gemini" | "qwen" => "run_shell_command",
+            _ => "Bash",
+        };
+        let run = |command: &str| session.before("c1", tool, &json!({ "command": command }));
+        for (command, why) in [
+            ("echo KEY=1 > .env", "is protected"),
+            ("cd sub; cp x ../.env", "is protected"),
+            ("sh -c 'rm -f .git/config'", "what no run may"),
+            ("rm -rf .actum", "where all is kept that undo needs"),
+            ("rm -rf ..", "with the workspace in it"),
+            ("rm -r ~/.ssh/id_rsa", "keys, credentials"),
+            ("echo x >> .github/workflows/ci.yml", "needs a person"),
+        ] {
+            fs::create_dir_all(session.root.join("sub")).unwrap();
+            refused(&run(command), why);
+        }
+        for command in ["ls", "cat .env", "rm a.txt", "cargo test > out.txt", "rm $x", "rm -rf sub", "rm .git/index.lock"] {
+            allowed(&run(command));
+        }
+        let wrong = session.before("c1", tool, &json!({ "command": 1 }));
+        refused(&wrong, "`command`");
+        assert!(session.runs().is_empty());
+    }
+}
+
+/// Issue 27: the operator's rules about commands hold in the client's shell too.
+#[test]
+fn a_command_that_a_rule_refuses_is_refused_in_the_shell_of_a_client() {
+    let session = Session::new("claude");
+    let rules = "[[command]]\nargv = [\"git\", \"push\"]\ndecision = \"deny\"\nreason = \"a person pushes\"\n";
+    fs::write(session.root.join("actum.toml"), format!("version = 1\n{rules}")).unwrap();
+    let run = |command: &str| session.before("c1", "Bash", &json!({ "command": command }));
+    refused(&run("git add . && git push origin main"), "a person pushes");
+    allowed(&run("git add . && git commit -m 'git push'"));
 }

@@ -1,0 +1,121 @@
+//! Commands of a client's shell: what is certain from their text is judged before they run.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use actum::PolicyInForce;
+use actum_core::RelPath;
+use actum_core::path::{InBackticks, Quoted};
+use actum_gate::{CommandLine, Decision, GateDecision, GateName, Ground, Verdict};
+use actum_hook::shell::{ChangedPath, changed_paths, commands};
+use actum_hook::{Answer, Event, Moment, resolve_links};
+use actum_record::receipt::EffectKind;
+use actum_workspace::STATE_DIRECTORY;
+
+use super::super::Session;
+use super::{is_closed, words};
+use crate::failure::Failure;
+use crate::{home, policy, root};
+
+/// Refuses a command that would change for certain what the gates refuse, or that a rule of the operator refuses. Outside of a
+/// workspace nothing is judged.
+pub(super) fn answer(session: &Session, event: &Event, text: &str) -> Result<Answer, Failure> {
+    let directory = actum::real_path(&event.directory);
+    let Some(root) = root::around(&directory) else { return Ok(Answer::Nothing) };
+    let in_force = policy::in_force(&root)?;
+    let found = commands(text);
+    for command in &found {
+        let Some(line) = command.known_words().and_then(|words| CommandLine::new(words).ok())
+        else {
+            continue;
+        };
+        if let Some(refused) = judge_line(&in_force, &line) {
+            return Ok(Answer::Refuse(refused));
+        }
+    }
+    let home = home::user_home();
+    for changed in changed_paths(&found, &directory, home.as_deref()) {
+        let place = (root.as_path(), home.as_deref());
+        if let Some(refused) = judge_path(&in_force, &changed, place, session)? {
+            return Ok(Answer::Refuse(refused));
+        }
+    }
+    Ok(Answer::Nothing)
+}
+
+/// Why a rule about commands is against this one.
+fn judge_line(in_force: &PolicyInForce, line: &CommandLine) -> Option<String> {
+    let judgement = in_force.policy.restrain_command(line)?;
+    let verdict = judgement.verdict;
+    let ground = Ground::of_command(line, &judgement).into();
+    let gate = GateDecision { gate: GateName::Commands, verdict, ground };
+    match verdict {
+        Verdict::Allow => None,
+        Verdict::NeedsApproval => Some(format!(
+            "actum: the command needs a person: {}; nothing was run. `actum exec -- COMMAND` lets it wait for one",
+            gate.ground
+        )),
+        Verdict::Deny => Some(refusal(vec![gate])),
+    }
+}
+
+/// Why a path must not be changed by a command.
+fn judge_path(
+    in_force: &PolicyInForce,
+    changed: &ChangedPath,
+    (root, home): (&Path, Option<&Path>),
+    session: &Session,
+) -> Result<Option<String>, Failure> {
+    // What leads in a circle is no file.
+    let Some(real) = resolve_links(&changed.path) else { return Ok(None) };
+    let shown = Quoted(real.as_os_str().as_bytes());
+    if changed.with_all_below && root.starts_with(&real) {
+        return Ok(Some(format!(
+            "actum: the command would remove `{shown}` with the workspace in it, and with all that undo needs; nothing was run"
+        )));
+    }
+    let Ok(below) = real.strip_prefix(root) else {
+        return Ok(is_closed(&real, home).then(|| {
+            format!(
+                "actum: the command would change `{shown}`, in a place of keys, credentials, a policy or settings of clients; nothing was \
+                 run. Leave it as it is, or ask the person"
+            )
+        }));
+    };
+    if below.starts_with(STATE_DIRECTORY) {
+        return Ok(Some(
+            "actum: the command would change `.actum`, where all is kept that undo needs; nothing was run"
+                .to_owned(),
+        ));
+    }
+    let path = match RelPath::new(below.as_os_str().as_bytes()) {
+        Ok(path) => path,
+        // Locks that git left are removed by hand.
+        Err(_) if below.extension().is_some_and(|name| name == "lock") => return Ok(None),
+        Err(error) => {
+            return Ok(Some(format!("actum: the command would change what no run may: {error}; nothing was run")));
+        }
+    };
+    let effect = EffectKind::Modified;
+    let decision = policy::decide_effect(in_force, path.clone(), effect, &session.tenant)?;
+    let Decision { verdict, gates, .. } = decision;
+    let against: Vec<_> = gates.into_iter().filter(|gate| gate.verdict == verdict).collect();
+    Ok(match verdict {
+        Verdict::Allow => None,
+        Verdict::Deny => Some(refusal(against)),
+        Verdict::NeedsApproval => {
+            let why: Vec<_> = against.iter().map(|gate| gate.ground.to_string()).collect();
+            let path = InBackticks(path.as_bytes());
+            Some(format!(
+                "actum: the command would change `{path}`, and that needs a person: {}; nothing was run. Make the change with the edit tool, \
+                 and it waits for the person",
+                why.join("; ")
+            ))
+        }
+    })
+}
+
+/// The words of a refusal by these gates.
+fn refusal(gates: Vec<GateDecision>) -> String {
+    words(&Failure::from(actum::Error::Denied { gates }), Moment::Before)
+}
