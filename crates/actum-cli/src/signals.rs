@@ -30,6 +30,14 @@ pub(crate) fn hold() -> Held {
     Held(before.map(|before| signals.iter().filter(|signal| !before.contains(*signal)).collect()))
 }
 
+/// Lets the signal wait by which a write beyond the limit of file sizes ends a program (`RLIMIT_FSIZE`, setrlimit(2)): the write fails
+/// then, and the failure is told.
+pub(crate) fn hold_file_size() {
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGXFSZ);
+    signals.thread_block().unwrap_or_default(); // it ends the program then, as it does by default
+}
+
 /// Lets all signals wait, for this thread and those that it starts meanwhile.
 #[must_use = "they wait only as long as this lives"]
 pub(crate) fn hold_all() -> HeldAll {

@@ -189,20 +189,9 @@ fn lowest_bits(value: u64) -> u32 {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "the tests make repositories")]
 mod tests {
-    use std::process::Command;
+    use git2::{Repository, Signature};
 
     use super::*;
-
-    fn git(root: &Path, arguments: &[&str]) {
-        let done = Command::new("git")
-            .args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"])
-            .args(arguments)
-            .current_dir(root)
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .output()
-            .unwrap();
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    }
 
     fn facts(path: &Path) -> FileFacts {
         let found = fs::symlink_metadata(path).unwrap();
@@ -221,15 +210,23 @@ mod tests {
         let root = directory.path();
         fs::create_dir_all(root.join("a/b")).unwrap();
         fs::write(root.join("a/b/c"), "one\n").unwrap();
-        let long_ago = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000);
+        let long_ago =
+            std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000);
         fs::File::open(root.join("a/b/c")).unwrap().set_modified(long_ago).unwrap();
-        git(root, &["init", "-q"]);
-        git(root, &["add", "."]);
-        git(root, &["commit", "-q", "-m", "x"]);
+        let repository = Repository::init(root).unwrap();
+        let mut index = repository.index().unwrap();
+        index.add_path(Path::new("a/b/c")).unwrap();
+        index.write().unwrap();
+        let tree = repository.find_tree(index.write_tree().unwrap()).unwrap();
+        let author = Signature::now("a", "a@b").unwrap();
+        repository.commit(Some("HEAD"), &author, &author, "x", &tree, &[]).unwrap();
         let other = directory.path().join("other");
-        git(root, &["worktree", "add", "-q", other.to_str().unwrap()]);
+        let linked = repository.worktree("other", &other, None).unwrap();
         fs::File::open(other.join("a/b/c")).unwrap().set_modified(long_ago).unwrap();
-        git(&other, &["update-index", "--refresh"]);
+        let linked = Repository::open_from_worktree(&linked).unwrap();
+        let mut index = linked.index().unwrap();
+        index.add_path(Path::new("a/b/c")).unwrap();
+        index.write().unwrap();
         for root in [root, other.as_path()] {
             let mut tracked = TrackedFiles::open(root);
             assert!(tracked.has_below(b"a/b") && tracked.has_below(b"a"));

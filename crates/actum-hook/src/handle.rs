@@ -1,11 +1,12 @@
 //! What a hook does before and after an edit.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use actum::{Cleared, Done, Engine, EntryPoint, Error, Observer, Request, Staged};
-use actum_core::{RelPath, RunId};
+use actum_core::{Digest, RelPath, RunId};
 use actum_record::ledger::Actor;
 use actum_workspace::disk::Disk;
 use actum_workspace::{ErrorKind, ExistingFiles, Limits, SnapshotId};
@@ -126,7 +127,7 @@ pub fn after(engine: &mut Engine, caller: &Caller<'_>, event: &Event) -> Result<
         attempts += 1;
         let mut request = request_of(Request::adopt(id), caller, &label);
         request.key = event.key(snapshot);
-        let mut plan = NotePlan { plan: None };
+        let mut plan = NotePlan::default();
         let error = match engine.run_with(request, &mut plan) {
             Ok(done) => return Ok(After::Adopted(Box::new(done))),
             Err(error) => error,
@@ -141,9 +142,11 @@ pub fn after(engine: &mut Engine, caller: &Caller<'_>, event: &Event) -> Result<
         {
             continue;
         }
-        return match plan.plan.filter(|_| is_refusal(&error)) {
-            Some(plan) => Ok(restore(engine, caller, (id, &label), (plan, error))),
-            None => Err(error),
+        return match plan.plan {
+            Some(run) if is_refusal(&error) => {
+                Ok(restore(engine, caller, (id, &label), (run, plan.files, error)))
+            }
+            Some(_) | None => Err(error),
         };
     }
 }
@@ -187,10 +190,10 @@ fn restore(
     engine: &mut Engine,
     caller: &Caller<'_>,
     (id, label): (SnapshotId, &str),
-    (plan, refused): (RunId, Error),
+    (plan, found, refused): (RunId, BTreeMap<RelPath, Option<Digest>>, Error),
 ) -> After {
     let label = format!("take back the refused {label}");
-    let request = request_of(Request::restore(id, plan), caller, &label);
+    let request = request_of(Request::restore(id, plan, found), caller, &label);
     let refused = Box::new(refused);
     let mut attempts = 1;
     loop {
@@ -264,9 +267,11 @@ impl<D: Disk> Observer<D> for TakeSnapshot {
     }
 }
 
-/// Notes the id that a plan has where gates refuse it.
+/// Notes the id that a plan has where gates refuse it, and the files that they judge.
+#[derive(Default)]
 struct NotePlan {
     plan: Option<RunId>,
+    files: BTreeMap<RelPath, Option<Digest>>,
 }
 
 impl<D: Disk> Observer<D> for NotePlan {
@@ -274,6 +279,7 @@ impl<D: Disk> Observer<D> for NotePlan {
 
     fn staged(&mut self, staged: &mut Staged<'_, D>) -> Result<(), Error> {
         self.plan = Some(staged.transaction().run());
+        self.files = staged.transaction().files_left();
         Ok(())
     }
 }

@@ -10,6 +10,8 @@
 //! .actum/stage/       new inodes before they are published, displaced ones after
 //! .actum/keep/        second names of images too large for the journal, and block deltas
 //! .actum/snapshots/   what files held before another program changes them, until that is adopted
+//! .actum/baseline     the state of all files at the beginning of a turn of an agent
+//! .actum/contents/    copies of files, named after their digests, for what the baseline and the newest runs left
 //! .actum/recorded/    for each ledger the entry that recorded the last run there
 //! .actum/adoption     a request to bind the workspace to another ledger, while it waits
 //! .actum/history/     one file for each past run: what undo needs

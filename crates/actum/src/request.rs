@@ -10,7 +10,7 @@ mod task;
 use std::collections::BTreeMap;
 
 use actum_core::canonical::{self, CanonicalError};
-use actum_core::{Digest, RiskTier, RunId};
+use actum_core::{Digest, RelPath, RiskTier, RunId};
 use actum_edit::Operation;
 use actum_gate::{CommandLine, CommandLineError, Profile};
 use actum_record::command::{CommandRecord, SandboxRecord};
@@ -111,6 +111,9 @@ pub enum Work {
         snapshot: SnapshotId,
         /// Plan that the gates refused.
         refused: RunId,
+        /// What the plan found at its paths: a file by its digest. A path that is another by now is a conflict.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        found: BTreeMap<RelPath, Option<Digest>>,
     },
 }
 
@@ -164,9 +167,13 @@ impl Request {
         Self::of(Work::Adopt(snapshot))
     }
 
-    /// To bring back what a snapshot holds, after the gates refused to adopt the change `refused`.
-    pub fn restore(snapshot: SnapshotId, refused: RunId) -> Self {
-        Self::of(Work::Restore { snapshot, refused })
+    /// To bring back what a snapshot holds, after the gates refused to adopt the change `refused`, which found these files.
+    pub fn restore(
+        snapshot: SnapshotId,
+        refused: RunId,
+        found: BTreeMap<RelPath, Option<Digest>>,
+    ) -> Self {
+        Self::of(Work::Restore { snapshot, refused, found })
     }
 
     fn of(work: Work) -> Self {
@@ -299,7 +306,7 @@ impl Work {
             Self::Undo(run) => ("undo", which(run)),
             Self::Redo(run) => ("redo", which(run)),
             Self::Adopt(snapshot) => ("adopt", snapshot.digest().to_string()),
-            Self::Restore { snapshot, refused } => {
+            Self::Restore { snapshot, refused, .. } => {
                 ("restore", format!("{} {refused}", snapshot.digest()))
             }
         };

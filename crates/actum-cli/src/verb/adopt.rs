@@ -1,7 +1,7 @@
 //! `actum adopt`: makes a run of what was changed without one.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -84,12 +84,12 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         ));
     }
     let Some(kept) = workspace.snapshot(id)?.filter(|_| !changes.adoptable.is_empty()) else {
-        return Err(AdoptFailure::Nothing.into());
+        return Err(AdoptFailure::Nothing { at: meant }.into());
     };
     drop(workspace);
     let work = || {
         Ok(match arguments.restore {
-            true => Work::Restore { snapshot: id, refused: kept },
+            true => Work::Restore { snapshot: id, refused: kept, found: BTreeMap::new() },
             false => Work::Adopt(id),
         })
     };
@@ -164,11 +164,19 @@ fn list<'a>(paths: impl ExactSizeIterator<Item = &'a RelPath>) -> String {
     if more > 0 { format!("{named} and {more} more") } else { named }
 }
 
+/// Where there is nothing to adopt, in words.
+fn place(at: &[RelPath]) -> String {
+    if at.is_empty() { String::new() } else { format!(" at {}", list(at.iter())) }
+}
+
 /// Why nothing was adopted.
 #[derive(Debug, thiserror::Error)]
 enum AdoptFailure {
-    #[error("there is no change to adopt: each file is as it was at the last prompt, or as a run left it")]
-    Nothing,
+    #[error(
+        "there is no change to adopt{}: each file is as it was at the last prompt, or as a run left it",
+        place(at)
+    )]
+    Nothing { at: Vec<RelPath> },
     #[error("`{}` is not in the workspace", InBackticks(path.as_encoded_bytes()))]
     Outside { path: OsString },
 }
@@ -176,14 +184,14 @@ enum AdoptFailure {
 impl FailureKind for AdoptFailure {
     fn reason(&self) -> Reason {
         match self {
-            Self::Nothing => Reason::AlreadyAsBefore,
+            Self::Nothing { .. } => Reason::AlreadyAsBefore,
             Self::Outside { .. } => Reason::Usage,
         }
     }
 
     fn hints(&self) -> Vec<String> {
         match self {
-            Self::Nothing => vec![
+            Self::Nothing { .. } => vec![
                 "`actum protect CLIENT` lets actum note the state of the workspace at each prompt of an agent".to_owned(),
             ],
             Self::Outside { .. } => Vec::new(),

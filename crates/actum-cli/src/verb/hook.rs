@@ -24,7 +24,7 @@ use super::Session;
 use super::protect;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{actor, agent_hints, home, policy, private_place, records, root};
+use crate::{actor, agent_hints, home, policy, private_place, records, root, signals};
 
 /// How long a hook takes at most. Clients wait longer, and some let the tool run once they stop waiting.
 const TIME_LIMIT: Duration = Duration::from_secs(15);
@@ -41,6 +41,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    signals::hold_file_size();
     let is_about_turn = Arc::new(AtomicBool::new(false));
     let ends_quietly = Arc::clone(&is_about_turn);
     let end_in_time = move || {
@@ -58,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let answered = match thread::Builder::new().spawn(end_in_time) {
         Ok(_) => {
             catch_unwind(AssertUnwindSafe(|| answer(arguments.client, session, &is_about_turn)))
-        },
+        }
         Err(error) => {
             let reason = format!("actum: cannot start a thread of the hook: {error}; try again");
             Ok((Moment::Other, Answer::Refuse(reason)))
@@ -291,11 +292,9 @@ fn words(failure: &Failure, moment: Moment) -> String {
     let message = failure.message();
     let hints = agent_hints::after(failure);
     let message = match moment {
-        Moment::Before
-        | Moment::Settings
-        | Moment::TurnStart
-        | Moment::TurnEnd
-        | Moment::Other => format!("actum: {message}"),
+        Moment::Before | Moment::Settings | Moment::TurnStart | Moment::TurnEnd | Moment::Other => {
+            format!("actum: {message}")
+        }
         Moment::After => format!(
             "actum: the edit was made, and it could not be recorded as a run, so `actum undo` cannot take it back: {message}"
         ),

@@ -90,7 +90,8 @@ const CASES: &[(&str, Shows, &[&[&str]])] = &[
     ("plan approve", Hostile, &[&["../plan.json", "--task-id", "{h}"], &["{h}"]]),
     ("run", Hostile, &[&["../task.json", "--agent", "{h}"], &["{h}"]]),
     ("rollback", Hostile, &[&["{h}"]]),
-    ("undo", Hostile, &[&["{run}", "--dry-run", "--diff"], &["{h}"]]),
+    ("adopt", Hostile, &[&["--dry-run", "--diff", "--label", "{h}"], &["{h}"]]),
+    ("undo", Hostile, &[&["{run}", "--dry-run", "--diff"], &["{h}"], &["--since", "{h}"]]),
     ("redo", Hostile, &[&["{h}"], &[]]),
     ("queue", Hostile, &[&[], &["{plan}"], &["{h}"], &["--seen", "{h}"]]),
     (

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use actum_core::text::LineCounter;
-use actum_core::{RelPath, RunId};
+use actum_core::{Digest, RelPath, RunId};
 
 use crate::content::{Bytes, Source};
 use crate::disk::{Disk, Kind, Stat, Time};
@@ -68,15 +68,37 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(())
     }
 
-    /// Makes it the run that brings back what a snapshot holds, after the gates refused to adopt the change `refused`.
+    /// The files that the change leaves, by their digests; `None` where it leaves none.
+    pub fn files_left(&self) -> BTreeMap<RelPath, Option<Digest>> {
+        let left = self.nodes.iter().map(|(path, node)| match &node.post {
+            Post::File(file) => (path.clone(), Some(file.digest)),
+            Post::Absent | Post::Directory(_) => (path.clone(), None),
+        });
+        left.collect()
+    }
+
+    /// Makes it the run that brings back what a snapshot holds, after the gates refused to adopt the change `refused`. A path of
+    /// `judged` that has another content by now was saved by somebody since, and stays.
     ///
     /// # Errors
-    /// As [`adopt`](Self::adopt).
-    pub fn restore(&mut self, id: SnapshotId, refused: RunId) -> Result<()> {
+    /// `Conflict` that names such a path; as [`adopt`](Self::adopt).
+    pub fn restore(
+        &mut self,
+        id: SnapshotId,
+        refused: RunId,
+        judged: &BTreeMap<RelPath, Option<Digest>>,
+    ) -> Result<()> {
         self.kind = RunKind::Undo(refused);
         self.takes_back = true;
         let found = self.look_at_snapshot(id)?;
         let snapshot = found.snapshot;
+        for (entry, there) in snapshot.entries.iter().zip(&found.there) {
+            let now = there.file().map(|file| file.digest);
+            if judged.get(&entry.path).is_some_and(|judged| *judged != now) {
+                let detail = "it changed after the gates refused the change";
+                return Err(ErrorKind::Conflict { path: entry.path.clone(), detail }.into());
+            }
+        }
         for (entry, there) in snapshot.entries.iter().zip(found.there) {
             let post = there.unchanged();
             self.nodes.insert(entry.path.clone(), Node { pre: there, post });

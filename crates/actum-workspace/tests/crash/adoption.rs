@@ -73,7 +73,7 @@ fn adopt(disk: &SimDisk) -> Result<RunId, Error> {
 fn restore(disk: &SimDisk) -> Result<RunId, Error> {
     let mut workspace = open(disk)?;
     let mut transaction = workspace.begin(RunOptions::default())?;
-    transaction.restore(id(), RunId::from_random(7))?;
+    transaction.restore(id(), RunId::from_random(7), &BTreeMap::new())?;
     Ok(transaction.commit()?.run)
 }
 
@@ -146,6 +146,23 @@ fn a_restored_snapshot_brings_back_every_file_and_keeps_what_others_put_beside_t
     }
     assert_eq!(found, before);
     assert!(matches!(restore(&disk).unwrap_err().kind, ErrorKind::NoSnapshot));
+}
+
+/// issue 27: what a person saves after the gates refused the change, and before it is taken back, stays.
+#[test]
+fn a_file_that_is_saved_before_a_change_is_taken_back_stays() {
+    let (_, disk) = changed();
+    let mut workspace = open(&disk).unwrap();
+    let mut transaction = workspace.begin(RunOptions::default()).unwrap();
+    transaction.adopt(id()).unwrap();
+    let judged = transaction.files_left();
+    drop(transaction);
+    disk.replace("a", "saved by a person\n");
+    let mut transaction = workspace.begin(RunOptions::default()).unwrap();
+    let error = transaction.restore(id(), RunId::from_random(7), &judged).unwrap_err();
+    assert!(matches!(error.kind, ErrorKind::Conflict { .. }), "{error}");
+    drop(transaction);
+    assert_eq!(disk.get("a").unwrap(), b"saved by a person\n");
 }
 
 /// issue 27: killed at every call, the workspace holds what the other program left; the change is adopted or can still be.

@@ -301,8 +301,8 @@ fn compute<'w, D: Disk>(
             transaction.adopt(*snapshot)?;
             (transaction, None)
         }
-        Work::Restore { snapshot, refused } => {
-            transaction.restore(*snapshot, *refused)?;
+        Work::Restore { snapshot, refused, found } => {
+            transaction.restore(*snapshot, *refused, found)?;
             // The change that is taken back is the actor's own, and no run: it needs no record.
             let undone = Undone { actor: request.actor.clone(), approved: false };
             (transaction, Some((*refused, Some(undone))))
