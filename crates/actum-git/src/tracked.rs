@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,8 @@ use crate::special;
 
 /// Bytes of a blob that is read at most: 64 MiB.
 const BLOB_BYTES_MAX: usize = 64 << 20;
+/// Bytes of a file with one path at most.
+const LINE_BYTES_MAX: u64 = 8 << 10;
 /// Bits of the flags of an entry of the index that say which side of a conflict it is (gitformat-index(5)).
 const STAGE_BITS: u16 = 0x3000;
 
@@ -158,10 +161,12 @@ impl Tracked {
 }
 
 /// The git directory of a work tree, and the one that has the objects (gitrepository-layout(5)).
+#[expect(clippy::disallowed_methods, reason = "git's own files are reached by their paths")]
 fn git_directories(git: &Path) -> (PathBuf, PathBuf) {
     let is_file = fs::symlink_metadata(git).is_ok_and(|found| found.is_file());
     let line = |path: &Path| {
-        let text = fs::read(path).ok()?;
+        let mut text = Vec::new();
+        fs::File::open(path).ok()?.take(LINE_BYTES_MAX).read_to_end(&mut text).ok()?;
         Some(text.trim_ascii_end().to_vec())
     };
     let joined = |base: &Path, path: &[u8]| base.join(std::ffi::OsStr::from_bytes(path));

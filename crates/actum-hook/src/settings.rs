@@ -110,16 +110,17 @@ fn wanted(client: Client, program: &Path) -> Result<Vec<(&'static str, Value)>, 
         }
     };
     let mut about_edit = about_turn.clone();
-    match client {
-        Client::Claude => about_edit["onFailure"] = json!("block"),
+    let stricter = match client {
+        Client::Claude => Some(("onFailure", json!("block"))),
         // Without these words a hook that was killed lets the tool run.
         Client::Codex => {
-            about_edit["command"] = json!(format!(
-                "{} || {{ [ $? = 2 ] || echo 'actum: the hook failed' >&2; exit 2; }}",
-                quoted()
-            ));
+            let or_refuse = "|| { [ $? = 2 ] || echo 'actum: the hook failed' >&2; exit 2; }";
+            Some(("command", json!(format!("{} {or_refuse}", quoted()))))
         }
-        Client::Gemini | Client::Qwen | Client::OpenCode => {}
+        Client::Gemini | Client::Qwen | Client::OpenCode => None,
+    };
+    if let (Some(fields), Some((field, value))) = (about_edit.as_object_mut(), stricter) {
+        fields.insert(field.to_owned(), value);
     }
     let about_tools = |tools: &[&str]| match client {
         Client::Codex => json!({ "hooks": [about_edit.clone()] }),

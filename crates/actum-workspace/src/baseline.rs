@@ -16,6 +16,7 @@ use actum_core::{Digest, FileMode, RelPath};
 
 use crate::disk::{Disk, Kind, Rename, Stat, Time};
 use crate::error::{Doing, Result};
+use crate::history::view::View;
 use crate::home::Home;
 use crate::journal::sector::{Framed, frame, unframe};
 use crate::tree::{read_whole, stamp_is_fresh};
@@ -297,9 +298,14 @@ impl<D: Disk> Workspace<D> {
     }
 }
 
-/// The newest turn of each session, the newest last.
-pub(crate) fn turns<D: Disk>(disk: &D, home: &Home<D::Handle>) -> Result<Vec<Turn>> {
-    Ok(read(disk, home)?.map_or(Vec::new(), |baseline| baseline.turns))
+impl<D: Disk> View<D> {
+    /// The newest turn of each session of an agent's client that is remembered, the newest last.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn turns(&self) -> Result<Vec<Turn>> {
+        Ok(read(&self.disk, &self.home)?.map_or(Vec::new(), |baseline| baseline.turns))
+    }
 }
 
 /// The baseline; one that is torn counts as none.

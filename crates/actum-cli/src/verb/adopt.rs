@@ -52,7 +52,7 @@ const NAMED_MAX: usize = 5;
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let root = session.root();
-    let meant = arguments.meant(root)?;
+    let meant = arguments.meant(session)?;
     let id = snapshot_id(&meant);
     let mut workspace = records::own_root(root, &session.tenant)?.open_existing()?;
     let wait = arguments.run_arguments.waits();
@@ -107,15 +107,11 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 
 impl Arguments {
     /// The paths below the root that are meant; none of them means all.
-    fn meant(&self, root: &Path) -> Result<Vec<RelPath>, Failure> {
+    fn meant(&self, session: &Session) -> Result<Vec<RelPath>, Failure> {
+        let root = session.root();
         let mut meant = Vec::new();
         for path in &self.paths {
-            let here = std::env::current_dir();
-            let here = here.map_err(|source| Failure::Unreadable {
-                input: "the current directory".to_owned(),
-                source,
-            })?;
-            let whole = actum::real_path(&here.join(path));
+            let whole = actum::real_path(&session.start.join(path));
             let outside = || AdoptFailure::Outside { path: path.clone() };
             let inside = whole.strip_prefix(root).map_err(|_| outside())?;
             if inside.as_os_str().is_empty() {

@@ -316,8 +316,8 @@ impl<D: Disk> Workspace<D> {
 
 /// Whether a path cannot be reached as it is, or this process may not read it.
 fn is_permanent(error: &Error) -> bool {
-    match &error.kind {
-        ErrorKind::Io { source, .. } => source.kind() == io::ErrorKind::PermissionDenied,
-        _ => true,
+    if let ErrorKind::Io { source, .. } = &error.kind {
+        return source.kind() == io::ErrorKind::PermissionDenied;
     }
+    true
 }

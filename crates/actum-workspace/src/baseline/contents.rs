@@ -9,7 +9,7 @@ use actum_core::{Digest, FileMode, RelPath};
 use super::{Baseline, Known, Source, Stamp};
 use crate::disk::{Disk, Kind, Time};
 use crate::error::{Doing, Result};
-use crate::journal::record::{Body, Image, Intent};
+use crate::journal::record::{Body, FileImage, Image, Intent};
 use crate::tree::{Found, Tree, read_whole};
 use crate::workspace::Workspace;
 
@@ -30,11 +30,10 @@ pub(crate) fn contents_left(intent: &Intent) -> Vec<(Digest, Arc<Vec<u8>>)> {
         return Vec::new();
     }
     let left = intent.entries.iter().filter_map(|entry| match &entry.post {
-        Image::File(file) => match &file.body {
-            Body::Inline(bytes) => Some((file.digest, Arc::clone(bytes))),
-            _ => None,
-        },
-        Image::Absent | Image::Directory(_) => None,
+        Image::File(FileImage { digest, body: Body::Inline(bytes), .. }) => {
+            Some((*digest, Arc::clone(bytes)))
+        }
+        Image::File(_) | Image::Absent | Image::Directory(_) => None,
     });
     left.collect()
 }

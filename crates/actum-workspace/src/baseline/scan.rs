@@ -32,6 +32,9 @@ struct Scanned {
     left_out: BTreeSet<RelPath>,
 }
 
+/// The names in a directory, and the directory.
+type Listed<H> = (Vec<Vec<u8>>, H);
+
 impl<D: Disk> Workspace<D> {
     /// Looks at all files but those of repositories, caches and directories that `known` leaves out; `None` where there are too
     /// many. What `baseline` left out is left out, and what it looked into is looked into.
@@ -109,17 +112,22 @@ impl<D: Disk> Workspace<D> {
         &self,
         parent: &D::Handle,
         name: &[u8],
-    ) -> io::Result<Option<(Vec<Vec<u8>>, D::Handle)>> {
+    ) -> io::Result<Option<Listed<D::Handle>>> {
         let opened = self.disk.open_directory(parent, name);
-        match opened.and_then(|directory| Ok((self.disk.list(&directory)?, directory))) {
+        let listed = opened.and_then(|directory| Ok((self.disk.list(&directory)?, directory)));
+        let is_closed = |error: &io::Error| {
+            let closed = [
+                io::ErrorKind::NotFound,
+                io::ErrorKind::NotADirectory,
+                io::ErrorKind::PermissionDenied,
+                io::ErrorKind::CrossesDevices,
+            ];
+            closed.contains(&error.kind())
+        };
+        match listed {
             Ok(listed) => Ok(Some(listed)),
-            Err(error) => match error.kind() {
-                io::ErrorKind::NotFound
-                | io::ErrorKind::NotADirectory
-                | io::ErrorKind::PermissionDenied
-                | io::ErrorKind::CrossesDevices => Ok(None),
-                _ => Err(error),
-            },
+            Err(error) if is_closed(&error) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 }

@@ -7,7 +7,6 @@ use std::path::Path;
 use actum_core::{RelPath, RunId};
 use actum_record::receipt::PathEffect;
 
-use crate::baseline::{Turn, turns};
 use crate::change::{Change, facts};
 use crate::disk::{Disk, LinuxDisk, Time};
 use crate::error::{Doing, ErrorKind, Result};
@@ -141,14 +140,6 @@ impl<D: Disk> View<D> {
     /// `Io`.
     pub fn runs(&self) -> Result<Vec<RunRef>> {
         Ok(self.all_runs()?.refs().to_vec())
-    }
-
-    /// The newest turn of each session of an agent's client that is remembered, the newest last.
-    ///
-    /// # Errors
-    /// `Io`.
-    pub fn turns(&self) -> Result<Vec<Turn>> {
-        turns(&self.disk, &self.home)
     }
 
     /// The runs that ended, each with the run that undid it and is in effect. No record of a run is read.
