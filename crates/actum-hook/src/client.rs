@@ -29,6 +29,8 @@ pub(crate) struct Protocol {
     pub(crate) settings: Option<&'static str>,
     /// Event when a person has sent a prompt, before the agent works on it.
     pub(crate) turn_start: &'static str,
+    /// Field with the id of the prompt. Qwen Code sends the event once more after each call of a tool.
+    pub(crate) prompt: Option<&'static str>,
     /// Event when the agent has ended its turn.
     pub(crate) turn_end: &'static str,
     /// Other events that it may be registered for. Nothing is done at them.
@@ -69,6 +71,7 @@ const CLAUDE: Protocol = Protocol {
     after: &["PostToolUse", "PostToolUseFailure"],
     settings: Some("ConfigChange"),
     turn_start: "UserPromptSubmit",
+    prompt: Some("prompt_id"),
     turn_end: "Stop",
     others: &[
         "SessionStart",
@@ -103,6 +106,7 @@ const CODEX: Protocol = Protocol {
     tools: &[("apply_patch", Tool::Patch { text: "command" })],
     after: &["PostToolUse"],
     settings: None,
+    prompt: Some("turn_id"),
     expands_home: false,
     ..CLAUDE
 };
@@ -112,6 +116,7 @@ const OPENCODE: Protocol = Protocol {
     after: &["after"],
     settings: None,
     turn_start: "prompt",
+    prompt: None,
     turn_end: "idle",
     others: &[],
     call: Some("call_id"),
@@ -140,6 +145,7 @@ const GEMINI: Protocol = Protocol {
     after: &["AfterTool"],
     settings: None,
     turn_start: "BeforeAgent",
+    prompt: None,
     turn_end: "AfterAgent",
     others: &[
         "SessionStart",

@@ -20,6 +20,8 @@ pub struct Event {
     pub directory: PathBuf,
     /// Session of the client.
     pub session: String,
+    /// Prompt of the person, as the client names it, if it does.
+    pub prompt: Option<String>,
     /// Tool, as the client names it; empty for an event that is about none.
     pub tool: String,
     /// The edit that it is about; none for other tools and other events.
@@ -100,10 +102,12 @@ impl Event {
             return Err(EventError::Field { field: "cwd" });
         }
         let session = text("session_id")?;
+        let prompt = protocol.prompt.and_then(|field| event.get(field)?.as_str());
+        let prompt = prompt.map(str::to_owned);
         if !matches!(moment, Moment::Before | Moment::After) {
             let (tool, call) = (String::new(), String::new());
             let (edit, command) = (None, None);
-            return Ok(Self { moment, directory, session, tool, edit, command, call });
+            return Ok(Self { moment, directory, session, prompt, tool, edit, command, call });
         }
         let tool = text("tool_name")?;
         let input = event.get("tool_input").unwrap_or(&Value::Null);
@@ -124,7 +128,7 @@ impl Event {
                     .to_string()
             }
         };
-        Ok(Self { moment, directory, session, tool, edit, command, call })
+        Ok(Self { moment, directory, session, prompt, tool, edit, command, call })
     }
 
     /// The snapshot of the call, which all events about it share.

@@ -74,7 +74,7 @@ impl KnownFiles for NoKnownFiles {
 pub enum TurnStart {
     /// It was taken anew.
     Taken,
-    /// Another turn is under way, so its baseline stays.
+    /// A turn is under way, of this session or of another, so its baseline stays.
     Joined,
     /// The workspace has too many files to be compared, so there is none.
     TooManyFiles,
@@ -94,6 +94,8 @@ pub struct TurnEnd {
 pub struct Turn {
     /// Digest of what names the session.
     pub session: Digest,
+    /// Digest of what names the prompt, where the client names it.
+    pub prompt: Option<Digest>,
     /// When it began.
     pub since: Time,
     /// Sequence number of the last run before it.
@@ -170,22 +172,33 @@ pub(crate) struct Baseline {
 }
 
 impl<D: Disk> Workspace<D> {
-    /// Begins a turn of a session: takes the baseline anew, unless another turn is under way. Undeclared changes that were
-    /// reported stay undeclared; others count as a person's.
+    /// Begins a turn of a session: takes the baseline anew, unless a turn is under way. Undeclared changes that were
+    /// reported stay undeclared; others count as a person's. A prompt that is named again in its turn begins none.
     ///
     /// # Errors
     /// `Busy`, `Poisoned`; `Io`, and those of recovery.
-    pub fn begin_turn(&mut self, session: Digest, known: &mut dyn KnownFiles) -> Result<TurnStart> {
+    pub fn begin_turn(
+        &mut self,
+        session: Digest,
+        prompt: Option<Digest>,
+        known: &mut dyn KnownFiles,
+    ) -> Result<TurnStart> {
         let _lock = self.lock(true, "begin a turn")?;
         let previous = self.read_baseline()?;
         let (since, sequence) = (self.disk.now(), self.last_sequence()?);
         let mut turns = previous.as_ref().map_or(Vec::new(), |baseline| baseline.turns.clone());
-        turns.retain(|turn| turn.session != session);
         let is_under_way = |turn: &Turn| turn.is_open && since.0 - turn.since.0 < TURN_MAX;
         let is_joined = turns.iter().any(is_under_way);
+        let is_same = |turn: &Turn| {
+            turn.session == session && turn.is_open && prompt.is_some() && turn.prompt == prompt
+        };
+        if turns.iter().any(is_same) {
+            return Ok(TurnStart::Joined);
+        }
+        turns.retain(|turn| turn.session != session);
         let surplus = (turns.len() + 1).saturating_sub(TURNS_MAX);
         turns.drain(..surplus);
-        turns.push(Turn { session, since, sequence, is_open: true });
+        turns.push(Turn { session, prompt, since, sequence, is_open: true });
         let empty = Baseline::default();
         let before = previous.unwrap_or_default();
         if is_joined {

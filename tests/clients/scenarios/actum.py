@@ -176,6 +176,49 @@ def opencode(model, check):
     check("undo gives the tree before", not problems and tree(c) == before, problems or tree(c))
 
 
+def command(client, text):
+    """A call of the client's shell."""
+    if isinstance(client, Codex):
+        return client.shell(text)
+    if isinstance(client, Gemini):  # and Qwen Code
+        return {"tool": "run_shell_command", "input": {"command": text, "is_background": False, "description": "x"}}
+    if isinstance(client, OpenCode):
+        return {"tool": "bash", "input": {"command": text, "description": "x"}}
+    return client.bash(text)
+
+
+@scenario(Claude, Codex, Gemini, Qwen, OpenCode)
+def turns(model, check):
+    """What commands change in a turn becomes a run by `actum adopt`; a command on `.env` is refused"""
+    for kind in (Claude, Codex, Gemini, Qwen, OpenCode):
+        c = kind(model, "turns")
+        c.put("a.txt", "one\n")
+        c.put("old.txt", "old\n")
+        c.actum("init")
+        before = tree(c)
+        arguments = ["--permission-mode", "acceptEdits", "--allowedTools", "Bash"] if kind is Claude else []
+        if kind is Claude:
+            c.settings(hook_settings(c, "claude"), where="local")
+        elif kind is Codex:
+            c.config()
+            (c.codex_home / "hooks.json").write_text(json.dumps(hook_settings(c, "codex")))
+            c.trust_hooks()
+            arguments = ["-s", "danger-full-access"]
+        elif kind is OpenCode:
+            c.put(".opencode/plugin/actum.js", PLUGIN.read_text())
+        else:
+            c.config(**hook_settings(c, c.name), **({"hooksConfig": {"enabled": True}} if kind is Gemini else {}))
+        r = c.run([command(c, "echo two > a.txt; mkdir new; echo n > new/n.txt; rm old.txt"),
+                   command(c, "echo S=1 > .env"), "done"], *arguments)
+        check(f"{c.name}: the command ran", r.file("a.txt") == "two\n" and r.file("old.txt") is None, (r.results(), r.err[-300:]))
+        check(f"{c.name}: a command on .env is refused with words", r.file(".env") is None and r.told("is protected"), r.results())
+        check(f"{c.name}: a command is no run", not runs(c), runs(c))
+        adopted = c.actum("adopt")
+        check(f"{c.name}: what it changed is adopted", adopted.returncode == 0 and len(runs(c)) == 1, adopted.stdout + adopted.stderr)
+        problems = undo_all(c)
+        check(f"{c.name}: undo gives the tree before", not problems and tree(c) == before, problems or tree(c))
+
+
 @scenario(Claude)
 def killed(model, check):
     """The client is killed in the middle: what was adopted can be undone, and the next edit works"""

@@ -21,6 +21,10 @@ impl Baseline {
         to.length(self.turns.len());
         for turn in &self.turns {
             to.array(turn.session.as_bytes());
+            to.u8(u8::from(turn.prompt.is_some()));
+            if let Some(prompt) = turn.prompt {
+                to.array(prompt.as_bytes());
+            }
             to.i64(turn.since.0);
             to.u64(turn.sequence);
             to.u8(u8::from(turn.is_open));
@@ -63,8 +67,12 @@ impl Baseline {
         let sequence = from.u64("the number of the last run")?;
         let mut turns = Vec::new();
         for _ in 0..from.count("turns")? {
+            let session = Digest::from_bytes(from.array("a session")?);
+            let has_prompt = decode_flag(&mut from)?;
+            let prompt = has_prompt.then(|| from.array("a prompt")).transpose()?;
             turns.push(Turn {
-                session: Digest::from_bytes(from.array("a session")?),
+                session,
+                prompt: prompt.map(Digest::from_bytes),
                 since: Time(from.i64("a time")?),
                 sequence: from.u64("the run before a turn")?,
                 is_open: decode_flag(&mut from)?,
@@ -170,6 +178,7 @@ mod tests {
             sequence: 12,
             turns: vec![Turn {
                 session: Digest::of(b"s"),
+                prompt: Some(Digest::of(b"p")),
                 since: Time(4),
                 sequence: 11,
                 is_open: true,

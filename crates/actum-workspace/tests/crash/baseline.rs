@@ -34,7 +34,7 @@ fn workspace() -> SimDisk {
 }
 
 fn begin(disk: &SimDisk) -> Result<TurnStart, Error> {
-    open(disk)?.begin_turn(session("s"), &mut NoKnownFiles)
+    open(disk)?.begin_turn(session("s"), None, &mut NoKnownFiles)
 }
 
 fn end(disk: &SimDisk) -> Result<Option<TurnEnd>, Error> {
@@ -197,7 +197,8 @@ fn a_second_session_joins_the_baseline_of_the_first() {
     let disk = workspace();
     begin(&disk).unwrap();
     change(&disk);
-    let other = |disk: &SimDisk| open(disk).unwrap().begin_turn(session("t"), &mut NoKnownFiles);
+    let other =
+        |disk: &SimDisk| open(disk).unwrap().begin_turn(session("t"), None, &mut NoKnownFiles);
     assert_eq!(other(&disk).unwrap(), TurnStart::Joined);
     assert_eq!(names(&end(&disk).unwrap().unwrap().new), expected());
     let found = open(&disk).unwrap().end_turn(session("t"), &mut NoKnownFiles).unwrap().unwrap();
@@ -212,6 +213,28 @@ fn a_second_session_joins_the_baseline_of_the_first() {
         turns.iter().map(|turn| turn.session).collect::<Vec<_>>(),
         [session("s"), session("t")]
     );
+}
+
+/// Issue 27: a prompt that is named again begins no turn, and one within a turn keeps the baseline: no change is taken for the person's.
+#[test]
+fn a_prompt_within_a_turn_keeps_the_baseline() {
+    let disk = workspace();
+    let prompt = |name: &str| {
+        let named = Some(Digest::of(name.as_bytes()));
+        open(&disk).unwrap().begin_turn(session("s"), named, &mut NoKnownFiles).unwrap()
+    };
+    let turn = || {
+        actum_workspace::View::open_on(disk.clone(), Path::new("/")).unwrap().turns().unwrap()[0]
+    };
+    assert_eq!(prompt("p1"), TurnStart::Taken);
+    let first = turn();
+    change(&disk);
+    assert_eq!(prompt("p1"), TurnStart::Joined);
+    assert_eq!(turn(), first);
+    assert_eq!(prompt("p2"), TurnStart::Joined);
+    assert!(turn().since > first.since);
+    assert_eq!(names(&end(&disk).unwrap().unwrap().new), expected());
+    assert_eq!(prompt("p2"), TurnStart::Taken);
 }
 
 /// Issue 27: a touched file is no change. What has no pre-image, a link and something special are named and not adopted.
@@ -245,6 +268,7 @@ fn a_file_that_was_edited_after_its_run_becomes_a_run() {
     let between = tree(&disk);
     disk.put("a", "by a person\n");
     disk.remove("x");
+    end(&disk).unwrap();
     disk.put("b", "no run changed this\n");
     disk.advance(1_000);
     begin(&disk).unwrap();
@@ -286,7 +310,7 @@ fn a_blob_is_a_state_before_and_what_was_left_out_is_never_taken_for_new() {
     disk.put("cache/CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55\n");
     disk.advance(1_000);
     let before = tree(&disk);
-    open(&disk).unwrap().begin_turn(session("s"), &mut LeavesOut(true)).unwrap();
+    open(&disk).unwrap().begin_turn(session("s"), None, &mut LeavesOut(true)).unwrap();
     disk.advance(1_000);
     disk.put("skipped/new", "by a command\n");
     disk.put("cache/new", "by a command\n");
@@ -381,6 +405,7 @@ fn a_call_that_fails_in_a_turn_touches_no_file() {
             }
             disk.clear_faults();
             assert_eq!(tree(&disk), before, "{errno:?} at call {at}");
+            end(&disk).unwrap();
             begin(&disk).unwrap();
             change(&disk);
             assert_eq!(names(&end(&disk).unwrap().unwrap().new), expected(), "{errno:?} at {at}");

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use actum::GitFiles;
+use actum_core::Digest;
 use actum_core::path::InBackticks;
 use actum_hook::{Answer, Client, Event, Moment, session_digest};
 use actum_workspace::disk::Kind;
@@ -26,7 +27,8 @@ pub(super) fn answer(client: Client, session: &Session, event: &Event) -> Result
     let name = session_digest(client, &event.session);
     let mut known = GitFiles::open(&root);
     if event.moment == Moment::TurnStart {
-        return Ok(match workspace.begin_turn(name, &mut known)? {
+        let prompt = event.prompt.as_ref().map(|prompt| Digest::of(prompt.as_bytes()));
+        return Ok(match workspace.begin_turn(name, prompt, &mut known)? {
             TurnStart::Taken | TurnStart::Joined => Answer::Nothing,
             TurnStart::TooManyFiles => Answer::Tell(format!(
                 "actum: this workspace has more than {} files, so changes outside of runs are not told",
