@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ROOT = Path(os.environ.get("HARNESS_ROOT", Path.home() / ".cache/actum-clients"))
+ROOT = Path(os.environ.get("HARNESS_ROOT", Path.home() / "actum-clients"))
 INSTALLED = ROOT / "inst"
 RUNS = ROOT / "runs"
 PYTHON = shutil.which("python3", path="/usr/bin:/usr/local/bin:" + os.environ.get("PATH", ""))
