@@ -7,6 +7,7 @@ mod course;
 mod file;
 mod format;
 mod gates;
+mod hooks;
 pub(crate) mod in_child;
 pub(crate) mod ledger;
 mod machine;
@@ -54,6 +55,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
         Subject::Tasks => return tasks::run(root, options),
         Subject::File => return file::run(root, options),
         Subject::Agent => return agent::run(root, options),
+        Subject::Hooks => return hooks::run(root, options),
     }
     packages::require("bench")?;
     take_precedence();

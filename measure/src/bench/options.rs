@@ -24,7 +24,7 @@ pub(crate) struct Options {
     /// Only works whose name contains PATTERN, such as `own/10-of-10000`, `ext4/`, `/50-mb`, `/size`,
     /// `syscalls`, `memory`; of the sandbox `start`, `view`, `build`, `exec`,
     /// `action`; of tasks `ten`, `hundred`, `edit`, `lint`, `memory`; of file `small`, `again`,
-    /// `lease`, `copy`, `memory`; of agent `dispatch`, `replay`, `process`; of the ledger `append`,
+    /// `lease`, `copy`, `memory`; of agent `dispatch`, `replay`, `process`; of hooks `event`, `turn`, `mcp`; of the ledger `append`,
     /// `clients`, `length`, `pages`, `verify`, `log`, `syncs`, `slowest`
     #[arg(long, value_name = "PATTERN")]
     pub(super) only: Option<String>,
@@ -49,6 +49,9 @@ pub(super) enum Subject {
     File,
     /// Dispatching goals of agents, beside `actum action run`
     Agent,
+    /// Hooks of agents' clients, beside `true` and `git status`; calls of the MCP server
+    #[value(alias = "agents")]
+    Hooks,
 }
 
 /// The work of a process that starts `true` in many ways, and tells how long each took.
