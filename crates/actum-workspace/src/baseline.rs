@@ -221,6 +221,9 @@ impl<D: Disk> Workspace<D> {
         if !before.reported.is_empty() {
             for change in self.compare(&before, &scan, known)? {
                 let Some(reported) = before.reported.get(&change.path) else { continue };
+                if change.before == Before::Buried {
+                    continue; // a run has it
+                }
                 baseline.reported.insert(change.path.clone(), *reported);
                 match self.known_before(&change, &before, &mut contents)? {
                     Some(known) => drop(baseline.files.insert(change.path, known)),

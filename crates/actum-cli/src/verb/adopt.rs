@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     if !changes.others.is_empty() {
         let named = changes.others.iter().map(|change| &change.path);
         session.screen.note(format_args!(
-            "left as it is, since nothing is known of it from before or it is no regular file: {}",
+            "left as it is, since nothing is known of it from before, a run has changed it since, or it is no regular file: {}",
             list(named)
         ));
     }

@@ -45,7 +45,10 @@ pub struct Undeclared {
 impl Undeclared {
     /// Whether it can become a run: what it was before is known, and it is and was a file or a directory.
     pub fn is_adoptable(&self) -> bool {
-        let is_known = !matches!(self.before, Before::Other(_) | Before::File(_, Source::Nowhere));
+        let is_known = !matches!(
+            self.before,
+            Before::Other(_) | Before::Buried | Before::File(_, Source::Nowhere)
+        );
         is_known && matches!(self.kind, Kind::File | Kind::Directory)
     }
 }
@@ -60,6 +63,8 @@ pub(crate) enum Before {
     Run(RunId, usize, Image),
     /// A symbolic link or something special.
     Other(Kind),
+    /// Something else than what the next run found there, so that the change is a part of that run.
+    Buried,
 }
 
 impl Before {
@@ -112,10 +117,9 @@ impl<D: Disk> Workspace<D> {
                 (None, _) => {}
             }
         }
-        if paths.is_empty() {
-            return Ok(Vec::new());
-        }
-        let runs = self.left_by_runs(baseline.sequence)?;
+        let (runs, buried) = self.left_by_runs(baseline)?;
+        // What a run made, and what is as it was at the baseline again, differs from what the run left.
+        paths.extend(runs.keys().filter(|path| !is_unseen(path)));
         let mut undeclared = Vec::new();
         for path in paths {
             let now = scan.found.get(path).map(Stamp::from);
@@ -124,6 +128,12 @@ impl<D: Disk> Workspace<D> {
                 None => Before::of(baseline.files.get(path)),
             };
             undeclared.extend(self.change_of(path, now, before, known)?);
+        }
+        for path in buried {
+            if !undeclared.iter().any(|change| change.path == path) {
+                let (change, kind) = (UndeclaredChange::Modified, Kind::File);
+                undeclared.push(Undeclared { path, change, kind, before: Before::Buried });
+            }
         }
         Ok(undeclared)
     }
@@ -162,6 +172,7 @@ impl<D: Disk> Workspace<D> {
             Before::Directory(_) | Before::Run(_, _, Image::Directory(_)) => Some(Kind::Directory),
             Before::File(..) | Before::Run(_, _, Image::File(_)) => Some(Kind::File),
             Before::Other(kind) => Some(*kind),
+            Before::Buried => Some(Kind::File),
         };
         let (change, kind) = match (was, now.map(|now| now.kind)) {
             (None, None) => return Ok(None),
@@ -172,22 +183,27 @@ impl<D: Disk> Workspace<D> {
         Ok(Some(Undeclared { path: path.clone(), change, kind, before }))
     }
 
-    /// What the runs after a sequence number left at their paths.
-    fn left_by_runs(&self, sequence: u64) -> Result<BTreeMap<RelPath, (RunId, usize, Image)>> {
+    /// What the runs after the baseline left at their paths, and the paths at which one of them found something else than what
+    /// the baseline has, or the run before it left.
+    fn left_by_runs(&self, baseline: &Baseline) -> Result<(LeftByRuns, BTreeSet<RelPath>)> {
         let runs = self.runs()?;
-        let mut left = BTreeMap::new();
-        for known in runs.refs().iter().rev().take_while(|run| run.sequence > sequence) {
-            if known.outcome == Outcome::RolledBack {
-                continue;
-            }
+        let (mut left, mut buried) = (LeftByRuns::new(), BTreeSet::new());
+        let later = runs.refs().iter().filter(|run| run.sequence > baseline.sequence);
+        for known in later.filter(|run| run.outcome != Outcome::RolledBack) {
             // A damaged record cannot say what it left.
             let Ok((intent, _)) = runs.read_found(known) else { continue };
             for (index, entry) in intent.entries.iter().enumerate() {
-                let image = || (known.run, index, entry.post.clone());
-                left.entry(entry.path.clone()).or_insert_with(image);
+                let is_expected = match left.get(&entry.path) {
+                    Some((_, _, image)) => is_same_content(image, &entry.pre),
+                    None => baseline.may_have(&entry.path, &entry.pre),
+                };
+                if !is_expected {
+                    buried.insert(entry.path.clone());
+                }
+                left.insert(entry.path.clone(), (known.run, index, entry.post.clone()));
             }
         }
-        Ok(left)
+        Ok((left, buried))
     }
 
     /// Whether a path is what it was before, by its content where the stamp cannot tell.
@@ -205,7 +221,10 @@ impl<D: Disk> Workspace<D> {
             (attributes.mode, attributes.user, attributes.group) == (now.mode, now.user, now.group)
         };
         Ok(match before {
-            Before::Absent | Before::Other(_) | Before::Run(_, _, Image::Absent) => false,
+            Before::Absent
+            | Before::Other(_)
+            | Before::Buried
+            | Before::Run(_, _, Image::Absent) => false,
             Before::Directory(stamp) => !stamp.differs(now),
             Before::Run(_, _, Image::Directory(attributes)) => {
                 now.kind == Kind::Directory && has(attributes)
@@ -300,7 +319,7 @@ impl<D: Disk> Workspace<D> {
         known: &mut dyn KnownFiles,
     ) -> Result<Option<Vec<u8>>> {
         Ok(match before {
-            Before::Absent | Before::Directory(_) | Before::Other(_) => None,
+            Before::Absent | Before::Directory(_) | Before::Other(_) | Before::Buried => None,
             Before::Run(run, index, image) => self.bytes_left(*run, *index, image)?,
             Before::File(stamp, source) => {
                 let bytes = match source {
@@ -311,6 +330,42 @@ impl<D: Disk> Workspace<D> {
                 bytes.filter(|bytes| u64::try_from(bytes.len()) == Ok(stamp.size))
             }
         })
+    }
+}
+
+/// For each path the run that left it last, the index of its entry, and the image.
+type LeftByRuns = BTreeMap<RelPath, (RunId, usize, Image)>;
+
+/// Whether two images have the same content.
+fn is_same_content(one: &Image, other: &Image) -> bool {
+    match (one, other) {
+        (Image::Absent, Image::Absent) | (Image::Directory(_), Image::Directory(_)) => true,
+        (Image::File(one), Image::File(other)) => one.digest == other.digest,
+        (Image::Absent | Image::Directory(_) | Image::File(_), _) => false,
+    }
+}
+
+impl Baseline {
+    /// Whether a path can have been this at the baseline, as far as the baseline knows.
+    fn may_have(&self, path: &RelPath, image: &Image) -> bool {
+        let is_left_out = || {
+            std::iter::successors(path.parent(), RelPath::parent)
+                .any(|it| self.left_out.contains(&it))
+        };
+        match (self.files.get(path), image) {
+            (None, Image::Absent) => true,
+            (None, Image::Directory(_) | Image::File(_)) => {
+                self.files.is_empty() || self.left_out.contains(path) || is_left_out()
+            }
+            (Some(_), Image::Absent) => false,
+            (Some(known), Image::Directory(_)) => known.stamp.kind == Kind::Directory,
+            (Some(Known { source: Source::Copy(digest), .. }), Image::File(file)) => {
+                *digest == file.digest
+            }
+            (Some(known), Image::File(file)) => {
+                known.stamp.kind == Kind::File && known.stamp.size == file.size
+            }
+        }
     }
 }
 

@@ -88,7 +88,9 @@ impl<D: Disk> Transaction<'_, D> {
         for known_run in newest.filter(|run| run.outcome != Outcome::RolledBack) {
             let Ok((intent, _)) = runs.read_found(known_run) else { continue };
             for (index, entry) in intent.entries.iter().enumerate() {
-                if matches!(entry.post, Image::Directory(_)) || !seen.insert(entry.path.clone()) {
+                let is_newest = seen.insert(entry.path.clone());
+                // Directories come and go with the files in them.
+                if !is_newest || matches!(entry.post, Image::Directory(_)) {
                     continue;
                 }
                 let before = Before::Run(known_run.run, index, entry.post.clone());
@@ -108,7 +110,7 @@ impl<D: Disk> Transaction<'_, D> {
         let path = &change.path;
         let (inode, attributes) = match &change.before {
             Before::Absent | Before::Run(_, _, Image::Absent) => return Ok(Some(Pre::Absent)),
-            Before::Other(_) => return Ok(None),
+            Before::Other(_) | Before::Buried => return Ok(None),
             Before::Directory(stamp) => {
                 return Ok(Some(Pre::Directory(self.attributes_of(path, stamp)?)));
             }
