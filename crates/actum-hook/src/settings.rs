@@ -137,6 +137,49 @@ fn wanted(client: Client, program: &Path) -> Result<Vec<(&'static str, Value)>, 
     Ok(entries)
 }
 
+/// Command lines of the entries, one for each event.
+///
+/// # Errors
+/// `Program`.
+pub fn commands(client: Client, program: &Path) -> Result<Vec<String>, SettingsError> {
+    let command = |(_, entry): (&str, Value)| {
+        let command = entry.pointer("/hooks/0/command").and_then(Value::as_str);
+        command.unwrap_or_default().to_owned()
+    };
+    Ok(wanted(client, program)?.into_iter().map(command).collect())
+}
+
+/// Keys by which Codex keeps its state of the hook: file, event, and place in it. Other clients keep none.
+///
+/// # Errors
+/// `NotJson`, `Type`.
+pub fn state_keys(
+    client: Client,
+    settings: &[u8],
+    path: &Path,
+) -> Result<Vec<String>, SettingsError> {
+    let mut keys = Vec::new();
+    if client != Client::Codex {
+        return Ok(keys);
+    }
+    for (event, entries) in hooks_in(Some(settings))? {
+        let mut name = String::new();
+        for letter in event.chars() {
+            if letter.is_ascii_uppercase() && !name.is_empty() {
+                name.push('_');
+            }
+            name.push(letter.to_ascii_lowercase());
+        }
+        let entries = entries.as_array().map_or(&[][..], Vec::as_slice);
+        for (at, entry) in entries.iter().enumerate().filter(|(_, it)| is_ours(client, it)) {
+            let handlers = entry.get("hooks").and_then(Value::as_array).map_or(0, Vec::len);
+            let key = |handler| format!("{}:{name}:{at}:{handler}", path.display());
+            keys.extend((0..handlers).map(key));
+        }
+    }
+    Ok(keys)
+}
+
 /// How long a client waits for the hook, in seconds. The hook ends itself before that.
 const SECONDS: u64 = 20;
 
@@ -328,6 +371,20 @@ fn patched(settings: &[u8], operations: Vec<Value>) -> Result<Vec<u8>, SettingsE
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Issue 27
+    #[test]
+    fn codex_keeps_its_state_by_file_event_and_place() {
+        let (path, program) = (Path::new("/h/.codex/hooks.json"), Path::new("/bin/actum"));
+        let mine = br#"{"hooks": {"PreToolUse": [{"hooks": []}]}}"#;
+        let settings = with_hook(Client::Codex, Some(mine), program).unwrap();
+        let mut keys = state_keys(Client::Codex, &settings, path).unwrap();
+        keys.sort();
+        let places = ["post_tool_use:0", "pre_tool_use:1", "stop:0", "user_prompt_submit:0"];
+        assert_eq!(keys, places.map(|place| format!("/h/.codex/hooks.json:{place}:0")));
+        assert_eq!(commands(Client::Codex, program).unwrap().len(), keys.len());
+        assert_eq!(state_keys(Client::Qwen, &settings, path).unwrap(), Vec::<String>::new());
+    }
 
     const CLIENTS: [Client; 4] = [Client::Claude, Client::Codex, Client::Gemini, Client::Qwen];
 

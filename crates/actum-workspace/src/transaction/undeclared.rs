@@ -152,4 +152,3 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(Attributes { mode: stamp.mode, user: stamp.user, group: stamp.group, xattrs })
     }
 }
-
