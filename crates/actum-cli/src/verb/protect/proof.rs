@@ -73,7 +73,7 @@ pub(crate) fn prove(
     let model = ScriptedModel::serve(trial.wire, (trial.script)(&probe, root))
         .map_err(|source| fails("serve the model", source))?;
     let mut command = new_command(&program);
-    command.current_dir(root);
+    command.current_dir(root).env("NO_COLOR", "1");
     for variable in ["NO_PROXY", "no_proxy"] {
         command.env(variable, "127.0.0.1"); // the model is not behind the proxy of the user
     }
@@ -214,6 +214,7 @@ impl Probe {
             drop(std::fs::remove_file(root.join(left)));
         }
         let detail = match &undone {
+            Ok(()) if runs.is_empty() => "there is no run to undo".to_owned(),
             Ok(()) if is_gone => "the file is gone again".to_owned(),
             Ok(()) => "the file was still there".to_owned(),
             Err(failure) => failure.message(),
@@ -258,7 +259,7 @@ fn shorten(text: &str) -> String {
 fn shorten_front(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().rev().nth(SHOWN_CHARS_MAX) {
-        Some((start, _)) => format!("… {}", line.get(start..).unwrap_or_default()),
+        Some((start, _)) => format!("… {}", line.get(start..).unwrap_or_default().trim_start()),
         None => line,
     }
 }

@@ -40,9 +40,9 @@ pub(super) fn check(
     let listed = hooks.len();
     let runs = hooks.iter().filter(|hook| hook.is_trusted && hook.is_enabled).count();
     let detail = match (listed >= wanted, hooks.iter().any(|hook| !hook.is_trusted)) {
-        (false, _) => {
-            format!("Codex lists {listed} of {wanted} entries; is `CODEX_HOME` another directory?")
-        }
+        (false, _) => format!(
+            "Codex lists {listed} of {wanted} entries; its hooks are off, or `CODEX_HOME` is another directory"
+        ),
         (true, true) => format!(
             "Codex passes over {} of {listed} entries; start `codex` once and confirm them, or run `actum protect codex`",
             listed - runs
