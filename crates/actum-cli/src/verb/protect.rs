@@ -111,7 +111,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         {
             session
                 .screen
-                .note(&format!("Codex keeps the hashes of the hook: {}", failure.message()));
+                .note(format_args!("Codex keeps the hashes of the hook: {}", failure.message()));
         }
     }
     let configured = state_of(client, places)?;
@@ -121,7 +121,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         && !arguments.check
         && let Err(failure) = trust::grant(arguments, session, places)
     {
-        session.screen.note(&format!("Codex does not trust the hook yet: {}", failure.message()));
+        session
+            .screen
+            .note(format_args!("Codex does not trust the hook yet: {}", failure.message()));
     }
     let checks = match tries && configured.is_somewhere {
         true => proof::prove(client, session, places, &configured)?,

@@ -276,6 +276,7 @@ fn merge(into: &mut Value, patch: &Value) {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the files are of the test")]
 mod tests {
     use super::*;
 
