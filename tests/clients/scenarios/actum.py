@@ -72,14 +72,17 @@ def protect(model, check):
     check("turning it off leaves an alert", "CLIENT_HOOK_REMOVED" in c.actum("queue", "--json").stdout)
 
 
-@scenario(Codex, Gemini, Qwen)
+@scenario(Codex, Gemini, Qwen, OpenCode)
 def protect_others(model, check):
-    """`actum protect` says armed for Codex, Gemini CLI and Qwen Code only while they call the hook and trust it"""
-    for kind, name in ((Codex, "codex"), (Gemini, "gemini"), (Qwen, "qwen")):
+    """`actum protect` says armed for the other clients only while they call the hook and trust it"""
+    for kind, name in ((Codex, "codex"), (Gemini, "gemini"), (Qwen, "qwen"), (OpenCode, "opencode")):
         c = kind(model, "protect")
         c.actum("init")
         before = tree(c)
-        path = f"{kind.binary.parent}:{c.env()['PATH']}"
+        programs = c.dir / "programs"
+        programs.mkdir()
+        (programs / name).symlink_to(kind.binary)
+        path = f"{programs}:{c.env()['PATH']}"
         env = {key: c.env()[key] for key in ("HOME", "LANG", "TERM", "TMPDIR", "ACTUM_HOME")} | {"PATH": path}
 
         def protect(*arguments, c=c, env=env, name=name):

@@ -41,7 +41,7 @@ use file::SettingsFile;
 /// run, which is undone again. Only where all of that holds the answer is "armed".
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The client: claude, codex, gemini or qwen
+    /// The client: claude, codex, gemini, qwen or opencode
     client: Client,
     /// Use the settings of the workspace that the team shares
     #[arg(long, group = "level")]
@@ -178,7 +178,7 @@ pub(crate) fn state_of(
             let there = installed(client, settings.content(), &program).map_err(unusable)?;
             configured.is_somewhere |= there == Entries::All;
         }
-        if disables_hooks(settings.content()).map_err(unusable)? {
+        if disables_hooks(client, settings.content()).map_err(unusable)? {
             configured.off_in = Some(path);
         }
     }

@@ -276,7 +276,13 @@ fn other_levels_and_clients_are_configured_and_not_said_to_be_armed() {
         assert_eq!(untried.code, 0, "{untried:?}");
         assert!(untried.stdout.contains("not proven"), "{untried:?}");
     }
-    let opencode = actum(&person.root, &["protect", "opencode", "--yes"]);
-    assert_eq!(opencode.code, 1);
-    assert!(!opencode.stderr.contains("``"), "{opencode:?}");
+    let plugin = person.root.join(".opencode/plugin/actum.js");
+    let opencode = actum(&person.root, &["protect", "opencode", "--yes", "--no-proof"]);
+    assert!(opencode.code == 0 && opencode.stdout.contains("not proven"), "{opencode:?}");
+    assert!(fs::read_to_string(&plugin).unwrap().contains("/actum\", [\"hook\", \"opencode\"]"));
+    assert_eq!(actum(&person.root, &["protect", "opencode", "--off", "--yes"]).code, 0);
+    assert!(!plugin.exists());
+    fs::write(&plugin, "export const Mine = 1").unwrap();
+    let other = actum(&person.root, &["protect", "opencode", "--yes"]);
+    assert!(other.code == 1 && other.stderr.contains("another plugin"), "{other:?}");
 }

@@ -38,14 +38,14 @@ const RUNS: usize = 8;
 /// Characters that are shown of the output of a client.
 const SHOWN_CHARS_MAX: usize = 300;
 
-/// Tries the client, and undoes its edits. A client without a trial has no checks.
+/// Tries the client, and undoes its edits.
 pub(crate) fn prove(
     client: Client,
     session: &Session,
     (root, user): (&Path, &Path),
     configured: &Configured,
 ) -> Result<Vec<ProtectionCheck>, Failure> {
-    let Some(trial) = Trial::new(client) else { return Ok(Vec::new()) };
+    let trial = Trial::new(client);
     if let Some(file) = &configured.off_in {
         let file = Quoted(file.as_os_str().as_bytes());
         return Ok(vec![failed("hooks are on", format!("`disableAllHooks` is true in `{file}`"))]);
@@ -273,11 +273,11 @@ mod tests {
     fn a_version_is_compared_by_its_numbers() {
         assert_eq!(version("2.1.330 (Claude Code)\n"), Some([2, 1, 330]));
         assert_eq!(version("codex-cli 0.169.0\n"), Some([0, 169, 0]));
-        let passes =
-            |client: Client, told: &str| check_version(&Trial::new(client).unwrap(), told).passed;
+        let passes = |client: Client, told: &str| check_version(&Trial::new(client), told).passed;
         assert!(passes(Client::Claude, "2.1.295") && !passes(Client::Claude, "2.1.94"));
         assert!(passes(Client::Codex, "codex-cli 0.170.1") && !passes(Client::Codex, "0.99.0"));
         assert!(passes(Client::Gemini, "0.61.0") && !passes(Client::Gemini, "nightly"));
+        assert!(passes(Client::OpenCode, "1.18.33") && !passes(Client::OpenCode, "1.2.0"));
         assert!(passes(Client::Qwen, "0.24.4") && !passes(Client::Qwen, ""));
         assert_eq!(version("0.61.0-nightly.1"), None);
         assert_eq!(version("latest"), None);

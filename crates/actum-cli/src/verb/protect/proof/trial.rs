@@ -27,6 +27,10 @@ const CODEX_MODEL: &str = "gpt-5.5";
 /// the client needs while it runs.
 type Prepare = fn(&mut Command, &str, (&Path, &Path)) -> Result<Option<TempDir>, Unprepared>;
 
+/// Fields of tools: the path, the old text and the new one.
+const FIELDS: [&str; 3] = ["file_path", "old_string", "new_string"];
+const OPENCODE_FIELDS: [&str; 3] = ["filePath", "oldString", "newString"];
+
 /// Trial of one client.
 pub(super) struct Trial {
     /// Name of the program.
@@ -57,9 +61,9 @@ impl From<ProtectFailure> for Unprepared {
 }
 
 impl Trial {
-    /// Trial of a client; `None` where there is none.
-    pub(super) fn new(client: Client) -> Option<Self> {
-        Some(match client {
+    /// Trial of a client.
+    pub(super) fn new(client: Client) -> Self {
+        match client {
             Client::Claude => Self {
                 program: "claude",
                 // First version with `onFailure`, which keeps a tool from running when a hook cannot be started.
@@ -67,7 +71,7 @@ impl Trial {
                 wire: Wire::Messages,
                 keeps_call_id: true,
                 script: |probe, root| {
-                    write_and_replace(("Write", "Edit"), &json!({}), (probe, root))
+                    write_and_replace(("Write", "Edit"), FIELDS, &json!({}), (probe, root))
                 },
                 prepare: |command, url, _| {
                     prepare_claude(command, url);
@@ -92,7 +96,7 @@ impl Trial {
                 keeps_call_id: false,
                 script: |probe, root| {
                     let more = json!({ "instruction": PROMPT });
-                    write_and_replace(("write_file", "replace"), &more, (probe, root))
+                    write_and_replace(("write_file", "replace"), FIELDS, &more, (probe, root))
                 },
                 prepare: |command, url, places| prepare_gemini(command, url, places).map(Some),
             },
@@ -102,32 +106,46 @@ impl Trial {
                 wire: Wire::Chat,
                 keeps_call_id: false,
                 script: |probe, root| {
-                    write_and_replace(("write_file", "edit"), &json!({}), (probe, root))
+                    write_and_replace(("write_file", "edit"), FIELDS, &json!({}), (probe, root))
                 },
                 prepare: |command, url, _| {
                     prepare_qwen(command, url);
                     Ok(None)
                 },
             },
-            Client::OpenCode => return None,
-        })
+            Client::OpenCode => Self {
+                program: "opencode",
+                version_min: [1, 18, 0],
+                wire: Wire::Chat,
+                keeps_call_id: true,
+                script: |probe, root| {
+                    let tools = ("write", "edit");
+                    write_and_replace(tools, OPENCODE_FIELDS, &json!({}), (probe, root))
+                },
+                prepare: |command, url, _| {
+                    prepare_opencode(command, url);
+                    Ok(None)
+                },
+            },
+        }
     }
 }
 
 /// Edits by tools that write a file and replace a text in it.
 fn write_and_replace(
     (write, replace): (&'static str, &'static str),
+    [path, old, new]: [&str; 3],
     more: &Value,
     (probe, root): (&Probe, &Path),
 ) -> Vec<Call> {
     let written = |name: &str, content: &str| {
-        let input = json!({ "file_path": root.join(name), "content": content });
+        let input = json!({ path: root.join(name), "content": content });
         Call { tool: write, input }
     };
     let mut input = more.as_object().cloned().unwrap_or_default();
-    input.insert("file_path".to_owned(), json!(root.join(&probe.file)));
-    input.insert("old_string".to_owned(), json!("one"));
-    input.insert("new_string".to_owned(), json!("two"));
+    input.insert(path.to_owned(), json!(root.join(&probe.file)));
+    input.insert(old.to_owned(), json!("one"));
+    input.insert(new.to_owned(), json!("two"));
     vec![
         written(&probe.protected, "PROBE=1\n"),
         written(&probe.file, "one\n"),
@@ -190,6 +208,26 @@ fn prepare_qwen(command: &mut Command, url: &str) {
         .env("OPENAI_BASE_URL", &url)
         .env("OPENAI_API_KEY", KEY)
         .env("OPENAI_MODEL", "actum-probe");
+}
+
+fn prepare_opencode(command: &mut Command, url: &str) {
+    let limit = json!({ "context": 200_000, "output": 8_000 });
+    let model = json!({ "name": "actum-probe", "tool_call": true, "limit": limit });
+    let provider = json!({
+        "npm": "@ai-sdk/openai-compatible", "name": "actum_probe", "models": { "actum-probe": model },
+        "options": { "baseURL": format!("{url}/v1"), "apiKey": KEY },
+    });
+    let config = json!({
+        "model": "actum_probe/actum-probe", "small_model": "actum_probe/actum-probe",
+        "provider": { "actum_probe": provider }, "permission": { "edit": "allow" },
+        "autoupdate": false, "share": "disabled",
+    });
+    command
+        .args(["run", "-m", "actum_probe/actum-probe", "--agent", "build", PROMPT])
+        .env("OPENCODE_CONFIG_CONTENT", config.to_string())
+        .env("OPENCODE_DISABLE_AUTOUPDATE", "1")
+        .env("OPENCODE_DISABLE_MODELS_FETCH", "1")
+        .env("OPENCODE_DISABLE_LSP_DOWNLOAD", "1");
 }
 
 /// Starts Gemini CLI with the settings of the user, but for the way to authenticate. No argument and no variable changes that, so
