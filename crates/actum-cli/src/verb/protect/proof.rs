@@ -89,7 +89,7 @@ pub(crate) fn prove(
         process::run(&mut command, TRIAL_TIME).map_err(|source| fails("start it", source))?;
     drop(home);
     let said = match (ended.in_time, ended.err.trim().is_empty()) {
-        (false, _) => "it did not end within a minute".to_owned(),
+        (false, _) => format!("{}; it did not end within a minute", ended.err.trim()),
         (true, false) => ended.err,
         (true, true) => ended.out,
     };
