@@ -30,12 +30,7 @@ impl<R: Fn(&[u8]) -> Option<Vec<u8>>> IgnoredDirectories<R> {
         let mut end = directory.len();
         // Patterns that are nearer count first.
         loop {
-            end = directory
-                .get(..end)
-                .unwrap_or_default()
-                .iter()
-                .rposition(|it| *it == b'/')
-                .unwrap_or(0);
+            end = directory.get(..end).unwrap_or_default().iter().rposition(|it| *it == b'/').unwrap_or(0);
             let above = directory.get(..end).unwrap_or_default();
             let below = directory.get(end..).unwrap_or_default();
             let below = below.strip_prefix(b"/").unwrap_or(below);

@@ -221,8 +221,7 @@ mod tests {
         let root = directory.path();
         fs::create_dir_all(root.join("a/b")).unwrap();
         fs::write(root.join("a/b/c"), "one\n").unwrap();
-        let long_ago =
-            std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000);
+        let long_ago = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000);
         fs::File::open(root.join("a/b/c")).unwrap().set_modified(long_ago).unwrap();
         git(root, &["init", "-q"]);
         git(root, &["add", "."]);

@@ -29,14 +29,15 @@ pub struct ChangedPath {
 const DEPTH_MAX: usize = 4;
 /// Words that come before the program.
 const BEFORE_PROGRAM: [&str; 16] = [
-    "!", "{", "command", "do", "else", "env", "exec", "if", "nice", "nohup", "sudo", "then",
-    "time", "until", "while", "}",
+    "!", "{", "command", "do", "else", "env", "exec", "if", "nice", "nohup", "sudo", "then", "time",
+    "until", "while", "}",
 ];
 /// Programs that run the text after `-c`.
 const SHELLS: [&str; 5] = ["bash", "dash", "ksh", "sh", "zsh"];
 /// Programs that change all files that they are given.
-const CHANGE_ALL: [&str; 11] =
-    ["chgrp", "chmod", "chown", "mkfifo", "mv", "rm", "rmdir", "shred", "tee", "touch", "truncate"];
+const CHANGE_ALL: [&str; 11] = [
+    "chgrp", "chmod", "chown", "mkfifo", "mv", "rm", "rmdir", "shred", "tee", "touch", "truncate",
+];
 /// Programs that change the last file that they are given.
 const CHANGE_LAST: [&str; 4] = ["cp", "install", "ln", "rsync"];
 
@@ -135,8 +136,9 @@ impl ShellCommand {
             return &[];
         }
         let is_before = |word: &Option<String>| {
-            word.as_deref()
-                .is_some_and(|word| BEFORE_PROGRAM.contains(&name_of(word)) || is_assignment(word))
+            word.as_deref().is_some_and(|word| {
+                BEFORE_PROGRAM.contains(&name_of(word)) || is_assignment(word)
+            })
         };
         let start = self.words.iter().position(|word| !is_before(word));
         start.and_then(|start| self.words.get(start..)).unwrap_or_default()
@@ -154,8 +156,9 @@ impl ShellCommand {
         if !SHELLS.contains(&name_of(program.as_deref()?)) {
             return None;
         }
-        let option =
-            |word: &Option<String>| word.as_deref().is_some_and(|word| short_option(word, 'c'));
+        let option = |word: &Option<String>| {
+            word.as_deref().is_some_and(|word| short_option(word, 'c'))
+        };
         let at = arguments.iter().position(option)?;
         arguments.get(at + 1)?.as_deref()
     }
@@ -496,10 +499,7 @@ mod tests {
             commands(text).iter().filter_map(ShellCommand::known_words).collect()
         };
         assert_eq!(words("git push --force"), [["git", "push", "--force"]]);
-        assert_eq!(
-            words("A=1 sudo git push;ls | wc -l"),
-            [vec!["git", "push"], vec!["ls"], vec!["wc", "-l"]]
-        );
+        assert_eq!(words("A=1 sudo git push;ls | wc -l"), [vec!["git", "push"], vec!["ls"], vec!["wc", "-l"]]);
         assert_eq!(words("git push $remote"), Vec::<Vec<String>>::new());
         assert_eq!(words("echo ''"), [["echo", ""]]);
     }

@@ -22,8 +22,8 @@ use crate::tree::{read_whole, stamp_is_fresh};
 use crate::workspace::Workspace;
 
 pub(crate) use compare::Before;
-pub use compare::{Undeclared, UndeclaredChange};
 pub(crate) use contents::contents_left;
+pub use compare::{Undeclared, UndeclaredChange};
 
 const FILE: &[u8] = b"baseline";
 const FILE_NEW: &[u8] = b"baseline.new";
@@ -174,7 +174,11 @@ impl<D: Disk> Workspace<D> {
     ///
     /// # Errors
     /// `Busy`, `Poisoned`; `Io`, and those of recovery.
-    pub fn begin_turn(&mut self, session: Digest, known: &mut dyn KnownFiles) -> Result<TurnStart> {
+    pub fn begin_turn(
+        &mut self,
+        session: Digest,
+        known: &mut dyn KnownFiles,
+    ) -> Result<TurnStart> {
         let _lock = self.lock(true, "begin a turn")?;
         let previous = self.read_baseline()?;
         let (since, sequence) = (self.disk.now(), self.last_sequence()?);
@@ -288,8 +292,8 @@ impl<D: Disk> Workspace<D> {
         self.remove(state, FILE_NEW); // of a process that was killed
         let file = disk.create(state, FILE_NEW, FileMode::PRIVATE).doing(doing)?;
         let written = disk.write_at(&file, &frame(SEQUENCE, &[&baseline.encode()]), 0);
-        let written =
-            written.and_then(|()| disk.rename(state, FILE_NEW, state, FILE, Rename::Replace));
+        let written = written
+            .and_then(|()| disk.rename(state, FILE_NEW, state, FILE, Rename::Replace));
         if written.is_err() {
             self.remove(state, FILE_NEW); // a full disk has better uses for it
         }

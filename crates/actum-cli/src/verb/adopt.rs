@@ -167,9 +167,7 @@ fn list<'a>(paths: impl ExactSizeIterator<Item = &'a RelPath>) -> String {
 /// Why nothing was adopted.
 #[derive(Debug, thiserror::Error)]
 enum AdoptFailure {
-    #[error(
-        "there is no change to adopt: each file is as it was at the last prompt, or as a run left it"
-    )]
+    #[error("there is no change to adopt: each file is as it was at the last prompt, or as a run left it")]
     Nothing,
     #[error("`{}` is not in the workspace", InBackticks(path.as_encoded_bytes()))]
     Outside { path: OsString },

@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let answered = match thread::Builder::new().spawn(end_in_time) {
         Ok(_) => {
             catch_unwind(AssertUnwindSafe(|| answer(arguments.client, session, &is_about_turn)))
-        }
+        },
         Err(error) => {
             let reason = format!("actum: cannot start a thread of the hook: {error}; try again");
             Ok((Moment::Other, Answer::Refuse(reason)))
@@ -292,9 +292,11 @@ fn words(failure: &Failure, moment: Moment) -> String {
     let message = failure.message();
     let hints = agent_hints::after(failure);
     let message = match moment {
-        Moment::Before | Moment::Settings | Moment::TurnStart | Moment::TurnEnd | Moment::Other => {
-            format!("actum: {message}")
-        }
+        Moment::Before
+        | Moment::Settings
+        | Moment::TurnStart
+        | Moment::TurnEnd
+        | Moment::Other => format!("actum: {message}"),
         Moment::After => format!(
             "actum: the edit was made, and it could not be recorded as a run, so `actum undo` cannot take it back: {message}"
         ),

@@ -114,10 +114,7 @@ fn files_of_a_repository_are_not_copied_and_what_it_ignores_is_not_told() {
     assert_eq!(session.actum(&["undo"]).code, 0);
     fs::remove_dir_all(session.root.join("target")).unwrap();
     let files = |files: Vec<(std::path::PathBuf, Vec<u8>, u32)>| -> Vec<_> {
-        files
-            .into_iter()
-            .filter(|(path, ..)| !path.components().any(|it| it.as_os_str() == ".git"))
-            .collect()
+        files.into_iter().filter(|(path, ..)| !path.components().any(|it| it.as_os_str() == ".git")).collect()
     };
     assert_eq!(files(session.files()), files(before));
 }
@@ -135,16 +132,10 @@ fn a_turn_and_the_runs_since_a_time_are_undone_together() {
     allowed(&session.write("c3", "b.txt", "3\n"));
     fs::write(session.root.join("c.txt"), "by a command\n").unwrap();
     let told = end(&session);
-    assert!(
-        told.starts_with("actum: 2 runs in this turn; `actum undo --turn` takes them back. 1 file"),
-        "{told}"
-    );
+    assert!(told.starts_with("actum: 2 runs in this turn; `actum undo --turn` takes them back. 1 file"), "{told}");
     let other = session.actum(&["undo", "--turn", "--session", "another"]);
     assert_eq!(other.code, 1, "{other:?}");
-    assert!(
-        other.stderr.contains("no run of the newest turn of the session `another`"),
-        "{other:?}"
-    );
+    assert!(other.stderr.contains("no run of the newest turn of the session `another`"), "{other:?}");
     let undone = session.actum(&["undo", "--turn"]);
     assert_eq!(undone.code, 0, "{undone:?}");
     assert!(undone.stderr.contains("2 runs undone"), "{undone:?}");
@@ -266,15 +257,7 @@ fn a_command_that_would_change_what_the_gates_refuse_is_refused() {
             fs::create_dir_all(session.root.join("sub")).unwrap();
             refused(&run(command), why);
         }
-        for command in [
-            "ls",
-            "cat .env",
-            "rm a.txt",
-            "cargo test > out.txt",
-            "rm $x",
-            "rm -rf sub",
-            "rm .git/index.lock",
-        ] {
+        for command in ["ls", "cat .env", "rm a.txt", "cargo test > out.txt", "rm $x", "rm -rf sub", "rm .git/index.lock"] {
             allowed(&run(command));
         }
         let wrong = session.before("c1", tool, &json!({ "command": 1 }));

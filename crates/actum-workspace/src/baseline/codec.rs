@@ -78,7 +78,8 @@ impl Baseline {
         for _ in 0..from.count("reported paths")? {
             let path = decode_path(&mut from)?;
             let is_there = decode_flag(&mut from)?;
-            reported.insert(path, if is_there { Some(decode_stamp(&mut from)?) } else { None });
+            reported
+                .insert(path, if is_there { Some(decode_stamp(&mut from)?) } else { None });
         }
         let count = from.count("files")?;
         let mut files = Vec::with_capacity(count.min(BASELINE_FILES_MAX));

@@ -90,8 +90,7 @@ impl<D: Disk> Workspace<D> {
             std::iter::once(path.clone()).chain(above).any(|it| scan.left_out.contains(&it))
         };
         let mut paths = BTreeSet::new();
-        let (mut found, mut known_files) =
-            (scan.found.iter().peekable(), baseline.files.iter().peekable());
+        let (mut found, mut known_files) = (scan.found.iter().peekable(), baseline.files.iter().peekable());
         loop {
             let order = match (found.peek(), known_files.peek()) {
                 (Some((now, _)), Some((was, _))) => now.cmp(was),
@@ -217,8 +216,7 @@ impl<D: Disk> Workspace<D> {
                     && self.digest_at(path)? == Some(file.digest)
             }
             Before::File(stamp, source) => {
-                let same =
-                    |stamp: &Stamp| (stamp.kind, stamp.size, stamp.mode, stamp.user, stamp.group);
+                let same = |stamp: &Stamp| (stamp.kind, stamp.size, stamp.mode, stamp.user, stamp.group);
                 same(stamp) == same(now)
                     && match source {
                         Source::Copy(digest) => self.digest_at(path)? == Some(*digest),

@@ -169,8 +169,7 @@ impl<H> Contents<H> {
         };
         let included: BTreeSet<_> = baseline.files.values().filter_map(included).collect();
         let others = self.there.iter().filter(|(digest, _)| !included.contains(digest));
-        let mut others: Vec<_> =
-            others.map(|(digest, (size, since))| (since, size, digest)).collect();
+        let mut others: Vec<_> = others.map(|(digest, (size, since))| (since, size, digest)).collect();
         others.sort_unstable_by(|one, other| other.cmp(one));
         let oldest = disk.now().0.saturating_sub(AGE_MAX);
         let mut room = BYTES_MAX;

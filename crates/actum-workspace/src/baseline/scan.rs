@@ -91,7 +91,9 @@ impl<D: Disk> Workspace<D> {
                 false => self.list_directory(handle, name).doing(|| format!("list `{path}`"))?,
             };
             match listed {
-                Some((names, below)) if was_read || !names.iter().any(|name| name == CACHE_TAG) => {
+                Some((names, below))
+                    if was_read || !names.iter().any(|name| name == CACHE_TAG) =>
+                {
                     scan.found.push((path.clone(), stat));
                     let inside = (Some(&path), &below);
                     if !self.scan_names(inside, &names, (baseline, &mut *known), scan)? {

@@ -152,3 +152,4 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(Attributes { mode: stamp.mode, user: stamp.user, group: stamp.group, xattrs })
     }
 }
+

@@ -60,9 +60,7 @@ fn change(disk: &SimDisk) {
 fn snapshot(disk: &SimDisk, meant: &[&str]) -> Result<UndeclaredChanges, Error> {
     let mut workspace = open(disk)?;
     let mut transaction = workspace.begin(RunOptions::default())?;
-    let is_meant = |path: &RelPath| {
-        meant.is_empty() || meant.iter().any(|it| path.as_bytes() == it.as_bytes())
-    };
+    let is_meant = |path: &RelPath| meant.is_empty() || meant.iter().any(|it| path.as_bytes() == it.as_bytes());
     transaction.snapshot_undeclared(id(), &is_meant, &mut NoKnownFiles)
 }
 
@@ -206,12 +204,8 @@ fn a_second_session_joins_the_baseline_of_the_first() {
     begin(&disk).unwrap();
     disk.advance(7 * HOUR);
     assert_eq!(other(&disk).unwrap(), TurnStart::Taken);
-    let turns =
-        actum_workspace::View::open_on(disk.clone(), Path::new("/")).unwrap().turns().unwrap();
-    assert_eq!(
-        turns.iter().map(|turn| turn.session).collect::<Vec<_>>(),
-        [session("s"), session("t")]
-    );
+    let turns = actum_workspace::View::open_on(disk.clone(), Path::new("/")).unwrap().turns().unwrap();
+    assert_eq!(turns.iter().map(|turn| turn.session).collect::<Vec<_>>(), [session("s"), session("t")]);
 }
 
 /// Issue 27: a touched file is no change. What has no pre-image, a link and something special are named and not adopted.
@@ -407,8 +401,7 @@ fn a_torn_baseline_counts_as_none() {
         let run = adopt(&state).unwrap();
         open(&state).unwrap().revert(run).unwrap();
         // What has no pre-image any more was named.
-        let differs =
-            tree(&state).iter().filter(|(path, it)| before.get(*path) != Some(it)).count();
+        let differs = tree(&state).iter().filter(|(path, it)| before.get(*path) != Some(it)).count();
         assert!(differs <= others, "{differs} {others}");
     }
     assert!(whole + none > 1 && none > 0, "{whole} {none}");

@@ -93,9 +93,7 @@ fn judge_path(
         // Locks that git left are removed by hand.
         Err(_) if below.extension().is_some_and(|name| name == "lock") => return Ok(None),
         Err(error) => {
-            return Ok(Some(format!(
-                "actum: the command would change what no run may: {error}; nothing was run"
-            )));
+            return Ok(Some(format!("actum: the command would change what no run may: {error}; nothing was run")));
         }
     };
     let effect = EffectKind::Modified;
