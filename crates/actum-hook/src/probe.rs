@@ -1,7 +1,12 @@
-//! A proof that a client calls the hook: a model made of a script, on the loopback interface, tells the person's own client to edit
-//! files, and reads what its tools answered.
+//! A scripted model server on the loopback interface, for trials of clients.
 //!
-//! It speaks the Messages API of Anthropic, streamed and not, as far as a client needs it for one conversation.
+//! A client that is pointed at it gets the calls of a script, one after the other, and the server keeps the results of its tools.
+//! Each file below speaks the wire protocol of one model API, as far as a client needs it for one conversation.
+
+mod chat;
+mod gemini;
+mod messages;
+mod responses;
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -10,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Bytes of one request at most: 16 MiB. A client sends its prompt and the descriptions of its tools.
 const REQUEST_BYTES_MAX: u64 = 16 << 20;
@@ -18,31 +23,99 @@ const REQUEST_BYTES_MAX: u64 = 16 << 20;
 const CONNECTIONS_MAX: usize = 200;
 /// How long a client may take to send one request.
 const REQUEST_TIME: Duration = Duration::from_secs(20);
+/// Prefix of the ids of calls.
+pub const CALL_PREFIX: &str = "toolu_actum_";
+/// Text that ends a conversation.
+const END: &str = "done";
 
-/// Call of a tool that the model makes.
+/// Model API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wire {
+    /// Messages of Anthropic.
+    Messages,
+    /// Responses of OpenAI.
+    Responses,
+    /// Chat completions of OpenAI.
+    Chat,
+    /// `generateContent` and `streamGenerateContent` of Gemini.
+    Gemini,
+}
+
+/// Call of a tool by the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
     /// The tool, as the client names it.
     pub tool: &'static str,
-    /// Its input.
+    /// Its input. In [`Wire::Responses`] a string calls a free-form tool.
     pub input: Value,
 }
 
-/// What a tool of the client answered.
+/// Result of a tool, as the client sends it to the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolResult {
-    /// Whether the client says that it failed.
-    pub is_error: bool,
+    /// Whether the tool failed; `None` where the protocol has no field for it.
+    pub is_error: Option<bool>,
     /// The text that the model reads.
     pub text: String,
+}
+
+/// Conversation, as a request has it. Each request has all of it, so a retry changes nothing.
+#[derive(Debug, PartialEq)]
+struct Conversation {
+    /// Whether the model may call tools. A request without tools has another purpose, such as a title.
+    has_tools: bool,
+    /// Whether the answer is sent as events.
+    is_streamed: bool,
+    /// Calls that the model made.
+    calls: usize,
+    /// Results of tools, with the places of their calls in the script.
+    results: Vec<(usize, ToolResult)>,
+}
+
+/// Answer of the model: a call, or the end.
+struct Answer<'a> {
+    /// Place of the call in the script.
+    index: usize,
+    call: Option<&'a Call>,
+    /// Name of the model in the request.
+    model: Value,
+    is_streamed: bool,
+}
+
+impl Wire {
+    /// Reads a request; `None` for a path that is no request to this API.
+    fn read(self, path: &str, body: &Value) -> Option<Conversation> {
+        match self {
+            Self::Messages => messages::read(path, body),
+            Self::Responses => responses::read(path, body),
+            Self::Chat => chat::read(path, body),
+            Self::Gemini => gemini::read(path, body),
+        }
+    }
+
+    /// Writes an answer: a JSON document, or events.
+    fn write(self, answer: &Answer<'_>) -> String {
+        match self {
+            Self::Messages => messages::write(answer),
+            Self::Responses => responses::write(answer),
+            Self::Chat => chat::write(answer),
+            Self::Gemini => gemini::write(answer),
+        }
+    }
 }
 
 /// A model that makes one call after the other, and then ends.
 pub struct ScriptedModel {
     address: SocketAddr,
-    script: Arc<Vec<Call>>,
-    results: Arc<Mutex<Vec<Option<ToolResult>>>>,
+    exchange: Arc<Exchange>,
     is_over: Arc<AtomicBool>,
+}
+
+/// State that the connections share.
+struct Exchange {
+    wire: Wire,
+    script: Vec<Call>,
+    results: Mutex<Vec<Option<ToolResult>>>,
 }
 
 impl ScriptedModel {
@@ -50,12 +123,11 @@ impl ScriptedModel {
     ///
     /// # Errors
     /// Those of binding the port.
-    pub fn serve(script: Vec<Call>) -> io::Result<Self> {
+    pub fn serve(wire: Wire, script: Vec<Call>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
-        let results = Arc::new(Mutex::new(vec![None; script.len()]));
-        let model = Self { address, script: Arc::new(script), results, is_over: Arc::default() };
-        let (script, results) = (Arc::clone(&model.script), Arc::clone(&model.results));
+        let exchange = Arc::new(Exchange::new(wire, script));
+        let model = Self { address, exchange: Arc::clone(&exchange), is_over: Arc::default() };
         let is_over = Arc::clone(&model.is_over);
         thread::spawn(move || {
             for stream in listener.incoming().take(CONNECTIONS_MAX) {
@@ -63,22 +135,22 @@ impl ScriptedModel {
                     return;
                 }
                 let Ok(stream) = stream else { continue };
-                let (script, results) = (Arc::clone(&script), Arc::clone(&results));
+                let exchange = Arc::clone(&exchange);
                 // A connection that breaks is the client's to open again.
-                thread::spawn(move || drop(answer(&stream, &script, &results)));
+                thread::spawn(move || drop(exchange.serve(&stream)));
             }
         });
         Ok(model)
     }
 
-    /// Where the client finds the model.
+    /// Address of the model, without a path.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What the tools answered, in the order of the script; `None` for a call that was not answered.
+    /// Results of the tools, in the order of the script; `None` for a call without a result.
     pub fn results(&self) -> Vec<Option<ToolResult>> {
-        self.results.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.exchange.results.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -89,33 +161,52 @@ impl Drop for ScriptedModel {
     }
 }
 
-/// Answers the requests of one connection.
-fn answer(
-    stream: &TcpStream,
-    script: &[Call],
-    results: &Mutex<Vec<Option<ToolResult>>>,
-) -> io::Result<()> {
-    stream.set_read_timeout(Some(REQUEST_TIME))?;
-    let mut reader = BufReader::new(stream);
-    let Some((method, path, length)) = read_head(&mut reader)? else { return Ok(()) };
-    let mut body = Vec::new();
-    reader.take(length.min(REQUEST_BYTES_MAX)).read_to_end(&mut body)?;
-    let path = path.split('?').next().unwrap_or_default();
-    let body: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    if method != "POST" {
-        return respond(stream, "application/json", b"{}");
+impl Exchange {
+    fn new(wire: Wire, script: Vec<Call>) -> Self {
+        let results = Mutex::new(vec![None; script.len()]);
+        Self { wire, script, results }
     }
-    if path.ends_with("count_tokens") {
-        return respond(stream, "application/json", b"{\"input_tokens\":1}");
+
+    /// Serves the request of one connection.
+    fn serve(&self, stream: &TcpStream) -> io::Result<()> {
+        stream.set_read_timeout(Some(REQUEST_TIME))?;
+        let mut reader = BufReader::new(stream);
+        let Some((method, path, length)) = read_head(&mut reader)? else { return Ok(()) };
+        let mut body = Vec::new();
+        reader.take(length.min(REQUEST_BYTES_MAX)).read_to_end(&mut body)?;
+        let path = path.split('?').next().unwrap_or_default();
+        let body: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
+        if method != "POST" {
+            return respond(
+                stream,
+                "application/json",
+                br#"{"object":"list","data":[],"models":[]}"#,
+            );
+        }
+        if path.ends_with("count_tokens") || path.ends_with(":countTokens") {
+            return respond(stream, "application/json", br#"{"input_tokens":1,"totalTokens":1}"#);
+        }
+        match self.answer(path, &body) {
+            Some((kind, text)) => respond(stream, kind, text.as_bytes()),
+            None => write_response(stream, "404 Not Found", "application/json", b"{}"),
+        }
     }
-    if !path.ends_with("/messages") {
-        return write_response(stream, "404 Not Found", "application/json", b"{}");
-    }
-    note_results(&body, script, results);
-    let message = message(&body, script);
-    match body.get("stream").and_then(Value::as_bool) {
-        Some(true) => respond(stream, "text/event-stream", events(&message).as_bytes()),
-        Some(false) | None => respond(stream, "application/json", message.to_string().as_bytes()),
+
+    /// Keeps the results in a request, and answers it; `None` for a path that is no request to the model.
+    fn answer(&self, path: &str, body: &Value) -> Option<(&'static str, String)> {
+        let conversation = self.wire.read(path, body)?;
+        let Conversation { has_tools, is_streamed, calls: index, results } = conversation;
+        let mut known = self.results.lock().unwrap_or_else(PoisonError::into_inner);
+        for (place, result) in results {
+            if let Some(known) = known.get_mut(place) {
+                *known = Some(result);
+            }
+        }
+        drop(known);
+        let call = self.script.get(index).filter(|_| has_tools);
+        let model = body.get("model").cloned().unwrap_or(Value::Null);
+        let text = self.wire.write(&Answer { index, call, model, is_streamed });
+        Some((if is_streamed { "text/event-stream" } else { "application/json" }, text))
     }
 }
 
@@ -156,94 +247,101 @@ fn write_response(mut stream: &TcpStream, status: &str, kind: &str, body: &[u8])
     stream.flush()
 }
 
-fn messages(body: &Value) -> &[Value] {
-    body.get("messages").and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}
-
-/// With which the ids of the calls begin.
-pub const CALL_PREFIX: &str = "toolu_actum_";
-
 /// Id of the call at this place of the script.
 fn call_id(index: usize) -> String {
     format!("{CALL_PREFIX}{index}")
 }
 
-/// Notes what tools answered. Each request has the whole conversation.
-fn note_results(body: &Value, script: &[Call], results: &Mutex<Vec<Option<ToolResult>>>) {
-    let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
-    let blocks = messages(body).iter().filter_map(|message| message.get("content")?.as_array());
-    for block in blocks.flatten() {
-        let id = block.get("tool_use_id").and_then(Value::as_str);
-        let index = (0..script.len()).find(|index| Some(call_id(*index).as_str()) == id);
-        let Some(result) = index.and_then(|index| results.get_mut(index)) else { continue };
-        let is_error = block.get("is_error").and_then(Value::as_bool).unwrap_or(false);
-        let text = match block.get("content") {
-            Some(Value::String(text)) => text.clone(),
-            Some(content) => content.to_string(),
-            None => String::new(),
-        };
-        *result = Some(ToolResult { is_error, text });
+/// Place in the script of the call with the id in this field.
+fn call_index(item: &Value, field: &str) -> Option<usize> {
+    text(item, field)?.strip_prefix(CALL_PREFIX)?.parse().ok()
+}
+
+fn text<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
+    value.get(field).and_then(Value::as_str)
+}
+
+fn list<'a>(value: &'a Value, field: &str) -> &'a [Value] {
+    value.get(field).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn is_streamed(body: &Value) -> bool {
+    body.get("stream").and_then(Value::as_bool) == Some(true)
+}
+
+/// Text of a content: a string, or a list of blocks with texts.
+fn flatten(content: Option<&Value>) -> String {
+    match content {
+        None => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(blocks)) => {
+            let texts = blocks.iter().filter_map(|block| text(block, "text"));
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        Some(other) => other.to_string(),
     }
 }
 
-/// The next message of the model: the call behind those that were made, or the end. A request without tools is about something
-/// else, such as a title.
-fn message(body: &Value, script: &[Call]) -> Value {
-    let has_tools = body.get("tools").and_then(Value::as_array).is_some_and(|it| !it.is_empty());
-    let is_mine =
-        |message: &&Value| message.get("role").and_then(Value::as_str) == Some("assistant");
-    let index = messages(body).iter().filter(is_mine).count();
-    let (content, stop) = match script.get(index).filter(|_| has_tools) {
-        Some(Call { tool, input }) => (
-            json!([{ "type": "tool_use", "id": call_id(index), "name": tool, "input": input }]),
-            "tool_use",
-        ),
-        None => (json!([{ "type": "text", "text": "done" }]), "end_turn"),
+/// Events with their types as names.
+fn named_events(events: &[Value]) -> String {
+    let event = |event: &Value| {
+        let kind = text(event, "type").unwrap_or_default();
+        format!("event: {kind}\ndata: {event}\n\n")
     };
-    json!({
-        "id": format!("msg_actum_{index}"), "type": "message", "role": "assistant",
-        "model": body.get("model"), "content": content, "stop_reason": stop, "stop_sequence": null,
-        "usage": { "input_tokens": 1, "output_tokens": 1 },
-    })
+    events.iter().map(event).collect()
 }
 
-/// The same message as server-sent events.
-fn events(message: &Value) -> String {
-    let mut start = message.clone();
-    if let Some(start) = start.as_object_mut() {
-        start.insert("content".to_owned(), json!([]));
-        start.insert("stop_reason".to_owned(), Value::Null);
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Exchange with a script of two calls.
+    pub(super) fn exchange(wire: Wire) -> Exchange {
+        let call = |number: u32| Call { tool: "write", input: json!({ "number": number }) };
+        Exchange::new(wire, vec![call(0), call(1)])
     }
-    let mut events = vec![json!({ "type": "message_start", "message": start })];
-    let blocks = message.get("content").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    for (index, block) in blocks.iter().enumerate() {
-        // A block begins empty, and one delta has all of it.
-        let mut opened = block.as_object().cloned().unwrap_or_default();
-        let delta = match opened.get("input") {
-            Some(input) => {
-                let partial = input.to_string();
-                opened.insert("input".to_owned(), json!({}));
-                json!({ "type": "input_json_delta", "partial_json": partial })
-            }
-            None => {
-                let text = opened.insert("text".to_owned(), json!(""));
-                json!({ "type": "text_delta", "text": text })
-            }
-        };
-        events.push(
-            json!({ "type": "content_block_start", "index": index, "content_block": opened }),
-        );
-        events.push(json!({ "type": "content_block_delta", "index": index, "delta": delta }));
-        events.push(json!({ "type": "content_block_stop", "index": index }));
+
+    /// Answer that is no stream.
+    pub(super) fn ask(exchange: &Exchange, path: &str, body: &Value) -> Value {
+        let (kind, text) = exchange.answer(path, body).unwrap();
+        assert_eq!(kind, "application/json");
+        serde_json::from_str(&text).unwrap()
     }
-    let delta = json!({ "stop_reason": message.get("stop_reason"), "stop_sequence": null });
-    let usage = json!({ "output_tokens": 1 });
-    events.push(json!({ "type": "message_delta", "delta": delta, "usage": usage }));
-    events.push(json!({ "type": "message_stop" }));
-    let mut text = String::new();
-    for event in events {
-        let kind = event.get("type").and_then(Value::as_str).unwrap_or_default();
-        text.push_str(&format!("event: {kind}\ndata: {event}\n\n"));
+
+    /// Documents of an answer that is a stream.
+    pub(super) fn ask_stream(exchange: &Exchange, path: &str, body: &Value) -> Vec<Value> {
+        let (kind, text) = exchange.answer(path, body).unwrap();
+        assert_eq!(kind, "text/event-stream");
+        let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
+        data.filter(|data| *data != "[DONE]")
+            .map(|data| serde_json::from_str(data).unwrap())
+            .collect()
     }
-    text
+
+    pub(super) fn result(exchange: &Exchange, index: usize) -> Option<ToolResult> {
+        exchange.results.lock().unwrap()[index].clone()
+    }
+
+    fn request(url: &str, head: &str, body: &str) -> String {
+        let address = url.strip_prefix("http://").unwrap();
+        let mut stream = TcpStream::connect(address).unwrap();
+        let length = body.len();
+        write!(stream, "{head} HTTP/1.1\r\nContent-Length: {length}\r\n\r\n{body}").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    /// Issue 27
+    #[test]
+    fn the_server_answers_its_api_and_rejects_other_paths() {
+        let model = ScriptedModel::serve(Wire::Chat, Vec::new()).unwrap();
+        let body = r#"{"messages":[],"tools":[{}]}"#;
+        let answer = request(&model.url(), "POST /v1/chat/completions?x=1", body);
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains(END), "{answer}");
+        assert!(request(&model.url(), "POST /v1/messages", body).starts_with("HTTP/1.1 404"));
+        assert!(request(&model.url(), "GET /v1/models", "").contains("\"models\":[]"));
+    }
 }

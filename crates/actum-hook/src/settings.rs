@@ -54,6 +54,9 @@ pub enum SettingsError {
         /// What it has to be.
         wanted: &'static str,
     },
+    /// A file with the name of the plugin is not the one of actum.
+    #[error("it is another plugin than the one of actum")]
+    OtherPlugin,
     /// The program has a name that settings cannot hold.
     #[error("the path of actum is no text in UTF-8")]
     Program,
@@ -82,7 +85,10 @@ pub fn settings_file(
             (Some(root.join(".gemini/settings.json")), home.join(".gemini/settings.json"))
         }
         Client::Qwen => (Some(root.join(".qwen/settings.json")), home.join(".qwen/settings.json")),
-        Client::OpenCode => return Err(SettingsError::NoSettings { client }),
+        Client::OpenCode => (
+            Some(root.join(".opencode/plugin/actum.js")),
+            home.join(".config/opencode/plugin/actum.js"),
+        ),
     };
     match level {
         Level::User => Ok(user),
@@ -138,6 +144,66 @@ fn wanted(client: Client, program: &Path) -> Result<Vec<(&'static str, Value)>, 
     Ok(entries)
 }
 
+/// Command lines of the entries, one for each event.
+///
+/// # Errors
+/// `Program`.
+pub fn commands(client: Client, program: &Path) -> Result<Vec<String>, SettingsError> {
+    let command = |(_, entry): (&str, Value)| {
+        let command = entry.pointer("/hooks/0/command").and_then(Value::as_str);
+        command.unwrap_or_default().to_owned()
+    };
+    Ok(wanted(client, program)?.into_iter().map(command).collect())
+}
+
+/// Keys by which Codex keeps its state of the hook: file, event, and place in it. Other clients keep none.
+///
+/// # Errors
+/// `NotJson`, `Type`.
+pub fn state_keys(
+    client: Client,
+    settings: &[u8],
+    path: &Path,
+) -> Result<Vec<String>, SettingsError> {
+    let mut keys = Vec::new();
+    if client != Client::Codex {
+        return Ok(keys);
+    }
+    for (event, entries) in hooks_in(Some(settings))? {
+        let mut name = String::new();
+        for letter in event.chars() {
+            if letter.is_ascii_uppercase() && !name.is_empty() {
+                name.push('_');
+            }
+            name.push(letter.to_ascii_lowercase());
+        }
+        let entries = entries.as_array().map_or(&[][..], Vec::as_slice);
+        for (at, entry) in entries.iter().enumerate().filter(|(_, it)| is_ours(client, it)) {
+            let handlers = entry.get("hooks").and_then(Value::as_array).map_or(0, Vec::len);
+            let key = |handler| format!("{}:{name}:{at}:{handler}", path.display());
+            keys.extend((0..handlers).map(key));
+        }
+    }
+    Ok(keys)
+}
+
+/// Plugin of opencode. It names the program in this way.
+const PLUGIN: &str = include_str!("../../../packaging/opencode/actum.js");
+const PLUGIN_PROGRAM: &str = "spawnSync(\"actum\",";
+
+/// The plugin that starts the program at this path.
+fn plugin(program: &Path) -> Result<Vec<u8>, SettingsError> {
+    let path = program.to_str().ok_or(SettingsError::Program)?;
+    let call = format!("spawnSync({},", json!(path));
+    Ok(PLUGIN.replace(PLUGIN_PROGRAM, &call).into_bytes())
+}
+
+/// Whether a file is the plugin of actum, of whatever version.
+fn is_plugin(file: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(file);
+    ["export const Actum = ", "[\"hook\", \"opencode\"]"].iter().all(|part| text.contains(part))
+}
+
 /// How long a client waits for the hook, in seconds. The hook ends itself before that.
 const SECONDS: u64 = 20;
 
@@ -150,6 +216,10 @@ pub fn installed(
     settings: Option<&[u8]>,
     program: &Path,
 ) -> Result<Entries, SettingsError> {
+    if client == Client::OpenCode {
+        let is_whole = settings == Some(&plugin(program)?);
+        return Ok(if is_whole { Entries::All } else { Entries::None });
+    }
     let hooks = hooks_in(settings)?;
     let wanted = wanted(client, program)?;
     let there = wanted.iter().filter(|(event, entry)| {
@@ -162,11 +232,14 @@ pub fn installed(
     })
 }
 
-/// Whether settings turn every hook off.
+/// Whether settings turn every hook off. A plugin turns off none.
 ///
 /// # Errors
 /// `NotJson`, `Type`.
-pub fn disables_hooks(settings: Option<&[u8]>) -> Result<bool, SettingsError> {
+pub fn disables_hooks(client: Client, settings: Option<&[u8]>) -> Result<bool, SettingsError> {
+    if client == Client::OpenCode {
+        return Ok(false);
+    }
     Ok(read(settings)?.get("disableAllHooks") == Some(&Value::Bool(true)))
 }
 
@@ -201,6 +274,12 @@ pub fn with_hook(
     settings: Option<&[u8]>,
     program: &Path,
 ) -> Result<Vec<u8>, SettingsError> {
+    if client == Client::OpenCode {
+        return match settings.is_none_or(is_plugin) {
+            true => plugin(program),
+            false => Err(SettingsError::OtherPlugin),
+        };
+    }
     if let Some(settings) = settings
         && installed(client, Some(settings), program)? == Entries::All
         && count_of_ours(client, settings)? == wanted(client, program)?.len()
@@ -265,6 +344,9 @@ fn add_hook(
 /// # Errors
 /// As [`installed`].
 pub fn without_hook(client: Client, settings: &[u8]) -> Result<Option<Vec<u8>>, SettingsError> {
+    if client == Client::OpenCode {
+        return Ok(Some(settings.to_vec()).filter(|settings| !is_plugin(settings)));
+    }
     let hooks = hooks_in(Some(settings))?;
     let (mut operations, mut left) = (Vec::new(), hooks.len());
     let remove = |path: String| json!({ "remove": { "path": path } });
@@ -329,6 +411,36 @@ fn patched(settings: &[u8], operations: Vec<Value>) -> Result<Vec<u8>, SettingsE
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Issue 27
+    #[test]
+    fn the_plugin_of_opencode_is_written_replaced_and_removed_as_a_whole() {
+        let (client, old, new) = (Client::OpenCode, Path::new("/a b/actum"), Path::new("actum"));
+        let first = with_hook(client, None, old).unwrap();
+        assert!(String::from_utf8_lossy(&first).contains("spawnSync(\"/a b/actum\", [\"hook\""));
+        assert_eq!(installed(client, Some(&first), old), Ok(Entries::All));
+        assert_eq!(installed(client, Some(&first), new), Ok(Entries::None));
+        assert_eq!(with_hook(client, Some(&first), new).unwrap(), PLUGIN.as_bytes());
+        assert_eq!(without_hook(client, &first), Ok(None));
+        let other = b"export const Mine = 1";
+        assert_eq!(with_hook(client, Some(other), new), Err(SettingsError::OtherPlugin));
+        assert_eq!(without_hook(client, other), Ok(Some(other.to_vec())));
+        assert_eq!(disables_hooks(client, Some(other)), Ok(false));
+    }
+
+    /// Issue 27
+    #[test]
+    fn codex_keeps_its_state_by_file_event_and_place() {
+        let (path, program) = (Path::new("/h/.codex/hooks.json"), Path::new("/bin/actum"));
+        let mine = br#"{"hooks": {"PreToolUse": [{"hooks": []}]}}"#;
+        let settings = with_hook(Client::Codex, Some(mine), program).unwrap();
+        let mut keys = state_keys(Client::Codex, &settings, path).unwrap();
+        keys.sort();
+        let places = ["post_tool_use:0", "pre_tool_use:1", "stop:0", "user_prompt_submit:0"];
+        assert_eq!(keys, places.map(|place| format!("/h/.codex/hooks.json:{place}:0")));
+        assert_eq!(commands(Client::Codex, program).unwrap().len(), keys.len());
+        assert_eq!(state_keys(Client::Qwen, &settings, path).unwrap(), Vec::<String>::new());
+    }
 
     const CLIENTS: [Client; 4] = [Client::Claude, Client::Codex, Client::Gemini, Client::Qwen];
 
@@ -423,7 +535,7 @@ mod tests {
             with_hook(Client::Claude, Some(list), program()),
             Err(SettingsError::Type { .. })
         ));
-        assert_eq!(disables_hooks(Some(b"{\"disableAllHooks\": true}")), Ok(true));
-        assert_eq!(disables_hooks(None), Ok(false));
+        assert_eq!(disables_hooks(Client::Claude, Some(b"{\"disableAllHooks\": true}")), Ok(true));
+        assert_eq!(disables_hooks(Client::Claude, None), Ok(false));
     }
 }

@@ -72,6 +72,42 @@ def protect(model, check):
     check("turning it off leaves an alert", "CLIENT_HOOK_REMOVED" in c.actum("queue", "--json").stdout)
 
 
+@scenario(Codex, Gemini, Qwen, OpenCode)
+def protect_others(model, check):
+    """`actum protect` says armed for the other clients only while they call the hook and trust it"""
+    for kind, name in ((Codex, "codex"), (Gemini, "gemini"), (Qwen, "qwen"), (OpenCode, "opencode")):
+        c = kind(model, "protect")
+        c.actum("init")
+        before = tree(c)
+        programs = c.dir / "programs"
+        programs.mkdir()
+        (programs / name).symlink_to(kind.binary)
+        path = f"{programs}:{c.env()['PATH']}"
+        env = {key: c.env()[key] for key in ("HOME", "LANG", "TERM", "TMPDIR", "ACTUM_HOME")} | {"PATH": path}
+
+        def protect(*arguments, c=c, env=env, name=name):
+            done = subprocess.run([str(ACTUM), "protect", name, *arguments], cwd=c.ws, env=env,
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+            return "\narmed" in done.stdout, (done.returncode, done.stdout, done.stderr)
+        if kind is Codex:
+            armed, said = protect("--yes", "--no-proof")
+            armed, said = protect("--check")
+            check("codex: an untrusted hook is not armed", not armed and "start `codex` once" in said[1], said)
+        if kind is Gemini:
+            armed, said = protect("--yes")
+            check("gemini: an untrusted workspace is not armed", not armed and "trusted" in said[1], said)
+            (c.home / ".gemini").mkdir(exist_ok=True)
+            (c.home / ".gemini/trustedFolders.json").write_text(json.dumps({str(c.ws): "TRUST_FOLDER"}))
+        armed, said = protect("--yes")
+        check(f"{name}: it is armed", armed and said[0] == 0, said)
+        check(f"{name}: the trial leaves the workspace as it was", tree(c) == before, tree(c))
+        check(f"{name}: the trial is in the log, undone", len(runs(c)) == 4, runs(c))
+        armed, said = protect("--off", "--yes")
+        check(f"{name}: --off takes everything out", said[0] == 0 and not (c.home / ".codex/config.toml").exists(), said)
+        armed, said = protect("--check")
+        check(f"{name}: without the hook it is not armed", not armed and said[0] == 4, said)
+
+
 @scenario(Claude)
 def claude_day(model, check):
     """Fifty calls in a row: edits, writes, protected files, CI, stale edits, commands; undo gives the tree before"""

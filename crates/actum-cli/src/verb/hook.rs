@@ -169,7 +169,8 @@ fn answer(client: Client, session: &Session, is_about_turn: &AtomicBool) -> (Mom
 fn is_closed(path: &Path, home: Option<&Path>) -> bool {
     let is_settings = |home: &Path| {
         let files = Client::ALL.map(|client| settings_file(client, Level::User, (home, home)));
-        files.iter().flatten().any(|file| path == actum::real_path(file))
+        let trust = home.join(".codex/config.toml"); // by which Codex decides whether it runs a hook
+        files.iter().flatten().chain([&trust]).any(|file| path == actum::real_path(file))
     };
     home::operators_own_real().iter().any(|own| path.starts_with(own))
         || private_place::holding(path).is_some()

@@ -4,6 +4,7 @@
 mod failure;
 mod file;
 mod proof;
+mod trust;
 
 use std::borrow::Borrow;
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -18,7 +19,7 @@ use actum_core::path::{Harmless, Quoted};
 use actum_core::{Digest, FileMode, RelPath};
 use actum_hook::Client;
 use actum_hook::settings::{
-    Entries, Level, disables_hooks, installed, settings_file, with_hook, without_hook,
+    Entries, Level, disables_hooks, installed, settings_file, state_keys, with_hook, without_hook,
 };
 use actum_workspace::path_change::{Content, PathChange, State};
 
@@ -34,13 +35,13 @@ use file::SettingsFile;
 
 /// Make each edit of an agent's client a run, and prove that it is
 ///
-/// Puts `actum hook` into the settings of the client, after showing what changes in them, and keeps every other byte. Then
-/// it starts the client with a model that is made of a script, on this machine and without a network, and lets it
-/// edit: a protected file must be refused, and an edit must become a run, which is undone again. Only where all of that
-/// holds the answer is "armed".
+/// Puts `actum hook` into the settings of the client, after showing what changes in them, and keeps every other byte. Codex
+/// also needs the hash of each hook in its configuration. Then it starts the client with a model that is made of a script,
+/// on this machine and without a network, and lets it edit: a protected file must be refused, and an edit must become a
+/// run, which is undone again. Only where all of that holds the answer is "armed".
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The client: claude, codex, gemini or qwen
+    /// The client: claude, codex, gemini, qwen or opencode
     client: Client,
     /// Use the settings of the workspace that the team shares
     #[arg(long, group = "level")]
@@ -100,11 +101,32 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         if arguments.off && root::is_made(root) {
             note_removal(session, root, &path, client)?; // without a trace nothing is turned off
         }
+        let keys = match (arguments.off, before) {
+            (true, Some(before)) => state_keys(client, before, &path).map_err(unusable)?,
+            (true, None) | (false, _) => Vec::new(),
+        };
         settings.replace(after.as_deref())?;
+        if !keys.is_empty()
+            && let Err(failure) = trust::revoke(arguments, session, &user, &keys)
+        {
+            session
+                .screen
+                .note(format_args!("Codex keeps the hashes of the hook: {}", failure.message()));
+        }
     }
     let configured = state_of(client, places)?;
+    if client == Client::Codex
+        && configured.is_somewhere
+        && tries
+        && !arguments.check
+        && let Err(failure) = trust::grant(arguments, session, places)
+    {
+        session
+            .screen
+            .note(format_args!("Codex does not trust the hook yet: {}", failure.message()));
+    }
     let checks = match tries && configured.is_somewhere {
-        true => proof::prove(client, session, root, &configured)?,
+        true => proof::prove(client, session, places, &configured)?,
         false => Vec::new(),
     };
     let armed = !checks.is_empty() && checks.iter().all(|check| check.passed);
@@ -123,12 +145,12 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             "everybody who opens this project with the client needs `actum` in PATH; without it their edits are refused",
         );
     }
-    if client == Client::Codex && configured.is_somewhere {
+    if client == Client::Codex && configured.is_somewhere && arguments.no_proof {
         session
             .screen
             .note("Codex passes over the hook until you trust it: start `codex` once, and confirm");
     }
-    Ok(match armed || !tries || !proof::is_there(client) && configured.is_somewhere {
+    Ok(match armed || !tries {
         true => Exit::Success,
         false => Exit::NeedsAttention,
     })
@@ -156,7 +178,7 @@ pub(crate) fn state_of(
             let there = installed(client, settings.content(), &program).map_err(unusable)?;
             configured.is_somewhere |= there == Entries::All;
         }
-        if disables_hooks(settings.content()).map_err(unusable)? {
+        if disables_hooks(client, settings.content()).map_err(unusable)? {
             configured.off_in = Some(path);
         }
     }

@@ -13,6 +13,7 @@
 mod program;
 mod protect;
 mod spellings;
+mod trials;
 mod turns;
 
 use std::fs;
@@ -233,9 +234,13 @@ fn an_edit_that_the_gates_refuse_is_refused_before_it_happens() {
     refused(&session.before("c4", "Write", &policy), "policy");
     let home = session.root.with_file_name("person");
     fs::create_dir_all(&home).unwrap();
-    for file in
-        [".ssh/authorized_keys", ".aws/credentials", ".claude/settings.json", ".codex/hooks.json"]
-    {
+    for file in [
+        ".ssh/authorized_keys",
+        ".aws/credentials",
+        ".claude/settings.json",
+        ".codex/hooks.json",
+        ".codex/config.toml",
+    ] {
         let input = json!({ "file_path": format!("~/{file}"), "content": "x" });
         let mut hook = command(&session.root, &["hook", "claude"]);
         hook.env("HOME", &home);

@@ -246,7 +246,7 @@ fn settings_that_cannot_be_changed_are_refused() {
     assert!(!person.settings().exists() && home_of(&person.root).exists());
 }
 
-/// Issue 27: settings of the team name the program alone, and a client without a trial is never armed.
+/// Issue 27: settings of the team name the program alone, and a client that was not tried is never armed.
 #[test]
 fn other_levels_and_clients_are_configured_and_not_said_to_be_armed() {
     let person = Person::new();
@@ -260,14 +260,29 @@ fn other_levels_and_clients_are_configured_and_not_said_to_be_armed() {
         ("gemini", ".gemini/settings.json"),
         ("qwen", ".qwen/settings.json"),
     ] {
-        let mut command = command(&person.root, &["protect", client, "--user", "--yes"]);
-        let done: Ended =
-            command.env("HOME", person.home()).stdin(Stdio::null()).output().unwrap().into();
-        assert_eq!(done.code, 0, "{done:?}");
-        assert!(done.stdout.contains("not proven") && !done.stdout.contains("\narmed"), "{done:?}");
+        let protect = |argument: &str| -> Ended {
+            let mut command = command(&person.root, &["protect", client, "--user", argument]);
+            command.env("HOME", person.home()).env("PATH", person.programs());
+            command.stdin(Stdio::null()).output().unwrap().into()
+        };
+        let missing = protect("--yes");
+        assert_eq!(missing.code, 4, "{missing:?}");
+        assert!(
+            missing.stdout.contains("in PATH") && missing.stdout.contains("not armed"),
+            "{missing:?}"
+        );
         assert!(person.home().join(file).exists());
+        let untried = protect("--no-proof");
+        assert_eq!(untried.code, 0, "{untried:?}");
+        assert!(untried.stdout.contains("not proven"), "{untried:?}");
     }
-    let opencode = actum(&person.root, &["protect", "opencode", "--yes"]);
-    assert_eq!(opencode.code, 1);
-    assert!(!opencode.stderr.contains("``"), "{opencode:?}");
+    let plugin = person.root.join(".opencode/plugin/actum.js");
+    let opencode = actum(&person.root, &["protect", "opencode", "--yes", "--no-proof"]);
+    assert!(opencode.code == 0 && opencode.stdout.contains("not proven"), "{opencode:?}");
+    assert!(fs::read_to_string(&plugin).unwrap().contains("/actum\", [\"hook\", \"opencode\"]"));
+    assert_eq!(actum(&person.root, &["protect", "opencode", "--off", "--yes"]).code, 0);
+    assert!(!plugin.exists());
+    fs::write(&plugin, "export const Mine = 1").unwrap();
+    let other = actum(&person.root, &["protect", "opencode", "--yes"]);
+    assert!(other.code == 1 && other.stderr.contains("another plugin"), "{other:?}");
 }

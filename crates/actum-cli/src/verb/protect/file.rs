@@ -1,13 +1,12 @@
 //! Settings files of clients: read and replaced without following links, and only those of this user.
 
-use std::fs::File;
+use std::fs::{DirBuilder, File};
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{
-    CWD, FileType, Mode, OFlags, Stat, fstat, fsync, mkdirat, openat, renameat, unlinkat,
-};
+use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, fstat, fsync, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
 use super::failure::ProtectFailure;
@@ -94,8 +93,10 @@ impl SettingsFile {
             Some(directory) => directory,
             None => {
                 let above = self.path.parent().unwrap_or(Path::new("/"));
-                mkdirat(CWD, above, Mode::from_raw_mode(0o755))
-                    .map_err(|errno| fails("make the directory of", errno))?;
+                DirBuilder::new().recursive(true).mode(0o755).create(above).map_err(|source| {
+                    let (path, action) = (path.clone(), "make the directory of");
+                    ProtectFailure::Io { path, action, source }
+                })?;
                 let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 openat(CWD, above, flags, Mode::empty()).map_err(|errno| fails("write", errno))?
             }
