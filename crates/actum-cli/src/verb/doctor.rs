@@ -9,12 +9,14 @@ use actum::task::{library_hint, library_in_force};
 use actum_api::doctor::{Doctor, Health};
 use actum_core::path::Quoted;
 use actum_gate::policy::TaskEnvelopes;
+use actum_hook::Client;
 use actum_sandbox::{Helper, HostReport};
 use actum_sql::{Library, LibraryError, Origin, TestedLibrary, version_of};
 use actum_workspace::examination::{Finding, Verdict, examine};
 
 use super::Session;
 use super::ledger::entries_of;
+use super::protect::{self, Configured};
 use crate::approval_key::{self, ApprovalState};
 use crate::change_list::count;
 use crate::exit::Exit;
@@ -47,6 +49,7 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
     findings.extend(policies(session.root()));
     let host = HostReport::probe(&Helper::this_program());
     findings.push(sandbox(&host));
+    findings.extend(Client::ALL.into_iter().filter_map(|client| hook(client, session.root())));
     findings.push(sql(session.root(), &host));
     let worst = findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Good);
     let findings = findings.into_iter().map(shown).collect();
@@ -179,6 +182,32 @@ fn policies(root: &Path) -> Vec<Finding> {
         },
         Finding { what: "task envelopes", verdict, detail },
     ]
+}
+
+/// Reports the hook in the settings of a client, if there is one. Only a trial proves that the client calls it.
+fn hook(client: Client, root: &Path) -> Option<Finding> {
+    let user = home::user_home()?;
+    let name = client.name();
+    let (verdict, detail) = match protect::state_of(client, (root, &user)) {
+        Ok(Configured { is_somewhere: false, is_in_part: false, .. }) => return None,
+        Ok(Configured { off_in: Some(file), .. }) => {
+            let file = Quoted(file.as_os_str().as_bytes());
+            (Verdict::Limited, format!("`{name}` calls no hook: `{file}` turns them off"))
+        }
+        Ok(Configured { is_somewhere: true, .. }) => {
+            let proof = format!("`actum protect {name} --check` proves it");
+            (Verdict::Good, format!("`{name}` is set up to call it; {proof}"))
+        }
+        Ok(Configured { is_somewhere: false, .. }) => {
+            let mend = format!("`actum protect {name}` completes them");
+            (
+                Verdict::Limited,
+                format!("the settings of `{name}` call it at some events only; {mend}"),
+            )
+        }
+        Err(failure) => (Verdict::Limited, format!("the settings of `{name}`: {failure}")),
+    };
+    Some(Finding { what: "hook", verdict, detail })
 }
 
 /// What commands can be held to on this host. Where nothing is known that would make it more, there is

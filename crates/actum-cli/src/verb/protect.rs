@@ -160,6 +160,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 pub(crate) struct Configured {
     /// Whether one of them calls it at each event.
     pub(crate) is_somewhere: bool,
+    /// Whether one of them calls it at some events only, as an older version wrote them.
+    pub(crate) is_in_part: bool,
     /// The file that turns all hooks off, if one does.
     pub(crate) off_in: Option<PathBuf>,
 }
@@ -169,7 +171,7 @@ pub(crate) fn state_of(
     client: Client,
     (root, user): (&Path, &Path),
 ) -> Result<Configured, ProtectFailure> {
-    let mut configured = Configured { is_somewhere: false, off_in: None };
+    let mut configured = Configured { is_somewhere: false, is_in_part: false, off_in: None };
     for level in [Level::Local, Level::Team, Level::User] {
         let Ok(path) = settings_file(client, level, (root, user)) else { continue };
         let settings = SettingsFile::read(&path)?;
@@ -177,6 +179,7 @@ pub(crate) fn state_of(
         for program in [program_of(level)?, own_program()?] {
             let there = installed(client, settings.content(), &program).map_err(unusable)?;
             configured.is_somewhere |= there == Entries::All;
+            configured.is_in_part |= there == Entries::Some;
         }
         if disables_hooks(client, settings.content()).map_err(unusable)? {
             configured.off_in = Some(path);

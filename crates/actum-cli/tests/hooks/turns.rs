@@ -293,3 +293,24 @@ fn a_command_that_a_rule_refuses_is_refused_in_the_shell_of_a_client() {
     refused(&run("git add . && git push origin main"), "a person pushes");
     allowed(&run("git add . && git commit -m 'git push'"));
 }
+
+/// Issue 27: `doctor` knows the hook of each client, and what turns it off.
+#[test]
+fn doctor_reports_the_hook_and_what_turns_it_off() {
+    let session = Session::new("claude");
+    let doctor = || session.actum(&["doctor"]).stdout;
+    assert!(!doctor().contains("set up to call it"));
+    let protect = session.actum(&["protect", "claude", "--yes", "--no-proof"]);
+    assert_eq!(protect.code, 0, "{protect:?}");
+    assert!(doctor().contains("`claude` is set up to call it"), "{}", doctor());
+    let path = session.root.join(".claude/settings.local.json");
+    let mut settings: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let all = settings["hooks"].as_object().unwrap().clone();
+    settings["hooks"].as_object_mut().unwrap().remove("Stop");
+    fs::write(&path, settings.to_string()).unwrap();
+    assert!(doctor().contains("at some events only"), "{}", doctor());
+    settings["hooks"] = Value::Object(all);
+    settings["disableAllHooks"] = json!(true);
+    fs::write(&path, settings.to_string()).unwrap();
+    assert!(doctor().contains("turns them off"), "{}", doctor());
+}
