@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use git2::{Index, IndexEntry, ObjectType, Odb, Oid};
+use git2::{Config, ConfigLevel, Index, IndexEntry, ObjectType, Odb, Oid};
 
 use crate::special;
 
@@ -18,6 +18,9 @@ const BLOB_BYTES_MAX: usize = 64 << 20;
 const LINE_BYTES_MAX: u64 = 8 << 10;
 /// Bits of the flags of an entry of the index that say which side of a conflict it is (gitformat-index(5)).
 const STAGE_BITS: u16 = 0x3000;
+
+/// Name of the files with attributes (gitattributes(5)).
+const ATTRIBUTES: &str = ".gitattributes";
 
 /// Facts about a file by which git knows that it is unchanged. Times are nanoseconds since 1970-01-01 UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +35,7 @@ pub struct FileFacts {
     pub changed: i64,
 }
 
-/// The files in the index of a repository. Only the index and, for a content, the objects are read; no setting counts.
+/// The files in the index of a repository. The index is read, and for a content the objects.
 ///
 /// A linked work tree is read as well. Where there is no repository, or its index cannot be read, there are no files.
 ///
@@ -42,6 +45,8 @@ pub struct TrackedFiles {
     git: PathBuf,
     objects: PathBuf,
     read: OnceCell<Files>,
+    root: PathBuf,
+    converts: OnceCell<bool>,
     /// Objects, once one was read; `None` where they cannot be read.
     database: Option<Option<Odb<'static>>>,
 }
@@ -51,6 +56,8 @@ pub struct TrackedFiles {
 struct Files {
     files: HashMap<Vec<u8>, Tracked>,
     directories: HashSet<Vec<u8>>,
+    /// Whether a file with attributes is tracked.
+    has_attributes: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -68,13 +75,14 @@ impl TrackedFiles {
     pub fn open(root: &Path) -> Self {
         let (own, git) = git_directories(&root.join(".git"));
         let (index, objects) = (own.join("index"), git.join("objects"));
-        Self { index, git, objects, read: OnceCell::new(), database: None }
+        let (read, converts, root) = (OnceCell::new(), OnceCell::new(), root.to_owned());
+        Self { index, git, objects, read, root, converts, database: None }
     }
 
     fn files(&self) -> &Files {
         self.read.get_or_init(|| {
             let mut files = Files::default();
-            files.read(&self.index);
+            files.read(&self.index, &self.objects);
             files
         })
     }
@@ -84,7 +92,24 @@ impl TrackedFiles {
         self.files().directories.contains(directory)
     }
 
-    /// The blob of an unchanged file, by its id (SHA-1). What the file holds may be another content where git converts it.
+    /// Whether git may keep another content than that of a file: attributes or settings can have it converted.
+    pub fn may_convert(&self) -> bool {
+        *self.converts.get_or_init(|| {
+            let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
+            self.files().has_attributes
+                || is_there(&self.root.join(ATTRIBUTES))
+                || is_there(&self.git.join("info/attributes"))
+                || has_settings(&self.git)
+        })
+    }
+
+    /// Whether a content is that of a blob.
+    pub fn is_content(blob: [u8; 20], content: &[u8]) -> bool {
+        Oid::hash_object(ObjectType::Blob, content).is_ok_and(|id| id.as_bytes() == blob)
+    }
+
+    /// The blob of an unchanged file, by its id (SHA-1). Where git [may convert](Self::may_convert) it, the file may hold another
+    /// content.
     pub fn blob(&self, path: &[u8], facts: &FileFacts) -> Option<[u8; 20]> {
         let tracked = self.files().files.get(path)?;
         let found = Tracked {
@@ -120,13 +145,17 @@ impl TrackedFiles {
 }
 
 impl Files {
-    fn read(&mut self, path: &Path) {
+    fn read(&mut self, path: &Path, objects: &Path) {
         // Opening a FIFO would wait for ever.
         let Ok(written) = fs::symlink_metadata(path) else { return };
         if !written.is_file() {
             return;
         }
         let Ok(index) = Index::open(path) else { return };
+        // What lies in another repository is not looked at before libgit2 opens it.
+        if fs::symlink_metadata(objects.join("info/alternates")).is_ok() {
+            return;
+        }
         let written = nanoseconds(written.mtime(), written.mtime_nsec());
         for entry in index.iter().filter(|entry| entry.flags & STAGE_BITS == 0) {
             let mut above = entry.path.as_slice();
@@ -137,6 +166,7 @@ impl Files {
                 }
             }
             let tracked = Tracked::of(&entry);
+            self.has_attributes |= entry.path.ends_with(ATTRIBUTES.as_bytes());
             // What changed after the index was written, in the same tick of the clock, looks unchanged (racy-git).
             if tracked.modified < written {
                 self.files.insert(entry.path, tracked);
@@ -160,11 +190,35 @@ impl Tracked {
     }
 }
 
+/// Whether settings of the repository, of the user or of the system can have contents converted. Settings that cannot be read may.
+fn has_settings(git: &Path) -> bool {
+    let read = || {
+        let mut config = Config::open_default()?;
+        let own = git.join("config");
+        if fs::symlink_metadata(&own).is_ok_and(|found| found.is_file()) {
+            config.add_file(&own, ConfigLevel::Local, true)?;
+        }
+        let config = config.snapshot()?;
+        let is_set = |name: &str| match config.get_string(name) {
+            Ok(value) => !matches!(value.as_str(), "false" | "no" | "off" | "0"),
+            Err(_) => false, // it is not set
+        };
+        Ok::<_, git2::Error>(
+            ["core.autocrlf", "core.eol", "core.attributesfile"].iter().any(|it| is_set(it)),
+        )
+    };
+    read().unwrap_or(true)
+}
+
 /// The git directory of a work tree, and the one that has the objects (gitrepository-layout(5)).
 #[expect(clippy::disallowed_methods, reason = "git's own files are reached by their paths")]
 fn git_directories(git: &Path) -> (PathBuf, PathBuf) {
     let is_file = fs::symlink_metadata(git).is_ok_and(|found| found.is_file());
     let line = |path: &Path| {
+        // Opening a FIFO would wait for ever.
+        if !fs::symlink_metadata(path).ok()?.is_file() {
+            return None;
+        }
         let mut text = Vec::new();
         fs::File::open(path).ok()?.take(LINE_BYTES_MAX).read_to_end(&mut text).ok()?;
         Some(text.trim_ascii_end().to_vec())

@@ -26,6 +26,12 @@ pub enum EventError {
         /// The field.
         field: &'static str,
     },
+    /// It is about a turn, and something else is missing: nothing has to be refused.
+    #[error("the event is about a turn, and {problem}")]
+    OfTurn {
+        /// What is wrong with it.
+        problem: String,
+    },
     /// The client of the versions that were tested sends no such event.
     #[error("the event `{}` is unknown", Quoted(name.as_bytes()))]
     Unknown {

@@ -97,11 +97,17 @@ impl Event {
         } else {
             return Err(EventError::Unknown { name });
         };
-        let directory = PathBuf::from(text("cwd")?);
-        if !directory.is_absolute() {
-            return Err(EventError::Field { field: "cwd" });
-        }
-        let session = text("session_id")?;
+        let place = || {
+            let directory = PathBuf::from(text("cwd")?);
+            match directory.is_absolute() {
+                true => Ok((directory, text("session_id")?)),
+                false => Err(EventError::Field { field: "cwd" }),
+            }
+        };
+        let (directory, session) = place().map_err(|error| match moment.is_about_turn() {
+            true => EventError::OfTurn { problem: error.to_string() },
+            false => error,
+        })?;
         let prompt = protocol.prompt.and_then(|field| event.get(field)?.as_str());
         let prompt = prompt.map(str::to_owned);
         if !matches!(moment, Moment::Before | Moment::After) {

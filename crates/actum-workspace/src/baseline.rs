@@ -164,11 +164,41 @@ pub(crate) struct Baseline {
     pub(crate) sequence: u64,
     /// The newest turn of each session.
     pub(crate) turns: Vec<Turn>,
+    /// Whether the files are known; they are not where there are too many.
+    pub(crate) is_whole: bool,
     pub(crate) files: BTreeMap<RelPath, Known>,
     /// Directories that were not looked into.
     pub(crate) left_out: BTreeSet<RelPath>,
     /// Undeclared changes that were reported, with the stamp of then; `None` where the file was gone.
     pub(crate) reported: BTreeMap<RelPath, Option<Stamp>>,
+}
+
+impl Baseline {
+    /// The directories in which something was reported, which the next baseline looks into as well.
+    fn looked_into(&self) -> Self {
+        let above = self.reported.keys().flat_map(|path| {
+            std::iter::successors(path.parent(), RelPath::parent).collect::<Vec<_>>()
+        });
+        let known = above.filter_map(|path| {
+            let file = *self.files.get(&path)?;
+            Some((path, file))
+        });
+        Self { files: known.collect(), ..Self::default() }
+    }
+
+    /// Whether a turn is under way.
+    pub(crate) fn is_open(&self) -> bool {
+        self.turns.iter().any(|turn| turn.is_open)
+    }
+
+    /// Whether a path is as it was when it was reported.
+    pub(crate) fn is_as_reported(&self, path: &RelPath, now: Option<&Stamp>) -> bool {
+        match (self.reported.get(path), now) {
+            (Some(Some(then)), Some(now)) => !then.differs(now),
+            (Some(None), None) => true,
+            (Some(_) | None, _) => false,
+        }
+    }
 }
 
 impl<D: Disk> Workspace<D> {
@@ -205,19 +235,29 @@ impl<D: Disk> Workspace<D> {
             self.write_baseline(&Baseline { turns, ..before })?;
             return Ok(TurnStart::Joined);
         }
-        let Some(scan) = self.scan(&empty, known)? else {
+        let Some(scan) = self.scan(&before.looked_into(), known)? else {
             // The turn is remembered all the same.
             self.write_baseline(&Baseline { sequence, turns, ..empty })?;
             return Ok(TurnStart::TooManyFiles);
         };
+        let left_out = scan.left_out.clone();
         let mut baseline =
-            Baseline { sequence, turns, left_out: scan.left_out.clone(), ..Baseline::default() };
+            Baseline { sequence, turns, left_out, is_whole: true, ..Baseline::default() };
         let mut contents = self.contents()?;
         let files = scan.found.iter().map(|(path, stat)| {
             let file = self.known(path, (stat, since), &before, (&mut contents, &mut *known))?;
             Ok((path.clone(), file))
         });
         baseline.files = files.collect::<Result<Vec<_>>>()?.into_iter().collect();
+        for directory in &scan.unreadable {
+            // What is in it is as it was, as long as nobody can look.
+            let below = before.files.iter().filter(|(path, _)| path.starts_with(directory));
+            let below: Vec<_> = below.map(|(path, file)| (path.clone(), *file)).collect();
+            if !below.is_empty() {
+                baseline.left_out.remove(directory);
+                baseline.files.extend(below);
+            }
+        }
         if !before.reported.is_empty() {
             for change in self.compare(&before, &scan, known)? {
                 let Some(reported) = before.reported.get(&change.path) else { continue };
@@ -251,11 +291,11 @@ impl<D: Disk> Workspace<D> {
         let Some(turn) = baseline.turns.iter_mut().find(is_own) else { return Ok(None) };
         turn.is_open = false;
         let mut end = TurnEnd { new: Vec::new(), earlier: 0 };
-        if let Some(scan) = self.scan(&baseline, known)?.filter(|_| !baseline.files.is_empty()) {
+        if let Some(scan) = self.scan(&baseline, known)?.filter(|_| baseline.is_whole) {
             let mut reported = BTreeMap::new();
             for change in self.compare(&baseline, &scan, known)? {
                 let stamp = scan.found.get(&change.path).map(Stamp::from);
-                match baseline.reported.get(&change.path) == Some(&stamp) {
+                match baseline.is_as_reported(&change.path, stamp.as_ref()) {
                     true => end.earlier += 1,
                     false => end.new.push(change.clone()),
                 }

@@ -9,6 +9,8 @@ use actum_workspace::{BlobId, KnownFiles, read_file};
 
 /// Bytes of a file with patterns at most.
 const PATTERNS_BYTES_MAX: u64 = 1 << 20;
+/// Bytes of a file that is compared with its blob at most.
+const CONTENT_BYTES_MAX: u64 = 64 << 20;
 /// Directories of package managers and interpreters, which are caches in all but the tag.
 const CACHES: [&[u8]; 3] = [b"node_modules", b"__pycache__", b".venv"];
 
@@ -17,6 +19,7 @@ type ReadFile = Box<dyn Fn(&[u8]) -> Option<Vec<u8>>>;
 
 /// Files that the repository at the root of a workspace tracks, and directories that it ignores.
 pub struct GitFiles {
+    root: PathBuf,
     tracked: TrackedFiles,
     ignored: IgnoredDirectories<ReadFile>,
 }
@@ -26,10 +29,16 @@ impl GitFiles {
     pub fn open(root: &Path) -> Self {
         let tracked = TrackedFiles::open(root);
         let root: PathBuf = root.to_owned();
+        let place = root.clone();
         let read: ReadFile = Box::new(move |path| {
-            read_file(&root, &RelPath::new(path).ok()?, PATTERNS_BYTES_MAX).ok()?
+            // No path of a workspace leads into `.git`.
+            let (place, path) = match path.strip_prefix(b".git/") {
+                Some(below) => (place.join(".git"), below),
+                None => (place.clone(), path),
+            };
+            read_file(&place, &RelPath::new(path).ok()?, PATTERNS_BYTES_MAX).ok()?
         });
-        Self { tracked, ignored: IgnoredDirectories::new(read) }
+        Self { root, tracked, ignored: IgnoredDirectories::new(read) }
     }
 }
 
@@ -47,7 +56,12 @@ impl KnownFiles for GitFiles {
             modified: stat.modified.0,
             changed: stat.changed.0,
         };
-        self.tracked.blob(path.as_bytes(), &facts).map(BlobId)
+        let blob = self.tracked.blob(path.as_bytes(), &facts)?;
+        let is_content = !self.tracked.may_convert() || {
+            let content = read_file(&self.root, path, CONTENT_BYTES_MAX).ok().flatten()?;
+            TrackedFiles::is_content(blob, &content)
+        };
+        is_content.then_some(BlobId(blob))
     }
 
     fn read(&mut self, blob: BlobId) -> Option<Vec<u8>> {

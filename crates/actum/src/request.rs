@@ -241,8 +241,9 @@ impl Request {
     pub(crate) fn queues(&self) -> bool {
         match self.work {
             Work::Apply(_) | Work::Undo(_) | Work::Redo(_) => self.door.queues(),
-            Work::Adopt(_) => self.door.queues() && self.door != EntryPoint::ClientHook,
-            Work::Restore { .. } => false,
+            Work::Adopt(_) | Work::Restore { .. } => {
+                self.door.queues() && self.door != EntryPoint::ClientHook
+            }
         }
     }
 

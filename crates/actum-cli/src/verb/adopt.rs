@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 
 use actum::reason::Reason;
 use actum::{GitFiles, PolicyInForce, Work};
@@ -13,7 +12,7 @@ use actum_core::path::InBackticks;
 use actum_gate::Verdict;
 use actum_record::receipt::EffectKind;
 use actum_workspace::{
-    Error, ErrorKind, Limits, RunOptions, SnapshotId, UndeclaredChanges, Workspace,
+    Error, ErrorKind, Limits, Meant, RunOptions, SnapshotId, UndeclaredChanges, Workspace,
 };
 
 use super::Session;
@@ -56,33 +55,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let id = snapshot_id(&meant);
     let mut workspace = records::own_root(root, &session.tenant)?.open_existing()?;
     let wait = arguments.run_arguments.waits();
-    let in_force = policy::in_force(root)?;
-    let refused = RefCell::new(BTreeSet::new());
-    let is_meant = |path: &RelPath| {
-        if !meant.is_empty() {
-            return meant.iter().any(|it| path == it || path.starts_with(it));
-        }
-        let is_refused = is_refused(&in_force, path, session);
-        if is_refused {
-            refused.borrow_mut().insert(path.clone());
-        }
-        !is_refused
-    };
-    let changes = take_snapshot((&mut workspace, root), id, &is_meant, wait)?;
-    let refused = refused.into_inner();
-    if !refused.is_empty() {
-        session.screen.note(format_args!(
-            "left as it is, since the gates refuse it: {}; `actum policy explain PATH` says why",
-            list(refused.iter())
-        ));
-    }
-    if !changes.others.is_empty() {
-        let named = changes.others.iter().map(|change| &change.path);
-        session.screen.note(format_args!(
-            "left as it is, since nothing is known of it from before, a run has changed it since, or it is no regular file: {}",
-            list(named)
-        ));
-    }
+    let changes = arguments.take_snapshot((&mut workspace, session), id, &meant, wait)?;
+    tell_left(session, &changes);
     let Some(kept) = workspace.snapshot(id)?.filter(|_| !changes.adoptable.is_empty()) else {
         return Err(AdoptFailure::Nothing { at: meant }.into());
     };
@@ -106,6 +80,46 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 }
 
 impl Arguments {
+    /// Takes a snapshot of what was there before the undeclared changes that are meant. Without paths those stay out that the
+    /// gates refuse whatever their content is.
+    fn take_snapshot(
+        &self,
+        (workspace, session): (&mut Workspace, &Session),
+        id: SnapshotId,
+        meant: &[RelPath],
+        wait: bool,
+    ) -> Result<UndeclaredChanges, Failure> {
+        let root = session.root();
+        let in_force = policy::in_force(root)?;
+        let refused = RefCell::new(BTreeSet::new());
+        let is_free = |path: &RelPath| {
+            let is_refused = is_refused(&in_force, path, session);
+            if is_refused {
+                refused.borrow_mut().insert(path.clone());
+            }
+            !is_refused
+        };
+        let is_named = |path: &RelPath| meant.iter().any(|it| path == it || path.starts_with(it));
+        let selection = match self.paths.is_empty() {
+            true => Meant::OfTurns(&is_free),
+            false => Meant::At(&is_named),
+        };
+        let mut known = GitFiles::open(root);
+        let label = "look for changes that no run made".to_owned();
+        let mut transaction =
+            workspace.begin(RunOptions { label, wait, ..RunOptions::default() })?;
+        let changes = transaction.snapshot_undeclared(id, &selection, &mut known)?;
+        drop(transaction);
+        let refused = refused.into_inner();
+        if !refused.is_empty() {
+            session.screen.note(format_args!(
+                "left as it is, since the gates refuse it: {}; `actum policy explain PATH` says why",
+                list(refused.iter())
+            ));
+        }
+        Ok(changes)
+    }
+
     /// The paths below the root that are meant; none of them means all.
     fn meant(&self, session: &Session) -> Result<Vec<RelPath>, Failure> {
         let root = session.root();
@@ -115,7 +129,8 @@ impl Arguments {
             let outside = || AdoptFailure::Outside { path: path.clone() };
             let inside = whole.strip_prefix(root).map_err(|_| outside())?;
             if inside.as_os_str().is_empty() {
-                return Ok(Vec::new());
+                let message = "without a path all changes are meant; leave it out".to_owned();
+                return Err(Failure::Usage { message });
             }
             let inside = RelPath::new(inside.as_os_str().as_bytes());
             meant.push(inside.map_err(|source| Error::from(ErrorKind::Path { source }))?);
@@ -132,17 +147,21 @@ fn is_refused(in_force: &PolicyInForce, path: &RelPath, session: &Session) -> bo
     decision.is_ok_and(|decision| decision.verdict == Verdict::Deny)
 }
 
-/// Takes a snapshot of what was there before the undeclared changes at the paths that are meant.
-fn take_snapshot(
-    (workspace, root): (&mut Workspace, &Path),
-    id: SnapshotId,
-    is_meant: &dyn Fn(&RelPath) -> bool,
-    wait: bool,
-) -> Result<UndeclaredChanges, Failure> {
-    let mut known = GitFiles::open(root);
-    let label = "look for changes that no run made".to_owned();
-    let mut transaction = workspace.begin(RunOptions { label, wait, ..RunOptions::default() })?;
-    Ok(transaction.snapshot_undeclared(id, is_meant, &mut known)?)
+/// Names what stays as it is.
+fn tell_left(session: &Session, changes: &UndeclaredChanges) {
+    let left = [
+        (
+            &changes.others,
+            "left as it is, since nothing is known of it from before, a run has changed it since, or it is no regular file",
+        ),
+        (
+            &changes.later,
+            "left as it is, since it changed after the turn ended; name it to take it in",
+        ),
+    ];
+    for (changes, why) in left.into_iter().filter(|(changes, _)| !changes.is_empty()) {
+        session.screen.note(format_args!("{why}: {}", list(changes.iter().map(|it| &it.path))));
+    }
 }
 
 /// The snapshot of these paths: a later one takes the place of an earlier one.
@@ -188,7 +207,9 @@ impl FailureKind for AdoptFailure {
     fn hints(&self) -> Vec<String> {
         match self {
             Self::Nothing { .. } => vec![
-                "`actum protect CLIENT` lets actum note the state of the workspace at each prompt of an agent".to_owned(),
+                "what is adopted differs from the last prompt of an agent's client, or from what a run left; `actum protect CLIENT` lets \
+                 actum note the state at each prompt"
+                    .to_owned(),
             ],
             Self::Outside { .. } => Vec::new(),
         }

@@ -43,11 +43,17 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     signals::hold_file_size();
     let is_about_turn = Arc::new(AtomicBool::new(false));
-    let ends_quietly = Arc::clone(&is_about_turn);
+    let (ends_quietly, client) = (Arc::clone(&is_about_turn), arguments.client);
     let end_in_time = move || {
         thread::sleep(TIME_LIMIT);
         if ends_quietly.load(Ordering::Relaxed) {
-            std::process::exit(0); // what the turn changed besides its runs is not told
+            let seconds = TIME_LIMIT.as_secs();
+            let words = format!(
+                "actum: changes outside of runs cannot be told: it took more than {seconds} seconds"
+            );
+            let output = Answer::Tell(words).output(client, Moment::TurnEnd);
+            drop(write_all(output.as_bytes())); // there is nothing else to be done
+            std::process::exit(0);
         }
         let seconds = TIME_LIMIT.as_secs();
         let reason = format!(
@@ -80,6 +86,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     match written {
         Ok(()) => Ok(Exit::Success),
+        Err(_) if is_about_turn.load(Ordering::Relaxed) => Ok(Exit::Success), // nothing depends on it
         Err(source) => Err(Failure::Unwritten { source }),
     }
 }
@@ -100,6 +107,11 @@ fn answer(client: Client, session: &Session, is_about_turn: &AtomicBool) -> (Mom
     };
     let event = match event {
         Ok(event) => event,
+        Err(EventError::OfTurn { problem }) => {
+            is_about_turn.store(true, Ordering::Relaxed);
+            let words = format!("actum: changes outside of runs cannot be told: {problem}");
+            return (Moment::TurnEnd, Answer::Tell(words));
+        }
         Err(error) => {
             let name = client.name();
             let reason = format!(
@@ -165,13 +177,29 @@ fn answer(client: Client, session: &Session, is_about_turn: &AtomicBool) -> (Mom
     (moment, answer)
 }
 
+/// Variables in which clients name the directory of the project, whatever directory their shell is in.
+const PROJECT_VARIABLES: [&str; 3] =
+    ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "QWEN_PROJECT_DIR"];
+
+/// The workspace of a session: that of the project, else the one around the directory of the client.
+fn workspace_of_session(directory: &Path) -> Option<PathBuf> {
+    let projects = PROJECT_VARIABLES.into_iter().filter_map(home::inherited_file);
+    let mut directories = projects.chain(std::iter::once(directory.to_owned()));
+    directories.find_map(|directory| root::around(&actum::real_path(&directory)))
+}
+
+/// Settings of clients in a home directory, without links.
+fn client_settings(home: &Path) -> impl Iterator<Item = PathBuf> + use<'_> {
+    let files =
+        Client::ALL.into_iter().map(move |client| settings_file(client, Level::User, (home, home)));
+    // By the last one Codex decides whether it runs a hook.
+    let files = files.flatten().chain(std::iter::once(home.join(".codex/config.toml")));
+    files.map(|file| actum::real_path(&file))
+}
+
 /// Whether a file outside of the workspace holds keys, credentials, a policy, or settings of a client.
 fn is_closed(path: &Path, home: Option<&Path>) -> bool {
-    let is_settings = |home: &Path| {
-        let files = Client::ALL.map(|client| settings_file(client, Level::User, (home, home)));
-        let trust = home.join(".codex/config.toml"); // by which Codex decides whether it runs a hook
-        files.iter().flatten().chain([&trust]).any(|file| path == actum::real_path(file))
-    };
+    let is_settings = |home: &Path| client_settings(home).any(|file| path == file);
     home::operators_own_real().iter().any(|own| path.starts_with(own))
         || private_place::holding(path).is_some()
         || private_place::is_private(path)
@@ -180,11 +208,7 @@ fn is_closed(path: &Path, home: Option<&Path>) -> bool {
 
 /// Refuses settings that take the hook out, or turn all hooks off: an agent could write them.
 fn answer_settings(client: Client, event: &Event) -> Result<Answer, Failure> {
-    // The client may work in another directory than that of the project by now.
-    let project = home::inherited_file("CLAUDE_PROJECT_DIR");
-    let directories = project.iter().chain(std::iter::once(&event.directory));
-    let root =
-        directories.filter_map(|directory| root::around(&actum::real_path(directory))).next();
+    let root = workspace_of_session(&event.directory);
     let (Some(root), Some(home)) = (root, home::user_home()) else { return Ok(Answer::Nothing) };
     let root = root.as_path();
     let configured = protect::state_of(client, (root, &home))?;

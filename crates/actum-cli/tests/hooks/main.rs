@@ -15,6 +15,7 @@ mod protect;
 mod spellings;
 mod trials;
 mod turns;
+mod undeclared;
 
 use std::fs;
 use std::io::Write;

@@ -18,16 +18,16 @@ fn events(client: &str) -> (&'static str, &'static str) {
     }
 }
 
-fn turn_event(session: &Session, name: &str) -> Ended {
+pub(crate) fn turn_event(session: &Session, name: &str) -> Ended {
     session.hook(&json!({ "hook_event_name": name, "session_id": "s1", "cwd": session.root }))
 }
 
-fn begin(session: &Session) {
+pub(crate) fn begin(session: &Session) {
     allowed(&turn_event(session, events(session.client).0));
 }
 
 /// What the person reads at the end of a turn.
-fn end(session: &Session) -> String {
+pub(crate) fn end(session: &Session) -> String {
     let ended = turn_event(session, events(session.client).1);
     assert_eq!((ended.code, &*ended.stderr), (0, ""), "{ended:?}");
     if session.client == "opencode" || ended.stdout.is_empty() {
@@ -38,7 +38,7 @@ fn end(session: &Session) -> String {
     answer["systemMessage"].as_str().unwrap().to_owned()
 }
 
-fn git(root: &Path, arguments: &[&str]) {
+pub(crate) fn git(root: &Path, arguments: &[&str]) {
     let done = Command::new("git")
         .args(["-c", "user.name=a", "-c", "user.email=a@b"])
         .args(arguments)

@@ -18,6 +18,7 @@ impl Baseline {
         let mut to = Encoder::with_capacity(self.files.len() * FILE_BYTES);
         to.u8(VERSION);
         to.u64(self.sequence);
+        to.u8(u8::from(self.is_whole));
         to.length(self.turns.len());
         for turn in &self.turns {
             to.array(turn.session.as_bytes());
@@ -65,6 +66,7 @@ impl Baseline {
             return Err(DecodeError("the version"));
         }
         let sequence = from.u64("the number of the last run")?;
+        let is_whole = decode_flag(&mut from)?;
         let mut turns = Vec::new();
         for _ in 0..from.count("turns")? {
             let session = Digest::from_bytes(from.array("a session")?);
@@ -104,7 +106,7 @@ impl Baseline {
         }
         let files = files.into_iter().collect();
         match from.is_empty() {
-            true => Ok(Self { sequence, turns, files, left_out, reported }),
+            true => Ok(Self { sequence, turns, is_whole, files, left_out, reported }),
             false => Err(DecodeError("the end")),
         }
     }
@@ -176,6 +178,7 @@ mod tests {
         let known = |source, is_fresh| Known { stamp, source, is_fresh };
         Baseline {
             sequence: 12,
+            is_whole: true,
             turns: vec![Turn {
                 session: Digest::of(b"s"),
                 prompt: Some(Digest::of(b"p")),

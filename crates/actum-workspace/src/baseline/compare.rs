@@ -7,7 +7,7 @@ use std::io;
 
 use actum_core::{Digest, RelPath, RunId};
 
-use super::contents::Contents;
+use super::contents::{Contents, FILE_BYTES_MAX};
 use super::scan::Scan;
 use super::{Baseline, Known, KnownFiles, Source, Stamp};
 use crate::attributes::Attributes;
@@ -45,10 +45,12 @@ pub struct Undeclared {
 impl Undeclared {
     /// Whether it can become a run: what it was before is known, and it is and was a file or a directory.
     pub fn is_adoptable(&self) -> bool {
-        let is_known = !matches!(
-            self.before,
-            Before::Other(_) | Before::Buried | Before::File(_, Source::Nowhere)
-        );
+        let is_known = match &self.before {
+            Before::Absent | Before::Directory(_) => true,
+            Before::File(_, source) => *source != Source::Nowhere,
+            Before::Run(_, _, image) => image.file().is_none_or(|file| file.size <= FILE_BYTES_MAX),
+            Before::Other(_) | Before::Buried => false,
+        };
         is_known && matches!(self.kind, Kind::File | Kind::Directory)
     }
 }
@@ -113,7 +115,13 @@ impl<D: Disk> Workspace<D> {
                     }
                 }
                 (Some((path, _)), None) => drop(paths.insert(path)),
-                (None, Some((path, _))) if !is_unseen(path) => drop(paths.insert(path)),
+                // A directory that is not looked into is there in place of the file.
+                (None, Some((path, was)))
+                    if !is_unseen(path)
+                        || was.stamp.kind != Kind::Directory && scan.left_out.contains(path) =>
+                {
+                    paths.insert(path);
+                }
                 (None, _) => {}
             }
         }
@@ -145,15 +153,15 @@ impl<D: Disk> Workspace<D> {
         before: Before,
         known: &mut dyn KnownFiles,
     ) -> Result<Option<Undeclared>> {
+        self.change_of(path, self.stamp_at(path)?, before, known)
+    }
+
+    /// The stamp of what is at a path; `None` where nothing is, or cannot be reached.
+    pub(crate) fn stamp_at(&self, path: &RelPath) -> Result<Option<Stamp>> {
         let tree = Tree::new(&self.disk, &self.home.root);
-        // What cannot be reached now is not looked at.
-        let Ok(parent) = tree.parent(path) else { return Ok(None) };
-        let stat = match parent {
-            Some(parent) => self.disk.stat_at(&parent, path.name()),
-            None => Ok(None),
-        };
-        let stat = stat.doing(|| format!("look at `{path}`"))?;
-        self.change_of(path, stat.as_ref().map(Stamp::from), before, known)
+        let Ok(Some(parent)) = tree.parent(path) else { return Ok(None) };
+        let stat = self.disk.stat_at(&parent, path.name());
+        Ok(stat.doing(|| format!("look at `{path}`"))?.as_ref().map(Stamp::from))
     }
 
     /// What happened to a path that was `before`; `None` where nothing did.
@@ -178,6 +186,8 @@ impl<D: Disk> Workspace<D> {
             (None, None) => return Ok(None),
             (None, Some(kind)) => (UndeclaredChange::Created, kind),
             (Some(kind), None) => (UndeclaredChange::Deleted, kind),
+            // The transactional directory does not set the mode of a directory.
+            (Some(Kind::Directory), Some(Kind::Directory)) => return Ok(None),
             (Some(_), Some(kind)) => (UndeclaredChange::Modified, kind),
         };
         Ok(Some(Undeclared { path: path.clone(), change, kind, before }))
@@ -355,9 +365,9 @@ impl Baseline {
         match (self.files.get(path), image) {
             (None, Image::Absent) => true,
             (None, Image::Directory(_) | Image::File(_)) => {
-                self.files.is_empty() || self.left_out.contains(path) || is_left_out()
+                !self.is_whole || self.left_out.contains(path) || is_left_out()
             }
-            (Some(_), Image::Absent) => false,
+            (Some(_), Image::Absent) => !self.is_whole,
             (Some(known), Image::Directory(_)) => known.stamp.kind == Kind::Directory,
             (Some(Known { source: Source::Copy(digest), .. }), Image::File(file)) => {
                 *digest == file.digest

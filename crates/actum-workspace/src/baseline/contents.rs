@@ -15,7 +15,7 @@ use crate::workspace::Workspace;
 
 const DIRECTORY: &[u8] = b"contents";
 /// Bytes of a file that is copied at most.
-const FILE_BYTES_MAX: u64 = 1 << 20;
+pub(super) const FILE_BYTES_MAX: u64 = 1 << 20;
 /// Bytes of all copies that a baseline includes at most, and of the others.
 const BYTES_MAX: u64 = 128 << 20;
 

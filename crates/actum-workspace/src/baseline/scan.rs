@@ -15,12 +15,16 @@ use crate::workspace::Workspace;
 const DEPTH_MAX: usize = 64;
 /// File by which a directory is known as a cache (the Cache Directory Tagging Specification).
 const CACHE_TAG: &[u8] = b"CACHEDIR.TAG";
+/// With which the file begins.
+const CACHE_SIGNATURE: &[u8; 43] = b"Signature: 8a477f597d28d172789f06886806bc55";
 /// Directory of a repository.
 const REPOSITORY: &[u8] = b".git";
 
 /// What is in a workspace.
 pub(crate) struct Scan {
     pub(super) found: BTreeMap<RelPath, Stat>,
+    /// Those of them that may not be listed.
+    pub(super) unreadable: BTreeSet<RelPath>,
     /// Directories that were not looked into.
     pub(super) left_out: BTreeSet<RelPath>,
 }
@@ -29,6 +33,7 @@ pub(crate) struct Scan {
 #[derive(Default)]
 struct Scanned {
     found: Vec<(RelPath, Stat)>,
+    unreadable: BTreeSet<RelPath>,
     left_out: BTreeSet<RelPath>,
 }
 
@@ -47,8 +52,8 @@ impl<D: Disk> Workspace<D> {
         let root = &self.home.root;
         let names = self.disk.list(root).doing(|| "list the workspace".to_owned())?;
         let is_whole = self.scan_names((None, root), &names, (baseline, known), &mut scan)?;
-        let Scanned { found, left_out } = scan;
-        Ok(is_whole.then(|| Scan { found: found.into_iter().collect(), left_out }))
+        let Scanned { found, unreadable, left_out } = scan;
+        Ok(is_whole.then(|| Scan { found: found.into_iter().collect(), unreadable, left_out }))
     }
 
     /// Looks at these names in a directory; `false` once there are too many files.
@@ -93,18 +98,36 @@ impl<D: Disk> Workspace<D> {
                 true => None,
                 false => self.list_directory(handle, name).doing(|| format!("list `{path}`"))?,
             };
-            match listed {
-                Some((names, below)) if was_read || !names.iter().any(|name| name == CACHE_TAG) => {
-                    scan.found.push((path.clone(), stat));
-                    let inside = (Some(&path), &below);
-                    if !self.scan_names(inside, &names, (baseline, &mut *known), scan)? {
-                        return Ok(false);
-                    }
+            let Some((names, below)) = listed else {
+                if !is_left_out {
+                    scan.unreadable.insert(path.clone());
                 }
-                Some(_) | None => drop(scan.left_out.insert(path)),
+                scan.left_out.insert(path);
+                continue;
+            };
+            if !was_read && self.is_cache(&names, &below) {
+                scan.left_out.insert(path);
+                continue;
+            }
+            scan.found.push((path.clone(), stat));
+            let inside = (Some(&path), &below);
+            if !self.scan_names(inside, &names, (baseline, &mut *known), scan)? {
+                return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Whether a directory says that it is a cache.
+    fn is_cache(&self, names: &[Vec<u8>], directory: &D::Handle) -> bool {
+        if !names.iter().any(|name| name == CACHE_TAG) {
+            return false;
+        }
+        let mut begin = [0; CACHE_SIGNATURE.len()];
+        // One that cannot be read says nothing.
+        let file = self.disk.open_file(directory, CACHE_TAG);
+        file.and_then(|file| self.disk.read_at(&file, &mut begin, 0))
+            .is_ok_and(|read| read == begin.len() && begin == *CACHE_SIGNATURE)
     }
 
     /// The names in a directory, and the directory; `None` where it is gone or may not be listed.

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use actum_core::{Digest, RelPath};
 
 use crate::attributes::Attributes;
-use crate::baseline::{Baseline, Before, KnownFiles, Stamp, Undeclared};
+use crate::baseline::{Baseline, Before, KnownFiles, Stamp, Undeclared, UndeclaredChange};
 use crate::content::Bytes;
 use crate::disk::{Disk, Kind, Stat, Time};
-use crate::error::{Doing, Result};
+use crate::error::{Doing, Error, Result};
 use crate::journal::record::{Image, Outcome};
 use crate::snapshot::SnapshotId;
 use crate::transaction::Transaction;
@@ -26,31 +26,64 @@ pub struct UndeclaredChanges {
     pub adoptable: Vec<Undeclared>,
     /// Changes that can be no run, as it is not known what was there before, or it is no file.
     pub others: Vec<Undeclared>,
+    /// Changes since the turn ended, of all changes: they may be a person's.
+    pub later: Vec<Undeclared>,
+}
+
+/// Which undeclared changes are meant.
+pub enum Meant<'m> {
+    /// Those of the turns, at the paths that this selects. After the end of a turn only those that were reported.
+    OfTurns(&'m dyn Fn(&RelPath) -> bool),
+    /// All at these paths, also those of files that a run left before the baseline.
+    At(&'m dyn Fn(&RelPath) -> bool),
 }
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Takes a snapshot, under `id`, of what the undeclared changes changed: what differs from the baseline and from what the
-    /// newest runs left. `is_meant` selects the paths; directories above them that came or went are added. Without an
-    /// undeclared change there is no snapshot. The transaction can be used for nothing else.
+    /// Takes a snapshot, under `id`, of what the undeclared changes changed: what differs from the baseline or, where a path is
+    /// named or there is no baseline, from what the newest runs left. Directories above them that came or went are added. Without
+    /// an undeclared change there is no snapshot. The transaction can be used for nothing else.
     ///
     /// # Errors
     /// `SnapshotTooLarge`, `Io`.
     pub fn snapshot_undeclared(
         &mut self,
         id: SnapshotId,
-        is_meant: &dyn Fn(&RelPath) -> bool,
+        meant: &Meant<'_>,
         known: &mut dyn KnownFiles,
     ) -> Result<UndeclaredChanges> {
         let baseline = self.workspace.read_baseline()?.unwrap_or_default();
-        let found = self.undeclared(&baseline, known)?;
+        let mut changes = UndeclaredChanges::default();
+        let (is_meant, is_named) = match meant {
+            Meant::OfTurns(is_meant) => (is_meant, false),
+            Meant::At(is_meant) => (is_meant, true),
+        };
+        let mut found = self.undeclared(&baseline, is_named, known)?;
+        if !is_named && baseline.is_whole && !baseline.is_open() {
+            let is_reported = |change: &Undeclared| {
+                let now = self.workspace.stamp_at(&change.path)?;
+                Ok::<_, Error>(baseline.is_as_reported(&change.path, now.as_ref()))
+            };
+            let (mut reported, mut later) = (Vec::new(), Vec::new());
+            for change in found {
+                let is_reported = is_reported(&change)?;
+                if is_reported { &mut reported } else { &mut later }.push(change);
+            }
+            (found, changes.later) = (reported, later);
+        }
         let mut meant: BTreeSet<RelPath> = BTreeSet::new();
         for change in found.iter().filter(|change| is_meant(&change.path)) {
             let above = std::iter::successors(change.path.parent(), RelPath::parent);
             meant.extend(above.chain([change.path.clone()]));
         }
-        let mut changes = UndeclaredChanges::default();
+        let lost: Vec<RelPath> = found
+            .iter()
+            .filter(|change| self.is_in_the_way(change))
+            .map(|change| change.path.clone())
+            .collect();
         for change in found.into_iter().filter(|change| meant.contains(&change.path)) {
-            let pre = match change.is_adoptable() {
+            let is_lost =
+                lost.iter().any(|path| change.path.starts_with(path) || change.path == *path);
+            let pre = match change.is_adoptable() && !is_lost {
                 true => self.pre_of_change(&change, known)?,
                 false => None,
             };
@@ -68,18 +101,36 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(changes)
     }
 
+    /// Whether a path is something by now that keeps a run from bringing back what was there: it cannot be reached or read, or
+    /// it is no directory any more.
+    fn is_in_the_way(&self, change: &Undeclared) -> bool {
+        let was_directory =
+            matches!(change.before, Before::Directory(_) | Before::Run(_, _, Image::Directory(_)));
+        let tree = Tree::new(&self.workspace.disk, &self.workspace.home.root);
+        match tree.find(&change.path) {
+            Ok(Found::Nothing) => false,
+            Ok(Found::Directory) => !was_directory && change.change != UndeclaredChange::Created,
+            Ok(Found::File(..)) => was_directory,
+            Ok(Found::Other(_)) | Err(_) => true,
+        }
+    }
+
     /// Undeclared changes, ordered by path.
     fn undeclared(
         &self,
         baseline: &Baseline,
+        with_runs_before: bool,
         known: &mut dyn KnownFiles,
     ) -> Result<Vec<Undeclared>> {
         let workspace = &*self.workspace;
         let mut found = Vec::new();
-        if !baseline.files.is_empty()
+        if baseline.is_whole
             && let Some(scan) = workspace.scan(baseline, known)?
         {
             found = workspace.compare(baseline, &scan, known)?;
+        }
+        if baseline.is_whole && !with_runs_before {
+            return Ok(found); // what a person changed between turns is no change of a turn
         }
         // Files that runs before the baseline left.
         let runs = workspace.runs()?;

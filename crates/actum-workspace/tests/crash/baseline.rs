@@ -8,8 +8,8 @@ use actum_edit::Operation;
 use actum_testkit::{Errno, SimDisk};
 use actum_workspace::disk::{Kind, Stat};
 use actum_workspace::{
-    BlobId, Error, ErrorKind, KnownFiles, NoKnownFiles, RunOptions, SnapshotId, TurnEnd, TurnStart,
-    Undeclared, UndeclaredChange, UndeclaredChanges,
+    BlobId, Error, ErrorKind, KnownFiles, Meant, NoKnownFiles, RunOptions, SnapshotId, TurnEnd,
+    TurnStart, Undeclared, UndeclaredChange, UndeclaredChanges,
 };
 
 use proptest::prelude::*;
@@ -62,10 +62,10 @@ fn change(disk: &SimDisk) {
 fn snapshot(disk: &SimDisk, meant: &[&str]) -> Result<UndeclaredChanges, Error> {
     let mut workspace = open(disk)?;
     let mut transaction = workspace.begin(RunOptions::default())?;
-    let is_meant = |path: &RelPath| {
-        meant.is_empty() || meant.iter().any(|it| path.as_bytes() == it.as_bytes())
-    };
-    transaction.snapshot_undeclared(id(), &is_meant, &mut NoKnownFiles)
+    let is_named = |path: &RelPath| meant.iter().any(|it| path.as_bytes() == it.as_bytes());
+    let all = |_: &RelPath| true;
+    let meant = if meant.is_empty() { Meant::OfTurns(&all) } else { Meant::At(&is_named) };
+    transaction.snapshot_undeclared(id(), &meant, &mut NoKnownFiles)
 }
 
 fn adopt(disk: &SimDisk) -> Result<RunId, Error> {
@@ -164,7 +164,6 @@ fn reported_changes_stay_until_they_are_adopted_and_those_of_a_person_are_not_re
     disk.advance(1_000);
     let found = end(&disk).unwrap().unwrap();
     assert_eq!(names(&found.new), [("a".to_owned(), UndeclaredChange::Modified)]);
-    disk.put("a", "changed in place\n");
     assert_eq!(names(&snapshot(&disk, &[]).unwrap().adoptable), expected());
     let run = adopt(&disk).unwrap();
     open(&disk).unwrap().revert(run).unwrap();
@@ -342,7 +341,9 @@ fn a_blob_is_a_state_before_and_what_was_left_out_is_never_taken_for_new() {
     assert_eq!(names(&found), [("large".to_owned(), UndeclaredChange::Modified)]);
     let mut workspace = open(&disk).unwrap();
     let mut transaction = workspace.begin(RunOptions::default()).unwrap();
-    transaction.snapshot_undeclared(id(), &|_| true, &mut LeavesOut(false)).unwrap();
+    transaction
+        .snapshot_undeclared(id(), &Meant::OfTurns(&|_| true), &mut LeavesOut(false))
+        .unwrap();
     drop(transaction);
     drop(workspace);
     let run = adopt(&disk).unwrap();

@@ -25,7 +25,7 @@ use crate::place::Place;
 use crate::queue::QueuedPlan;
 use crate::recorded::{Receipt, RecordedRun};
 use crate::records::Records;
-use crate::request::{Request, RequestLease, WayBack, Which, Work};
+use crate::request::{EntryPoint, Request, RequestLease, WayBack, Which, Work};
 
 /// Among how many changes or undos in effect an actor's own is looked for.
 const OWN_SEARCHED_MAX: usize = 1000;
@@ -304,8 +304,10 @@ fn compute<'w, D: Disk>(
         Work::Restore { snapshot, refused, found } => {
             transaction.restore(*snapshot, *refused, found)?;
             // The change that is taken back is the actor's own, and no run: it needs no record.
-            let undone = Undone { actor: request.actor.clone(), approved: false };
-            (transaction, Some((*refused, Some(undone))))
+            let own = Undone { actor: request.actor.clone(), approved: false };
+            // What a person asks to bring back is judged like any change.
+            let undone = (request.door == EntryPoint::ClientHook).then_some(own);
+            (transaction, Some((*refused, undone)))
         }
     };
     let (undoes, undone) = taken_back.unzip();

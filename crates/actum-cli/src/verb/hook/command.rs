@@ -1,7 +1,7 @@
 //! Commands of a client's shell: what is certain from their text is judged before they run.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use actum::PolicyInForce;
 use actum_core::RelPath;
@@ -13,15 +13,20 @@ use actum_record::receipt::EffectKind;
 use actum_workspace::STATE_DIRECTORY;
 
 use super::super::Session;
-use super::{is_closed, words};
+use super::{client_settings, words, workspace_of_session};
 use crate::failure::Failure;
-use crate::{home, policy, root};
+use crate::{home, policy, private_place};
+
+/// Paths of one text that are judged at most.
+const PATHS_MAX: usize = 1_000;
+/// Entries of a directory that are judged at most.
+const CHILDREN_MAX: usize = 200;
 
 /// Refuses a command that would change for certain what the gates refuse, or that a rule of the operator refuses. Outside of a
 /// workspace nothing is judged.
 pub(super) fn answer(session: &Session, event: &Event, text: &str) -> Result<Answer, Failure> {
+    let Some(root) = workspace_of_session(&event.directory) else { return Ok(Answer::Nothing) };
     let directory = actum::real_path(&event.directory);
-    let Some(root) = root::around(&directory) else { return Ok(Answer::Nothing) };
     let in_force = policy::in_force(&root)?;
     let found = commands(text);
     for command in &found {
@@ -34,13 +39,21 @@ pub(super) fn answer(session: &Session, event: &Event, text: &str) -> Result<Ans
         }
     }
     let home = home::user_home();
-    for changed in changed_paths(&found, &directory, home.as_deref()) {
+    for changed in changed_paths(&found, &directory, home.as_deref()).into_iter().take(PATHS_MAX) {
         let place = (root.as_path(), home.as_deref());
         if let Some(refused) = judge_path(&in_force, &changed, place, session)? {
             return Ok(Answer::Refuse(refused));
         }
     }
     Ok(Answer::Nothing)
+}
+
+/// Whether a file outside of the workspace holds keys, credentials, a policy, or settings of a client; a directory that is
+/// removed, whether it holds such a place.
+fn is_closed_to_commands(changed: &ChangedPath, real: &Path, home: Option<&Path>) -> bool {
+    let settings = home.into_iter().flat_map(client_settings);
+    let mut closed = private_place::closed_to_changes().into_iter().chain(settings);
+    closed.any(|place| real.starts_with(&place) || changed.is_removed && place.starts_with(real))
 }
 
 /// Why a rule about commands is against this one.
@@ -69,13 +82,13 @@ fn judge_path(
     // What leads in a circle is no file.
     let Some(real) = resolve_links(&changed.path) else { return Ok(None) };
     let shown = Quoted(real.as_os_str().as_bytes());
-    if changed.with_all_below && root.starts_with(&real) {
+    if changed.is_removed && root.starts_with(&real) {
         return Ok(Some(format!(
             "actum: the command would remove `{shown}` with the workspace in it, and with all that undo needs; nothing was run"
         )));
     }
     let Ok(below) = real.strip_prefix(root) else {
-        return Ok(is_closed(&real, home).then(|| {
+        return Ok(is_closed_to_commands(changed, &real, home).then(|| {
             format!(
                 "actum: the command would change `{shown}`, in a place of keys, credentials, a policy or settings of clients; nothing was \
                  run. Leave it as it is, or ask the person"
@@ -87,6 +100,17 @@ fn judge_path(
             "actum: the command would change `.actum`, where all is kept that undo needs; nothing was run"
                 .to_owned(),
         ));
+    }
+    if below.as_os_str().is_empty() {
+        return Ok(None); // what is put into the root has a name of its own there
+    }
+    if changed.with_all_below {
+        for child in children(&real) {
+            let child = ChangedPath { path: child, is_removed: false, with_all_below: false };
+            if let Some(refused) = judge_path(in_force, &child, (root, home), session)? {
+                return Ok(Some(refused));
+            }
+        }
     }
     let path = match RelPath::new(below.as_os_str().as_bytes()) {
         Ok(path) => path,
@@ -115,6 +139,13 @@ fn judge_path(
             ))
         }
     })
+}
+
+/// What is in a directory, as far as it can be listed.
+fn children(directory: &Path) -> Vec<PathBuf> {
+    #[expect(clippy::disallowed_methods, reason = "it only lists what a command would change")]
+    let entries = std::fs::read_dir(directory).into_iter().flatten();
+    entries.filter_map(|entry| Some(entry.ok()?.path())).take(CHILDREN_MAX).collect()
 }
 
 /// The words of a refusal by these gates.

@@ -3,26 +3,25 @@
 use std::path::Path;
 
 use actum::GitFiles;
-use actum_core::Digest;
 use actum_core::path::InBackticks;
+use actum_core::{Digest, ShellWord};
 use actum_hook::{Answer, Client, Event, Moment, session_digest};
 use actum_workspace::disk::Kind;
 use actum_workspace::{TurnEnd, TurnStart, Undeclared, UndeclaredChange, View, Workspace};
 
 use super::super::Session;
+use super::workspace_of_session;
 use crate::change_list::{count, number};
 use crate::failure::Failure;
+use crate::records;
 use crate::session_runs::{Selection, runs_in_effect};
-use crate::{records, root};
 
 /// Paths that the line names at most.
 const NAMED_MAX: usize = 3;
 
 /// The answer at the beginning or the end of a turn. Outside of a workspace there is nothing to say.
 pub(super) fn answer(client: Client, session: &Session, event: &Event) -> Result<Answer, Failure> {
-    let Some(root) = root::around(&actum::real_path(&event.directory)) else {
-        return Ok(Answer::Nothing);
-    };
+    let Some(root) = workspace_of_session(&event.directory) else { return Ok(Answer::Nothing) };
     let mut workspace = open(session, &root)?;
     let name = session_digest(client, &event.session);
     let mut known = GitFiles::open(&root);
@@ -46,7 +45,12 @@ pub(super) fn answer(client: Client, session: &Session, event: &Event) -> Result
     if !runs.is_empty() {
         let these = if runs.len() == 1 { "it" } else { "them" };
         let runs = count(number(runs.len()), "run");
-        lines.push(format!("{runs} in this turn; `actum undo --turn` takes {these} back"));
+        let is_newest = view.turns()?.last().is_some_and(|turn| turn.session == name);
+        let session = match is_newest {
+            true => String::new(),
+            false => format!(" --session {}", ShellWord::new(event.session.as_bytes())),
+        };
+        lines.push(format!("{runs} in this turn; `actum undo --turn{session}` takes {these} back"));
     }
     let files: Vec<_> = new.iter().filter(|change| change.kind != Kind::Directory).collect();
     if !files.is_empty() {
@@ -65,12 +69,16 @@ fn undeclared(files: &[&Undeclared]) -> String {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let lost = match files.iter().filter(|change| !change.is_adoptable()).count() {
-        0 => String::new(),
-        lost => format!("; of {lost} there is no copy from before"),
+    let lost = files.iter().filter(|change| !change.is_adoptable()).count();
+    let then = match lost {
+        0 => ". `actum adopt` makes a run of that".to_owned(),
+        lost if lost == files.len() => "; of none of it is there a copy from before".to_owned(),
+        lost => format!(
+            "; of {lost} there is no copy from before. `actum adopt` makes a run of the others"
+        ),
     };
     format!(
-        "{} changed outside of runs, by a command or by you: {}{more}{lost}. `actum adopt` makes a run of that",
+        "{} changed outside of runs, by a command or by you: {}{more}{then}",
         count(number(files.len()), "file"),
         named.join(", ")
     )

@@ -1,0 +1,253 @@
+//! What counts as undeclared, and whose work is never taken back without being named.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::program::text;
+use crate::turns::{begin, end, git, turn_event};
+use crate::{Session, allowed, refused};
+
+/// Issue 27: what a person does between turns or after one is taken in by name only, and is never restored over without it.
+#[test]
+fn the_work_of_a_person_is_not_taken_back_with_that_of_a_turn() {
+    let session = Session::new("claude");
+    let path = |name: &str| session.root.join(name);
+    fs::write(path("b"), "1\n").unwrap();
+    begin(&session);
+    allowed(&session.write("c1", "a.txt", "by a run\n"));
+    allowed(&session.write("c2", "gone", "by a run\n"));
+    end(&session);
+    fs::write(path("a.txt"), "by a person\n").unwrap();
+    fs::remove_file(path("gone")).unwrap();
+    begin(&session);
+    fs::write(path("b"), "by a command\n").unwrap();
+    assert!(end(&session).contains("`b`."));
+    fs::write(path("later"), "by a person\n").unwrap();
+    let restored = session.actum(&["adopt", "--restore"]);
+    assert_eq!(restored.code, 0, "{restored:?}");
+    assert!(
+        restored.stderr.contains("after the turn ended; name it to take it in: `later`"),
+        "{restored:?}"
+    );
+    assert_eq!(text(&session.root, "b"), "1\n");
+    assert_eq!(text(&session.root, "a.txt"), "by a person\n");
+    assert!(path("later").exists() && !path("gone").exists());
+    // By name it becomes a run.
+    assert_eq!(session.actum(&["adopt", "a.txt", "later"]).code, 0);
+    assert_eq!(session.actum(&["undo"]).code, 0);
+    assert_eq!(text(&session.root, "a.txt"), "by a run\n");
+    assert!(!path("later").exists());
+}
+
+/// Issue 27: a project that an agent makes in an empty workspace is told, too.
+#[test]
+fn files_made_in_an_empty_workspace_are_told() {
+    let session = Session::new("claude");
+    for entry in fs::read_dir(&session.root).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            fs::remove_file(path).unwrap();
+        }
+    }
+    begin(&session);
+    fs::write(session.root.join("made"), "1\n").unwrap();
+    assert!(end(&session).contains("`made` (new)"));
+    assert_eq!(session.actum(&["adopt", "--restore"]).code, 0);
+    assert!(!session.root.join("made").exists());
+}
+
+/// Issue 27: neither a mark of a cache nor a directory that git ignores hides a change that was there before it.
+#[test]
+fn a_change_is_not_hidden_by_a_directory_that_is_left_out() {
+    let tag = "Signature: 8a477f597d28d172789f06886806bc55\n";
+    let session = Session::new("claude");
+    let path = |name: &str| session.root.join(name);
+    fs::create_dir(path("src")).unwrap();
+    fs::write(path("src/k"), "1\n").unwrap();
+    fs::write(path("file"), "1\n").unwrap();
+    begin(&session);
+    fs::write(path("src/k"), "changed\n").unwrap();
+    fs::write(path("src/CACHEDIR.TAG"), tag).unwrap();
+    fs::remove_file(path("file")).unwrap();
+    fs::create_dir(path("file")).unwrap();
+    fs::write(path("file/CACHEDIR.TAG"), tag).unwrap();
+    let told = end(&session);
+    assert!(
+        told.contains("3 files") && told.contains("`src/k`") && told.contains("`file`"),
+        "{told}"
+    );
+    begin(&session);
+    assert_eq!(end(&session), "");
+    let adopted = session.actum(&["adopt", "--restore", "src"]);
+    assert_eq!(adopted.code, 0, "{adopted:?}");
+    assert_eq!(text(&session.root, "src/k"), "1\n");
+    // The name alone is no mark.
+    fs::create_dir(path("plain")).unwrap();
+    fs::write(path("plain/CACHEDIR.TAG"), "no signature\n").unwrap();
+    begin(&session);
+    fs::write(path("plain/x"), "1\n").unwrap();
+    assert!(end(&session).contains("`plain/x` (new)"));
+}
+
+/// Issue 27: a change that cannot be brought back is named, and the others are adopted without it.
+#[test]
+fn one_change_that_cannot_be_a_run_does_not_keep_the_others_from_it() {
+    let session = Session::new("claude");
+    let path = |name: &str| session.root.join(name);
+    fs::create_dir(path("d")).unwrap();
+    fs::write(path("d/x"), "1\n").unwrap();
+    fs::write(path("k"), "1\n").unwrap();
+    begin(&session);
+    fs::remove_dir_all(path("d")).unwrap();
+    fs::write(path("d"), "a file\n").unwrap();
+    fs::write(path("k"), "2\n").unwrap();
+    end(&session);
+    let restored = session.actum(&["adopt", "--restore"]);
+    assert_eq!(restored.code, 0, "{restored:?}");
+    assert!(restored.stderr.contains("`d`, `d/x`"), "{restored:?}");
+    assert_eq!(
+        (text(&session.root, "k"), text(&session.root, "d")),
+        ("1\n".to_owned(), "a file\n".to_owned())
+    );
+}
+
+/// Issue 27: where git would convert a file, its blob is not taken for what the file held.
+#[test]
+fn a_file_that_git_converts_is_copied_and_not_read_from_its_blob() {
+    let session = Session::new("claude");
+    let path = |name: &str| session.root.join(name);
+    git(&session.root, &["init", "-q"]);
+    git(&session.root, &["config", "filter.r.clean", "tr a-z n-za-m"]);
+    git(&session.root, &["config", "filter.r.smudge", "tr a-z n-za-m"]);
+    git(&session.root, &["config", "core.autocrlf", "true"]);
+    fs::write(path(".gitattributes"), "*.rot filter=r\n").unwrap();
+    fs::write(path("a.rot"), "hello\n").unwrap();
+    fs::write(path("crlf"), "1\r\n").unwrap();
+    git(&session.root, &["add", "-A"]);
+    git(&session.root, &["commit", "-qm", "x"]);
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    fs::write(path("other"), "1\n").unwrap();
+    git(&session.root, &["add", "other"]);
+    begin(&session);
+    fs::write(path("a.rot"), "olleh\n").unwrap();
+    fs::write(path("crlf"), "2\r\n").unwrap();
+    assert!(!end(&session).contains("no copy"));
+    assert_eq!(session.actum(&["adopt", "--restore"]).code, 0);
+    assert_eq!(
+        (text(&session.root, "a.rot"), text(&session.root, "crlf")),
+        ("hello\n".to_owned(), "1\r\n".to_owned())
+    );
+}
+
+/// Issue 27: to bring back what was there is a change like any other: CI waits for a person.
+#[test]
+fn a_restore_passes_the_gates() {
+    let session = Session::new("claude");
+    let workflow = session.root.join(".github/workflows/x.yml");
+    fs::create_dir_all(workflow.parent().unwrap()).unwrap();
+    fs::write(&workflow, "before\n").unwrap();
+    begin(&session);
+    fs::write(&workflow, "changed\n").unwrap();
+    end(&session);
+    let restored = session.actum(&["adopt", "--restore", ".github"]);
+    assert_eq!(restored.code, 6, "{restored:?}");
+    assert_eq!(fs::read_to_string(&workflow).unwrap(), "changed\n");
+}
+
+/// Issue 27: what a shell writes to devices or into the root is no change of a file that is closed.
+#[test]
+fn harmless_commands_are_not_refused() {
+    let session = Session::new("claude");
+    let run = |command: &str| session.before("c1", "Bash", &json!({ "command": command }));
+    for command in [
+        "ls 2>/dev/null",
+        "cat a.txt > /dev/null 2>&1",
+        "dd if=a.txt of=/dev/null",
+        "cp ../x .",
+        "cp -r /tmp/tpl/. .",
+        "chmod -R u+w .",
+        "sed -i s/.env/x/ a.txt",
+        "perl -pi -e s/.git/x/ a.txt",
+        "cp -t /tmp .env",
+        "touch -r .env a.txt",
+        "(cd .git && ls); touch config",
+        "bash -c 'cd .git; ls'; touch config",
+        "[[ a > .env ]]",
+        "cat <<EOF\n\tEOF\nrm .env\nEOF",
+    ] {
+        let ended = run(command);
+        assert_eq!((ended.code, &*ended.stderr), (0, ""), "{command}");
+    }
+}
+
+/// Issue 27: what is certain is found behind what is not.
+#[test]
+fn certain_changes_behind_uncertain_words_are_refused() {
+    let session = Session::new("claude");
+    fs::create_dir(session.root.join(".claude")).unwrap();
+    fs::write(session.root.join(".claude/settings.json"), "{}").unwrap();
+    let run = |command: &str| session.before("c1", "Bash", &json!({ "command": command }));
+    let root = session.root.display();
+    for command in [
+        "echo \"$(date)\"; rm .env",
+        "echo \"$(git log -1 --format=\"%h\")\" > .env",
+        "x=`date`; rm .env",
+        "echo \"$(rm .env)\"",
+        &format!("cd \"$X\"; rm {root}/.env"),
+        "cd -- .; rm .env",
+        "pushd .; popd; true; cd; rm .env; rm ~/.ssh/authorized_keys",
+        "sudo -n rm .env",
+        "sudo -u root rm .env",
+        "env -i -u X rm .env",
+        "timeout -s KILL 5 rm .env",
+        "nice -n 5 rm .env",
+        "A=$x rm .env",
+        "unlink .env",
+        "if false; then true; elif rm .env; then true; fi",
+        "echo x 1<> .env",
+        "bash -c -- 'rm .env'",
+        "rm -rf .claude",
+        "mv .claude x",
+    ] {
+        let ended = run(command);
+        assert_eq!(ended.code, 2, "{command}: {ended:?}");
+    }
+}
+
+/// Issue 27: the workspace is that of the project, wherever the shell of the client is.
+#[test]
+fn the_project_is_judged_from_another_directory() {
+    let session = Session::new("claude");
+    let outside = tempfile::tempdir().unwrap();
+    begin(&session);
+    fs::write(session.root.join("a.txt"), "by a command\n").unwrap();
+    let hook = |event: &serde_json::Value| {
+        let mut command = crate::program::command(&session.root, &["hook", "claude"]);
+        command.env("CLAUDE_PROJECT_DIR", &session.root);
+        crate::ended(command, event.to_string().as_bytes())
+    };
+    let rm = format!("rm {}", session.root.join(".env").display());
+    refused(
+        &hook(&json!({
+            "hook_event_name": "PreToolUse", "session_id": "s1", "cwd": outside.path(), "tool_name": "Bash",
+            "tool_use_id": "c", "tool_input": { "command": rm },
+        })),
+        "is protected",
+    );
+    let stop =
+        hook(&json!({ "hook_event_name": "Stop", "session_id": "s1", "cwd": outside.path() }));
+    assert!(stop.stdout.contains("`a.txt`"), "{stop:?}");
+}
+
+/// Issue 27: a turn event that cannot be read holds nothing up.
+#[test]
+fn a_turn_event_without_its_fields_is_told_and_not_refused() {
+    let session = Session::new("claude");
+    for event in ["UserPromptSubmit", "Stop"] {
+        let ended = session.hook(&json!({ "hook_event_name": event, "cwd": "relative" }));
+        assert_eq!(ended.code, 0, "{ended:?}");
+        assert!(ended.stdout.contains("systemMessage"), "{ended:?}");
+    }
+    assert_eq!(turn_event(&session, "Stop").code, 0);
+}
