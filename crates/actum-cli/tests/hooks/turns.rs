@@ -108,11 +108,15 @@ fn files_of_a_repository_are_not_copied_and_what_it_ignores_is_not_told() {
     fs::write(session.root.join("large"), "small\n").unwrap();
     fs::create_dir(session.root.join("target")).unwrap();
     fs::write(session.root.join("target/out"), "built\n").unwrap();
+    fs::write(session.root.join(".git/info/exclude"), "private/\n").unwrap();
+    fs::create_dir(session.root.join("private")).unwrap();
+    fs::write(session.root.join("private/x"), "1\n").unwrap();
     let told = end(&session);
     assert!(told.contains("1 file changed") && told.contains("`large`."), "{told}");
     assert_eq!(session.actum(&["adopt"]).code, 0);
     assert_eq!(session.actum(&["undo"]).code, 0);
     fs::remove_dir_all(session.root.join("target")).unwrap();
+    fs::remove_dir_all(session.root.join("private")).unwrap();
     let files = |files: Vec<(std::path::PathBuf, Vec<u8>, u32)>| -> Vec<_> {
         files
             .into_iter()
