@@ -308,7 +308,7 @@ impl Document for Shown<'_> {
         match (*armed, self.off, *configured) {
             (true, _, _) => writeln!(
                 out,
-                "armed      edits that {client} makes with its own tools go through actum here; commands of its shell do not"
+                "armed      edits that {client} makes with its own tools are runs; what its commands change is told at the end of a turn"
             ),
             (false, true, false) => Ok(()),
             (false, true, true) => {

@@ -49,6 +49,12 @@ def tool(call):
     words = hook("PostToolUse", call)
     return (True, words) if words else (False, "done")
 
+def turn(event):
+    for handler in [handler for entry in hooks.get(event, []) for handler in entry["hooks"]]:
+        given = {"hook_event_name": event, "session_id": "trial", "cwd": root, "prompt_id": "p"}
+        subprocess.run([handler["command"], *handler["args"]], input=json.dumps(given), text=True, capture_output=True)
+
+turn("UserPromptSubmit")
 messages = [{"role": "user", "content": "go"}]
 while True:
     body = {"model": "m", "tools": [{"name": "Write"}, {"name": "Edit"}], "messages": messages, "stream": False}
@@ -63,6 +69,7 @@ while True:
         error, text = tool(call)
         results.append({"type": "tool_result", "tool_use_id": call["id"], "is_error": error, "content": text})
     messages.append({"role": "user", "content": results})
+turn("Stop")
 "#;
 
 /// A workspace, a person's home, and a client in PATH.

@@ -77,6 +77,15 @@ def hook(event, tool, given, call):
             return done.stderr
     return None
 
+def turn(event):
+    if "DEAF" in os.environ:
+        return
+    if name == "gemini":
+        event = {"UserPromptSubmit": "BeforeAgent", "Stop": "AfterAgent"}[event]
+    for _, handler in handlers(event):
+        sent = {"hook_event_name": event, "session_id": "trial", "cwd": root}
+        subprocess.run(["sh", "-c", handler["command"]], input=json.dumps(sent), text=True, capture_output=True)
+
 def edit(tool, given):
     if name == "codex":
         head, *body = given.split("\n")[1:-2]
@@ -141,7 +150,9 @@ def qwen():
         _, text = run(call["function"]["name"], json.loads(call["function"]["arguments"]), call["id"])
         messages.append({"role": "tool", "tool_call_id": call["id"], "content": text})
 
+turn("UserPromptSubmit")
 {"codex": codex, "gemini": gemini, "qwen": qwen}[name]()
+turn("Stop")
 "#;
 
 /// A workspace, and a user with one of the clients.

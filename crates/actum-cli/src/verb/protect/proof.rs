@@ -19,6 +19,7 @@ use actum_hook::Client;
 use actum_hook::probe::{CALL_PREFIX, ScriptedModel, ToolResult};
 use actum_record::ledger::Publisher;
 use actum_workspace::View;
+use actum_workspace::disk::Time;
 
 use super::failure::ProtectFailure;
 use super::{Configured, trust};
@@ -116,6 +117,8 @@ struct Probe {
     file: String,
     /// Newest runs before the trial.
     before: BTreeSet<RunId>,
+    /// When the newest turn before the trial began.
+    turn_before: Option<Time>,
 }
 
 impl Probe {
@@ -130,9 +133,10 @@ impl Probe {
                 return Err(ProtectFailure::Client { client: client.name(), what }.into());
             }
         }
-        let newest = View::open(root)?.newest(RUNS)?;
-        let before = newest.into_iter().map(|(run, _)| run.run).collect();
-        Ok(Self { client, protected, file, before })
+        let view = View::open(root)?;
+        let before = view.newest(RUNS)?.into_iter().map(|(run, _)| run.run).collect();
+        let turn_before = view.turns()?.iter().map(|turn| turn.since).max();
+        Ok(Self { client, protected, file, before, turn_before })
     }
 
     /// Compares what the tools answered and what is in the workspace, and undoes the edits.
@@ -168,8 +172,25 @@ impl Probe {
                 count => format!("{count} runs of 2 edits; {}", text(&edited)),
             },
         });
+        checks.push(self.check_turn(root)?);
         checks.push(self.undo(session, root, &runs));
         Ok(checks)
+    }
+
+    /// Checks that the hook was called at the prompt and at the end of the turn.
+    fn check_turn(&self, root: &Path) -> Result<ProtectionCheck, Failure> {
+        let turns = View::open(root)?.turns()?;
+        let new = turns.iter().find(|turn| Some(turn.since) > self.turn_before);
+        let detail = match new {
+            None => "the hook was not called at the prompt",
+            Some(turn) if turn.is_open => "the hook was not called at the end of the turn",
+            Some(_) => "the hook was called at the prompt and at the end of the turn",
+        };
+        Ok(ProtectionCheck {
+            what: "changes by commands are told".to_owned(),
+            passed: new.is_some_and(|turn| !turn.is_open),
+            detail: detail.to_owned(),
+        })
     }
 
     /// The runs of this trial that changed its file, newest first.
