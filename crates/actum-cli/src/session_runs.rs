@@ -1,8 +1,9 @@
 //! Runs that are selected by their session, their turn or their time, and are in effect.
 
+use actum::EntryPoint;
 use actum_core::{Digest, RunId};
 use actum_hook::{Client, session_digest};
-use actum_record::ledger::Actor;
+use actum_record::ledger::{Actor, Publisher};
 use actum_workspace::disk::Time;
 use actum_workspace::{Outcome, RunKind, Turn, View};
 
@@ -17,7 +18,8 @@ use crate::session::Session;
 pub(crate) enum Selection {
     /// Those of a session of a client.
     Session(String),
-    /// Those of the newest turn of a session; without a session, of the session whose turn is the newest.
+    /// Those of the newest turn of a session; without a session, of the session whose turn is the newest. What was adopted
+    /// since it began belongs to it.
     Turn(Option<String>),
     /// Those since a time that the user or an agent of the user made, or only those of an agent.
     Since(Time, Option<String>),
@@ -52,7 +54,7 @@ pub(crate) fn runs_in_effect(
             Selection::Session(session) => seen.told(known.run)?.session() == Some(session),
             Selection::Turn(_) => {
                 let told = seen.told(known.run)?;
-                turn.is_some_and(|turn| digest_of(&told) == Some(turn.session))
+                is_adopted(&told) || turn.is_some_and(|turn| digest_of(&told) == Some(turn.session))
             }
             Selection::Since(since, agent) => {
                 if view.show(known.run)?.time < *since {
@@ -74,6 +76,13 @@ fn newest_turn(view: &View, session: Option<&str>) -> Result<Option<Turn>, Failu
     let digests = session.map(|session| Client::ALL.map(|client| session_digest(client, session)));
     let turns = view.turns()?.into_iter().rev();
     Ok(turns.into_iter().find(|turn| digests.is_none_or(|digests| digests.contains(&turn.session))))
+}
+
+/// Whether it is a run of changes that `actum adopt` made one.
+fn is_adopted(told: &Told) -> bool {
+    told.record.as_ref().is_some_and(|record| {
+        record.published_by == Publisher::Client && record.door == EntryPoint::CommandLine.as_str()
+    })
 }
 
 /// The session of a run, as turns have it.

@@ -190,6 +190,13 @@ fn changed_words<'w>(program: &str, arguments: &'w [Option<String>]) -> Vec<&'w 
             let script = usize::from(program == "sed" && !has_script);
             known(words.into_iter().skip(script).collect())
         }
+        // It removes what git ignores, `.actum` as well.
+        "git" => {
+            let is_clean = operands(arguments, "cC").first() == Some(&Some("clean"));
+            let (removes, only_shows) =
+                (has('x') || has('X'), has('n') || options().any(|it| it == "--dry-run"));
+            if is_clean && removes && !only_shows { vec![".actum"] } else { Vec::new() }
+        }
         "dd" => {
             let words = operands(arguments, "").into_iter().flatten();
             words.filter_map(|word| word.strip_prefix("of=")).collect()
@@ -360,6 +367,18 @@ mod tests {
         ] {
             let found = changed(text);
             assert!(!found.contains(&"/w/.env".to_owned()), "{text}: {found:?}");
+        }
+    }
+
+    /// Issue 27: `git clean` removes the state of actum with all that git ignores.
+    #[test]
+    fn a_clean_that_removes_ignored_files_changes_the_state() {
+        for text in ["git clean -fdx", "git clean -fX", "git -C . clean -x -f"] {
+            assert_eq!(changed(text), ["/w/.actum"], "{text}");
+        }
+        for text in ["git clean -fd", "git clean -ndx", "git clean --dry-run -x", "git checkout -x"]
+        {
+            assert_eq!(changed(text), Vec::<String>::new(), "{text}");
         }
     }
 

@@ -203,7 +203,7 @@ impl Baseline {
 
 impl<D: Disk> Workspace<D> {
     /// Begins a turn of a session: takes the baseline anew, unless a turn is under way. Undeclared changes that were
-    /// reported stay undeclared; others count as a person's. A prompt that is named again in its turn begins none.
+    /// reported and are as they were reported stay undeclared; others count as a person's. A prompt that is named again in its turn begins none.
     ///
     /// # Errors
     /// `Busy`, `Poisoned`; `Io`, and those of recovery.
@@ -260,11 +260,14 @@ impl<D: Disk> Workspace<D> {
         }
         if !before.reported.is_empty() {
             for change in self.compare(&before, &scan, known)? {
-                let Some(reported) = before.reported.get(&change.path) else { continue };
-                if change.before == Before::Buried {
-                    continue; // a run has it
+                let stamp = scan.found.get(&change.path).map(Stamp::from);
+                // A run has it, or a person changed it after it was reported.
+                if change.before == Before::Buried
+                    || !before.is_as_reported(&change.path, stamp.as_ref())
+                {
+                    continue;
                 }
-                baseline.reported.insert(change.path.clone(), *reported);
+                baseline.reported.insert(change.path.clone(), stamp);
                 match self.known_before(&change, &before, &mut contents)? {
                     Some(known) => drop(baseline.files.insert(change.path, known)),
                     None => drop(baseline.files.remove(&change.path)),

@@ -105,12 +105,13 @@ pub enum Work {
     Redo(Which),
     /// What another program changed since this snapshot becomes a run.
     Adopt(SnapshotId),
-    /// What this snapshot holds is brought back, since the gates refused to adopt the change.
+    /// What this snapshot holds is brought back.
     Restore {
         /// The snapshot.
         snapshot: SnapshotId,
-        /// Plan that the gates refused.
-        refused: RunId,
+        /// Plan that the gates refused, and that is taken back so; without one it is a change like any other.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refused: Option<RunId>,
         /// What the plan found at its paths: a file by its digest. A path that is another by now is a conflict.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         found: BTreeMap<RelPath, Option<Digest>>,
@@ -173,7 +174,7 @@ impl Request {
         refused: RunId,
         found: BTreeMap<RelPath, Option<Digest>>,
     ) -> Self {
-        Self::of(Work::Restore { snapshot, refused, found })
+        Self::of(Work::Restore { snapshot, refused: Some(refused), found })
     }
 
     fn of(work: Work) -> Self {
@@ -308,6 +309,7 @@ impl Work {
             Self::Redo(run) => ("redo", which(run)),
             Self::Adopt(snapshot) => ("adopt", snapshot.digest().to_string()),
             Self::Restore { snapshot, refused, .. } => {
+                let refused = refused.map(|run| run.to_string()).unwrap_or_default();
                 ("restore", format!("{} {refused}", snapshot.digest()))
             }
         };

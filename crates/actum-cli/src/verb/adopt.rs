@@ -29,8 +29,8 @@ use crate::{policy, records};
 /// the workspace at each prompt, and `adopt` makes one run of all that was changed since and is no run: judged by the gates, signed, and
 /// undoable. No file is touched. Elsewhere it is about files that a run changed and that were edited since.
 ///
-/// A change of which nothing is known from before is named and left as it is: a file over 1 MiB that is not in git, a symbolic link,
-/// and what git ignores.
+/// A change of which nothing is known from before is named and left as it is: a file over 1 MiB that changed and is not in git, and a
+/// symbolic link. Directories that git ignores are not looked into.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Files and directories; without them all that was changed
@@ -57,13 +57,13 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let wait = arguments.run_arguments.waits();
     let changes = arguments.take_snapshot((&mut workspace, session), id, &meant, wait)?;
     tell_left(session, &changes);
-    let Some(kept) = workspace.snapshot(id)?.filter(|_| !changes.adoptable.is_empty()) else {
+    if changes.adoptable.is_empty() {
         return Err(AdoptFailure::Nothing { at: meant }.into());
-    };
+    }
     drop(workspace);
     let work = || {
         Ok(match arguments.restore {
-            true => Work::Restore { snapshot: id, refused: kept, found: BTreeMap::new() },
+            true => Work::Restore { snapshot: id, refused: None, found: BTreeMap::new() },
             false => Work::Adopt(id),
         })
     };

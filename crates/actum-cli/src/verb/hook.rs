@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         if ends_quietly.load(Ordering::Relaxed) {
             let seconds = TIME_LIMIT.as_secs();
             let words = format!(
-                "actum: changes outside of runs cannot be told: it took more than {seconds} seconds"
+                "actum: cannot compare the files of this turn: it took more than {seconds} seconds"
             );
             let output = Answer::Tell(words).output(client, Moment::TurnEnd);
             drop(write_all(output.as_bytes())); // there is nothing else to be done
@@ -109,7 +109,7 @@ fn answer(client: Client, session: &Session, is_about_turn: &AtomicBool) -> (Mom
         Ok(event) => event,
         Err(EventError::OfTurn { problem }) => {
             is_about_turn.store(true, Ordering::Relaxed);
-            let words = format!("actum: changes outside of runs cannot be told: {problem}");
+            let words = format!("actum: cannot compare the files of this turn: {problem}");
             return (Moment::TurnEnd, Answer::Tell(words));
         }
         Err(error) => {
@@ -128,7 +128,7 @@ fn answer(client: Client, session: &Session, is_about_turn: &AtomicBool) -> (Mom
         // Nothing is refused here, so a failure is told and the client goes on.
         let failed = |failure: Failure| {
             let message = failure.message();
-            Answer::Tell(format!("actum: changes outside of runs cannot be told: {message}"))
+            Answer::Tell(format!("actum: cannot compare the files of this turn: {message}"))
         };
         return (moment, answer.unwrap_or_else(failed));
     }

@@ -99,6 +99,11 @@ fn undo_each(
             session
                 .screen
                 .note(format_args!("{undone} of {} runs are undone; the others stand", runs.len()));
+            if !matches!(selection, Selection::Since(..)) {
+                session.screen.note(
+                    "if a command changed a file after the run, `actum adopt --restore` takes that back first",
+                );
+            }
             return Err(failure);
         }
     }

@@ -77,19 +77,21 @@ impl<D: Disk> Transaction<'_, D> {
         left.collect()
     }
 
-    /// Makes it the run that brings back what a snapshot holds, after the gates refused to adopt the change `refused`. A path of
-    /// `judged` that has another content by now was saved by somebody since, and stays.
+    /// Makes it the run that brings back what a snapshot holds: a change like any other or, after the gates refused to adopt the
+    /// change `refused`, its undo. A path of `judged` that has another content by now was saved by somebody since, and stays.
     ///
     /// # Errors
     /// `Conflict` that names such a path; as [`adopt`](Self::adopt).
     pub fn restore(
         &mut self,
         id: SnapshotId,
-        refused: RunId,
+        refused: Option<RunId>,
         judged: &BTreeMap<RelPath, Option<Digest>>,
     ) -> Result<()> {
-        self.kind = RunKind::Undo(refused);
-        self.takes_back = true;
+        if let Some(refused) = refused {
+            self.kind = RunKind::Undo(refused);
+            self.takes_back = true;
+        }
         let found = self.look_at_snapshot(id)?;
         let snapshot = found.snapshot;
         for (entry, there) in snapshot.entries.iter().zip(&found.there) {

@@ -73,7 +73,7 @@ fn adopt(disk: &SimDisk) -> Result<RunId, Error> {
 fn restore(disk: &SimDisk) -> Result<RunId, Error> {
     let mut workspace = open(disk)?;
     let mut transaction = workspace.begin(RunOptions::default())?;
-    transaction.restore(id(), RunId::from_random(7), &BTreeMap::new())?;
+    transaction.restore(id(), Some(RunId::from_random(7)), &BTreeMap::new())?;
     Ok(transaction.commit()?.run)
 }
 
@@ -159,7 +159,7 @@ fn a_file_that_is_saved_before_a_change_is_taken_back_stays() {
     drop(transaction);
     disk.replace("a", "saved by a person\n");
     let mut transaction = workspace.begin(RunOptions::default()).unwrap();
-    let error = transaction.restore(id(), RunId::from_random(7), &judged).unwrap_err();
+    let error = transaction.restore(id(), Some(RunId::from_random(7)), &judged).unwrap_err();
     assert!(matches!(error.kind, ErrorKind::Conflict { .. }), "{error}");
     drop(transaction);
     assert_eq!(disk.get("a").unwrap(), b"saved by a person\n");

@@ -264,8 +264,10 @@ fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Resu
         root: place.root,
         enclosing: place.enclosing,
         work: match request.work {
-            Work::Apply(_) | Work::Adopt(_) => WorkKind::Apply,
-            Work::Undo(_) | Work::Restore { .. } => WorkKind::Undo,
+            Work::Apply(_) | Work::Adopt(_) | Work::Restore { refused: None, .. } => {
+                WorkKind::Apply
+            }
+            Work::Undo(_) | Work::Restore { refused: Some(_), .. } => WorkKind::Undo,
             Work::Redo(_) => WorkKind::Redo,
         },
         confined,

@@ -25,7 +25,7 @@ use crate::place::Place;
 use crate::queue::QueuedPlan;
 use crate::recorded::{Receipt, RecordedRun};
 use crate::records::Records;
-use crate::request::{EntryPoint, Request, RequestLease, WayBack, Which, Work};
+use crate::request::{Request, RequestLease, WayBack, Which, Work};
 
 /// Among how many changes or undos in effect an actor's own is looked for.
 const OWN_SEARCHED_MAX: usize = 1000;
@@ -305,9 +305,7 @@ fn compute<'w, D: Disk>(
             transaction.restore(*snapshot, *refused, found)?;
             // The change that is taken back is the actor's own, and no run: it needs no record.
             let own = Undone { actor: request.actor.clone(), approved: false };
-            // What a person asks to bring back is judged like any change.
-            let undone = (request.door == EntryPoint::ClientHook).then_some(own);
-            (transaction, Some((*refused, undone)))
+            (transaction, refused.map(|refused| (refused, Some(own))))
         }
     };
     let (undoes, undone) = taken_back.unzip();
@@ -422,7 +420,10 @@ fn label(request: &Request) -> String {
         // The workspace labels what it finds.
         (None, Work::Undo(_) | Work::Redo(_)) => String::new(),
         (None, Work::Adopt(_)) => "adopt what another program changed".to_owned(),
-        (None, Work::Restore { refused, .. }) => format!("take back the refused change {refused}"),
+        (None, Work::Restore { refused: Some(refused), .. }) => {
+            format!("take back the refused change {refused}")
+        }
+        (None, Work::Restore { refused: None, .. }) => "bring back what was there".to_owned(),
     }
 }
 

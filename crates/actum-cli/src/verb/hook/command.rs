@@ -130,10 +130,12 @@ fn judge_path(
         Verdict::Allow => None,
         Verdict::Deny => Some(refusal(against)),
         Verdict::NeedsApproval => {
-            let why: Vec<_> = against.iter().map(|gate| gate.ground.to_string()).collect();
+            // What the gate of approval adds is what this sentence says.
+            let why = against.iter().filter(|gate| gate.gate != GateName::Approval);
+            let why: Vec<_> = why.map(|gate| gate.ground.to_string()).collect();
             let path = InBackticks(path.as_bytes());
             Some(format!(
-                "actum: the command would change `{path}`, and that needs a person: {}; nothing was run. Make the change with the edit tool, \
+                "actum: the command would change `{path}`, and that needs a person ({}); nothing was run. Make the change with the edit tool, \
                  and it waits for the person",
                 why.join("; ")
             ))

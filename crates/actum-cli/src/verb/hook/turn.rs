@@ -16,6 +16,8 @@ use crate::failure::Failure;
 use crate::records;
 use crate::session_runs::{Selection, runs_in_effect};
 
+/// What the person can do.
+const ADOPT: &str = "`actum adopt` keeps this as a run, `actum adopt --restore` puts it back";
 /// Paths that the line names at most.
 const NAMED_MAX: usize = 3;
 
@@ -71,11 +73,9 @@ fn undeclared(files: &[&Undeclared]) -> String {
     };
     let lost = files.iter().filter(|change| !change.is_adoptable()).count();
     let then = match lost {
-        0 => ". `actum adopt` makes a run of that".to_owned(),
-        lost if lost == files.len() => "; of none of it is there a copy from before".to_owned(),
-        lost => format!(
-            "; of {lost} there is no copy from before. `actum adopt` makes a run of the others"
-        ),
+        0 => format!(". {ADOPT}"),
+        lost if lost == files.len() => "; no copy from before was kept".to_owned(),
+        lost => format!("; of {lost} no copy from before was kept. {ADOPT}"),
     };
     format!(
         "{} changed outside of runs, by a command or by you: {}{more}{then}",

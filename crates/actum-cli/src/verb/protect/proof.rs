@@ -36,6 +36,8 @@ const TRIAL_TIME: Duration = Duration::from_secs(60);
 const VERSION_TIME: Duration = Duration::from_secs(20);
 /// Newest runs that are looked at.
 const RUNS: usize = 8;
+/// With which the gate refuses a protected file.
+const REFUSED: &str = "refused by the gate `protected`";
 /// Characters that are shown of the output of a client.
 const SHOWN_CHARS_MAX: usize = 300;
 
@@ -156,7 +158,7 @@ impl Probe {
         let is_there = root.join(&self.protected).symlink_metadata().is_ok();
         let is_refused = protected
             .as_ref()
-            .is_some_and(|it| it.is_error != Some(false) && it.text.contains("actum: "));
+            .is_some_and(|it| it.is_error != Some(false) && it.text.contains(REFUSED));
         let mut checks = vec![ProtectionCheck {
             what: "a protected file is refused, and the model reads why".to_owned(),
             passed: is_refused && !is_there,
