@@ -20,19 +20,22 @@ function judge(directory, name, call, args) {
   return done.stdout
 }
 
+async function show(client, done) {
+  if (!done.stdout) return
+  const body = { title: "actum", message: done.stdout, variant: "info", duration: 15000 }
+  await client.tui.showToast({ body }).catch(() => {}) // `opencode run` has no screen
+}
+
 export const Actum = async ({ client, directory }) => {
   const inputs = new Map()
   return {
     // Nothing is refused at the beginning and the end of a turn.
     "chat.message": async ({ sessionID }) => {
-      hook(directory, { hook_event_name: "prompt", session_id: sessionID })
+      await show(client, hook(directory, { hook_event_name: "prompt", session_id: sessionID }))
     },
     event: async ({ event }) => {
       if (event.type !== "session.idle") return
-      const done = hook(directory, { hook_event_name: "idle", session_id: event.properties.sessionID })
-      if (!done.stdout) return
-      const toast = { body: { title: "actum", message: done.stdout, variant: "info", duration: 15000 } }
-      await client.tui.showToast(toast).catch(() => {}) // there is no screen, as in `opencode run`
+      await show(client, hook(directory, { hook_event_name: "idle", session_id: event.properties.sessionID }))
     },
     "tool.execute.before": async (call, output) => {
       if (!EDITS.has(call.tool) && call.tool !== "bash") return

@@ -57,11 +57,8 @@ pub(crate) fn runs_in_effect(
                 is_adopted(&told) || turn.is_some_and(|turn| digest_of(&told) == Some(turn.session))
             }
             Selection::Since(since, agent) => {
-                if view.show(known.run)?.time < *since {
-                    break;
-                }
-                let own = actor::of(agent.clone());
-                is_own(&seen.told(known.run)?, &own)
+                let is_later = view.show(known.run)?.time >= *since;
+                is_later && is_own(&seen.told(known.run)?, &actor::of(agent.clone()))
             }
         };
         if is_meant {
@@ -92,9 +89,13 @@ fn digest_of(told: &Told) -> Option<Digest> {
     Some(session_digest(client, told.session()?))
 }
 
-/// Whether a run belongs to an actor; one without an agent has the runs of all agents. A run without a record is nobody else's.
+/// Whether a run belongs to an actor. Without an agent that is so for the runs of all agents of the user, and for one without a
+/// record, which is nobody else's.
 fn is_own(told: &Told, own: &Actor) -> bool {
-    told.record.as_ref().is_none_or(|record| {
-        record.actor.uid == own.uid && (own.agent.is_none() || record.actor.agent == own.agent)
-    })
+    match &told.record {
+        Some(record) => {
+            record.actor.uid == own.uid && (own.agent.is_none() || record.actor.agent == own.agent)
+        }
+        None => own.agent.is_none(),
+    }
 }

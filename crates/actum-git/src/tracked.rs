@@ -8,19 +8,16 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use git2::{Config, ConfigLevel, Index, IndexEntry, ObjectType, Odb, Oid};
+use git2::{Index, IndexEntry, ObjectType, Odb, Oid};
 
 use crate::special;
 
 /// Bytes of a blob that is read at most: 64 MiB.
-const BLOB_BYTES_MAX: usize = 64 << 20;
+const BLOB_BYTES_MAX: u64 = 64 << 20;
 /// Bytes of a file with one path at most.
 const LINE_BYTES_MAX: u64 = 8 << 10;
 /// Bits of the flags of an entry of the index that say which side of a conflict it is (gitformat-index(5)).
 const STAGE_BITS: u16 = 0x3000;
-
-/// Name of the files with attributes (gitattributes(5)).
-const ATTRIBUTES: &str = ".gitattributes";
 
 /// Facts about a file by which git knows that it is unchanged. Times are nanoseconds since 1970-01-01 UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,8 +42,6 @@ pub struct TrackedFiles {
     git: PathBuf,
     objects: PathBuf,
     read: OnceCell<Files>,
-    root: PathBuf,
-    converts: OnceCell<bool>,
     /// Objects, once one was read; `None` where they cannot be read.
     database: Option<Option<Odb<'static>>>,
 }
@@ -56,8 +51,6 @@ pub struct TrackedFiles {
 struct Files {
     files: HashMap<Vec<u8>, Tracked>,
     directories: HashSet<Vec<u8>>,
-    /// Whether a file with attributes is tracked.
-    has_attributes: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -75,8 +68,7 @@ impl TrackedFiles {
     pub fn open(root: &Path) -> Self {
         let (own, git) = git_directories(&root.join(".git"));
         let (index, objects) = (own.join("index"), git.join("objects"));
-        let (read, converts, root) = (OnceCell::new(), OnceCell::new(), root.to_owned());
-        Self { index, git, objects, read, root, converts, database: None }
+        Self { index, git, objects, read: OnceCell::new(), database: None }
     }
 
     fn files(&self) -> &Files {
@@ -92,25 +84,17 @@ impl TrackedFiles {
         self.files().directories.contains(directory)
     }
 
-    /// Whether git may keep another content than that of a file: attributes or settings can have it converted.
-    pub fn may_convert(&self) -> bool {
-        *self.converts.get_or_init(|| {
-            let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
-            self.files().has_attributes
-                || is_there(&self.root.join(ATTRIBUTES))
-                || is_there(&self.git.join("info/attributes"))
-                || has_settings(&self.git)
-        })
-    }
-
     /// Whether a content is that of a blob.
     pub fn is_content(blob: [u8; 20], content: &[u8]) -> bool {
         Oid::hash_object(ObjectType::Blob, content).is_ok_and(|id| id.as_bytes() == blob)
     }
 
-    /// The blob of an unchanged file, by its id (SHA-1). Where git [may convert](Self::may_convert) it, the file may hold another
-    /// content.
+    /// The blob of an unchanged file, by its id (SHA-1). The file may hold another content
+    /// where git converts it ([`is_content`](Self::is_content)).
     pub fn blob(&self, path: &[u8], facts: &FileFacts) -> Option<[u8; 20]> {
+        if facts.size > BLOB_BYTES_MAX {
+            return None; // it would not be read
+        }
         let tracked = self.files().files.get(path)?;
         let found = Tracked {
             size: lowest_bits(facts.size),
@@ -137,7 +121,7 @@ impl TrackedFiles {
         let database = database.as_ref()?;
         let id = Oid::from_bytes(&blob).ok()?;
         let (size, kind) = database.read_header(id).ok()?;
-        if kind != ObjectType::Blob || size > BLOB_BYTES_MAX {
+        if kind != ObjectType::Blob || u64::try_from(size).is_ok_and(|size| size > BLOB_BYTES_MAX) {
             return None;
         }
         Some(database.read(id).ok()?.data().to_vec())
@@ -152,10 +136,8 @@ impl Files {
             return;
         }
         let Ok(index) = Index::open(path) else { return };
-        // What lies in another repository is not looked at before libgit2 opens it.
-        if fs::symlink_metadata(objects.join("info/alternates")).is_ok() {
-            return;
-        }
+        // Objects of another repository are not read.
+        let has_own_objects = fs::symlink_metadata(objects.join("info/alternates")).is_err();
         let written = nanoseconds(written.mtime(), written.mtime_nsec());
         for entry in index.iter().filter(|entry| entry.flags & STAGE_BITS == 0) {
             let mut above = entry.path.as_slice();
@@ -166,9 +148,8 @@ impl Files {
                 }
             }
             let tracked = Tracked::of(&entry);
-            self.has_attributes |= entry.path.ends_with(ATTRIBUTES.as_bytes());
             // What changed after the index was written, in the same tick of the clock, looks unchanged (racy-git).
-            if tracked.modified < written {
+            if has_own_objects && tracked.modified < written {
                 self.files.insert(entry.path, tracked);
             }
         }
@@ -188,26 +169,6 @@ impl Tracked {
             blob: entry.id,
         }
     }
-}
-
-/// Whether settings of the repository, of the user or of the system can have contents converted. Settings that cannot be read may.
-fn has_settings(git: &Path) -> bool {
-    let read = || {
-        let mut config = Config::open_default()?;
-        let own = git.join("config");
-        if fs::symlink_metadata(&own).is_ok_and(|found| found.is_file()) {
-            config.add_file(&own, ConfigLevel::Local, true)?;
-        }
-        let config = config.snapshot()?;
-        let is_set = |name: &str| match config.get_string(name) {
-            Ok(value) => !matches!(value.as_str(), "false" | "no" | "off" | "0"),
-            Err(_) => false, // it is not set
-        };
-        Ok::<_, git2::Error>(
-            ["core.autocrlf", "core.eol", "core.attributesfile"].iter().any(|it| is_set(it)),
-        )
-    };
-    read().unwrap_or(true)
 }
 
 /// The git directory of a work tree, and the one that has the objects (gitrepository-layout(5)).

@@ -16,8 +16,8 @@ pub struct ShellCommand {
     pub words: Vec<Option<String>>,
     /// Files that its output is written to.
     outputs: Vec<Option<String>>,
-    /// In how many shells within shells it runs. A change of the directory there ends with the shell.
-    level: usize,
+    /// Subshells that it runs in, the outermost first. A change of the directory ends with its shell.
+    shells: Vec<usize>,
 }
 
 /// A path that a command changes.
@@ -29,6 +29,8 @@ pub struct ChangedPath {
     pub is_removed: bool,
     /// Whether what lies below it is changed as well.
     pub with_all_below: bool,
+    /// Whether a link there is followed, and what it leads to is changed.
+    pub follows_link: bool,
 }
 
 /// Texts within texts that are read at most (`sh -c 'sh -c …'`).
@@ -73,19 +75,24 @@ const CHANGE_ALL: [(&str, &str); 12] = [
 const CHANGE_LAST: [(&str, &str); 4] =
     [("cp", "St"), ("install", "mogSt"), ("ln", "St"), ("rsync", "eBMTf")];
 
+/// Long options that take the next word.
+const LONG_WITH_WORD: [&str; 5] = ["date", "reference", "size", "suffix", "target-directory"];
+
 /// The programs that a text runs, those of texts within it among them.
 pub fn commands(text: &str) -> Vec<ShellCommand> {
     let mut found = Vec::new();
-    collect(text, (0, DEPTH_MAX), &mut found);
+    collect(text, (Vec::new(), DEPTH_MAX), &mut found);
     found
 }
 
-fn collect(text: &str, (level, depth): (usize, usize), found: &mut Vec<ShellCommand>) {
-    for command in Reader::new(level, depth).read(text) {
-        let (inner, level) = (command.text_of_shell().map(str::to_owned), command.level + 1);
+fn collect(text: &str, (shells, depth): (Vec<usize>, usize), found: &mut Vec<ShellCommand>) {
+    for command in Reader::new(shells, depth).read(text) {
+        let inner = command.text_of_shell().map(str::to_owned);
+        // No other shell there has this number.
+        let shells = [command.shells.as_slice(), &[usize::MAX - found.len()]].concat();
         found.push(command);
         if let Some(inner) = inner.filter(|_| depth > 0) {
-            collect(&inner, (level, depth - 1), found);
+            collect(&inner, (shells, depth - 1), found);
         }
     }
 }
@@ -99,9 +106,9 @@ pub fn changed_paths(
 ) -> Vec<ChangedPath> {
     let mut changed = Vec::new();
     // The directory of each shell within a shell.
-    let mut directories = vec![(0, Some(directory.to_owned()))];
+    let mut directories = vec![(Vec::new(), Some(directory.to_owned()))];
     for command in commands {
-        directories.retain(|(level, _)| *level <= command.level);
+        directories.retain(|(shells, _)| command.shells.starts_with(shells));
         let here = directories.last().and_then(|(_, here)| here.clone());
         let place = |word: &str| match (word, word.strip_prefix("~/")) {
             ("~", _) => home.map(Path::to_owned),
@@ -120,23 +127,34 @@ pub fn changed_paths(
         let moved = if program == "mv" { words.len().saturating_sub(1) } else { 0 };
         for (index, word) in words.into_iter().enumerate() {
             let with_all_below = is_removed || index < moved;
+            let follows_link = !matches!(program, "rm" | "unlink" | "mv" | "ln");
             let path = place(word);
-            changed.extend(path.map(|path| ChangedPath { path, is_removed, with_all_below }));
+            changed.extend(path.map(|path| ChangedPath {
+                path,
+                is_removed,
+                with_all_below,
+                follows_link,
+            }));
         }
         for word in command.outputs.iter().flatten() {
-            let (is_removed, with_all_below) = (false, false);
+            let (is_removed, with_all_below, follows_link) = (false, false, true);
             let path = place(word);
-            changed.extend(path.map(|path| ChangedPath { path, is_removed, with_all_below }));
+            changed.extend(path.map(|path| ChangedPath {
+                path,
+                is_removed,
+                with_all_below,
+                follows_link,
+            }));
         }
         if matches!(program, "cd" | "pushd" | "popd") {
             let named = arguments.iter().filter(|word| !is_option(word.as_deref()));
             let to = match (program, named.collect::<Vec<_>>().as_slice()) {
                 ("cd", []) => home.map(Path::to_owned),
-                ("cd" | "pushd", [Some(to)]) => place(to),
+                ("cd" | "pushd", [Some(to)]) if !to.starts_with(['-', '+']) => place(to),
                 _ => None,
             };
-            directories.retain(|(level, _)| *level < command.level);
-            directories.push((command.level, to));
+            directories.retain(|(shells, _)| shells.len() < command.shells.len());
+            directories.push((command.shells.clone(), to));
         }
     }
     changed
@@ -159,7 +177,11 @@ fn operands<'w>(arguments: &'w [Option<String>], with_word: &str) -> Vec<Option<
             }
             Some(option) if is_option(word) => {
                 let takes = |letter: char| with_word.contains(letter);
-                if !option.starts_with("--") && option.chars().next_back().is_some_and(takes) {
+                let takes_word = match option.strip_prefix("--") {
+                    Some(name) => LONG_WITH_WORD.contains(&name),
+                    None => option.chars().next_back().is_some_and(takes),
+                };
+                if takes_word {
                     words.next();
                 }
             }
@@ -175,14 +197,28 @@ fn changed_words<'w>(program: &str, arguments: &'w [Option<String>]) -> Vec<&'w 
     let has = |letter: char| options().any(|word| short_option(word, letter));
     let known = |words: Vec<Option<&'w str>>| words.into_iter().flatten().collect::<Vec<_>>();
     if let Some((_, with_word)) = CHANGE_ALL.iter().find(|(name, _)| *name == program) {
-        return known(operands(arguments, with_word));
+        let words = operands(arguments, with_word);
+        let is_first_no_file = matches!(program, "chmod" | "chown" | "chgrp")
+            && !options().any(|it| it.starts_with("--reference"));
+        return known(words.into_iter().skip(usize::from(is_first_no_file)).collect());
     }
     if let Some((_, with_word)) = CHANGE_LAST.iter().find(|(name, _)| *name == program) {
         let into_directory = has('t') || options().any(|it| it.starts_with("--target-directory"));
-        let last = operands(arguments, with_word).pop().flatten();
-        return last.filter(|_| !into_directory).into_iter().collect();
+        let mut words = operands(arguments, with_word);
+        // A single one is the source; and rsync writes to other machines.
+        let last = words.pop().flatten().filter(|_| !words.is_empty() && !into_directory);
+        let is_remote = |word: &str| {
+            program == "rsync" && word.split('/').next().unwrap_or_default().contains(':')
+        };
+        return last.filter(|word| !is_remote(word)).into_iter().collect();
     }
-    let in_place = || has('i') || options().any(|it| it.starts_with("--in-place"));
+    // Behind these letters of perl comes the value of an option.
+    let has_i = |word: &String| {
+        let letters =
+            word.chars().skip(1).take_while(|it| program == "sed" || !"CDEFIMVmx".contains(*it));
+        !word.starts_with("--") && letters.into_iter().any(|it| it == 'i')
+    };
+    let in_place = || options().any(|it| has_i(it) || it.starts_with("--in-place"));
     match program {
         "sed" | "perl" if in_place() => {
             let has_script = options().any(|it| it.ends_with('e') || it.ends_with('f'));
@@ -237,7 +273,12 @@ impl ShellCommand {
                 match words.split_first() {
                     Some((Some(option), rest)) if is_option(Some(option)) => {
                         // It only looks for the program.
-                        if name == "command" && option.to_ascii_lowercase().contains('v') {
+                        let only_shows = match name {
+                            "command" => option.to_ascii_lowercase().contains('v'),
+                            "sudo" => option == "-l",
+                            _ => false,
+                        };
+                        if only_shows {
                             return &[];
                         }
                         let takes =
@@ -268,9 +309,18 @@ impl ShellCommand {
         if !SHELLS.contains(&name_of(program.as_deref()?)) {
             return None;
         }
-        let option =
-            |word: &Option<String>| word.as_deref().is_some_and(|word| short_option(word, 'c'));
-        let at = arguments.iter().position(option)?;
+        // What follows the first operand is for the script.
+        let mut at = 0;
+        loop {
+            let word = arguments.get(at)?.as_deref()?;
+            if !is_option(Some(word)) {
+                return None;
+            }
+            if short_option(word, 'c') {
+                break;
+            }
+            at += if word.ends_with(['o', 'O']) { 2 } else { 1 };
+        }
         let rest = arguments.get(at + 1..)?;
         rest.iter().find(|word| !is_option(word.as_deref()))?.as_deref()
     }
@@ -335,7 +385,10 @@ mod tests {
         assert_eq!(changed("rm ~/a"), ["/home/ada/a"]);
         let removed = changed_paths(&commands("rm -fr ."), Path::new("/w"), None);
         let (path, is_removed, with_all_below) = ("/w/.".into(), true, true);
-        assert_eq!(removed, [ChangedPath { path, is_removed, with_all_below }]);
+        assert_eq!(
+            removed,
+            [ChangedPath { path, is_removed, with_all_below, follows_link: false }]
+        );
     }
 
     /// Issue 27: what is only named, quoted, or not known is not taken for a change.
@@ -363,6 +416,23 @@ mod tests {
             "find . -name .env -exec rm {} +",
             "echo x 2>&1",
             "diff <(cat .env) b",
+            "echo $'a\\'b'; echo 'x; rm .env; y'",
+            "if [[ a > .env ]]; then true; fi",
+            "[[ -f x && a > .env ]]",
+            "(( a > .env ))",
+            "echo $(( a > .env ))",
+            "a=(rm .env)",
+            "f() { rm .env; }",
+            "perl -MFile::Basename -e 1 .env",
+            "touch --reference .env a",
+            "chmod .env x",
+            "ln -s .env",
+            "rsync a .env:/x",
+            "sudo -l rm .env",
+            "bash build.sh -c 'rm .env'",
+            "cd -; rm .env",
+            "cat <<$E\nrm .env\nE\n",
+            "(cd sub); (cd ..; rm .env)",
             "",
         ] {
             let found = changed(text);
@@ -380,6 +450,17 @@ mod tests {
         {
             assert_eq!(changed(text), Vec::<String>::new(), "{text}");
         }
+    }
+
+    /// Issue 27: quotes inside each other have a limit, so that no text fills the stack.
+    #[test]
+    fn nested_substitutions_have_a_limit() {
+        let nested =
+            |count: usize| format!("{}x{}; rm .env", "\"$(".repeat(count), ")\"".repeat(count));
+        assert_eq!(changed(&nested(8)), ["/w/.env"]);
+        assert_eq!(changed(&nested(200_000)), Vec::<String>::new());
+        assert_eq!(changed(&"\"$(".repeat(200_000)), Vec::<String>::new());
+        assert_eq!(changed(&"(".repeat(200_000)), Vec::<String>::new());
     }
 
     /// Issue 27: a command is known by its words, to be compared with rules.

@@ -217,7 +217,8 @@ impl<D: Disk> Workspace<D> {
         let previous = self.read_baseline()?;
         let (since, sequence) = (self.disk.now(), self.last_sequence()?);
         let mut turns = previous.as_ref().map_or(Vec::new(), |baseline| baseline.turns.clone());
-        let is_under_way = |turn: &Turn| turn.is_open && since.0 - turn.since.0 < TURN_MAX;
+        let is_under_way =
+            |turn: &Turn| turn.is_open && since.0.saturating_sub(turn.since.0) < TURN_MAX;
         let is_joined = turns.iter().any(is_under_way);
         let is_same = |turn: &Turn| {
             turn.session == session && turn.is_open && prompt.is_some() && turn.prompt == prompt

@@ -57,11 +57,9 @@ impl KnownFiles for GitFiles {
             changed: stat.changed.0,
         };
         let blob = self.tracked.blob(path.as_bytes(), &facts)?;
-        let is_content = !self.tracked.may_convert() || {
-            let content = read_file(&self.root, path, CONTENT_BYTES_MAX).ok().flatten()?;
-            TrackedFiles::is_content(blob, &content)
-        };
-        is_content.then_some(BlobId(blob))
+        // Attributes and settings can have git keep another content, so the content itself is compared.
+        let content = read_file(&self.root, path, CONTENT_BYTES_MAX).ok().flatten()?;
+        TrackedFiles::is_content(blob, &content).then_some(BlobId(blob))
     }
 
     fn read(&mut self, blob: BlobId) -> Option<Vec<u8>> {

@@ -57,6 +57,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let wait = arguments.run_arguments.waits();
     let changes = arguments.take_snapshot((&mut workspace, session), id, &meant, wait)?;
     tell_left(session, &changes);
+    if changes.adoptable.is_empty() && !(changes.others.is_empty() && changes.later.is_empty()) {
+        return Err(AdoptFailure::NoneAdoptable.into());
+    }
     if changes.adoptable.is_empty() {
         return Err(AdoptFailure::Nothing { at: meant }.into());
     }
@@ -187,10 +190,9 @@ fn place(at: &[RelPath]) -> String {
 /// Why nothing was adopted.
 #[derive(Debug, thiserror::Error)]
 enum AdoptFailure {
-    #[error(
-        "there is no change to adopt{}: each file is as it was at the last prompt, or as a run left it",
-        place(at)
-    )]
+    #[error("none of the changes can be adopted; the notes above name them")]
+    NoneAdoptable,
+    #[error("there is no change to adopt{}", place(at))]
     Nothing { at: Vec<RelPath> },
     #[error("`{}` is not in the workspace", InBackticks(path.as_encoded_bytes()))]
     Outside { path: OsString },
@@ -199,7 +201,7 @@ enum AdoptFailure {
 impl FailureKind for AdoptFailure {
     fn reason(&self) -> Reason {
         match self {
-            Self::Nothing { .. } => Reason::AlreadyAsBefore,
+            Self::NoneAdoptable | Self::Nothing { .. } => Reason::AlreadyAsBefore,
             Self::Outside { .. } => Reason::Usage,
         }
     }
@@ -211,7 +213,7 @@ impl FailureKind for AdoptFailure {
                  actum note the state at each prompt"
                     .to_owned(),
             ],
-            Self::Outside { .. } => Vec::new(),
+            Self::NoneAdoptable | Self::Outside { .. } => Vec::new(),
         }
     }
 }

@@ -31,7 +31,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(15);
 
 /// Answer the hook of an agent's client, which makes runs of its own edits
 ///
-/// The client calls it before and after each edit, and at the beginning and the end of each turn, with the event on standard input. Before the edit the gates judge it, and what
+/// The client calls it before and after each edit, before each command of its shell, and at the beginning and the end of each turn, with the event on standard input. Before the edit the gates judge it, and what
 /// its files hold is kept; after it the change becomes a run with a receipt, which `actum undo` takes back. What the gates
 /// refuse does not happen: the answer is exit code 2 and the reason on standard error. Outside of a workspace it does nothing.
 #[derive(clap::Args)]

@@ -96,6 +96,9 @@ fn undo_each(
         let asked = Asked { limits, label: None, if_missing: IfMissing::Refuse };
         let work = || Ok(Work::Undo(Which::Run(*run)));
         if let Err(failure) = arguments.run_arguments.carry_out(session, root, work, asked) {
+            if undone > 0 {
+                manifests::update_or_note(session);
+            }
             session
                 .screen
                 .note(format_args!("{undone} of {} runs are undone; the others stand", runs.len()));

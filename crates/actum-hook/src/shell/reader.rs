@@ -2,7 +2,10 @@
 
 use super::{ShellCommand, collect, is_assignment};
 
-/// What a word is for.
+/// Quotes and substitutions inside each other that are read at most.
+const NESTING_MAX: usize = 64;
+
+/// Role of a word.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Role {
     #[default]
@@ -22,7 +25,9 @@ pub(super) struct Reader {
     command: ShellCommand,
     word: Option<Word>,
     role: Role,
-    level: usize,
+    shells: Vec<usize>,
+    /// Subshells that were begun.
+    begun: usize,
     /// Texts within texts that are still read.
     depth: usize,
     /// Ends of texts that begin on the next line.
@@ -37,8 +42,14 @@ struct Word {
 }
 
 impl Reader {
-    pub(super) fn new(level: usize, depth: usize) -> Self {
-        Self { level, depth, ..Self::default() }
+    pub(super) fn new(shells: Vec<usize>, depth: usize) -> Self {
+        Self { shells, depth, ..Self::default() }
+    }
+
+    /// The number of a subshell that is begun.
+    fn begin_shell(&mut self) -> usize {
+        self.begun += 1;
+        self.begun
     }
 
     pub(super) fn read(mut self, text: &str) -> Vec<ShellCommand> {
@@ -58,6 +69,28 @@ impl Reader {
     fn step<'t>(&mut self, next: char, rest: &'t str) -> Option<&'t str> {
         let after = rest.get(next.len_utf8()..)?;
         match next {
+            '$' if after.starts_with('\'') => {
+                self.quoted().is_unknown = true;
+                skip_ansi_quoted(after.get(1..)?)
+            }
+            '$' if after.starts_with("((") => {
+                self.word().is_unknown = true;
+                Some(substituted(after.get(1..)?, ')', NESTING_MAX)?.1)
+            }
+            '&' | '|' | '<' | '>' | '(' | ')' if self.is_in_test() => {
+                self.end_word();
+                Some(after)
+            }
+            // Arithmetic, or the values of an array.
+            '(' if self.word.is_none() && after.starts_with('(') => {
+                Some(substituted(after, ')', NESTING_MAX)?.1)
+            }
+            '(' if self.word.as_ref().is_some_and(|word| word.text.ends_with('=')) => {
+                self.word().is_unknown = true;
+                Some(substituted(after, ')', NESTING_MAX)?.1)
+            }
+            // A function: whether it is called is not known.
+            '(' if self.word.is_some() && after.starts_with(')') => None,
             '\'' => {
                 let (quoted, after) = after.split_once('\'')?;
                 self.quoted().text.push_str(quoted);
@@ -103,12 +136,13 @@ impl Reader {
             '<' => self.input(after),
             '(' => {
                 self.end_command();
-                self.level += 1;
+                let shell = self.begin_shell();
+                self.shells.push(shell);
                 Some(after)
             }
             ')' => {
                 self.end_command();
-                self.level = self.level.saturating_sub(1);
+                self.shells.pop();
                 Some(after)
             }
             '$' if after.starts_with('(') => self.substitution(after.get(1..)?, ')'),
@@ -119,7 +153,8 @@ impl Reader {
             }
             '[' => {
                 let word = self.word();
-                (word.is_unknown, word.text) = (true, format!("{}[", word.text));
+                word.is_unknown = true;
+                word.text.push('[');
                 Some(after)
             }
             '{' if self.word.is_some() => {
@@ -140,6 +175,12 @@ impl Reader {
         }
     }
 
+    /// Whether the words are those of a `[[ … ]]`.
+    fn is_in_test(&self) -> bool {
+        let words = self.command.words.iter().rev().flatten();
+        words.map(String::as_str).find(|word| matches!(*word, "[[" | "]]")) == Some("[[")
+    }
+
     fn word(&mut self) -> &mut Word {
         self.word.get_or_insert_default()
     }
@@ -152,11 +193,12 @@ impl Reader {
 
     /// A text whose output becomes a part of the word.
     fn substitution<'t>(&mut self, text: &'t str, end: char) -> Option<&'t str> {
-        let (inner, after) = substituted(text, end)?;
+        let (inner, after) = substituted(text, end, NESTING_MAX)?;
         self.word().is_unknown = true;
         if self.depth > 0 {
-            let (level, depth) = (self.level + 1, self.depth - 1);
-            collect(inner, (level, depth), &mut self.found);
+            let shell = self.begin_shell();
+            let shells = [self.shells.as_slice(), &[shell]].concat();
+            collect(inner, (shells, self.depth - 1), &mut self.found);
         }
         Some(after)
     }
@@ -170,6 +212,10 @@ impl Reader {
             rest = match char {
                 '"' => return Some(after),
                 '`' => self.substitution(after, '`')?,
+                '$' if after.starts_with("((") => {
+                    self.word().is_unknown = true;
+                    substituted(after.get(1..)?, ')', NESTING_MAX)?.1
+                }
                 '$' if after.starts_with('(') => self.substitution(after.get(1..)?, ')')?,
                 '$' => {
                     self.word().is_unknown = true;
@@ -225,6 +271,7 @@ impl Reader {
         let Word { text, is_unknown, is_quoted } = word;
         let is_stream = text == "-" || text.bytes().all(|byte| byte.is_ascii_digit());
         // Of an assignment only the name matters, and a bracket alone is a program.
+        let end = text.clone();
         let is_known = !is_unknown || is_assignment(&text) || matches!(text.as_str(), "[" | "[[");
         let known = is_known.then_some(text);
         match std::mem::take(&mut self.role) {
@@ -232,9 +279,8 @@ impl Reader {
             Role::Output if is_stream && !is_quoted => {}
             Role::Output => self.command.outputs.push(known.filter(|_| !is_unknown)),
             Role::Input => {}
-            Role::EndOfText(without_tabs) => {
-                self.texts.extend(known.map(|end| (end, without_tabs)));
-            }
+            // An end that is not known is not found, and reading stops there.
+            Role::EndOfText(without_tabs) => self.texts.push((end, without_tabs)),
         }
     }
 
@@ -242,10 +288,8 @@ impl Reader {
         self.end_word();
         self.role = Role::Word;
         let mut command = std::mem::take(&mut self.command);
-        command.level = self.level;
-        // What looks like an output there is a comparison.
-        let is_test = command.words.first().is_some_and(|word| word.as_deref() == Some("[["));
-        if !is_test && (!command.words.is_empty() || !command.outputs.is_empty()) {
+        command.shells = self.shells.clone();
+        if !command.words.is_empty() || !command.outputs.is_empty() {
             self.found.push(command);
         }
     }
@@ -269,8 +313,20 @@ impl Reader {
     }
 }
 
+/// The text after a text in `$'…'`.
+fn skip_ansi_quoted(text: &str) -> Option<&str> {
+    let mut chars = text.char_indices();
+    loop {
+        match chars.next()? {
+            (at, '\'') => return text.get(at + 1..),
+            (_, '\\') => drop(chars.next()?),
+            _ => {}
+        }
+    }
+}
+
 /// The text up to the end of a substitution, and what comes after it; `None` where it does not end.
-fn substituted(text: &str, end: char) -> Option<(&str, &str)> {
+fn substituted(text: &str, end: char, nesting: usize) -> Option<(&str, &str)> {
     let (mut open, mut at) = (0usize, 0usize);
     loop {
         let rest = text.get(at..)?;
@@ -280,7 +336,7 @@ fn substituted(text: &str, end: char) -> Option<(&str, &str)> {
             _ if char == end && open == 0 => return Some((text.get(..at)?, text.get(next..)?)),
             '\\' => next + text.get(next..)?.chars().next()?.len_utf8(),
             '\'' if end == ')' => next + text.get(next..)?.find('\'')? + 1,
-            '"' if end == ')' => next + quoted_length(text.get(next..)?)?,
+            '"' if end == ')' => next + quoted_length(text.get(next..)?, nesting.checked_sub(1)?)?,
             '(' => {
                 open += 1;
                 next
@@ -295,7 +351,7 @@ fn substituted(text: &str, end: char) -> Option<(&str, &str)> {
 }
 
 /// How many bytes a text in double quotes has, with its end.
-fn quoted_length(text: &str) -> Option<usize> {
+fn quoted_length(text: &str, nesting: usize) -> Option<usize> {
     let mut at = 0usize;
     loop {
         let rest = text.get(at..)?;
@@ -305,7 +361,7 @@ fn quoted_length(text: &str) -> Option<usize> {
             '"' => return Some(next),
             '\\' => next + text.get(next..)?.chars().next()?.len_utf8(),
             '$' if text.get(next..)?.starts_with('(') => {
-                let (inner, _) = substituted(text.get(next + 1..)?, ')')?;
+                let (inner, _) = substituted(text.get(next + 1..)?, ')', nesting.checked_sub(1)?)?;
                 next + 1 + inner.len() + 1
             }
             _ => next,

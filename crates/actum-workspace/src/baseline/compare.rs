@@ -63,7 +63,7 @@ pub(crate) enum Before {
     File(Stamp, Source),
     /// As a run left it: the image after the entry of that index.
     Run(RunId, usize, Image),
-    /// A symbolic link or something special.
+    /// A symbolic link, something special, or a directory that was not looked into.
     Other(Kind),
     /// Something else than what the next run found there, so that the change is a part of that run.
     Buried,
@@ -133,6 +133,8 @@ impl<D: Disk> Workspace<D> {
             let now = scan.found.get(path).map(Stamp::from);
             let before = match runs.get(path) {
                 Some((run, index, image)) => Before::Run(*run, *index, image.clone()),
+                // A directory that was left out was there, and what is in it is not known.
+                None if baseline.left_out.contains(path) => Before::Other(Kind::Directory),
                 None => Before::of(baseline.files.get(path)),
             };
             undeclared.extend(self.change_of(path, now, before, known)?);
@@ -304,7 +306,9 @@ impl<D: Disk> Workspace<D> {
 
     /// The bytes that a run left at the path of an entry, as far as they are kept.
     fn bytes_left(&self, run: RunId, index: usize, image: &Image) -> Result<Option<Vec<u8>>> {
-        let Some(file) = image.file() else { return Ok(None) };
+        let Some(file) = image.file().filter(|file| file.size <= FILE_BYTES_MAX) else {
+            return Ok(None);
+        };
         if let Some(copy) = self.read_copy(file.digest)? {
             return Ok(Some(copy));
         }

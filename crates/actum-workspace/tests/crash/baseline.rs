@@ -124,14 +124,13 @@ fn what_a_run_left_is_declared_and_a_later_change_starts_from_there() {
     begin(&disk).unwrap();
     disk.advance(1_000);
     apply(&disk, &[write("a", "by a run\n"), create("x/y", "new\n")]).unwrap();
-    let between = tree(&disk);
     disk.advance(1_000);
     assert_eq!(end(&disk).unwrap().unwrap().new, []);
     assert_eq!(end(&disk).unwrap(), None);
     begin(&disk).unwrap();
     disk.advance(1_000);
     apply(&disk, &[write("b", "by a run\n")]).unwrap();
-    let between = (between, tree(&disk)).1;
+    let between = tree(&disk);
     disk.put("b", "by a command\n");
     disk.remove("x/y");
     disk.advance(1_000);

@@ -79,8 +79,12 @@ fn judge_path(
     (root, home): (&Path, Option<&Path>),
     session: &Session,
 ) -> Result<Option<String>, Failure> {
+    let real = match (changed.follows_link, changed.path.parent(), changed.path.file_name()) {
+        (false, Some(parent), Some(name)) => resolve_links(parent).map(|parent| parent.join(name)),
+        (true, ..) | (false, None, _) | (false, _, None) => resolve_links(&changed.path),
+    };
     // What leads in a circle is no file.
-    let Some(real) = resolve_links(&changed.path) else { return Ok(None) };
+    let Some(real) = real else { return Ok(None) };
     let shown = Quoted(real.as_os_str().as_bytes());
     if changed.is_removed && root.starts_with(&real) {
         return Ok(Some(format!(
@@ -106,7 +110,12 @@ fn judge_path(
     }
     if changed.with_all_below {
         for child in children(&real) {
-            let child = ChangedPath { path: child, is_removed: false, with_all_below: false };
+            let child = ChangedPath {
+                path: child,
+                is_removed: false,
+                with_all_below: false,
+                follows_link: false,
+            };
             if let Some(refused) = judge_path(in_force, &child, (root, home), session)? {
                 return Ok(Some(refused));
             }

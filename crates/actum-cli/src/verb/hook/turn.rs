@@ -41,18 +41,14 @@ pub(super) fn answer(client: Client, session: &Session, event: &Event) -> Result
         return Ok(Answer::Nothing);
     };
     drop(workspace);
-    let view = View::open(&root)?;
-    let runs = runs_in_effect(&view, session, &Selection::Turn(Some(event.session.clone())))?;
     let mut lines = Vec::new();
-    if !runs.is_empty() {
-        let these = if runs.len() == 1 { "it" } else { "them" };
-        let runs = count(number(runs.len()), "run");
-        let is_newest = view.turns()?.last().is_some_and(|turn| turn.session == name);
-        let session = match is_newest {
-            true => String::new(),
-            false => format!(" --session {}", ShellWord::new(event.session.as_bytes())),
-        };
-        lines.push(format!("{runs} in this turn; `actum undo --turn{session}` takes {these} back"));
+    match describe_runs(session, &root, event, name) {
+        Ok(line) => lines.extend(line),
+        // What changed outside of runs is told all the same: it counts as told.
+        Err(failure) => {
+            let message = failure.message();
+            lines.push(format!("the runs of this turn cannot be listed: {message}"));
+        }
     }
     let files: Vec<_> = new.iter().filter(|change| change.kind != Kind::Directory).collect();
     if !files.is_empty() {
@@ -62,6 +58,29 @@ pub(super) fn answer(client: Client, session: &Session, event: &Event) -> Result
         true => Answer::Nothing,
         false => Answer::Tell(format!("actum: {}", lines.join(". "))),
     })
+}
+
+/// The runs of the turn, and how they are undone; nothing where there are none.
+fn describe_runs(
+    session: &Session,
+    root: &Path,
+    event: &Event,
+    name: Digest,
+) -> Result<Option<String>, Failure> {
+    let view = View::open(root)?;
+    let selection = Selection::Turn(Some(event.session.clone()));
+    let runs = runs_in_effect(&view, session, &selection)?;
+    if runs.is_empty() {
+        return Ok(None);
+    }
+    let these = if runs.len() == 1 { "it" } else { "them" };
+    let runs = count(number(runs.len()), "run");
+    let is_newest = view.turns()?.last().is_some_and(|turn| turn.session == name);
+    let of_session = match is_newest {
+        true => String::new(),
+        false => format!(" --session {}", ShellWord::new(event.session.as_bytes())),
+    };
+    Ok(Some(format!("{runs} in this turn; `actum undo --turn{of_session}` takes {these} back")))
 }
 
 /// What was changed without a run.

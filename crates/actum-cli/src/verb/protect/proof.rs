@@ -164,7 +164,9 @@ impl Probe {
             passed: is_refused && !is_there,
             detail: text(&protected),
         }];
-        let runs = self.runs(session, root, trial)?;
+        let runs = self.runs(session, root, trial);
+        let undone = self.undo(session, root, runs.as_deref().unwrap_or_default());
+        let runs = runs?;
         let edited = answer(2).or_else(|| answer(1));
         checks.push(ProtectionCheck {
             what: "each edit is a run".to_owned(),
@@ -175,7 +177,7 @@ impl Probe {
             },
         });
         checks.push(self.check_turn(root)?);
-        checks.push(self.undo(session, root, &runs));
+        checks.push(undone);
         Ok(checks)
     }
 
