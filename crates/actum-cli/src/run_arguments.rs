@@ -62,6 +62,11 @@ impl RunArguments {
         self.agent.as_deref()
     }
 
+    /// Whether the request has a key, by which it is known when it comes again.
+    pub(crate) fn has_request_key(&self) -> bool {
+        self.request_key.is_some()
+    }
+
     /// Whether to wait for another process that is at work in the workspace.
     pub(crate) fn waits(&self) -> bool {
         self.wait

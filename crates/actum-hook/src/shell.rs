@@ -33,6 +33,13 @@ pub struct ChangedPath {
     pub follows_link: bool,
 }
 
+impl ChangedPath {
+    /// A file that is written to; a link is followed.
+    pub fn written(path: PathBuf) -> Self {
+        Self { path, is_removed: false, with_all_below: false, follows_link: true }
+    }
+}
+
 /// Texts within texts that are read at most (`sh -c 'sh -c …'`).
 const DEPTH_MAX: usize = 4;
 /// Words of the shell that come before a program.
@@ -125,27 +132,13 @@ pub fn changed_paths(
         let words = changed_words(program, arguments);
         // What is moved is gone with all below it; where it goes is not.
         let moved = if program == "mv" { words.len().saturating_sub(1) } else { 0 };
-        for (index, word) in words.into_iter().enumerate() {
+        let follows_link = !matches!(program, "rm" | "unlink" | "mv" | "ln");
+        changed.extend(words.into_iter().enumerate().filter_map(|(index, word)| {
             let with_all_below = is_removed || index < moved;
-            let follows_link = !matches!(program, "rm" | "unlink" | "mv" | "ln");
-            let path = place(word);
-            changed.extend(path.map(|path| ChangedPath {
-                path,
-                is_removed,
-                with_all_below,
-                follows_link,
-            }));
-        }
-        for word in command.outputs.iter().flatten() {
-            let (is_removed, with_all_below, follows_link) = (false, false, true);
-            let path = place(word);
-            changed.extend(path.map(|path| ChangedPath {
-                path,
-                is_removed,
-                with_all_below,
-                follows_link,
-            }));
-        }
+            Some(ChangedPath { path: place(word)?, is_removed, with_all_below, follows_link })
+        }));
+        let outputs = command.outputs.iter().flatten();
+        changed.extend(outputs.filter_map(|word| Some(ChangedPath::written(place(word)?))));
         if matches!(program, "cd" | "pushd" | "popd") {
             let named = arguments.iter().filter(|word| !is_option(word.as_deref()));
             let to = match (program, named.collect::<Vec<_>>().as_slice()) {

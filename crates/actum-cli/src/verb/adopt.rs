@@ -57,11 +57,14 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let wait = arguments.run_arguments.waits();
     let changes = arguments.take_snapshot((&mut workspace, session), id, &meant, wait)?;
     tell_left(session, &changes);
-    if changes.adoptable.is_empty() && !(changes.others.is_empty() && changes.later.is_empty()) {
-        return Err(AdoptFailure::NoneAdoptable.into());
-    }
-    if changes.adoptable.is_empty() {
-        return Err(AdoptFailure::Nothing { at: meant }.into());
+    // A request that was carried out before is answered with its run.
+    if changes.adoptable.is_empty() && !arguments.run_arguments.has_request_key() {
+        let is_clean = changes.others.is_empty() && changes.later.is_empty();
+        return Err(match is_clean {
+            true => AdoptFailure::Nothing { at: meant },
+            false => AdoptFailure::NoneAdoptable,
+        }
+        .into());
     }
     drop(workspace);
     let work = || {
@@ -128,7 +131,12 @@ impl Arguments {
         let root = session.root();
         let mut meant = Vec::new();
         for path in &self.paths {
-            let whole = actum::real_path(&session.start.join(path));
+            // A link is meant itself, and not what it leads to.
+            let named = session.start.join(path);
+            let whole = match (named.parent(), named.file_name()) {
+                (Some(parent), Some(name)) => actum::real_path(parent).join(name),
+                (None, _) | (_, None) => actum::real_path(&named),
+            };
             let outside = || AdoptFailure::Outside { path: path.clone() };
             let inside = whole.strip_prefix(root).map_err(|_| outside())?;
             if inside.as_os_str().is_empty() {

@@ -251,3 +251,24 @@ fn a_turn_event_without_its_fields_is_told_and_not_refused() {
     }
     assert_eq!(turn_event(&session, "Stop").code, 0);
 }
+
+/// Issue 27: a link is named itself, and a request that comes again is answered with its run.
+#[test]
+fn a_named_link_is_not_the_file_that_it_leads_to_and_a_key_adopts_once() {
+    let session = Session::new("claude");
+    begin(&session);
+    fs::write(session.root.join("a.txt"), "by a command\n").unwrap();
+    std::os::unix::fs::symlink("a.txt", session.root.join("link")).unwrap();
+    end(&session);
+    let link = session.actum(&["adopt", "link"]);
+    assert!(
+        link.code == 1 && link.stderr.contains("none of the changes can be adopted"),
+        "{link:?}"
+    );
+    assert!(session.runs().is_empty());
+    for _ in 0..2 {
+        let adopted = session.actum(&["adopt", "--request-key", "once"]);
+        assert_eq!(adopted.code, 0, "{adopted:?}");
+    }
+    assert_eq!(session.runs().len(), 1);
+}

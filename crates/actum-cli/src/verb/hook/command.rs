@@ -110,12 +110,7 @@ fn judge_path(
     }
     if changed.with_all_below {
         for child in children(&real) {
-            let child = ChangedPath {
-                path: child,
-                is_removed: false,
-                with_all_below: false,
-                follows_link: false,
-            };
+            let child = ChangedPath { follows_link: false, ..ChangedPath::written(child) };
             if let Some(refused) = judge_path(in_force, &child, (root, home), session)? {
                 return Ok(Some(refused));
             }
