@@ -119,7 +119,7 @@ impl Arguments {
         let refused = refused.into_inner();
         if !refused.is_empty() {
             session.screen.note(format_args!(
-                "left as it is, since the gates refuse it: {}; `actum policy explain PATH` says why",
+                "skipped, since the gates refuse it: {}; `actum policy explain PATH` says why",
                 list(refused.iter())
             ));
         }
@@ -163,11 +163,11 @@ fn tell_left(session: &Session, changes: &UndeclaredChanges) {
     let left = [
         (
             &changes.others,
-            "left as it is, since nothing is known of it from before, a run has changed it since, or it is no regular file",
+            "skipped, since there is no copy from before, a later run changed it, or it is not a regular file",
         ),
         (
             &changes.later,
-            "left as it is, since it changed after the turn ended; name it to take it in",
+            "skipped, since it changed after the turn ended; name the path to include it",
         ),
     ];
     for (changes, why) in left.into_iter().filter(|(changes, _)| !changes.is_empty()) {

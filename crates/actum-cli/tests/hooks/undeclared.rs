@@ -27,7 +27,7 @@ fn the_work_of_a_person_is_not_taken_back_with_that_of_a_turn() {
     let restored = session.actum(&["adopt", "--restore"]);
     assert_eq!(restored.code, 0, "{restored:?}");
     assert!(
-        restored.stderr.contains("after the turn ended; name it to take it in: `later`"),
+        restored.stderr.contains("after the turn ended; name the path to include it: `later`"),
         "{restored:?}"
     );
     assert_eq!(text(&session.root, "b"), "1\n");

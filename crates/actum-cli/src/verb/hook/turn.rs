@@ -32,7 +32,7 @@ pub(super) fn answer(client: Client, session: &Session, event: &Event) -> Result
         return Ok(match workspace.begin_turn(name, prompt, &mut known)? {
             TurnStart::Taken | TurnStart::Joined => Answer::Nothing,
             TurnStart::TooManyFiles => Answer::Tell(format!(
-                "actum: this workspace has more than {} files, so changes outside of runs are not told",
+                "actum: this workspace has more than {} files, so changes outside of runs are not reported",
                 actum_workspace::BASELINE_FILES_MAX
             )),
         });
