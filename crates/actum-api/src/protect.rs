@@ -18,6 +18,8 @@ pub struct Protection {
     pub changed: bool,
     /// Whether the settings call the hook of actum.
     pub configured: bool,
+    /// Whether they call a strict hook, which refuses commands of the client's shell.
+    pub strict: bool,
     /// Whether all that was tried with the client held: each edit goes through actum.
     pub armed: bool,
     /// What was tried, in this order; empty where nothing was.

@@ -31,6 +31,30 @@ pub enum Entries {
     All,
 }
 
+/// The hook, as an entry of settings calls it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hook {
+    /// Path of actum, or its name alone where `PATH` leads to it.
+    pub program: PathBuf,
+    /// Whether commands of the client's shell are refused (`actum hook --strict`).
+    pub is_strict: bool,
+}
+
+/// Option of a strict hook.
+const STRICT: &str = "--strict";
+
+impl Hook {
+    fn program(&self) -> Result<&str, SettingsError> {
+        self.program.to_str().ok_or(SettingsError::Program)
+    }
+
+    /// Arguments of the program.
+    fn arguments(&self, client: Client) -> Vec<&'static str> {
+        let strict = self.is_strict.then_some(STRICT);
+        ["hook", client.name()].into_iter().chain(strict).collect()
+    }
+}
+
 /// Settings that cannot be changed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
@@ -98,15 +122,15 @@ pub fn settings_file(
 }
 
 /// The entry for each event, by the name of the event.
-fn wanted(client: Client, program: &Path) -> Result<Vec<(&'static str, Value)>, SettingsError> {
-    let path = program.to_str().ok_or(SettingsError::Program)?;
+fn wanted(client: Client, hook: &Hook) -> Result<Vec<(&'static str, Value)>, SettingsError> {
+    let (path, arguments) = (hook.program()?, hook.arguments(client));
     let protocol = client.protocol();
     let tools: Vec<&str> = protocol.tools.iter().map(|(tool, _)| *tool).collect();
-    let quoted = || format!("'{}' hook {}", path.replace('\'', "'\\''"), client.name());
+    let quoted = || format!("'{}' {}", path.replace('\'', "'\\''"), arguments.join(" "));
     // At the beginning and the end of a turn nothing is refused, so a hook that cannot be started must not stop the client.
     let about_turn = match client {
         Client::Claude => json!({
-            "type": "command", "command": path, "args": ["hook", client.name()], "timeout": SECONDS,
+            "type": "command", "command": path, "args": arguments, "timeout": SECONDS,
         }),
         Client::Gemini => json!({
             "name": "actum", "type": "command", "command": quoted(), "timeout": SECONDS * 1000,
@@ -148,12 +172,12 @@ fn wanted(client: Client, program: &Path) -> Result<Vec<(&'static str, Value)>, 
 ///
 /// # Errors
 /// `Program`.
-pub fn commands(client: Client, program: &Path) -> Result<Vec<String>, SettingsError> {
+pub fn commands(client: Client, hook: &Hook) -> Result<Vec<String>, SettingsError> {
     let command = |(_, entry): (&str, Value)| {
         let command = entry.pointer("/hooks/0/command").and_then(Value::as_str);
         command.unwrap_or_default().to_owned()
     };
-    Ok(wanted(client, program)?.into_iter().map(command).collect())
+    Ok(wanted(client, hook)?.into_iter().map(command).collect())
 }
 
 /// Keys by which Codex keeps its state of the hook: file, event, and place in it. Other clients keep none.
@@ -187,21 +211,22 @@ pub fn state_keys(
     Ok(keys)
 }
 
-/// Plugin of opencode. It names the program in this way.
+/// Plugin of opencode. It calls the hook in this way.
 const PLUGIN: &str = include_str!("../../../packaging/opencode/actum.js");
-const PLUGIN_PROGRAM: &str = "spawnSync(\"actum\",";
+const PLUGIN_CALL: &str = "spawnSync(\"actum\", [\"hook\", \"opencode\"],";
 
-/// The plugin that starts the program at this path.
-fn plugin(program: &Path) -> Result<Vec<u8>, SettingsError> {
-    let path = program.to_str().ok_or(SettingsError::Program)?;
-    let call = format!("spawnSync({},", json!(path));
-    Ok(PLUGIN.replace(PLUGIN_PROGRAM, &call).into_bytes())
+/// The plugin that calls this hook.
+fn plugin(hook: &Hook) -> Result<Vec<u8>, SettingsError> {
+    let arguments: Vec<_> = hook.arguments(Client::OpenCode).iter().map(|it| json!(it)).collect();
+    let arguments: Vec<_> = arguments.iter().map(Value::to_string).collect();
+    let call = format!("spawnSync({}, [{}],", json!(hook.program()?), arguments.join(", "));
+    Ok(PLUGIN.replace(PLUGIN_CALL, &call).into_bytes())
 }
 
 /// Whether a file is the plugin of actum, of whatever version.
 fn is_plugin(file: &[u8]) -> bool {
     let text = String::from_utf8_lossy(file);
-    ["export const Actum = ", "[\"hook\", \"opencode\"]"].iter().all(|part| text.contains(part))
+    ["export const Actum = ", "[\"hook\", \"opencode\""].iter().all(|part| text.contains(part))
 }
 
 /// How long a client waits for the hook, in seconds. The hook ends itself before that.
@@ -214,14 +239,14 @@ const SECONDS: u64 = 20;
 pub fn installed(
     client: Client,
     settings: Option<&[u8]>,
-    program: &Path,
+    hook: &Hook,
 ) -> Result<Entries, SettingsError> {
     if client == Client::OpenCode {
-        let is_whole = settings == Some(&plugin(program)?);
+        let is_whole = settings == Some(&plugin(hook)?);
         return Ok(if is_whole { Entries::All } else { Entries::None });
     }
     let hooks = hooks_in(settings)?;
-    let wanted = wanted(client, program)?;
+    let wanted = wanted(client, hook)?;
     let there = wanted.iter().filter(|(event, entry)| {
         hooks.get(*event).and_then(Value::as_array).is_some_and(|list| list.contains(entry))
     });
@@ -247,7 +272,7 @@ pub fn disables_hooks(client: Client, settings: Option<&[u8]>) -> Result<bool, S
 fn is_ours(client: Client, entry: &Value) -> bool {
     let calls_hook = |handler: &Value| {
         let command = handler.get("command").and_then(Value::as_str).unwrap_or_default();
-        let arguments = handler.get("args").cloned().unwrap_or_else(|| json!([]));
+        let arguments = handler.get("args").and_then(Value::as_array);
         let is_program = |path: &str| Path::new(path).file_name() == Some(OsStr::new("actum"));
         let name = client.name();
         // As a word of the shell, or as the program itself with arguments beside it.
@@ -256,9 +281,17 @@ fn is_ours(client: Client, entry: &Value) -> bool {
             .map_or_else(|| command.split_once(" hook "), |quoted| quoted.split_once("' hook "));
         match in_shell {
             Some((program, rest)) => {
-                is_program(program) && (rest == name || rest.starts_with(&format!("{name} ||")))
+                let rest = rest.strip_prefix(name).map(|rest| rest.trim_start());
+                let rest = rest.map(|rest| rest.strip_prefix(STRICT).unwrap_or(rest).trim_start());
+                is_program(program) && rest.is_some_and(|it| it.is_empty() || it.starts_with("||"))
             }
-            None => is_program(command) && arguments == json!(["hook", name]),
+            None => {
+                let strict = |rest: &[Value]| rest.is_empty() || rest == [json!(STRICT)];
+                is_program(command)
+                    && arguments
+                        .and_then(|all| all.strip_prefix(&[json!("hook"), json!(name)]))
+                        .is_some_and(strict)
+            }
         }
     };
     let handlers = entry.get("hooks").and_then(Value::as_array);
@@ -272,22 +305,22 @@ fn is_ours(client: Client, entry: &Value) -> bool {
 pub fn with_hook(
     client: Client,
     settings: Option<&[u8]>,
-    program: &Path,
+    hook: &Hook,
 ) -> Result<Vec<u8>, SettingsError> {
     if client == Client::OpenCode {
         return match settings.is_none_or(is_plugin) {
-            true => plugin(program),
+            true => plugin(hook),
             false => Err(SettingsError::OtherPlugin),
         };
     }
     if let Some(settings) = settings
-        && installed(client, Some(settings), program)? == Entries::All
-        && count_of_ours(client, settings)? == wanted(client, program)?.len()
+        && installed(client, Some(settings), hook)? == Entries::All
+        && count_of_ours(client, settings)? == wanted(client, hook)?.len()
     {
         return Ok(settings.to_vec());
     }
     let others = settings.map(|settings| without_hook(client, settings)).transpose()?.flatten();
-    add_hook(client, others.as_deref(), program)
+    add_hook(client, others.as_deref(), hook)
 }
 
 fn count_of_ours(client: Client, settings: &[u8]) -> Result<usize, SettingsError> {
@@ -299,10 +332,10 @@ fn count_of_ours(client: Client, settings: &[u8]) -> Result<usize, SettingsError
 fn add_hook(
     client: Client,
     settings: Option<&[u8]>,
-    program: &Path,
+    hook: &Hook,
 ) -> Result<Vec<u8>, SettingsError> {
     let hooks = hooks_in(settings)?;
-    let wanted = wanted(client, program)?;
+    let wanted = wanted(client, hook)?;
     let Some(settings) = settings.filter(|text| !text.trim_ascii().is_empty()) else {
         let mut events = Map::new();
         wanted
@@ -412,18 +445,22 @@ fn patched(settings: &[u8], operations: Vec<Value>) -> Result<Vec<u8>, SettingsE
 mod tests {
     use super::*;
 
+    fn hook(program: &str) -> Hook {
+        Hook { program: program.into(), is_strict: false }
+    }
+
     /// Issue 27
     #[test]
     fn the_plugin_of_opencode_is_written_replaced_and_removed_as_a_whole() {
-        let (client, old, new) = (Client::OpenCode, Path::new("/a b/actum"), Path::new("actum"));
-        let first = with_hook(client, None, old).unwrap();
+        let (client, old, new) = (Client::OpenCode, hook("/a b/actum"), hook("actum"));
+        let first = with_hook(client, None, &old).unwrap();
         assert!(String::from_utf8_lossy(&first).contains("spawnSync(\"/a b/actum\", [\"hook\""));
-        assert_eq!(installed(client, Some(&first), old), Ok(Entries::All));
-        assert_eq!(installed(client, Some(&first), new), Ok(Entries::None));
-        assert_eq!(with_hook(client, Some(&first), new).unwrap(), PLUGIN.as_bytes());
+        assert_eq!(installed(client, Some(&first), &old), Ok(Entries::All));
+        assert_eq!(installed(client, Some(&first), &new), Ok(Entries::None));
+        assert_eq!(with_hook(client, Some(&first), &new).unwrap(), PLUGIN.as_bytes());
         assert_eq!(without_hook(client, &first), Ok(None));
         let other = b"export const Mine = 1";
-        assert_eq!(with_hook(client, Some(other), new), Err(SettingsError::OtherPlugin));
+        assert_eq!(with_hook(client, Some(other), &new), Err(SettingsError::OtherPlugin));
         assert_eq!(without_hook(client, other), Ok(Some(other.to_vec())));
         assert_eq!(disables_hooks(client, Some(other)), Ok(false));
     }
@@ -431,21 +468,21 @@ mod tests {
     /// Issue 27
     #[test]
     fn codex_keeps_its_state_by_file_event_and_place() {
-        let (path, program) = (Path::new("/h/.codex/hooks.json"), Path::new("/bin/actum"));
+        let (path, program) = (Path::new("/h/.codex/hooks.json"), hook("/bin/actum"));
         let mine = br#"{"hooks": {"PreToolUse": [{"hooks": []}]}}"#;
-        let settings = with_hook(Client::Codex, Some(mine), program).unwrap();
+        let settings = with_hook(Client::Codex, Some(mine), &program).unwrap();
         let mut keys = state_keys(Client::Codex, &settings, path).unwrap();
         keys.sort();
         let places = ["post_tool_use:0", "pre_tool_use:1", "stop:0", "user_prompt_submit:0"];
         assert_eq!(keys, places.map(|place| format!("/h/.codex/hooks.json:{place}:0")));
-        assert_eq!(commands(Client::Codex, program).unwrap().len(), keys.len());
+        assert_eq!(commands(Client::Codex, &program).unwrap().len(), keys.len());
         assert_eq!(state_keys(Client::Qwen, &settings, path).unwrap(), Vec::<String>::new());
     }
 
     const CLIENTS: [Client; 4] = [Client::Claude, Client::Codex, Client::Gemini, Client::Qwen];
 
-    fn program() -> &'static Path {
-        Path::new("/opt/it's/actum")
+    fn program() -> Hook {
+        hook("/opt/it's/actum")
     }
 
     fn settings() -> Vec<String> {
@@ -467,10 +504,10 @@ mod tests {
     fn the_entries_come_and_go_and_leave_every_other_byte() {
         for client in CLIENTS {
             for before in settings() {
-                let with = with_hook(client, Some(before.as_bytes()), program()).unwrap();
-                assert_eq!(installed(client, Some(&with), program()), Ok(Entries::All));
+                let with = with_hook(client, Some(before.as_bytes()), &program()).unwrap();
+                assert_eq!(installed(client, Some(&with), &program()), Ok(Entries::All));
                 assert_eq!(
-                    with_hook(client, Some(&with), program()).unwrap(),
+                    with_hook(client, Some(&with), &program()).unwrap(),
                     with,
                     "twice is once"
                 );
@@ -492,8 +529,8 @@ mod tests {
                     None => assert!(is_empty, "{before}"),
                 }
             }
-            let new = with_hook(client, None, program()).unwrap();
-            assert_eq!(installed(client, Some(&new), program()), Ok(Entries::All));
+            let new = with_hook(client, None, &program()).unwrap();
+            assert_eq!(installed(client, Some(&new), &program()), Ok(Entries::All));
             assert_eq!(without_hook(client, &new), Ok(None));
         }
     }
@@ -502,10 +539,10 @@ mod tests {
     #[test]
     fn a_hook_of_another_actum_is_replaced_and_hooks_of_others_stay() {
         for client in CLIENTS {
-            let moved = with_hook(client, None, Path::new("/old/place/actum")).unwrap();
-            assert_eq!(installed(client, Some(&moved), program()), Ok(Entries::None));
-            let replaced = with_hook(client, Some(&moved), program()).unwrap();
-            assert_eq!(replaced, with_hook(client, None, program()).unwrap(), "{client:?}");
+            let moved = with_hook(client, None, &hook("/old/place/actum")).unwrap();
+            assert_eq!(installed(client, Some(&moved), &program()), Ok(Entries::None));
+            let replaced = with_hook(client, Some(&moved), &program()).unwrap();
+            assert_eq!(replaced, with_hook(client, None, &program()).unwrap(), "{client:?}");
             assert_eq!(without_hook(client, &moved), Ok(None));
         }
         let others = json!({ "hooks": { "PreToolUse": [
@@ -514,9 +551,23 @@ mod tests {
             { "hooks": [] },
         ] } });
         let text = others.to_string();
-        let with = with_hook(Client::Claude, Some(text.as_bytes()), program()).unwrap();
+        let with = with_hook(Client::Claude, Some(text.as_bytes()), &program()).unwrap();
         let left = without_hook(Client::Claude, &with).unwrap().unwrap();
         assert_eq!(serde_json::from_slice::<Value>(&left).unwrap(), others);
+    }
+
+    /// Issue 27: a strict hook and one that is not replace each other, and both are taken out.
+    #[test]
+    fn a_strict_hook_replaces_the_other_one() {
+        for client in Client::ALL {
+            let (open, strict) = (program(), Hook { is_strict: true, ..program() });
+            let first = with_hook(client, None, &open).unwrap();
+            let second = with_hook(client, Some(&first), &strict).unwrap();
+            assert_eq!(installed(client, Some(&second), &strict), Ok(Entries::All));
+            assert_eq!(installed(client, Some(&second), &open), Ok(Entries::None), "{client:?}");
+            assert_eq!(with_hook(client, Some(&second), &open).unwrap(), first, "{client:?}");
+            assert_eq!(without_hook(client, &second), Ok(None), "{client:?}");
+        }
     }
 
     /// Issue 27: settings that are broken, have comments or values of another type are refused by name.
@@ -526,13 +577,13 @@ mod tests {
             ["{", "{\"a\": 1,}", "// mine\n{}", "[]", "7", "{\"hooks\": []}", "\u{feff}[]"]
         {
             assert!(
-                with_hook(Client::Claude, Some(broken.as_bytes()), program()).is_err(),
+                with_hook(Client::Claude, Some(broken.as_bytes()), &program()).is_err(),
                 "{broken}"
             );
         }
         let list = b"{\"hooks\": {\"PreToolUse\": {}}}";
         assert!(matches!(
-            with_hook(Client::Claude, Some(list), program()),
+            with_hook(Client::Claude, Some(list), &program()),
             Err(SettingsError::Type { .. })
         ));
         assert_eq!(disables_hooks(Client::Claude, Some(b"{\"disableAllHooks\": true}")), Ok(true));

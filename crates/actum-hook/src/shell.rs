@@ -3,7 +3,10 @@
 //! This is no shell: variables, patterns and what a command prints are not known, and a word with any of it is passed over. What
 //! is found here is certain; what is not found may happen all the same.
 
+mod plain;
 mod reader;
+
+pub use plain::plain_words;
 
 use std::path::{Path, PathBuf};
 

@@ -67,6 +67,8 @@ def protect(model, check):
     done = protect("--check")
     check("with all hooks off it is not armed", done.returncode == 4 and "not armed" in done.stdout, done.stdout)
     settings.write_text(json.dumps({k: v for k, v in json.loads(settings.read_text()).items() if k == "hooks"}))
+    done = protect("--strict", "--yes")
+    check("a strict hook is armed", "\narmed" in done.stdout and "ok         a command of the shell is refused" in done.stdout, done.stdout + done.stderr)
     done = protect("--off", "--yes")
     check("--off takes the file away that it made", done.returncode == 0 and not settings.exists(), done.stderr)
     check("turning it off leaves an alert", "CLIENT_HOOK_REMOVED" in c.actum("queue", "--json").stdout)
@@ -102,6 +104,8 @@ def protect_others(model, check):
         check(f"{name}: it is armed", armed and said[0] == 0, said)
         check(f"{name}: the trial leaves the workspace as it was", tree(c) == before, tree(c))
         check(f"{name}: the trial is in the log, undone", len(runs(c)) == 4, runs(c))
+        armed, said = protect("--strict", "--yes")
+        check(f"{name}: a strict hook is armed", armed and "ok         a command of the shell is refused" in said[1], said)
         armed, said = protect("--off", "--yes")
         check(f"{name}: --off takes everything out", said[0] == 0 and not (c.home / ".codex/config.toml").exists(), said)
         armed, said = protect("--check")
@@ -223,6 +227,43 @@ def command(client, text):
     return client.bash(text)
 
 
+def set_up(client, *options):
+    """Puts the hook into the settings of a client; returns the arguments with which its shell may run."""
+    if isinstance(client, OpenCode):
+        client.put(".opencode/plugin/actum.js", client.actum("protect", "opencode", "--print", *options).stdout)
+        return []
+    name = client.name
+    settings = hook_settings(client, name, arguments=options)
+    if isinstance(client, Claude):
+        client.settings(settings, where="local")
+        return ["--permission-mode", "acceptEdits", "--allowedTools", "Bash"]
+    if isinstance(client, Codex):
+        client.config()
+        (client.codex_home / "hooks.json").write_text(json.dumps(settings))
+        client.trust_hooks()
+        return ["-s", "danger-full-access"]
+    client.config(**settings, **({"hooksConfig": {"enabled": True}} if name == "gemini" else {}))
+    return []
+
+
+@scenario(Claude, Codex, Gemini, Qwen, OpenCode)
+def strict(model, check):
+    """With a strict hook the shell of a client runs only commands of actum, and what those change is a run"""
+    for kind in (Claude, Codex, Gemini, Qwen, OpenCode):
+        c = kind(model, "strict")
+        c.put("a.txt", "one\n")
+        c.actum("init")
+        before = tree(c)
+        arguments = set_up(c, "--strict")
+        r = c.run([command(c, "touch made"), command(c, f"{ACTUM} exec -- sh -c 'echo two > a.txt; echo n > n.txt'"), "done"],
+                  *arguments)
+        check(f"{c.name}: another command is refused with words", r.file("made") is None and r.told("the hook is strict"), r.results())
+        check(f"{c.name}: what `actum exec` changes is a run", r.file("a.txt") == "two\n" and len(runs(c)) == 1,
+              (r.results(), r.err[-300:]))
+        problems = undo_all(c)
+        check(f"{c.name}: undo gives the tree before", not problems and tree(c) == before, problems or tree(c))
+
+
 @scenario(Claude, Codex, Gemini, Qwen, OpenCode)
 def turns(model, check):
     """What commands change in a turn becomes a run by `actum adopt`; a command on `.env` is refused"""
@@ -232,18 +273,7 @@ def turns(model, check):
         c.put("old.txt", "old\n")
         c.actum("init")
         before = tree(c)
-        arguments = ["--permission-mode", "acceptEdits", "--allowedTools", "Bash"] if kind is Claude else []
-        if kind is Claude:
-            c.settings(hook_settings(c, "claude"), where="local")
-        elif kind is Codex:
-            c.config()
-            (c.codex_home / "hooks.json").write_text(json.dumps(hook_settings(c, "codex")))
-            c.trust_hooks()
-            arguments = ["-s", "danger-full-access"]
-        elif kind is OpenCode:
-            c.put(".opencode/plugin/actum.js", PLUGIN.read_text())
-        else:
-            c.config(**hook_settings(c, c.name), **({"hooksConfig": {"enabled": True}} if kind is Gemini else {}))
+        arguments = set_up(c)
         r = c.run([command(c, "echo two > a.txt; mkdir new; echo n > new/n.txt; rm old.txt"),
                    command(c, "echo S=1 > .env"), "done"], *arguments)
         check(f"{c.name}: the command ran", r.file("a.txt") == "two\n" and r.file("old.txt") is None, (r.results(), r.err[-300:]))

@@ -194,9 +194,10 @@ fn hook(client: Client, root: &Path) -> Option<Finding> {
             let file = Quoted(file.as_os_str().as_bytes());
             (Verdict::Limited, format!("`{name}` calls no hook: `{file}` turns them off"))
         }
-        Ok(Configured { is_somewhere: true, .. }) => {
+        Ok(Configured { is_somewhere: true, is_strict, .. }) => {
+            let strict = if is_strict { " (strict)" } else { "" };
             let proof = format!("`actum protect {name} --check` proves it");
-            (Verdict::Good, format!("`{name}` is set up to call it; {proof}"))
+            (Verdict::Good, format!("`{name}` is set up to call it{strict}; {proof}"))
         }
         Ok(Configured { is_somewhere: false, .. }) => {
             let mend = format!("`actum protect {name}` completes them");

@@ -38,6 +38,9 @@ const TIME_LIMIT: Duration = Duration::from_secs(15);
 pub(crate) struct Arguments {
     /// The client: claude, codex, opencode, gemini or qwen
     client: Client,
+    /// Refuse each command of the client's shell that is not one of actum, such as `actum exec`
+    #[arg(long)]
+    strict: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -63,9 +66,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         std::process::exit(2);
     };
     let answered = match thread::Builder::new().spawn(end_in_time) {
-        Ok(_) => {
-            catch_unwind(AssertUnwindSafe(|| answer(arguments.client, session, &is_about_turn)))
-        }
+        Ok(_) => catch_unwind(AssertUnwindSafe(|| answer(arguments, session, &is_about_turn))),
         Err(error) => {
             let reason = format!("actum: cannot start a thread of the hook: {error}; try again");
             Ok((Moment::Other, Answer::Refuse(reason)))
@@ -98,7 +99,11 @@ fn write_all(output: &[u8]) -> io::Result<()> {
 }
 
 /// The answer to the event on standard input.
-fn answer(client: Client, session: &Session, is_about_turn: &AtomicBool) -> (Moment, Answer) {
+fn answer(
+    &Arguments { client, strict }: &Arguments,
+    session: &Session,
+    is_about_turn: &AtomicBool,
+) -> (Moment, Answer) {
     let limit = u64::try_from(INPUT_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
     let mut input = Vec::new();
     let event = match io::stdin().lock().take(limit).read_to_end(&mut input) {
@@ -137,7 +142,7 @@ fn answer(client: Client, session: &Session, is_about_turn: &AtomicBool) -> (Mom
         return (moment, answer.unwrap_or_else(|failure| Answer::Refuse(words(&failure, moment))));
     }
     if let Some(text) = &event.command {
-        let answer = command::answer(session, &event, text);
+        let answer = command::answer(session, &event, (text, strict));
         return (moment, answer.unwrap_or_else(|failure| Answer::Refuse(words(&failure, moment))));
     }
     if event.edit.is_none() {

@@ -99,6 +99,13 @@ fn selected(view: &View, seen: &Seen, arguments: &Arguments) -> Result<History, 
     Ok(History { runs: runs.take(arguments.number).collect(), ..all })
 }
 
+/// These runs, in the order of the log.
+pub(super) fn of_runs(view: &View, seen: &Seen, runs: &[RunId]) -> Result<History, Failure> {
+    let all = log(view, seen, usize::MAX)?;
+    let lines = all.runs.into_iter().filter(|line| runs.contains(&line.run));
+    Ok(History { runs: lines.collect(), ..all })
+}
+
 /// The newest runs as a document.
 pub(super) fn document(number: usize, session: &Session) -> Result<Log, Failure> {
     let log = log(&View::open(session.root())?, &Seen::look(session), number)?;

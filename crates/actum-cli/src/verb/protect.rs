@@ -19,11 +19,13 @@ use actum_core::path::{Harmless, Quoted};
 use actum_core::{Digest, FileMode, RelPath};
 use actum_hook::Client;
 use actum_hook::settings::{
-    Entries, Level, disables_hooks, installed, settings_file, state_keys, with_hook, without_hook,
+    Entries, Hook, Level, disables_hooks, installed, settings_file, state_keys, with_hook,
+    without_hook,
 };
 use actum_workspace::path_change::{Content, PathChange, State};
 
 use super::Session;
+use crate::approval_key::{self, ApprovalState};
 use crate::diff_text::{self, Audience};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -49,15 +51,18 @@ pub(crate) struct Arguments {
     /// Use the settings of this user, which hold in each workspace
     #[arg(long, group = "level")]
     user: bool,
+    /// Refuse commands of the client's shell too, but for those of actum, such as `actum exec`
+    #[arg(long, conflicts_with_all = ["off", "check"])]
+    strict: bool,
     /// Take the hook out of the settings again, and nothing else
     #[arg(long)]
     off: bool,
     /// Change nothing, and try the client once more
     #[arg(long, conflicts_with_all = ["off", "print"])]
     check: bool,
-    /// Print the settings with the hook, and change nothing
-    #[arg(long, conflicts_with = "off")]
-    print: bool,
+    /// Print the settings with the hook, or a paragraph about actum for the `AGENTS.md` of a project, and change nothing
+    #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "settings", conflicts_with = "off")]
+    print: Option<Printed>,
     /// Change the settings without asking
     #[arg(long)]
     yes: bool,
@@ -66,36 +71,55 @@ pub(crate) struct Arguments {
     no_proof: bool,
 }
 
+/// Text that is printed instead of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Printed {
+    /// The settings with the hook
+    Settings,
+    /// Words for the file `AGENTS.md` of a project
+    Agents,
+}
+
+/// Words about actum for agents.
+const AGENTS: &str = include_str!("../../../../packaging/AGENTS.md");
+
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    if arguments.print == Some(Printed::Agents) {
+        session.screen.hand_over(AGENTS.as_bytes())?;
+        return Ok(Exit::Success);
+    }
     let client = arguments.client;
     let root = session.root();
-    let tries = !(arguments.print || arguments.off || arguments.no_proof);
+    let tries = !(arguments.print.is_some() || arguments.off || arguments.no_proof);
     let is_of_workspace = !arguments.user && client != Client::Codex;
-    if !root::is_made(root) && (tries || is_of_workspace && !arguments.print) {
+    if !root::is_made(root) && (tries || is_of_workspace && arguments.print.is_none()) {
         return Err(actum_workspace::Error::from(actum_workspace::ErrorKind::NotAWorkspace).into());
     }
     let user = home::user_home().ok_or(ProtectFailure::NoHome)?;
     let places = (root, user.as_path());
     let no_settings = |source| ProtectFailure::NoSettings { source };
     let path = settings_file(client, arguments.level(), places).map_err(no_settings)?;
-    let program = arguments.program()?;
+    let hook = Hook { program: program_of(arguments.level())?, is_strict: arguments.strict };
     let unusable = |source| ProtectFailure::Settings { path: path.clone(), source };
-    let bare = with_hook(client, None, &program).map_err(unusable)?;
+    let bare = with_hook(client, None, &hook).map_err(unusable)?;
     let read = SettingsFile::read(&path);
-    if arguments.print {
+    if arguments.print.is_some() {
         // Settings that cannot be read are changed by hand, with what stands alone here.
-        let whole = read.ok().and_then(|file| with_hook(client, file.content(), &program).ok());
+        let whole = read.ok().and_then(|file| with_hook(client, file.content(), &hook).ok());
         session.screen.hand_over(&whole.unwrap_or(bare))?;
         return Ok(Exit::Success);
     }
     let settings = read?;
     let before = settings.content();
     let after = match (arguments.off, before) {
-        (false, before) => Some(with_hook(client, before, &program).map_err(unusable)?),
+        (false, before) => Some(with_hook(client, before, &hook).map_err(unusable)?),
         (true, Some(before)) => without_hook(client, before).map_err(unusable)?,
         (true, None) => None,
     };
     let changed = !arguments.check && after.as_deref() != before;
+    if changed && tries && proof::find(proof::program(client)).is_none() {
+        return Err(ProtectFailure::NotFound { program: proof::program(client) }.into());
+    }
     if changed {
         confirm(arguments, session, (&path, before, after.as_deref()))?;
         if arguments.off && root::is_made(root) {
@@ -135,6 +159,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         settings: shown_path::text(path.as_os_str().as_bytes()),
         changed,
         configured: configured.is_somewhere,
+        strict: configured.is_strict,
         armed,
         checks,
     };
@@ -143,6 +168,11 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     if team {
         session.screen.note(
             "everybody who opens this project with the client needs `actum` in PATH; without it their edits are refused",
+        );
+    }
+    if armed && matches!(approval_key::approval_key(), Ok(ApprovalState::Missing)) {
+        session.screen.note(
+            "there is no approval key yet, so nobody can approve what an agent queues: `actum key make approval` makes it",
         );
     }
     if client == Client::Codex && configured.is_somewhere && arguments.no_proof {
@@ -160,6 +190,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 pub(crate) struct Configured {
     /// Whether one of them calls it at each event.
     pub(crate) is_somewhere: bool,
+    /// Whether one of them calls a strict one, which refuses commands of the shell.
+    pub(crate) is_strict: bool,
     /// Whether one of them calls it at some events only, as an older version wrote them.
     pub(crate) is_in_part: bool,
     /// The file that turns all hooks off, if one does.
@@ -171,14 +203,16 @@ pub(crate) fn state_of(
     client: Client,
     (root, user): (&Path, &Path),
 ) -> Result<Configured, ProtectFailure> {
-    let mut configured = Configured { is_somewhere: false, is_in_part: false, off_in: None };
+    let mut configured =
+        Configured { is_somewhere: false, is_strict: false, is_in_part: false, off_in: None };
     for level in [Level::Local, Level::Team, Level::User] {
         let Ok(path) = settings_file(client, level, (root, user)) else { continue };
         let settings = SettingsFile::read(&path)?;
         let unusable = |source| ProtectFailure::Settings { path: path.clone(), source };
-        for program in [program_of(level)?, own_program()?] {
-            let there = installed(client, settings.content(), &program).map_err(unusable)?;
+        for hook in hooks_of(program_of(level)?).into_iter().chain(hooks_of(own_program()?)) {
+            let there = installed(client, settings.content(), &hook).map_err(unusable)?;
             configured.is_somewhere |= there == Entries::All;
+            configured.is_strict |= there == Entries::All && hook.is_strict;
             configured.is_in_part |= there == Entries::Some;
         }
         if disables_hooks(client, settings.content()).map_err(unusable)? {
@@ -196,10 +230,6 @@ impl Arguments {
             (false, false) => Level::Local,
         }
     }
-
-    fn program(&self) -> Result<PathBuf, ProtectFailure> {
-        program_of(self.level())
-    }
 }
 
 /// The program as settings of this level name it: those of a team by its name alone, which PATH leads to.
@@ -208,6 +238,11 @@ fn program_of(level: Level) -> Result<PathBuf, ProtectFailure> {
         Level::Team => Ok(PathBuf::from("actum")),
         Level::Local | Level::User => own_program(),
     }
+}
+
+/// The hooks that settings may call with this program.
+fn hooks_of(program: PathBuf) -> [Hook; 2] {
+    [false, true].map(|is_strict| Hook { program: program.clone(), is_strict })
 }
 
 /// The path of this program.
@@ -293,7 +328,8 @@ impl Document for Shown<'_> {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Protection { client, settings, changed, configured, armed, checks } = self.document;
+        let Protection { client, settings, changed, configured, strict, armed, checks } =
+            self.document;
         let state = match (*changed, self.off) {
             (true, false) => "written",
             (true, true) => "taken out",
@@ -306,10 +342,16 @@ impl Document for Shown<'_> {
             writeln!(out, "{verdict}     {what}: {}", Harmless(detail.as_bytes()))?;
         }
         match (*armed, self.off, *configured) {
-            (true, _, _) => writeln!(
-                out,
-                "armed      edits that {client} makes with its own tools are runs; what its commands change is told at the end of a turn"
-            ),
+            (true, _, _) => {
+                let commands = match strict {
+                    true => "its shell runs only commands of actum, such as `actum exec`",
+                    false => "what its commands change is told at the end of a turn",
+                };
+                writeln!(
+                    out,
+                    "armed      edits that {client} makes with its own tools are runs; {commands}"
+                )
+            }
             (false, true, false) => Ok(()),
             (false, true, true) => {
                 writeln!(out, "still there: other settings of {client} call the hook")

@@ -5,10 +5,11 @@ use actum::{Which, Work};
 use actum_core::path::Quoted;
 use actum_workspace::View;
 
-use super::Session;
+use super::{Session, log};
 use crate::change_list::{count, number};
 use crate::exit::Exit;
 use crate::failure::{Failure, FailureKind};
+use crate::records::Seen;
 use crate::requested_run::{Asked, IfMissing};
 use crate::run_arguments::{KeepEdits, RunArguments};
 use crate::run_prefix::RunPrefix;
@@ -31,14 +32,14 @@ pub(crate) struct Arguments {
     run: Option<RunPrefix>,
     /// Take back each run of this session of an agent's client that is in effect, the newest first, each by a run of its own. It
     /// ends at the first that cannot be taken back; `actum log --session ID` lists them
-    #[arg(long, value_name = "ID", conflicts_with_all = ["run", "dry_run", "request_key"])]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["run", "request_key"])]
     session: Option<String>,
     /// Take back each run of the newest turn, which began with your last prompt; with `--session` of that session
-    #[arg(long, conflicts_with_all = ["run", "dry_run", "request_key"])]
+    #[arg(long, conflicts_with_all = ["run", "request_key"])]
     turn: bool,
     /// Take back each run since a time that you or your agents made, with `--agent` those of that agent: `30m`, `2h`, `1d`, or
     /// a date and time (RFC 3339)
-    #[arg(long, value_name = "TIME", conflicts_with_all = ["run", "dry_run", "request_key", "session", "turn"])]
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["run", "request_key", "session", "turn"])]
     since: Option<String>,
     #[command(flatten)]
     later_edits: KeepEdits,
@@ -87,10 +88,20 @@ fn undo_each(
     selection: &Selection,
 ) -> Result<Exit, Failure> {
     let root = session.root();
-    let runs = runs_in_effect(&View::open(root)?, session, selection)?;
+    let view = View::open(root)?;
+    let runs = runs_in_effect(&view, session, selection)?;
     if runs.is_empty() {
         return Err(UndoFailure::NoRuns { selection: selection.clone() }.into());
     }
+    if arguments.run_arguments.is_dry_run() {
+        session.screen.show(&log::of_runs(&view, &Seen::look(session), &runs)?)?;
+        session.screen.note(format_args!(
+            "{} would be undone, the newest first; nothing was changed. Whether each can be, `actum undo RUN --dry-run` says",
+            count(number(runs.len()), "run")
+        ));
+        return Ok(Exit::Success);
+    }
+    drop(view);
     for (undone, run) in runs.iter().enumerate() {
         let limits = arguments.later_edits.limits();
         let asked = Asked { limits, label: None, if_missing: IfMissing::Refuse };

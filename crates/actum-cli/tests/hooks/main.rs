@@ -76,6 +76,11 @@ impl Session {
         ended(command(&self.root, &["hook", self.client]), event)
     }
 
+    fn hook_with(&self, options: &[&str], event: &Value) -> Ended {
+        let arguments = [&["hook", self.client], options].concat();
+        ended(command(&self.root, &arguments), event.to_string().as_bytes())
+    }
+
     fn before(&self, call: &str, tool: &str, input: &Value) -> Ended {
         self.hook(&self.event(names(self.client).before, call, tool, input))
     }

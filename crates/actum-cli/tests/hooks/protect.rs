@@ -267,21 +267,20 @@ fn other_levels_and_clients_are_configured_and_not_said_to_be_armed() {
         ("gemini", ".gemini/settings.json"),
         ("qwen", ".qwen/settings.json"),
     ] {
-        let protect = |argument: &str| -> Ended {
-            let mut command = command(&person.root, &["protect", client, "--user", argument]);
+        let protect = |arguments: &[&str]| -> Ended {
+            let arguments = [&["protect", client, "--user"], arguments].concat();
+            let mut command = command(&person.root, &arguments);
             command.env("HOME", person.home()).env("PATH", person.programs());
             command.stdin(Stdio::null()).output().unwrap().into()
         };
-        let missing = protect("--yes");
-        assert_eq!(missing.code, 4, "{missing:?}");
-        assert!(
-            missing.stdout.contains("in PATH") && missing.stdout.contains("not armed"),
-            "{missing:?}"
-        );
+        let missing = protect(&["--yes"]);
+        assert!(missing.code == 1 && missing.stderr.contains("in PATH"), "{missing:?}");
+        assert!(!person.home().join(file).exists());
+        let untried = protect(&["--yes", "--no-proof"]);
+        assert!(untried.code == 0 && untried.stdout.contains("not proven"), "{untried:?}");
         assert!(person.home().join(file).exists());
-        let untried = protect("--no-proof");
-        assert_eq!(untried.code, 0, "{untried:?}");
-        assert!(untried.stdout.contains("not proven"), "{untried:?}");
+        let missing = protect(&["--check"]);
+        assert!(missing.code == 4 && missing.stdout.contains("not armed"), "{missing:?}");
     }
     let plugin = person.root.join(".opencode/plugin/actum.js");
     let opencode = actum(&person.root, &["protect", "opencode", "--yes", "--no-proof"]);

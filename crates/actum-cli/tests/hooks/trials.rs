@@ -65,7 +65,7 @@ def hook(event, tool, given, call):
     event = {"before": "BeforeTool", "after": "AfterTool"}[event] if name == "gemini" else \
         {"before": "PreToolUse", "after": "PostToolUse"}[event]
     if name == "codex":
-        given = {"command": given}
+        tool, given = ("Bash", {"command": given["cmd"]}) if tool == "exec_command" else (tool, {"command": given})
     for entry, handler in handlers(event):
         if tool not in entry.get("matcher", tool).split("|"):
             continue
@@ -87,7 +87,9 @@ def turn(event):
         subprocess.run(["sh", "-c", handler["command"]], input=json.dumps(sent), text=True, capture_output=True)
 
 def edit(tool, given):
-    if name == "codex":
+    if tool in ("exec_command", "run_shell_command"):
+        subprocess.run(["sh", "-c", given.get("cmd") or given["command"]], cwd=root)
+    elif name == "codex":
         head, *body = given.split("\n")[1:-2]
         kind, path = head.removeprefix("*** ").split(" File: ")
         added = "".join(line[1:] + "\n" for line in body if line.startswith("+"))
@@ -119,10 +121,11 @@ def codex():
         body = {"model": settings["model"], "tools": [{}], "input": items, "stream": False}
         item = post(url + "/responses", body)["output"][0]
         items.append(item)
-        if item["type"] != "custom_tool_call":
+        if item["type"] not in ("custom_tool_call", "function_call"):
             return
-        _, text = run(item["name"], item["input"], item["call_id"])
-        items.append({"type": "custom_tool_call_output", "call_id": item["call_id"], "output": text})
+        given = item["input"] if "input" in item else json.loads(item["arguments"])
+        _, text = run(item["name"], given, item["call_id"])
+        items.append({"type": item["type"] + "_output", "call_id": item["call_id"], "output": text})
 
 def gemini():
     url = os.environ["GOOGLE_GEMINI_BASE_URL"] + "/v1beta/models/m:generateContent"
@@ -222,6 +225,36 @@ fn codex_gemini_and_qwen_that_call_the_hook_are_armed() {
         assert_eq!((&document["armed"], &document["changed"]), (&json!(true), &json!(false)));
         assert_eq!(user.runs(), 8, "{client}");
     }
+}
+
+/// Issue 27: a strict hook is proven by a command that is refused, and `protect` without `--strict` takes the rule away.
+#[test]
+fn a_strict_hook_is_armed_where_a_command_is_refused() {
+    for client in ["codex", "gemini", "qwen"] {
+        let user = User::new(client);
+        let strict = user.protect(&["--strict", "--yes"], &[]);
+        assert!(strict.code == 0 && is_armed(&strict), "{client}: {strict:?}");
+        assert!(strict.stdout.contains("\nok         a command of the shell is refused: actum"));
+        let again = user.protect(&["--check", "--json"], &[]);
+        let document: Value = serde_json::from_str(&again.stdout).unwrap();
+        assert_eq!((&document["armed"], &document["strict"]), (&json!(true), &json!(true)));
+        assert_eq!(user.left(), 0);
+        let open = user.protect(&["--yes"], &[]);
+        assert!(is_armed(&open) && !open.stdout.contains("shell"), "{client}: {open:?}");
+    }
+}
+
+/// Issue 27: where the client's program is not there, nothing is written.
+#[test]
+fn settings_stay_as_they_are_where_the_client_is_not_installed() {
+    let user = User::new("codex");
+    fs::remove_file(user.programs().join("codex")).unwrap();
+    let done = user.protect(&["--yes"], &[]);
+    assert!(done.stderr.contains("no `codex` in PATH"), "{done:?}");
+    assert!(done.code != 0 && !user.home().join(".codex/hooks.json").exists());
+    assert_eq!(user.protect(&["--yes", "--no-proof"], &[]).code, 0);
+    let words = user.protect(&["--print=agents"], &[]).stdout;
+    assert!(words.starts_with("## Changes go through actum"), "{words}");
 }
 
 /// Issue 27: a client that calls no hook, or is of an old or unknown version, is not armed.

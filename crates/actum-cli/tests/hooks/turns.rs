@@ -149,6 +149,10 @@ fn a_turn_and_the_runs_since_a_time_are_undone_together() {
         other.stderr.contains("no run of the newest turn of the session `another`"),
         "{other:?}"
     );
+    let dry = session.actum(&["undo", "--turn", "--dry-run"]);
+    assert_eq!((dry.code, dry.stdout.lines().count()), (0, 2), "{dry:?}");
+    assert!(dry.stderr.contains("2 runs would be undone"), "{dry:?}");
+    assert!(session.root.join("b.txt").exists());
     let undone = session.actum(&["undo", "--turn"]);
     assert_eq!(undone.code, 0, "{undone:?}");
     assert!(undone.stderr.contains("2 runs undone"), "{undone:?}");

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::program::text;
 use crate::turns::{begin, end, git, turn_event};
-use crate::{Session, allowed, refused};
+use crate::{Session, allowed, names, refused};
 
 /// Issue 27: what a person does between turns or after one is taken in by name only, and is never restored over without it.
 #[test]
@@ -271,4 +271,64 @@ fn a_named_link_is_not_the_file_that_it_leads_to_and_a_key_adopts_once() {
         assert_eq!(adopted.code, 0, "{adopted:?}");
     }
     assert_eq!(session.runs().len(), 1);
+}
+
+/// Issue 27: a strict hook lets only commands of actum run, alone and in plain words.
+#[test]
+fn a_strict_hook_refuses_commands_that_are_none_of_actum() {
+    for (client, tool) in [
+        ("claude", "Bash"),
+        ("codex", "Bash"),
+        ("gemini", "run_shell_command"),
+        ("opencode", "bash"),
+    ] {
+        let session = Session::new(client);
+        let strict = |text: &str| {
+            let event =
+                session.event(names(client).before, "c1", tool, &json!({ "command": text }));
+            session.hook_with(&["--strict"], &event)
+        };
+        for text in [
+            "ls",
+            "touch x",
+            "actum exec -- true; touch x",
+            "actum exec -- true && touch x",
+            "actum exec -- echo $(touch x)",
+            "actum exec -- true > x",
+            "PATH=. actum exec -- true",
+            "./actum exec -- true",
+            "env actum exec -- true",
+            "sh -c 'actum exec -- true'",
+            "actum",
+            "actum gc --older-than 0s",
+            "actum --root x exec -- true",
+            "",
+        ] {
+            refused(&strict(text), "the hook is strict here");
+        }
+        for text in ["actum exec -- sh -c 'touch x && ls *'", "actum log -n 3", "actum undo\n"] {
+            allowed(&strict(text));
+        }
+    }
+}
+
+/// Issue 27: what a person decides is refused to each client's shell, strict or not.
+#[test]
+fn commands_of_actum_that_are_for_the_person_are_refused() {
+    let session = Session::new("claude");
+    let run = |text: &str| session.before("c1", "Bash", &json!({ "command": text }));
+    for text in [
+        "actum approve abcd",
+        "echo x | actum hook claude",
+        "/usr/bin/actum protect claude --off --yes",
+        "sh -c 'actum --color=never protect claude --off'",
+        "env -i actum hook codex < event",
+    ] {
+        refused(&run(text), "which is for the person");
+    }
+    for text in
+        ["actum protect claude --check", "actum hook --help", "actum log", "echo actum hook"]
+    {
+        allowed(&run(text));
+    }
 }

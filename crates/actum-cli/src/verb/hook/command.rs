@@ -7,7 +7,7 @@ use actum::PolicyInForce;
 use actum_core::RelPath;
 use actum_core::path::{InBackticks, Quoted};
 use actum_gate::{CommandLine, Decision, GateDecision, GateName, Ground, Verdict};
-use actum_hook::shell::{ChangedPath, changed_paths, commands};
+use actum_hook::shell::{ChangedPath, ShellCommand, changed_paths, commands, plain_words};
 use actum_hook::{Answer, Event, Moment, resolve_links};
 use actum_record::receipt::EffectKind;
 use actum_workspace::STATE_DIRECTORY;
@@ -22,14 +22,36 @@ const PATHS_MAX: usize = 1_000;
 /// Entries of a directory that are judged at most.
 const CHILDREN_MAX: usize = 200;
 
-/// Refuses a command that would change for certain what the gates refuse, or that a rule of the operator refuses. Outside of a
-/// workspace nothing is judged.
-pub(super) fn answer(session: &Session, event: &Event, text: &str) -> Result<Answer, Failure> {
+/// Verbs of actum that a client's shell may run under a strict hook. They make runs, or only show.
+const STRICT_VERBS: [&str; 11] =
+    ["apply", "diff", "exec", "explain", "help", "log", "queue", "redo", "show", "status", "undo"];
+/// Verbs by which a person decides about an agent, or turns the hook off.
+const PERSONS_VERBS: [&str; 3] = ["approve", "hook", "protect"];
+
+/// Refuses a command that would change for certain what the gates refuse, or that a rule of the operator refuses. A strict hook
+/// refuses each that is not one of actum. Outside of a workspace nothing is judged.
+pub(super) fn answer(
+    session: &Session,
+    event: &Event,
+    (text, strict): (&str, bool),
+) -> Result<Answer, Failure> {
     let Some(root) = workspace_of_session(&event.directory) else { return Ok(Answer::Nothing) };
+    if strict && !is_own_command(text) {
+        return Ok(Answer::Refuse(
+            "actum: the hook is strict here, so a command of the shell runs only as a run of actum; nothing was run. Call it as \
+             `actum exec -- sh -c 'COMMAND'` in quotes, with nothing before or after, or with the tool `exec` of `actum mcp`"
+                .to_owned(),
+        ));
+    }
     let directory = actum::real_path(&event.directory);
     let in_force = policy::in_force(&root)?;
     let found = commands(text);
     for command in &found {
+        if let Some(verb) = verb_of_person(command) {
+            return Ok(Answer::Refuse(format!(
+                "actum: the command would run `actum {verb}`, which is for the person; nothing was run. Ask the person"
+            )));
+        }
         let Some(line) = command.known_words().and_then(|words| CommandLine::new(words).ok())
         else {
             continue;
@@ -46,6 +68,31 @@ pub(super) fn answer(session: &Session, event: &Event, text: &str) -> Result<Ans
         }
     }
     Ok(Answer::Nothing)
+}
+
+/// Whether a text is one command of actum that makes runs or shows something, and nothing else.
+fn is_own_command(text: &str) -> bool {
+    let words = plain_words(text).unwrap_or_default();
+    let Some((program, verb)) = words.first().zip(words.get(1)) else { return false };
+    let own = std::env::current_exe();
+    let is_own = program == "actum" || own.is_ok_and(|own| Path::new(program) == own);
+    is_own && STRICT_VERBS.contains(&verb.as_str())
+}
+
+/// The verb of a command of actum that only a person gives.
+fn verb_of_person(command: &ShellCommand) -> Option<&str> {
+    let (program, arguments) = command.program_and_arguments().split_first()?;
+    let is_actum = Path::new(program.as_deref()?).file_name()? == "actum";
+    let mut words = arguments.iter().flatten().map(String::as_str);
+    let mut verb = words.next().filter(|_| is_actum)?;
+    while verb.starts_with('-') {
+        if matches!(verb, "--tenant" | "--color") {
+            words.next();
+        }
+        verb = words.next()?;
+    }
+    let only_shows = |word: &&str| matches!(*word, "--check" | "--print" | "--help" | "-h");
+    PERSONS_VERBS.contains(&verb).then_some(verb).filter(|_| !words.any(|word| only_shows(&word)))
 }
 
 /// Whether a file outside of the workspace holds keys, credentials, a policy, or settings of a client; a directory that is

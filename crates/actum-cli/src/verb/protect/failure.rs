@@ -30,6 +30,8 @@ pub(crate) enum ProtectFailure {
     NotAsked,
     #[error("the settings stay as they are")]
     Declined,
+    #[error("there is no `{program}` in PATH to try the hook with")]
+    NotFound { program: &'static str },
     #[error("cannot try `{client}`: {what}; the settings stay as they were written")]
     Client { client: &'static str, what: String },
 }
@@ -43,7 +45,7 @@ impl FailureKind for ProtectFailure {
             | Self::Io { .. } => Reason::ClientSettingsUnusable,
             Self::Program { .. } | Self::NoHome => Reason::ClientSettingsUnusable,
             Self::NotAsked | Self::Declined => Reason::ConfirmationNeeded,
-            Self::Client { .. } => Reason::ClientNotProven,
+            Self::NotFound { .. } | Self::Client { .. } => Reason::ClientNotProven,
         }
     }
 
@@ -57,6 +59,7 @@ impl FailureKind for ProtectFailure {
             | Self::Program { .. }
             | Self::NoHome
             | Self::NotAsked
+            | Self::NotFound { .. }
             | Self::Declined => Some(State::Unchanged.to_string()),
         }
     }
@@ -68,6 +71,9 @@ impl FailureKind for ProtectFailure {
             }
             Self::Program { .. } | Self::NoHome => "start actum from a login of this user",
             Self::NotAsked => "`--yes` changes them without asking",
+            Self::NotFound { .. } => {
+                "install the client, or put the hook in without a trial by `--no-proof`"
+            }
             Self::Declined | Self::NoSettings { .. } => return Vec::new(),
             Self::Client { .. } => {
                 "the settings call the hook; `actum protect CLIENT --check` tries the client again"

@@ -29,17 +29,23 @@ use crate::records::Seen;
 use crate::session::Session;
 use crate::{actor, policy, records};
 
-use trial::{Trial, Unprepared};
+use trial::{Setting, Trial, Unprepared};
 
 /// How long a client may take for the trial, and for its version.
 const TRIAL_TIME: Duration = Duration::from_secs(60);
 const VERSION_TIME: Duration = Duration::from_secs(20);
 /// Newest runs that are looked at.
 const RUNS: usize = 8;
-/// With which the gate refuses a protected file.
+/// Words of the gate that refuses a protected file, and of a strict hook that refuses a command.
 const REFUSED: &str = "refused by the gate `protected`";
+const REFUSED_COMMAND: &str = "the hook is strict here";
 /// Characters that are shown of the output of a client.
 const SHOWN_CHARS_MAX: usize = 300;
+
+/// Name of the program of a client.
+pub(super) fn program(client: Client) -> &'static str {
+    Trial::new(client).program
+}
 
 /// Tries the client, and undoes its edits.
 pub(crate) fn prove(
@@ -73,14 +79,20 @@ pub(crate) fn prove(
         return Ok(checks);
     }
     let probe = Probe::new(client, root)?;
-    let model = ScriptedModel::serve(trial.wire, (trial.script)(&probe, root))
+    let mut script = (trial.script)(&probe, root);
+    let command_at = configured.is_strict.then_some(script.len());
+    // The last call, since its refusal must not disturb the edits.
+    script.extend(command_at.map(|_| (trial.shell)(&format!("touch {}", probe.touched))));
+    let model = ScriptedModel::serve(trial.wire, script)
         .map_err(|source| fails("serve the model", source))?;
     let mut command = new_command(&program);
     command.current_dir(root).env("NO_COLOR", "1");
     for variable in ["NO_PROXY", "no_proxy"] {
         command.env(variable, "127.0.0.1"); // the model is not behind the proxy of the user
     }
-    let home = match (trial.prepare)(&mut command, &model.url(), (root, user)) {
+    let url = model.url();
+    let setting = Setting { url: &url, root, user, allows_shell: configured.is_strict };
+    let home = match (trial.prepare)(&mut command, &setting) {
         Ok(home) => home,
         Err(Unprepared::Account(detail)) => {
             checks.push(failed("the client can be tried without your account", detail));
@@ -98,7 +110,9 @@ pub(crate) fn prove(
     };
     let results = model.results();
     drop(model);
+    let strict = command_at.map(|at| probe.check_command(root, results.get(at), &said));
     checks.extend(probe.judge(session, root, (&trial, &results), &said)?);
+    checks.extend(strict);
     drop(working);
     Ok(checks)
 }
@@ -117,6 +131,8 @@ struct Probe {
     client: Client,
     protected: String,
     file: String,
+    /// File that a command would make.
+    touched: String,
     /// Newest runs before the trial.
     before: BTreeSet<RunId>,
     /// When the newest turn before the trial began.
@@ -127,9 +143,10 @@ impl Probe {
     /// Names that nothing in the workspace has.
     fn new(client: Client, root: &Path) -> Result<Self, Failure> {
         let process = std::process::id();
-        let (protected, file) =
-            (format!(".env.actum-probe-{process}"), format!("actum-probe-{process}.txt"));
-        for name in [&protected, &file] {
+        let protected = format!(".env.actum-probe-{process}");
+        let file = format!("actum-probe-{process}.txt");
+        let touched = format!("actum-probe-{process}.touched");
+        for name in [&protected, &file, &touched] {
             if root.join(name).symlink_metadata().is_ok() {
                 let what = format!("`{name}` is in the workspace; remove it");
                 return Err(ProtectFailure::Client { client: client.name(), what }.into());
@@ -138,7 +155,7 @@ impl Probe {
         let view = View::open(root)?;
         let before = view.newest(RUNS)?.into_iter().map(|(run, _)| run.run).collect();
         let turn_before = view.turns()?.iter().map(|turn| turn.since).max();
-        Ok(Self { client, protected, file, before, turn_before })
+        Ok(Self { client, protected, file, touched, before, turn_before })
     }
 
     /// Compares what the tools answered and what is in the workspace, and undoes the edits.
@@ -150,10 +167,7 @@ impl Probe {
         said: &str,
     ) -> Result<Vec<ProtectionCheck>, Failure> {
         let answer = |index: usize| results.get(index).cloned().flatten();
-        let text = |result: &Option<ToolResult>| match result {
-            Some(result) => shorten(&result.text),
-            None => format!("the client made no such call; it said: {}", shorten_front(said)),
-        };
+        let text = |result: &Option<ToolResult>| text_of(result.as_ref(), said);
         let protected = answer(0);
         let is_there = root.join(&self.protected).symlink_metadata().is_ok();
         let is_refused = protected
@@ -179,6 +193,22 @@ impl Probe {
         checks.push(self.check_turn(root)?);
         checks.push(undone);
         Ok(checks)
+    }
+
+    /// Checks that a strict hook refused the command.
+    fn check_command(
+        &self,
+        root: &Path,
+        result: Option<&Option<ToolResult>>,
+        said: &str,
+    ) -> ProtectionCheck {
+        let result = result.and_then(Option::as_ref);
+        let is_refused = result.is_some_and(|it| it.text.contains(REFUSED_COMMAND));
+        ProtectionCheck {
+            what: "a command of the shell is refused".to_owned(),
+            passed: is_refused && root.join(&self.touched).symlink_metadata().is_err(),
+            detail: text_of(result, said),
+        }
     }
 
     /// Checks that the hook was called at the prompt and at the end of the turn.
@@ -235,7 +265,7 @@ impl Probe {
             Ok::<_, Failure>(())
         });
         let is_gone = root.join(&self.file).symlink_metadata().is_err();
-        for left in [&self.protected, &self.file] {
+        for left in [&self.protected, &self.file, &self.touched] {
             drop(std::fs::remove_file(root.join(left)));
         }
         let detail = match &undone {
@@ -246,6 +276,14 @@ impl Probe {
         };
         let what = "the edits are undone".to_owned();
         ProtectionCheck { what, passed: undone.is_ok() && is_gone && !runs.is_empty(), detail }
+    }
+}
+
+/// The text of a result of a tool, or what the client said instead.
+fn text_of(result: Option<&ToolResult>, said: &str) -> String {
+    match result {
+        Some(result) => shorten(&result.text),
+        None => format!("the client made no such call; it said: {}", shorten_front(said)),
     }
 }
 

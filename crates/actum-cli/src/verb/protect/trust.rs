@@ -11,7 +11,7 @@ use toml::{Table, Value as Toml};
 
 use super::failure::ProtectFailure;
 use super::file::SettingsFile;
-use super::{Arguments, confirm, own_program, proof};
+use super::{Arguments, confirm, hooks_of, own_program, proof};
 use crate::session::Session;
 
 /// How long Codex may take to list its hooks.
@@ -32,7 +32,8 @@ pub(super) fn check(
     places: (&Path, &Path),
 ) -> Result<ProtectionCheck, ProtectFailure> {
     let what = "Codex trusts the hook".to_owned();
-    let wanted = commands(Client::Codex, &own_program()?).map_or(0, |commands| commands.len());
+    let [hook, _] = hooks_of(own_program()?); // a strict one has as many entries
+    let wanted = commands(Client::Codex, &hook).map_or(0, |commands| commands.len());
     let Some(hooks) = list(program, places)? else {
         let detail = "`codex app-server` does not list the hooks".to_owned();
         return Ok(ProtectionCheck { what, passed: false, detail });
@@ -118,7 +119,9 @@ fn list(program: &Path, (root, user): (&Path, &Path)) -> Result<Option<Vec<Hook>
     let no_settings = |source| ProtectFailure::NoSettings { source };
     let source = settings_file(Client::Codex, Level::User, (root, user)).map_err(no_settings)?;
     let source = actum::real_path(&source);
-    let commands = commands(Client::Codex, &own_program()?).map_err(no_settings)?;
+    let commands = hooks_of(own_program()?).map(|hook| commands(Client::Codex, &hook));
+    let commands =
+        commands.into_iter().collect::<Result<Vec<_>, _>>().map_err(no_settings)?.concat();
     let client = json!({ "name": "actum", "title": "actum", "version": env!("CARGO_PKG_VERSION") });
     let initialize = json!({ "clientInfo": client, "capabilities": { "experimentalApi": true } });
     let lines = [

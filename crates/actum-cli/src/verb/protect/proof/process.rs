@@ -13,6 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, killpg};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 
 const STEP: Duration = Duration::from_millis(50);
@@ -48,10 +49,10 @@ pub(crate) fn run(command: &mut Command, limit: Duration) -> io::Result<Ended> {
     let err = child.stderr.take().map(Tail::read);
     let mut waited = Duration::ZERO;
     let in_time = loop {
-        match child.try_wait() {
-            Ok(None) if waited >= limit => break false,
-            Ok(None) => thread::sleep(STEP),
-            Ok(Some(_)) | Err(_) => break true,
+        match has_ended(&child) {
+            false if waited >= limit => break false,
+            false => thread::sleep(STEP),
+            true => break true,
         }
         waited += STEP;
     };
@@ -89,7 +90,14 @@ pub(crate) fn ask<T: Send + 'static>(
     Ok(found)
 }
 
-/// Kills the whole process group of a child.
+/// Whether a child has ended. It is not reaped here: until then no other process gets its id, and so the id of its group.
+fn has_ended(child: &Child) -> bool {
+    let id = i32::try_from(child.id()).map(Pid::from_raw);
+    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+    !matches!(id.map(|id| waitid(Id::Pid(id), flags)), Ok(Ok(WaitStatus::StillAlive)))
+}
+
+/// Kills the whole process group of a child that was not reaped, and reaps the child.
 fn end(child: &mut Child) {
     if let Ok(group) = i32::try_from(child.id()) {
         killpg(Pid::from_raw(group), Signal::SIGKILL).unwrap_or_default(); // all may have ended

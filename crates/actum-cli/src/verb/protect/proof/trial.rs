@@ -23,9 +23,20 @@ const KEY: &str = "sk-actum-probe";
 /// Model of a trial with Codex, which derives its tools from the name: this one has `apply_patch`.
 const CODEX_MODEL: &str = "gpt-5.5";
 
-/// Adds arguments and variables for the model at a URL, and for the workspace and the home of the user. Returns a directory that
-/// the client needs while it runs.
-type Prepare = fn(&mut Command, &str, (&Path, &Path)) -> Result<Option<TempDir>, Unprepared>;
+/// Adds arguments and variables for a trial. Returns a directory that the client needs while it runs.
+type Prepare = fn(&mut Command, &Setting<'_>) -> Result<Option<TempDir>, Unprepared>;
+
+/// What a client is started with.
+pub(super) struct Setting<'a> {
+    /// URL of the model.
+    pub(super) url: &'a str,
+    /// The workspace.
+    pub(super) root: &'a Path,
+    /// Home of the user.
+    pub(super) user: &'a Path,
+    /// Whether the client's own permissions allow its shell, so that only the hook refuses a command.
+    pub(super) allows_shell: bool,
+}
 
 /// Fields of tools: the path, the old text and the new one.
 const FIELDS: [&str; 3] = ["file_path", "old_string", "new_string"];
@@ -43,6 +54,8 @@ pub(super) struct Trial {
     pub(super) keeps_call_id: bool,
     /// Writes a protected file, writes a file, and edits it.
     pub(super) script: fn(&Probe, &Path) -> Vec<Call>,
+    /// Runs a command of the shell.
+    pub(super) shell: fn(&str) -> Call,
     /// Points the client at the model, with the edits allowed by its own permissions.
     pub(super) prepare: Prepare,
 }
@@ -73,8 +86,9 @@ impl Trial {
                 script: |probe, root| {
                     write_and_replace(("Write", "Edit"), FIELDS, &json!({}), (probe, root))
                 },
-                prepare: |command, url, _| {
-                    prepare_claude(command, url);
+                shell: |text| shell("Bash", json!({ "command": text, "description": PROMPT })),
+                prepare: |command, setting| {
+                    prepare_claude(command, setting.url);
                     Ok(None)
                 },
             },
@@ -84,8 +98,9 @@ impl Trial {
                 wire: Wire::Responses,
                 keeps_call_id: true,
                 script: |probe, _| patches(probe),
-                prepare: |command, url, _| {
-                    prepare_codex(command, url);
+                shell: |text| shell("exec_command", json!({ "cmd": text })),
+                prepare: |command, setting| {
+                    prepare_codex(command, setting.url);
                     Ok(None)
                 },
             },
@@ -98,7 +113,8 @@ impl Trial {
                     let more = json!({ "instruction": PROMPT });
                     write_and_replace(("write_file", "replace"), FIELDS, &more, (probe, root))
                 },
-                prepare: |command, url, places| prepare_gemini(command, url, places).map(Some),
+                shell: |text| shell("run_shell_command", json!({ "command": text })),
+                prepare: |command, setting| prepare_gemini(command, setting).map(Some),
             },
             Client::Qwen => Self {
                 program: "qwen",
@@ -108,8 +124,12 @@ impl Trial {
                 script: |probe, root| {
                     write_and_replace(("write_file", "edit"), FIELDS, &json!({}), (probe, root))
                 },
-                prepare: |command, url, _| {
-                    prepare_qwen(command, url);
+                shell: |text| {
+                    let input = json!({ "command": text, "is_background": false });
+                    shell("run_shell_command", input)
+                },
+                prepare: |command, setting| {
+                    prepare_qwen(command, setting);
                     Ok(None)
                 },
             },
@@ -122,13 +142,18 @@ impl Trial {
                     let tools = ("write", "edit");
                     write_and_replace(tools, OPENCODE_FIELDS, &json!({}), (probe, root))
                 },
-                prepare: |command, url, _| {
-                    prepare_opencode(command, url);
+                shell: |text| shell("bash", json!({ "command": text, "description": PROMPT })),
+                prepare: |command, setting| {
+                    prepare_opencode(command, setting.url);
                     Ok(None)
                 },
             },
         }
     }
+}
+
+fn shell(tool: &'static str, input: Value) -> Call {
+    Call { tool, input }
 }
 
 /// Edits by tools that write a file and replace a text in it.
@@ -199,10 +224,11 @@ fn prepare_codex(command: &mut Command, url: &str) {
     command.arg(PROMPT).env("ACTUM_PROBE_KEY", KEY);
 }
 
-fn prepare_qwen(command: &mut Command, url: &str) {
+fn prepare_qwen(command: &mut Command, &Setting { url, allows_shell, .. }: &Setting<'_>) {
     let url = format!("{url}/v1");
+    let mode = if allows_shell { "yolo" } else { "auto-edit" };
     command
-        .args(["-p", PROMPT, "--approval-mode", "auto-edit", "--chat-recording=false"])
+        .args(["-p", PROMPT, "--approval-mode", mode, "--chat-recording=false"])
         .args(["--auth-type", "openai", "-m", "actum-probe"])
         .args(["--openai-base-url", &url, "--openai-api-key", KEY])
         .env("OPENAI_BASE_URL", &url)
@@ -234,8 +260,7 @@ fn prepare_opencode(command: &mut Command, url: &str) {
 /// the client gets a directory with a copy of the settings and links to all else.
 fn prepare_gemini(
     command: &mut Command,
-    url: &str,
-    (root, user): (&Path, &Path),
+    &Setting { url, root, user, allows_shell }: &Setting<'_>,
 ) -> Result<TempDir, Unprepared> {
     const NEEDED: &str = "gemini-api-key";
     let fails = |source: io::Error| {
@@ -259,8 +284,9 @@ fn prepare_gemini(
     });
     merge(&mut settings, &changes);
     fill_home(&own, &home.path().join(".gemini"), &settings).map_err(fails)?;
+    let mode = if allows_shell { "yolo" } else { "auto_edit" };
     command
-        .args(["-p", PROMPT, "-m", "gemini-2.5-pro", "--approval-mode", "auto_edit"])
+        .args(["-p", PROMPT, "-m", "gemini-2.5-pro", "--approval-mode", mode])
         .env("GEMINI_CLI_HOME", home.path())
         .env("GEMINI_API_KEY", KEY)
         .env("GOOGLE_GEMINI_BASE_URL", url)
@@ -330,7 +356,8 @@ mod tests {
         fs::write(user.join(".gemini/settings.json"), settings).unwrap();
         fs::write(user.join(".gemini/trustedFolders.json"), "{}").unwrap();
         let mut command = Command::new("gemini");
-        let Ok(home) = prepare_gemini(&mut command, "http://x", (&root, &user)) else { panic!() };
+        let setting = Setting { url: "http://x", root: &root, user: &user, allows_shell: false };
+        let Ok(home) = prepare_gemini(&mut command, &setting) else { panic!() };
         let made = read_settings(&home.path().join(".gemini/settings.json")).unwrap();
         assert_eq!(
             made["security"],
@@ -341,7 +368,7 @@ mod tests {
         assert_eq!(fs::read_link(home.path().join(".gemini/trustedFolders.json")).unwrap(), own);
         assert!(!home.path().join(".gemini/tmp").exists());
         fs::write(root.join(".gemini/settings.json"), settings).unwrap();
-        let refused = prepare_gemini(&mut command, "http://x", (&root, &user));
+        let refused = prepare_gemini(&mut command, &setting);
         assert!(matches!(refused, Err(Unprepared::Account(_))));
     }
 }

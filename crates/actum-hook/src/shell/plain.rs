@@ -1,0 +1,116 @@
+//! Texts of a shell that are one command and nothing else.
+
+/// Characters that no shell treats as special in a word, besides letters and digits of ASCII.
+const PLAIN: &str = "-_./,:+@%";
+
+/// The words of a text that is one command and nothing else: no variable, pattern, redirection, assignment, second command or
+/// line outside of quotes. `None` for any other text, and for one that a shell could read in another way.
+///
+/// The rule for quotes is that of POSIX.1-2024 XCU 2.2.2 and 2.2.3, without the characters that are special in double quotes.
+pub fn plain_words(text: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut rest = text.trim_matches([' ', '\n']).chars();
+    while let Some(next) = rest.next() {
+        match next {
+            ' ' => words.extend(word.take()),
+            '\'' | '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match rest.next()? {
+                        end if end == next => break,
+                        '$' | '`' | '\\' | '!' if next == '"' => return None,
+                        '\0' => return None,
+                        inner => word.push(inner),
+                    }
+                }
+            }
+            _ if next.is_ascii_alphanumeric() || PLAIN.contains(next) => {
+                word.get_or_insert_default().push(next);
+            }
+            // An assignment stands before the program; behind it the sign has no meaning.
+            '=' if !words.is_empty() => word.get_or_insert_default().push(next),
+            _ => return None,
+        }
+    }
+    words.extend(word);
+    Some(words).filter(|words| !words.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Issue 27
+    #[test]
+    fn a_single_command_is_cut_into_its_words() {
+        let words = |text: &str| plain_words(text).map(|words| words.join("|"));
+        assert_eq!(
+            words("actum exec -- npm test --x=1").as_deref(),
+            Some("actum|exec|--|npm|test|--x=1")
+        );
+        assert_eq!(words(" a 'b c;$x'\"d e\"f \n").as_deref(), Some("a|b c;$xd ef"));
+        assert_eq!(words("a '' \"\"").as_deref(), Some("a||"));
+    }
+
+    /// Issue 27
+    #[test]
+    fn any_other_text_is_none() {
+        for text in [
+            "",
+            " ",
+            "a; b",
+            "a && b",
+            "a | b",
+            "a & b",
+            "a > f",
+            "a < f",
+            "a\nb",
+            "a $x",
+            "a `b`",
+            "a \"$x\"",
+            "a \"`b`\"",
+            "a *",
+            "a ~",
+            "a {b,c}",
+            "X=1 a",
+            "a #",
+            "a \\b",
+            "a 'b",
+            "a \"b",
+            "(a)",
+            "!a",
+            "a [b]",
+            "a ?",
+            "a\tb",
+            "a \u{a0}b",
+            "a \"!b\"",
+            "a\rb",
+            "a 'b\0'",
+        ] {
+            assert_eq!(plain_words(text), None, "{text:?}");
+        }
+    }
+
+    proptest! {
+        /// Issue 27: a shell gives a program the same words.
+        #[test]
+        fn a_shell_reads_the_same_words(text in "[-a c='\"$;&|<>\n\\\\!#~*{},(`]{0,12}") {
+            let text = format!("printf '%s\\n' {text}");
+            if let Some(words) = plain_words(&text).filter(|_| text.lines().count() == 1) {
+                for shell in ["sh", "bash"] {
+                    let shown = Command::new(shell).args(["-c", &text]).output().unwrap();
+                    let expected: String = match words.get(2..) {
+                        None | Some([]) => "\n".to_owned(),
+                        Some(words) => words.iter().map(|word| format!("{word}\n")).collect(),
+                    };
+                    prop_assert_eq!(String::from_utf8_lossy(&shown.stdout), expected, "{}", text);
+                }
+            }
+        }
+    }
+}
