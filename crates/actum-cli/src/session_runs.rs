@@ -19,7 +19,7 @@ pub(crate) enum Selection {
     /// Those of a session of a client.
     Session(String),
     /// Those of the newest turn of a session; without a session, of the session whose turn is the newest. What was adopted
-    /// since it began belongs to it.
+    /// since it began belongs to it, and what an agent did in its shell with `--agent` and the name of its client.
     Turn(Option<String>),
     /// Those since a time that the user or an agent of the user made, or only those of an agent.
     Since(Time, Option<String>),
@@ -54,7 +54,9 @@ pub(crate) fn runs_in_effect(
             Selection::Session(session) => seen.told(known.run)?.session() == Some(session),
             Selection::Turn(_) => {
                 let told = seen.told(known.run)?;
-                is_adopted(&told) || turn.is_some_and(|turn| digest_of(&told) == Some(turn.session))
+                is_adopted(&told)
+                    || is_by_agent_in_shell(&told)
+                    || turn.is_some_and(|turn| digest_of(&told) == Some(turn.session))
             }
             Selection::Since(since, agent) => {
                 let is_later = view.show(known.run)?.time >= *since;
@@ -79,6 +81,15 @@ fn newest_turn(view: &View, session: Option<&str>) -> Result<Option<Turn>, Failu
 fn is_adopted(told: &Told) -> bool {
     told.record.as_ref().is_some_and(|record| {
         record.published_by == Publisher::Client && record.door == EntryPoint::CommandLine.as_str()
+    })
+}
+
+/// Whether it was asked for on the command line, in the name of a client.
+fn is_by_agent_in_shell(told: &Told) -> bool {
+    told.record.as_ref().is_some_and(|record| {
+        let agent = record.actor.agent.as_deref();
+        let is_client = agent.is_some_and(|agent| agent.parse::<Client>().is_ok());
+        is_client && record.door == EntryPoint::CommandLine.as_str()
     })
 }
 

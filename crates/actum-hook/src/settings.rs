@@ -121,6 +121,9 @@ pub fn settings_file(
     }
 }
 
+/// What follows the call of the hook where a shell starts it and the client takes another code than 2 for consent.
+const OR_REFUSE: &str = "|| { [ $? = 2 ] || echo 'actum: the hook failed' >&2; exit 2; }";
+
 /// The entry for each event, by the name of the event.
 fn wanted(client: Client, hook: &Hook) -> Result<Vec<(&'static str, Value)>, SettingsError> {
     let (path, arguments) = (hook.program()?, hook.arguments(client));
@@ -143,10 +146,7 @@ fn wanted(client: Client, hook: &Hook) -> Result<Vec<(&'static str, Value)>, Set
     let stricter = match client {
         Client::Claude => Some(("onFailure", json!("block"))),
         // Without these words a hook that was killed lets the tool run.
-        Client::Codex => {
-            let or_refuse = "|| { [ $? = 2 ] || echo 'actum: the hook failed' >&2; exit 2; }";
-            Some(("command", json!(format!("{} {or_refuse}", quoted()))))
-        }
+        Client::Codex => Some(("command", json!(format!("{} {OR_REFUSE}", quoted())))),
         Client::Gemini | Client::Qwen | Client::OpenCode => None,
     };
     if let (Some(fields), Some((field, value))) = (about_edit.as_object_mut(), stricter) {
@@ -226,7 +226,12 @@ fn plugin(hook: &Hook) -> Result<Vec<u8>, SettingsError> {
 /// Whether a file is the plugin of actum, of whatever version.
 fn is_plugin(file: &[u8]) -> bool {
     let text = String::from_utf8_lossy(file);
-    ["export const Actum = ", "[\"hook\", \"opencode\""].iter().all(|part| text.contains(part))
+    let begins_as_ours =
+        text.starts_with("// A plugin for opencode: each edit goes through `actum");
+    begins_as_ours
+        && ["export const Actum = ", "[\"hook\", \"opencode\""]
+            .iter()
+            .all(|part| text.contains(part))
 }
 
 /// How long a client waits for the hook, in seconds. The hook ends itself before that.
@@ -283,7 +288,7 @@ fn is_ours(client: Client, entry: &Value) -> bool {
             Some((program, rest)) => {
                 let rest = rest.strip_prefix(name).map(|rest| rest.trim_start());
                 let rest = rest.map(|rest| rest.strip_prefix(STRICT).unwrap_or(rest).trim_start());
-                is_program(program) && rest.is_some_and(|it| it.is_empty() || it.starts_with("||"))
+                is_program(program) && rest.is_some_and(|it| it.is_empty() || it == OR_REFUSE)
             }
             None => {
                 let strict = |rest: &[Value]| rest.is_empty() || rest == [json!(STRICT)];

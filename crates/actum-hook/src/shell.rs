@@ -299,6 +299,23 @@ impl ShellCommand {
         words.iter().cloned().collect::<Option<Vec<_>>>().filter(|words| !words.is_empty())
     }
 
+    /// Commands of a shell that `actum exec` starts, where this is one. Their changes are judged with the run that they become.
+    pub fn commands_of_exec(&self) -> Vec<ShellCommand> {
+        let words = self.program_and_arguments();
+        let is =
+            |at: usize, name: &str| words.get(at).is_some_and(|it| it.as_deref() == Some(name));
+        let name = words.first().and_then(|word| word.as_deref()).map(name_of);
+        let Some(end) = words.iter().position(|word| word.as_deref() == Some("--")) else {
+            return Vec::new();
+        };
+        if name != Some("actum") || !is(1, "exec") {
+            return Vec::new();
+        }
+        let inner = words.get(end + 1..).unwrap_or_default().to_vec();
+        let started = Self { words: inner, ..Self::default() };
+        started.text_of_shell().map(commands).unwrap_or_default()
+    }
+
     /// The text that a shell is to run.
     fn text_of_shell(&self) -> Option<&str> {
         let (program, arguments) = self.program_and_arguments().split_first()?;

@@ -60,7 +60,7 @@ pub(super) fn run(root: &Path, options: &Options) -> Outcome {
 }
 
 fn measure(options: &Options, program: &Path, grounds: &Grounds) -> Result<Results, Failure> {
-    let mut results = Results { machine: Machine::this(&[]), contests: Vec::new() };
+    let mut results = Results { machine: Machine::this(&["git"]), contests: Vec::new() };
     let home = grounds.home()?;
     if options.selects("event") {
         eprintln!("calling the hook");

@@ -138,11 +138,11 @@ fn answer(
         return (moment, answer.unwrap_or_else(failed));
     }
     if moment == Moment::Settings {
-        let answer = answer_settings(client, &event);
+        let answer = answer_settings(client, strict, &event);
         return (moment, answer.unwrap_or_else(|failure| Answer::Refuse(words(&failure, moment))));
     }
     if let Some(text) = &event.command {
-        let answer = command::answer(session, &event, (text, strict));
+        let answer = command::answer(session, &event, (client, text, strict));
         return (moment, answer.unwrap_or_else(|failure| Answer::Refuse(words(&failure, moment))));
     }
     if event.edit.is_none() {
@@ -211,17 +211,18 @@ fn is_closed(path: &Path, home: Option<&Path>) -> bool {
         || home.is_some_and(is_settings)
 }
 
-/// Refuses settings that take the hook out, or turn all hooks off: an agent could write them.
-fn answer_settings(client: Client, event: &Event) -> Result<Answer, Failure> {
+/// Refuses settings that take the hook out, turn all hooks off, or replace a strict one: an agent could write them.
+fn answer_settings(client: Client, strict: bool, event: &Event) -> Result<Answer, Failure> {
     let root = workspace_of_session(&event.directory);
     let (Some(root), Some(home)) = (root, home::user_home()) else { return Ok(Answer::Nothing) };
     let root = root.as_path();
     let configured = protect::state_of(client, (root, &home))?;
-    Ok(match configured.is_somewhere && configured.off_in.is_none() {
+    let stands = configured.is_somewhere && configured.off_in.is_none();
+    Ok(match stands && (configured.is_strict || !strict) {
         true => Answer::Nothing,
         false => Answer::Refuse(format!(
-            "actum: these settings turn the hook of actum off, so they do not count in this session; a person does that with \
-             `actum protect {} --off`",
+            "actum: these settings turn the hook of actum off, or open the shell that it closes, so they do not count in this session; \
+             a person does that with `actum protect {}`",
             client.name()
         )),
     })

@@ -122,8 +122,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     if changed {
         confirm(arguments, session, (&path, before, after.as_deref()))?;
-        if arguments.off && root::is_made(root) {
-            note_removal(session, root, &path, client)?; // without a trace nothing is turned off
+        let was_strict = state_of(client, places)?.is_strict;
+        if root::is_made(root) && (arguments.off || was_strict && !arguments.strict) {
+            note_removal(session, root, (&path, client, arguments.off))?; // without a trace nothing is turned off
         }
         let keys = match (arguments.off, before) {
             (true, Some(before)) => state_keys(client, before, &path).map_err(unusable)?,
@@ -298,11 +299,13 @@ fn confirm(
 fn note_removal(
     session: &Session,
     root: &Path,
-    path: &Path,
-    client: Client,
+    (path, client, off): (&Path, Client, bool),
 ) -> Result<(), Failure> {
-    let shown = Quoted(path.as_os_str().as_bytes());
-    let message = format!("the hook of `{}` was taken out of `{shown}`", client.name());
+    let (shown, name) = (Quoted(path.as_os_str().as_bytes()), client.name());
+    let message = match off {
+        true => format!("the hook of `{name}` was taken out of `{shown}`"),
+        false => format!("the hook of `{name}` in `{shown}` is not strict any more"),
+    };
     let id = actum_workspace::View::open(root)?.workspace_id()?;
     let root = shown_path::text(root.as_os_str().as_bytes());
     records::open(&session.tenant)?.alert(NewAlert {
@@ -336,7 +339,8 @@ impl Document for Shown<'_> {
             (false, _) if *configured => "in place",
             (false, _) => "not there",
         };
-        writeln!(out, "hook       {state}: {}", Quoted(settings.as_bytes()))?;
+        let kind = if *strict { ", strict" } else { "" };
+        writeln!(out, "hook       {state}{kind}: {}", Quoted(settings.as_bytes()))?;
         for ProtectionCheck { what, passed, detail } in checks {
             let verdict = if *passed { "ok    " } else { "failed" };
             writeln!(out, "{verdict}     {what}: {}", Harmless(detail.as_bytes()))?;

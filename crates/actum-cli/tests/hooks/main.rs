@@ -505,6 +505,26 @@ fn settings_without_the_hook_are_refused() {
     refused(&hook(), "turn the hook of actum off");
     fs::write(&settings, "{").unwrap();
     refused(&hook(), "JSON");
+    fs::remove_file(&settings).unwrap();
+    // A strict hook keeps settings with one that is not strict from counting, and the change leaves an alert.
+    let protect = |options: &[&str]| {
+        let arguments = [&["protect", "claude", "--yes", "--no-proof"], options].concat();
+        let mut protect = command(&session.root, &arguments);
+        let done: Ended = protect.env("HOME", &home).stdin(Stdio::null()).output().unwrap().into();
+        assert_eq!(done.code, 0, "{done:?}");
+    };
+    let strict = || {
+        let event =
+            json!({ "hook_event_name": "ConfigChange", "session_id": "s1", "cwd": session.root });
+        let mut hook = command(&session.root, &["hook", "claude", "--strict"]);
+        hook.env("HOME", &home);
+        ended(hook, event.to_string().as_bytes())
+    };
+    protect(&["--strict"]);
+    allowed(&strict());
+    protect(&[]);
+    refused(&strict(), "open the shell");
+    assert!(session.actum(&["queue"]).stdout.contains("is not strict any more"));
 }
 
 /// Issue 27: a session that edits, creates and edits again is undone run by run to the tree before.

@@ -4,9 +4,9 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::program::text;
+use crate::program::{command, text};
 use crate::turns::{begin, end, git, turn_event};
-use crate::{Session, allowed, names, refused};
+use crate::{Session, allowed, ended, names, refused};
 
 /// Issue 27: what a person does between turns or after one is taken in by name only, and is never restored over without it.
 #[test]
@@ -306,8 +306,30 @@ fn a_strict_hook_refuses_commands_that_are_none_of_actum() {
         ] {
             refused(&strict(text), "the hook is strict here");
         }
-        for text in ["actum exec -- sh -c 'touch x && ls *'", "actum log -n 3", "actum undo\n"] {
-            allowed(&strict(text));
+        let program = env!("CARGO_BIN_EXE_actum");
+        for text in ["exec -- sh -c 'touch x && ls *'", "log -n 3", "undo\n", "--version"] {
+            allowed(&strict(&format!("{program} {text}")));
+        }
+        for text in
+            ["exec -C .. -- true", "exec --tenant=t -- true", "queue --seen all", "--json log"]
+        {
+            assert_eq!(strict(&format!("{program} {text}")).code, 2, "{text}");
+        }
+        let other = session.root.join("node_modules/.bin");
+        fs::create_dir_all(&other).unwrap();
+        std::os::unix::fs::symlink("/bin/true", other.join("actum")).unwrap();
+        let own = std::path::Path::new(program).parent().unwrap();
+        for (path, code) in [
+            (format!("{}:{}", other.display(), own.display()), 2),
+            (format!(".:{}", own.display()), 2),
+            (format!("/nowhere:{}:{}", own.display(), other.display()), 0),
+            (String::new(), 2),
+        ] {
+            let input = json!({ "command": "actum log" });
+            let event = session.event(names(client).before, "c1", tool, &input);
+            let mut hook = command(&session.root, &["hook", client, "--strict"]);
+            hook.env("PATH", &path);
+            assert_eq!(ended(hook, event.to_string().as_bytes()).code, code, "{path}");
         }
     }
 }
@@ -323,12 +345,51 @@ fn commands_of_actum_that_are_for_the_person_are_refused() {
         "/usr/bin/actum protect claude --off --yes",
         "sh -c 'actum --color=never protect claude --off'",
         "env -i actum hook codex < event",
+        "actum -C . protect claude --off",
+        "actum --tenant t approve abcd",
+        "actum queue --seen all",
     ] {
         refused(&run(text), "which is for the person");
     }
-    for text in
-        ["actum protect claude --check", "actum hook --help", "actum log", "echo actum hook"]
-    {
+    for text in [
+        "actum protect claude --check",
+        "actum protect claude --print=agents",
+        "actum --help approve",
+        "actum hook --help",
+        "actum log",
+        "echo actum hook",
+    ] {
         allowed(&run(text));
     }
+}
+
+/// Issue 27: what a shell runs in `actum exec` is judged by the rules about commands, as it is without `exec`.
+#[test]
+fn a_text_of_a_shell_in_exec_is_judged_by_the_rules_about_commands() {
+    let session = Session::new("claude");
+    let rule =
+        "version = 1\n\n[[command]]\nreason = \"no rm\"\nargv = [\"rm\"]\ndecision = \"deny\"\n";
+    fs::write(session.root.join("actum.toml"), rule).unwrap();
+    let run = |text: &str| session.before("c1", "Bash", &json!({ "command": text }));
+    refused(&run("rm a"), "no rm");
+    refused(&run("actum exec --drop -- sh -c 'true; rm a'"), "no rm");
+    allowed(&run("actum exec -- sh -c 'echo rm a'"));
+}
+
+/// Issue 27: what the shell of an agent does in the name of its client belongs to the turn.
+#[test]
+fn runs_of_a_client_in_its_shell_belong_to_the_turn() {
+    let session = Session::new("claude");
+    let change = |path: &str| format!("--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n");
+    begin(&session);
+    allowed(&session.write("c1", "one", "1\n"));
+    for (path, agent) in [("two", "claude"), ("three", "person")] {
+        let mut apply = command(&session.root, &["apply", "-", "--agent", agent]);
+        apply.stdin(std::process::Stdio::piped());
+        assert_eq!(ended(apply, change(path).as_bytes()).code, 0);
+    }
+    assert!(end(&session).starts_with("actum: 2 runs in this turn"));
+    assert_eq!(session.actum(&["undo", "--turn"]).code, 0);
+    let is_there = |path: &str| session.root.join(path).exists();
+    assert_eq!((is_there("one"), is_there("two"), is_there("three")), (false, false, true));
 }

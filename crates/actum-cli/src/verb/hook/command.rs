@@ -8,7 +8,7 @@ use actum_core::RelPath;
 use actum_core::path::{InBackticks, Quoted};
 use actum_gate::{CommandLine, Decision, GateDecision, GateName, Ground, Verdict};
 use actum_hook::shell::{ChangedPath, ShellCommand, changed_paths, commands, plain_words};
-use actum_hook::{Answer, Event, Moment, resolve_links};
+use actum_hook::{Answer, Client, Event, Moment, resolve_links};
 use actum_record::receipt::EffectKind;
 use actum_workspace::STATE_DIRECTORY;
 
@@ -33,20 +33,21 @@ const PERSONS_VERBS: [&str; 3] = ["approve", "hook", "protect"];
 pub(super) fn answer(
     session: &Session,
     event: &Event,
-    (text, strict): (&str, bool),
+    (client, text, strict): (Client, &str, bool),
 ) -> Result<Answer, Failure> {
     let Some(root) = workspace_of_session(&event.directory) else { return Ok(Answer::Nothing) };
     if strict && !is_own_command(text) {
-        return Ok(Answer::Refuse(
+        return Ok(Answer::Refuse(format!(
             "actum: the hook is strict here, so a command of the shell runs only as a run of actum; nothing was run. Call it as \
-             `actum exec -- sh -c 'COMMAND'` in quotes, with nothing before or after, or with the tool `exec` of `actum mcp`"
-                .to_owned(),
-        ));
+             `actum exec --agent {} -- sh -c 'COMMAND'` in quotes, with nothing before or after, or with the tool `exec` of `actum mcp`",
+            client.name()
+        )));
     }
     let directory = actum::real_path(&event.directory);
     let in_force = policy::in_force(&root)?;
     let found = commands(text);
-    for command in &found {
+    let confined: Vec<_> = found.iter().flat_map(ShellCommand::commands_of_exec).collect();
+    for command in found.iter().chain(&confined) {
         if let Some(verb) = verb_of_person(command) {
             return Ok(Answer::Refuse(format!(
                 "actum: the command would run `actum {verb}`, which is for the person; nothing was run. Ask the person"
@@ -70,13 +71,40 @@ pub(super) fn answer(
     Ok(Answer::Nothing)
 }
 
-/// Whether a text is one command of actum that makes runs or shows something, and nothing else.
+/// Whether a text is one command of actum that makes runs of this workspace or shows something, and nothing else.
 fn is_own_command(text: &str) -> bool {
     let words = plain_words(text).unwrap_or_default();
-    let Some((program, verb)) = words.first().zip(words.get(1)) else { return false };
-    let own = std::env::current_exe();
-    let is_own = program == "actum" || own.is_ok_and(|own| Path::new(program) == own);
-    is_own && STRICT_VERBS.contains(&verb.as_str())
+    let Some((program, arguments)) = words.split_first() else { return false };
+    if !leads_to_this_program(program) {
+        return false;
+    }
+    let options = arguments.iter().map(String::as_str).take_while(|word| *word != "--");
+    // With these it is about another workspace or ledger.
+    let leads_elsewhere = |word: &str| word.starts_with("-C") || word.starts_with("--tenant");
+    match arguments.first().map(String::as_str) {
+        Some("--help" | "--version") => arguments.len() == 1,
+        Some(verb) => STRICT_VERBS.contains(&verb) && !options.into_iter().any(leads_elsewhere),
+        None => false,
+    }
+}
+
+/// Whether a program that is called in this way is this one. A directory of `PATH` in the workspace could hold another `actum`.
+#[expect(clippy::disallowed_methods, reason = "the search path says which program a shell starts")]
+fn leads_to_this_program(program: &str) -> bool {
+    let found = match program.starts_with('/') {
+        true => Some(PathBuf::from(program)),
+        false if program == "actum" => {
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            let mut places = std::env::split_paths(&path).map(|place| place.join(program));
+            places.find(|file| file.is_relative() || file.symlink_metadata().is_ok())
+        }
+        false => None,
+    };
+    let own = std::env::current_exe().and_then(|own| own.canonicalize());
+    found.is_some_and(|found| {
+        found.is_absolute()
+            && found.canonicalize().ok().is_some_and(|it| own.is_ok_and(|own| own == it))
+    })
 }
 
 /// The verb of a command of actum that only a person gives.
@@ -86,13 +114,21 @@ fn verb_of_person(command: &ShellCommand) -> Option<&str> {
     let mut words = arguments.iter().flatten().map(String::as_str);
     let mut verb = words.next().filter(|_| is_actum)?;
     while verb.starts_with('-') {
-        if matches!(verb, "--tenant" | "--color") {
-            words.next();
+        match verb {
+            "--help" | "-h" | "--version" => return None,
+            "--tenant" | "--color" | "-C" => drop(words.next()),
+            _ => {}
         }
         verb = words.next()?;
     }
-    let only_shows = |word: &&str| matches!(*word, "--check" | "--print" | "--help" | "-h");
-    PERSONS_VERBS.contains(&verb).then_some(verb).filter(|_| !words.any(|word| only_shows(&word)))
+    let has = |option: &dyn Fn(&str) -> bool| words.clone().any(option);
+    let is_for_person = match verb {
+        "queue" => has(&|word| word.starts_with("--seen")),
+        _ => PERSONS_VERBS.contains(&verb),
+    };
+    let only_shows =
+        |word: &str| matches!(word, "--check" | "--help" | "-h") || word.starts_with("--print");
+    Some(verb).filter(|_| is_for_person && !has(&only_shows))
 }
 
 /// Whether a file outside of the workspace holds keys, credentials, a policy, or settings of a client; a directory that is
