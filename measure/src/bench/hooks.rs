@@ -68,15 +68,16 @@ fn measure(options: &Options, program: &Path, grounds: &Grounds) -> Result<Resul
         results.contests.push(project.events(options.rounds(201, 15)));
         results.contests.push(project.edits(options.rounds(101, 9)));
     }
-    if options.selects("turn") {
-        eprintln!("beginning and ending turns");
-        let project = Project::make(program, &home.join("turn"), FILES)?;
-        results.contests.push(project.turns(options.rounds(61, 7))?);
-    }
     if options.selects("mcp") {
         eprintln!("calling the server");
         let project = Project::make(program, &home.join("mcp"), 1)?;
         results.contests.push(project.calls(options.rounds(201, 15))?);
+    }
+    // The last, since the files that it makes keep the disk busy for some time.
+    if options.selects("turn") {
+        eprintln!("beginning and ending turns");
+        let project = Project::make(program, &home.join("turn"), FILES)?;
+        results.contests.push(project.turns(options.rounds(61, 7))?);
     }
     Ok(results)
 }
