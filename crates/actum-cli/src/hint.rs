@@ -537,6 +537,7 @@ pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
         ErrorKind::ChangeSet { .. }
         | ErrorKind::Path { .. }
         | ErrorKind::NotAFile { .. }
+        | ErrorKind::LinkTarget { .. }
         | ErrorKind::Component { .. }
         | ErrorKind::UnderAFile { .. }
         | ErrorKind::NewerFormat { .. }

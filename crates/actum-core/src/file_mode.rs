@@ -1,4 +1,4 @@
-//! The permission bits of a file. In documents they are four octal digits.
+//! The mode of a file: its permission bits, or that it is a symbolic link. In documents these are four octal digits, or `120000`.
 
 use std::fmt;
 
@@ -10,7 +10,8 @@ use crate::path::Cut;
 /// How much of what is no mode an error shows.
 const SHOWN_BYTES_MAX: usize = 20;
 
-/// The permission bits of a file or directory: the lower twelve bits of `st_mode` (inode(7)).
+/// The permission bits of a file or directory: the lower twelve bits of `st_mode` (inode(7)). A symbolic link has none that count
+/// (symlink(7)); its mode is [`FileMode::LINK`], as in git.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileMode(u32);
 
@@ -25,12 +26,25 @@ impl FileMode {
     /// `rwx------`.
     pub const PRIVATE_DIRECTORY: Self = Self(0o700);
 
+    /// A symbolic link, whose content is its target (`S_IFLNK`).
+    pub const LINK: Self = Self(0o120_000);
+
     /// Keeps the permission bits of `mode` and drops the file type.
     pub fn new(mode: u32) -> Self {
         Self(mode & 0o7777)
     }
 
-    /// The bits, at most `0o7777`.
+    /// A mode from its [`bits`](Self::bits).
+    pub fn from_bits(bits: u32) -> Self {
+        if bits == Self::LINK.0 { Self::LINK } else { Self::new(bits) }
+    }
+
+    /// Whether it is that of a symbolic link.
+    pub fn is_link(self) -> bool {
+        self == Self::LINK
+    }
+
+    /// The bits, at most `0o7777`; `0o120000` of a symbolic link.
     pub fn bits(self) -> u32 {
         self.0
     }
@@ -68,12 +82,15 @@ impl Serialize for FileMode {
 impl<'de> Deserialize<'de> for FileMode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let is_sound = text.len() == 4 && text.bytes().all(|b| matches!(b, b'0'..=b'7'));
+        let is_octal = text.bytes().all(|b| matches!(b, b'0'..=b'7'));
         match u32::from_str_radix(&text, 8) {
-            Ok(bits) if is_sound => Ok(Self::new(bits)),
+            Ok(bits) if is_octal && text.len() == 4 => Ok(Self::new(bits)),
+            Ok(bits) if is_octal && text.len() == 6 && bits == Self::LINK.0 => Ok(Self::LINK),
             Ok(_) | Err(_) => {
                 let given = Cut(text.as_bytes(), SHOWN_BYTES_MAX);
-                let problem = format_args!("`{given}` is no mode: expected four octal digits");
+                let problem = format_args!(
+                    "`{given}` is no mode: expected four octal digits, or 120000 for a link"
+                );
                 Err(D::Error::custom(problem))
             }
         }
@@ -86,12 +103,23 @@ mod tests {
 
     /// D-4
     #[test]
-    fn a_mode_is_four_octal_digits_and_nothing_else() {
+    fn a_mode_is_four_octal_digits_or_that_of_a_link() {
+        assert_eq!(serde_json::to_string(&FileMode::LINK).unwrap(), "\"120000\"");
+        assert_eq!(serde_json::from_str::<FileMode>("\"120000\"").unwrap(), FileMode::LINK);
         for (mode, json) in [(0, "\"0000\""), (0o644, "\"0644\""), (0o7777, "\"7777\"")] {
             assert_eq!(serde_json::to_string(&FileMode::new(mode)).unwrap(), json);
             assert_eq!(serde_json::from_str::<FileMode>(json).unwrap(), FileMode::new(mode));
         }
-        for json in ["\"\"", "\"644\"", "\"00644\"", "\"+644\"", "\"0648\"", "\"10000\"", "420"] {
+        for json in [
+            "\"\"",
+            "\"644\"",
+            "\"00644\"",
+            "\"+644\"",
+            "\"0648\"",
+            "\"10000\"",
+            "\"120777\"",
+            "420",
+        ] {
             assert!(serde_json::from_str::<FileMode>(json).is_err(), "{json}");
         }
     }

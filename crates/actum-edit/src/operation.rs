@@ -89,9 +89,9 @@ pub enum Operation {
         #[serde(deserialize_with = "Option::deserialize")]
         mode: Option<ModeChange>,
     },
-    /// Removes a file.
+    /// Removes a file or a symbolic link.
     Delete {
-        /// The file.
+        /// The file or link.
         path: RelPath,
         /// The digest the file must have before this step.
         #[serde(deserialize_with = "Option::deserialize")]
@@ -99,9 +99,9 @@ pub enum Operation {
         /// What happens to directories left empty.
         parents: EmptyParents,
     },
-    /// Moves a file to where nothing is.
+    /// Moves a file or a symbolic link to where nothing is.
     Rename {
-        /// The file.
+        /// The file or link.
         from: RelPath,
         /// Its new path.
         to: RelPath,
@@ -135,6 +135,17 @@ pub enum Operation {
         /// The directory.
         path: RelPath,
     },
+    /// Makes a symbolic link where nothing is, and the directories that lead to it, or gives one another target.
+    Link {
+        /// The link.
+        path: RelPath,
+        /// Its target, of 1 to 4095 bytes without NUL.
+        #[serde(with = "crate::byte_text")]
+        target: Vec<u8>,
+        /// The digest of the target that the link has before this step; none where nothing is there.
+        #[serde(deserialize_with = "Option::deserialize")]
+        expected: Option<Digest>,
+    },
 }
 
 impl Operation {
@@ -148,7 +159,8 @@ impl Operation {
             | Self::Delete { path, .. }
             | Self::Chmod { path, .. }
             | Self::MakeDirectory { path, .. }
-            | Self::RemoveDirectory { path } => (path, None),
+            | Self::RemoveDirectory { path }
+            | Self::Link { path, .. } => (path, None),
             Self::Rename { from, to, .. } | Self::Copy { from, to } => (from, Some(to)),
         };
         std::iter::once(path).chain(other)

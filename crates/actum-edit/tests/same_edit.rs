@@ -44,7 +44,8 @@ fn step(operation: &Operation, content: &[u8]) -> Vec<u8> {
         | Operation::Copy { .. }
         | Operation::Chmod { .. }
         | Operation::MakeDirectory { .. }
-        | Operation::RemoveDirectory { .. } => panic!("{operation:?}"),
+        | Operation::RemoveDirectory { .. }
+        | Operation::Link { .. } => panic!("{operation:?}"),
     }
 }
 

@@ -69,6 +69,20 @@ pub enum Ground {
         /// One of its names.
         path: PathName,
     },
+    /// Protected: a symbolic link leads to a protected path.
+    ProtectedTarget {
+        /// The link.
+        link: PathName,
+        /// Path in the workspace that it leads to.
+        path: PathName,
+        /// As in [`Ground::Protected`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        root: Option<String>,
+        /// Rule that covers the path.
+        rule: PathRule,
+        /// Origin of the rule.
+        by: Protector,
+    },
     /// Protected: a new name has characters that are not shown.
     HiddenCharacters {
         /// New name.
@@ -325,6 +339,11 @@ pub enum TierReason {
     /// A new file takes the path of a directory that task plans need for their reports.
     BlockedReports {
         /// Path of the file.
+        path: PathName,
+    },
+    /// A symbolic link leads out of the workspace.
+    LinkOutside {
+        /// The link.
         path: PathName,
     },
     /// A built-in rule matches.

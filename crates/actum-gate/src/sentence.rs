@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use actum_core::PathRule;
 use actum_core::path::Harmless;
 use actum_core::path_name::PathName;
 use actum_record::receipt::GateRecord;
@@ -80,6 +81,7 @@ impl Ground {
             | Self::Excepted { .. }
             | Self::Protected { .. }
             | Self::SharedPermissions { .. }
+            | Self::ProtectedTarget { .. }
             | Self::HiddenCharacters { .. }
             | Self::EmojiCharacters { .. }
             | Self::NewState { .. }
@@ -118,11 +120,13 @@ impl Ground {
             Self::Protected { path, root, rule, by } => {
                 write!(f, "the path ")?;
                 write_path(f, path, root.as_deref())?;
-                write!(f, " is protected by `{rule}`")?;
-                match by {
-                    Protector::Group(id) => write!(f, ", {}", group_name(id)),
-                    Protector::Policy(source) => write!(f, " of {}", source.policy()),
-                }
+                write_protected(f, rule, by)
+            }
+            Self::ProtectedTarget { link, path, root, rule, by } => {
+                write!(f, "the link `{link}` leads to ")?;
+                write_path(f, path, root.as_deref())?;
+                write!(f, ", which")?;
+                write_protected(f, rule, by)
             }
             Self::SharedPermissions { path } => {
                 write!(f, "`{path}` has another name elsewhere, whose permissions would change too")
@@ -259,6 +263,9 @@ impl fmt::Display for TierReason {
                 "it runs `{}` outside of the workspace, and nothing takes back what is done there",
                 pipelines.join("`, `")
             ),
+            Self::LinkOutside { path } => {
+                write!(f, "the link `{path}` leads out of the workspace, or its target is absolute")
+            }
             Self::BlockedReports { path } => write!(
                 f,
                 "`{path}` is a file where task plans need a directory for their reports, so every `actum run` here \
@@ -358,6 +365,15 @@ fn write_policy(f: &mut fmt::Formatter<'_>, policy: Option<Source>) -> fmt::Resu
 
 fn write_reason(f: &mut fmt::Formatter<'_>, reason: Option<&str>) -> fmt::Result {
     reason.map_or(Ok(()), |reason| write!(f, ": {reason}"))
+}
+
+/// Writes which rule protects a path.
+fn write_protected(f: &mut fmt::Formatter<'_>, rule: &PathRule, by: &Protector) -> fmt::Result {
+    write!(f, " is protected by `{rule}`")?;
+    match by {
+        Protector::Group(id) => write!(f, ", {}", group_name(id)),
+        Protector::Policy(source) => write!(f, " of {}", source.policy()),
+    }
 }
 
 fn write_path(f: &mut fmt::Formatter<'_>, path: &PathName, root: Option<&str>) -> fmt::Result {

@@ -184,6 +184,11 @@ impl Trigger {
         is_hook(&plain(name))
     }
 
+    /// Trigger of a symbolic link of that name, whose content is that of another file.
+    pub fn of_link(name: &[u8]) -> Option<Self> {
+        Self::by_content(name).or_else(|| is_hook(&plain(name)).then_some(Self::GitHook))
+    }
+
     /// Trigger that a file of this name is with some contents.
     pub fn by_content(name: &[u8]) -> Option<Self> {
         match &*plain(name) {

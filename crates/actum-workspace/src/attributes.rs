@@ -10,7 +10,7 @@ use crate::disk::{Disk, Stat, Xattr};
 /// Owner, permission bits and extended attributes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attributes {
-    /// Permission bits.
+    /// Permission bits, or that it is a symbolic link.
     pub mode: FileMode,
     /// Owner.
     pub user: u32,
@@ -105,7 +105,8 @@ pub(crate) fn set_attributes_beside<D: Disk>(
             mode = FileMode::new(0); // an ACL shows in the mode
         }
     }
-    if mode != wanted.mode {
+    // A link has no permission bits of its own (symlink(7)).
+    if mode != wanted.mode && !wanted.mode.is_link() {
         disk.set_mode(handle, wanted.mode).map_err(|error| ("mode", error))?;
         // The kernel may clear set-group-ID without an error (chmod(2)).
         if wanted.mode.is_set_group_id() {

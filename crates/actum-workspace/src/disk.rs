@@ -12,8 +12,8 @@ use actum_core::{FileMode, RelPath};
 mod ext4;
 mod linux;
 
-pub(crate) use linux::is_input_output;
 pub use linux::{LinuxDisk, nothing_there};
+pub(crate) use linux::{is_input_output, is_loop};
 
 /// What a name refers to, and the facts by which one file is told from another (inode(7)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Stat {
     pub links: u64,
     /// Its size in bytes.
     pub size: u64,
-    /// Its permission bits.
+    /// Its permission bits; [`FileMode::LINK`] of a symbolic link.
     pub mode: FileMode,
     /// Its owner.
     pub user: u32,
@@ -51,6 +51,13 @@ impl Stat {
 /// [`Disk::now`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(pub i64);
+
+impl Kind {
+    /// Whether it is a file or a symbolic link, whose content is its target.
+    pub(crate) fn has_content(self) -> bool {
+        matches!(self, Self::File | Self::Symlink)
+    }
+}
 
 /// What a name can refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,6 +159,12 @@ pub trait Disk {
     fn open_directory(&self, parent: &Self::Handle, name: &[u8]) -> io::Result<Self::Handle>;
     /// Opens a file for reading. Does not wait for a FIFO's writer. `EXDEV` at a mount point.
     fn open_file(&self, parent: &Self::Handle, name: &[u8]) -> io::Result<Self::Handle>;
+    /// Opens a symbolic link itself, for [`stat`](Self::stat), [`read_at`](Self::read_at), which gives its target,
+    /// [`xattrs`](Self::xattrs), which gives none, [`set_owner`](Self::set_owner) and [`set_modified`](Self::set_modified). It cannot be
+    /// synced by itself. Fails with `EINVAL` where something else is.
+    fn open_link(&self, parent: &Self::Handle, name: &[u8]) -> io::Result<Self::Handle>;
+    /// Makes a symbolic link, where nothing is.
+    fn make_link(&self, parent: &Self::Handle, name: &[u8], target: &[u8]) -> io::Result<()>;
     /// Opens a file of actum's own for reading and writing.
     fn open_own(&self, parent: &Self::Handle, name: &[u8]) -> io::Result<Self::Handle>;
     /// Makes a file, which must not exist, open for reading and writing. The umask applies.

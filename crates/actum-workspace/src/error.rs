@@ -296,6 +296,11 @@ pub enum ErrorKind {
     /// The path is not a regular file.
     #[error("cannot change `{path}`: it is {found}; only regular files are changed")]
     NotAFile { path: RelPath, found: NotAFile },
+    /// No symbolic link can have this target (symlink(2)).
+    #[error(
+        "cannot make the link `{path}`: its target has {bytes} bytes; 1 to 4095 are possible, and no NUL"
+    )]
+    LinkTarget { path: RelPath, bytes: usize },
     /// A component on the way is not a directory of the workspace.
     #[error("cannot reach `{path}`: `{component}` on the way is {found}")]
     Component { path: RelPath, component: RelPath, found: NotAFile },

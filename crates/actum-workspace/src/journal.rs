@@ -20,7 +20,7 @@ use crate::journal::record::Record;
 use crate::journal::sector::{Framed, PAGE, SECTOR, Sight, frame, framed_length, look, unframe};
 
 /// The format this program reads and writes.
-pub(crate) const FORMAT: u32 = 5;
+pub(crate) const FORMAT: u32 = 6;
 /// The largest journal in bytes.
 pub(crate) const CAPACITY_MAX: u64 = 256 << 20;
 /// Where the first record starts, behind the two copies of the head.

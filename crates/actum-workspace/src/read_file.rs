@@ -16,7 +16,7 @@ use crate::tree::{Found, Tree, read_whole};
 pub fn read_file(root: &Path, path: &RelPath, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
     let disk = LinuxDisk;
     let root = disk.open_root(root)?;
-    let found = match Tree::new(&disk, &root).find(path) {
+    let found = match Tree::new(&disk, &root).find_file(path) {
         Ok(found) => found,
         Err(error) => return Err(io::Error::other(error.kind)),
     };

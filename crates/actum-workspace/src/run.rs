@@ -98,7 +98,7 @@ impl<D: Disk> Workspace<D> {
 
     /// Writes INTENT and makes it durable; until then no target is touched.
     fn announce(&mut self, intent: Intent) -> Result<Announced> {
-        if intent.has_blocks() && self.journal.is_of_older_format() {
+        if (intent.has_blocks() || intent.has_links()) && self.journal.is_of_older_format() {
             // The head says the new format before a record needs it, so that an older program refuses the journal.
             self.checkpoint_always(Some(intent.run))?;
         }

@@ -45,9 +45,13 @@ use crate::transaction::changes::Outcome;
 use crate::transaction::inherit::Inherited;
 use crate::transaction::keep::StoredDelta;
 use crate::transaction::node::{Content, New, Nodes, Post, PostFile, Pre};
+use crate::transaction::observe::under;
 use crate::transaction::savepoint::UndoLog;
 use crate::tree::{Parents, Tree};
 use crate::workspace::{ExistingFiles, Limits, Workspace};
+
+/// Bytes of the target of a symbolic link at most (`PATH_MAX` without its NUL, symlink(2)).
+pub(crate) const LINK_BYTES_MAX: usize = 4095;
 
 /// A change that is being put together. It holds the workspace lock; dropping it without a commit
 /// leaves no trace.
@@ -168,6 +172,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
             Operation::Chmod { path, mode } => self.chmod(path, *mode),
             Operation::MakeDirectory { path, mode } => self.make_directory(path, *mode),
             Operation::RemoveDirectory { path } => self.remove_directory(path),
+            Operation::Link { path, target, expected } => self.link(path, target, *expected),
         }
     }
 
@@ -183,6 +188,18 @@ impl<'w, D: Disk> Transaction<'w, D> {
             Ok(())
         })?;
         Ok(content)
+    }
+
+    /// The target of a symbolic link as the steps so far leave it.
+    ///
+    /// # Errors
+    /// `Missing`, `NotAFile` for a directory, `Exists` for a file, `Io`.
+    pub fn link_target(&mut self, path: &RelPath) -> Result<Arc<Vec<u8>>> {
+        let link = self.file_or_link(path)?;
+        if !link.attributes.mode.is_link() {
+            return Err(ErrorKind::Exists { path: path.clone() }.into());
+        }
+        self.whole(path, &link)
     }
 
     /// A file as the steps so far leave it.
@@ -240,7 +257,37 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.set(path, post)
     }
 
-    /// Removes a file.
+    /// Makes a symbolic link where nothing is, and the directories that lead to it; or gives one another target, whose target has
+    /// the digest `expected`. Nothing follows it.
+    ///
+    /// # Errors
+    /// `LinkTarget` for a target that no link can have; `Exists` where a file is there; `Expected`, `Missing`, `Scope`, `Blocked`, `Io`.
+    pub fn link(&mut self, path: &RelPath, target: &[u8], expected: Option<Digest>) -> Result<()> {
+        self.in_scope(path)?;
+        if target.is_empty() || target.contains(&0) || target.len() > LINK_BYTES_MAX {
+            return Err(ErrorKind::LinkTarget { path: path.clone(), bytes: target.len() }.into());
+        }
+        let (attributes, origin) = match expected {
+            None => {
+                self.must_be_absent(path)?;
+                self.make_parents(path)?;
+                let fresh = self.fresh_attributes(path, None)?;
+                (Attributes { mode: FileMode::LINK, xattrs: Vec::new(), ..fresh }, None)
+            }
+            Some(_) => {
+                let link = self.expected_file_or_link(path, expected)?;
+                if !link.attributes.mode.is_link() {
+                    return Err(ErrorKind::Exists { path: path.clone() }.into());
+                }
+                let origin = link.content.origin(path).cloned();
+                (link.attributes, origin)
+            }
+        };
+        let post = self.stage(path, target, attributes, origin)?;
+        self.set(path, post)
+    }
+
+    /// Removes a file or a symbolic link.
     pub fn delete(
         &mut self,
         path: &RelPath,
@@ -248,12 +295,13 @@ impl<'w, D: Disk> Transaction<'w, D> {
         parents: EmptyParents,
     ) -> Result<()> {
         self.in_scope(path)?;
-        self.expected_file(path, expected).map_err(|error| error.needed_for(NeededFor::Delete))?;
+        self.expected_file_or_link(path, expected)
+            .map_err(|error| error.needed_for(NeededFor::Delete))?;
         self.set(path, Post::Absent)?;
         self.prune(path, parents)
     }
 
-    /// Moves a file to where nothing is; its inode moves, and with it all attributes.
+    /// Moves a file or a symbolic link to where nothing is; its inode moves, and with it all attributes.
     ///
     /// # Errors
     /// `Missing`, `Exists`, `NotAFile`, `UnderAFile`, `Scope`, `Blocked`, `Io`.
@@ -261,7 +309,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.in_scope(from)?;
         self.in_scope(to)?;
         let missing = |error: Error| error.needed_for(NeededFor::Rename);
-        let mut file = self.file(from).map_err(missing)?;
+        let mut file = self.file_or_link(from).map_err(missing)?;
         let nested = from != to && (to.starts_with(from) || from.starts_with(to));
         if nested {
             // First out of its place, which is on the way to the new one, or in it.
@@ -283,11 +331,15 @@ impl<'w, D: Disk> Transaction<'w, D> {
         if nested { Ok(()) } else { self.prune(from, parents) }
     }
 
-    /// Copies a file with its mode and attributes to where nothing is. The copy belongs to whoever
+    /// Copies a file with its mode and attributes, or a symbolic link with its target, to where nothing is. The copy belongs to whoever
     /// runs this, as any new file.
     pub fn copy(&mut self, from: &RelPath, to: &RelPath) -> Result<()> {
         self.in_scope(to)?;
-        let file = self.file(from).map_err(|error| error.needed_for(NeededFor::Copy))?;
+        let file = self.file_or_link(from).map_err(|error| error.needed_for(NeededFor::Copy))?;
+        if file.attributes.mode.is_link() {
+            let target = self.whole(from, &file)?;
+            return self.link(to, &target, None);
+        }
         self.make_room(from, to)?;
         let fresh = self.fresh_attributes(to, Some(ModeChange::Exact(file.attributes.mode)))?;
         let name = self.stage_name();
@@ -418,12 +470,9 @@ impl<'w, D: Disk> Transaction<'w, D> {
     /// Makes the directories that lead to `path`.
     pub(crate) fn make_parents(&mut self, path: &RelPath) -> Result<()> {
         let Some(parent) = path.parent() else { return Ok(()) };
-        match self.node(&parent)?.post {
+        match &self.node(&parent)?.post {
             Post::Directory(_) => return Ok(()),
-            Post::File(_) => {
-                let (path, component) = (path.clone(), parent);
-                return Err(ErrorKind::UnderAFile { path, component }.into());
-            }
+            Post::File(file) => return Err(under(path, &parent, file)),
             Post::Absent => {}
         }
         self.make_parents(&parent)?;

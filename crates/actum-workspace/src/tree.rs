@@ -9,7 +9,7 @@ use std::sync::Arc;
 use actum_core::{Digest, Hasher, RelPath};
 
 use crate::attributes::Attributes;
-use crate::disk::{Disk, Kind, Stat, Time, nothing_there};
+use crate::disk::{Disk, Kind, Stat, Time, is_loop, nothing_there};
 use crate::error::{Doing, Error, ErrorKind, NotAFile, Result};
 
 /// How many directories are held open at once: paths come in order, so few are in use.
@@ -64,6 +64,7 @@ impl<H> Deref for Parent<'_, H> {
 pub(crate) enum Found<H> {
     Nothing,
     Directory,
+    /// A file, or a symbolic link itself, whose content is its target.
     File(Stat, H),
     Other(NotAFile),
 }
@@ -181,7 +182,15 @@ impl<'a, D: Disk> Tree<'a, D> {
         ErrorKind::Io { action: format!("reach `{path}`"), source: error }.into()
     }
 
-    /// What is at `path`, a file being opened for reading.
+    /// What is at `path`, where a symbolic link is no file.
+    pub(crate) fn find_file(&self, path: &RelPath) -> Result<Found<D::Handle>> {
+        Ok(match self.find(path)? {
+            Found::File(stat, _) if stat.kind == Kind::Symlink => Found::Other(NotAFile::Symlink),
+            found => found,
+        })
+    }
+
+    /// What is at `path`, a file or link being opened for reading.
     pub(crate) fn find(&self, path: &RelPath) -> Result<Found<D::Handle>> {
         let Some(parent) = self.parent(path)? else {
             return Ok(Found::Nothing);
@@ -191,15 +200,13 @@ impl<'a, D: Disk> Tree<'a, D> {
             None => Ok(Found::Nothing),
             Some(stat) => match stat.kind {
                 Kind::Directory => Ok(Found::Directory),
-                Kind::Symlink => Ok(Found::Other(NotAFile::Symlink)),
                 Kind::Special => Ok(Found::Other(NotAFile::Special)),
-                Kind::File => match self.disk.open_file(&parent, path.name()) {
+                Kind::File | Kind::Symlink => match open_content(self.disk, &parent, path.name()) {
                     Ok(file) => {
                         let stat = self.disk.stat(&file).doing(|| format!("look at `{path}`"))?;
                         match stat.kind {
-                            Kind::File => Ok(Found::File(stat, file)),
+                            Kind::File | Kind::Symlink => Ok(Found::File(stat, file)),
                             Kind::Directory => Ok(Found::Directory),
-                            Kind::Symlink => Ok(Found::Other(NotAFile::Symlink)),
                             Kind::Special => Ok(Found::Other(NotAFile::Special)),
                         }
                     }
@@ -240,6 +247,18 @@ impl<'a, D: Disk> Tree<'a, D> {
         let parent = self.existing_parent(path)?;
         let directory = self.disk.open_directory(&parent, path.name()).doing(doing)?;
         self.disk.list(&directory).doing(doing)
+    }
+}
+
+/// Opens a file for reading, or a symbolic link itself.
+pub(crate) fn open_content<D: Disk>(
+    disk: &D,
+    directory: &D::Handle,
+    name: &[u8],
+) -> io::Result<D::Handle> {
+    match disk.open_file(directory, name) {
+        Err(error) if is_loop(&error) => disk.open_link(directory, name),
+        opened => opened,
     }
 }
 

@@ -9,11 +9,12 @@ use actum_edit::Splice;
 use crate::change::Extent;
 use crate::content::{Bytes, Source};
 use crate::disk::Disk;
-use crate::error::{Attempt, Difference, Doing, Error, ErrorKind, PathConflict, Result};
+use crate::error::{Attempt, Difference, Doing, Error, ErrorKind, NotAFile, PathConflict, Result};
 use crate::history::RunRef;
 use crate::history::images::Images;
 use crate::journal::back::Back;
 use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Outcome, RunKind, Side};
+use crate::run::publish::is_under_its_own;
 use crate::transaction::Transaction;
 use crate::transaction::node::{Content, Counted, New, Post, PostFile, Pre};
 use crate::tree::{read_pieces, read_whole};
@@ -277,7 +278,7 @@ impl<D: Disk> Transaction<'_, D> {
         let mut as_left = true;
         for (index, entry) in intent.entries.iter().enumerate() {
             self.in_scope(&entry.path)?;
-            let Some(mut difference) = self.difference(entry)? else { continue };
+            let Some(mut difference) = self.difference(intent, entry)? else { continue };
             as_left = false;
             // Between a directory and the file that took its place there is nothing.
             let is_between = difference == Difference::Gone && entry.pre.is_directory();
@@ -361,15 +362,16 @@ impl<D: Disk> Transaction<'_, D> {
     }
 
     /// In what the path of `entry` differs from what the run left there.
-    fn difference(&mut self, entry: &Entry) -> Result<Option<Difference>> {
+    fn difference(&mut self, intent: &Intent, entry: &Entry) -> Result<Option<Difference>> {
         let pre = match self.node(&entry.path) {
             Ok(node) => &node.pre,
             Err(Error { kind: ErrorKind::NotAFile { found, .. }, .. }) => {
                 return Ok(Some(Difference::NotAFile(found)));
             }
-            // Its directory became a file in the same run, which is checked on its own.
-            Err(Error { kind: ErrorKind::UnderAFile { .. }, .. })
-                if matches!(entry.post, Image::Absent) =>
+            // Its directory became a file or a link in the same run, which is checked on its own.
+            Err(error)
+                if matches!(entry.post, Image::Absent)
+                    && is_under_its_own(&error, &intent.entries) =>
             {
                 return Ok(None);
             }
@@ -386,6 +388,14 @@ impl<D: Disk> Transaction<'_, D> {
             (Image::Directory(_), Pre::File(_)) => Some(Difference::FileThere),
             (Image::File(_), Pre::Absent) => Some(Difference::Gone),
             (Image::File(_), Pre::Directory(_)) => Some(Difference::DirectoryThere),
+            (Image::File(post), Pre::File(file))
+                if post.attributes.mode.is_link() != file.attributes.mode.is_link() =>
+            {
+                Some(match file.attributes.mode.is_link() {
+                    true => Difference::NotAFile(NotAFile::Symlink),
+                    false => Difference::FileThere,
+                })
+            }
             (Image::File(post), Pre::File(file)) if post.digest != file.digest => {
                 Some(Difference::Content)
             }

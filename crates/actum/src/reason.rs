@@ -280,7 +280,7 @@ impl Serialize for Reason {
 pub fn of(kind: &ErrorKind) -> Reason {
     match kind {
         ErrorKind::ChangeSet { source } => of_change_set(source),
-        ErrorKind::Path { .. } => Reason::PathRefused,
+        ErrorKind::Path { .. } | ErrorKind::LinkTarget { .. } => Reason::PathRefused,
         ErrorKind::Scope { .. } => Reason::OutsideScope,
         ErrorKind::Budget { .. } => Reason::OverBudget,
         ErrorKind::Hunk { .. } => Reason::HunkDoesNotApply,

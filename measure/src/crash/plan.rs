@@ -313,6 +313,7 @@ mod tests {
                     Operation::Chmod { .. } => "chmod",
                     Operation::MakeDirectory { .. } => "make directory",
                     Operation::RemoveDirectory { .. } => "remove directory",
+                    Operation::Link { .. } => "link",
                 })),
             }
             let version = plan.version(step).unwrap();

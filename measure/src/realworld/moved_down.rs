@@ -113,6 +113,7 @@ fn name(operation: &Operation) -> String {
         | Operation::Delete { path, .. }
         | Operation::Chmod { path, .. }
         | Operation::MakeDirectory { path, .. }
+        | Operation::Link { path, .. }
         | Operation::RemoveDirectory { path }
         | Operation::Rename { from: path, .. }
         | Operation::Copy { from: path, .. } => format!("`{path}`"),

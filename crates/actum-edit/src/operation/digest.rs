@@ -78,6 +78,11 @@ impl Feed {
                 }
             }
             Operation::RemoveDirectory { path } => self.named("remove directory", path),
+            Operation::Link { path, target, expected } => {
+                self.named("link", path);
+                self.0.part(target);
+                self.expected(*expected);
+            }
         }
     }
 

@@ -32,6 +32,7 @@ impl Operation {
             Self::Chmod { .. } => "chmod",
             Self::MakeDirectory { .. } => "make directory",
             Self::RemoveDirectory { .. } => "remove directory",
+            Self::Link { .. } => "link",
         };
         let named: Vec<String> = first.paths().map(shortened).collect();
         let all: BTreeSet<&RelPath> = operations.iter().flat_map(Self::paths).collect();

@@ -10,6 +10,7 @@
 mod beside_git;
 mod binary;
 mod hunk_writer;
+mod links;
 mod model;
 mod operations;
 mod properties;

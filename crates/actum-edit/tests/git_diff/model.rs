@@ -70,6 +70,7 @@ impl Tree {
             Operation::MakeDirectory { .. } | Operation::RemoveDirectory { .. } => {
                 return Err("no diff speaks of directories".into());
             }
+            Operation::Link { .. } => return Err("no tree of these has links".into()),
         }
         Ok(())
     }

@@ -183,7 +183,8 @@ proptest! {
                 | Operation::Edit { .. }
                 | Operation::Write { .. }
                 | Operation::MakeDirectory { .. }
-                | Operation::RemoveDirectory { .. } => false,
+                | Operation::RemoveDirectory { .. }
+                | Operation::Link { .. } => false,
                 Operation::Rename { .. } | Operation::Copy { .. } | Operation::Chmod { .. } => true,
             };
             prop_assert!(is_of_header || operations.contains(&operation), "{:?}", operation);

@@ -60,6 +60,9 @@ pub struct Case {
     pub limits: Digest,
     /// Files of it that have other names as well, ordered by path.
     pub linked: Vec<PathName>,
+    /// Symbolic links that it makes, moves or gives another target, ordered by path.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<LinkFound>,
     /// Paths that every user may write afterwards and could not before, ordered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub opened: Vec<PathName>,
@@ -146,6 +149,41 @@ pub struct Found {
     pub finding: Finding,
 }
 
+/// A symbolic link, and where it leads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkFound {
+    /// The link.
+    pub path: PathName,
+    /// The path in the workspace that it names; none where its target is absolute, leaves the workspace, or is no path of a run.
+    pub target: Option<PathName>,
+}
+
+impl LinkFound {
+    /// A link with this target, by the names alone: other links on the way are not followed. Nothing where it leads to the root.
+    pub fn of(path: &RelPath, target: &[u8]) -> Option<Self> {
+        let outside = Some(Self { path: PathName(path.clone()), target: None });
+        if target.starts_with(b"/") {
+            return outside;
+        }
+        let parent = path.parent();
+        let mut way: Vec<&[u8]> = parent.iter().flat_map(RelPath::components).collect();
+        for name in target.split(|&byte| byte == b'/') {
+            match name {
+                b"" | b"." => {}
+                b".." if way.pop().is_none() => return outside,
+                b".." => {}
+                name => way.push(name),
+            }
+        }
+        if way.is_empty() {
+            return None;
+        }
+        let target = RelPath::new(way.join(&b'/')).ok().map(PathName);
+        Some(Self { path: PathName(path.clone()), target })
+    }
+}
+
 /// A file that other programs act on by themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -193,6 +231,7 @@ impl Case {
             budget: Budget::unlimited(),
             change,
             linked: Vec::new(),
+            links: Vec::new(),
             opened: Vec::new(),
             commands: Vec::new(),
             confined: Vec::new(),
@@ -374,6 +413,11 @@ impl Bundle {
     /// Files of it that have other names as well.
     pub fn linked(&self) -> &[PathName] {
         &self.case.linked
+    }
+
+    /// Symbolic links that it makes, moves or gives another target. What an undo or a redo brings back was judged before.
+    pub fn links(&self) -> &[LinkFound] {
+        if self.case.work == WorkKind::Apply { &self.case.links } else { &[] }
     }
 
     /// Paths that every user may write afterwards and could not before.

@@ -48,6 +48,14 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
             Some((guard, Protector::Policy(*source)))
         })
     };
+    let targets = bundle.links().iter().filter_map(|found| Some((found, found.target.as_ref()?)));
+    let mut led_to = targets.filter_map(|(found, to)| Some((found, &to.0, rule_for(&to.0)?)));
+    if let Some((found, path, (guard, by))) = led_to.next() {
+        let (root, rule) = (bundle.root_shown(path, guard), guard.rule().clone());
+        let (link, path) = (found.path.clone(), PathName(path.clone()));
+        let said = Said::deny(Ground::ProtectedTarget { link, path, root, rule, by });
+        return said.with_more(led_to.count());
+    }
     let mut touched = bundle.paths().filter_map(|path| Some((path, rule_for(path)?)));
     match touched.next() {
         None => unseen_characters(bundle, Unseen::InEmoji).unwrap_or_else(|| {

@@ -51,6 +51,14 @@ fn outside(bundle: &Bundle, scope: &Scope, depth: usize, policy: Option<Source>)
             }
         }
     }
+    for found in bundle.links() {
+        // A link is written through by other programs.
+        if let Some(to) = &found.target
+            && let Ok(path) = bundle.seen_from(depth, &to.0)
+        {
+            paths.push((path, true));
+        }
+    }
     let files = paths.iter().filter(|(_, is_file)| *is_file);
     let touched: BTreeSet<&[u8]> = files.map(|(path, _)| path.as_bytes()).collect();
     let has_file_below = |directory: &RelPath| {

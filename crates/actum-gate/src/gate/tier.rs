@@ -167,6 +167,10 @@ fn raised(bundle: &Bundle, policy: &Policy) -> Vec<Raised> {
     let opened = bundle.opened().split_first();
     let opened =
         opened.map(|(path, more)| r3(TierReason::WorldWritable { path: path.clone() }, more));
+    let outside: Vec<_> = bundle.links().iter().filter(|it| it.target.is_none()).collect();
+    let outside = outside.split_first().map(|(found, more)| {
+        (RiskTier::R3, TierReason::LinkOutside { path: found.path.clone() }, more.len())
+    });
     let triggers = bundle.triggers().iter().map(|TriggerFound { path, trigger }| {
         r3(TierReason::Trigger { path: path.clone(), trigger: *trigger }, &[])
     });
@@ -176,7 +180,14 @@ fn raised(bundle: &Bundle, policy: &Policy) -> Vec<Raised> {
         let path = PathName(path.clone());
         r3(TierReason::Trigger { path, trigger: Trigger::GitHook }, &[])
     });
-    of_all.chain(of_policy).chain(linked).chain(opened).chain(triggers).chain(hook).collect()
+    of_all
+        .chain(of_policy)
+        .chain(linked)
+        .chain(opened)
+        .chain(outside)
+        .chain(triggers)
+        .chain(hook)
+        .collect()
 }
 
 /// A path, what happens to it, and its spellings.

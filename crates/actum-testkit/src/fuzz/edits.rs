@@ -26,7 +26,8 @@ pub(super) fn run(input: &[u8]) {
             | Operation::Copy { .. }
             | Operation::Chmod { .. }
             | Operation::MakeDirectory { .. }
-            | Operation::RemoveDirectory { .. } => None,
+            | Operation::RemoveDirectory { .. }
+            | Operation::Link { .. } => None,
         }));
     } else {
         let mut bytes = Bytes(text);

@@ -74,6 +74,23 @@ impl Disk for SimDisk {
         self.open_name("open_file", parent, name, Access::Read, open)
     }
 
+    fn open_link(&self, parent: &SimHandle, name: &[u8]) -> io::Result<SimHandle> {
+        let open = |machine: &Machine, directory: Ino| {
+            let ino = machine.tree.child((directory, name))?;
+            if machine.tree.kind(ino) == Kind::Symlink { Ok(ino) } else { Err(Errno::INVAL) }
+        };
+        self.open_name("open_link", parent, name, Access::Read, open)
+    }
+
+    fn make_link(&self, parent: &SimHandle, name: &[u8], target: &[u8]) -> io::Result<()> {
+        self.call(Entry::new("make_link", &parent.path).name(name), |machine| {
+            let directory = machine.check(parent, Need::Any)?;
+            machine.permit_new_name(directory, name)?;
+            let body = Body::Symlink(target.into());
+            machine.tree.make((directory, name), body, FileMode::LINK).map(|_| ())
+        })
+    }
+
     fn open_own(&self, parent: &SimHandle, name: &[u8]) -> io::Result<SimHandle> {
         let open = |machine: &Machine, directory: Ino| {
             let ino = machine.open(directory, name)?;

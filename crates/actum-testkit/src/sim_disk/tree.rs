@@ -237,7 +237,7 @@ impl Tree {
             Kind::Symlink => 0o777,
         };
         let attributes = Attributes {
-            mode: FileMode::new(mode),
+            mode: if body.kind() == Kind::Symlink { FileMode::LINK } else { FileMode::new(mode) },
             user: USER,
             group,
             xattrs: Rc::default(),

@@ -139,7 +139,7 @@ fn decode_stamp(from: &mut Decoder<'_>) -> Result<Stamp, DecodeError> {
         },
         inode: from.u64("an inode")?,
         size: from.u64("a size")?,
-        mode: FileMode::new(from.u32("a mode")?),
+        mode: FileMode::from_bits(from.u32("a mode")?),
         user: from.u32("an owner")?,
         group: from.u32("a group")?,
         modified: Time(from.i64("a time")?),

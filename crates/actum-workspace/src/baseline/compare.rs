@@ -265,7 +265,7 @@ impl<D: Disk> Workspace<D> {
 
     /// Digest of the file at a path; `None` where no file can be read.
     fn digest_at(&self, path: &RelPath) -> Result<Option<Digest>> {
-        let (stat, file) = match Tree::new(&self.disk, &self.home.root).find(path) {
+        let (stat, file) = match Tree::new(&self.disk, &self.home.root).find_file(path) {
             Ok(Found::File(stat, file)) => (stat, file),
             Ok(Found::Nothing | Found::Directory | Found::Other(_)) => return Ok(None),
             Err(error) if is_permanent(&error) => return Ok(None),
@@ -292,6 +292,9 @@ impl<D: Disk> Workspace<D> {
         let (kind, size, attributes, inode) = match image {
             Image::Absent => return Ok(None),
             Image::Directory(attributes) => (Kind::Directory, 0, attributes, 0),
+            Image::File(file) if file.attributes.mode.is_link() => {
+                (Kind::Symlink, file.size, &file.attributes, file.inode)
+            }
             Image::File(file) => (Kind::File, file.size, &file.attributes, file.inode),
         };
         let source = match self.bytes_left(*run, *index, image)? {

@@ -127,7 +127,8 @@ impl<H> Contents<H> {
         }
         let disk = &workspace.disk;
         // What cannot be read now has no copy.
-        let Ok(Found::File(stat, file)) = Tree::new(disk, &workspace.home.root).find(path) else {
+        let Ok(Found::File(stat, file)) = Tree::new(disk, &workspace.home.root).find_file(path)
+        else {
             return Ok(None);
         };
         match read_whole(disk, &file, stat.size) {

@@ -38,6 +38,8 @@ const FILE: OFlags = OFlags::NOFOLLOW
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
     .union(OFlags::RDONLY);
+/// A symbolic link itself (open(2), `O_PATH`).
+const LINK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const OWN: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC).union(OFlags::RDWR);
 
 impl LinuxDisk {
@@ -127,6 +129,33 @@ pub(crate) fn is_input_output(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::IO.raw_os_error())
 }
 
+/// Whether a handle is one for its path only (`O_PATH`).
+fn is_bad_handle(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::BADF.raw_os_error())
+}
+
+/// Whether a handle is of a symbolic link.
+fn is_link(handle: &OwnedFd) -> bool {
+    fs::fstat(handle).is_ok_and(|it| FileType::from_raw_mode(it.st_mode) == FileType::Symlink)
+}
+
+/// Reads the target of a link (readlinkat(2) with an empty path).
+fn read_link_at(link: &OwnedFd, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let target = fs::readlinkat(link, c"", Vec::new())?.into_bytes();
+    let start = usize::try_from(offset).unwrap_or(usize::MAX);
+    let rest = target.get(start..).unwrap_or_default();
+    let count = rest.len().min(buffer.len());
+    for (to, from) in buffer.iter_mut().zip(rest) {
+        *to = *from;
+    }
+    Ok(count)
+}
+
+/// Whether what was to be opened is a symbolic link (`ELOOP`, open(2) with `O_NOFOLLOW`).
+pub(crate) fn is_loop(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
+}
+
 fn is_symlink(parent: &OwnedFd, name: &[u8]) -> bool {
     fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)
         .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
@@ -178,7 +207,7 @@ fn facts(stat: &fs::Stat) -> Stat {
         inode: stat.st_ino,
         links: stat.st_nlink,
         size: u64::try_from(stat.st_size).unwrap_or(0),
-        mode: FileMode::new(stat.st_mode),
+        mode: if kind == Kind::Symlink { FileMode::LINK } else { FileMode::new(stat.st_mode) },
         user: stat.st_uid,
         group: stat.st_gid,
         modified: time(stat.st_mtime, stat.st_mtime_nsec),
@@ -215,6 +244,15 @@ impl Disk for LinuxDisk {
 
     fn open_file(&self, parent: &OwnedFd, name: &[u8]) -> io::Result<OwnedFd> {
         Self::open_confined(parent, name, FILE)
+    }
+
+    fn open_link(&self, parent: &OwnedFd, name: &[u8]) -> io::Result<OwnedFd> {
+        let link = Self::open_confined(parent, name, LINK)?;
+        if is_link(&link) { Ok(link) } else { Err(Errno::INVAL.into()) }
+    }
+
+    fn make_link(&self, parent: &OwnedFd, name: &[u8], target: &[u8]) -> io::Result<()> {
+        Ok(fs::symlinkat(target, parent, name)?)
     }
 
     fn open_own(&self, parent: &OwnedFd, name: &[u8]) -> io::Result<OwnedFd> {
@@ -264,7 +302,12 @@ impl Disk for LinuxDisk {
         while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
             let wanted = rest.len();
             let position = offset.saturating_add(u64::try_from(filled).unwrap_or(u64::MAX));
-            let read = retry(|| rustix::io::pread(file, &mut *rest, position))?;
+            let read = match retry(|| rustix::io::pread(file, &mut *rest, position)) {
+                Err(error) if is_bad_handle(&error) && is_link(file) => {
+                    return read_link_at(file, buffer, offset);
+                }
+                read => read?,
+            };
             filled += read;
             // A short read of a regular file is its end; a caller that needs certainty reads on.
             if read < wanted {
@@ -315,7 +358,12 @@ impl Disk for LinuxDisk {
 
     fn set_owner(&self, handle: &OwnedFd, user: u32, group: u32) -> io::Result<()> {
         let (user, group) = (fs::Uid::from_raw(user), fs::Gid::from_raw(group));
-        retry(|| fs::fchown(handle, Some(user), Some(group)))
+        match retry(|| fs::fchown(handle, Some(user), Some(group))) {
+            Err(error) if is_bad_handle(&error) && is_link(handle) => {
+                retry(|| fs::chownat(handle, c"", Some(user), Some(group), AtFlags::EMPTY_PATH))
+            }
+            changed => changed,
+        }
     }
 
     fn set_modified(&self, file: &OwnedFd, Time(modified): Time) -> io::Result<()> {
@@ -327,12 +375,18 @@ impl Disk for LinuxDisk {
                 tv_nsec: modified.rem_euclid(SECOND),
             },
         };
-        retry(|| fs::futimens(file, &times))
+        match retry(|| fs::futimens(file, &times)) {
+            Err(error) if is_bad_handle(&error) && is_link(file) => {
+                retry(|| fs::utimensat(file, c"", &times, AtFlags::EMPTY_PATH))
+            }
+            set => set,
+        }
     }
 
     fn xattrs(&self, handle: &OwnedFd) -> io::Result<Vec<Xattr>> {
         let names = match read_growing(|buffer| fs::flistxattr(handle, buffer)) {
             Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(Vec::new()),
+            Err(Errno::BADF) if is_link(handle) => return Ok(Vec::new()),
             names => names?,
         };
         let mut xattrs = Vec::new();

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use actum_core::{Digest, Hasher};
+use actum_core::{Digest, FileMode, Hasher};
 use actum_edit::splice::Splicer;
 
 use crate::blocks;
 use crate::content::{Bytes, Sink, Source};
-use crate::disk::Disk;
+use crate::disk::{Barrier, Disk};
 use crate::error::{Doing, Result};
 use crate::home::Home;
 use crate::journal::back::Back;
@@ -138,6 +138,39 @@ impl<D: Disk> Images<'_, D> {
                 Ok(())
             })
             .map(drop),
+        }
+    }
+
+    /// Makes the file or link of an image in one of our own directories; `None` where its bytes are not those of the image.
+    pub(crate) fn make(
+        &self,
+        (directory, name): (&D::Handle, &[u8]),
+        (mode, digest): (FileMode, Digest),
+        bytes: &Bytes<D::Handle>,
+    ) -> std::io::Result<Option<D::Handle>> {
+        if !mode.is_link() {
+            let file = self.disk.create(directory, name, mode)?;
+            return Ok(self.write_to(&file, bytes, digest)?.then_some(file));
+        }
+        let mut target = Vec::new();
+        self.each_piece(bytes, |piece| target.extend_from_slice(piece))?;
+        if Digest::of(&target) != digest {
+            return Ok(None);
+        }
+        self.disk.make_link(directory, name, &target)?;
+        self.disk.open_link(directory, name).map(Some)
+    }
+
+    /// Makes durable what [`make`](Self::make) made. A link cannot be synced by itself.
+    pub(crate) fn sync_made(
+        &self,
+        made: &D::Handle,
+        mode: FileMode,
+        barrier: Barrier,
+    ) -> std::io::Result<()> {
+        match mode.is_link() {
+            true => self.disk.sync_all(&self.home.stage, barrier),
+            false => self.disk.sync(made, barrier),
         }
     }
 

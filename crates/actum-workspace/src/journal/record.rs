@@ -18,11 +18,11 @@ pub enum Image {
     Absent,
     /// A directory.
     Directory(Attributes),
-    /// A regular file.
+    /// A regular file or a symbolic link.
     File(FileImage),
 }
 
-/// A regular file before or after a run.
+/// A regular file, or a symbolic link with its target as its bytes, before or after a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileImage {
     /// Owner, mode and extended attributes.
@@ -179,10 +179,10 @@ impl Entry {
         matches!(&self.post, Image::File(FileImage { body: Body::Untouched, .. }))
     }
 
-    /// Whether a file with this digest is one of its two images.
-    pub(crate) fn has_image_of(&self, digest: &Digest) -> bool {
+    /// Whether a file with this digest, or a link if it is one, is one of its two images.
+    pub(crate) fn has_image_of(&self, (digest, is_link): (Digest, bool)) -> bool {
         let mut files = [&self.pre, &self.post].into_iter().filter_map(Image::file);
-        files.any(|file| file.digest == *digest)
+        files.any(|file| (file.digest, file.attributes.mode.is_link()) == (digest, is_link))
     }
 
     /// Whether it changes a name in the directory of its path.
@@ -281,6 +281,12 @@ impl Intent {
     /// Whether an entry has a block delta, which programs that know format 3 alone cannot read.
     pub(crate) fn has_blocks(&self) -> bool {
         self.entries.iter().any(|entry| entry.back == Some(Back::Blocks))
+    }
+
+    /// Whether an entry holds a symbolic link, which programs that know format 5 alone take for a file.
+    pub(crate) fn has_links(&self) -> bool {
+        let mut images = self.entries.iter().flat_map(|entry| [&entry.pre, &entry.post]);
+        images.any(|image| image.file().is_some_and(|file| file.attributes.mode.is_link()))
     }
 
     /// The entries whose inode the run moves to another path.
@@ -533,7 +539,7 @@ fn decode_extent(d: &mut Decoder<'_>) -> Result<Extent, DecodeError> {
 }
 
 fn decode_attributes(d: &mut Decoder<'_>) -> Result<Attributes, DecodeError> {
-    let mode = FileMode::new(d.u32("a mode")?);
+    let mode = FileMode::from_bits(d.u32("a mode")?);
     let user = d.u32("an owner")?;
     let group = d.u32("a group")?;
     let count = d.count("an attribute list")?;

@@ -14,7 +14,7 @@ use crate::home::{Home, replace_file};
 use crate::journal::record::{Entry, FileImage, Image, Intent, Side, stage_name};
 use crate::run::publish::{exchanged_name, gone_name};
 use crate::run::second_name::Moves;
-use crate::tree::{Tree, digest_of, read_whole};
+use crate::tree::{Tree, digest_of, open_content, read_whole};
 use crate::workspace::Workspace;
 
 const LISTING: &[u8] = b"paths";
@@ -161,12 +161,16 @@ impl<D: Disk> Lost<'_, D> {
         if self.disk.stat_at(lost, temporary.as_bytes()).doing(doing)?.is_some() {
             self.disk.unlink(lost, temporary.as_bytes()).doing(doing)?;
         }
-        let file = self.disk.create(lost, temporary.as_bytes(), FileMode::PRIVATE).doing(doing)?;
-        if !images.write_to(&file, &bytes, image.digest).doing(doing)? {
-            self.disk.unlink(lost, temporary.as_bytes()).doing(doing)?;
+        let mode = if image.attributes.mode.is_link() { FileMode::LINK } else { FileMode::PRIVATE };
+        let wanted = (mode, image.digest);
+        let made = images.make((lost, temporary.as_bytes()), wanted, &bytes).doing(doing)?;
+        let Some(file) = made else {
+            if self.disk.stat_at(lost, temporary.as_bytes()).doing(doing)?.is_some() {
+                self.disk.unlink(lost, temporary.as_bytes()).doing(doing)?;
+            }
             return Ok(false);
-        }
-        self.disk.sync(&file, Barrier::Lost).doing(doing)?;
+        };
+        images.sync_made(&file, mode, Barrier::Lost).doing(doing)?;
         self.disk
             .rename(lost, temporary.as_bytes(), lost, name.as_bytes(), Rename::NoReplace)
             .doing(doing)?;
@@ -196,7 +200,7 @@ impl<D: Disk> Lost<'_, D> {
             let is_ours = match found.kind {
                 // Only this name is that of a directory that the run made.
                 Kind::Directory => name == staged && entry.post.is_directory(),
-                Kind::File => {
+                Kind::File | Kind::Symlink => {
                     // A program that has a moved file open goes on writing to it, so a copy of it is not enough.
                     match moves.moved(index, &found) {
                         true => found.links > own_names.get(&found.inode).copied().unwrap_or(0),
@@ -206,7 +210,7 @@ impl<D: Disk> Lost<'_, D> {
                         }
                     }
                 }
-                Kind::Symlink | Kind::Special => false,
+                Kind::Special => false,
             };
             if !is_ours {
                 let saved = self.find_free_name(lost, format!("{index}.{word}"), &found)?;
@@ -232,13 +236,15 @@ impl<D: Disk> Lost<'_, D> {
 
     /// Whether a staged file has the content of one of the images of an entry; `false` if it cannot be read.
     fn is_known(&self, name: &[u8], entry: &Entry) -> Result<bool> {
-        Ok(self.read(name)?.is_some_and(|(_, digest)| entry.has_image_of(&digest)))
+        let Some((file, digest)) = self.read(name)? else { return Ok(false) };
+        let stat = self.disk.stat(&file).doing(|| "save a displaced file".to_owned())?;
+        Ok(entry.has_image_of((digest, stat.mode.is_link())))
     }
 
     /// Opens a staged file and computes its digest. `None` if it cannot be read: its owner closed it, or the disk is broken.
     fn read(&self, name: &[u8]) -> Result<Option<(D::Handle, Digest)>> {
         let doing = || "save a displaced file".to_owned();
-        let opened = self.disk.open_file(&self.home.stage, name).doing(doing);
+        let opened = open_content(self.disk, &self.home.stage, name).doing(doing);
         let read = opened.and_then(|file| {
             let digest = digest_of(self.disk, &file).doing(doing)?;
             Ok((file, digest))

@@ -53,7 +53,7 @@ impl<D: Disk> RollBack<'_, D> {
         let Some(moved) = self.moved_to else { return Ok(false) };
         let Some(pre) = self.entry.pre.file() else { return Ok(false) };
         // Another program's work is not the file that was moved.
-        let is_it = |found: &Stat| found.kind == Kind::File && found.inode == pre.inode;
+        let is_it = |found: &Stat| found.kind.has_content() && found.inode == pre.inode;
         let Some(displaced) = self.at_stage(displaced)?.filter(is_it) else { return Ok(false) };
         // The name that it gets there is at hand until the move is published, and again once it is taken back.
         let run = self.intent.run;
@@ -138,7 +138,8 @@ impl<D: Disk> RollBack<'_, D> {
             (Some(_), Some(_)) if is_replaced && walked.contains(&index) => true,
             (Some(there), Some(post)) if is_replaced => {
                 if let Body::Moved(from) = post.body
-                    && (there.kind, there.inode) == (Kind::File, post.inode)
+                    && there.kind.has_content()
+                    && there.inode == post.inode
                 {
                     return Ok(Source::GetsAfter(index, (from, post.inode)));
                 }
@@ -173,7 +174,7 @@ impl<D: Disk> RollBack<'_, D> {
         let Body::Moved(from) = post.body else { return Ok(false) };
         let Some(index) = usize::try_from(from).ok() else { return Ok(false) };
         let Some(found) = self.at_stage(staged)? else { return Ok(false) };
-        if found.kind != Kind::File || found.inode != post.inode {
+        if !found.kind.has_content() || found.inode != post.inode {
             return Ok(false);
         }
         let is_undisplaced = !self.is_displaced(index, post.inode)?;

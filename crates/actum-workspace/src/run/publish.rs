@@ -10,7 +10,7 @@ use crate::disk::{Disk, Rename, Stat, Time};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::home::Home;
 use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Side, keep_name, stage_name};
-use crate::tree::{Tree, digest_of};
+use crate::tree::{Tree, digest_of, open_content};
 
 /// One thing that publishing does, in the order in which the kinds stand here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -162,7 +162,7 @@ pub(crate) fn set_in_place<D: Disk>(
     let (Some(image), Some(pre)) = (image.file(), entry.pre.file()) else { return Ok(()) };
     let doing = || format!("change the attributes of `{path}`");
     let parent = tree.existing_parent(path)?;
-    let file = tree.disk.open_file(&parent, path.name()).doing(doing)?;
+    let file = open_content(tree.disk, &parent, path.name()).doing(doing)?;
     if tree.disk.stat(&file).doing(doing)?.inode != pre.inode {
         return Err(replaced(path));
     }
@@ -247,7 +247,7 @@ impl Displaced {
         let path = &entry.path;
         let (Some(pre), Some(post)) = (entry.pre.file(), entry.post.file()) else { return Ok(()) };
         let doing = || format!("change the attributes of `{path}`");
-        let file = tree.disk.open_file(parent, path.name()).doing(doing)?;
+        let file = open_content(tree.disk, parent, path.name()).doing(doing)?;
         let xattrs = tree.disk.xattrs(&file).doing(doing)?;
         let now = tree.disk.stat(&file).doing(doing)?;
         if now.inode != pre.inode {
@@ -297,9 +297,9 @@ pub(crate) fn verify<D: Disk>(
         let path = &entry.path;
         let doing = || format!("check `{path}`");
         let parent = match again.parent(path) {
-            // Its directory became a file in this very run, which is checked on its own.
-            Err(Error { kind: ErrorKind::UnderAFile { .. }, .. })
-                if matches!(entry.post, Image::Absent) =>
+            // Its directory became a file or a link in this very run, which is checked on its own.
+            Err(error)
+                if matches!(entry.post, Image::Absent) && is_under_its_own(&error, entries) =>
             {
                 None
             }
@@ -346,6 +346,17 @@ pub(crate) fn verify<D: Disk>(
     Ok(())
 }
 
+/// Whether a path is not reached since a file or link of the run is on the way.
+pub(crate) fn is_under_its_own(error: &Error, entries: &[Entry]) -> bool {
+    let (ErrorKind::UnderAFile { component, .. } | ErrorKind::Component { component, .. }) =
+        &error.kind
+    else {
+        return false;
+    };
+    let at = entries.binary_search_by(|entry| entry.path.cmp(component));
+    at.ok().and_then(|at| entries.get(at)).is_some_and(|entry| entry.post.file().is_some())
+}
+
 /// Compares the file `name` in `directory` with the file that was read from `path`; its attributes must be those of `image`.
 fn check_displaced<D: Disk>(
     tree: &Tree<'_, D>,
@@ -372,7 +383,7 @@ fn check_displaced<D: Disk>(
     let later = known.changed.and(known.taken_at).is_some_and(|taken_at| found.changed > taken_at);
     let doubt = if later { Doubt::All } else { known.doubt };
     if same && doubt > Doubt::None {
-        let file = disk.open_file(directory, name).doing(doing)?;
+        let file = open_content(disk, directory, name).doing(doing)?;
         same = digest_of(disk, &file).doing(doing)? == image.digest;
         if same && doubt == Doubt::All {
             same = tree.attributes(&file, &found).doing(doing)? == image.attributes;

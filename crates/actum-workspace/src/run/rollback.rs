@@ -20,7 +20,7 @@ use crate::home::Home;
 use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Side, stage_name};
 use crate::run::moved::reversed;
 use crate::run::publish::{Step, exchanged_name, gone_name, set_in_place};
-use crate::tree::{Parent, Tree, digest_of};
+use crate::tree::{Parent, Tree, digest_of, open_content};
 
 /// Entries that a rollback left as they are, by their index in the intent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -155,7 +155,7 @@ impl<D: Disk> RollBack<'_, D> {
         there: &Stat,
         post: &FileImage,
     ) -> Result<bool> {
-        if there.kind != Kind::File || there.inode != post.inode {
+        if !there.kind.has_content() || there.inode != post.inode {
             return Ok(false);
         }
         if let Body::Moved(from) = post.body {
@@ -171,7 +171,7 @@ impl<D: Disk> RollBack<'_, D> {
     /// Whether the file at the path has these extended attributes and no others. Labels of a security module are the
     /// module's own (xattr(7)).
     fn has_attributes(&self, parent: &D::Handle, wanted: &[Xattr]) -> Result<bool> {
-        let file = self.tree.disk.open_file(parent, self.name()).doing(|| self.doing())?;
+        let file = open_content(self.tree.disk, parent, self.name()).doing(|| self.doing())?;
         let present = self.tree.disk.xattrs(&file).doing(|| self.doing())?;
         let is_shown =
             |(name, _): &&Xattr| !name.starts_with(b"security.") || name == b"security.capability";
@@ -182,19 +182,22 @@ impl<D: Disk> RollBack<'_, D> {
         self.tree.disk.stat_at(self.stage, name).doing(|| self.doing())
     }
 
-    /// Whether a file still holds the bytes of `image`.
+    /// Whether a file or link still holds the bytes of `image`, and is what that is.
     pub(super) fn holds(
         &self,
         directory: &D::Handle,
         name: &[u8],
         image: &FileImage,
     ) -> Result<bool> {
-        Ok(self.digest(directory, name)? == image.digest)
+        Ok(self.content(directory, name)? == (image.digest, image.attributes.mode.is_link()))
     }
 
-    fn digest(&self, directory: &D::Handle, name: &[u8]) -> Result<Digest> {
-        let file = self.tree.disk.open_file(directory, name).doing(|| self.doing())?;
-        digest_of(self.tree.disk, &file).doing(|| self.doing())
+    /// The digest of a file or link, and whether it is a link.
+    fn content(&self, directory: &D::Handle, name: &[u8]) -> Result<(Digest, bool)> {
+        let file = open_content(self.tree.disk, directory, name).doing(|| self.doing())?;
+        let stat = self.tree.disk.stat(&file).doing(|| self.doing())?;
+        let digest = digest_of(self.tree.disk, &file).doing(|| self.doing())?;
+        Ok((digest, stat.mode.is_link()))
     }
 
     /// Whether a staged name refers to the new file of this entry. The inode number alone does not
@@ -202,7 +205,7 @@ impl<D: Disk> RollBack<'_, D> {
     /// old path has it, or will get it; a user may have edited it.
     fn is_new(&self, staged: &[u8], post: &FileImage) -> Result<bool> {
         match self.at_stage(staged)? {
-            Some(found) if found.inode == post.inode && found.kind == Kind::File => {
+            Some(found) if found.inode == post.inode && found.kind.has_content() => {
                 match post.body {
                     Body::Moved(from) => self.source_gets(from, post.inode),
                     Body::Inline(_)
@@ -268,10 +271,10 @@ impl<D: Disk> RollBack<'_, D> {
     /// Whether a path looks as it did before the run.
     fn is_before(&self, parent: &D::Handle, pre: &FileImage) -> Result<bool> {
         let there = self.tree.disk.stat_at(parent, self.name()).doing(|| self.doing())?;
-        if there.is_none_or(|there| there.kind != Kind::File) {
+        if there.is_none_or(|there| !there.kind.has_content()) {
             return Ok(false);
         }
-        let file = self.tree.disk.open_file(parent, self.name()).doing(|| self.doing())?;
+        let file = open_content(self.tree.disk, parent, self.name()).doing(|| self.doing())?;
         let stat = self.tree.disk.stat(&file).doing(|| self.doing())?;
         let attributes = self.tree.attributes(&file, &stat).doing(|| self.doing())?;
         let digest = digest_of(self.tree.disk, &file).doing(|| self.doing())?;
@@ -297,13 +300,12 @@ impl<D: Disk> RollBack<'_, D> {
             }
             disk.unlink(self.stage, left).doing(|| self.doing())?;
         }
-        let file = disk.create(self.stage, &built, pre.attributes.mode).doing(|| self.doing())?;
-        if !images.write_to(&file, &bytes, pre.digest).doing(|| self.doing())? {
-            return Ok(Verdict::Foreign);
-        }
+        let wanted = (pre.attributes.mode, pre.digest);
+        let made = images.make((self.stage, &built), wanted, &bytes).doing(|| self.doing())?;
+        let Some(file) = made else { return Ok(Verdict::Foreign) };
         set_attributes(disk, &file, &pre.attributes)
             .map_err(|error| self.attribute_error(error))?;
-        disk.sync(&file, Barrier::Rebuilt).doing(|| self.doing())?;
+        images.sync_made(&file, pre.attributes.mode, Barrier::Rebuilt).doing(|| self.doing())?;
         let there = disk.stat_at(parent, self.name()).doing(|| self.doing())?;
         // Where the run leaves no file, a file at the path is of another program.
         let (Some(before), Some(post)) = (there, self.entry.post.file()) else {
@@ -323,7 +325,7 @@ impl<D: Disk> RollBack<'_, D> {
 
     /// Whether a staged name refers to the content of the path before or after the run.
     fn is_known(&self, name: &[u8], found: &Stat) -> Result<bool> {
-        Ok(found.kind == Kind::File && self.entry.has_image_of(&self.digest(self.stage, name)?))
+        Ok(found.kind.has_content() && self.entry.has_image_of(self.content(self.stage, name)?))
     }
 
     fn take_away(&self) -> Result<Verdict> {

@@ -143,7 +143,9 @@ impl<D: Disk> Transaction<'_, D> {
         let mut there = Vec::with_capacity(snapshot.entries.len());
         for entry in &snapshot.entries {
             self.in_scope(&entry.path)?;
-            there.push(self.look(&entry.path, &mut || false)?);
+            let pre = self.look(&entry.path, &mut || false)?;
+            pre.refuse_link(&entry.path)?;
+            there.push(pre);
         }
         Ok(LookedAt { snapshot, looked_at, there })
     }
@@ -233,7 +235,7 @@ impl<D: Disk> Transaction<'_, D> {
         for entry in &intent.entries {
             let path = &entry.path;
             let looked = adoption.paths.get(path).and_then(|(_, stat)| *stat);
-            let is_same = match (&entry.post, tree.find(path)) {
+            let is_same = match (&entry.post, tree.find_file(path)) {
                 (Image::Absent, Ok(Found::Nothing)) => true,
                 (Image::Directory(_), Ok(Found::Directory)) => true,
                 (Image::File(file), Ok(Found::File(stat, handle))) => {

@@ -11,6 +11,7 @@ use crate::attributes::Attributes;
 use crate::change::{Held, Lines};
 use crate::content::{Bytes, Source, Written};
 use crate::disk::{Stat, Time};
+use crate::error::{ErrorKind, NotAFile, Result};
 
 /// The paths of a transaction.
 pub(crate) type Nodes<H> = BTreeMap<RelPath, Node<H>>;
@@ -28,7 +29,7 @@ pub(crate) enum Pre<H> {
     File(PreFile<H>),
 }
 
-/// A file when the transaction first looks at it.
+/// A file or link when the transaction first looks at it.
 pub(crate) struct PreFile<H> {
     /// Its facts; names that actum gave it are not counted.
     pub(crate) stat: Stat,
@@ -62,7 +63,7 @@ impl<H> Post<H> {
     }
 }
 
-/// A file as it shall be.
+/// A file as it shall be, or a symbolic link, whose bytes are its target.
 pub(crate) struct PostFile<H> {
     pub(crate) attributes: Attributes,
     pub(crate) digest: Digest,
@@ -180,6 +181,11 @@ impl<H> Post<H> {
         }
     }
 
+    /// Whether it is a symbolic link.
+    pub(crate) fn is_link(&self) -> bool {
+        self.mode().is_some_and(FileMode::is_link)
+    }
+
     pub(crate) fn file(&self) -> Option<&PostFile<H>> {
         match self {
             Self::File(file) => Some(file),
@@ -227,6 +233,15 @@ impl<H> Pre<H> {
             Self::Directory(attributes) => Held::Directory(attributes),
             Self::File(file) => Held::File(&file.attributes, file.digest),
         }
+    }
+
+    /// Refuses a symbolic link, which has no content to be read or changed.
+    pub(crate) fn refuse_link(&self, path: &RelPath) -> Result<()> {
+        if self.mode().is_some_and(FileMode::is_link) {
+            let found = NotAFile::Symlink;
+            return Err(ErrorKind::NotAFile { path: path.clone(), found }.into());
+        }
+        Ok(())
     }
 
     /// The same state, as something that shall be.

@@ -70,9 +70,8 @@ impl<D: Disk> Transaction<'_, D> {
                 | Some(Node { pre: Pre::Absent | Pre::File(_), post: Post::Absent, .. }) => {
                     return Ok(Pre::Absent);
                 }
-                Some(Node { post: Post::File(_), .. }) => {
-                    let (path, component) = (path.clone(), ancestor);
-                    return Err(ErrorKind::UnderAFile { path, component }.into());
+                Some(Node { post: Post::File(file), .. }) => {
+                    return Err(under(path, &ancestor, file));
                 }
                 Some(Node { pre: Pre::Directory(_), .. }) | None => above = ancestor.parent(),
             }
@@ -190,6 +189,16 @@ impl<D: Disk> Transaction<'_, D> {
 
     /// The file at `path`, which must be one.
     pub(crate) fn file(&mut self, path: &RelPath) -> Result<PostFile<D::Handle>> {
+        let file = self.file_or_link(path)?;
+        if file.attributes.mode.is_link() {
+            let found = NotAFile::Symlink;
+            return Err(ErrorKind::NotAFile { path: path.clone(), found }.into());
+        }
+        Ok(file)
+    }
+
+    /// The file or symbolic link at `path`.
+    pub(crate) fn file_or_link(&mut self, path: &RelPath) -> Result<PostFile<D::Handle>> {
         match &self.node(path)?.post {
             Post::File(file) => Ok(file.clone()),
             Post::Absent => Err(ErrorKind::missing(path).into()),
@@ -205,7 +214,26 @@ impl<D: Disk> Transaction<'_, D> {
         path: &RelPath,
         expected: Option<Digest>,
     ) -> Result<PostFile<D::Handle>> {
-        let file = match (self.file(path), expected) {
+        let file = self.file(path);
+        Self::checked(path, file, expected)
+    }
+
+    /// [`expected_file`](Self::expected_file), or a symbolic link with a target of this digest.
+    pub(crate) fn expected_file_or_link(
+        &mut self,
+        path: &RelPath,
+        expected: Option<Digest>,
+    ) -> Result<PostFile<D::Handle>> {
+        let file = self.file_or_link(path);
+        Self::checked(path, file, expected)
+    }
+
+    fn checked(
+        path: &RelPath,
+        file: Result<PostFile<D::Handle>>,
+        expected: Option<Digest>,
+    ) -> Result<PostFile<D::Handle>> {
+        let file = match (file, expected) {
             (Err(Error { kind: ErrorKind::Missing { path, .. }, .. }), Some(expected)) => {
                 return Err(ErrorKind::Expected {
                     path,
@@ -281,5 +309,14 @@ impl<D: Disk> Transaction<'_, D> {
             }
             None => Err(ErrorKind::missing(path).into()),
         }
+    }
+}
+
+/// The error about a path below a file or a link.
+pub(crate) fn under<H>(path: &RelPath, component: &RelPath, file: &PostFile<H>) -> Error {
+    let (path, component) = (path.clone(), component.clone());
+    match file.attributes.mode.is_link() {
+        true => ErrorKind::Component { path, component, found: NotAFile::Symlink }.into(),
+        false => ErrorKind::UnderAFile { path, component }.into(),
     }
 }

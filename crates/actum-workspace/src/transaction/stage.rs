@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use actum_core::{Digest, RelPath, RunId};
+use actum_core::{Digest, FileMode, RelPath, RunId};
 use actum_edit::{Splice, line_diff};
 
 use crate::attributes::{
@@ -177,7 +177,12 @@ impl<D: Disk> Staging<'_, D> {
                 if matches!(node.pre, Pre::Directory(_)) {
                     self.check_can_be_undone(path, &node.pre)?;
                 }
-                if let (Pre::File(pre), Content::New(new)) = (&node.pre, &file.content) {
+                // The target of a link is no text that is edited.
+                let is_of_link =
+                    [node.pre.mode(), node.post.mode()].contains(&Some(FileMode::LINK));
+                if let (Pre::File(pre), Content::New(new)) = (&node.pre, &file.content)
+                    && !is_of_link
+                {
                     back = way_back(pre, &new.bytes, new.splices.as_deref());
                 }
                 let (body, inode) = match self.adoption {
@@ -206,7 +211,9 @@ impl<D: Disk> Staging<'_, D> {
                     Some(body) => body,
                     None => match self.adoption {
                         None => {
-                            if let (None, Some(new)) = (&back, node.post.new_bytes()) {
+                            if let (None, Some(new), false) =
+                                (&back, node.post.new_bytes(), node.post.is_link())
+                            {
                                 back = self.keep_blocks(index, path, file, new)?;
                             }
                             self.keep_pre(index, path, file)?
@@ -296,10 +303,8 @@ impl<D: Disk> Staging<'_, D> {
                 Ok((Body::Moved(entry), staged.inode))
             }
             Content::New(New { bytes: Bytes::Memory(bytes), .. }) => {
-                let (handle, inode) = self.create_staged(&name, path, file, |disk, handle| {
-                    disk.write_at(handle, bytes, 0).map(|()| file.digest)
-                })?;
-                if self.fits_inline(file.size) {
+                let (handle, inode) = self.create_staged_of(&name, path, file, bytes)?;
+                if file.attributes.mode.is_link() || self.fits_inline(file.size) {
                     return Ok((Body::Inline(Arc::clone(bytes)), inode));
                 }
                 self.keep_post(index, path, Arc::new(handle)).map(|body| (body, inode))
@@ -365,15 +370,39 @@ impl<D: Disk> Staging<'_, D> {
         file: &PostFile<D::Handle>,
     ) -> Result<(Body, u64)> {
         let name = stage_name(self.run, index);
-        let (handle, inode) =
-            self.create_staged(&name, path, file, |disk, handle| match &pre.bytes {
-                Bytes::Memory(bytes) => disk.write_at(handle, bytes, 0).map(|()| file.digest),
-                Bytes::File(source, _) => copy_file(disk, source, handle),
-            })?;
-        if let (Bytes::Memory(bytes), true) = (&pre.bytes, self.fits_inline(file.size)) {
+        let (handle, inode) = match &pre.bytes {
+            Bytes::Memory(bytes) => self.create_staged_of(&name, path, file, bytes)?,
+            Bytes::File(source, _) => {
+                let copy = |disk: &D, to: &D::Handle| copy_file(disk, source, to);
+                self.create_staged(&name, path, file, copy)?
+            }
+        };
+        let is_link = file.attributes.mode.is_link();
+        if let (Bytes::Memory(bytes), true) = (&pre.bytes, is_link || self.fits_inline(file.size)) {
             return Ok((Body::Inline(Arc::clone(bytes)), inode));
         }
         self.keep_post(index, path, Arc::new(handle)).map(|body| (body, inode))
+    }
+
+    /// Stages a file or a link with these bytes.
+    fn create_staged_of(
+        &self,
+        name: &[u8],
+        path: &RelPath,
+        file: &PostFile<D::Handle>,
+        bytes: &[u8],
+    ) -> Result<(D::Handle, u64)> {
+        if !file.attributes.mode.is_link() {
+            return self.create_staged(name, path, file, |disk, handle| {
+                disk.write_at(handle, bytes, 0).map(|()| file.digest)
+            });
+        }
+        let doing = || format!("stage `{path}`");
+        self.disk.make_link(self.stage, name, bytes).doing(doing)?;
+        let link = self.disk.open_link(self.stage, name).doing(doing)?;
+        let inode = set_attributes(self.disk, &link, &file.attributes)
+            .map_err(|(what, source)| attributes_error(path, what, source))?;
+        Ok((link, inode))
     }
 
     fn create_staged(
@@ -412,7 +441,9 @@ impl<D: Disk> Staging<'_, D> {
             }
         }
         match &file.bytes {
-            Bytes::Memory(bytes) if self.fits_inline(file.stat.size) => {
+            Bytes::Memory(bytes)
+                if file.attributes.mode.is_link() || self.fits_inline(file.stat.size) =>
+            {
                 Some(Body::Inline(Arc::clone(bytes)))
             }
             Bytes::Memory(_) | Bytes::File(..) => None,

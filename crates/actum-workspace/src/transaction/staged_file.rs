@@ -15,6 +15,7 @@ use crate::disk::{Disk, Kind, Stat, Time};
 use crate::error::{Doing, ErrorKind, NeededFor, NotAFile, Result};
 use crate::transaction::Transaction;
 use crate::transaction::node::{Post, PostFile};
+use crate::transaction::observe::under;
 use crate::tree::{Found, Tree};
 use crate::workspace::HardLinks;
 
@@ -75,7 +76,7 @@ impl<D: Disk> Transaction<'_, D> {
         self.check_private(path)?;
         let found = {
             let workspace = &*self.workspace;
-            Tree::sharing(&workspace.disk, &workspace.home.root, &self.parents).find(path)?
+            Tree::sharing(&workspace.disk, &workspace.home.root, &self.parents).find_file(path)?
         };
         let (stat, handle) = match found {
             Found::File(stat, handle) => (stat, handle),
@@ -155,13 +156,10 @@ impl<D: Disk> Transaction<'_, D> {
     /// `Missing` with the directory; `UnderAFile`, `Io`.
     pub fn must_have_directory(&mut self, path: &RelPath) -> Result<()> {
         let Some(parent) = path.parent() else { return Ok(()) };
-        match self.node(&parent)?.post {
+        match &self.node(&parent)?.post {
             Post::Directory(_) => Ok(()),
             Post::Absent => Err(ErrorKind::missing(&parent).into()),
-            Post::File(_) => {
-                let (path, component) = (path.clone(), parent);
-                Err(ErrorKind::UnderAFile { path, component }.into())
-            }
+            Post::File(file) => Err(under(path, &parent, file)),
         }
     }
 

@@ -107,7 +107,7 @@ impl<D: Disk> Transaction<'_, D> {
         let was_directory =
             matches!(change.before, Before::Directory(_) | Before::Run(_, _, Image::Directory(_)));
         let tree = Tree::new(&self.workspace.disk, &self.workspace.home.root);
-        match tree.find(&change.path) {
+        match tree.find_file(&change.path) {
             Ok(Found::Nothing) => false,
             Ok(Found::Directory) => !was_directory && change.change != UndeclaredChange::Created,
             Ok(Found::File(..)) => was_directory,
@@ -197,7 +197,7 @@ impl<D: Disk> Transaction<'_, D> {
     fn attributes_of(&self, path: &RelPath, stamp: &Stamp) -> Result<Attributes> {
         let tree = Tree::new(&self.workspace.disk, &self.workspace.home.root);
         let doing = || format!("look at `{path}`");
-        let xattrs = match tree.find(path) {
+        let xattrs = match tree.find_file(path) {
             Ok(Found::File(stat, file)) => tree.attributes(&file, &stat).doing(doing)?.xattrs,
             Ok(Found::Directory) => tree.directory_attributes(path)?.xattrs,
             Ok(Found::Nothing | Found::Other(_)) | Err(_) => Vec::new(),

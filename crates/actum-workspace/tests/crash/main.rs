@@ -23,6 +23,7 @@ mod full_disk;
 mod interrupted;
 mod kept_images;
 mod later_edits;
+mod links;
 mod model;
 mod moved_files;
 mod stamps;

@@ -147,12 +147,12 @@ fn set_format(dir: &TestDir, format: u8) {
 #[test]
 fn a_journal_of_a_newer_format_is_refused_and_not_written() {
     let dir = two_runs();
-    set_format(&dir, 6);
+    set_format(&dir, 7);
     let journal = dir.get(JOURNAL).unwrap();
     let error = Workspace::open(dir.path()).err().unwrap();
     assert_eq!(
         error.to_string(),
-        "the state in `.actum` has format 6, and this program knows 5; use a newer actum; \
+        "the state in `.actum` has format 7, and this program knows 6; use a newer actum; \
          nothing was changed"
     );
     assert!(dir.get(JOURNAL).unwrap() == journal);
@@ -176,13 +176,28 @@ fn a_journal_of_an_older_format_is_read_and_says_the_new_one_before_a_run_record
     let path = RelPath::new("large").unwrap();
     let change = Operation::Write { path, content: after, expected: None };
     let run = workspace.apply_operations(&[change], RunOptions::default()).unwrap();
-    assert!(formats(&dir).contains(&5));
+    assert!(formats(&dir).contains(&6));
     drop(workspace);
     let mut workspace = Workspace::open(dir.path()).unwrap();
     workspace.revert(run).unwrap();
     workspace.revert(first).unwrap();
     assert!(dir.get("large").unwrap() == before);
     assert_eq!(dir.get("a").unwrap(), b"three\n");
+}
+
+/// A program that knows no links finds the new format before any of them.
+///
+/// FO-2, D-6
+#[test]
+fn a_journal_of_an_older_format_says_the_new_one_before_a_run_records_a_link() {
+    let dir = two_runs();
+    set_format(&dir, 5);
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let target = b"a".to_vec();
+    let link = Operation::Link { path: RelPath::new("l").unwrap(), target, expected: None };
+    let run = workspace.apply_operations(&[link], RunOptions::default()).unwrap();
+    assert!(FORMATS.map(|at| dir.get(JOURNAL).unwrap()[at]).contains(&6));
+    workspace.revert(run).unwrap();
 }
 
 /// CRC-32C, bit by bit: an independent check of the format.

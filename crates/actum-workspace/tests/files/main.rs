@@ -14,6 +14,7 @@ mod directories;
 mod identity;
 mod journal_damage;
 mod kept_edits;
+mod links;
 mod operations;
 mod races;
 mod refusals;

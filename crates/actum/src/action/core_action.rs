@@ -350,7 +350,9 @@ pub(super) fn wanted(operations: &[Operation]) -> BTreeMap<RelPath, Wanted> {
     let mut wanted = BTreeMap::new();
     for operation in operations {
         match operation {
-            Operation::Create { path, content, .. } | Operation::Write { path, content, .. } => {
+            Operation::Create { path, content, .. }
+            | Operation::Write { path, content, .. }
+            | Operation::Link { path, target: content, .. } => {
                 wanted.insert(path.clone(), Wanted::Content(Digest::of(content)));
             }
             Operation::Delete { path, .. } | Operation::RemoveDirectory { path } => {

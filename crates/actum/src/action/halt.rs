@@ -195,6 +195,7 @@ fn of_workspace(error: &actum_workspace::Error) -> Status {
         | ErrorKind::Missing { .. }
         | ErrorKind::Exists { .. }
         | ErrorKind::NotAFile { .. }
+        | ErrorKind::LinkTarget { .. }
         | ErrorKind::Component { .. }
         | ErrorKind::UnderAFile { .. }
         | ErrorKind::OtherFileSystem { .. }

@@ -1,7 +1,7 @@
 //! What a command changed in its view, as operations.
 
 use std::io::Read;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use actum_core::{Digest, FileMode, Hasher, RelPath};
@@ -17,6 +17,8 @@ pub struct Captured {
     pub operations: Vec<Operation>,
     /// What no run can do.
     pub unkept: Vec<Unkept>,
+    /// Paths at which a symbolic link was made, changed or removed.
+    links: Vec<PathBuf>,
     /// The bytes of the files that it left.
     bytes: u64,
 }
@@ -44,9 +46,20 @@ impl Captured {
                 captured.refuse(change.path, why);
                 continue;
             }
+            let nodes = [&change.before, &change.after].into_iter().flatten();
+            if nodes.into_iter().any(|node| matches!(node, Node::Symlink { .. })) {
+                captured.links.push(change.path.clone());
+            }
             captured.take(layer, path, change)?;
         }
         Ok(captured)
+    }
+
+    /// The same for a door that changes no links (D-6): a run that does is none that can be kept.
+    pub(crate) fn without_links(mut self) -> Self {
+        let links = std::mem::take(&mut self.links).into_iter();
+        self.unkept.extend(links.map(|path| Unkept { path, why: WhyUnkept::Symlink }));
+        self
     }
 
     /// Counts the file that a change leaves. A file of holes takes no room in a layer.
@@ -71,25 +84,27 @@ impl Captured {
             (&before, &after),
             (Some(Node::File { .. }), Some(Node::File { .. }))
                 | (Some(Node::Directory { .. }), Some(Node::Directory { .. }))
+                | (Some(Node::Symlink { .. }), Some(Node::Symlink { .. }))
         );
         let expected = match &before {
             Some(Node::File { .. }) => match self.digest_before(layer, &at)? {
                 Some(digest) => Some(digest),
                 None => return Ok(()),
             },
-            Some(_) | None => None,
+            Some(Node::Symlink { target }) => Some(Digest::of(target.as_os_str().as_bytes())),
+            Some(Node::Directory { .. } | Node::Special { .. }) | None => None,
         };
         let operations = &mut self.operations;
         if !same_kind {
             match before {
-                Some(Node::File { .. }) => {
+                Some(Node::File { .. } | Node::Symlink { .. }) => {
                     let (path, parents) = (path.clone(), EmptyParents::Keep);
                     operations.push(Operation::Delete { path, expected, parents });
                 }
                 Some(Node::Directory { .. }) => {
                     operations.push(Operation::RemoveDirectory { path: path.clone() });
                 }
-                Some(Node::Symlink { .. } | Node::Special { .. }) | None => {}
+                Some(Node::Special { .. }) | None => {}
             }
         }
         match after {
@@ -117,7 +132,12 @@ impl Captured {
                 let mode = Some(FileMode::new(mode & !SET_ID));
                 operations.push(Operation::MakeDirectory { path, mode });
             }
-            Some(Node::Directory { .. } | Node::Symlink { .. } | Node::Special { .. }) | None => {}
+            Some(Node::Symlink { target }) => {
+                let target = target.into_os_string().into_vec();
+                let expected = expected.filter(|_| same_kind);
+                operations.push(Operation::Link { path, target, expected });
+            }
+            Some(Node::Directory { .. } | Node::Special { .. }) | None => {}
         }
         Ok(())
     }
@@ -150,9 +170,6 @@ fn why_unkept(change: &Change) -> Option<WhyUnkept> {
         return Some(WhyUnkept::ChangedMeanwhile);
     }
     let nodes = || before.iter().chain(after);
-    if nodes().any(|node| matches!(node, Node::Symlink { .. })) {
-        return Some(WhyUnkept::Symlink);
-    }
     if nodes().any(|node| matches!(node, Node::Special { .. })) {
         return Some(WhyUnkept::Special);
     }

@@ -45,6 +45,9 @@ impl StagedView {
             let Some(mode) = transaction.mode_of(&effect.path.0) else { continue };
             if effect.effect == EffectKind::DirectoryCreated {
                 layer.directory(at, mode.bits()).map_err(failed)?;
+            } else if mode.is_link() {
+                let target = transaction.link_target(&effect.path.0)?;
+                layer.symlink(at, Path::new(OsStr::from_bytes(&target))).map_err(failed)?;
             } else if effect.after.is_some() {
                 let content = transaction.read(&effect.path.0)?;
                 layer.file(at, content.as_slice(), mode.bits()).map_err(failed)?;
@@ -69,7 +72,10 @@ impl StagedView {
                     self.layer.directory(&change.path, *mode).map_err(failed)?;
                 }
                 (_, None) => self.layer.delete(&change.path).map_err(failed)?,
-                (_, Some(Node::Symlink { .. } | Node::Special { .. })) => {
+                (_, Some(Node::Symlink { target })) => {
+                    self.layer.symlink(&change.path, target).map_err(failed)?;
+                }
+                (_, Some(Node::Special { .. })) => {
                     let unkept = Unkept { path: change.path, why: WhyUnkept::Special };
                     return Err(CommandError::Unkept(vec![unkept]).into());
                 }

@@ -243,7 +243,7 @@ fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Resu
     let restores = transaction.restores();
     let is_free = undone.as_ref().is_some_and(|undone| undone.is_free_for(&request.actor));
     // An actor gets back its own contents, whatever they are.
-    let Scanned { found, triggers, unscanned } = match restores && is_free {
+    let Scanned { found, triggers, links, unscanned } = match restores && is_free {
         true => Scanned::default(),
         false => Scanned::of(transaction, &place.root)?,
     };
@@ -281,6 +281,7 @@ fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Resu
         budget: limits.budget,
         change: transaction.effects().to_vec(),
         linked,
+        links,
         opened: transaction.opened_to_all().into_iter().map(PathName).collect(),
         commands,
         found,

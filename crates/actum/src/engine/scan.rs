@@ -2,14 +2,14 @@
 
 use std::ops::ControlFlow;
 
-use actum_core::RelPath;
 use actum_core::path_name::PathName;
+use actum_core::{FileMode, RelPath};
 use actum_gate::Trigger;
 use actum_gate::credential::{
     BEFORE_BYTES, BEHIND_BYTES, FINDINGS_MAX, FileBefore, Finding, LargeScan, depends_on_name,
     scan, scan_file,
 };
-use actum_gate::decision::{Found, TriggerFound};
+use actum_gate::decision::{Found, LinkFound, TriggerFound};
 use actum_workspace::disk::Disk;
 use actum_workspace::{NewContent, Part, Transaction, Window};
 
@@ -21,6 +21,8 @@ pub(crate) struct Scanned {
     pub(crate) found: Vec<Found>,
     /// Files that other programs act on by themselves.
     pub(crate) triggers: Vec<TriggerFound>,
+    /// Symbolic links.
+    pub(crate) links: Vec<LinkFound>,
     /// Files that were not scanned to their end.
     pub(crate) unscanned: Vec<PathName>,
 }
@@ -31,7 +33,8 @@ const FOUND_MAX: usize = 1000;
 impl Scanned {
     /// Scans the new content of the workspace at `root`. The content before a change is read only for files with findings.
     pub(crate) fn of<D: Disk>(transaction: &Transaction<'_, D>, root: &str) -> Result<Self> {
-        let mut scanned = Self { triggers: triggers(transaction, root)?, ..Self::default() };
+        let (triggers, links) = (triggers(transaction, root)?, links(transaction)?);
+        let mut scanned = Self { triggers, links, ..Self::default() };
         // A file that only moves brings nothing new, unless its name makes it a credential.
         let is_scanned =
             |path: &&RelPath| !transaction.only_moves(path) || depends_on_name(path.name());
@@ -109,6 +112,11 @@ fn triggers<D: Disk>(transaction: &Transaction<'_, D>, root: &str) -> Result<Vec
         if !Trigger::may_be(name) {
             continue;
         }
+        if is_link(transaction, path) {
+            let path = PathName(path.clone());
+            found.extend(Trigger::of_link(name).map(|trigger| TriggerFound { path, trigger }));
+            continue;
+        }
         let trigger = match transaction.new_content(path)? {
             NewContent::Whole(content) => {
                 let before = transaction.content_before(path)?;
@@ -120,6 +128,25 @@ fn triggers<D: Disk>(transaction: &Transaction<'_, D>, root: &str) -> Result<Vec
         };
         let path = PathName(path.clone());
         found.extend(trigger.map(|trigger| TriggerFound { path, trigger }));
+    }
+    Ok(found)
+}
+
+fn is_link<D: Disk>(transaction: &Transaction<'_, D>, path: &RelPath) -> bool {
+    transaction.mode_of(path).is_some_and(FileMode::is_link)
+}
+
+/// Symbolic links that the change leaves. One that is only moved leads elsewhere.
+fn links<D: Disk>(transaction: &Transaction<'_, D>) -> Result<Vec<LinkFound>> {
+    let mut found = Vec::new();
+    for path in transaction.arriving().filter(|path| is_link(transaction, path)) {
+        found.extend(match transaction.new_content(path)? {
+            NewContent::Whole(target) => LinkFound::of(path, &target),
+            // No target is as large; what is not known may lead anywhere.
+            NewContent::Parts(_) | NewContent::Large => {
+                Some(LinkFound { path: PathName(path.clone()), target: None })
+            }
+        });
     }
     Ok(found)
 }

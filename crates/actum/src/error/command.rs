@@ -98,10 +98,12 @@ pub struct Unkept {
 /// Why something cannot be kept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WhyUnkept {
-    /// Runs change regular files and directories.
-    #[error("is a symbolic link that was made, changed or removed")]
+    /// A task plan changes no links (EX-5).
+    #[error(
+        "is a symbolic link that was made, changed or removed, which no step of a task plan may"
+    )]
     Symlink,
-    /// Runs change regular files and directories.
+    /// Runs change regular files, links and directories.
     #[error("is a pipe, a socket or a device")]
     Special,
     /// Who starts the file would act for somebody else.

@@ -78,6 +78,7 @@ fn path_of(kind: &ErrorKind) -> Option<&RelPath> {
         ErrorKind::Missing { path, .. }
         | ErrorKind::Exists { path }
         | ErrorKind::NotAFile { path, .. }
+        | ErrorKind::LinkTarget { path, .. }
         | ErrorKind::Component { path, .. }
         | ErrorKind::UnderAFile { path, .. }
         | ErrorKind::Private { path, .. }
@@ -134,7 +135,7 @@ fn of(kind: &ErrorKind) -> ErrorCode {
         ErrorKind::Component { .. } | ErrorKind::OtherFileSystem { .. } => {
             ErrorCode::SymlinkRefused
         }
-        ErrorKind::Path { .. } => ErrorCode::InvalidPath,
+        ErrorKind::Path { .. } | ErrorKind::LinkTarget { .. } => ErrorCode::InvalidPath,
         ErrorKind::Scope { .. } | ErrorKind::Private { .. } => ErrorCode::OutOfScope,
         ErrorKind::Budget { .. } => ErrorCode::LimitExceeded,
         ErrorKind::TooLargeToSearch { .. } | ErrorKind::TooLarge { .. } => ErrorCode::FileTooLarge,

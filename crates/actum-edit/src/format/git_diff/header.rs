@@ -11,7 +11,7 @@ use super::hunks::{self, Hunk};
 use super::lines::{Lines, Text, excerpt};
 use super::names::{DEV_NULL, GIT_PREFIXES, Name, NamePair, Prefixes, common_prefixes};
 use super::problem::DiffProblem;
-use super::section::{self, Before, Change, Content, Edit, Section};
+use super::section::{self, Before, Change, Content, Edit, GitMode, Section};
 use crate::format::{ParseError, RootPrefix};
 
 /// An extended header line.
@@ -95,7 +95,7 @@ impl Kind {
 }
 
 /// What follows the header of a section.
-enum Body<'a> {
+pub(super) enum Body<'a> {
     /// Hunks of lines, of which there may be none.
     Lines(Vec<Hunk<'a>>),
     /// A binary patch.
@@ -168,22 +168,38 @@ impl<'a> Header<'a> {
                 return Err(ParseError::diff(text.place, problem));
             }
         }
-        for field in [Field::OldMode, Field::NewMode, Field::DeletedFileMode, Field::NewFileMode] {
-            self.executable(field)?;
+        for field in [Field::DeletedFileMode, Field::NewFileMode] {
+            self.mode(field)?;
+        }
+        for field in [Field::OldMode, Field::NewMode] {
+            // git makes of a file a link in two sections.
+            if let (Some(GitMode::Link), Some(text)) = (self.mode(field)?, text(field)) {
+                let problem = DiffProblem::LinkMode { mode: Excerpt::of(text.bytes) };
+                return Err(ParseError::diff(text.place, problem));
+            }
         }
         // `index OLD..NEW MODE`, where the mode stands only if it does not change.
         if let Some(index) = text(Field::Index)
             && let Some(space) = memchr::memchr(b' ', index.bytes)
         {
             let (_, mode) = index.bytes.split_at(space + 1);
-            mode_is_executable(Text { bytes: mode, place: index.place.right(space + 1) })?;
+            git_mode(Text { bytes: mode, place: index.place.right(space + 1) })?;
         }
         Ok(())
     }
 
-    /// Whether the mode in a line is the executable one.
-    fn executable(&self, field: Field) -> Result<Option<bool>, ParseError> {
-        self.fields.get(&field).copied().map(mode_is_executable).transpose()
+    /// The mode in a line.
+    fn mode(&self, field: Field) -> Result<Option<GitMode>, ParseError> {
+        self.fields.get(&field).copied().map(git_mode).transpose()
+    }
+
+    /// Whether the file is a symbolic link before and after, by the mode in its `index` line.
+    fn is_link(&self) -> Result<bool, ParseError> {
+        let Some(index) = self.fields.get(&Field::Index) else { return Ok(false) };
+        let Some(space) = memchr::memchr(b' ', index.bytes) else { return Ok(false) };
+        let (_, mode) = index.bytes.split_at(space + 1);
+        let mode = git_mode(Text { bytes: mode, place: index.place.right(space + 1) })?;
+        Ok(mode == GitMode::Link)
     }
 
     /// What the section does to which files, and the prefixes of their names.
@@ -239,20 +255,27 @@ impl<'a> Header<'a> {
                     Body::Lines(hunks) => section::created(place, &path, &hunks)?,
                     Body::Binary(patch) => patch.created()?,
                 };
-                let executable = self.executable(Field::NewFileMode)?.unwrap_or(false);
-                Change::Create { path, content, executable }
+                let mode = self.mode(Field::NewFileMode)?.unwrap_or(GitMode::File);
+                Change::Create { path, content, mode }
             }
             Kind::Delete(path) => {
                 let expected = match body {
                     Body::Lines(hunks) => section::deleted(place, &path, &hunks)?,
                     Body::Binary(patch) => patch.deleted(&path)?,
                 };
-                Change::Delete { path, expected }
+                let is_link = self.mode(Field::DeletedFileMode)? == Some(GitMode::Link);
+                Change::Delete { path, expected, is_link }
             }
-            Kind::Rename(from, to) => Change::Rename { from, to, edit: self.edit(body)? },
-            Kind::Copy(from, to) => Change::Copy { from, to, edit: self.edit(body)? },
+            Kind::Rename(from, to) => {
+                let edit = self.edit(&to, body)?;
+                Change::Rename { from, to, edit }
+            }
+            Kind::Copy(from, to) => {
+                let edit = self.edit(&to, body)?;
+                Change::Copy { from, to, edit }
+            }
             Kind::Modify(path) => {
-                let edit = self.edit(body)?;
+                let edit = self.edit(&path, body)?;
                 if edit.is_empty() {
                     return Err(ParseError::diff(place, DiffProblem::ChangesNothing { path }));
                 }
@@ -262,12 +285,20 @@ impl<'a> Header<'a> {
         Ok(Section { line: place.line, change })
     }
 
-    fn edit(&self, body: Body<'a>) -> Result<Edit<'a>, ParseError> {
-        let content = match body {
-            Body::Lines(hunks) => Content::Lines(hunks),
-            Body::Binary(patch) => Content::Binary(patch.edit()),
+    fn edit(&self, path: &RelPath, body: Body<'a>) -> Result<Edit<'a>, ParseError> {
+        let content = match (body, self.is_link()?) {
+            (Body::Lines(hunks), false) => Content::Lines(hunks),
+            (Body::Binary(patch), false) => Content::Binary(patch.edit()),
+            (body, true) => match section::targets(&body) {
+                Some((old, new)) => Content::Target { old, new },
+                None => {
+                    let problem = DiffProblem::LinkInPart { path: path.clone() };
+                    return Err(ParseError::diff(self.place, problem));
+                }
+            },
         };
-        let (old, new) = (self.executable(Field::OldMode)?, self.executable(Field::NewMode)?);
+        let executable = |field| Ok(self.mode(field)?.map(|mode| mode == GitMode::Executable));
+        let (old, new) = (executable(Field::OldMode)?, executable(Field::NewMode)?);
         Ok(Edit { before: self.before(), content, executable: new.filter(|_| new != old) })
     }
 
@@ -285,6 +316,13 @@ impl<'a> Header<'a> {
             Kind::Create(path) | Kind::Delete(path) | Kind::Modify(path) => path,
             Kind::Rename(_, path) | Kind::Copy(_, path) => path,
         };
+        // The target of a link is never empty.
+        for field in [Field::NewFileMode, Field::DeletedFileMode] {
+            if self.mode(field)? == Some(GitMode::Link) {
+                let problem = DiffProblem::ContentMissing { path: path.clone() };
+                return Err(ParseError::diff(self.place, problem));
+            }
+        }
         let index = self.fields.get(&Field::Index).filter(|index| {
             let (old, new) = ids(**index);
             match kind {
@@ -351,13 +389,13 @@ fn field<'a>(lines: &Lines<'a>) -> Result<Option<(Field, Text<'a>)>, ParseError>
     Ok(None)
 }
 
-/// Whether a mode is the executable one, as git writes modes (git-fast-import(1), `filemodify`).
-fn mode_is_executable(mode: Text<'_>) -> Result<bool, ParseError> {
+/// A mode, as git writes modes (git-fast-import(1), `filemodify`).
+fn git_mode(mode: Text<'_>) -> Result<GitMode, ParseError> {
     let shown = || Excerpt::of(mode.bytes);
     let problem = match mode.bytes {
-        b"100644" => return Ok(false),
-        b"100755" => return Ok(true),
-        b"120000" => DiffProblem::Symlink { mode: shown() },
+        b"100644" => return Ok(GitMode::File),
+        b"100755" => return Ok(GitMode::Executable),
+        b"120000" => return Ok(GitMode::Link),
         b"160000" => DiffProblem::Submodule { mode: shown() },
         [..] => DiffProblem::UnknownMode { mode: shown() },
     };

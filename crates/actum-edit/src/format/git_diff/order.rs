@@ -4,11 +4,11 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use actum_core::RelPath;
 use actum_core::place::Place;
+use actum_core::{Digest, RelPath};
 
 use super::problem::{DiffProblem, Moves};
-use super::section::{self, Change, Content, Edit, Section};
+use super::section::{self, Change, Content, Edit, GitMode, Section};
 use crate::format::ParseError;
 use crate::{EmptyParents, ModeChange, Operation};
 
@@ -35,6 +35,8 @@ struct Touch<'a> {
     section: usize,
     /// The line it starts at.
     line: u64,
+    /// Whether a symbolic link is made or taken away.
+    is_link: bool,
 }
 
 /// The operations of all sections: copies first, then changes and new files, then renames, then
@@ -57,11 +59,15 @@ fn push(change: Change<'_>, operations: &mut Vec<Operation>) {
     let parents = EmptyParents::Remove;
     match change {
         Change::Modify { path, edit } => push_edit(path, edit, operations),
-        Change::Create { path, content, executable } => {
-            let mode = executable.then_some(ModeChange::Executable(true));
-            operations.push(Operation::Create { path, content, mode });
-        }
-        Change::Delete { path, expected } => {
+        Change::Create { path, content, mode } => operations.push(match mode {
+            GitMode::Link => Operation::Link { path, target: content, expected: None },
+            GitMode::Executable => {
+                let mode = Some(ModeChange::Executable(true));
+                Operation::Create { path, content, mode }
+            }
+            GitMode::File => Operation::Create { path, content, mode: None },
+        }),
+        Change::Delete { path, expected, is_link: _ } => {
             operations.push(Operation::Delete { path, expected: Some(expected), parents });
         }
         Change::Rename { from, to, edit } => {
@@ -85,6 +91,10 @@ fn push_edit(path: RelPath, edit: Edit<'_>, operations: &mut Vec<Operation>) {
         Content::Binary(edit) => {
             let edit = crate::Edit::Binary(edit);
             operations.push(Operation::Edit { path: path.clone(), edit, expected: None });
+        }
+        Content::Target { old, new } => {
+            let (path, expected) = (path.clone(), Some(Digest::of(&old)));
+            operations.push(Operation::Link { path, target: new, expected });
         }
     }
     if let Some(executable) = edit.executable {
@@ -217,6 +227,13 @@ impl<'a> Node<'a> {
             [away, fill] if (away.used, fill.used) == (Use::MoveAway, Use::Fill) => {
                 pairs.push((away.section, fill.section));
             }
+            // A file becomes a link, or the other way round.
+            [away, fill]
+                if (away.used, fill.used) == (Use::Delete, Use::Fill)
+                    && away.is_link != fill.is_link =>
+            {
+                pairs.push((away.section, fill.section));
+            }
             [first, second, ..] => {
                 let (first, second) = (first.line.min(second.line), first.line.max(second.line));
                 let problem = DiffProblem::SamePath { path: self.path.clone(), first };
@@ -268,8 +285,13 @@ impl Touch<'_> {
 fn touches<'a>(sections: &'a [Section<'_>]) -> Vec<Touch<'a>> {
     let mut touches = Vec::with_capacity(sections.len());
     for (index, section) in sections.iter().enumerate() {
+        let is_link = match &section.change {
+            Change::Create { mode, .. } => *mode == GitMode::Link,
+            Change::Delete { is_link, .. } => *is_link,
+            Change::Modify { .. } | Change::Rename { .. } | Change::Copy { .. } => false,
+        };
         let mut touch = |path, used| {
-            touches.push(Touch { path, used, section: index, line: section.line });
+            touches.push(Touch { path, used, section: index, line: section.line, is_link });
         };
         match &section.change {
             Change::Modify { path, .. } => touch(path, Use::Modify),

@@ -5,7 +5,7 @@ use super::hunks;
 use super::lines::Lines;
 use super::names::{Name, PLAIN_PREFIXES, common_prefixes};
 use super::problem::DiffProblem;
-use super::section::{self, Before, Change, Content, Edit, Section};
+use super::section::{self, Before, Change, Content, Edit, GitMode, Section};
 use crate::format::ParseError;
 
 /// Whether the current line starts a section.
@@ -50,10 +50,10 @@ pub(super) fn section<'a>(lines: &mut Lines<'a>) -> Result<Section<'a>, ParseErr
     };
     let change = if creates {
         let content = section::created(place, &path, &hunks)?;
-        Change::Create { path, content, executable: false }
+        Change::Create { path, content, mode: GitMode::File }
     } else if deletes {
         let expected = section::deleted(place, &path, &hunks)?;
-        Change::Delete { path, expected }
+        Change::Delete { path, expected, is_link: false }
     } else {
         let (before, content) = (Before::Unknown, Content::Lines(hunks));
         Change::Modify { path, edit: Edit { before, content, executable: None } }

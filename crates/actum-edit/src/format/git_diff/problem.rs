@@ -54,20 +54,32 @@ pub enum DiffProblem {
     /// A binary patch is not sound.
     #[error(transparent)]
     BinaryPatch(BinaryProblem),
-    /// It makes, changes or removes a symbolic link.
-    #[error("mode `{mode}` is a symbolic link, and only regular files can be changed")]
-    Symlink {
+    /// A file becomes a symbolic link in one section.
+    #[error(
+        "mode `{mode}` is a symbolic link, which git makes of a file in two sections: one that deletes, one that creates"
+    )]
+    LinkMode {
         /// The mode.
         mode: Excerpt,
     },
+    /// Only a part of the target of a symbolic link is there.
+    #[error(
+        "`{path}` is a symbolic link, of which the targets before and after have to be whole and without a newline"
+    )]
+    LinkInPart {
+        /// The link.
+        path: RelPath,
+    },
     /// It changes a submodule.
-    #[error("mode `{mode}` is a submodule, and only regular files can be changed")]
+    #[error(
+        "mode `{mode}` is a submodule, and only regular files and symbolic links can be changed"
+    )]
     Submodule {
         /// The mode.
         mode: Excerpt,
     },
     /// A mode is none that git gives to files.
-    #[error("`{mode}` is no mode of a file; git knows 100644 and 100755")]
+    #[error("`{mode}` is no mode of a file; git knows 100644, 100755 and 120000")]
     UnknownMode {
         /// The mode.
         mode: Excerpt,

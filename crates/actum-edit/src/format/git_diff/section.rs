@@ -3,6 +3,7 @@
 use actum_core::place::Place;
 use actum_core::{Digest, Hasher, RelPath};
 
+use super::header::Body;
 use super::hunks::Hunk;
 use super::problem::DiffProblem;
 use crate::LineHunk;
@@ -21,13 +22,24 @@ pub(super) enum Change<'a> {
     /// An existing file.
     Modify { path: RelPath, edit: Edit<'a> },
     /// A new file.
-    Create { path: RelPath, content: Vec<u8>, executable: bool },
-    /// A file that goes.
-    Delete { path: RelPath, expected: Digest },
+    Create { path: RelPath, content: Vec<u8>, mode: GitMode },
+    /// A file or link that goes.
+    Delete { path: RelPath, expected: Digest, is_link: bool },
     /// A file that moves; the edit is of the result.
     Rename { from: RelPath, to: RelPath, edit: Edit<'a> },
     /// A file that is copied; the edit is of the copy.
     Copy { from: RelPath, to: RelPath, edit: Edit<'a> },
+}
+
+/// The modes that git knows, but for that of submodules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum GitMode {
+    /// `100644`.
+    File,
+    /// `100755`.
+    Executable,
+    /// `120000`: a symbolic link, whose content is its target.
+    Link,
 }
 
 /// What changes in a file that stays.
@@ -53,6 +65,22 @@ pub(super) enum Content<'a> {
     Lines(Vec<Hunk<'a>>),
     /// As a whole.
     Binary(BinaryEdit),
+    /// The target of a symbolic link.
+    Target { old: Vec<u8>, new: Vec<u8> },
+}
+
+/// The targets of a link before and after, where the body has both as a whole.
+pub(super) fn targets(body: &Body<'_>) -> Option<(Vec<u8>, Vec<u8>)> {
+    let hunks = match body {
+        Body::Lines(hunks) => hunks.as_slice(),
+        Body::Binary(_) => return None,
+    };
+    let [hunk] = hunks else { return None };
+    let hunk = hunk.to_line_hunk();
+    let (old, new) = (hunk.old_text(), hunk.new_text());
+    // A target ends without a newline, and its hunk reaches that end.
+    let is_whole = |text: &[u8], start: u32| start == 1 && !text.ends_with(b"\n");
+    (is_whole(&old, hunk.old_start) && is_whole(&new, hunk.new_start)).then_some((old, new))
 }
 
 impl Edit<'_> {

@@ -37,6 +37,17 @@ pub enum Part {
 /// Writes the section of one file, piece by piece; each piece ends with a newline. Nothing is written
 /// where both sides are the same. `None` stands for a side without file.
 pub fn section(old: Option<Side<'_>>, new: Option<Side<'_>>, mut out: impl FnMut(Part, &[u8])) {
+    let is_link = |side: Option<Side<'_>>| side.is_some_and(|side| side.mode.is_link());
+    if old.is_some() && new.is_some() && is_link(old) != is_link(new) {
+        // As git does, for which a link is another kind of file.
+        of_one_kind(old, None, &mut out);
+        return of_one_kind(None, new, &mut out);
+    }
+    of_one_kind(old, new, &mut out);
+}
+
+/// Writes the section of a file that is a link on both sides, or on none.
+fn of_one_kind(old: Option<Side<'_>>, new: Option<Side<'_>>, out: &mut impl FnMut(Part, &[u8])) {
     let Some(any) = old.or(new) else { return };
     let (old_path, new_path) = (old.unwrap_or(any).path, new.or(old).unwrap_or(any).path);
     let (old_name, new_name) = (name("a/", old_path), name("b/", new_path));
@@ -61,13 +72,17 @@ pub fn section(old: Option<Side<'_>>, new: Option<Side<'_>>, mut out: impl FnMut
         }
         (None, None) => return,
     }
-    let is_binary = !is_text(contents(old)) || !is_text(contents(new));
-    if is_binary && !same_content {
+    // A target is a line, whatever its bytes are.
+    let is_binary = !any.mode.is_link() && !(is_text(contents(old)) && is_text(contents(new)));
+    // Only this line says that both sides are a link.
+    let is_retargeted = old.is_some() && new.is_some() && any.mode.is_link();
+    if (is_binary || is_retargeted) && !same_content {
         let id = |side: Option<Side<'_>>| match side {
             Some(side) => BlobId::NONE.of_same_kind(side.content),
             None => BlobId::NONE,
         };
-        header.push_str(&format!("index {}..{}\n", id(old), id(new)));
+        let mode = if is_retargeted { " 120000" } else { "" };
+        header.push_str(&format!("index {}..{}{mode}\n", id(old), id(new)));
     }
     out(Part::Header, header.as_bytes());
     if same_content {
@@ -190,7 +205,11 @@ fn line(header: &mut String, keyword: &str, value: &str) {
 }
 
 fn mode(mode: FileMode) -> &'static str {
-    if mode.bits() & 0o100 == 0 { "100644" } else { "100755" }
+    match mode {
+        FileMode::LINK => "120000",
+        mode if mode.bits() & 0o100 == 0 => "100644",
+        _ => "100755",
+    }
 }
 
 /// A name as git writes it: in quotes with escapes where it holds what a reader could take for

@@ -167,15 +167,13 @@ impl<D: Disk> Rebuilder<'_, D> {
         let doing = || format!("put `{path}` right");
         let workspace = self.workspace;
         let images = Images { disk: &workspace.disk, home: &workspace.home };
-        let file =
-            workspace.disk.create(&workspace.home.stage, name, attributes.mode).doing(doing)?;
-        if !images.write_to(&file, bytes, *digest).doing(doing)? {
-            return Ok(false);
-        }
+        let wanted = (attributes.mode, *digest);
+        let made = images.make((&workspace.home.stage, name), wanted, bytes).doing(doing)?;
+        let Some(file) = made else { return Ok(false) };
         set_attributes(&workspace.disk, &file, attributes).map_err(|(what, source)| {
             Error::from(ErrorKind::Attributes { path: path.clone(), what, source })
         })?;
-        workspace.disk.sync(&file, Barrier::Rebuilt).doing(doing)?;
+        images.sync_made(&file, attributes.mode, Barrier::Rebuilt).doing(doing)?;
         Ok(true)
     }
 

@@ -88,8 +88,9 @@ impl<D: Disk> Rebuilder<'_, D> {
         self.files(recorded).any(|file| file.size == stat.size)
     }
 
-    pub(super) fn is_an_image(&self, recorded: &InodeRecord, digest: &Digest) -> bool {
-        self.files(recorded).any(|file| file.digest == *digest)
+    pub(super) fn is_an_image(&self, recorded: &InodeRecord, stat: &Stat, digest: &Digest) -> bool {
+        let content = (*digest, stat.mode.is_link());
+        self.files(recorded).any(|it| (it.digest, it.attributes.mode.is_link()) == content)
     }
 
     fn files<'s>(&'s self, recorded: &'s InodeRecord) -> impl Iterator<Item = &'s FileImage> {
@@ -161,7 +162,10 @@ impl<D: Disk> Rebuilder<'_, D> {
         let digest = digest_of(&self.workspace.disk, file).doing(doing)?;
         let attributes = self.tree.attributes(file, stat).doing(doing)?;
         let known = || self.known_files(record).filter(|(_, known)| known.inode == stat.inode);
-        if let Some(wanted) = wanted.file().filter(|wanted| wanted.digest == digest) {
+        let is_wanted = |wanted: &&FileImage| {
+            wanted.digest == digest && wanted.attributes.mode.is_link() == stat.mode.is_link()
+        };
+        if let Some(wanted) = wanted.file().filter(is_wanted) {
             let lost = match record.ended {
                 // A committed run sets attributes before INTENT, or has not set them yet: a later stamp comes from
                 // another program, also while the run was publishing.
@@ -189,7 +193,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         // came there with a later change of names. A cut may also follow a change of the attributes, and it ends a file at
         // a block.
         let is_recorded_size = self.is_of_a_recorded_size(recorded, stat);
-        let ours = if self.is_an_image(recorded, &digest) {
+        let ours = if self.is_an_image(recorded, stat, &digest) {
             !touched && !self.was_changed_around(path, record)?
         } else {
             stat.changed <= recorded.announced

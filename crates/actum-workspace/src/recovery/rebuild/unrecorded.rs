@@ -12,7 +12,7 @@ use crate::journal::record::{Image, stage_name};
 use crate::journal::runs::LoggedRun;
 use crate::run::publish::{exchanged_name, gone_name};
 use crate::run::second_name::Moves;
-use crate::tree::digest_of;
+use crate::tree::{digest_of, open_content};
 
 /// Part of the name of a displaced file in the stage directory.
 pub(super) const DISPLACED: &str = "displaced";
@@ -143,15 +143,15 @@ impl<D: Disk> Rebuilder<'_, D> {
         let doing = || "compare a file with the journal".to_owned();
         let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
         match stat.kind {
-            Kind::File => {}
+            Kind::File | Kind::Symlink => {}
             Kind::Directory => {
                 let directory = disk.open_directory(stage, name).doing(doing)?;
                 let is_empty = disk.list(&directory).doing(doing)?.is_empty();
                 return Ok(if is_empty { Content::Known } else { Content::Unknown });
             }
-            Kind::Symlink | Kind::Special => return Ok(Content::Unknown),
+            Kind::Special => return Ok(Content::Unknown),
         }
-        let file = match disk.open_file(stage, name) {
+        let file = match open_content(disk, stage, name) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 return Ok(Content::Unknown);
             }
@@ -160,11 +160,11 @@ impl<D: Disk> Rebuilder<'_, D> {
         let digest = digest_of(disk, &file).doing(doing)?;
         let entries = self.runs.iter().flat_map(|run| &run.intent.entries);
         let mut entries = entries.filter(|entry| entry.path == *path);
-        if entries.any(|entry| entry.has_image_of(&digest)) {
+        if entries.any(|entry| entry.has_image_of((digest, stat.mode.is_link()))) {
             return Ok(Content::Known);
         }
         // A whole image of another path was moved here.
-        let recorded = self.recorded_before(stat).filter(|it| !self.is_an_image(it, &digest));
+        let recorded = self.recorded_before(stat).filter(|it| !self.is_an_image(it, stat, &digest));
         let is_torn = recorded.is_some() && self.is_torn(stat, &file)?;
         Ok(if is_torn { Content::Torn } else { Content::Unknown })
     }
