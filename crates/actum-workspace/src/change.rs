@@ -17,7 +17,7 @@ pub struct Change {
     pub kind: ChangeKind,
     /// By how much the content changes.
     pub extent: Extent,
-    /// The permission bits of a file that is there before and after, where they change.
+    /// The permission bits of a file or directory that is there before and after, where they change.
     pub modes: Option<Modes>,
 }
 
@@ -33,9 +33,9 @@ pub enum ChangeKind {
         /// Where it was before.
         from: RelPath,
     },
-    /// Only the permission bits of a file change.
+    /// Only the permission bits of a file or directory change.
     Mode,
-    /// Only owner or extended attributes of a file change, perhaps with its permission bits.
+    /// Only owner or extended attributes of a file or directory change, perhaps with its permission bits.
     Attributes,
     /// A file disappears.
     Deleted,
@@ -202,7 +202,9 @@ impl Change {
     ) -> Option<Self> {
         use Held::{Directory, File, Nothing};
         let modes = match (before, after) {
-            (File(old, _), File(new, _)) if old.mode != new.mode => {
+            (File(old, _), File(new, _)) | (Directory(old), Directory(new))
+                if old.mode != new.mode =>
+            {
                 Some(Modes { before: old.mode, after: new.mode })
             }
             (Nothing | Directory(_) | File(..), _) => None,
@@ -210,17 +212,18 @@ impl Change {
         let renamed = from.map(|from| ChangeKind::Renamed { from: from.clone() });
         let kind = match (before, after) {
             (File(_, old), File(_, new)) if old != new => ChangeKind::Modified,
-            (File(old, _), File(new, _)) if old != new => {
+            (File(old, _), File(new, _)) | (Directory(old), Directory(new)) if old != new => {
                 let but_mode = Attributes { mode: old.mode, ..new.clone() };
                 if but_mode == *old { ChangeKind::Mode } else { ChangeKind::Attributes }
             }
             (File(..), File(..)) if renamed.is_some() => ChangeKind::Modified,
             (Nothing | Directory(_), File(..)) => ChangeKind::Created,
             (File(..), Nothing | Directory(_)) => ChangeKind::Deleted,
-            (Directory(old), Directory(new)) if old == new => return None,
-            (Nothing | Directory(_), Directory(_)) => ChangeKind::DirectoryCreated,
+            (Nothing, Directory(_)) => ChangeKind::DirectoryCreated,
             (Directory(_), Nothing) => ChangeKind::DirectoryRemoved,
-            (Nothing, Nothing) | (File(..), File(..)) => return None,
+            (Nothing, Nothing) | (File(..), File(..)) | (Directory(_), Directory(_)) => {
+                return None;
+            }
         };
         let kind = renamed.unwrap_or(kind);
         Some(Self { path: path.clone(), kind, extent, modes })

@@ -12,7 +12,7 @@ use crate::disk::{Barrier, Disk};
 use crate::error::{Doing, Error, Result, State};
 use crate::journal::ended::EndedRun;
 use crate::journal::record::{Body, End, Image, Intent, Outcome, Record};
-use crate::run::publish::{Displaced, gone_name, publish, steps, take_kept, verify};
+use crate::run::publish::{Displaced, Step, gone_name, publish, steps, take_kept, verify};
 use crate::run::rollback::{LeftEntries, roll_back};
 use crate::tree::Tree;
 use crate::workspace::Workspace;
@@ -98,7 +98,7 @@ impl<D: Disk> Workspace<D> {
 
     /// Writes INTENT and makes it durable; until then no target is touched.
     fn announce(&mut self, intent: Intent) -> Result<Announced> {
-        if (intent.has_blocks() || intent.has_links()) && self.journal.is_of_older_format() {
+        if (intent.has_blocks() || intent.needs_format_6()) && self.journal.is_of_older_format() {
             // The head says the new format before a record needs it, so that an older program refuses the journal.
             self.checkpoint_always(Some(intent.run))?;
         }
@@ -162,12 +162,18 @@ impl<D: Disk> Workspace<D> {
         mut displaced: Vec<Displaced>,
     ) -> Result<()> {
         take_kept(&self.disk, &self.home, intent)?;
-        for step in steps(&intent.entries) {
-            let (stage, entries) = (&self.home.stage, &intent.entries);
+        let (stage, entries) = (&self.home.stage, &intent.entries);
+        let (closing, steps): (Vec<_>, Vec<_>) =
+            steps(entries).into_iter().partition(|(step, _)| *step == Step::CloseDirectory);
+        for step in steps {
             publish(reached, stage, intent.run, entries, &mut displaced, step)?;
         }
         let again = Tree::new(&self.disk, &self.home.root);
-        verify(reached, &again, &self.home.stage, intent.run, &intent.entries, &displaced)
+        verify(reached, &again, stage, intent.run, entries, &displaced)?;
+        for step in closing {
+            publish(reached, stage, intent.run, entries, &mut displaced, step)?;
+        }
+        Ok(())
     }
 
     /// Writes the end of a run and makes it durable; then the run can be acknowledged.

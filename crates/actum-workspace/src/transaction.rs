@@ -354,9 +354,14 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.set(to, Post::File(PostFile::written(written, attributes, None)))
     }
 
-    /// Changes the permission bits of a file, in place.
+    /// Changes the permission bits of a file or directory, in place.
     pub fn chmod(&mut self, path: &RelPath, mode: ModeChange) -> Result<()> {
         self.in_scope(path)?;
+        if let Post::Directory(attributes) = &self.node(path)?.post {
+            let mode = mode.apply(attributes.mode);
+            let attributes = Attributes { mode, ..attributes.clone() };
+            return self.set(path, Post::Directory(attributes));
+        }
         let mut file = self.file(path)?;
         file.attributes.mode = mode.apply(file.attributes.mode);
         self.set(path, Post::File(file))
@@ -476,7 +481,11 @@ impl<'w, D: Disk> Transaction<'w, D> {
             Post::Absent => {}
         }
         self.make_parents(&parent)?;
-        let attributes = self.fresh_directory_attributes(&parent, None)?;
+        let attributes = match &self.node(&parent)?.pre {
+            // It was only taken away on the way.
+            Pre::Directory(attributes) => attributes.clone(),
+            Pre::Absent | Pre::File(_) => self.fresh_directory_attributes(&parent, None)?,
+        };
         self.set(&parent, Post::Directory(attributes))
     }
 

@@ -231,6 +231,9 @@ impl<D: Disk> Transaction<'_, D> {
             let post = match &entry.pre {
                 Image::Absent if entry.post.is_directory() => continue,
                 Image::Absent => Post::Absent,
+                Image::Directory(attributes) if entry.changes_directory() => {
+                    Post::Directory(attributes.clone())
+                }
                 Image::Directory(attributes) => {
                     if matches!(entry.post, Image::Absent) {
                         self.make_parents(&entry.path)?;
@@ -384,6 +387,12 @@ impl<D: Disk> Transaction<'_, D> {
                 Image::Directory(_) => None,
                 Image::Absent | Image::File(_) => Some(Difference::DirectoryThere),
             },
+            (Image::Directory(left), Pre::Directory(now)) if entry.changes_directory() => {
+                (left != now).then_some(Difference::Attributes)
+            }
+            (Image::Directory(_), Pre::Absent) if entry.changes_directory() => {
+                Some(Difference::Gone)
+            }
             (Image::Directory(_), Pre::Directory(_) | Pre::Absent) => None,
             (Image::Directory(_), Pre::File(_)) => Some(Difference::FileThere),
             (Image::File(_), Pre::Absent) => Some(Difference::Gone),
@@ -427,6 +436,9 @@ impl<D: Disk> Transaction<'_, D> {
 
     fn entry_is_as_before(&mut self, entry: &Entry) -> bool {
         match (&entry.pre, self.node(&entry.path).map(|node| &node.pre)) {
+            (Image::Directory(before), Ok(Pre::Directory(now))) if entry.changes_directory() => {
+                before == now
+            }
             (Image::Absent, Ok(Pre::Absent)) | (Image::Directory(_), Ok(Pre::Directory(_))) => true,
             (Image::File(pre), Ok(Pre::File(file))) => {
                 pre.digest == file.digest && pre.attributes == file.attributes

@@ -185,6 +185,11 @@ impl Entry {
         files.any(|file| (file.digest, file.attributes.mode.is_link()) == (digest, is_link))
     }
 
+    /// Whether a directory stays and gets other attributes.
+    pub(crate) fn changes_directory(&self) -> bool {
+        self.pre.is_directory() && self.post.is_directory() && self.pre != self.post
+    }
+
     /// Whether it changes a name in the directory of its path.
     pub(crate) fn changes_names(&self) -> bool {
         !(self.only_attributes() || self.pre.is_directory() && self.post.is_directory())
@@ -283,8 +288,12 @@ impl Intent {
         self.entries.iter().any(|entry| entry.back == Some(Back::Blocks))
     }
 
-    /// Whether an entry holds a symbolic link, which programs that know format 5 alone take for a file.
-    pub(crate) fn has_links(&self) -> bool {
+    /// Whether an entry holds a symbolic link, or changes a directory, which programs that know format 5 alone take for a file or pass
+    /// over.
+    pub(crate) fn needs_format_6(&self) -> bool {
+        if self.entries.iter().any(Entry::changes_directory) {
+            return true;
+        }
         let mut images = self.entries.iter().flat_map(|entry| [&entry.pre, &entry.post]);
         images.any(|image| image.file().is_some_and(|file| file.attributes.mode.is_link()))
     }

@@ -14,7 +14,7 @@ mod judge;
 mod unrecorded;
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use actum_core::RelPath;
 
@@ -23,8 +23,10 @@ use self::install::Installed;
 use crate::disk::Disk;
 use crate::error::{Result, State};
 use crate::home::{RebuildNote, RebuildTime};
+use crate::journal::record::Image;
 use crate::journal::runs::LoggedRun;
-use crate::tree::Tree;
+use crate::run::publish::{is_open, set_in_place};
+use crate::tree::{Found, Tree};
 use crate::workspace::Workspace;
 
 /// What a rebuild did.
@@ -89,6 +91,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         self.rescue_displaced()?;
         let records = self.path_records();
         let mut rebuilt = Rebuilt::default();
+        let opened = self.open_directories(&records)?;
         let mut work: Vec<(&RelPath, &PathRecord, Task)> = Vec::new();
         for (path, record) in &records {
             match rebuilt.or_note_refusal(record, self.judge(path, record))? {
@@ -97,7 +100,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                 Some(Task::Foreign) => rebuilt.foreign.push(record.place()),
             }
         }
-        if !work.is_empty() {
+        if !work.is_empty() && self.note.get().is_none() {
             // From here on stamps may be recovery's own.
             self.begin()?;
         }
@@ -115,7 +118,19 @@ impl<D: Disk> Rebuilder<'_, D> {
                 }
             }
         }
-        for &(path, record, task) in work.iter().filter(|(path, ..)| !blocked.contains(path)) {
+        let is_directory =
+            |record: &PathRecord| self.image(record.wanted).is_some_and(Image::is_directory);
+        let (directories, others): (Vec<_>, Vec<_>) = work
+            .iter()
+            .filter(|(path, ..)| !blocked.contains(path))
+            .copied()
+            .partition(|(_, record, task)| *task == Task::Adjust && is_directory(record));
+        // A directory may be closed to its owner by its attributes, so it gets them last.
+        let closed = opened.into_iter().map(|(path, record)| (path, record, Task::Adjust));
+        let mut directories: Vec<_> = directories.into_iter().chain(closed).collect();
+        directories.sort_by(|one, other| other.0.cmp(one.0));
+        directories.dedup_by_key(|(path, ..)| *path);
+        for (path, record, task) in others.into_iter().chain(directories) {
             let done = self.put_right(path, record, task);
             match rebuilt.or_note_refusal(record, done)? {
                 Some(Installed::Done) => rebuilt.rewritten.push(path.clone()),
@@ -134,6 +149,42 @@ impl<D: Disk> Rebuilder<'_, D> {
 }
 
 impl<D: Disk> Rebuilder<'_, D> {
+    /// Opens directories that a run closed to their owner, so that what is in them can be looked at. Each gets the attributes that
+    /// it had before or after the run. Gives those that were opened.
+    fn open_directories<'r>(
+        &self,
+        records: &'r BTreeMap<RelPath, PathRecord>,
+    ) -> Result<Vec<(&'r RelPath, &'r PathRecord)>> {
+        let mut opened = Vec::new();
+        for (path, record) in records {
+            let Some(entry) = self.entry(record.wanted).filter(|it| it.changes_directory()) else {
+                continue;
+            };
+            let images = [&entry.pre, &entry.post];
+            let open = images.iter().find(|it| matches!(it, Image::Directory(it) if is_open(it)));
+            let has_more = records.keys().any(|other| other != path && other.starts_with(path));
+            let (Some(open), true) = (open, has_more) else { continue };
+            let now = match self.find(path) {
+                Ok(Found::Directory) => self.tree.directory_attributes(path),
+                Ok(Found::Nothing | Found::File(..) | Found::Other(_)) | Err(_) => continue,
+            };
+            // Any other attributes are of another program, and what cannot be reached is told where it is judged.
+            let Ok(now) = now else { continue };
+            let is_closed = !is_open(&now)
+                && images.iter().any(|it| matches!(it, Image::Directory(it) if *it == now));
+            if !is_closed {
+                continue;
+            }
+            if self.note.get().is_none() {
+                self.begin()?;
+            }
+            self.touch()?;
+            set_in_place(&self.tree, entry, open)?;
+            opened.push((path, record));
+        }
+        Ok(opened)
+    }
+
     /// Notes that this recovery starts to change the tree.
     fn begin(&self) -> Result<()> {
         let Workspace { home, disk, journal, .. } = self.workspace;

@@ -15,6 +15,8 @@ use crate::tree::{Tree, digest_of, open_content};
 /// One thing that publishing does, in the order in which the kinds stand here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Step {
+    /// A directory gets attributes with which its owner can change names in it, shallowest first.
+    OpenDirectory,
     /// A file is moved out of its place.
     Remove,
     /// An empty directory is removed, deepest first.
@@ -27,6 +29,8 @@ pub(crate) enum Step {
     Place,
     /// Only the attributes of a file change, in place.
     SetAttributes,
+    /// A directory gets attributes with which its owner cannot change names in it, deepest first and after all was verified.
+    CloseDirectory,
 }
 
 /// The steps of a run, in the order in which they are taken; taking them back goes the other way.
@@ -38,6 +42,10 @@ pub(crate) fn steps(entries: &[Entry]) -> Vec<(Step, usize)> {
                 steps.push((Step::SetAttributes, index));
             }
             (Image::File(_), Image::File(_)) => steps.push((Step::Replace, index)),
+            (Image::Directory(_), Image::Directory(after)) if entry.changes_directory() => {
+                let step = if is_open(after) { Step::OpenDirectory } else { Step::CloseDirectory };
+                steps.push((step, index));
+            }
             (pre, post) => {
                 match pre {
                     Image::File(_) => steps.push((Step::Remove, index)),
@@ -58,8 +66,8 @@ pub(crate) fn steps(entries: &[Entry]) -> Vec<(Step, usize)> {
     }
     // Entries are ordered by path, so an index orders parents before children.
     steps.sort_by_key(|&(step, index)| {
-        let depth_first = if step == Step::RemoveDirectory { usize::MAX - index } else { index };
-        (step, depth_first)
+        let deepest_first = matches!(step, Step::RemoveDirectory | Step::CloseDirectory);
+        (step, if deepest_first { usize::MAX - index } else { index })
     });
     steps
 }
@@ -114,6 +122,9 @@ pub(crate) fn publish<D: Disk>(
     let parent = tree.existing_parent(path)?;
     let (disk, name, staged) = (tree.disk, path.name(), stage_name(run, index));
     let mut displaced = match step {
+        Step::OpenDirectory | Step::CloseDirectory => {
+            return change_directory(tree, &parent, entry, (&entry.pre, &entry.post));
+        }
         Step::SetAttributes => {
             let Some(known) = displaced.get_mut(index) else { return Ok(()) };
             return known.change_in_place(tree, &parent, entry);
@@ -137,12 +148,18 @@ pub(crate) fn publish<D: Disk>(
             disk.rename(stage, &staged, &parent, name, Rename::NoReplace)
         }
         Step::Replace => disk.rename(stage, &staged, &parent, name, Rename::Exchange),
-        Step::SetAttributes => return Ok(()), // it is done
+        // They are done.
+        Step::OpenDirectory | Step::CloseDirectory | Step::SetAttributes => return Ok(()),
     }
     .doing(|| match step {
         Step::Remove => format!("move `{path}` away"),
         Step::RemoveDirectory => format!("remove the directory `{path}`"),
-        Step::MakeDirectory | Step::Replace | Step::Place | Step::SetAttributes => {
+        Step::OpenDirectory
+        | Step::CloseDirectory
+        | Step::MakeDirectory
+        | Step::Replace
+        | Step::Place
+        | Step::SetAttributes => {
             format!("put the new `{path}` in its place")
         }
     })?;
@@ -152,6 +169,49 @@ pub(crate) fn publish<D: Disk>(
     Ok(())
 }
 
+/// Whether the owner of a directory can change names in it.
+pub(crate) fn is_open(attributes: &Attributes) -> bool {
+    const OWNER_WRITES: u32 = 0o300;
+    attributes.mode.bits() & OWNER_WRITES == OWNER_WRITES
+}
+
+/// Gives a directory that has the attributes of the first image those of the second.
+///
+/// # Errors
+/// `Conflict` where another program changed them or put something else there; `Io`; `Attributes`.
+fn change_directory<D: Disk>(
+    tree: &Tree<'_, D>,
+    parent: &D::Handle,
+    entry: &Entry,
+    (from, to): (&Image, &Image),
+) -> Result<()> {
+    let path = &entry.path;
+    let (Image::Directory(from), Image::Directory(to)) = (from, to) else { return Ok(()) };
+    let doing = || format!("change the attributes of the directory `{path}`");
+    let directory = match tree.disk.open_directory(parent, path.name()) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
+            return Err(replaced(path));
+        }
+        opened => opened.doing(doing)?,
+    };
+    let stat = tree.disk.stat(&directory).doing(doing)?;
+    let now = tree.attributes(&directory, &stat).doing(doing)?;
+    if now != *from {
+        return Err(altered(path));
+    }
+    set_attributes_beside(tree.disk, &directory, &stat, to, &now.xattrs)
+        .map_err(|(what, source)| ErrorKind::Attributes { path: path.clone(), what, source }.into())
+}
+
+/// Gives the directory of `entry` the attributes of its image before, if it has those after.
+///
+/// # Errors
+/// As [`change_directory`].
+pub(crate) fn set_directory_back<D: Disk>(tree: &Tree<'_, D>, entry: &Entry) -> Result<()> {
+    let parent = tree.existing_parent(&entry.path)?;
+    change_directory(tree, &parent, entry, (&entry.post, &entry.pre))
+}
+
 /// Gives the file of `entry` the attributes of `image`, if it is still the file that was there.
 pub(crate) fn set_in_place<D: Disk>(
     tree: &Tree<'_, D>,
@@ -159,6 +219,11 @@ pub(crate) fn set_in_place<D: Disk>(
     image: &Image,
 ) -> Result<()> {
     let path = &entry.path;
+    if let Image::Directory(_) = image {
+        let other = if *image == entry.pre { &entry.post } else { &entry.pre };
+        let parent = tree.existing_parent(path)?;
+        return change_directory(tree, &parent, entry, (other, image));
+    }
     let (Some(image), Some(pre)) = (image.file(), entry.pre.file()) else { return Ok(()) };
     let doing = || format!("change the attributes of `{path}`");
     let parent = tree.existing_parent(path)?;

@@ -19,7 +19,7 @@ use crate::history::images::Images;
 use crate::home::Home;
 use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Side, stage_name};
 use crate::run::moved::reversed;
-use crate::run::publish::{Step, exchanged_name, gone_name, set_in_place};
+use crate::run::publish::{Step, exchanged_name, gone_name, set_directory_back, set_in_place};
 use crate::tree::{Parent, Tree, digest_of, open_content};
 
 /// Entries that a rollback left as they are, by their index in the intent.
@@ -73,7 +73,9 @@ pub(crate) fn roll_back<D: Disk>(
             Step::MakeDirectory => back.take_directory_away(),
             Step::Replace => back.exchange_back(),
             Step::Place => back.take_away(),
-            Step::SetAttributes => back.restore_attributes(),
+            Step::OpenDirectory | Step::CloseDirectory | Step::SetAttributes => {
+                back.restore_attributes()
+            }
         };
         match verdict.and_then(|verdict| back.check_exchanged(verdict)) {
             Ok(Verdict::Before) => continue,
@@ -447,6 +449,19 @@ impl<D: Disk> RollBack<'_, D> {
     }
 
     fn restore_attributes(&self) -> Result<Verdict> {
+        if self.entry.changes_directory() {
+            return match set_directory_back(self.tree, self.entry) {
+                // What another program made of it stays, and what it put there.
+                Err(error) if error.is_in_the_way() => Ok(Verdict::Before),
+                Err(Error { kind: ErrorKind::Conflict { .. }, .. }) => Ok(Verdict::Before),
+                Err(Error { kind: ErrorKind::Io { source, .. }, .. })
+                    if source.kind() == io::ErrorKind::NotFound =>
+                {
+                    Ok(Verdict::Before)
+                }
+                set => set.map(|()| Verdict::Before),
+            };
+        }
         let (Some(pre), Some(post)) = (self.entry.pre.file(), self.entry.post.file()) else {
             return Ok(Verdict::Before);
         };

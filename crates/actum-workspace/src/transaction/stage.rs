@@ -166,6 +166,11 @@ impl<D: Disk> Staging<'_, D> {
                 Image::Absent
             }
             Post::Directory(attributes) => {
+                if let Pre::Directory(before) = &node.pre
+                    && before != attributes
+                {
+                    self.check_keeps_set_group_id(path, [before, attributes])?;
+                }
                 if !matches!(node.pre, Pre::Directory(_)) && self.adoption.is_none() {
                     self.check_can_be_undone(path, &node.pre)?;
                     make_directory(self.disk, self.stage, &stage_name(self.run, index), attributes)

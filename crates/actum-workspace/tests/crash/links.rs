@@ -241,3 +241,31 @@ fn what_another_program_puts_in_the_place_of_a_link_stays() {
         }
     }
 }
+
+/// FO-2, D-6: the permissions of a directory, alone and with what is in it, are before or after; so is their undo.
+#[test]
+fn permissions_of_a_directory_are_before_or_after() {
+    let chmod = |mode| {
+        let mode = actum_edit::ModeChange::Exact(actum_core::FileMode::new(mode));
+        Operation::Chmod { path: path("d"), mode }
+    };
+    let cases: [Vec<Operation>; 4] = [
+        vec![chmod(0o700)],
+        vec![chmod(0o500), create("d/new", "new\n"), delete("d/c"), link("d/m", "new")],
+        vec![delete("d/l"), delete("d/c"), create("d/again", "made in the same directory\n")],
+        vec![chmod(0o711), rename("a", "d/a"), retarget("d/l", "c", "a")],
+    ];
+    for operations in cases {
+        let disk = disk_with(Object::Absent);
+        disk.chmod("d", 0o750);
+        disk.settle();
+        let what = format!("{operations:?}");
+        let change = operations.clone();
+        holds(&disk, move |disk| apply(&disk, &change), &what);
+        let was = tree(&disk);
+        let of = run(&disk, &operations);
+        holds(&disk, move |disk| open(&disk)?.revert(of).map(drop), &format!("undo: {what}"));
+        open(&disk).unwrap().revert(of).unwrap();
+        assert_eq!(tree(&disk), was, "{what}");
+    }
+}

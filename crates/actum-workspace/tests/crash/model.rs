@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use actum_core::text::lines;
-use actum_core::{FileMode, RelPath, RunId};
+use actum_core::{Digest, FileMode, RelPath, RunId};
 use actum_edit::{EmptyParents, LineHunk, ModeChange, Operation};
 use actum_testkit::{Node, SimDisk};
 use actum_workspace::path_change::{Content, PathChange, State};
@@ -14,7 +14,7 @@ use actum_workspace::{
 };
 use proptest::prelude::*;
 
-/// The model: files by path, with mode and bytes.
+/// The model: files by path, with mode and bytes, and links, whose bytes are their target.
 type Model = BTreeMap<String, (u32, Vec<u8>)>;
 
 const PATHS: [&str; 8] = ["a", "b", "d/a", "d/b", "d/e/a", "x", "x/y", "d"];
@@ -29,6 +29,8 @@ enum Step {
     Rename(usize, usize),
     Copy(usize, usize),
     Chmod(usize, bool),
+    /// Makes a link, or gives it another target.
+    Link(usize, u8),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -41,7 +43,8 @@ fn step() -> impl Strategy<Value = Step> {
         2 => path.clone().prop_map(Step::Delete),
         2 => (path.clone(), path.clone()).prop_map(|(f, t)| Step::Rename(f, t)),
         1 => (path.clone(), path.clone()).prop_map(|(f, t)| Step::Copy(f, t)),
-        1 => (path, any::<bool>()).prop_map(|(p, x)| Step::Chmod(p, x)),
+        1 => (path.clone(), any::<bool>()).prop_map(|(p, x)| Step::Chmod(p, x)),
+        2 => (path, any::<u8>()).prop_map(|(p, t)| Step::Link(p, t)),
     ]
 }
 
@@ -67,7 +70,20 @@ fn operation(model: &Model, step: &Step) -> Operation {
             let mode = ModeChange::Executable(*executable);
             Operation::Chmod { path: path(p), mode }
         }
+        Step::Link(p, new) => {
+            let there = model.get(PATHS[*p]).filter(|(mode, _)| is_link(*mode));
+            let expected = there.map(|(_, target)| Digest::of(target));
+            Operation::Link { path: path(p), target: target(*new), expected }
+        }
     }
+}
+
+fn is_link(mode: u32) -> bool {
+    mode == FileMode::LINK.bits()
+}
+
+fn target(word: u8) -> Vec<u8> {
+    format!("{}{word}", "../".repeat(usize::from(word % 3))).into_bytes()
 }
 
 fn new_line(word: u8) -> String {
@@ -105,6 +121,7 @@ fn taken(model: &Model, path: &str) -> bool {
 /// Does a step on the model; `false` where the workspace must refuse it.
 fn step_on(model: &mut Model, step: &Step) -> bool {
     let name = |index: &usize| PATHS[*index].to_owned();
+    let is_taken = matches!(step, Step::Link(p, _) if taken(model, PATHS[*p]));
     match step {
         Step::Create(p, bytes) => {
             if taken(model, PATHS[*p]) {
@@ -113,15 +130,15 @@ fn step_on(model: &mut Model, step: &Step) -> bool {
             model.insert(name(p), (0o644, bytes.clone()));
         }
         Step::Write(p, bytes) => match model.get_mut(PATHS[*p]) {
-            Some((_, content)) => content.clone_from(bytes),
-            None => return false,
+            Some((mode, content)) if !is_link(*mode) => content.clone_from(bytes),
+            Some(_) | None => return false,
         },
         Step::Patch(p, new) => match model.get_mut(PATHS[*p]) {
-            Some((_, content)) => {
+            Some((mode, content)) if !is_link(*mode) => {
                 let rest = content.split_off(first_line(content).len());
                 *content = [new_line(*new).into_bytes(), rest].concat();
             }
-            None => return false,
+            Some(_) | None => return false,
         },
         Step::Delete(p) => return model.remove(PATHS[*p]).is_some(),
         Step::Rename(from, to) | Step::Copy(from, to) => {
@@ -138,10 +155,18 @@ fn step_on(model: &mut Model, step: &Step) -> bool {
             model.insert(name(to), file);
         }
         Step::Chmod(p, executable) => match model.get_mut(PATHS[*p]) {
-            Some((mode, _)) => {
+            Some((mode, _)) if !is_link(*mode) => {
                 *mode = FileMode::new(*mode).with_executable(*executable).bits();
             }
-            None => return false,
+            // A directory is there where a file is below it.
+            None => return model.keys().any(|known| known.starts_with(&format!("{}/", PATHS[*p]))),
+            Some(_) => return false,
+        },
+        Step::Link(p, new) => match model.get_mut(PATHS[*p]) {
+            Some((mode, content)) if is_link(*mode) => *content = target(*new),
+            Some(_) => return false,
+            None if is_taken => return false,
+            None => drop(model.insert(name(p), (FileMode::LINK.bits(), target(*new)))),
         },
     }
     true
@@ -152,7 +177,8 @@ fn files(disk: &SimDisk) -> Model {
         .into_iter()
         .filter_map(|(path, node)| match node {
             Node::File { mode, bytes, .. } => Some((path, (mode.bits(), bytes.to_vec()))),
-            Node::Directory { .. } | Node::Symlink { .. } | Node::Special => None,
+            Node::Symlink { target } => Some((path, (FileMode::LINK.bits(), target.to_vec()))),
+            Node::Directory { .. } | Node::Special => None,
         })
         .collect()
 }
@@ -201,6 +227,10 @@ fn accounts_for_every_line(changes: &[Change], before: &Model, after: &Model) {
     let mut paths = BTreeSet::new();
     for Change { path, kind, extent, .. } in changes {
         let path = path.to_string();
+        let is_of_directory = !before.contains_key(&path) && !after.contains_key(&path);
+        if *kind == ChangeKind::Mode && is_of_directory {
+            continue;
+        }
         let old = match kind {
             ChangeKind::Created => None,
             ChangeKind::Renamed { from } => {

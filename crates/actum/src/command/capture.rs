@@ -128,7 +128,11 @@ impl Captured {
                     }
                 }
             }
-            Some(Node::Directory { mode }) if !same_kind => {
+            Some(Node::Directory { mode }) if same_kind => {
+                let mode = ModeChange::Exact(FileMode::new(mode));
+                operations.push(Operation::Chmod { path, mode });
+            }
+            Some(Node::Directory { mode }) => {
                 let mode = Some(FileMode::new(mode & !SET_ID));
                 operations.push(Operation::MakeDirectory { path, mode });
             }
@@ -137,7 +141,7 @@ impl Captured {
                 let expected = expected.filter(|_| same_kind);
                 operations.push(Operation::Link { path, target, expected });
             }
-            Some(Node::Directory { .. } | Node::Special { .. }) | None => {}
+            Some(Node::Special { .. }) | None => {}
         }
         Ok(())
     }
@@ -175,8 +179,8 @@ fn why_unkept(change: &Change) -> Option<WhyUnkept> {
     }
     match (before, after) {
         (_, Some(Node::File { mode, .. })) if mode & SET_ID != 0 => Some(WhyUnkept::SetId),
-        (Some(Node::Directory { .. }), Some(Node::Directory { .. })) => {
-            Some(WhyUnkept::DirectoryMode)
+        (Some(Node::Directory { mode: before }), Some(Node::Directory { mode: after })) => {
+            ((before ^ after) & SET_ID != 0).then_some(WhyUnkept::SetId)
         }
         _ => None,
     }

@@ -109,8 +109,8 @@ pub enum WhyUnkept {
     /// Who starts the file would act for somebody else.
     #[error("would run with the rights of its owner or group")]
     SetId,
-    /// A run does not change the mode of a directory that was there.
-    #[error("is a directory that was there, and got other permissions")]
+    /// A run does not change the root of its workspace.
+    #[error("is the root of the workspace, and got other permissions")]
     DirectoryMode,
     /// No run speaks of it.
     #[error("cannot be in a run: {0}")]

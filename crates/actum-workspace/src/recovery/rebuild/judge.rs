@@ -5,6 +5,7 @@ use actum_core::{Digest, RelPath};
 use super::index::{InodeRecord, PathRecord};
 use super::unrecorded::BLOCK;
 use super::{Rebuilder, Task};
+use crate::attributes::Attributes;
 use crate::disk::{Disk, Stat, Time};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::journal::record::{Body, FileImage, Image};
@@ -28,9 +29,10 @@ impl<D: Disk> Rebuilder<'_, D> {
             found => found?,
         };
         Ok(match (wanted, found) {
-            (Image::Absent, Found::Nothing) | (Image::Directory(_), Found::Directory) => {
-                Task::Right
+            (Image::Directory(wanted), Found::Directory) => {
+                self.judge_directory(path, record, wanted)?
             }
+            (Image::Absent, Found::Nothing) => Task::Right,
             (Image::File(_) | Image::Directory(_), Found::Nothing)
                 if self.was_changed_around(path, record)? =>
             {
@@ -64,6 +66,29 @@ impl<D: Disk> Rebuilder<'_, D> {
                 self.judge_file(path, record, wanted, &stat, &file)?
             }
         })
+    }
+
+    /// Judges a directory that stays. Its new attributes may be lost, or not taken back; any others are of another program.
+    fn judge_directory(
+        &self,
+        path: &RelPath,
+        record: &PathRecord,
+        wanted: &Attributes,
+    ) -> Result<Task> {
+        let Some(entry) = self.entry(record.wanted).filter(|it| it.changes_directory()) else {
+            return Ok(Task::Right);
+        };
+        let other = if record.is_committed { &entry.pre } else { &entry.post };
+        let doing = || format!("look at the directory `{path}`");
+        let parent = self.tree.existing_parent(path)?;
+        let disk = &self.workspace.disk;
+        let directory = disk.open_directory(&parent, path.name()).doing(doing)?;
+        let stat = disk.stat(&directory).doing(doing)?;
+        let now = self.tree.attributes(&directory, &stat).doing(doing)?;
+        // Who sets the attributes from before after the run moves the stamp.
+        let is_lost = !self.is_later(record.ended, stat.changed, 0);
+        let is_other = matches!(other, Image::Directory(other) if now == *other);
+        Ok(if now != *wanted && is_other && is_lost { Task::Adjust } else { Task::Right })
     }
 
     /// Whether a directory is what the inode of one of our files held before it was ours, which is
