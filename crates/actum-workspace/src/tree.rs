@@ -184,10 +184,9 @@ impl<'a, D: Disk> Tree<'a, D> {
 
     /// What is at `path`, where a symbolic link is no file.
     pub(crate) fn find_file(&self, path: &RelPath) -> Result<Found<D::Handle>> {
-        Ok(match self.find(path)? {
-            Found::File(stat, _) if stat.kind == Kind::Symlink => Found::Other(NotAFile::Symlink),
-            found => found,
-        })
+        let found = self.find(path)?;
+        let is_link = matches!(&found, Found::File(stat, _) if stat.kind == Kind::Symlink);
+        Ok(if is_link { Found::Other(NotAFile::Symlink) } else { found })
     }
 
     /// What is at `path`, a file or link being opened for reading.

@@ -1,5 +1,7 @@
 //! Undo: the inverse of a past run, as a run of its own.
 
+mod difference;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -9,12 +11,11 @@ use actum_edit::Splice;
 use crate::change::Extent;
 use crate::content::{Bytes, Source};
 use crate::disk::Disk;
-use crate::error::{Attempt, Difference, Doing, Error, ErrorKind, NotAFile, PathConflict, Result};
+use crate::error::{Attempt, Difference, Doing, ErrorKind, PathConflict, Result};
 use crate::history::RunRef;
 use crate::history::images::Images;
 use crate::journal::back::Back;
 use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Outcome, RunKind, Side};
-use crate::run::publish::is_under_its_own;
 use crate::transaction::Transaction;
 use crate::transaction::node::{Content, Counted, New, Post, PostFile, Pre};
 use crate::tree::{read_pieces, read_whole};
@@ -364,61 +365,6 @@ impl<D: Disk> Transaction<'_, D> {
         self.splice(path, file, &content, back)
     }
 
-    /// In what the path of `entry` differs from what the run left there.
-    fn difference(&mut self, intent: &Intent, entry: &Entry) -> Result<Option<Difference>> {
-        let pre = match self.node(&entry.path) {
-            Ok(node) => &node.pre,
-            Err(Error { kind: ErrorKind::NotAFile { found, .. }, .. }) => {
-                return Ok(Some(Difference::NotAFile(found)));
-            }
-            // Its directory became a file or a link in the same run, which is checked on its own.
-            Err(error)
-                if matches!(entry.post, Image::Absent)
-                    && is_under_its_own(&error, &intent.entries) =>
-            {
-                return Ok(None);
-            }
-            Err(error) => return Err(error),
-        };
-        Ok(match (&entry.post, pre) {
-            (Image::Absent, Pre::Absent) => None,
-            (Image::Absent, Pre::File(_)) => Some(Difference::FileThere),
-            (Image::Absent, Pre::Directory(_)) => match entry.pre {
-                Image::Directory(_) => None,
-                Image::Absent | Image::File(_) => Some(Difference::DirectoryThere),
-            },
-            (Image::Directory(left), Pre::Directory(now)) if entry.changes_directory() => {
-                (left != now).then_some(Difference::Attributes)
-            }
-            (Image::Directory(_), Pre::Absent) if entry.changes_directory() => {
-                Some(Difference::Gone)
-            }
-            (Image::Directory(_), Pre::Directory(_) | Pre::Absent) => None,
-            (Image::Directory(_), Pre::File(_)) => Some(Difference::FileThere),
-            (Image::File(_), Pre::Absent) => Some(Difference::Gone),
-            (Image::File(_), Pre::Directory(_)) => Some(Difference::DirectoryThere),
-            (Image::File(post), Pre::File(file))
-                if post.attributes.mode.is_link() != file.attributes.mode.is_link() =>
-            {
-                Some(match file.attributes.mode.is_link() {
-                    true => Difference::NotAFile(NotAFile::Symlink),
-                    false => Difference::FileThere,
-                })
-            }
-            (Image::File(post), Pre::File(file)) if post.digest != file.digest => {
-                Some(Difference::Content)
-            }
-            (Image::File(post), Pre::File(file)) => {
-                (post.attributes != file.attributes).then_some(Difference::Attributes)
-            }
-        })
-    }
-
-    /// Whether every path is as the run found it.
-    fn is_as_before(&mut self, intent: &Intent) -> Result<bool> {
-        Ok(intent.entries.iter().all(|entry| self.entry_is_as_before(entry)))
-    }
-
     /// Whether what the run moved to the path of `entry` is back where it was, or was given: else it is lost with the move.
     /// True where the run moved nothing there.
     fn moved_back(&mut self, intent: &Intent, entry: &Entry) -> bool {
@@ -432,19 +378,6 @@ impl<D: Disk> Transaction<'_, D> {
     /// The content of this digest, where it was given.
     fn image(&self, digest: &Digest) -> Option<&Vec<u8>> {
         self.images.get(digest).filter(|bytes| Digest::of(bytes) == *digest)
-    }
-
-    fn entry_is_as_before(&mut self, entry: &Entry) -> bool {
-        match (&entry.pre, self.node(&entry.path).map(|node| &node.pre)) {
-            (Image::Directory(before), Ok(Pre::Directory(now))) if entry.changes_directory() => {
-                before == now
-            }
-            (Image::Absent, Ok(Pre::Absent)) | (Image::Directory(_), Ok(Pre::Directory(_))) => true,
-            (Image::File(pre), Ok(Pre::File(file))) => {
-                pre.digest == file.digest && pre.attributes == file.attributes
-            }
-            (Image::Absent | Image::Directory(_) | Image::File(_), _) => false,
-        }
     }
 
     /// The bytes before the run, and how many lines they have. `told` is the entry that tells what

@@ -7,7 +7,8 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use actum_core::{Digest, FileMode, RelPath};
 use actum_edit::{EmptyParents, ModeChange, Operation};
 use actum_testkit::TestDir;
-use actum_workspace::{ErrorKind, NotAFile, RunOptions, State, View, Workspace};
+use actum_workspace::path_change::{Content, State};
+use actum_workspace::{ErrorKind, NotAFile, RunOptions, View, Workspace};
 
 use crate::there_and_back::there_and_back;
 
@@ -89,7 +90,7 @@ fn a_link_is_never_followed() {
     for operation in [write("to-file"), chmod("to-file"), write("way")] {
         let error = workspace.apply_operations(&[operation], RunOptions::default()).unwrap_err();
         let is_link = matches!(error.kind, ErrorKind::NotAFile { found: NotAFile::Symlink, .. });
-        assert!(is_link && error.state == State::Unchanged, "{error}");
+        assert!(is_link && error.state == actum_workspace::State::Unchanged, "{error}");
     }
     for operation in [write("way/file"), create("way/new"), link("way/l", "x"), delete("way/file")]
     {
@@ -165,12 +166,12 @@ fn a_run_tells_links_with_their_targets() {
     drop(workspace);
     let view = View::open(dir.path()).unwrap();
     let changes = view.diff(run).unwrap();
-    let content = |state: &actum_workspace::path_change::State| match state {
-        actum_workspace::path_change::State::File { mode, content, .. } => {
-            let actum_workspace::path_change::Content::Known(bytes) = content else { panic!() };
+    let content = |state: &State| match state {
+        State::File { mode, content, .. } => {
+            let Content::Known(bytes) = content else { panic!() };
             (*mode, String::from_utf8(bytes.to_vec()).unwrap())
         }
-        other => panic!("{other:?}"),
+        State::Absent | State::Directory { .. } => panic!("{state:?}"),
     };
     let target = |text: &str| (FileMode::LINK, text.to_owned());
     assert_eq!(content(&changes[0].before), target("one"));

@@ -73,7 +73,8 @@ fn of_one_kind(old: Option<Side<'_>>, new: Option<Side<'_>>, out: &mut impl FnMu
         (None, None) => return,
     }
     // A target is a line, whatever its bytes are.
-    let is_binary = !any.mode.is_link() && !(is_text(contents(old)) && is_text(contents(new)));
+    let is_text = is_text(contents(old)) && is_text(contents(new));
+    let is_binary = !(is_text || any.mode.is_link());
     // Only this line says that both sides are a link.
     let is_retargeted = old.is_some() && new.is_some() && any.mode.is_link();
     if (is_binary || is_retargeted) && !same_content {

@@ -1,0 +1,83 @@
+//! In what paths differ from what a run left there, or found there.
+
+use crate::disk::Disk;
+use crate::error::{Difference, Error, ErrorKind, NotAFile, Result};
+use crate::journal::record::{Entry, Image, Intent};
+use crate::run::publish::is_under_its_own;
+use crate::transaction::Transaction;
+use crate::transaction::node::Pre;
+
+impl<D: Disk> Transaction<'_, D> {
+    /// In what the path of `entry` differs from what the run left there.
+    pub(super) fn difference(
+        &mut self,
+        intent: &Intent,
+        entry: &Entry,
+    ) -> Result<Option<Difference>> {
+        let pre = match self.node(&entry.path) {
+            Ok(node) => &node.pre,
+            Err(Error { kind: ErrorKind::NotAFile { found, .. }, .. }) => {
+                return Ok(Some(Difference::NotAFile(found)));
+            }
+            // Its directory became a file or a link in the same run, which is checked on its own.
+            Err(error)
+                if matches!(entry.post, Image::Absent)
+                    && is_under_its_own(&error, &intent.entries) =>
+            {
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(match (&entry.post, pre) {
+            (Image::Absent, Pre::Absent) => None,
+            (Image::Absent, Pre::File(_)) => Some(Difference::FileThere),
+            (Image::Absent, Pre::Directory(_)) => match entry.pre {
+                Image::Directory(_) => None,
+                Image::Absent | Image::File(_) => Some(Difference::DirectoryThere),
+            },
+            (Image::Directory(left), Pre::Directory(now)) if entry.changes_directory() => {
+                (left != now).then_some(Difference::Attributes)
+            }
+            (Image::Directory(_), Pre::Absent) if entry.changes_directory() => {
+                Some(Difference::Gone)
+            }
+            (Image::Directory(_), Pre::Directory(_) | Pre::Absent) => None,
+            (Image::Directory(_), Pre::File(_)) => Some(Difference::FileThere),
+            (Image::File(_), Pre::Absent) => Some(Difference::Gone),
+            (Image::File(_), Pre::Directory(_)) => Some(Difference::DirectoryThere),
+            (Image::File(post), Pre::File(file))
+                if post.attributes.mode.is_link() != file.attributes.mode.is_link() =>
+            {
+                Some(match file.attributes.mode.is_link() {
+                    true => Difference::NotAFile(NotAFile::Symlink),
+                    false => Difference::FileThere,
+                })
+            }
+            (Image::File(post), Pre::File(file)) if post.digest != file.digest => {
+                Some(Difference::Content)
+            }
+            (Image::File(post), Pre::File(file)) => {
+                (post.attributes != file.attributes).then_some(Difference::Attributes)
+            }
+        })
+    }
+
+    /// Whether every path is as the run found it.
+    pub(super) fn is_as_before(&mut self, intent: &Intent) -> Result<bool> {
+        Ok(intent.entries.iter().all(|entry| self.entry_is_as_before(entry)))
+    }
+
+    /// Whether the path of `entry` is as the run found it.
+    pub(super) fn entry_is_as_before(&mut self, entry: &Entry) -> bool {
+        match (&entry.pre, self.node(&entry.path).map(|node| &node.pre)) {
+            (Image::Directory(before), Ok(Pre::Directory(now))) if entry.changes_directory() => {
+                before == now
+            }
+            (Image::Absent, Ok(Pre::Absent)) | (Image::Directory(_), Ok(Pre::Directory(_))) => true,
+            (Image::File(pre), Ok(Pre::File(file))) => {
+                pre.digest == file.digest && pre.attributes == file.attributes
+            }
+            (Image::Absent | Image::Directory(_) | Image::File(_), _) => false,
+        }
+    }
+}
