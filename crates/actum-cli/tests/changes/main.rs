@@ -17,6 +17,7 @@ mod documents;
 mod earlier_versions;
 mod exec;
 mod exec_caches;
+mod exec_links;
 mod exec_real_commands;
 mod exit_codes;
 mod file_tasks;
