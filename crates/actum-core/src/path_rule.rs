@@ -195,6 +195,34 @@ impl PathRule {
         false
     }
 
+    /// Whether the rule speaks of paths below `path` and names a directory on the way there that `path` ends with. A rule for names
+    /// anywhere (`**/x`) does so only from its first name on.
+    pub fn leads_below(&self, path: &RelPath) -> bool {
+        self.leads_below_names(path.components())
+    }
+
+    /// [`leads_below`](Self::leads_below) for the names of a path.
+    pub fn leads_below_names<'p>(&self, path: impl Iterator<Item = &'p [u8]>) -> bool {
+        let end = 1u64 << self.names.len();
+        let mut next = self.passed(1);
+        for name in path {
+            let mut after = 0;
+            for (place, rule) in self.names.iter().enumerate() {
+                if next & (1 << place) != 0 {
+                    match rule {
+                        NameRule::Any => after |= 1 << place,
+                        rule if rule.is_met_by(name) => after |= 1 << (place + 1),
+                        NameRule::Is(_) | NameRule::Like(_) => {}
+                    }
+                }
+            }
+            next = self.passed(after);
+        }
+        let anywhere = self.names.iter().take_while(|rule| **rule == NameRule::Any).count();
+        let begun = (anywhere + 1..self.names.len()).any(|place| next & (1 << place) != 0);
+        begun || self.below_only && next & end != 0
+    }
+
     /// A byte that a name begins or ends with, one of each path of which the rule speaks, where it says one.
     pub fn end_of_name(&self) -> Option<NameEnd> {
         let like = self.names.iter().find_map(|rule| match rule {

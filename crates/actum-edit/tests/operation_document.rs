@@ -218,7 +218,7 @@ fn what_no_checked_value_can_be_is_refused() {
         (json!({"copy": {"from": {"hex": "00"}, "to": "b"}}), "it contains a NUL byte"),
         (json!({"copy": {"from": "a"}}), "missing field `to`"),
         (json!({"copy": {"from": "a", "to": "b", "mode": "0644"}}), "unknown field `mode`"),
-        (json!({"link": {"from": "a", "to": "b"}}), "unknown variant `link`"),
+        (json!({"hard_link": {"from": "a", "to": "b"}}), "unknown variant `hard_link`"),
         (json!({"chmod": {"path": "a", "mode": {"exact": "10644"}}}), "expected four octal digits"),
         (json!({"write": {"path": "a", "content": ""}}), "missing field `expected`"),
         (json!({"create": {"path": "a", "content": ""}}), "missing field `mode`"),

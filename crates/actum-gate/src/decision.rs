@@ -18,7 +18,9 @@ use crate::ground::Grounds;
 pub use crate::ground::DECISION_SEMANTICS;
 pub use crate::spelling::WORK_TREES;
 pub use crate::verdict::Verdict;
-pub use bundle::{Approved, Bundle, Case, Found, LinkFound, TriggerFound, Undone, WorkKind};
+pub use bundle::{
+    Approved, Bundle, Case, Found, LeadsTo, LinkFound, TriggerFound, Undone, WorkKind,
+};
 pub use lease::{LeaseBlock, LeaseCase, lease_record};
 
 /// Decision of one gate.

@@ -83,6 +83,11 @@ pub enum Ground {
         /// Origin of the rule.
         by: Protector,
     },
+    /// Protected: a symbolic link leads to the state of git or actum.
+    StateTarget {
+        /// The link.
+        link: PathName,
+    },
     /// Protected: a new name has characters that are not shown.
     HiddenCharacters {
         /// New name.

@@ -82,6 +82,7 @@ impl Ground {
             | Self::Protected { .. }
             | Self::SharedPermissions { .. }
             | Self::ProtectedTarget { .. }
+            | Self::StateTarget { .. }
             | Self::HiddenCharacters { .. }
             | Self::EmojiCharacters { .. }
             | Self::NewState { .. }
@@ -130,6 +131,12 @@ impl Ground {
             }
             Self::SharedPermissions { path } => {
                 write!(f, "`{path}` has another name elsewhere, whose permissions would change too")
+            }
+            Self::StateTarget { link } => {
+                write!(
+                    f,
+                    "the link `{link}` leads to the state of git or actum, which no run changes"
+                )
             }
             Self::HiddenCharacters { path } => {
                 write!(f, "the new name `{path}` has characters that are not shown")

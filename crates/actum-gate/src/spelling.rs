@@ -181,6 +181,30 @@ impl Guard {
         }
     }
 
+    /// Whether it may match something below the path, of which it names the last directory. A link there puts another directory
+    /// in its place.
+    fn reaches_below(&self, path: &Spellings<'_>) -> bool {
+        let Above { names, unseen, enclosing } = path.above;
+        let root = names.len();
+        let from_there = |from: usize| {
+            let folded = path.folded.iter().map(|name| &**name).skip(from);
+            let opened = path.opened.as_ref();
+            self.folded.leads_below_names(folded)
+                || opened.is_some_and(|it| {
+                    self.folded.leads_below_names(it.iter().map(Vec::as_slice).skip(from))
+                })
+        };
+        if self.written.begins_anywhere() {
+            return from_there(*unseen);
+        }
+        match self.kind {
+            GuardKind::At(from) => from <= root && from_there(from),
+            GuardKind::File | GuardKind::Directory => {
+                enclosing.iter().chain([&root]).any(|&from| from_there(from))
+            }
+        }
+    }
+
     /// The same from the name at `from` on, with a match that ends behind `least` names from there.
     fn covers_from(&self, from: usize, least: usize, path: &Spellings<'_>) -> bool {
         let folded = path.folded.iter().map(|name| &**name).skip(from);
@@ -215,6 +239,11 @@ impl<T> Guards<T> {
     pub(crate) fn built_in(rules: impl IntoIterator<Item = (&'static str, GuardKind, T)>) -> Self {
         let read = |(rule, kind, of)| Some((Guard::of_kind(&PathRule::new(rule).ok()?, kind), of));
         Self::new(rules.into_iter().filter_map(read))
+    }
+
+    /// Those that may match something below a path, of which they name the last directory.
+    pub(crate) fn reached_below(&self, path: &Spellings<'_>) -> impl Iterator<Item = &(Guard, T)> {
+        self.all.iter().filter(|(guard, _)| guard.reaches_below(path))
     }
 
     /// Those that match a path, in their order.

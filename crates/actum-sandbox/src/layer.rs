@@ -2,12 +2,13 @@
 //! 0/0 is a file that was deleted; a directory marked opaque hides all below it (overlayfs, kernel
 //! documentation).
 
+mod content;
 mod staged;
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -22,6 +23,8 @@ use rustix::time::Timespec;
 pub use staged::StagedLayer;
 
 use crate::policy::View;
+
+use content::Compared;
 
 /// The mark of an opaque directory, where an ordinary user mounts (`userxattr`).
 pub(crate) const OPAQUE: &CStr = c"user.overlay.opaque";
@@ -263,7 +266,7 @@ impl Layer {
                 .doing("look at", &at.path)?;
             let below = find(&lower, &name, &at)?;
             if is_whiteout(&stat) {
-                self.remove(below, &at, changes)?;
+                self.remove((&lower, &name), &at, changes)?;
                 continue;
             }
             let after = node(upper, &name, &stat, &at)?;
@@ -275,18 +278,24 @@ impl Layer {
                 Some(directory) if !is_opaque(directory) => seen,
                 Some(_) | None => Below::Hidden,
             };
-            let is_disturbed = match (&directory, &below) {
-                // Where nothing of it is left below, whoever changed the directory took it away.
-                (_, None) => {
-                    self.any_changed(&lower)? && was_copied(upper, &name, directory.as_ref())
-                }
-                // A directory that was made where none was, or one that was moved to where another was.
-                (Some(directory), Some((_, held))) if !held.is_empty() && seen == Below::Seen => {
-                    !was_copied(upper, &name, Some(directory)) || self.any_moved(held, &lower)?
-                }
-                // A directory of which nothing is seen any more: what came with it was seen by no command.
-                (_, Some((_, held))) => self.any_changed(held)?,
-            };
+            let is_disturbed =
+                self.is_disturbed_at((&lower, &name), below.as_ref(), Some(&after), &at)?
+                    || match (&directory, &below) {
+                        // Where nothing of it is left below, whoever changed the directory took it away.
+                        (_, None) => {
+                            self.any_changed(&lower)?
+                                && was_copied(upper, &name, directory.as_ref())
+                        }
+                        // A directory that was made where none was, or one that was moved to where another was.
+                        (Some(directory), Some((_, held)))
+                            if !held.is_empty() && seen == Below::Seen =>
+                        {
+                            !was_copied(upper, &name, Some(directory))
+                                || self.any_moved(held, &lower)?
+                        }
+                        // A directory of which nothing is seen any more: what came with it was seen by no command.
+                        (_, Some((_, held))) => self.any_changed(held)?,
+                    };
             // What a directory holds goes with it where it is replaced.
             let (before, held) = match below {
                 Some((before, held)) => (Some(before), held),
@@ -311,16 +320,48 @@ impl Layer {
         Ok(())
     }
 
+    /// Whether somebody else changed what the command did not see any more: the link at a name, or the permissions of a directory that
+    /// the command changed as well. Links have no content that could be compared later.
+    fn is_disturbed_at(
+        &self,
+        (lower, name): (&[OwnedFd], &CStr),
+        below: Option<&(Node, Vec<OwnedFd>)>,
+        after: Option<&Node>,
+        at: &Place,
+    ) -> Result<bool> {
+        let is_at_stake = match (below.map(|(before, _)| before), after) {
+            (Some(Node::Symlink { .. }), _) => true,
+            (Some(Node::Directory { mode: before }), Some(Node::Directory { mode: after })) => {
+                before != after
+            }
+            (Some(_) | None, _) => false,
+        };
+        if !is_at_stake {
+            return Ok(false);
+        }
+        for directory in lower {
+            match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => return Ok(self.is_since(stat.st_ctime, stat.st_ctime_nsec)),
+                Err(Errno::NOENT) => {}
+                Err(error) => return Err(error).doing("look at", &at.path),
+            }
+        }
+        Ok(false)
+    }
+
     /// Tells what was there as deleted, with all that it held.
     fn remove(
         &self,
-        below: Option<(Node, Vec<OwnedFd>)>,
+        (lower, name): (&[OwnedFd], &CStr),
         at: &Place,
         changes: &mut Vec<Change>,
     ) -> Result<()> {
-        let Some((before, held)) = below else { return Ok(()) };
+        let Some((before, held)) = find(lower, name, at)? else { return Ok(()) };
+        let below = (before, held);
+        let is_disturbed = self.is_disturbed_at((lower, name), Some(&below), None, at)?;
+        let (before, held) = below;
         // What came into it, or with it, was seen by no command.
-        let is_disturbed = self.any_changed(&held)?;
+        let is_disturbed = self.any_changed(&held)? || is_disturbed;
         self.remove_contents(&held, None, at, changes)?;
         let (path, before) = (at.path.clone(), Some(before));
         changes.push(Change { path, before, after: None, is_disturbed });
@@ -345,41 +386,9 @@ impl Layer {
         }
         for name in all {
             let at = at.join(&name)?;
-            self.remove(find(held, &name, &at)?, &at, changes)?;
+            self.remove((held, &name), &at, changes)?;
         }
         Ok(())
-    }
-
-    /// Compares the content of a file of the layer with the file below it.
-    fn compare_content(
-        &self,
-        (upper, lower): (&OwnedFd, &[OwnedFd]),
-        name: &CStr,
-        node: &Node,
-        at: &Place,
-    ) -> Result<Compared> {
-        let Node::File { size, .. } = node else { return Ok(Compared::Same) };
-        if *size > COMPARED_MAX {
-            return Ok(Compared::Other);
-        }
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let mut new =
-            openat(upper, name, flags, Mode::empty()).map(File::from).doing("open", &at.path)?;
-        for directory in lower {
-            let mut old = match openat(directory, name, flags, Mode::empty()) {
-                Ok(old) => File::from(old),
-                Err(Errno::NOENT) => continue,
-                Err(error) => return Err(error).doing("open", &at.path),
-            };
-            return Ok(match same(&mut new, &mut old).doing("read", &at.path)? {
-                false => Compared::Other,
-                true if self.changed_meanwhile(&old).doing("look at", &at.path)? => {
-                    Compared::SameMeanwhile
-                }
-                true => Compared::Same,
-            });
-        }
-        Ok(Compared::Other)
     }
 
     /// Whether any of these directories was changed since the command began: in its names, or itself.
@@ -558,36 +567,4 @@ fn find(lower: &[OwnedFd], name: &CStr, at: &Place) -> Result<Option<(Node, Vec<
         }
     }
     Ok(found)
-}
-
-/// Content of a file of the layer beside that of the file below it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Compared {
-    /// Equal files, or no file.
-    Same,
-    /// Equal files, of which another process wrote the lower one while the command ran: the command wrote over what it
-    /// never saw.
-    SameMeanwhile,
-    /// They differ, or are too large to compare.
-    Other,
-}
-
-fn same(new: &mut File, old: &mut File) -> io::Result<bool> {
-    const STEP: usize = 64 << 10;
-    let (mut a, mut b) = (vec![0; STEP], vec![0; STEP]);
-    loop {
-        let read = new.read(&mut a)?;
-        let part = b.get_mut(..read).unwrap_or_default();
-        match old.read_exact(part) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
-            Err(error) => return Err(error),
-        }
-        if a.get(..read) != b.get(..read) {
-            return Ok(false);
-        }
-        if read == 0 {
-            return Ok(old.read(&mut a)? == 0);
-        }
-    }
 }

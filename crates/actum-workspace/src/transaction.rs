@@ -269,7 +269,9 @@ impl<'w, D: Disk> Transaction<'w, D> {
         }
         let (attributes, origin) = match expected {
             None => {
-                self.must_be_absent(path)?;
+                if !matches!(self.node(path)?.post, Post::Absent) {
+                    return Err(ErrorKind::Exists { path: path.clone() }.into());
+                }
                 self.make_parents(path)?;
                 let fresh = self.fresh_attributes(path, None)?;
                 (Attributes { mode: FileMode::LINK, xattrs: Vec::new(), ..fresh }, None)

@@ -23,6 +23,7 @@ use actum_workspace::{Limits, Workspace};
 use super::Session;
 use super::apply::rule;
 use super::sandbox::Confinement;
+use crate::change_list::{count, number};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::home::Tenant;
@@ -49,9 +50,15 @@ pub(crate) use runner::of as runner;
 /// code that other commands have for it. 124 to 127 are as of `actum sandbox run`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Keep the change if the gates allow it (default)
-    #[arg(long, group = "end")]
-    keep: bool,
+    /// Keep the change if the gates allow it: where the command succeeds (default), or always, also where it exits with another code
+    #[arg(long, value_name = "WHEN", group = "end", num_args = 0..=1, require_equals = true, default_missing_value = "success")]
+    keep: Option<Keep>,
+    /// Keep only what RULE speaks of, and leave out what else it changed
+    #[arg(long, value_name = "RULE", value_parser = rule())]
+    keep_only: Vec<PathRule>,
+    /// Leave out pipes, sockets and devices that it made, instead of keeping nothing
+    #[arg(long)]
+    drop_special: bool,
     /// Leave what it changed in the queue, for a person to look at
     #[arg(long, group = "end")]
     review: bool,
@@ -103,6 +110,15 @@ pub(crate) struct Arguments {
         required = true
     )]
     command: Vec<OsString>,
+}
+
+/// When the change of a command is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Keep {
+    /// Where it succeeds
+    Success,
+    /// Also where it exits with another code
+    Always,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -157,10 +173,19 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
     let end = match exec.attempt(&tried, &runner) {
         Ok(Attempt::Failed { dropped }) => {
             let outcome = Outcome::Dropped { dropped_changes: dropped };
-            return Ok(Executed::of(&tried, &runner, outcome));
+            return Ok(Executed::of(&tried, &runner, (outcome, true)));
         }
         Ok(Attempt::Unchanged) => Ok(None),
-        Ok(Attempt::Changed(mut request)) => {
+        Ok(Attempt::LeftOut(paths)) => {
+            note_left_out(paths, &session.screen);
+            return Ok(Executed::of(
+                &tried,
+                &runner,
+                (Outcome::LeftOut, !tried.succeeded(&exec.accepted)),
+            ));
+        }
+        Ok(Attempt::Changed { mut request, left_out }) => {
+            note_left_out(left_out, &session.screen);
             request.lease = lease;
             request.key = key;
             let place = place.map_or_else(|| made(exec.ending, root, session), Ok);
@@ -187,7 +212,8 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
         Err(error) if error.exit() == Exit::Queued => Outcome::Queued { error: Box::new(error) },
         Err(error) => Outcome::Refused { error: Box::new(error) },
     };
-    Ok(Executed::of(&tried, &runner, outcome))
+    let has_failed = !tried.succeeded(&exec.accepted);
+    Ok(Executed::of(&tried, &runner, (outcome, has_failed)))
 }
 
 impl Checked {
@@ -215,6 +241,13 @@ impl Checked {
             Self::Looked(root) => Place::Looked(Box::new(root.open()?)),
             Self::Opened(root, records) => Place::Opened(Box::new(root.engine(*records)?)),
         })
+    }
+}
+
+fn note_left_out(paths: usize, screen: &Screen) {
+    if paths > 0 {
+        let paths = count(number(paths), "changed path");
+        screen.note(format_args!("{paths} left out, as asked"));
     }
 }
 
@@ -317,6 +350,9 @@ impl Arguments {
             command: self.command.clone(),
             accepted: self.accept.iter().copied().map(i32::from).collect(),
             ending: self.ending(),
+            keeps_failed: self.keep == Some(Keep::Always),
+            only: self.keep_only.clone(),
+            drops_special: self.drop_special,
             checks: self.verify.clone(),
             limits: Limits {
                 scope: Scope { allow, deny: self.deny.clone() },

@@ -2,6 +2,7 @@
 
 mod allowed;
 mod confinement;
+mod detect;
 mod failure;
 mod limit;
 pub(crate) mod policy;
@@ -26,11 +27,13 @@ pub(crate) struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum Command {
+    Detect(detect::Arguments),
     Run(Box<run::Arguments>),
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     match &arguments.command {
+        Command::Detect(arguments) => detect::run(arguments, session),
         Command::Run(arguments) => run::run(arguments, session),
     }
 }

@@ -1,10 +1,12 @@
 //! `actum exec` with symbolic links and permissions of directories.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::io::Read;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
+use std::process::Stdio;
 
-use crate::program::{Ended, actum, workspace};
+use crate::program::{Ended, actum, command, workspace};
 use crate::trees::{plainly, tree};
 
 fn exec(root: &Path, options: &[&str], script: &str) -> Ended {
@@ -63,7 +65,13 @@ fn where_a_link_leads_is_judged() {
         ("ln -s /etc/passwd l", 116, outside),
         ("ln -s ../x l", 116, outside),
         ("ln -s sub/../../x l", 116, outside),
-        ("ln -s .git/config l", 116, outside),
+        ("mkdir -p a/b; ln -s ../.. a/b/up; ln -s a/b/up/../../../etc/passwd l", 116, outside),
+        ("ln -s .git/config l", 111, "leads to the state of git or actum"),
+        ("ln -s deep/../.ACTUM l", 116, outside),
+        ("ln -s .ACTUM/journal l", 111, "leads to the state of git or actum"),
+        ("ln -s sub .claude", 111, "/.claude` is protected by"),
+        ("ln -s sub .github", 116, "`.github`"),
+        ("ln -s sub .venv", 116, "`.venv`"),
         ("mv deep/er/moves deep/moves", 116, outside),
         ("ln -s .env l", 111, protected),
         ("ln -s ../sub/.ENV.local sub/l", 111, protected),
@@ -77,6 +85,15 @@ fn where_a_link_leads_is_judged() {
     }
     let ended = exec(&root, &["--scope", "sub/"], "ln -s ../a.txt sub/l");
     assert!(ended.code == 111 && ended.stderr.contains("`a.txt`"), "{ended:?}");
+    for (options, script) in [
+        (["--scope", "sub/"], "ln -s .. sub/q"),
+        (["--deny", "deep"], "ln -s . q"),
+        (["--deny", "deep/er/"], "ln -s deep q"),
+        (["--deny", "deep/"], "ln -s deep q"),
+    ] {
+        assert_eq!(exec(&root, &options, script).code, 111, "{script}");
+    }
+    assert_eq!(tree(&root), before);
     assert_eq!(exec(&root, &["--scope", "sub/"], "ln -s b.txt sub/l").code, 0);
     // What stays as it is is not judged, and an undo brings back what was there.
     symlink("/etc/passwd", root.join("before")).unwrap();
@@ -101,4 +118,107 @@ fn the_diff_of_a_run_with_links_is_applied_elsewhere() {
     let applied = actum(&other, &["apply", "../change.diff"]);
     assert_eq!(applied.code, 0, "{applied:?}\n{}", diff.stdout);
     assert_eq!(tree(&other), tree(&root));
+}
+
+/// AA-6: a command that fails keeps its edits where that is asked for, and its exit code.
+#[test]
+fn a_command_that_fails_keeps_its_change_where_that_is_asked_for() {
+    let (_directory, root) = workspace();
+    let before = tree(&root);
+    let script = "echo new > a.txt; exit 3";
+    let dropped = exec(&root, &["--keep"], script);
+    assert_eq!((dropped.code, tree(&root)), (3, before.clone()), "{dropped:?}");
+    let kept = exec(&root, &["--keep=always"], script);
+    assert_eq!(kept.code, 3, "{kept:?}");
+    assert!(kept.stderr.contains("kept all the same") && kept.stderr.contains("1 file changed"));
+    assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "new\n");
+    assert_eq!(actum(&root, &["undo"]).code, 0);
+    assert_eq!(tree(&root), before);
+    // A gate is not less strict for that, and what a signal ended is dropped.
+    assert_eq!(exec(&root, &["--keep=always"], "echo K=1 > .env; exit 3").code, 111);
+    assert_eq!(exec(&root, &["--keep=always"], "echo x > a.txt; kill -9 $$").code, 137);
+    assert_eq!(tree(&root), before);
+}
+
+/// AA-6: a part of a change is kept, and pipes and sockets are left out, where that is asked for.
+#[test]
+fn a_part_of_a_change_is_kept_where_that_is_asked_for() {
+    let (_directory, root) = workspace();
+    let script = "echo a > a.txt; mkdir -p out/x; echo o > out/x/o; ln -s o out/x/l; mkfifo pipe";
+    let refused = exec(&root, &[], script);
+    assert!(refused.code == 111 && refused.stderr.contains("`pipe` is a pipe"), "{refused:?}");
+    let part = exec(&root, &["--keep-only", "out/"], script);
+    assert_eq!(part.code, 0, "{part:?}");
+    assert!(part.stderr.contains("2 changed paths left out, as asked"), "{part:?}");
+    assert_eq!(fs::read_link(root.join("out/x/l")).unwrap(), Path::new("o"));
+    assert_ne!(fs::read_to_string(root.join("a.txt")).unwrap(), "a\n");
+    let special = exec(&root, &["--drop-special"], "mkfifo pipe; echo b > a.txt");
+    assert_eq!(special.code, 0, "{special:?}");
+    assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "b\n");
+    assert!(root.join("pipe").symlink_metadata().is_err());
+    let nothing = exec(&root, &["--keep-only", "nowhere/"], "echo c > a.txt");
+    assert!(nothing.code == 0 && nothing.stderr.contains("nothing of what"), "{nothing:?}");
+}
+
+/// AA-6: nobody's link is lost, nor the permissions that somebody else gave a directory.
+#[test]
+fn a_link_that_somebody_else_changed_meanwhile_is_a_conflict() {
+    type Act = fn(&Path);
+    let relink: Act = |root| {
+        drop(fs::remove_file(root.join("l")));
+        symlink("user", root.join("l")).unwrap();
+    };
+    let cases: [(&str, Act); 8] = [
+        ("ln -sfn command l", relink),
+        ("rm l", relink),
+        ("rm l; echo x > l", relink),
+        ("ln -s x made", |root| symlink("user", root.join("made")).unwrap()),
+        ("rm a.txt", |root| {
+            fs::remove_file(root.join("a.txt")).unwrap();
+            symlink("user", root.join("a.txt")).unwrap();
+        }),
+        ("rm a.txt; echo x > a.txt", |root| {
+            fs::remove_file(root.join("a.txt")).unwrap();
+            symlink("user", root.join("a.txt")).unwrap();
+        }),
+        ("rm -r sub", |root| {
+            fs::rename(root.join("sub"), root.join("moved")).unwrap();
+            symlink("user", root.join("sub")).unwrap();
+        }),
+        ("chmod 750 sub", |root| {
+            fs::set_permissions(root.join("sub"), fs::Permissions::from_mode(0o700)).unwrap();
+            fs::write(root.join("sub/user"), "x").unwrap();
+        }),
+    ];
+    for (script, act) in cases {
+        let (_directory, root) = workspace();
+        symlink("first", root.join("l")).unwrap();
+        actum(&root, &["init"]);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let script = format!("{script}; echo ready; sleep 1");
+        let mut child = command(&root, &["exec", "--", "sh", "-c", &script])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut ready = [0; 6];
+        child.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
+        act(&root);
+        let left = tree(&root);
+        let ended: Ended = child.wait_with_output().unwrap().into();
+        assert_eq!(ended.code, 111, "{script}: {ended:?}");
+        let told = "was changed by another process while the command ran";
+        assert!(ended.stderr.contains(told), "{script}: {}", ended.stderr);
+        assert_eq!(tree(&root), left, "{script}");
+    }
+}
+
+/// AA-3: a check sees the permissions that a directory would have.
+#[test]
+fn a_check_sees_new_permissions_of_a_directory() {
+    let (_directory, root) = workspace();
+    let check = "test $(stat -c %a sub) = 711 && test -e sub/b.txt";
+    fs::write(root.join("check.sh"), check).unwrap();
+    assert_eq!(exec(&root, &["--verify", "sh check.sh"], "chmod 711 sub").code, 0);
+    assert_ne!(exec(&root, &["--verify", "sh check.sh"], "chmod 755 sub").code, 0);
 }

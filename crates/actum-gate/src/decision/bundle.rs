@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use actum_core::canonical::{self, COUNT_MAX, CanonicalError};
-use actum_core::path::PathError;
+use actum_core::path::{PathError, PathProblem};
 use actum_core::path_name::PathName;
 use actum_core::{Budget, Digest, RelPath, RiskTier, RunId, Scope, Timestamp};
 use actum_record::lease::BaseDirectory;
@@ -155,32 +155,70 @@ pub struct Found {
 pub struct LinkFound {
     /// The link.
     pub path: PathName,
-    /// The path in the workspace that it names; none where its target is absolute, leaves the workspace, or is no path of a run.
-    pub target: Option<PathName>,
+    /// Where it leads.
+    pub leads_to: LeadsTo,
+}
+
+/// Where a symbolic link leads, by the names of its target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LeadsTo {
+    /// A path in the workspace.
+    Path(PathName),
+    /// The root of the workspace.
+    Root,
+    /// The state of git or actum, which no run changes.
+    State,
+    /// Out of the workspace, to an absolute path, or where its names alone do not tell.
+    Outside,
 }
 
 impl LinkFound {
-    /// A link with this target, by the names alone: other links on the way are not followed. Nothing where it leads to the root.
-    pub fn of(path: &RelPath, target: &[u8]) -> Option<Self> {
-        let outside = Some(Self { path: PathName(path.clone()), target: None });
-        if target.starts_with(b"/") {
-            return outside;
+    /// A link with this target, by the names alone: other links on the way are not followed. So `..` behind a name, which may be a
+    /// link, may lead anywhere.
+    pub fn of(path: &RelPath, target: &[u8]) -> Self {
+        Self { path: PathName(path.clone()), leads_to: leads_to(path, target) }
+    }
+
+    /// A link of which the target is not known.
+    pub fn unknown(path: &RelPath) -> Self {
+        Self { path: PathName(path.clone()), leads_to: LeadsTo::Outside }
+    }
+
+    /// The path in the workspace that it leads to.
+    pub(crate) fn target(&self) -> Option<&RelPath> {
+        match &self.leads_to {
+            LeadsTo::Path(path) => Some(&path.0),
+            LeadsTo::Root | LeadsTo::State | LeadsTo::Outside => None,
         }
-        let parent = path.parent();
-        let mut way: Vec<&[u8]> = parent.iter().flat_map(RelPath::components).collect();
-        for name in target.split(|&byte| byte == b'/') {
-            match name {
-                b"" | b"." => {}
-                b".." if way.pop().is_none() => return outside,
-                b".." => {}
-                name => way.push(name),
+    }
+}
+
+fn leads_to(path: &RelPath, target: &[u8]) -> LeadsTo {
+    if target.starts_with(b"/") {
+        return LeadsTo::Outside;
+    }
+    let parent = path.parent();
+    let mut way: Vec<&[u8]> = parent.iter().flat_map(RelPath::components).collect();
+    let mut has_name = false;
+    for name in target.split(|&byte| byte == b'/') {
+        match name {
+            b"" | b"." => {}
+            b".." if has_name || way.pop().is_none() => return LeadsTo::Outside,
+            b".." => {}
+            name => {
+                has_name = true;
+                way.push(name);
             }
         }
-        if way.is_empty() {
-            return None;
-        }
-        let target = RelPath::new(way.join(&b'/')).ok().map(PathName);
-        Some(Self { path: PathName(path.clone()), target })
+    }
+    if way.is_empty() {
+        return LeadsTo::Root;
+    }
+    match RelPath::new(way.join(&b'/')) {
+        Ok(path) => LeadsTo::Path(PathName(path)),
+        Err(PathError { problem: PathProblem::Reserved, .. }) => LeadsTo::State,
+        Err(_) => LeadsTo::Outside,
     }
 }
 

@@ -5,7 +5,7 @@ use actum_core::{RelPath, Scope};
 use actum_record::lease::{BaseDirectory, LeaseTerms};
 
 use super::Said;
-use crate::decision::{Bundle, LeaseBlock, LeaseCase};
+use crate::decision::{Bundle, LeadsTo, LeaseBlock, LeaseCase};
 use crate::ground::{Ground, LeaseProblem, QuotaName};
 use crate::policy::{LeasedWork, Policy};
 
@@ -106,6 +106,28 @@ fn refuse_paths(
     let LeaseTerms { base_directories, scope, .. } = terms;
     if base_directories.is_none() && scope.is_none() {
         return None;
+    }
+    // A link is written through by other programs.
+    let leaves = bundle.links().iter().find_map(|found| match &found.leads_to {
+        LeadsTo::Path(path) => {
+            let below: Vec<RelPath> = directories
+                .iter()
+                .filter_map(|it| bundle.seen_from_directory(it, &path.0))
+                .collect();
+            let is_inside = |path: &RelPath| {
+                scope.as_ref().is_none_or(|scope| {
+                    Scope::check(scope, path).is_ok()
+                        && !scope.deny.iter().any(|rule| rule.leads_below(path))
+                })
+            };
+            let is_outside = !below.iter().any(is_inside);
+            is_outside.then(|| LeaseProblem::OutsideScope { path: path.clone() })
+        }
+        LeadsTo::Root => Some(LeaseProblem::OutsideScope { path: found.path.clone() }),
+        LeadsTo::State | LeadsTo::Outside => None,
+    });
+    if leaves.is_some() {
+        return leaves;
     }
     bundle.change().iter().find_map(|effect| {
         effect.paths().find_map(|path| {

@@ -8,9 +8,9 @@ use actum_core::path_name::PathName;
 use actum_record::receipt::{EffectKind, PathEffect};
 
 use super::Said;
-use crate::decision::{Bundle, TriggerFound, Verdict, WorkKind};
+use crate::decision::{Bundle, LeadsTo, LinkFound, TriggerFound, Verdict, WorkKind};
 use crate::ground::{Ground, Protector};
-use crate::policy::{Exceptions, Policy, ProtectedGroup, Source, groups_covering};
+use crate::policy::{Exceptions, Policy, ProtectedGroup, Source, groups_below, groups_covering};
 use crate::spelling::{Above, Guard, Guards, Spellings};
 
 pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
@@ -48,13 +48,32 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
             Some((guard, Protector::Policy(*source)))
         })
     };
-    let targets = bundle.links().iter().filter_map(|found| Some((found, found.target.as_ref()?)));
-    let mut led_to = targets.filter_map(|(found, to)| Some((found, &to.0, rule_for(&to.0)?)));
+    if let Some(found) = bundle.links().iter().find(|it| it.leads_to == LeadsTo::State) {
+        return Said::deny(Ground::StateTarget { link: found.path.clone() });
+    }
+    let targets = bundle.links().iter().filter_map(|found| Some((found, found.target()?)));
+    let mut led_to = targets.filter_map(|(found, to)| Some((found, to, rule_for(to)?)));
     if let Some((found, path, (guard, by))) = led_to.next() {
         let (root, rule) = (bundle.root_shown(path, guard), guard.rule().clone());
         let (link, path) = (found.path.clone(), PathName(path.clone()));
         let said = Said::deny(Ground::ProtectedTarget { link, path, root, rule, by });
         return said.with_more(led_to.count());
+    }
+    // A link at the path of a directory puts there whatever it leads to.
+    let replaced = |found: &LinkFound| {
+        let path = Spellings::below(&above, &found.path.0);
+        let of_group = groups_below(&path).find(|(_, group)| policy.protects(group));
+        let of_group =
+            of_group.map(|(guard, group)| (guard, Protector::Group(group.id.to_owned())));
+        let (guard, by) = of_group.or_else(|| {
+            let (guard, source) = own.reached_below(&path).next()?;
+            Some((guard, Protector::Policy(*source)))
+        })?;
+        let (root, rule) = (bundle.root_shown(&found.path.0, guard), guard.rule().clone());
+        Some(Ground::Protected { path: found.path.clone(), root, rule, by })
+    };
+    if let Some(ground) = bundle.links().iter().find_map(replaced) {
+        return Said::deny(ground);
     }
     let mut touched = bundle.paths().filter_map(|path| Some((path, rule_for(path)?)));
     match touched.next() {

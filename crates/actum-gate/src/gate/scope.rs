@@ -7,7 +7,7 @@ use actum_core::scope::ScopeError;
 use actum_core::{RelPath, Scope};
 
 use super::Said;
-use crate::decision::Bundle;
+use crate::decision::{Bundle, LeadsTo, LinkFound};
 use crate::ground::Ground;
 use crate::policy::{Policy, Source};
 
@@ -53,10 +53,17 @@ fn outside(bundle: &Bundle, scope: &Scope, depth: usize, policy: Option<Source>)
     }
     for found in bundle.links() {
         // A link is written through by other programs.
-        if let Some(to) = &found.target
-            && let Ok(path) = bundle.seen_from(depth, &to.0)
-        {
-            paths.push((path, true));
+        match &found.leads_to {
+            LeadsTo::Path(to) => match bundle.seen_from(depth, &to.0) {
+                Ok(path) if may_be_denied_below(scope, &path) => {
+                    return Some(Said::deny(ground_of_link(found, policy)));
+                }
+                Ok(path) => paths.push((path, true)),
+                Err(_) => return Some(Said::deny(ground_of_link(found, policy))),
+            },
+            LeadsTo::Root => return Some(Said::deny(ground_of_link(found, policy))),
+            // The other gates judge these.
+            LeadsTo::State | LeadsTo::Outside => {}
         }
     }
     let files = paths.iter().filter(|(_, is_file)| *is_file);
@@ -72,6 +79,15 @@ fn outside(bundle: &Bundle, scope: &Scope, depth: usize, policy: Option<Source>)
     });
     let first = refused.next()?;
     Some(Said::deny(ground(first, policy)).with_more(refused.count()))
+}
+
+/// Whether a rule may deny something below a path, which may be a directory.
+fn may_be_denied_below(scope: &Scope, path: &RelPath) -> bool {
+    scope.deny.iter().any(|rule| rule.leads_below(path))
+}
+
+fn ground_of_link(found: &LinkFound, policy: Option<Source>) -> Ground {
+    Ground::ScopeUnknown { path: found.path.clone(), policy }
 }
 
 fn ground(error: ScopeError, policy: Option<Source>) -> Ground {

@@ -9,7 +9,7 @@ use actum_core::{PathRule, RelPath, RiskTier};
 use actum_record::receipt::{EffectKind, PathEffect};
 
 use super::Said;
-use crate::decision::{Bundle, TriggerFound, Verdict};
+use crate::decision::{Bundle, LeadsTo, LinkFound, TriggerFound, Verdict};
 use crate::fold::folded;
 use crate::ground::{Ground, TierReason};
 use crate::policy::{BUILT_IN, BuiltIn, Layer, Policy, TierRule};
@@ -167,10 +167,30 @@ fn raised(bundle: &Bundle, policy: &Policy) -> Vec<Raised> {
     let opened = bundle.opened().split_first();
     let opened =
         opened.map(|(path, more)| r3(TierReason::WorldWritable { path: path.clone() }, more));
-    let outside: Vec<_> = bundle.links().iter().filter(|it| it.target.is_none()).collect();
+    let is_outside = |it: &&LinkFound| it.leads_to == LeadsTo::Outside;
+    let outside: Vec<_> = bundle.links().iter().filter(is_outside).collect();
     let outside = outside.split_first().map(|(found, more)| {
         (RiskTier::R3, TierReason::LinkOutside { path: found.path.clone() }, more.len())
     });
+    // A link at the path of a directory puts there whatever it leads to.
+    let replaced = bundle.links().iter().flat_map(|found| {
+        let path = Spellings::below(&above, &found.path.0);
+        let of_all = built_in.reached_below(&path).filter_map(|(guard, of)| {
+            let BuiltIn { tier, id, .. } = BUILT_IN.get(*of)?;
+            let root = bundle.root_shown(&found.path.0, guard);
+            let reason =
+                TierReason::BuiltIn { path: found.path.clone(), root, rule: (*id).to_owned() };
+            Some((*tier, reason, 0))
+        });
+        let of_policy = guards.reached_below(&path).filter_map(|(guard, of)| {
+            let (TierRule { tier, why, .. }, layer) = own.get(*of)?;
+            let root = bundle.root_shown(&found.path.0, guard);
+            let (path, why, policy) = (found.path.clone(), why.clone(), layer.source);
+            Some((*tier, TierReason::Policy { path, root, why, policy }, 0))
+        });
+        of_all.chain(of_policy).collect::<Vec<_>>()
+    });
+    let replaced: Vec<Raised> = replaced.collect();
     let triggers = bundle.triggers().iter().map(|TriggerFound { path, trigger }| {
         r3(TierReason::Trigger { path: path.clone(), trigger: *trigger }, &[])
     });
@@ -185,6 +205,7 @@ fn raised(bundle: &Bundle, policy: &Policy) -> Vec<Raised> {
         .chain(linked)
         .chain(opened)
         .chain(outside)
+        .chain(replaced)
         .chain(triggers)
         .chain(hook)
         .collect()

@@ -209,6 +209,13 @@ pub(crate) fn groups_covering<'p>(
     guards().covering(path)
 }
 
+/// Built-in rules of all groups that may match something below a path, of which they name the last directory.
+pub(crate) fn groups_below<'p>(
+    path: &'p Spellings<'p>,
+) -> impl Iterator<Item = &'static (Guard, &'static ProtectedGroup)> + 'p {
+    guards().reached_below(path)
+}
+
 fn guards() -> &'static Guards<&'static ProtectedGroup> {
     static GUARDS: OnceLock<Guards<&ProtectedGroup>> = OnceLock::new();
     let rules = |group: &'static ProtectedGroup| {

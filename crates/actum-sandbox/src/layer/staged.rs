@@ -82,6 +82,15 @@ impl StagedLayer {
         fchmod(&made, Mode::from_raw_mode(mode)).doing("set the mode of", path)
     }
 
+    /// Stages other permissions of a directory, of which all else is seen as it is.
+    ///
+    /// # Errors
+    /// [`LayerError`]
+    pub fn permissions(&self, path: &Path, mode: u32) -> Result<()> {
+        let (directory, _) = self.parent(&path.join("inside"))?;
+        fchmod(&directory, Mode::from_raw_mode(mode)).doing("set the mode of", path)
+    }
+
     /// Stages a symbolic link.
     ///
     /// # Errors

@@ -258,10 +258,14 @@ impl<D: Disk> Transaction<'_, D> {
     /// Checks that nothing is at `path`.
     ///
     /// # Errors
-    /// `Exists`; those of looking there.
+    /// `Exists`; `NotAFile` for a symbolic link; those of looking there.
     pub fn must_be_absent(&mut self, path: &RelPath) -> Result<()> {
-        match self.node(path)?.post {
+        match &self.node(path)?.post {
             Post::Absent => Ok(()),
+            Post::File(file) if file.attributes.mode.is_link() => {
+                let found = NotAFile::Symlink;
+                Err(ErrorKind::NotAFile { path: path.clone(), found }.into())
+            }
             Post::Directory(_) | Post::File(_) => {
                 Err(ErrorKind::Exists { path: path.clone() }.into())
             }

@@ -1,10 +1,11 @@
 //! What a command changed in its view, as operations.
 
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use actum_core::{Digest, FileMode, Hasher, RelPath};
+use actum_core::{Digest, FileMode, Hasher, PathRule, RelPath};
 use actum_edit::{EmptyParents, ModeChange, Operation};
 use actum_sandbox::{Change, Layer, LayerError, Node};
 
@@ -17,8 +18,8 @@ pub struct Captured {
     pub operations: Vec<Operation>,
     /// What no run can do.
     pub unkept: Vec<Unkept>,
-    /// Paths at which a symbolic link was made, changed or removed.
-    links: Vec<PathBuf>,
+    /// What a door that changes the content of files alone cannot keep: links, and permissions of directories.
+    not_content: Vec<Unkept>,
     /// The bytes of the files that it left.
     bytes: u64,
 }
@@ -34,7 +35,7 @@ impl Captured {
             let path = match RelPath::new(change.path.as_os_str().as_bytes()) {
                 Ok(path) => path,
                 Err(_) if change.path == Path::new(".") => {
-                    captured.refuse(change.path, WhyUnkept::DirectoryMode);
+                    captured.refuse(change.path, WhyUnkept::RootMode);
                     continue;
                 }
                 Err(error) => {
@@ -46,19 +47,44 @@ impl Captured {
                 captured.refuse(change.path, why);
                 continue;
             }
-            let nodes = [&change.before, &change.after].into_iter().flatten();
-            if nodes.into_iter().any(|node| matches!(node, Node::Symlink { .. })) {
-                captured.links.push(change.path.clone());
-            }
+            captured.not_content.extend(why_not_content(&change).map(|why| {
+                let path = change.path.clone();
+                Unkept { path, why }
+            }));
             captured.take(layer, path, change)?;
         }
         Ok(captured)
     }
 
-    /// The same for a door that changes no links (D-6): a run that does is none that can be kept.
-    pub(crate) fn without_links(mut self) -> Self {
-        let links = std::mem::take(&mut self.links).into_iter();
-        self.unkept.extend(links.map(|path| Unkept { path, why: WhyUnkept::Symlink }));
+    /// Leaves out what none of these rules speaks of, unless there is none. Gives how many paths.
+    pub(crate) fn keep_only(&mut self, rules: &[PathRule]) -> usize {
+        if rules.is_empty() {
+            return 0;
+        }
+        let mut left_out = BTreeSet::new();
+        let mut is_kept = |path: &[u8]| {
+            let kept = RelPath::new(path)
+                .is_ok_and(|it| rules.iter().any(|rule| rule.covers(&it) || rule.leads_below(&it)));
+            if !kept {
+                left_out.insert(path.to_vec());
+            }
+            kept
+        };
+        self.operations.retain(|operation| operation.paths().all(|path| is_kept(path.as_bytes())));
+        self.unkept.retain(|unkept| is_kept(unkept.path.as_os_str().as_bytes()));
+        left_out.len()
+    }
+
+    /// Leaves out pipes, sockets and devices. Gives how many.
+    pub(crate) fn drop_special(&mut self) -> usize {
+        let before = self.unkept.len();
+        self.unkept.retain(|unkept| unkept.why != WhyUnkept::Special);
+        before - self.unkept.len()
+    }
+
+    /// The same for a door that changes no links (D-6) and no permissions of directories: what does is none that can be kept.
+    pub(crate) fn of_content(mut self) -> Self {
+        self.unkept.append(&mut self.not_content);
         self
     }
 
@@ -165,6 +191,17 @@ pub(super) fn changes(layer: &Layer, forgotten: &[&Path]) -> Result<Vec<Change>,
     let mut changes = layer.changes()?;
     changes.retain(|change| !forgotten.iter().any(|cache| change.path.starts_with(cache)));
     Ok(changes)
+}
+
+/// Why a door that changes the content of files alone could not do it.
+fn why_not_content(change: &Change) -> Option<WhyUnkept> {
+    let mut nodes = [&change.before, &change.after].into_iter().flatten();
+    if nodes.any(|node| matches!(node, Node::Symlink { .. })) {
+        return Some(WhyUnkept::Symlink);
+    }
+    let is_directory = |node: &Option<Node>| matches!(node, Some(Node::Directory { .. }));
+    let stays = is_directory(&change.before) && is_directory(&change.after);
+    stays.then_some(WhyUnkept::DirectoryMode)
 }
 
 /// Why no run could do it.

@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 
 use actum_core::path::Harmless;
-use actum_core::{RiskTier, Timestamp};
+use actum_core::{PathRule, RiskTier, Timestamp};
 use actum_gate::{CommandLine, Policy};
+use actum_record::command::CommandEnd;
 use actum_record::ledger::{Actor, TenantId};
 use actum_sandbox::Stdin;
 use actum_workspace::Limits;
@@ -26,6 +27,12 @@ pub struct Exec {
     pub accepted: Accepted,
     /// What is to come of the change.
     pub ending: Ending,
+    /// Whether it is to come of it also where the command exits with a code that is no success.
+    pub keeps_failed: bool,
+    /// Rules of the paths that are kept; all where there is none. What else it changed is left out.
+    pub only: Vec<PathRule>,
+    /// Whether pipes, sockets and devices are left out, instead of keeping nothing.
+    pub drops_special: bool,
     /// Commands that must succeed on the workspace with the change before it is kept.
     pub checks: Vec<CommandLine>,
     /// Limits of the change.
@@ -59,8 +66,15 @@ pub enum Attempt {
     },
     /// It changed nothing.
     Unchanged,
+    /// It changed so many paths, and all of them are left out.
+    LeftOut(usize),
     /// Request to make the change.
-    Changed(Box<Request>),
+    Changed {
+        /// The request.
+        request: Box<Request>,
+        /// Changed paths that are left out.
+        left_out: usize,
+    },
 }
 
 impl Exec {
@@ -121,17 +135,25 @@ impl Exec {
     /// # Errors
     /// `Command` where the change cannot be read, or cannot be kept.
     pub fn attempt(&self, tried: &Tried, runner: &Runner) -> Result<Attempt> {
-        if !tried.succeeded(&self.accepted) {
+        let is_kept = self.keeps_failed && matches!(tried.record.ended, CommandEnd::Code(_));
+        if !(tried.succeeded(&self.accepted) || is_kept) {
             // Of what is dropped anyway nobody has to know that it could not be looked at.
             let dropped = tried.changed_paths().map_or(0, |paths| paths as u64);
             return Ok(Attempt::Failed { dropped });
         }
-        let captured = tried.captured()?;
-        if captured.is_empty() {
+        let mut captured = tried.captured()?;
+        let mut left_out = captured.keep_only(&self.only);
+        if self.drops_special {
+            left_out += captured.drop_special();
+        }
+        if captured.is_empty() && left_out == 0 {
             return Ok(Attempt::Unchanged);
         }
+        if captured.is_empty() {
+            return Ok(Attempt::LeftOut(left_out));
+        }
         let request = tried.request(captured, self.checks.clone(), runner)?;
-        Ok(Attempt::Changed(Box::new(Request {
+        let request = Box::new(Request {
             limits: self.limits.clone(),
             label: Some(self.label.clone().unwrap_or_else(|| label(tried))),
             actor: self.actor.clone(),
@@ -140,7 +162,8 @@ impl Exec {
             declared: (self.ending == Ending::Review).then_some(RiskTier::R3),
             wait: self.wait,
             ..request
-        })))
+        });
+        Ok(Attempt::Changed { request, left_out })
     }
 }
 

@@ -45,6 +45,10 @@ impl StagedView {
             let Some(mode) = transaction.mode_of(&effect.path.0) else { continue };
             if effect.effect == EffectKind::DirectoryCreated {
                 layer.directory(at, mode.bits()).map_err(failed)?;
+            } else if matches!(effect.effect, EffectKind::Mode | EffectKind::Attributes)
+                && effect.after.is_none()
+            {
+                layer.permissions(at, mode.bits()).map_err(failed)?;
             } else if mode.is_link() {
                 let target = transaction.link_target(&effect.path.0)?;
                 layer.symlink(at, Path::new(OsStr::from_bytes(&target))).map_err(failed)?;
@@ -67,7 +71,9 @@ impl StagedView {
                     let content = layer.open(&change.path).map_err(failed)?;
                     self.layer.file(&change.path, content, *mode).map_err(failed)?;
                 }
-                (Some(Node::Directory { .. }), Some(Node::Directory { .. })) => {}
+                (Some(Node::Directory { .. }), Some(Node::Directory { mode })) => {
+                    self.layer.permissions(&change.path, *mode).map_err(failed)?;
+                }
                 (_, Some(Node::Directory { mode })) => {
                     self.layer.directory(&change.path, *mode).map_err(failed)?;
                 }

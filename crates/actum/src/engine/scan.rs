@@ -140,12 +140,10 @@ fn is_link<D: Disk>(transaction: &Transaction<'_, D>, path: &RelPath) -> bool {
 fn links<D: Disk>(transaction: &Transaction<'_, D>) -> Result<Vec<LinkFound>> {
     let mut found = Vec::new();
     for path in transaction.arriving().filter(|path| is_link(transaction, path)) {
-        found.extend(match transaction.new_content(path)? {
+        found.push(match transaction.new_content(path)? {
             NewContent::Whole(target) => LinkFound::of(path, &target),
             // No target is as large; what is not known may lead anywhere.
-            NewContent::Parts(_) | NewContent::Large => {
-                Some(LinkFound { path: PathName(path.clone()), target: None })
-            }
+            NewContent::Parts(_) | NewContent::Large => LinkFound::unknown(path),
         });
     }
     Ok(found)

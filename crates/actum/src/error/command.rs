@@ -98,9 +98,9 @@ pub struct Unkept {
 /// Why something cannot be kept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WhyUnkept {
-    /// A task plan changes no links (EX-5).
+    /// Task plans (EX-5) and plugins change no links.
     #[error(
-        "is a symbolic link that was made, changed or removed, which no step of a task plan may"
+        "is a symbolic link that was made, changed or removed, which no task plan and no plugin may"
     )]
     Symlink,
     /// Runs change regular files, links and directories.
@@ -109,9 +109,14 @@ pub enum WhyUnkept {
     /// Who starts the file would act for somebody else.
     #[error("would run with the rights of its owner or group")]
     SetId,
+    /// The same for the permissions of a directory.
+    #[error(
+        "is a directory that was there, and got other permissions, which no task plan and no plugin may give"
+    )]
+    DirectoryMode,
     /// A run does not change the root of its workspace.
     #[error("is the root of the workspace, and got other permissions")]
-    DirectoryMode,
+    RootMode,
     /// No run speaks of it.
     #[error("cannot be in a run: {0}")]
     Path(PathProblem),

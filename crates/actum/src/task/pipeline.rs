@@ -244,7 +244,7 @@ impl PipelineRunner {
             let runner = runner.clone().confined_by(within(runner.policy(), left));
             let tried = self.run_step(&runner, step, view).map_err(|problem| problem.at(&place))?;
             check(&tried, &place, time)?;
-            let captured = tried.captured().map_err(of_error)?.without_links();
+            let captured = tried.captured().map_err(of_error)?.of_content();
             if !captured.unkept.is_empty() {
                 let why = CommandError::Unkept(captured.unkept);
                 return Err(ActionProblem::new(

@@ -22,6 +22,8 @@ pub(super) struct Executed {
     status: Status,
     report: Report,
     ended: CommandEnd,
+    /// Whether it exited with a code that is no success.
+    has_failed: bool,
     /// The caches of which what it did there is there for good.
     passed: Vec<String>,
     outcome: Outcome,
@@ -31,6 +33,8 @@ pub(super) struct Executed {
 pub(super) enum Outcome {
     /// It changed nothing.
     Nothing,
+    /// All that it changed is left out, as was asked.
+    LeftOut,
     /// It failed, and so many changes were dropped.
     Dropped { dropped_changes: u64 },
     /// This was made of it or, where that was asked, would be.
@@ -42,13 +46,18 @@ pub(super) enum Outcome {
 }
 
 impl Executed {
-    pub(super) fn of(tried: &Tried, runner: &Runner, outcome: Outcome) -> Self {
+    pub(super) fn of(
+        tried: &Tried,
+        runner: &Runner,
+        (outcome, has_failed): (Outcome, bool),
+    ) -> Self {
         let outcome = outcome.beside(tried.passed());
         let command = tried.record.argv.iter().map(Into::into).collect::<Vec<_>>();
         Self {
             status: outcome.status(),
             report: Report::of(&command, runner.policy(), &tried.outcome, None),
             ended: tried.record.ended.clone(),
+            has_failed,
             passed: tried.passed().to_vec(),
             outcome,
         }
@@ -61,8 +70,13 @@ impl Executed {
             Form::Text => self.tell_text(screen)?,
         }
         Ok(match &self.outcome {
-            Outcome::Nothing | Outcome::Changed { .. } => Exit::Success,
-            Outcome::Dropped { .. } => self.report.exit(),
+            Outcome::Nothing | Outcome::LeftOut | Outcome::Changed { .. } if !self.has_failed => {
+                Exit::Success
+            }
+            Outcome::Nothing
+            | Outcome::LeftOut
+            | Outcome::Changed { .. }
+            | Outcome::Dropped { .. } => self.report.exit(),
             Outcome::Queued { error } | Outcome::Refused { error } => error.exit_beside_a_command(),
         })
     }
@@ -82,6 +96,12 @@ impl Executed {
                 }
                 return Ok(());
             }
+            (_, CommandEnd::Code(1..)) if self.has_failed => {
+                screen.note(format_args!(
+                    "the command failed: {}; what it changed is kept all the same (`--keep=always`)",
+                    self.ended
+                ));
+            }
             (_, CommandEnd::Code(1..)) => {
                 screen.note(format_args!(
                     "the exit code counts as success (`--accept`): {}",
@@ -94,6 +114,7 @@ impl Executed {
             Outcome::Nothing | Outcome::Dropped { .. } => {
                 screen.note(format_args!("the command changed nothing{}", self.elsewhere()));
             }
+            Outcome::LeftOut => screen.note("nothing of what the command changed is kept"),
             Outcome::Changed { change } => change.tell(screen)?,
             Outcome::Queued { error } | Outcome::Refused { error } => drop(screen.failure(error)),
         }
@@ -133,13 +154,13 @@ impl Outcome {
         match self {
             Self::Queued { error } => Self::Queued { error: with_caches(error) },
             Self::Refused { error } => Self::Refused { error: with_caches(error) },
-            Self::Nothing | Self::Dropped { .. } | Self::Changed { .. } => self,
+            Self::Nothing | Self::LeftOut | Self::Dropped { .. } | Self::Changed { .. } => self,
         }
     }
 
     fn status(&self) -> Status {
         match self {
-            Self::Nothing | Self::Changed { .. } => Status::Succeeded,
+            Self::Nothing | Self::LeftOut | Self::Changed { .. } => Status::Succeeded,
             Self::Dropped { .. } => Status::Rejected,
             Self::Queued { error } | Self::Refused { error } => error.exit().status(),
         }
@@ -152,7 +173,7 @@ impl Document for Executed {
     fn document(&self) -> impl Borrow<Exec> {
         let (mut dropped, mut change, mut error) = (None, None, None);
         let outcome = match &self.outcome {
-            Outcome::Nothing => ExecOutcome::Nothing,
+            Outcome::Nothing | Outcome::LeftOut => ExecOutcome::Nothing,
             Outcome::Dropped { dropped_changes } => {
                 dropped = Some(*dropped_changes);
                 ExecOutcome::Dropped
@@ -181,7 +202,7 @@ impl Document for Executed {
             Outcome::Queued { error } | Outcome::Refused { error } => {
                 (&Failure::document(error)).into()
             }
-            Outcome::Nothing | Outcome::Dropped { .. } => BriefParts::default(),
+            Outcome::Nothing | Outcome::LeftOut | Outcome::Dropped { .. } => BriefParts::default(),
         };
         BriefParts { status: Some(self.status), ..parts }
     }

@@ -1,0 +1,156 @@
+//! `actum sandbox detect`: finds toolchains in the home directory, and prints the lines of policy that let commands use them.
+
+use std::path::{Path, PathBuf};
+
+use toml::Value;
+
+use super::Session;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{home, operators_policy};
+
+/// Find toolchains, and print the lines of policy that let commands use them
+///
+/// Commands in the sandbox see the programs of the system. Toolchains in a home directory, as rustup, pyenv, nvm and others put them there,
+/// are seen once the operator lists them. This looks for them and prints `[sandbox]` as it would stand in the operator's policy. It
+/// changes nothing.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {}
+
+/// Toolchain that lies in one directory.
+struct Toolchain {
+    name: &'static str,
+    /// Variable that says where it is.
+    variable: &'static str,
+    /// Where it is without the variable, below the home directory.
+    usual: &'static str,
+    /// What is in it, by which it is recognised.
+    mark: &'static str,
+}
+
+const TOOLCHAINS: [Toolchain; 11] = [
+    Toolchain::new("cargo", "CARGO_HOME", ".cargo", "bin"),
+    Toolchain::new("rustup", "RUSTUP_HOME", ".rustup", "toolchains"),
+    Toolchain::new("pyenv", "PYENV_ROOT", ".pyenv", "shims"),
+    Toolchain::new("uv", "UV_PYTHON_INSTALL_DIR", ".local/share/uv/python", ""),
+    Toolchain::new("nvm", "NVM_DIR", ".nvm", "versions"),
+    Toolchain::new("volta", "VOLTA_HOME", ".volta", "bin"),
+    Toolchain::new("bun", "BUN_INSTALL", ".bun", "bin"),
+    Toolchain::new("deno", "DENO_INSTALL", ".deno", "bin"),
+    Toolchain::new("go", "GOROOT", ".go", "bin"),
+    Toolchain::new("packages of go", "GOPATH", "go", "bin"),
+    Toolchain::new("sdkman (java)", "SDKMAN_DIR", ".sdkman", "candidates"),
+];
+
+/// Java of another place than the system's.
+const JAVA: Toolchain = Toolchain::new("java", "JAVA_HOME", "", "bin");
+
+/// Directories whose programs each command sees.
+const SYSTEM: [&str; 5] = ["/usr", "/bin", "/sbin", "/lib", "/lib64"];
+
+/// Files in the root of a workspace, and the directory of what can be built again beside them.
+const CACHES: [(&str, &str); 4] = [
+    ("Cargo.toml", "target"),
+    ("build.gradle", ".gradle"),
+    ("build.gradle.kts", ".gradle"),
+    ("tsconfig.json", "node_modules/.cache"),
+];
+
+impl Toolchain {
+    const fn new(
+        name: &'static str,
+        variable: &'static str,
+        usual: &'static str,
+        mark: &'static str,
+    ) -> Self {
+        Self { name, variable, usual, mark }
+    }
+
+    /// Where it is, without links, unless it is not there or belongs to the system.
+    fn find(&self, user: &Path) -> Option<PathBuf> {
+        let named = home::inherited_file(self.variable);
+        let usual = (!self.usual.is_empty()).then(|| user.join(self.usual));
+        let mut places = named.into_iter().chain(usual);
+        let place = places.find(|place| place.is_absolute() && place.join(self.mark).is_dir())?;
+        let place = place.canonicalize().ok()?;
+        let is_of_system = SYSTEM.iter().any(|system| place.starts_with(system));
+        (!is_of_system).then_some(place)
+    }
+}
+
+pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let user = home::user_home().unwrap_or_default();
+    let toolchains = TOOLCHAINS.iter().chain([&JAVA]);
+    let found: Vec<_> =
+        toolchains.filter_map(|it| Some((it, it.find(&user)?.to_str()?.to_owned()))).collect();
+    let root = session.root();
+    let mut caches: Vec<&str> = CACHES
+        .iter()
+        .filter(|(mark, _)| root.join(mark).is_file())
+        .map(|(_, cache)| *cache)
+        .collect();
+    caches.dedup();
+    let text = policy(&found, &caches);
+    session.screen.hand_over(text.as_bytes())?;
+    if found.is_empty() {
+        session.screen.note(
+            "no toolchain was found in your home directory; those of the system need no line of policy",
+        );
+        return Ok(Exit::Success);
+    }
+    session.screen.note(format_args!(
+        "put what you want of this into {}; it holds for every workspace, and commands can then run what is there",
+        operators_policy::operators()
+    ));
+    Ok(Exit::Success)
+}
+
+/// The table of policy for these toolchains and caches.
+fn policy(found: &[(&Toolchain, String)], caches: &[&str]) -> String {
+    let list = |items: Vec<String>| Value::from(items).to_string();
+    let mut text = String::from("version = 1\n\n[sandbox]\n");
+    for (toolchain, place) in found {
+        text.push_str(&format!("# {}: {place}\n", toolchain.name));
+    }
+    let mut exec: Vec<String> = found.iter().map(|(_, place)| place.clone()).collect();
+    exec.sort();
+    exec.dedup();
+    if !exec.is_empty() {
+        text.push_str(&format!("exec = {}\n", list(exec)));
+    }
+    let variables = found.iter();
+    let variables: Vec<_> =
+        variables.map(|(toolchain, place)| format!("{}={place}", toolchain.variable)).collect();
+    if !variables.is_empty() {
+        text.push_str(&format!("env = {}\n", list(variables)));
+    }
+    if !caches.is_empty() {
+        let caches = caches.iter().map(|cache| (*cache).to_owned()).collect();
+        text.push_str(&format!("caches = {}\n", list(caches)));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// AA-10: what is printed is a policy that actum reads.
+    #[test]
+    fn the_lines_are_a_policy() {
+        let [cargo, rustup, ..] = &TOOLCHAINS;
+        let found = [(cargo, "/h/.cargo".to_owned()), (rustup, "/h/it's \"x\"\\y".to_owned())];
+        let text = policy(&found, &["target"]);
+        let read: toml::Table = text.parse().unwrap();
+        let sandbox = read["sandbox"].as_table().unwrap();
+        let list = |key: &str| {
+            let items = sandbox[key].as_array().unwrap();
+            items.iter().map(|it| it.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(list("exec"), ["/h/.cargo", "/h/it's \"x\"\\y"]);
+        assert_eq!(list("env"), ["CARGO_HOME=/h/.cargo", "RUSTUP_HOME=/h/it's \"x\"\\y"]);
+        assert_eq!(list("caches"), ["target"]);
+        let none = policy(&[], &[]);
+        assert_eq!(none, "version = 1\n\n[sandbox]\n");
+    }
+}
