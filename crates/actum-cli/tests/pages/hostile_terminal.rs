@@ -182,6 +182,7 @@ const CASES: &[(&str, Shows, &[&[&str]])] = &[
     ("plugin lint", Hostile, &[&["../package"], &["{h}"]]),
     ("plugin test", Nothing, &[&["../package"], &["{h}"]]),
     ("trust", Hostile, &[&[], &["{h}"]]),
+    ("sandbox detect", Hostile, &[&[], &["{h}"]]),
     ("sandbox run", Hostile, &[&["--", "missing{h}"], &["--policy", "{h}", "--", "true"]]),
     ("sql install", Hostile, &[&["--python", "{h}"]]),
     (

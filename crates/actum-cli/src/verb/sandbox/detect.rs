@@ -81,8 +81,13 @@ impl Toolchain {
 pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let user = home::user_home().unwrap_or_default();
     let toolchains = TOOLCHAINS.iter().chain([&JAVA]);
-    let found: Vec<_> =
-        toolchains.filter_map(|it| Some((it, it.find(&user)?.to_str()?.to_owned()))).collect();
+    // A path that could end a line is no toolchain that anybody made.
+    let is_plain = |place: &&str| !place.chars().any(char::is_control);
+    let found = toolchains.filter_map(|it| {
+        let place = it.find(&user)?;
+        Some((it, place.to_str().filter(is_plain)?.to_owned()))
+    });
+    let found: Vec<_> = found.collect();
     let root = session.root();
     let mut caches: Vec<&str> = CACHES
         .iter()

@@ -82,6 +82,13 @@ impl<D: Disk> Rebuilder<'_, D> {
         let doing = || format!("look at the directory `{path}`");
         let parent = self.tree.existing_parent(path)?;
         let disk = &self.workspace.disk;
+        let seen = disk.stat_at(&parent, path.name()).doing(doing)?;
+        // One that is closed to its owner cannot be opened.
+        let is_as_wanted =
+            |it: Stat| (it.mode, it.user, it.group) == (wanted.mode, wanted.user, wanted.group);
+        if seen.is_some_and(is_as_wanted) {
+            return Ok(Task::Right);
+        }
         let directory = disk.open_directory(&parent, path.name()).doing(doing)?;
         let stat = disk.stat(&directory).doing(doing)?;
         let now = self.tree.attributes(&directory, &stat).doing(doing)?;
