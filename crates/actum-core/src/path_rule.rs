@@ -176,17 +176,7 @@ impl PathRule {
         let mut next = self.passed(1);
         let mut path = path.enumerate().peekable();
         while let Some((index, name)) = path.next() {
-            let mut after = 0;
-            for (place, rule) in self.names.iter().enumerate() {
-                if next & (1 << place) != 0 {
-                    match rule {
-                        NameRule::Any => after |= 1 << place,
-                        rule if rule.is_met_by(name) => after |= 1 << (place + 1),
-                        NameRule::Is(_) | NameRule::Like(_) => {}
-                    }
-                }
-            }
-            next = self.passed(after);
+            next = self.after_name(next, name);
             // A rule that matches a directory matches everything below it.
             if next & end != 0 && index >= least && (!self.below_only || path.peek().is_some()) {
                 return true;
@@ -206,21 +196,26 @@ impl PathRule {
         let end = 1u64 << self.names.len();
         let mut next = self.passed(1);
         for name in path {
-            let mut after = 0;
-            for (place, rule) in self.names.iter().enumerate() {
-                if next & (1 << place) != 0 {
-                    match rule {
-                        NameRule::Any => after |= 1 << place,
-                        rule if rule.is_met_by(name) => after |= 1 << (place + 1),
-                        NameRule::Is(_) | NameRule::Like(_) => {}
-                    }
-                }
-            }
-            next = self.passed(after);
+            next = self.after_name(next, name);
         }
         let anywhere = self.names.iter().take_while(|rule| **rule == NameRule::Any).count();
         let begun = (anywhere + 1..self.names.len()).any(|place| next & (1 << place) != 0);
         begun || self.below_only && next & end != 0
+    }
+
+    /// Returns which names of the rule may come after `name`, of those in `next`: one bit for each, and one for the end of the rule.
+    fn after_name(&self, next: u64, name: &[u8]) -> u64 {
+        let mut after = 0;
+        for (place, rule) in self.names.iter().enumerate() {
+            if next & (1 << place) != 0 {
+                match rule {
+                    NameRule::Any => after |= 1 << place,
+                    rule if rule.is_met_by(name) => after |= 1 << (place + 1),
+                    NameRule::Is(_) | NameRule::Like(_) => {}
+                }
+            }
+        }
+        self.passed(after)
     }
 
     /// A byte that a name begins or ends with, one of each path of which the rule speaks, where it says one.

@@ -96,6 +96,18 @@ fn holds(
     result.unwrap_or_else(|violation| panic!("{what}: {violation}"));
 }
 
+/// The change and its undo hold, and the undo gives the tree of before.
+fn change_and_undo_hold(disk: &SimDisk, operations: &[Operation]) {
+    let what = format!("{operations:?}");
+    let change = operations.to_vec();
+    holds(disk, move |disk| apply(&disk, &change), &what);
+    let was = tree(disk);
+    let of = run(disk, operations);
+    holds(disk, move |disk| open(&disk)?.revert(of).map(drop), &format!("undo: {what}"));
+    open(disk).unwrap().revert(of).unwrap();
+    assert_eq!(tree(disk), was, "{what}");
+}
+
 /// FO-2, D-6: and the undo of it, from the journal and from the history, brings back what was there.
 #[test]
 fn every_kind_of_object_becomes_every_other_or_stays() {
@@ -145,14 +157,7 @@ fn links_are_retargeted_renamed_copied_and_swapped_with_files_or_nothing_is() {
     ];
     for operations in cases {
         let disk = disk_with(Object::Absent);
-        let what = format!("{operations:?}");
-        let change = operations.clone();
-        holds(&disk, move |disk| apply(&disk, &change), &what);
-        let was = tree(&disk);
-        let of = run(&disk, &operations);
-        holds(&disk, move |disk| open(&disk)?.revert(of).map(drop), &format!("undo: {what}"));
-        open(&disk).unwrap().revert(of).unwrap();
-        assert_eq!(tree(&disk), was, "{what}");
+        change_and_undo_hold(&disk, &operations);
     }
 }
 
@@ -259,13 +264,6 @@ fn permissions_of_a_directory_are_before_or_after() {
         let disk = disk_with(Object::Absent);
         disk.chmod("d", 0o750);
         disk.settle();
-        let what = format!("{operations:?}");
-        let change = operations.clone();
-        holds(&disk, move |disk| apply(&disk, &change), &what);
-        let was = tree(&disk);
-        let of = run(&disk, &operations);
-        holds(&disk, move |disk| open(&disk)?.revert(of).map(drop), &format!("undo: {what}"));
-        open(&disk).unwrap().revert(of).unwrap();
-        assert_eq!(tree(&disk), was, "{what}");
+        change_and_undo_hold(&disk, &operations);
     }
 }

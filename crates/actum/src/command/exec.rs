@@ -27,7 +27,7 @@ pub struct Exec {
     pub accepted: Accepted,
     /// What is to come of the change.
     pub ending: Ending,
-    /// Whether it is to come of it also where the command exits with a code that is no success.
+    /// Whether the run is made even if the exit code of the command counts as a failure.
     pub keeps_failed: bool,
     /// Rules of the paths that are kept; all where there is none. What else it changed is left out.
     pub only: Vec<PathRule>,

@@ -22,7 +22,7 @@ pub(super) struct Executed {
     status: Status,
     report: Report,
     ended: CommandEnd,
-    /// Whether it exited with a code that is no success.
+    /// Whether its exit code counts as a failure.
     has_failed: bool,
     /// The caches of which what it did there is there for good.
     passed: Vec<String>,

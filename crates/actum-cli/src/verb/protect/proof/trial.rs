@@ -26,7 +26,7 @@ const CODEX_MODEL: &str = "gpt-5.5";
 /// Adds arguments and variables for a trial. Returns a directory that the client needs while it runs.
 type Prepare = fn(&mut Command, &Setting<'_>) -> Result<Option<TempDir>, Unprepared>;
 
-/// What a client is started with.
+/// Model and directories of a trial.
 pub(super) struct Setting<'a> {
     /// URL of the model.
     pub(super) url: &'a str,
