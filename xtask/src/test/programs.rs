@@ -42,8 +42,11 @@ struct Program {
     directory: PathBuf,
 }
 
+/// Lines of the message of a failed test that are repeated at the end.
+const MESSAGE_LINES: usize = 20;
+
 /// Builds and runs all test programs. Prints the output of each when it has ended, adds its counts to `tally`, and repeats
-/// the names of failed tests at the end. Returns whether everything was built and passed.
+/// the names and messages of failed tests at the end. Returns whether everything was built and passed.
 pub(super) fn pass(root: &Path, tally: &mut Tally) -> Result<bool, Box<dyn std::error::Error>> {
     let Some(programs) = build(root)? else { return Ok(false) };
     let at_a_time = thread::available_parallelism()?.get() + 1; // many wait for processes they kill
@@ -157,10 +160,14 @@ impl Report<'_> {
         }
         let report = String::from_utf8_lossy(&output.stdout);
         let failed = report.lines().filter_map(|line| {
-            line.strip_prefix("test ").and_then(|line| line.strip_suffix(" ... FAILED"))
+            line.strip_prefix("test ").and_then(|line| line.split_once("... FAILED"))
         });
         let named = self.failures.len();
-        self.failures.extend(failed.map(|test| format!("{name}: {}", test.trim_end())));
+        self.failures.extend(failed.map(|(test, _)| {
+            let test = test.trim_end();
+            message(&report, test)
+                .fold(format!("{name}: {test}"), |failure, line| failure + "\n    " + line)
+        }));
         if self.failures.len() == named {
             let (status, seconds) = (output.status, took.as_secs());
             self.failures.push(format!("{name}: it ended with {status} after {seconds} s"));
@@ -169,6 +176,19 @@ impl Report<'_> {
         self.tally.failed = self.tally.failed.max(failed_before + 1);
         Ok(())
     }
+}
+
+/// The first lines of the message of a failed test, which follow `---- NAME stdout ----` or `---- NAME ----`.
+fn message<'a>(report: &'a str, test: &str) -> impl Iterator<Item = &'a str> {
+    let is_header = move |line: &str| {
+        let header = line.strip_prefix("---- ").and_then(|line| line.strip_suffix(" ----"));
+        header.is_some_and(|header| header.strip_suffix(" stdout").unwrap_or(header) == test)
+    };
+    let lines = report.lines().skip_while(move |line| !is_header(line)).skip(1);
+    lines
+        .take_while(|line| !line.starts_with("---- ") && *line != "failures:")
+        .filter(|line| !line.is_empty())
+        .take(MESSAGE_LINES)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -214,7 +234,8 @@ mod tests {
         let mut report = Report { tally: &mut tally, failures: Vec::new() };
         // The run that contains this test would count what is printed.
         let mut out = Vec::new();
-        let failed = "test a::b ... FAILED\ntest result: FAILED. 4 passed; 1 failed; 0 ignored;\n";
+        let failed = "test a::b ... FAILED\n\nfailures:\n\n---- a::b stdout ----\nit broke\n\nfailures:\n    a::b\n\n\
+            test result: FAILED. 4 passed; 1 failed; 0 ignored;\n";
         let mut add = |name, output| {
             report.add(&program(name), &output, Duration::from_secs(7), &mut out).unwrap()
         };
@@ -223,7 +244,7 @@ mod tests {
         let passed = output("test result: ok. 2 passed; 0 failed\n", 0);
         add("three", passed);
         let killed = "two: it ended with signal: 9 (SIGKILL) after 7 s";
-        assert_eq!(report.failures, ["one: a::b", killed]);
+        assert_eq!(report.failures, ["one: a::b\n    it broke", killed]);
         assert_eq!(tally, Tally { passed: 6, failed: 2, skipped: 0 });
     }
 
