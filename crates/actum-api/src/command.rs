@@ -1,8 +1,8 @@
-//! `actum.sandbox/1` and `actum.exec/1`: a command that ran in a sandbox.
+//! `actum.sandbox/1` and `actum.exec/1`: a command that ran in a sandbox. `actum.exec-status/1`: commands that run.
 
 use std::collections::BTreeMap;
 
-use actum_core::Status;
+use actum_core::{Status, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,8 +13,11 @@ use crate::error::Error;
 use crate::value;
 use crate::word::words;
 
-pub(crate) const DOCUMENTS: &[DocumentType] =
-    &[DocumentType::new::<Sandbox>(), DocumentType::new::<Exec>()];
+pub(crate) const DOCUMENTS: &[DocumentType] = &[
+    DocumentType::new::<Sandbox>(),
+    DocumentType::new::<Exec>(),
+    DocumentType::new::<ExecStatus>(),
+];
 
 words! {
     /// Resource that is measured and limited.
@@ -119,6 +122,33 @@ pub struct Exec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Error")]
     pub error: Option<Box<Error>>,
+}
+
+/// Result of `actum exec --status`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ExecStatus {
+    /// Commands that run in the workspace, or of which the change is being made.
+    pub commands: Vec<RunningCommand>,
+}
+
+/// Command that runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunningCommand {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Number of the process of actum that runs it.
+    pub process: u32,
+    /// When it was started.
+    #[schemars(with = "value::Time")]
+    pub started: Timestamp,
+    /// Paths that it changed so far, and directories that lead to them.
+    pub paths: u64,
+    /// Bytes of the files that it left so far.
+    pub bytes: u64,
+}
+
+impl Document for ExecStatus {
+    const FORMAT: &'static str = "actum.exec-status/1";
 }
 
 impl Document for Exec {

@@ -1,6 +1,7 @@
 //! The ledger and the keys that every run of this program is recorded with.
 
 use std::cell::LazyCell;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -308,6 +309,16 @@ pub(crate) fn open_runs(workspace: &View, tenant: &Tenant) -> Result<Vec<RunId>,
     };
     let open = ledger.open_runs(id).map_err(actum::Error::from)?;
     Ok(open.into_iter().map(|row| row.run).collect())
+}
+
+/// Removes what killed processes captured in the workspace, and what plans needed that have left the queue. Returns the number of
+/// captures.
+pub(crate) fn sweep_captures(workspace: &Workspace, tenant: &Tenant) -> Result<usize, Failure> {
+    workspace.sweep_captures(|| {
+        let Some(ledger) = opened_view(tenant)? else { return Ok(BTreeSet::new()) };
+        let plans = ledger.open_plans().map_err(actum::Error::from)?;
+        Ok(plans.into_iter().map(|row| row.plan).collect())
+    })
 }
 
 /// Among how many of the newest runs those are counted that the ledger does not know.

@@ -38,6 +38,7 @@ mod recover;
 mod redo;
 mod replay;
 pub(crate) mod resolve;
+mod review;
 mod rollback;
 mod run;
 pub(crate) mod sandbox;
@@ -96,6 +97,7 @@ verbs! {
     Undo(undo::Arguments) = undo::run,
     Redo(redo::Arguments) = redo::run,
     Queue(queue::Arguments) = queue::run,
+    Review(review::Arguments) = review::run,
     Approve(approve::Arguments) = approve::run,
     Deny(deny::Arguments) = deny::run,
     Revoke(deny::RevokeArguments) = deny::revoke,

@@ -6,7 +6,7 @@
 mod digest;
 mod summary;
 
-use actum_core::{Digest, FileMode, RelPath};
+use actum_core::{Digest, FileMode, RelPath, RunId};
 use serde::{Deserialize, Serialize};
 
 use crate::{Edit, LineHunk};
@@ -89,6 +89,24 @@ pub enum Operation {
         #[serde(deserialize_with = "Option::deserialize")]
         mode: Option<ModeChange>,
     },
+    /// Makes a file where nothing is, and the directories that lead to it, or replaces the whole content of an existing file,
+    /// with a file that a command left at the same path of a capture (`.actum/captures` of the workspace).
+    Take {
+        /// The file.
+        path: RelPath,
+        /// The capture that has the content.
+        capture: RunId,
+        /// Digest of the content.
+        sha256: Digest,
+        /// Size of the content in bytes.
+        size: u64,
+        /// Mode of a new file; that of any new file when absent.
+        #[serde(deserialize_with = "Option::deserialize")]
+        mode: Option<ModeChange>,
+        /// The digest that an existing file must have before this step; none where nothing is there.
+        #[serde(deserialize_with = "Option::deserialize")]
+        expected: Option<Digest>,
+    },
     /// Removes a file or a symbolic link.
     Delete {
         /// The file or link.
@@ -149,6 +167,24 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// The capture that it takes a file from.
+    pub fn capture(&self) -> Option<RunId> {
+        match self {
+            Self::Take { capture, .. } => Some(*capture),
+            Self::Patch { .. }
+            | Self::Edit { .. }
+            | Self::Write { .. }
+            | Self::Create { .. }
+            | Self::Delete { .. }
+            | Self::Rename { .. }
+            | Self::Copy { .. }
+            | Self::Chmod { .. }
+            | Self::MakeDirectory { .. }
+            | Self::RemoveDirectory { .. }
+            | Self::Link { .. } => None,
+        }
+    }
+
     /// The paths it speaks of.
     pub fn paths(&self) -> impl Iterator<Item = &RelPath> {
         let (path, other) = match self {
@@ -156,6 +192,7 @@ impl Operation {
             | Self::Edit { path, .. }
             | Self::Write { path, .. }
             | Self::Create { path, .. }
+            | Self::Take { path, .. }
             | Self::Delete { path, .. }
             | Self::Chmod { path, .. }
             | Self::MakeDirectory { path, .. }

@@ -45,6 +45,7 @@ fn step(operation: &Operation, content: &[u8]) -> Vec<u8> {
         | Operation::Chmod { .. }
         | Operation::MakeDirectory { .. }
         | Operation::RemoveDirectory { .. }
+        | Operation::Take { .. }
         | Operation::Link { .. } => panic!("{operation:?}"),
     }
 }

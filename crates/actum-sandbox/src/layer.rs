@@ -195,6 +195,13 @@ impl Layer {
         }
     }
 
+    /// Tests whether it is the directory at `path`, and not in memory.
+    pub fn is_at(&self, path: &Path) -> bool {
+        let identity = |stat: Stat| (stat.st_dev, stat.st_ino);
+        let there = statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).map(identity);
+        there.is_ok_and(|there| rustix::fs::fstat(&self.root).map(identity) == Ok(there))
+    }
+
     /// Opens a file that the command made or changed.
     ///
     /// # Errors

@@ -371,6 +371,7 @@ mod tests {
             staged: None,
             caches: Vec::new(),
             before: None,
+            upper: None,
             max: 1 << 20,
         };
         let policy = SandboxPolicy { view: Some(view), ..policy() };

@@ -128,7 +128,11 @@ pub struct View {
     /// Another path at which the base is seen, too: as it is, without what is staged, and only to read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<PathBuf>,
-    /// The most bytes that the changes may take; the kernel refuses more. They are held in memory.
+    /// An empty directory on the file system of the base, which takes the changes in `upper`, where the kernel can use it for that.
+    /// Without one they are held in memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upper: Option<PathBuf>,
+    /// The most bytes that the changes may take in memory; the kernel refuses more.
     pub max: u64,
 }
 
@@ -277,14 +281,16 @@ impl SandboxPolicy {
     }
 
     fn check_view(&self) -> Result<(), PolicyError> {
-        let Some(View { base, staged, caches, before, max }) = &self.view else { return Ok(()) };
+        let Some(View { base, staged, caches, before, upper, max }) = &self.view else {
+            return Ok(());
+        };
         check_path("view.base", base)?;
         check_size("view.max", *max)?;
         if base == Path::new("/") {
             return Err(PolicyError::Root { field: "view.base" });
         }
-        if let Some(path) = staged {
-            check_path("view.staged", path)?;
+        for (field, path) in [("view.staged", staged), ("view.upper", upper)] {
+            path.as_ref().map_or(Ok(()), |path| check_path(field, path))?;
         }
         for path in caches {
             check_path("view.caches", path)?;

@@ -151,7 +151,7 @@ fn controllers() -> Controllers {
 /// Any directory will do, since nothing is changed in it.
 fn some_view() -> View {
     let base = PathBuf::from("/usr");
-    View { base, staged: None, caches: Vec::new(), before: None, max: 1 << 20 }
+    View { base, staged: None, caches: Vec::new(), before: None, upper: None, max: 1 << 20 }
 }
 
 /// Whether a PID namespace may be asked for a number of its own. Where it has none, root would set that

@@ -208,13 +208,20 @@ fn a_policy_that_contradicts_itself_is_refused() {
             staged: None,
             caches: vec![],
             before: None,
+            upper: None,
             max: 1 << 20,
         });
     });
     says(&refusal, "is hidden by the scratch directory");
     let refusal = place.policy_refusal(|policy| {
-        policy.view =
-            Some(View { base: git, staged: None, caches: vec![], before: None, max: 1 << 20 });
+        policy.view = Some(View {
+            base: git,
+            staged: None,
+            caches: vec![],
+            before: None,
+            upper: None,
+            max: 1 << 20,
+        });
     });
     says(&refusal, "lies in the directory whose changes are captured");
 }

@@ -165,7 +165,7 @@ proptest! {
     ) {
         let Grounds { _directory, base, out, .. } = grounds();
         let before = tree(&base);
-        let view = View { base: base.clone(), staged: None, caches: Vec::new(), before: None, max: 1 << 20 };
+        let view = View { base: base.clone(), staged: None, caches: Vec::new(), before: None, upper: None, max: 1 << 20 };
         let script = format!("({}) 2>/dev/null; cp -a . {}/end", steps.join("; "), out.display());
         let outcome = run(view, &script, &out);
         prop_assert_eq!(outcome.ended, Some(Ended::Code(0)), "{}: {}", script, String::from_utf8_lossy(&outcome.stderr));
@@ -197,6 +197,7 @@ fn a_command_sees_what_is_staged_and_only_what_it_changes_then_is_captured() {
         staged: Some(staged.clone()),
         caches: Vec::new(),
         before: None,
+        upper: None,
         max: 1 << 20,
     };
     let script =
@@ -234,6 +235,7 @@ fn the_base_can_be_seen_beside_the_view_as_it_is_and_only_to_read() {
         staged: Some(staged.clone()),
         caches: Vec::new(),
         before: place,
+        upper: None,
         max: 1 << 20,
     };
     let script = format!(
@@ -263,7 +265,8 @@ fn the_base_can_be_seen_beside_the_view_as_it_is_and_only_to_read() {
 #[test]
 fn changes_take_no_more_than_they_may() {
     let Grounds { _directory, base, out, .. } = grounds();
-    let view = View { base, staged: None, caches: Vec::new(), before: None, max: 1 << 20 };
+    let view =
+        View { base, staged: None, caches: Vec::new(), before: None, upper: None, max: 1 << 20 };
     let outcome = run(view, "head -c 3000000 /dev/zero > big; stat -c %s big", &out);
     let told = String::from_utf8_lossy(&outcome.stdout).trim().parse::<u64>().unwrap();
     assert!(told <= 1 << 20, "{told}");
@@ -292,7 +295,8 @@ fn what_is_passed_through_or_kept_deep_in_a_view_lets_nothing_around_it_through(
     fs::create_dir_all(base.join("c/d/.git")).unwrap();
     let before = tree(&base);
     let caches = vec![base.join("a/b/cache")];
-    let view = View { base: base.clone(), staged: None, caches, before: None, max: 1 << 20 };
+    let view =
+        View { base: base.clone(), staged: None, caches, before: None, upper: None, max: 1 << 20 };
     let kept = vec![base.join("c/d/.git"), base.join("c/absent")];
     let script = "echo pwned > a/x; echo pwned > a/new; echo pwned > c/d/new; mv a moved; \
                   echo kept > c/d/.git/config; mkdir c/absent; echo cached > moved/b/cache/f";

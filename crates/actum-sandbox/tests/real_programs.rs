@@ -418,6 +418,7 @@ fn a_command_on_a_view_sees_what_is_staged_and_what_it_does_is_told_and_not_done
         staged: Some(layer.clone()),
         caches: vec![base.join("cache")],
         before: None,
+        upper: None,
         max: 16 << 20,
     };
     policy.view = Some(view);

@@ -119,6 +119,29 @@ pub(crate) fn set_attributes_beside<D: Disk>(
     Ok(())
 }
 
+/// As [`set_attributes`], for a file that a command made: its own extended attributes and the marks of overlayfs are removed.
+///
+/// # Errors
+/// What could not be kept, and why.
+pub(crate) fn set_taken_attributes<D: Disk>(
+    disk: &D,
+    handle: &D::Handle,
+    (stat, present): (&Stat, &[Xattr]),
+    wanted: &Attributes,
+) -> Result<(), (&'static str, io::Error)> {
+    let is_own = |name: &[u8]| {
+        [&b"user."[..], b"trusted.", b"security.capability"]
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+    };
+    for (name, _) in present {
+        if is_own(name) && !wanted.xattrs.iter().any(|(wanted, _)| wanted == name) {
+            disk.remove_xattr(handle, name).map_err(|error| (XATTRS, error))?;
+        }
+    }
+    set_attributes_beside(disk, handle, stat, wanted, present)
+}
+
 /// Makes a directory of this name in the stage directory, with all its attributes.
 pub(crate) fn make_directory<D: Disk>(
     disk: &D,

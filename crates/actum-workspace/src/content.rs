@@ -6,6 +6,7 @@ use std::sync::Arc;
 use actum_core::text::{LineCounter, TextBlocks};
 use actum_core::{Digest, FileMode, Hasher, RunId};
 
+use crate::capture::CapturedFile;
 use crate::disk::Disk;
 
 /// The largest content, in bytes, that is held in memory and recorded in the journal.
@@ -18,6 +19,14 @@ pub(crate) enum Bytes<H> {
     Memory(Arc<Vec<u8>>),
     /// A file.
     File(Arc<H>, Source),
+    /// A file of a capture, which is opened for each reading.
+    Captured(Arc<CapturedFile<H>>),
+}
+
+/// Bytes of a file that can be read at once.
+pub(crate) enum Opened<H> {
+    Memory(Arc<Vec<u8>>),
+    File(Arc<H>),
 }
 
 /// The name under which a transaction can publish a file at hand.
@@ -54,6 +63,7 @@ impl<H> Clone for Bytes<H> {
         match self {
             Self::Memory(bytes) => Self::Memory(Arc::clone(bytes)),
             Self::File(file, source) => Self::File(Arc::clone(file), source.clone()),
+            Self::Captured(file) => Self::Captured(Arc::clone(file)),
         }
     }
 }
@@ -66,8 +76,21 @@ impl<H> Bytes<H> {
     pub(crate) fn size<D: Disk<Handle = H>>(&self, disk: &D) -> io::Result<u64> {
         match self {
             Self::File(file, _) => Ok(disk.stat(file)?.size),
+            Self::Captured(file) => Ok(file.stat.size),
             Self::Memory(memory) => Ok(u64::try_from(memory.len()).unwrap_or(u64::MAX)),
         }
+    }
+
+    /// Opens what is not open.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub(crate) fn opened<D: Disk<Handle = H>>(&self, disk: &D) -> io::Result<Opened<H>> {
+        Ok(match self {
+            Self::Memory(bytes) => Opened::Memory(Arc::clone(bytes)),
+            Self::File(file, _) => Opened::File(Arc::clone(file)),
+            Self::Captured(file) => Opened::File(Arc::new(file.open(disk)?)),
+        })
     }
 
     /// Reads from `offset` on at most as many bytes as `buffer` holds; fewer only at the end.
@@ -82,6 +105,7 @@ impl<H> Bytes<H> {
     ) -> io::Result<usize> {
         match self {
             Self::File(file, _) => disk.read_at(file, buffer, offset),
+            Self::Captured(file) => disk.read_at(&file.open(disk)?, buffer, offset),
             Self::Memory(memory) => {
                 let start = usize::try_from(offset).unwrap_or(usize::MAX).min(memory.len());
                 let rest = memory.get(start..).unwrap_or_default();

@@ -30,6 +30,7 @@ mod apply;
 mod attributes;
 mod baseline;
 mod blocks;
+mod capture;
 mod change;
 mod content;
 mod digest_while_reading;
@@ -64,6 +65,7 @@ pub use baseline::{
     UndeclaredChange,
 };
 pub use blocks::{BlockDelta, apply as apply_delta};
+pub use capture::{Capture, RunningCapture};
 pub use change::{Change, ChangeKind, Extent, Lines, Modes};
 pub use content::INLINE_BYTES_MAX;
 pub use digest_while_reading::{copy_file, digest_of_file};
@@ -90,6 +92,7 @@ pub use transaction::new_content::{NewContent, Part, Window};
 pub use transaction::stage::INLINE_TOTAL_MAX;
 pub use transaction::staged_directory::StagedDirectory;
 pub use transaction::staged_file::{SourceFile, StagedFile, TakenAttributes};
+pub use transaction::take::Taken;
 pub use transaction::undeclared::{Meant, UndeclaredChanges};
 pub use witness::{RootWithin, notes_at, unusable_witness};
 pub use workspace::{

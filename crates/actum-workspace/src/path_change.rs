@@ -64,7 +64,8 @@ pub enum State {
 pub enum Content {
     /// They are here.
     Known(Arc<Vec<u8>>),
-    /// There are more than [`CONTENT_BYTES_MAX`], or they follow from a content of more than 64 MiB.
+    /// There are more than [`CONTENT_BYTES_MAX`], all contents of the change are more than 256 MiB, or they follow from a content of
+    /// more than 64 MiB.
     TooLarge,
     /// They were changed by something else than a run and cannot be found again.
     Unknown,

@@ -20,6 +20,7 @@ pub(crate) mod stage;
 pub(crate) mod staged_directory;
 pub(crate) mod staged_file;
 mod steps;
+pub(crate) mod take;
 mod take_snapshot;
 pub(crate) mod undeclared;
 
@@ -47,6 +48,7 @@ use crate::transaction::keep::StoredDelta;
 use crate::transaction::node::{Content, New, Nodes, Post, PostFile, Pre};
 use crate::transaction::observe::under;
 use crate::transaction::savepoint::UndoLog;
+use crate::transaction::take::{Taken, TakenFrom};
 use crate::tree::{Parents, Tree};
 use crate::workspace::{ExistingFiles, Limits, Workspace};
 
@@ -95,6 +97,10 @@ pub struct Transaction<'w, D: Disk> {
     names: HashMap<RelPath, BTreeSet<Vec<u8>>>,
     /// What it adopts, where another program published its files.
     pub(crate) adoption: Option<Adoption>,
+    /// What it takes from captures, which goes with the commit.
+    captures: BTreeMap<RunId, TakenFrom<D::Handle>>,
+    /// Bytes of captured contents that it may still hold in memory.
+    captured_bytes_left: u64,
     /// Snapshot that it restores, and that goes with the commit.
     pub(crate) restored_snapshot: Option<SnapshotId>,
     /// For a directory that gets new entries: its group if it hands that down, and the default ACL.
@@ -136,6 +142,8 @@ impl<'w, D: Disk> Transaction<'w, D> {
             looked_at: BTreeSet::new(),
             names: HashMap::new(),
             adoption: None,
+            captures: BTreeMap::new(),
+            captured_bytes_left: take::CAPTURED_BYTES_MAX,
             restored_snapshot: None,
             inherited: RefCell::default(),
         })
@@ -166,6 +174,10 @@ impl<'w, D: Disk> Transaction<'w, D> {
             Operation::Edit { path, edit, expected } => self.edit(path, edit, *expected),
             Operation::Write { path, content, expected } => self.write(path, content, *expected),
             Operation::Create { path, content, mode } => self.create(path, content, *mode),
+            Operation::Take { path, capture, sha256, size, mode, expected } => {
+                let taken = Taken { capture: *capture, sha256: *sha256, size: *size };
+                self.take(path, taken, *mode, *expected)
+            }
             Operation::Delete { path, expected, parents } => self.delete(path, *expected, *parents),
             Operation::Rename { from, to, parents } => self.rename(from, to, *parents),
             Operation::Copy { from, to } => self.copy(from, to),

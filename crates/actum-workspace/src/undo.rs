@@ -415,7 +415,9 @@ impl<D: Disk> Transaction<'_, D> {
             Some(Extent::Lines(lines)) => Counted::Once(lines.reversed()),
             Some(Extent::Bytes { .. }) | None => Counted::Not,
         };
-        Ok((Content::New(New { bytes, origin, splices, counted, text_blocks: None }), lines))
+        let (text_blocks, captured) = (None, None);
+        let new = New { bytes, origin, splices, counted, text_blocks, captured };
+        Ok((Content::New(new), lines))
     }
 
     /// The bytes before the run as a later run recorded them: an undo may have taken the kept image, and a redo displaced

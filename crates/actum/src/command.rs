@@ -62,6 +62,8 @@ pub(crate) struct Seen<'s> {
     pub(crate) before: Option<PathBuf>,
     /// Directories that are passed through.
     pub(crate) caches: Vec<PathBuf>,
+    /// An empty directory that takes what it changes; memory without one.
+    pub(crate) upper: Option<PathBuf>,
 }
 
 impl Runner {
@@ -159,10 +161,10 @@ impl Runner {
         seen: Seen<'_>,
         stdin: Stdin,
     ) -> Result<actum_sandbox::Child, CommandError> {
-        let Seen { staged, before, caches } = seen;
+        let Seen { staged, before, caches, upper } = seen;
         let staged = staged.map(|staged| staged.path().to_owned());
         let (base, max) = (self.root.clone(), CAPTURED_BYTES_MAX);
-        let view = Some(View { base, staged, caches, before, max });
+        let view = Some(View { base, staged, caches, before, upper, max });
         self.start_in(line, SandboxPolicy { view, stdin, floor: Tier::N, ..self.policy.clone() })
     }
 

@@ -310,6 +310,17 @@ impl<D: Disk> Engine<D> {
         Ok(workspace)
     }
 
+    /// Removes what killed processes captured, and what only plans need that have left the queue. Returns the number of captures.
+    ///
+    /// # Errors
+    /// `Workspace`, `Ledger`.
+    pub fn sweep_captures(&self) -> Result<usize> {
+        self.workspace.sweep_captures(|| {
+            let plans = self.records.ledger.read(|log| log.open_plans())?;
+            Ok(plans.into_iter().map(|row| row.plan).collect())
+        })
+    }
+
     /// Waits for the background work of the ledger. Returns the error if a due checkpoint could not be signed; the runs
     /// are recorded nevertheless.
     pub fn finish(&self) -> Option<LedgerError> {

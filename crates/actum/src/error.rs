@@ -31,7 +31,7 @@ use crate::request::WayBack;
 
 pub use bound_workspace::BoundWorkspace;
 pub use catalog::CatalogError;
-pub(crate) use command::{CAPTURED_BYTES_MAX, list_unkept};
+pub(crate) use command::{CAPTURED_BYTES_MAX, CAPTURED_ON_DISK_BYTES_MAX, list_unkept};
 pub use command::{CommandError, Unkept, WhyUnkept};
 pub use feedback::FeedbackError;
 pub use lease::GrantLeaseError;

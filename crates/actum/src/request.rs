@@ -7,7 +7,7 @@ mod file_task;
 mod lease;
 mod task;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::{Digest, RelPath, RiskTier, RunId};
@@ -297,6 +297,12 @@ impl Request {
 }
 
 impl Work {
+    /// The captures that have contents of its files.
+    pub(crate) fn captures(&self) -> BTreeSet<RunId> {
+        let Self::Apply(operations) = self else { return BTreeSet::new() };
+        operations.iter().filter_map(Operation::capture).collect()
+    }
+
     /// The digest of what is asked for, whoever asks and whatever the limits are.
     pub(crate) fn digest(&self) -> Digest {
         let which = |which: &Which| match which {

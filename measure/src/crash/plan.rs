@@ -314,6 +314,7 @@ mod tests {
                     Operation::MakeDirectory { .. } => "make directory",
                     Operation::RemoveDirectory { .. } => "remove directory",
                     Operation::Link { .. } => "link",
+                    Operation::Take { .. } => "take",
                 })),
             }
             let version = plan.version(step).unwrap();

@@ -110,6 +110,7 @@ fn name(operation: &Operation) -> String {
         | Operation::Edit { path, .. }
         | Operation::Write { path, .. }
         | Operation::Create { path, .. }
+        | Operation::Take { path, .. }
         | Operation::Delete { path, .. }
         | Operation::Chmod { path, .. }
         | Operation::MakeDirectory { path, .. }

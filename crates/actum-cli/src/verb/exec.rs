@@ -1,7 +1,9 @@
 //! `actum exec`: a command runs on a view of the workspace, and what it changed goes through the gates.
 
+mod missing;
 mod report;
 mod runner;
+mod status;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -18,7 +20,7 @@ use actum_core::{Budget, PathRule, Scope};
 use actum_gate::CommandLine;
 use actum_record::lease::Quotas;
 use actum_sandbox::{Enforcement, Output, Resource, SandboxPolicy, Stdin};
-use actum_workspace::{Limits, Workspace};
+use actum_workspace::{Capture, Limits, LinuxDisk, Workspace};
 
 use super::Session;
 use super::apply::rule;
@@ -102,12 +104,15 @@ pub(crate) struct Arguments {
     lease: LeaseArgument,
     #[command(flatten)]
     confinement: Confinement,
+    /// List the commands that run in the workspace, and how much each changed so far, instead of running one
+    #[arg(long, conflicts_with = "command")]
+    status: bool,
     /// The command and its arguments
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,
         value_name = "COMMAND",
-        required = true
+        required_unless_present = "status"
     )]
     command: Vec<OsString>,
 }
@@ -122,6 +127,9 @@ enum Keep {
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    if arguments.status {
+        return status::run(session);
+    }
     // The codes from 1 on are the command's.
     let ended = executed(arguments, session).and_then(|executed| executed.tell(&session.screen));
     Ok(ended.unwrap_or_else(|failure| {
@@ -169,7 +177,13 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
     }
     exec.find_checks(&runner)?;
     let place = checked.map(Checked::open).transpose()?;
-    let tried = tried(arguments, &exec, session, (&runner, &in_force), quotas)?;
+    // Held until the change is made.
+    let capture = place
+        .as_ref()
+        .and_then(|place| place.capture(&arguments.command).transpose())
+        .transpose()?;
+    let context = Context { runner: &runner, in_force: &in_force, capture: capture.as_ref() };
+    let tried = tried(arguments, &exec, session, context, quotas)?;
     let end = match exec.attempt(&tried, &runner) {
         Ok(Attempt::Failed { dropped }) => {
             let outcome = Outcome::Dropped { dropped_changes: dropped };
@@ -216,6 +230,15 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
     Ok(Executed::of(&tried, &runner, (outcome, has_failed)))
 }
 
+impl Place {
+    /// Directory that takes what the command changes, where that may be kept. What earlier commands left is removed.
+    fn capture(&self, command: &[OsString]) -> Result<Option<Capture<LinuxDisk>>, Failure> {
+        let Self::Opened(engine) = self else { return Ok(None) };
+        engine.sweep_captures()?;
+        Ok(Some(engine.workspace().make_capture(&status::Note::new(command).to_bytes())?))
+    }
+}
+
 impl Checked {
     /// Checks that the ledger in use may change the workspace at `root`.
     fn of(ending: Ending, root: &Path, tenant: &Tenant) -> Result<Self, Failure> {
@@ -258,12 +281,20 @@ fn made(ending: Ending, root: &Path, session: &Session) -> Result<Place, Failure
     Ok(place)
 }
 
+/// In what a command runs.
+#[derive(Clone, Copy)]
+struct Context<'c> {
+    runner: &'c Runner,
+    in_force: &'c PolicyInForce,
+    capture: Option<&'c Capture<LinuxDisk>>,
+}
+
 /// Runs the command to its end.
 fn tried(
     arguments: &Arguments,
     exec: &Exec,
     session: &Session,
-    (runner, in_force): (&Runner, &PolicyInForce),
+    Context { runner, in_force, capture }: Context<'_>,
     quotas: Quotas,
 ) -> Result<Tried, Failure> {
     let stdin = stdin(&session.screen);
@@ -277,7 +308,7 @@ fn tried(
         Stdin::Terminal => &arguments.patient(runner).limited_by(quotas),
         Stdin::Empty | Stdin::Bytes(_) | Stdin::Inherited => runner,
     };
-    let trial: Trial<'_> = exec.start(runner, &in_force.policy, stdin)?;
+    let trial: Trial<'_> = exec.start(runner, &in_force.policy, stdin, capture)?;
     Ok(match session.screen.form {
         Form::Json(_) => {
             let _working = Working::begin("running the command");

@@ -69,6 +69,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     if !arguments.dry_run {
         let backups = manifests::update(session, Backups::Collect)?;
         report.removed_files += usize::try_from(backups).unwrap_or(usize::MAX);
+        report.removed_files += records::sweep_captures(&workspace, &session.tenant)?;
     }
     let retained_runs = &report.retained_runs;
     if !retained_runs.is_empty() && !arguments.below_retention {

@@ -1,12 +1,12 @@
 //! `actum exec`, as people and programs use it: a command runs, and what it changed is one run, or nothing.
 
 use std::fs;
-use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
+use crate::meanwhile::started;
 use crate::program::{Ended, actum, command, workspace};
 use crate::trees::{plainly, tree};
 use serde_json::Value;
@@ -139,7 +139,10 @@ fn pipes_sockets_and_set_id_files_are_refused_by_name() {
         ("mkfifo pipe", "`pipe` is a pipe, a socket or a device"),
         ("ln -s a.txt other; mkfifo pipe", "`pipe` is a pipe, a socket or a device"),
         ("chmod 700 .", "`.` is the root of the workspace, and got other permissions"),
-        ("truncate -s 1200M hole", "`hole` is too large"),
+        (
+            "for i in $(seq 17); do truncate -s 1G hole$i; done",
+            "` is too large: what a command leaves in files may be 17179869184 bytes in all",
+        ),
     ];
     for (script, told) in cases {
         let ended = exec(&root, &[], script);
@@ -337,13 +340,7 @@ fn what_somebody_else_moved_or_removed_meanwhile_is_a_conflict() {
         fs::write(root.join("other/b.txt"), "precious\n").unwrap();
         std::thread::sleep(std::time::Duration::from_millis(20));
         let script = script.replace("WAIT", "echo ready; sleep 1.5");
-        let mut child = command(&root, &["exec", "--", "sh", "-c", &script])
-            .stdout(std::process::Stdio::piped())
-            .stderr(std::process::Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut ready = [0; 6];
-        child.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
+        let child = started(&root, &[], &script);
         act(&root);
         let left = tree(&root);
         let ended: Ended = child.wait_with_output().unwrap().into();
@@ -365,13 +362,7 @@ fn a_directory_that_takes_the_name_of_the_workspace_meanwhile_is_not_changed() {
         fs::write(root.join("a.txt"), format!("{}\n", root.display())).unwrap();
     }
     let script = "echo mine >> a.txt; echo ready; sleep 1.5";
-    let mut child = command(&root, &["exec", "--", "sh", "-c", script])
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut ready = [0; 6];
-    child.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
+    let child = started(&root, &[], script);
     fs::rename(&root, root.with_file_name("old")).unwrap();
     fs::rename(&other, &root).unwrap();
     let ended: Ended = child.wait_with_output().unwrap().into();
@@ -387,13 +378,7 @@ fn a_file_that_somebody_else_changed_meanwhile_is_a_conflict() {
     let (_directory, root) = workspace();
     actum(&root, &["init"]);
     let script = "echo ready; sleep 2; echo mine >> a.txt; echo mine >> sub/b.txt";
-    let mut child = command(&root, &["exec", "--", "sh", "-c", script])
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut ready = [0; 6];
-    child.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
+    let child = started(&root, &[], script);
     fs::write(root.join("a.txt"), "somebody else's\n").unwrap();
     let ended: Ended = child.wait_with_output().unwrap().into();
     assert_eq!(ended.code, 111, "{ended:?}");
@@ -408,13 +393,7 @@ fn a_file_that_somebody_else_changed_meanwhile_is_a_conflict() {
 fn a_file_that_somebody_else_changed_to_the_same_content_is_a_conflict() {
     let (_directory, root) = workspace();
     let script = "n=$(cat a.txt); echo ready; sleep 2; echo $((n + 1)) > a.txt";
-    let mut child = command(&root, &["exec", "--", "sh", "-c", script])
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut ready = [0; 6];
-    child.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
+    let child = started(&root, &[], script);
     fs::write(root.join("a.txt"), "2\n").unwrap();
     let ended: Ended = child.wait_with_output().unwrap().into();
     assert_eq!(ended.code, 111, "{ended:?}");

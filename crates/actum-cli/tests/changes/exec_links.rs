@@ -1,12 +1,11 @@
 //! `actum exec` with symbolic links and permissions of directories.
 
 use std::fs;
-use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
-use std::process::Stdio;
 
-use crate::program::{Ended, actum, command, workspace};
+use crate::meanwhile::started;
+use crate::program::{Ended, actum, workspace};
 use crate::trees::{plainly, tree};
 
 fn exec(root: &Path, options: &[&str], script: &str) -> Ended {
@@ -196,13 +195,7 @@ fn a_link_that_somebody_else_changed_meanwhile_is_a_conflict() {
         actum(&root, &["init"]);
         std::thread::sleep(std::time::Duration::from_millis(20));
         let script = format!("{script}; echo ready; sleep 1");
-        let mut child = command(&root, &["exec", "--", "sh", "-c", &script])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut ready = [0; 6];
-        child.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
+        let child = started(&root, &[], &script);
         act(&root);
         let left = tree(&root);
         let ended: Ended = child.wait_with_output().unwrap().into();

@@ -94,6 +94,7 @@ const CASES: &[(&str, Shows, &[&[&str]])] = &[
     ("undo", Hostile, &[&["{run}", "--dry-run", "--diff"], &["{h}"], &["--since", "{h}"]]),
     ("redo", Hostile, &[&["{h}"], &[]]),
     ("queue", Hostile, &[&[], &["{plan}"], &["{h}"], &["--seen", "{h}"]]),
+    ("review", Hostile, &[&["{plan}", "--only", "{h}"], &["{h}", "--only", "a"]]),
     (
         "approve",
         Hostile,

@@ -52,6 +52,17 @@ impl Feed {
                     Some(mode) => self.mode(*mode),
                 }
             }
+            // The capture is only the place of the content.
+            Operation::Take { path, capture: _, sha256, size, mode, expected } => {
+                self.named("take", path);
+                self.0.part(sha256.as_bytes());
+                self.number(*size);
+                self.expected(*expected);
+                match mode {
+                    None => self.name("no mode"),
+                    Some(mode) => self.mode(*mode),
+                }
+            }
             Operation::Delete { path, expected, parents } => {
                 self.named("delete", path);
                 self.expected(*expected);
@@ -261,7 +272,7 @@ mod tests {
     use super::*;
     use crate::edit::JsonPath;
     use crate::edit::json_patch::{JsonText, Pointer};
-    use actum_core::FileMode;
+    use actum_core::{FileMode, RunId};
 
     fn path(text: &str) -> RelPath {
         RelPath::new(text).unwrap()
@@ -293,6 +304,14 @@ mod tests {
         let chmod = |mode| Operation::Chmod { path: path("a"), mode };
         let make = |mode| Operation::MakeDirectory { path: path("a"), mode };
         let create = |mode| Operation::Create { path: path("a"), content: b"c".into(), mode };
+        let take = |content: &[u8], expected| Operation::Take {
+            path: path("a"),
+            capture: RunId::from_random(1),
+            sha256: Digest::of(content),
+            size: 1,
+            mode: None,
+            expected,
+        };
         let different = [
             vec![],
             vec![patch(vec![])],
@@ -334,6 +353,9 @@ mod tests {
             vec![create(None)],
             vec![create(Some(ModeChange::Executable(false)))],
             vec![Operation::Write { path: path("a"), content: b"c".into(), expected: None }],
+            vec![take(b"c", None)],
+            vec![take(b"d", None)],
+            vec![take(b"c", Some(Digest::of(b"")))],
             vec![Operation::Copy { from: path("a"), to: path("b") }],
             vec![Operation::Copy { from: path("b"), to: path("a") }],
         ];

@@ -24,8 +24,10 @@ impl Operation {
     pub fn summary(operations: &[Self]) -> String {
         let Some(first) = operations.first() else { return "change nothing".to_owned() };
         let verb = match first {
-            Self::Patch { .. } | Self::Edit { .. } | Self::Write { .. } => "edit",
-            Self::Create { .. } => "create",
+            Self::Create { .. } | Self::Take { expected: None, .. } => "create",
+            Self::Patch { .. } | Self::Edit { .. } | Self::Write { .. } | Self::Take { .. } => {
+                "edit"
+            }
             Self::Delete { .. } => "delete",
             Self::Rename { .. } => "rename",
             Self::Copy { .. } => "copy",

@@ -70,7 +70,9 @@ impl Tree {
             Operation::MakeDirectory { .. } | Operation::RemoveDirectory { .. } => {
                 return Err("no diff speaks of directories".into());
             }
-            Operation::Link { .. } => return Err("no tree of these has links".into()),
+            Operation::Link { .. } | Operation::Take { .. } => {
+                return Err("no diff makes links here, or takes files from a capture".into());
+            }
         }
         Ok(())
     }

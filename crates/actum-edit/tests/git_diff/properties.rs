@@ -184,6 +184,7 @@ proptest! {
                 | Operation::Write { .. }
                 | Operation::MakeDirectory { .. }
                 | Operation::RemoveDirectory { .. }
+                | Operation::Take { .. }
                 | Operation::Link { .. } => false,
                 Operation::Rename { .. } | Operation::Copy { .. } | Operation::Chmod { .. } => true,
             };

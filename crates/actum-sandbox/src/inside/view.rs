@@ -19,6 +19,8 @@ use crate::policy::View;
 /// The directories of which a view is made, uppermost first.
 pub(super) struct Opened {
     lower: Vec<OwnedFd>,
+    /// Where the layer over them is to be.
+    upper: Option<OwnedFd>,
 }
 
 /// A view that was made.
@@ -33,7 +35,8 @@ pub(super) struct Laid {
 pub(super) fn open(view: &View) -> Result<Opened> {
     let layers = view.staged.iter().chain([&view.base]);
     let lower = layers.map(|path| directory(path)).collect::<Result<_>>()?;
-    Ok(Opened { lower })
+    let upper = view.upper.as_ref().map(|path| directory(path)).transpose()?;
+    Ok(Opened { lower, upper })
 }
 
 fn directory(path: &Path) -> Result<OwnedFd> {
@@ -64,45 +67,53 @@ fn mounted(context: &OwnedFd) -> rustix::io::Result<OwnedFd> {
     fsmount(context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 
-/// Lays a layer in memory over the directories of a view. `root` is the new root, in which the layer
-/// is mounted for a moment: overlayfs takes none that is mounted nowhere.
+/// Lays a layer over the directories of a view: one on a disk where the view names a directory and the kernel can use it, else
+/// one in memory. `root` is the new root, in which the latter is mounted for a moment: overlayfs takes none that is mounted nowhere.
 pub(super) fn lay(opened: Opened, view: &View, root: &OwnedFd) -> Result<Laid> {
     const PLACE: &str = ".captures";
     let doing = || format!("make a view of `{}`", view.base.display());
-    let upper = memory(view.max, "0700")?;
     // The uppermost layer says what the base itself is like.
     let base = opened.lower.last().map(fstat).transpose().trying(doing)?;
     let mode = base.map_or(Mode::RWXU, |stat| Mode::from_raw_mode(stat.st_mode));
+    // Not each file system has what overlayfs needs.
+    if let Some(Ok(laid)) = opened.upper.as_ref().map(|place| overlay(place, &opened, mode)) {
+        return Ok(laid);
+    }
+    let memory = memory(view.max, "0700")?;
     mkdirat(root, PLACE, mode).trying(doing)?;
-    move_mount(&upper, "", root, PLACE, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).trying(doing)?;
+    move_mount(&memory, "", root, PLACE, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).trying(doing)?;
+    let laid = overlay(&memory, &opened, mode).trying(doing)?;
+    unmount(format!("{NEW_ROOT}/{PLACE}"), UnmountFlags::DETACH).trying(doing)?;
+    unlinkat(root, PLACE, rustix::fs::AtFlags::REMOVEDIR).trying(doing)?;
+    Ok(laid)
+}
+
+/// Makes the two directories of an overlay in `place`, and the overlay. Without marks on them a directory could not be replaced by
+/// another.
+fn overlay(place: &OwnedFd, opened: &Opened, mode: Mode) -> rustix::io::Result<Laid> {
     let layer = |name: &str| -> rustix::io::Result<OwnedFd> {
-        mkdirat(&upper, name, Mode::RWXU)?;
-        let made = openat(&upper, name, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        mkdirat(place, name, Mode::RWXU)?;
+        let made = openat(place, name, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         fchmod(&made, mode)?; // whatever the umask is
         Ok(made)
     };
-    let (captures, work) = (layer("upper").trying(doing)?, layer("work").trying(doing)?);
-    // Without marks a directory could not be replaced by another.
-    fsetxattr(&work, crate::layer::OPAQUE, b"y", XattrFlags::empty())
-        .trying(|| "mark a directory in memory".to_owned())?;
+    let (captures, work) = (layer("upper")?, layer("work")?);
+    fsetxattr(&work, crate::layer::OPAQUE, b"y", XattrFlags::empty())?;
     // Paths may hold what separates options. Descriptors do not.
     let by_number = |fd: &OwnedFd| format!("/proc/self/fd/{}", fd.as_raw_fd());
     let lower: Vec<_> = opened.lower.iter().map(by_number).collect();
-    let context = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC).trying(doing)?;
+    let context = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
     let options = [
         ("lowerdir", lower.join(":")),
         ("upperdir", by_number(&captures)),
         ("workdir", by_number(&work)),
     ];
     for (key, value) in options {
-        fsconfig_set_string(&context, key, value).trying(doing)?;
+        fsconfig_set_string(&context, key, value)?;
     }
-    // Marks that an ordinary user may set; and no waiting for a disk, since there is none.
+    // Marks that an ordinary user may set; and no waiting for a disk: whoever needs the changes syncs them.
     for flag in ["userxattr", "volatile"] {
-        fsconfig_set_flag(&context, flag).trying(doing)?;
+        fsconfig_set_flag(&context, flag)?;
     }
-    let tree = mounted(&context).trying(doing)?;
-    unmount(format!("{NEW_ROOT}/{PLACE}"), UnmountFlags::DETACH).trying(doing)?;
-    unlinkat(root, PLACE, rustix::fs::AtFlags::REMOVEDIR).trying(doing)?;
-    Ok(Laid { tree, captures })
+    Ok(Laid { tree: mounted(&context)?, captures })
 }

@@ -71,8 +71,14 @@ const FILES: &[Attack] = &[
     confined("change the directory of its view", Effect::Outside, kept::view)
         .policy(|policy, facts| {
             let base = facts.outside.join("view");
-            policy.view =
-                Some(View { base, staged: None, caches: vec![], before: None, max: 1 << 20 });
+            policy.view = Some(View {
+                base,
+                staged: None,
+                caches: vec![],
+                before: None,
+                upper: None,
+                max: 1 << 20,
+            });
         })
         .l(Refused("NEEDS_TIER_N")),
     never("read the log of the kernel by a device", Effect::Got, machine::kernel_log)

@@ -21,6 +21,7 @@ pub(super) fn run(input: &[u8]) {
             Operation::Patch { .. }
             | Operation::Write { .. }
             | Operation::Create { .. }
+            | Operation::Take { .. }
             | Operation::Delete { .. }
             | Operation::Rename { .. }
             | Operation::Copy { .. }

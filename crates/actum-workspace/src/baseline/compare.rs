@@ -11,7 +11,7 @@ use super::contents::{Contents, FILE_BYTES_MAX};
 use super::scan::Scan;
 use super::{Baseline, Known, KnownFiles, Source, Stamp};
 use crate::attributes::Attributes;
-use crate::content::Bytes;
+use crate::content::Opened;
 use crate::disk::{Disk, Kind};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::history::images::Images;
@@ -318,11 +318,11 @@ impl<D: Disk> Workspace<D> {
         let runs = self.runs()?;
         let (intent, _): (Cow<'_, _>, _) = runs.read(run)?;
         let images = Images { disk: &self.disk, home: &self.home };
-        Ok(match images.bytes(&intent, index, Side::Post, None)? {
-            None => None,
-            Some(Bytes::Memory(bytes)) => Some(bytes.to_vec()),
-            Some(Bytes::File(file, _)) => {
-                let doing = || "read a recorded image".to_owned();
+        let doing = || "read a recorded image".to_owned();
+        let Some(bytes) = images.bytes(&intent, index, Side::Post, None)? else { return Ok(None) };
+        Ok(match bytes.opened(&self.disk).doing(doing)? {
+            Opened::Memory(bytes) => Some(bytes.to_vec()),
+            Opened::File(file) => {
                 let size = self.disk.stat(&file).doing(doing)?.size;
                 Some(read_whole(&self.disk, &file, size).doing(doing)?)
             }

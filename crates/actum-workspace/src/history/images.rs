@@ -6,7 +6,7 @@ use actum_core::{Digest, FileMode, Hasher};
 use actum_edit::splice::Splicer;
 
 use crate::blocks;
-use crate::content::{Bytes, Sink, Source};
+use crate::content::{Bytes, Opened, Sink, Source};
 use crate::disk::{Barrier, Disk};
 use crate::error::{Doing, Result};
 use crate::home::Home;
@@ -128,12 +128,12 @@ impl<D: Disk> Images<'_, D> {
         bytes: &Bytes<D::Handle>,
         mut each: impl FnMut(&[u8]),
     ) -> std::io::Result<()> {
-        match bytes {
-            Bytes::Memory(bytes) => {
-                each(bytes);
+        match bytes.opened(self.disk)? {
+            Opened::Memory(bytes) => {
+                each(&bytes);
                 Ok(())
             }
-            Bytes::File(file, _) => read_pieces::<D, std::io::Error>(self.disk, file, |piece| {
+            Opened::File(file) => read_pieces::<D, std::io::Error>(self.disk, &file, |piece| {
                 each(piece);
                 Ok(())
             })

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use actum_core::text::LineCounter;
 use actum_core::{Digest, RelPath, RunId};
 
-use crate::content::{Bytes, Source};
+use crate::content::{Bytes, Opened};
 use crate::disk::{Disk, Kind, Stat, Time};
 use crate::error::{Attempt, Doing, ErrorKind, Result};
 use crate::history::images::Images;
@@ -206,13 +206,14 @@ impl<D: Disk> Transaction<'_, D> {
             return Ok(PostFile { attributes, digest, size, lines, content });
         }
         let origin = there.map(|_| path.clone());
-        let bytes = match self.bytes_of(snapshot, index, path)? {
-            Bytes::File(kept, _) => self.copied(path, &kept, size)?,
-            memory @ Bytes::Memory(_) => memory,
+        let kept = self.bytes_of(snapshot, index, path)?;
+        let bytes = match kept.opened(&self.workspace.disk).doing(|| format!("read `{path}`"))? {
+            Opened::File(kept) => self.copied(path, &kept, size)?,
+            Opened::Memory(bytes) => Bytes::Memory(bytes),
         };
         let lines = self.lines(&bytes)?;
-        let (splices, counted, text_blocks) = (None, Counted::Not, None);
-        let content = Content::New(New { bytes, origin, splices, counted, text_blocks });
+        let (splices, counted, text_blocks, captured) = (None, Counted::Not, None, None);
+        let content = Content::New(New { bytes, origin, splices, counted, text_blocks, captured });
         Ok(PostFile { attributes, digest, size, lines, content })
     }
 
@@ -278,8 +279,8 @@ fn adopted<H>(path: &RelPath, pre: &Pre<H>, there: Pre<H>) -> Post<H> {
     } else {
         let origin = before.map(|_| path.clone());
         let (bytes, splices) = (file.bytes, None);
-        let (counted, text_blocks) = (Counted::Not, None);
-        Content::New(New { bytes, origin, splices, counted, text_blocks })
+        let (counted, text_blocks, captured) = (Counted::Not, None, None);
+        Content::New(New { bytes, origin, splices, counted, text_blocks, captured })
     };
     let (attributes, digest, size) = (file.attributes, file.digest, file.stat.size);
     Post::File(PostFile { attributes, digest, size, lines: file.lines, content })
@@ -295,10 +296,7 @@ impl Adoption {
     pub(crate) fn body<H>(bytes: &Bytes<H>, fits: bool) -> Body {
         match bytes {
             Bytes::Memory(bytes) if fits => Body::Inline(Arc::clone(bytes)),
-            Bytes::Memory(_)
-            | Bytes::File(_, Source::Unnamed | Source::Staged(_) | Source::Kept(..)) => {
-                Body::Unrecorded
-            }
+            Bytes::Memory(_) | Bytes::File(..) | Bytes::Captured(_) => Body::Unrecorded,
         }
     }
 }

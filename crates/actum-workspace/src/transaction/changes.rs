@@ -14,6 +14,9 @@ use crate::path_change::{CONTENT_BYTES_MAX, Content as Shown, PathChange, State}
 use crate::transaction::Transaction;
 use crate::transaction::node::{Content, Counted, New, Node, Nodes, Post, PostFile, Pre, PreFile};
 
+/// Bytes of contents in a diff. What is beyond is shown as too large, so that memory does not grow with the change.
+const DIFF_BYTES_MAX: u64 = 256 << 20;
+
 /// What the steps of a transaction would change, ordered by path. It holds until the next step.
 #[derive(Clone)]
 pub(crate) struct Outcome {
@@ -124,21 +127,22 @@ impl<D: Disk> Transaction<'_, D> {
             (Bytes::Memory(old), Bytes::Memory(new)) => {
                 Some(Lines::of(line_diff::count(old, &new)))
             }
-            (Bytes::Memory(_) | Bytes::File(..), _) => None,
+            (Bytes::Memory(_) | Bytes::File(..) | Bytes::Captured(_), _) => None,
         }
     }
 
-    /// What the steps so far would change, with the bytes before and after.
+    /// What the steps so far would change, with the bytes before and after, up to 256 MiB in all.
     ///
     /// # Errors
     /// `Io` where a large file cannot be read.
     pub fn diff(&self) -> Result<Vec<PathChange>> {
         let renames = renames(&self.nodes);
         let changed = self.nodes.iter().filter(|(_, node)| node.changes());
+        let mut left = DIFF_BYTES_MAX;
         changed
             .map(|(path, node)| {
-                let before = self.state_of(path, &node.pre.unchanged())?;
-                let after = self.state_of(path, &node.post)?;
+                let before = self.state_of(path, &node.pre.unchanged(), &mut left)?;
+                let after = self.state_of(path, &node.post, &mut left)?;
                 let renamed_from = renames.from(path).cloned();
                 let (path, excerpts) = (path.clone(), Vec::new());
                 Ok(PathChange { path, renamed_from, before, after, excerpts })
@@ -146,18 +150,19 @@ impl<D: Disk> Transaction<'_, D> {
             .collect()
     }
 
-    fn state_of(&self, path: &RelPath, post: &Post<D::Handle>) -> Result<State> {
+    fn state_of(&self, path: &RelPath, post: &Post<D::Handle>, left: &mut u64) -> Result<State> {
         Ok(match post {
             Post::Absent => State::Absent,
             Post::Directory(attributes) => State::Directory { mode: attributes.mode },
-            Post::File(file) => self.state(path, file)?,
+            Post::File(file) => self.state(path, file, left)?,
         })
     }
 
-    fn state(&self, path: &RelPath, file: &PostFile<D::Handle>) -> Result<State> {
-        let content = if file.size > CONTENT_BYTES_MAX {
+    fn state(&self, path: &RelPath, file: &PostFile<D::Handle>, left: &mut u64) -> Result<State> {
+        let content = if file.size > CONTENT_BYTES_MAX.min(*left) {
             Shown::TooLarge
         } else {
+            *left -= file.size;
             let mut bytes = Vec::new();
             self.each_piece(path, file, |piece| {
                 bytes.extend_from_slice(piece);

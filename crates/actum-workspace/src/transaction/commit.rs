@@ -15,6 +15,7 @@ use crate::journal::record::Intent;
 use crate::run::publish::Displaced;
 use crate::transaction::Transaction;
 use crate::transaction::stage::moved_sources;
+use crate::transaction::take::TakenFrom;
 use crate::tree::Tree;
 use crate::workspace::Workspace;
 
@@ -172,6 +173,9 @@ impl<'w, D: Disk> Prepared<'w, D> {
             drop(transaction.workspace.remove_snapshot(done)); // what stays goes with the next snapshots
         }
         if result.is_ok() {
+            for (id, TakenFrom { capture, files }) in std::mem::take(&mut transaction.captures) {
+                transaction.workspace.remove_taken(id, &capture, &files);
+            }
             transaction.workspace.keep_contents(&left);
         }
         // After a commit what was displaced is swept later; after a failure that leaves anything

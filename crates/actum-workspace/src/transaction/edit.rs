@@ -198,7 +198,8 @@ impl<D: Disk> Transaction<'_, D> {
         };
         let Written { digest, size, lines, text_blocks, store } = written;
         let bytes = store.into_bytes();
-        let content = Content::New(New { bytes, origin, splices, counted, text_blocks });
+        let captured = None;
+        let content = Content::New(New { bytes, origin, splices, counted, text_blocks, captured });
         self.set(path, Post::File(PostFile { digest, size, lines, content, ..file }))
     }
 

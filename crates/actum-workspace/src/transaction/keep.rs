@@ -6,7 +6,7 @@ use actum_core::{Digest, FileMode, RelPath};
 
 use crate::attributes::set_attributes;
 use crate::blocks::{self, BlockDelta, Old};
-use crate::content::{Bytes, INLINE_BYTES_MAX};
+use crate::content::{Bytes, INLINE_BYTES_MAX, Opened};
 use crate::digest_while_reading::copy_file;
 use crate::disk::{Barrier, Disk, Stat};
 use crate::error::{Doing, ErrorKind, Result};
@@ -34,7 +34,7 @@ impl<D: Disk> Staging<'_, D> {
     ) -> Result<Body> {
         let (name, kept) = (stage_name(self.run, index), keep_name(self.run, index, Side::Post));
         self.disk.link(self.stage, &name, self.keep, &kept).doing(|| keep(path))?;
-        self.kept.push(handle);
+        self.sync_later(handle);
         Ok(Body::Kept)
     }
 
@@ -72,10 +72,7 @@ impl<D: Disk> Staging<'_, D> {
             written => written?,
         };
         let Some(handle) = written else { return Ok(None) };
-        // Beyond this number the whole file system is synced, and no handle is needed.
-        if self.kept.len() <= KEPT_SYNCED_SINGLY {
-            self.kept.push(Arc::new(handle));
-        }
+        self.sync_later(Arc::new(handle));
         Ok(Some(Back::Blocks))
     }
 
@@ -123,7 +120,7 @@ impl<D: Disk> Staging<'_, D> {
         } else {
             self.link_pre(index, path, file)?
         };
-        self.kept.push(handle);
+        self.sync_later(handle);
         Ok(Body::Kept)
     }
 
@@ -142,9 +139,9 @@ impl<D: Disk> Staging<'_, D> {
                 self.disk.link(self.keep, &name, self.keep, &kept).doing(|| keep(path))?;
                 Arc::clone(handle)
             }
-            (Bytes::Memory(_) | Bytes::File(..), _) => self.copy_pre(index, path, file)?,
+            (_, _) => self.copy_pre(index, path, file)?,
         };
-        self.kept.push(handle);
+        self.sync_later(handle);
         Ok(Body::Kept)
     }
 
@@ -169,9 +166,9 @@ impl<D: Disk> Staging<'_, D> {
             let own = file.own_names.saturating_add(2);
             displaced.names = displaced.changed.map(|_| own); // one that lives on gets a name elsewhere
         }
-        match &file.bytes {
-            Bytes::File(handle, _) => Ok(Arc::clone(handle)),
-            Bytes::Memory(_) => self.disk.open_file(self.keep, &name).doing(doing).map(Arc::new),
+        match file.bytes.opened(self.disk).doing(doing)? {
+            Opened::File(handle) => Ok(handle),
+            Opened::Memory(_) => self.disk.open_file(self.keep, &name).doing(doing).map(Arc::new),
         }
     }
 
@@ -183,19 +180,19 @@ impl<D: Disk> Staging<'_, D> {
     ) -> Result<Arc<D::Handle>> {
         let (name, doing) = (keep_name(self.run, index, Side::Pre), || keep(path));
         let copy = self.disk.create(self.keep, &name, FileMode::PRIVATE).doing(doing)?;
-        let digest = match &file.bytes {
-            Bytes::Memory(bytes) => {
-                self.disk.write_at(&copy, bytes, 0).doing(doing)?;
+        let digest = match file.bytes.opened(self.disk).doing(doing)? {
+            Opened::Memory(bytes) => {
+                self.disk.write_at(&copy, &bytes, 0).doing(doing)?;
                 file.digest
             }
-            Bytes::File(handle, _) if self.disk.clone_content(handle, &copy).doing(doing)? => {
+            Opened::File(handle) if self.disk.clone_content(&handle, &copy).doing(doing)? => {
                 // The copy is of one moment, and until then nobody changed the file.
-                match self.disk.stat(handle).doing(doing)?.changed == file.stat.changed {
+                match self.disk.stat(&handle).doing(doing)?.changed == file.stat.changed {
                     true => file.digest,
                     false => digest_of(self.disk, &copy).doing(doing)?,
                 }
             }
-            Bytes::File(handle, _) => copy_file(self.disk, handle, &copy).doing(doing)?,
+            Opened::File(handle) => copy_file(self.disk, &handle, &copy).doing(doing)?,
         };
         if digest != file.digest {
             let detail = "its content or attributes changed after it was read";
@@ -205,6 +202,13 @@ impl<D: Disk> Staging<'_, D> {
         // it does no harm that only root can give files away.
         drop(set_attributes(self.disk, &copy, &file.attributes));
         Ok(Arc::new(copy))
+    }
+
+    /// Notes that a kept file is to be made durable. Beyond a number the whole file system is synced, and no handle is held.
+    fn sync_later(&mut self, handle: Arc<D::Handle>) {
+        if self.kept.len() <= KEPT_SYNCED_SINGLY {
+            self.kept.push(handle);
+        }
     }
 
     pub(super) fn make_kept_durable(&self) -> Result<()> {

@@ -7,7 +7,7 @@ use actum_core::RelPath;
 use actum_core::text::BLOCK_BYTES;
 use actum_edit::Splice;
 
-use crate::content::Bytes;
+use crate::content::{Bytes, Opened};
 use crate::disk::Disk;
 use crate::error::{Doing, ErrorKind, Result};
 use crate::path_change::CONTENT_BYTES_MAX;
@@ -274,13 +274,14 @@ impl<D: Disk> Transaction<'_, D> {
         let start = from.saturating_sub(before);
         let end = from.saturating_add(length).saturating_add(behind).min(file.size);
         let wanted = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
-        match self.bytes(path, file) {
-            Some(Bytes::Memory(bytes)) => {
+        let bytes = self.bytes(path, file).ok_or_else(|| ErrorKind::missing(path))?;
+        match bytes.opened(&self.workspace.disk).doing(|| format!("read `{path}`"))? {
+            Opened::Memory(bytes) => {
                 let start = usize::try_from(start).unwrap_or(usize::MAX);
                 let rest = bytes.get(start..).unwrap_or_default();
                 Ok(rest.get(..wanted).unwrap_or(rest).to_vec())
             }
-            Some(Bytes::File(handle, _)) => {
+            Opened::File(handle) => {
                 let mut bytes = vec![0; wanted];
                 let mut filled = 0;
                 while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -296,7 +297,6 @@ impl<D: Disk> Transaction<'_, D> {
                 }
                 Ok(bytes)
             }
-            None => Err(ErrorKind::missing(path).into()),
         }
     }
 }

@@ -8,6 +8,7 @@ use actum_core::{Digest, FileMode, RelPath};
 use actum_edit::Splice;
 
 use crate::attributes::Attributes;
+use crate::capture::CapturedFile;
 use crate::change::{Held, Lines};
 use crate::content::{Bytes, Source, Written};
 use crate::disk::{Stat, Time};
@@ -58,7 +59,9 @@ impl<H> Post<H> {
         let Self::File(PostFile { content: Content::New(new), .. }) = self else { return None };
         match &new.bytes {
             Bytes::File(_, Source::Staged(name)) => Some(name),
-            Bytes::File(_, Source::Unnamed | Source::Kept(..)) | Bytes::Memory(_) => None,
+            Bytes::File(_, Source::Unnamed | Source::Kept(..))
+            | Bytes::Memory(_)
+            | Bytes::Captured(_) => None,
         }
     }
 }
@@ -95,6 +98,8 @@ pub(crate) struct New<H> {
     pub(crate) counted: Counted,
     /// Blocks that can hold text, where they were looked for.
     pub(crate) text_blocks: Option<Arc<TextBlocks>>,
+    /// File of a capture that has the bytes.
+    pub(crate) captured: Option<Arc<CapturedFile<H>>>,
 }
 
 /// How the lines of new bytes were counted.
@@ -120,6 +125,7 @@ impl<H> Clone for Content<H> {
                 splices: new.splices.clone(),
                 counted: new.counted,
                 text_blocks: new.text_blocks.clone(),
+                captured: new.captured.clone(),
             }),
         }
     }
@@ -145,7 +151,8 @@ impl<H> PostFile<H> {
         origin: Option<RelPath>,
     ) -> Self {
         let (bytes, counted) = (store.into_bytes(), Counted::Not);
-        let content = Content::New(New { bytes, origin, splices: None, counted, text_blocks });
+        let (splices, captured) = (None, None);
+        let content = Content::New(New { bytes, origin, splices, counted, text_blocks, captured });
         Self { attributes, digest, size, lines, content }
     }
 }

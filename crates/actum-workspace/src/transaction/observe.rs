@@ -6,7 +6,7 @@ use actum_core::scope::ScopeError;
 use actum_core::text::{self, LineCounter};
 use actum_core::{Digest, RelPath};
 
-use crate::content::{Bytes, INLINE_BYTES_MAX, Source};
+use crate::content::{Bytes, INLINE_BYTES_MAX, Opened, Source};
 use crate::digest_while_reading::digest_of_pieces;
 use crate::disk::{Disk, Stat};
 use crate::error::{Doing, Error, ErrorKind, NeededFor, NotAFile, Result};
@@ -295,9 +295,10 @@ impl<D: Disk> Transaction<'_, D> {
         file: &PostFile<D::Handle>,
         mut each: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        match self.bytes(path, file) {
-            Some(Bytes::Memory(bytes)) => each(&bytes),
-            Some(Bytes::File(handle, _)) => {
+        let bytes = self.bytes(path, file).ok_or_else(|| ErrorKind::missing(path))?;
+        match bytes.opened(&self.workspace.disk).doing(|| format!("read `{path}`"))? {
+            Opened::Memory(bytes) => each(&bytes),
+            Opened::File(handle) => {
                 let mut failed = None;
                 let read =
                     read_pieces::<D, std::io::Error>(&self.workspace.disk, &handle, |piece| {
@@ -311,7 +312,6 @@ impl<D: Disk> Transaction<'_, D> {
                     None => read.map(|_| ()).doing(|| format!("read `{path}`")),
                 }
             }
-            None => Err(ErrorKind::missing(path).into()),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::attributes::{
     Attributes, InheritedXattrs, make_directory, set_attributes, set_new_attributes,
 };
 use crate::change::{Change, Extent};
-use crate::content::{Bytes, INLINE_BYTES_MAX, Source};
+use crate::content::{Bytes, INLINE_BYTES_MAX, Opened, Source};
 use crate::digest_while_reading::copy_file;
 use crate::disk::{Disk, Rename};
 use crate::error::{Doing, Error, ErrorKind, Result};
@@ -307,6 +307,9 @@ impl<D: Disk> Staging<'_, D> {
                 let entry = self.indices.get(from).copied().ok_or_else(missing)?;
                 Ok((Body::Moved(entry), staged.inode))
             }
+            Content::New(New { captured: Some(captured), bytes, .. }) => {
+                self.stage_captured(index, path, file, (captured, bytes))
+            }
             Content::New(New { bytes: Bytes::Memory(bytes), .. }) => {
                 let (handle, inode) = self.create_staged_of(&name, path, file, bytes)?;
                 if file.attributes.mode.is_link() || self.fits_inline(file.size) {
@@ -314,9 +317,10 @@ impl<D: Disk> Staging<'_, D> {
                 }
                 self.keep_post(index, path, Arc::new(handle)).map(|body| (body, inode))
             }
-            Content::New(New { bytes: Bytes::File(_, Source::Unnamed), .. }) => {
-                Err(ErrorKind::missing(path).into())
-            }
+            Content::New(New {
+                bytes: Bytes::File(_, Source::Unnamed) | Bytes::Captured(_),
+                ..
+            }) => Err(ErrorKind::missing(path).into()),
             Content::New(New { bytes: Bytes::File(handle, Source::Kept(run, entry)), .. }) => {
                 let stat = self.disk.stat(handle).doing(doing)?;
                 if self.tree.attributes(handle, &stat).doing(doing)? == file.attributes {
@@ -375,10 +379,11 @@ impl<D: Disk> Staging<'_, D> {
         file: &PostFile<D::Handle>,
     ) -> Result<(Body, u64)> {
         let name = stage_name(self.run, index);
-        let (handle, inode) = match &pre.bytes {
-            Bytes::Memory(bytes) => self.create_staged_of(&name, path, file, bytes)?,
-            Bytes::File(source, _) => {
-                let copy = |disk: &D, to: &D::Handle| copy_file(disk, source, to);
+        let doing = || format!("read `{path}`");
+        let (handle, inode) = match pre.bytes.opened(self.disk).doing(doing)? {
+            Opened::Memory(bytes) => self.create_staged_of(&name, path, file, &bytes)?,
+            Opened::File(source) => {
+                let copy = |disk: &D, to: &D::Handle| copy_file(disk, &source, to);
                 self.create_staged(&name, path, file, copy)?
             }
         };
@@ -390,7 +395,7 @@ impl<D: Disk> Staging<'_, D> {
     }
 
     /// Stages a file or a link with these bytes.
-    fn create_staged_of(
+    pub(super) fn create_staged_of(
         &self,
         name: &[u8],
         path: &RelPath,
@@ -410,7 +415,7 @@ impl<D: Disk> Staging<'_, D> {
         Ok((link, inode))
     }
 
-    fn create_staged(
+    pub(super) fn create_staged(
         &self,
         name: &[u8],
         path: &RelPath,
@@ -451,11 +456,11 @@ impl<D: Disk> Staging<'_, D> {
             {
                 Some(Body::Inline(Arc::clone(bytes)))
             }
-            Bytes::Memory(_) | Bytes::File(..) => None,
+            Bytes::Memory(_) | Bytes::File(..) | Bytes::Captured(_) => None,
         }
     }
 
-    fn fits_inline(&mut self, size: u64) -> bool {
+    pub(super) fn fits_inline(&mut self, size: u64) -> bool {
         let fits = size <= INLINE_BYTES_MAX as u64 && size <= self.inline_left;
         if fits {
             self.inline_left -= size;
@@ -482,7 +487,7 @@ fn way_back<H>(pre: &PreFile<H>, new: &Bytes<H>, splices: Option<&Vec<Splice>>) 
     let worth_it = |it: &Splices| Splice::weight(&it.splices) <= way_back_max(pre.stat.size);
     let with_lines = match new {
         Bytes::Memory(new) => Some(Splices::with_lines(&splices, new)),
-        Bytes::File(..) => None,
+        Bytes::File(..) | Bytes::Captured(_) => None,
     };
     let back = with_lines.filter(worth_it);
     back.or_else(|| Some(Splices::raw(splices)).filter(worth_it)).map(Back::Splices)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actum_core::{FileMode, RelPath, RunId};
 
 use crate::change::Extent;
-use crate::content::{Bytes, INLINE_BYTES_MAX};
+use crate::content::{Bytes, INLINE_BYTES_MAX, Opened};
 use crate::digest_while_reading::copy_file;
 use crate::disk::Disk;
 use crate::error::{Doing, ErrorKind, Result};
@@ -106,7 +106,7 @@ impl<D: Disk> Transaction<'_, D> {
                 room.inline -= size;
                 Body::Inline(Arc::clone(bytes))
             }
-            bytes @ (Bytes::Memory(_) | Bytes::File(..)) => {
+            bytes @ (Bytes::Memory(_) | Bytes::File(..) | Bytes::Captured(_)) => {
                 self.copy_to_keep(path, (file, bytes), kept, room)?;
                 Body::Kept
             }
@@ -130,21 +130,21 @@ impl<D: Disk> Transaction<'_, D> {
         let Workspace { disk, home, .. } = &*self.workspace;
         let doing = || format!("keep a copy of `{path}`");
         let copy = disk.create(&home.keep, kept, FileMode::PRIVATE).doing(doing)?;
-        let handle = match bytes {
-            Bytes::Memory(bytes) => {
+        let handle = match bytes.opened(disk).doing(doing)? {
+            Opened::Memory(bytes) => {
                 room.copy(file.stat.size)?;
-                return disk.write_at(&copy, bytes, 0).doing(doing);
+                return disk.write_at(&copy, &bytes, 0).doing(doing);
             }
-            Bytes::File(handle, _) => handle,
+            Opened::File(handle) => handle,
         };
-        if disk.clone_content(handle, &copy).doing(doing)? {
-            let now = disk.stat(handle).doing(doing)?;
+        if disk.clone_content(&handle, &copy).doing(doing)? {
+            let now = disk.stat(&handle).doing(doing)?;
             if (now.changed, now.size) == (file.stat.changed, file.stat.size) {
                 return Ok(());
             }
         } else {
             room.copy(file.stat.size)?;
-            if copy_file(disk, handle, &copy).doing(doing)? == file.digest {
+            if copy_file(disk, &handle, &copy).doing(doing)? == file.digest {
                 return Ok(());
             }
         }

@@ -12,6 +12,7 @@ mod adoption;
 mod barriers;
 mod baseline;
 mod block_deltas;
+mod captures;
 mod changes;
 mod concurrent_edits;
 mod cost;

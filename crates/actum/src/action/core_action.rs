@@ -355,6 +355,9 @@ pub(super) fn wanted(operations: &[Operation]) -> BTreeMap<RelPath, Wanted> {
             | Operation::Link { path, target: content, .. } => {
                 wanted.insert(path.clone(), Wanted::Content(Digest::of(content)));
             }
+            Operation::Take { path, sha256, .. } => {
+                wanted.insert(path.clone(), Wanted::Content(*sha256));
+            }
             Operation::Delete { path, .. } | Operation::RemoveDirectory { path } => {
                 wanted.insert(path.clone(), Wanted::Nothing);
             }

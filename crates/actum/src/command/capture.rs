@@ -1,15 +1,15 @@
 //! What a command changed in its view, as operations.
 
-use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use actum_core::{Digest, FileMode, Hasher, PathRule, RelPath};
+use actum_core::{Digest, FileMode, Hasher, PathRule, RelPath, RunId};
 use actum_edit::{EmptyParents, ModeChange, Operation};
 use actum_sandbox::{Change, Layer, LayerError, Node};
 
-use crate::error::{CAPTURED_BYTES_MAX, Unkept, WhyUnkept};
+use crate::error::{CAPTURED_BYTES_MAX, CAPTURED_ON_DISK_BYTES_MAX, Unkept, WhyUnkept};
 
 /// What a command changed.
 #[derive(Debug, Default)]
@@ -20,18 +20,56 @@ pub struct Captured {
     pub unkept: Vec<Unkept>,
     /// What a door that changes the content of files alone cannot keep: links, and permissions of directories.
     not_content: Vec<Unkept>,
-    /// The bytes of the files that it left.
-    bytes: u64,
+    /// Changed paths that are left out, as asked.
+    pub(crate) left_out: usize,
+    /// Directory below `.actum/captures` that has the contents of files; in memory without one.
+    capture: Option<RunId>,
+}
+
+/// Part of a change that is wanted.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Part<'p> {
+    /// Rules of the paths; all where there is none.
+    pub(crate) only: &'p [PathRule],
+    /// Whether pipes, sockets and devices are left out.
+    pub(crate) drops_special: bool,
+}
+
+impl Part<'_> {
+    fn has(&self, change: &Change) -> bool {
+        let is_special = why_unkept(change) == Some(WhyUnkept::Special);
+        if is_special && self.drops_special {
+            return false;
+        }
+        self.only.is_empty()
+            || RelPath::new(change.path.as_os_str().as_bytes()).is_ok_and(|path| {
+                self.only.iter().any(|rule| rule.covers(&path) || rule.leads_below(&path))
+            })
+    }
 }
 
 /// Set-user-id and set-group-id (inode(7)).
 const SET_ID: u32 = 0o6000;
 
 impl Captured {
-    /// Reads what a layer holds, but for what lies in the places that are forgotten.
-    pub(crate) fn of(layer: &Layer, forgotten: &[&Path]) -> Result<Self, LayerError> {
-        let mut captured = Self::default();
-        for change in changes(layer, forgotten)? {
+    /// Reads what a layer holds, except in the places that are forgotten. Contents of files stay in the capture that holds the layer,
+    /// where there is one.
+    pub(crate) fn of(
+        layer: &Layer,
+        forgotten: &[&Path],
+        (capture, part): (Option<RunId>, Part<'_>),
+    ) -> Result<Self, LayerError> {
+        let mut captured = Self { capture, ..Self::default() };
+        let mut changes = changes(layer, forgotten)?;
+        let all = changes.len();
+        changes.retain(|change| part.has(change));
+        captured.left_out = all - changes.len();
+        // A file of holes takes no room in a layer, but time to read.
+        if let Some(too_large) = too_large(&changes, capture) {
+            captured.unkept.push(too_large);
+            return Ok(captured);
+        }
+        for change in changes {
             let path = match RelPath::new(change.path.as_os_str().as_bytes()) {
                 Ok(path) => path,
                 Err(_) if change.path == Path::new(".") => {
@@ -43,7 +81,7 @@ impl Captured {
                     continue;
                 }
             };
-            if let Some(why) = why_unkept(&change).or_else(|| captured.too_large(&change)) {
+            if let Some(why) = why_unkept(&change) {
                 captured.refuse(change.path, why);
                 continue;
             }
@@ -56,43 +94,10 @@ impl Captured {
         Ok(captured)
     }
 
-    /// Leaves out what none of these rules speaks of, unless there is none. Gives how many paths.
-    pub(crate) fn keep_only(&mut self, rules: &[PathRule]) -> usize {
-        if rules.is_empty() {
-            return 0;
-        }
-        let mut left_out = BTreeSet::new();
-        let mut is_kept = |path: &[u8]| {
-            let kept = RelPath::new(path)
-                .is_ok_and(|it| rules.iter().any(|rule| rule.covers(&it) || rule.leads_below(&it)));
-            if !kept {
-                left_out.insert(path.to_vec());
-            }
-            kept
-        };
-        self.operations.retain(|operation| operation.paths().all(|path| is_kept(path.as_bytes())));
-        self.unkept.retain(|unkept| is_kept(unkept.path.as_os_str().as_bytes()));
-        left_out.len()
-    }
-
-    /// Leaves out pipes, sockets and devices. Gives how many.
-    pub(crate) fn drop_special(&mut self) -> usize {
-        let before = self.unkept.len();
-        self.unkept.retain(|unkept| unkept.why != WhyUnkept::Special);
-        before - self.unkept.len()
-    }
-
     /// The same for a door that changes no links (D-6) and no permissions of directories: what does is none that can be kept.
     pub(crate) fn of_content(mut self) -> Self {
         self.unkept.append(&mut self.not_content);
         self
-    }
-
-    /// Counts the file that a change leaves. A file of holes takes no room in a layer.
-    fn too_large(&mut self, change: &Change) -> Option<WhyUnkept> {
-        let Some(Node::File { size, .. }) = change.after else { return None };
-        self.bytes = self.bytes.saturating_add(size);
-        (self.bytes > CAPTURED_BYTES_MAX).then_some(WhyUnkept::TooLarge)
     }
 
     /// Whether nothing was changed.
@@ -135,23 +140,18 @@ impl Captured {
         }
         match after {
             Some(Node::File { mode, .. }) => {
-                let content = read(layer, &at)?;
-                let mode = FileMode::new(mode);
+                let (content, mode) = (Content::of(layer, &at, self.capture)?, FileMode::new(mode));
                 match before.filter(|_| same_kind) {
                     Some(Node::File { mode: before, .. }) => {
-                        if expected != Some(Digest::of(&content)) {
-                            let path = path.clone();
-                            operations.push(Operation::Write { path, content, expected });
+                        if expected != Some(content.digest()) {
+                            operations.push(content.written(path.clone(), expected));
                         }
                         if FileMode::new(before) != mode {
                             let mode = ModeChange::Exact(mode);
                             operations.push(Operation::Chmod { path, mode });
                         }
                     }
-                    Some(_) | None => {
-                        let mode = Some(ModeChange::Exact(mode));
-                        operations.push(Operation::Create { path, content, mode });
-                    }
+                    Some(_) | None => operations.push(content.created(path, mode)),
                 }
             }
             Some(Node::Directory { mode }) if same_kind => {
@@ -191,6 +191,21 @@ pub(super) fn changes(layer: &Layer, forgotten: &[&Path]) -> Result<Vec<Change>,
     let mut changes = layer.changes()?;
     changes.retain(|change| !forgotten.iter().any(|cache| change.path.starts_with(cache)));
     Ok(changes)
+}
+
+/// The largest file, where all files together are too large.
+fn too_large(changes: &[Change], capture: Option<RunId>) -> Option<Unkept> {
+    let max = match capture {
+        Some(_) => CAPTURED_ON_DISK_BYTES_MAX,
+        None => CAPTURED_BYTES_MAX,
+    };
+    let size = |change: &&Change| match change.after {
+        Some(Node::File { size, .. }) => size,
+        Some(_) | None => 0,
+    };
+    let sum = changes.iter().map(|change| size(&change)).fold(0, u64::saturating_add);
+    let largest = changes.iter().filter(|_| sum > max).max_by_key(size)?;
+    Some(Unkept { path: largest.path.clone(), why: WhyUnkept::TooLarge { max } })
 }
 
 /// Why a door that changes the content of files alone could not do it.
@@ -235,9 +250,70 @@ pub(crate) fn digest(file: &mut impl Read) -> std::io::Result<Digest> {
     }
 }
 
-fn read(layer: &Layer, path: &Path) -> Result<Vec<u8>, LayerError> {
-    let mut content = Vec::new();
-    let read = layer.open(path)?.read_to_end(&mut content);
-    read.map_err(|why| LayerError::Io { step: "read", path: path.to_owned(), why })?;
-    Ok(content)
+/// Content that a command left in a file.
+enum Content {
+    Memory(Vec<u8>),
+    /// In a capture: its digest and size.
+    Captured(RunId, Digest, u64),
+}
+
+impl Content {
+    fn of(layer: &Layer, path: &Path, capture: Option<RunId>) -> Result<Self, LayerError> {
+        let io = |why| LayerError::Io { step: "read", path: path.to_owned(), why };
+        let mut file = layer.open(path)?;
+        match capture {
+            Some(capture) => {
+                let mut counted = Counted { file: &mut file, bytes: 0 };
+                let digest = digest(&mut counted).map_err(io)?;
+                Ok(Self::Captured(capture, digest, counted.bytes))
+            }
+            None => {
+                let mut content = Vec::new();
+                file.read_to_end(&mut content).map_err(io)?;
+                Ok(Self::Memory(content))
+            }
+        }
+    }
+
+    fn digest(&self) -> Digest {
+        match self {
+            Self::Memory(content) => Digest::of(content),
+            Self::Captured(_, digest, _) => *digest,
+        }
+    }
+
+    /// Operation that replaces the content of a file.
+    fn written(self, path: RelPath, expected: Option<Digest>) -> Operation {
+        match self {
+            Self::Memory(content) => Operation::Write { path, content, expected },
+            Self::Captured(capture, sha256, size) => {
+                Operation::Take { path, capture, sha256, size, mode: None, expected }
+            }
+        }
+    }
+
+    /// Operation that makes a file.
+    fn created(self, path: RelPath, mode: FileMode) -> Operation {
+        let mode = Some(ModeChange::Exact(mode));
+        match self {
+            Self::Memory(content) => Operation::Create { path, content, mode },
+            Self::Captured(capture, sha256, size) => {
+                Operation::Take { path, capture, sha256, size, mode, expected: None }
+            }
+        }
+    }
+}
+
+/// Counts what is read of a file.
+struct Counted<'f> {
+    file: &'f mut File,
+    bytes: u64,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.bytes = self.bytes.saturating_add(u64::try_from(read).unwrap_or(u64::MAX));
+        Ok(read)
+    }
 }

@@ -8,8 +8,9 @@ use actum_gate::{CommandLine, Policy};
 use actum_record::command::CommandEnd;
 use actum_record::ledger::{Actor, TenantId};
 use actum_sandbox::Stdin;
-use actum_workspace::Limits;
+use actum_workspace::{Capture, Limits, LinuxDisk};
 
+use super::capture::Part;
 use super::{Accepted, Caches, Runner, Trial, Tried};
 use crate::error::Result;
 use crate::place::Place;
@@ -113,7 +114,7 @@ impl Exec {
         request.check_lease((policy, place), tenant, now)
     }
 
-    /// Starts the command.
+    /// Starts the command. What it changes is taken by `capture`, which is held until the change is made; memory without one.
     ///
     /// # Errors
     /// As [`Trial::start`].
@@ -122,12 +123,13 @@ impl Exec {
         runner: &'r Runner,
         policy: &Policy,
         stdin: Stdin,
+        capture: Option<&Capture<LinuxDisk>>,
     ) -> Result<Trial<'r>> {
         let caches = match self.ending {
             Ending::Keep | Ending::Review => Caches::Passed,
             Ending::Drop => Caches::Forgotten,
         };
-        Trial::start(runner, policy, &self.command, stdin, caches)
+        Trial::start_captured(runner, policy, &self.command, (stdin, caches), capture)
     }
 
     /// Turns what the command changed into a request. Its checks are confined as by `runner`.
@@ -141,11 +143,9 @@ impl Exec {
             let dropped = tried.changed_paths().map_or(0, |paths| paths as u64);
             return Ok(Attempt::Failed { dropped });
         }
-        let mut captured = tried.captured()?;
-        let mut left_out = captured.keep_only(&self.only);
-        if self.drops_special {
-            left_out += captured.drop_special();
-        }
+        let part = Part { only: &self.only, drops_special: self.drops_special };
+        let captured = tried.captured_part(part)?;
+        let left_out = captured.left_out;
         if captured.is_empty() && left_out == 0 {
             return Ok(Attempt::Unchanged);
         }

@@ -4,12 +4,14 @@ use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use actum_core::RunId;
 use actum_gate::{CommandLine, GateDecision, GateName, Ground, Policy, Verdict};
 use actum_record::command::{CommandEnd, CommandRecord, SandboxRecord};
 use actum_sandbox::{Outcome, Output, Stdin};
+use actum_workspace::{Capture, LinuxDisk};
 
 use super::cache::{Caches, passed, possible};
-use super::capture::changes;
+use super::capture::{Part, changes};
 use super::{Accepted, Captured, CommandError, Runner, Seen, StagedView, record};
 use crate::error::{Error, Result};
 use crate::request::{Commands, Request};
@@ -23,6 +25,8 @@ pub struct Trial<'r> {
     passed: Vec<PathBuf>,
     /// Caches of which what is done there is forgotten.
     forgotten: Vec<PathBuf>,
+    /// Directory that is to take what it changes, and its path.
+    capture: Option<(RunId, PathBuf)>,
 }
 
 /// A command that has ended, and what it changed in its view. That is there as long as this is held.
@@ -35,6 +39,8 @@ pub struct Tried {
     sandbox: SandboxRecord,
     root: PathBuf,
     forgotten: Vec<PathBuf>,
+    /// Directory that is to take what it changes, and its path.
+    capture: Option<(RunId, PathBuf)>,
 }
 
 impl<'r> Trial<'r> {
@@ -50,7 +56,25 @@ impl<'r> Trial<'r> {
         stdin: Stdin,
         caches: Caches,
     ) -> Result<Self> {
-        Self::begin(runner, policy, words, (None, stdin, caches))
+        Self::begin(runner, policy, words, (Seen::default(), stdin, caches))
+    }
+
+    /// The same with a directory in the workspace that takes what the command changes.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub(crate) fn start_captured(
+        runner: &'r Runner,
+        policy: &Policy,
+        words: &[impl AsRef<OsStr>],
+        (stdin, caches): (Stdin, Caches),
+        capture: Option<&Capture<LinuxDisk>>,
+    ) -> Result<Self> {
+        let upper = capture.map(|capture| runner.root.join(capture.path()));
+        let seen = Seen { upper: upper.clone(), ..Seen::default() };
+        let trial = Self::begin(runner, policy, words, (seen, stdin, caches))?;
+        let capture = capture.map(Capture::id).zip(upper);
+        Ok(Self { capture, ..trial })
     }
 
     /// The same on the workspace with what a transaction has staged, as `staged` holds it. What the command
@@ -66,23 +90,24 @@ impl<'r> Trial<'r> {
         stdin: Stdin,
         staged: &StagedView,
     ) -> Result<Self> {
-        Self::begin(runner, policy, words, (Some(staged), stdin, Caches::Forgotten))
+        let seen = Seen { staged: Some(staged), ..Seen::default() };
+        Self::begin(runner, policy, words, (seen, stdin, Caches::Forgotten))
     }
 
     fn begin(
         runner: &'r Runner,
         policy: &Policy,
         words: &[impl AsRef<OsStr>],
-        (staged, stdin, caches): (Option<&StagedView>, Stdin, Caches),
+        (seen, stdin, caches): (Seen<'_>, Stdin, Caches),
     ) -> Result<Self> {
         let line = permitted_line(policy, words)?;
         let (passed, forgotten) = match caches {
             Caches::Passed => (passed(&runner.root, &runner.caches), Vec::new()),
             Caches::Forgotten => (Vec::new(), possible(&runner.root, &runner.caches)),
         };
-        let seen = Seen { staged, before: None, caches: passed.clone() };
+        let seen = Seen { caches: passed.clone(), ..seen };
         let child = runner.start(&line, seen, stdin)?;
-        Ok(Self { runner, line, child, passed, forgotten })
+        Ok(Self { runner, line, child, passed, forgotten, capture: None })
     }
 
     /// Starts a command on the workspace itself, which it can only read.
@@ -96,7 +121,8 @@ impl<'r> Trial<'r> {
     ) -> Result<Self> {
         let line = permitted_line(policy, words)?;
         let child = runner.start_outside(&line)?;
-        Ok(Self { runner, line, child, passed: Vec::new(), forgotten: Vec::new() })
+        let (passed, forgotten) = (Vec::new(), Vec::new());
+        Ok(Self { runner, line, child, passed, forgotten, capture: None })
     }
 
     /// Waits until it has ended. What it writes is told as it comes; where `sink` breaks off, that output is
@@ -105,11 +131,11 @@ impl<'r> Trial<'r> {
     /// # Errors
     /// `Command`
     pub fn wait(self, sink: impl FnMut(Output, &[u8]) -> ControlFlow<()>) -> Result<Tried> {
-        let Self { runner, line, child, passed, forgotten } = self;
+        let Self { runner, line, child, passed, forgotten, capture } = self;
         let outcome = child.wait_with(sink).map_err(CommandError::from)?;
         let sandbox = runner.record(&outcome.in_force, &passed);
         let (record, root) = (record(&line, &outcome), runner.root.clone());
-        Ok(Tried { record, outcome, sandbox, root, forgotten })
+        Ok(Tried { record, outcome, sandbox, root, forgotten, capture })
     }
 }
 
@@ -149,8 +175,22 @@ impl Tried {
     /// # Errors
     /// `Command` where it cannot be read.
     pub fn captured(&self) -> Result<Captured> {
+        self.captured_part(Part::default())
+    }
+
+    /// The same for a part of the change.
+    ///
+    /// # Errors
+    /// As [`captured`](Self::captured).
+    pub(crate) fn captured_part(&self, part: Part<'_>) -> Result<Captured> {
         match &self.outcome.captured {
-            Some(layer) => Ok(Captured::of(layer, &self.forgotten()).map_err(CommandError::from)?),
+            Some(layer) => {
+                // Where the kernel cannot use the directory, the change is in memory.
+                let is_there = |(_, path): &&(RunId, PathBuf)| layer.is_at(&path.join("upper"));
+                let capture = self.capture.as_ref().filter(is_there).map(|(id, _)| *id);
+                let captured = Captured::of(layer, &self.forgotten(), (capture, part));
+                Ok(captured.map_err(CommandError::from)?)
+            }
             None => Ok(Captured::default()),
         }
     }

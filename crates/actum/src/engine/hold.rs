@@ -129,6 +129,9 @@ impl<D: Disk> Staged<'_, D> {
             input: Digest::of(&input),
             earlier,
         };
+        for capture in self.request.work.captures() {
+            self.begun.transaction.keep_capture(capture, id)?;
+        }
         self.begun.records.inputs.keep(id, &input)?;
         let denied = self.denied(queued.earlier)?;
         let held = held(&judged, (id, queued.expires), false, denied);

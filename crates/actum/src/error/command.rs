@@ -11,6 +11,8 @@ use actum_sandbox::{LayerError, NoProgram, SpawnError, Unsatisfiable, WaitError}
 /// The most bytes that the changes of a command may take, and the files that it leaves taken together. They are held
 /// in memory until they are staged.
 pub(crate) const CAPTURED_BYTES_MAX: u64 = 1 << 30;
+/// The same where the disk holds them.
+pub(crate) const CAPTURED_ON_DISK_BYTES_MAX: u64 = 16 << 30;
 
 /// Failure to run a command or to capture its changes. The workspace is unchanged.
 #[derive(Debug, thiserror::Error)]
@@ -120,11 +122,12 @@ pub enum WhyUnkept {
     /// No run speaks of it.
     #[error("cannot be in a run: {0}")]
     Path(PathProblem),
-    /// It would be held in memory.
-    #[error(
-        "is too large: what a command leaves in files may be {CAPTURED_BYTES_MAX} bytes in all"
-    )]
-    TooLarge,
+    /// Memory or disk would be full.
+    #[error("is too large: what a command leaves in files may be {max} bytes in all")]
+    TooLarge {
+        /// Bytes that all files may have.
+        max: u64,
+    },
     /// The command worked on something else than what is there now.
     #[error("was changed by another process while the command ran")]
     ChangedMeanwhile,

@@ -153,7 +153,9 @@ impl<'p> Steps<'p> {
         let Ran { output, outcome, line } = self.run(Step::Execute, call, None, None)?;
         self.package.check_output(&output).map_err(PluginError::Output)?;
         let captured = match &outcome.captured {
-            Some(layer) => Captured::of(layer, &[]).map_err(CommandError::from)?.of_content(),
+            Some(layer) => Captured::of(layer, &[], Default::default())
+                .map_err(CommandError::from)?
+                .of_content(),
             None => Captured::default(),
         };
         self.must_be_permitted(&captured)?;

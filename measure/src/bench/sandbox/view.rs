@@ -42,8 +42,14 @@ pub(super) fn contests(home: &Path, rounds: usize) -> Result<Vec<Contest>, Failu
         layer.file(Path::new(&path_of(index * step)), &text[1..], 0o644)?;
     }
     let host = host(Tier::N);
-    let view =
-        |staged| View { base: base.clone(), staged, before: None, caches: Vec::new(), max: MAX };
+    let view = |staged| View {
+        base: base.clone(),
+        staged,
+        before: None,
+        upper: None,
+        caches: Vec::new(),
+        max: MAX,
+    };
     let on = |view| SandboxPolicy { view: Some(view), cwd: base.clone(), ..super::system() };
     let bare = super::system().plan(&host)?;
     let empty = on(view(None)).plan(&host)?;

@@ -9,6 +9,7 @@ use actum_api::command::{Exec, ExecOutcome, Sandbox};
 use actum_core::Status;
 use actum_record::command::CommandEnd;
 
+use super::missing::Missing;
 use crate::change_list::count;
 use crate::exit::Exit;
 use crate::failure::{Failure, KeptCaches};
@@ -26,6 +27,8 @@ pub(super) struct Executed {
     has_failed: bool,
     /// The caches of which what it did there is there for good.
     passed: Vec<String>,
+    /// What it did not find, where it failed.
+    missing: Option<Missing>,
     outcome: Outcome,
 }
 
@@ -59,6 +62,7 @@ impl Executed {
             ended: tried.record.ended.clone(),
             has_failed,
             passed: tried.passed().to_vec(),
+            missing: has_failed.then(|| Missing::find(&tried.outcome, runner.policy())).flatten(),
             outcome,
         }
     }
@@ -92,6 +96,9 @@ impl Executed {
                     CommandEnd::Stopped(_) => screen.note(left),
                     CommandEnd::Code(_) | CommandEnd::Signal(_) => {
                         screen.note(format_args!("the command failed: {ended}; {left}"));
+                        if let Some(missing) = self.missing {
+                            screen.note(missing.note());
+                        }
                     }
                 }
                 return Ok(());

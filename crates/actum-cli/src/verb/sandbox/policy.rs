@@ -113,7 +113,8 @@ pub(super) fn read(
     policy.deny_write.extend(arguments.deny_write.iter().map(|path| lexical(&start.join(path))));
     if arguments.capture && policy.view.is_none() {
         let (base, caches) = (root::existing_or_new(start).to_owned(), Vec::new());
-        policy.view = Some(View { base, staged: None, caches, before: None, max: GIB });
+        policy.view =
+            Some(View { base, staged: None, caches, before: None, upper: None, max: GIB });
     }
     match &mut policy.view {
         Some(view) => view.caches.extend(there("`--cache`", &arguments.cache)?),

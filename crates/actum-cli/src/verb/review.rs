@@ -1,0 +1,118 @@
+//! `actum review`: keeps a part of a plan that waits.
+
+use std::collections::BTreeSet;
+
+use actum::{PlanState, QueueError, Request, Work};
+use actum_core::{PathRule, RelPath};
+use actum_edit::Operation;
+use actum_record::ledger::Answer;
+
+use super::apply::rule;
+use super::sandbox::Confinement;
+use super::{Session, exec};
+use crate::change_list::{count, number};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::plans;
+use crate::run_end::RunEnd;
+use crate::run_prefix::RunPrefix;
+use crate::{clock, policy, records, recovery_note};
+
+/// Keep a part of a plan that waits
+///
+/// Asks for the change of the plan again, with the paths that are kept alone. The gates judge that part like any change: it is made at
+/// once where they allow it, and queued as a plan of its own where they need an approval. The first plan still waits; `actum
+/// deny` takes it out of the queue. For plans of `actum exec` and `actum apply`. The command of `actum exec` does not run again.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The plan, or at least 4 characters of the beginning of its id
+    plan: RunPrefix,
+    /// Keep only the paths that RULE matches
+    #[arg(long, value_name = "RULE", value_parser = rule(), required_unless_present = "without")]
+    only: Vec<PathRule>,
+    /// Leave out the paths that RULE matches
+    #[arg(long, value_name = "RULE", value_parser = rule())]
+    without: Vec<PathRule>,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let (queue, plan) = plans::find(&arguments.plan, session)?;
+    let (id, state) = (plan.id(), plan.state(clock::now()));
+    if state != PlanState::Waiting {
+        let wanted = Answer::Approved;
+        return Err(actum::Error::from(QueueError::State { plan: id, wanted, state }).into());
+    }
+    let root = plans::root_of(&plan, session)?;
+    let request = plan.request(&queue.inputs)?;
+    let label = format!("part of plan {id}: {}", plan.queued.plan.label);
+    // Who reads a ledger keeps the same process from writing it.
+    drop(queue);
+    let usage = |message: String| Failure::Usage { message };
+    let Some(Part { request, left_out }) = arguments.part(request) else {
+        let message = format!(
+            "plan {id} has no parts: only plans of `actum exec` and `actum apply` have; nothing was changed"
+        );
+        return Err(usage(message));
+    };
+    if request.work == Work::Apply(Vec::new()) {
+        let message = format!(
+            "no path of plan {id} is kept by these rules, so nothing was changed; `actum queue {id}` lists its paths"
+        );
+        return Err(usage(message));
+    }
+    let paths = count(number(left_out), "path");
+    session.screen.note(format_args!(
+        "{paths} of plan {id} left out; the plan still waits, and `actum deny {id}` takes it out of the queue"
+    ));
+    let request = Request { label: Some(label), ..request };
+    let (checked, records) = records::open_for(&root, &session.tenant)?;
+    let files = policy::files()?;
+    let in_force = files.read(&root)?;
+    let mut engine = checked.existing_engine(records)?.under_files(files, &root);
+    if !request.commands.checks.is_empty() {
+        let confinement = Confinement::default();
+        engine =
+            engine.running(exec::runner(&confinement, &in_force, &root, &root, &session.screen)?);
+    }
+    let end = RunEnd::make(&mut engine, request, None.into());
+    recovery_note::tell(&session.screen, engine.recovery());
+    records::tell(&session.screen, &engine);
+    end?.after(engine.recovery()).show(&session.screen)?;
+    if let Some(warning) = engine.finish() {
+        session.screen.note(format_args!("what was done is recorded, but {warning}"));
+    }
+    Ok(Exit::Success)
+}
+
+/// Request for a part of a plan.
+struct Part {
+    request: Request,
+    /// Paths that are left out.
+    left_out: usize,
+}
+
+impl Arguments {
+    /// The part of a request that is kept; `None` where the request is no list of operations.
+    fn part(&self, request: Request) -> Option<Part> {
+        let has_own_documents =
+            request.action.is_some() || request.task.is_some() || request.file_task.is_some();
+        let Work::Apply(operations) = request.work else { return None };
+        if has_own_documents {
+            return None;
+        }
+        let (kept, left_out): (Vec<_>, Vec<_>) = operations
+            .into_iter()
+            .partition(|operation| operation.paths().all(|path| self.keeps(path)));
+        let left_out: BTreeSet<&RelPath> = left_out.iter().flat_map(Operation::paths).collect();
+        let left_out = left_out.len();
+        // The key stands for the whole change.
+        let request = Request { work: Work::Apply(kept), plan: None, key: None, ..request };
+        Some(Part { request, left_out })
+    }
+
+    fn keeps(&self, path: &RelPath) -> bool {
+        let is_meant = |rule: &PathRule| rule.covers(path) || rule.leads_below(path);
+        let is_wanted = self.only.is_empty() || self.only.iter().any(is_meant);
+        is_wanted && !self.without.iter().any(|rule| rule.covers(path))
+    }
+}

@@ -1,0 +1,195 @@
+//! `actum exec` with large changes, which lie on the disk until they are made (issue 28).
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, UNIX_EPOCH};
+
+use crate::meanwhile::started;
+use crate::program::{Ended, actum, approval_key, command, workspace};
+use crate::trees::{plainly, tree};
+use serde_json::Value;
+
+fn exec(root: &Path, options: &[&str], script: &str) -> Ended {
+    actum(root, &[&["exec"], options, &["--", "sh", "-c", script]].concat())
+}
+
+fn json(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
+}
+
+/// The captures that are there.
+fn captures(root: &Path) -> Vec<String> {
+    let names = fs::read_dir(root.join(".actum/captures")).unwrap();
+    names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// Id of the newest plan in the queue.
+fn plan(root: &Path) -> String {
+    let queue = json(&actum(root, &["queue", "--json"]));
+    queue["plans"].as_array().unwrap().last().unwrap()["plan"].as_str().unwrap().to_owned()
+}
+
+fn approve(root: &Path, plan: &str, key: &str) -> Ended {
+    actum(root, &["approve", plan, "--passphrase-file", key])
+}
+
+/// AA-6, issue 28: large and small files, new and changed, are taken over with their times, and nothing is left of the capture.
+#[test]
+fn what_a_command_left_on_the_disk_is_taken_over_and_undone() {
+    let (_directory, root) = workspace();
+    actum(&root, &["init"]);
+    let script = "head -c 3000000 /dev/zero > large; echo more >> a.txt; mkdir -p new/deep; echo x > new/deep/x; \
+                  touch -d 2001-01-01 new/deep/x; chmod 755 new/deep/x; rm -r sub; ln -s a.txt link; \
+                  ln new/deep/x new/other; head -c 2000000 /dev/urandom > random; ln random again";
+    let before = tree(&root);
+    for script in [
+        script,
+        "echo x >> large; cp large larger; rm new/deep/x; mv a.txt b.txt",
+        "rm -r new large*",
+    ] {
+        let ended = exec(&root, &[], script);
+        assert_eq!(ended.code, 0, "{script}: {ended:?}");
+        assert_eq!(captures(&root), [] as [String; 0], "{script}");
+        if let Ok(found) = fs::metadata(root.join("new/deep/x")) {
+            let year_2002 = UNIX_EPOCH + Duration::from_secs(1_009_843_200);
+            assert!(found.modified().unwrap() < year_2002);
+            assert_eq!(found.nlink(), 1);
+        }
+    }
+    for _ in 0..3 {
+        assert_eq!(actum(&root, &["undo"]).code, 0);
+    }
+    assert_eq!(tree(&root), before);
+    let expected = plainly(&root, "echo 1 > n; chmod 600 n; mkdir d; echo 2 > d/m; echo 3 > a.txt");
+    let ended = exec(&root, &[], "echo 1 > n; chmod 600 n; mkdir d; echo 2 > d/m; echo 3 > a.txt");
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert_eq!(tree(&root), expected);
+}
+
+/// Issue 28: a change needs no more open files than a process has.
+#[test]
+fn a_change_of_many_files_is_made_with_few_open_files() {
+    let (_directory, root) = workspace();
+    actum(&root, &["init"]);
+    let script = "mkdir many; for i in $(seq 400); do head -c 60000 /dev/zero > many/$i; done";
+    let inner = command(&root, &["exec", "--", "sh", "-c", script]);
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -n 128; exec \"$@\"", "sh"]).arg(inner.get_program());
+    limited.args(inner.get_args()).current_dir(&root).env_clear();
+    limited.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let ended: Ended = limited.output().unwrap().into();
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert_eq!(fs::read_dir(root.join("many")).unwrap().count(), 400);
+}
+
+/// AA-5, issue 28: a queued plan keeps its files on the disk until it is carried out, and a plan that left the queue keeps none.
+#[test]
+fn a_queued_plan_keeps_what_the_command_left_until_it_leaves_the_queue() {
+    let (_directory, root) = workspace();
+    let key = approval_key(&root);
+    let ended = exec(&root, &["--review"], "head -c 2000000 /dev/zero > large; echo x > small");
+    assert_eq!(ended.code, 116, "{ended:?}");
+    // The workspace was made for this change, which was held in memory.
+    let first = plan(&root);
+    assert_eq!(approve(&root, &first, &key).code, 0);
+    assert_eq!(exec(&root, &["--review"], "head -c 3000000 /dev/zero > large").code, 116);
+    let second = plan(&root);
+    assert_eq!(captures(&root).len(), 1);
+    actum(&root, &["gc"]);
+    assert_eq!(captures(&root).len(), 1, "the plan still waits");
+    let approved = approve(&root, &second, &key);
+    assert_eq!(approved.code, 0, "{approved:?}");
+    assert_eq!(fs::metadata(root.join("large")).unwrap().len(), 3_000_000);
+    assert_eq!(actum(&root, &["undo"]).code, 0);
+    assert_eq!(fs::metadata(root.join("large")).unwrap().len(), 2_000_000);
+    assert_eq!(exec(&root, &["--review"], "echo y > small").code, 116);
+    let third = plan(&root);
+    let deny = ["deny", &third, "--reason", "no", "--passphrase-file", &key];
+    assert_eq!(actum(&root, &deny).code, 0);
+    actum(&root, &["gc"]);
+    assert_eq!(captures(&root), [] as [String; 0]);
+}
+
+/// AA-5, issue 28: what is published is what was judged.
+#[test]
+fn a_capture_that_was_changed_while_its_plan_waited_is_not_published() {
+    let (_directory, root) = workspace();
+    let key = approval_key(&root);
+    actum(&root, &["init"]);
+    assert_eq!(exec(&root, &["--review"], "echo judged > new").code, 116);
+    let captured = root.join(".actum/captures").join(&captures(&root)[0]).join("upper/new");
+    fs::write(captured, "other!\n").unwrap();
+    let approved = approve(&root, &plan(&root), &key);
+    assert_ne!(approved.code, 0, "{approved:?}");
+    assert!(approved.stderr.contains("run the command again"), "{approved:?}");
+    assert!(!root.join("new").exists());
+}
+
+/// EX-9, issue 28: of a process that was killed nothing is published, and the next command removes what it left.
+#[test]
+fn a_killed_command_leaves_a_capture_that_the_next_one_removes() {
+    let (_directory, root) = workspace();
+    actum(&root, &["init"]);
+    let before = tree(&root);
+    let mut child = started(&root, &[], "echo x > new; echo ready; sleep 30");
+    let status = actum(&root, &["exec", "--status"]);
+    assert!(status.stdout.contains("`sh -c echo x > new; echo ready; sleep 30`"), "{status:?}");
+    let document = json(&actum(&root, &["exec", "--status", "--json"]));
+    assert_eq!(document["commands"][0]["paths"], 1, "{document}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(captures(&root).len(), 1);
+    assert_eq!(tree(&root), before);
+    assert_eq!(exec(&root, &[], "true").code, 0);
+    assert_eq!(captures(&root), [] as [String; 0]);
+    assert_eq!(actum(&root, &["exec", "--status"]).stdout, "no command runs here\n");
+}
+
+/// AA-5, issue 28: a part of a plan is judged by itself.
+#[test]
+fn a_part_of_a_plan_is_kept_without_the_rest() {
+    let (_directory, root) = workspace();
+    let key = approval_key(&root);
+    actum(&root, &["init"]);
+    let script = "mkdir -p out .github/workflows; echo 1 > out/a; echo 2 > out/b; echo on > .github/workflows/ci.yml";
+    assert_eq!(exec(&root, &[], script).code, 116);
+    let whole = plan(&root);
+    let part = actum(&root, &["review", &whole, "--only", "out/", "--without", "out/b"]);
+    assert_eq!(part.code, 0, "{part:?}");
+    assert!(
+        part.stderr.contains("path of plan") || part.stderr.contains("paths of plan"),
+        "{part:?}"
+    );
+    assert!(root.join("out/a").exists() && !root.join("out/b").exists());
+    assert!(!root.join(".github").exists());
+    let nothing = actum(&root, &["review", &whole, "--only", "none/"]);
+    assert_eq!(nothing.code, 2, "{nothing:?}");
+    assert!(nothing.stderr.contains("no path of plan"), "{nothing:?}");
+    let waiting = actum(&root, &["review", &whole, "--only", ".github/"]);
+    assert_eq!(waiting.code, 6, "{waiting:?}");
+    let rest = plan(&root);
+    assert_ne!(rest, whole);
+    assert_eq!(approve(&root, &rest, &key).code, 0);
+    assert!(root.join(".github/workflows/ci.yml").exists());
+}
+
+/// AA-10, issue 28: one line says what to do.
+#[test]
+fn a_command_that_misses_the_network_or_a_program_is_told_so() {
+    let (_directory, root) = workspace();
+    for (script, told) in [
+        (
+            "echo 'fatal: Could not resolve host: example.org' >&2; exit 1",
+            "note: no network in this sandbox: ",
+        ),
+        ("exec no-such-program", "note: a program is not in this sandbox: `actum sandbox detect` "),
+    ] {
+        let ended = exec(&root, &[], script);
+        assert!(ended.stderr.contains(told), "{script}: {ended:?}");
+    }
+    let other = exec(&root, &[], "echo 'Could not resolve host'; exit 0").stderr;
+    assert!(!other.contains("no network"), "{other}");
+    assert!(!exec(&root, &[], "exit 3").stderr.contains("sandbox"));
+}

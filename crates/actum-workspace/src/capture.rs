@@ -1,0 +1,399 @@
+//! Captures: directories below `.actum/captures` that take what commands change, on the file system of the workspace. A run takes
+//! files over from there by a second name, so that no content is copied or held in memory.
+//!
+//! ```text
+//! captures/ID/lock    held as long as the command runs and its change is made; says what runs
+//! captures/ID/plans   ids of the queued plans that need the content
+//! captures/ID/upper/  what the command changed, as overlayfs keeps it
+//! captures/ID/work/   of overlayfs
+//! ```
+//!
+//! Nothing is synced before a plan needs it: without one, what a killed process left is removed.
+
+use std::collections::{BTreeSet, HashMap};
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use actum_core::{FileMode, RelPath, RunId};
+
+use crate::STATE_DIRECTORY;
+use crate::disk::{Barrier, Disk, Kind, Stat, Time, Xattr};
+use crate::error::{Doing, Error, Result};
+use crate::tree::{Parents, Tree, read_whole};
+use crate::workspace::Workspace;
+
+const DIRECTORY: &[u8] = b"captures";
+const LOCK: &[u8] = b"lock";
+const PLANS: &[u8] = b"plans";
+const UPPER: &[u8] = b"upper";
+/// Age in nanoseconds from which a capture without a lock is left over: its process would have locked it.
+const UNLOCKED_AGE: i64 = 60_000_000_000;
+/// How deep directories are removed. Captured changes are at most 128 deep.
+const DEPTH_MAX: u32 = 256;
+
+/// Directory that takes what one command changes. It is removed with this, unless a queued plan needs it.
+pub struct Capture<D: Disk> {
+    disk: D,
+    captures: D::Handle,
+    id: RunId,
+    _lock: D::Handle,
+}
+
+impl<D: Disk> Capture<D> {
+    /// Its id.
+    pub fn id(&self) -> RunId {
+        self.id
+    }
+
+    /// Path below the root of the workspace.
+    pub fn path(&self) -> PathBuf {
+        [STATE_DIRECTORY, "captures", &self.id.to_string()].iter().collect()
+    }
+}
+
+impl<D: Disk> Drop for Capture<D> {
+    fn drop(&mut self) {
+        let name = self.id.to_string().into_bytes();
+        let plans = self.disk.open_directory(&self.captures, &name);
+        let plans = plans.and_then(|capture| self.disk.stat_at(&capture, PLANS));
+        // What cannot be removed now is swept later.
+        if !matches!(plans, Ok(Some(_))) {
+            remove_below(&self.disk, &self.captures, &name, DEPTH_MAX);
+        }
+    }
+}
+
+/// Capture that a transaction takes files from.
+pub(crate) struct OpenedCapture<H> {
+    /// Directory with its files.
+    upper: H,
+    /// Directories in it that were reached.
+    parents: Parents<H>,
+    _lock: Option<H>,
+}
+
+impl<H> OpenedCapture<H> {
+    pub(crate) fn tree<'a, D: Disk<Handle = H>>(&'a self, disk: &'a D) -> Tree<'a, D> {
+        Tree::sharing(disk, &self.upper, &self.parents)
+    }
+}
+
+/// Capture of a command that runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunningCapture {
+    /// What was noted about it.
+    pub note: Vec<u8>,
+    /// Paths that the command changed so far, and directories that lead to them.
+    pub paths: u64,
+    /// Bytes of the files that it left so far.
+    pub bytes: u64,
+}
+
+/// File of a capture. Each reading opens it, so that a run of 100,000 files does not hold as many handles.
+pub(crate) struct CapturedFile<H> {
+    pub(crate) capture: Arc<OpenedCapture<H>>,
+    pub(crate) path: RelPath,
+    /// Its facts when its digest was computed.
+    pub(crate) stat: Stat,
+    pub(crate) xattrs: Vec<Xattr>,
+}
+
+impl<H> CapturedFile<H> {
+    /// Opens it for reading.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub(crate) fn open<D: Disk<Handle = H>>(&self, disk: &D) -> io::Result<H> {
+        match self.path.parent() {
+            None => disk.open_file(&self.capture.upper, self.path.name()),
+            Some(parent) => {
+                disk.open_file(&disk.open_parent(&self.capture.upper, &parent)?, self.path.name())
+            }
+        }
+    }
+}
+
+impl<D: Disk> Workspace<D> {
+    /// Makes an empty capture, which is locked as long as it is held, with a note about what runs. The command's view makes `upper` and
+    /// `work` in it.
+    ///
+    /// # Errors
+    /// `Io`
+    pub fn make_capture(&self, note: &[u8]) -> Result<Capture<D>>
+    where
+        D: Clone,
+    {
+        let doing = || "make a directory for what the command changes".to_owned();
+        let captures = self.made_captures().doing(doing)?;
+        loop {
+            let id = RunId::from_random(self.disk.random().doing(doing)?);
+            let name = id.to_string().into_bytes();
+            let disk = &self.disk;
+            disk.make_directory(&captures, &name, FileMode::PRIVATE_DIRECTORY).doing(doing)?;
+            let directory = disk.open_directory(&captures, &name).doing(doing)?;
+            let lock = disk.create(&directory, LOCK, FileMode::PRIVATE).doing(doing)?;
+            // Another process that took it for a left one holds the lock, and removes it.
+            if disk.lock(&lock, false).doing(doing)? {
+                disk.write_at(&lock, note, 0).doing(doing)?;
+                let disk = disk.clone();
+                return Ok(Capture { disk, captures, id, _lock: lock });
+            }
+        }
+    }
+
+    fn made_captures(&self) -> io::Result<D::Handle> {
+        match self.disk.make_directory(&self.home.state, DIRECTORY, FileMode::PRIVATE_DIRECTORY) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => made?,
+        }
+        self.disk.open_directory(&self.home.state, DIRECTORY)
+    }
+
+    /// Directory of captures, where there is one.
+    fn captures(&self) -> Result<Option<D::Handle>> {
+        match self.disk.open_directory(&self.home.state, DIRECTORY) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            opened => opened.doing(|| "open `.actum/captures`".to_owned()).map(Some),
+        }
+    }
+
+    /// Makes the content of a capture durable, and keeps it until the plan is carried out or leaves the queue.
+    ///
+    /// # Errors
+    /// `Io`, also where the capture is gone.
+    pub(crate) fn keep_capture(&self, id: RunId, plan: RunId) -> Result<()> {
+        let doing = || "keep what the command changed for the queued plan".to_owned();
+        let disk = &self.disk;
+        let captures = self.made_captures().doing(doing)?;
+        let capture = disk.open_directory(&captures, id.to_string().as_bytes()).doing(doing)?;
+        let plans = match disk.create(&capture, PLANS, FileMode::PRIVATE) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                disk.open_own(&capture, PLANS).doing(doing)?
+            }
+            created => created.doing(doing)?,
+        };
+        let end = disk.stat(&plans).doing(doing)?.size;
+        disk.write_at(&plans, plan.to_string().as_bytes(), end).doing(doing)?;
+        disk.sync_all(&capture, Barrier::Lost).doing(doing)
+    }
+
+    /// Opens a capture to take files from it; `None` where it is gone. No other process removes it meanwhile.
+    pub(crate) fn open_capture(&self, id: RunId) -> Result<Option<OpenedCapture<D::Handle>>> {
+        let Some(captures) = self.captures()? else { return Ok(None) };
+        let open = || -> io::Result<_> {
+            let directory = self.disk.open_directory(&captures, id.to_string().as_bytes())?;
+            let lock = self.disk.open_own(&directory, LOCK)?;
+            // Whoever ran the command holds the lock, and waits for this run.
+            let is_locked = self.disk.lock(&lock, false)?;
+            let upper = self.disk.open_directory(&directory, UPPER)?;
+            let lock = is_locked.then_some(lock);
+            Ok(OpenedCapture { upper, parents: Parents::default(), _lock: lock })
+        };
+        match open() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            opened => opened.doing(|| "open a capture".to_owned()).map(Some),
+        }
+    }
+
+    /// Removes files of a capture that a run took over, and the capture, unless a plan needs it. What cannot be removed now is swept
+    /// later.
+    pub(crate) fn remove_taken(
+        &self,
+        id: RunId,
+        capture: &OpenedCapture<D::Handle>,
+        taken: &[RelPath],
+    ) {
+        let tree = capture.tree(&self.disk);
+        for path in taken {
+            if let Ok(Some(parent)) = tree.parent(path) {
+                drop(self.disk.unlink(&parent, path.name()));
+            }
+        }
+        let Ok(Some(captures)) = self.captures() else { return };
+        let name = id.to_string().into_bytes();
+        let plans = self.disk.open_directory(&captures, &name);
+        if matches!(plans.and_then(|it| self.disk.stat_at(&it, PLANS)), Ok(None)) {
+            remove_below(&self.disk, &captures, &name, DEPTH_MAX);
+        }
+    }
+
+    /// Removes the captures that killed processes left, and those that plans needed which are not among `open_plans`. These are
+    /// asked for only where a plan needs a capture. Returns the number of removed captures.
+    ///
+    /// # Errors
+    /// Those of `open_plans`; `Io` where the captures cannot be listed.
+    pub fn sweep_captures<E: From<Error>>(
+        &self,
+        open_plans: impl FnOnce() -> std::result::Result<BTreeSet<RunId>, E>,
+    ) -> std::result::Result<usize, E> {
+        let Some(captures) = self.captures()? else { return Ok(0) };
+        let mut left = Vec::new();
+        for capture in self.unused_captures(&captures)? {
+            let plans = self.plans_of(&capture.directory);
+            left.push((plans.doing(|| "look for the plans of a capture".to_owned())?, capture));
+        }
+        let open_plans = match left.iter().any(|(plans, _)| !plans.is_empty()) {
+            true => open_plans()?,
+            false => BTreeSet::new(),
+        };
+        left.retain(|(plans, _)| plans.is_disjoint(&open_plans));
+        let remove = |(_, Unused { name, .. }): &(_, Unused<D>)| {
+            remove_below(&self.disk, &captures, name, DEPTH_MAX)
+        };
+        Ok(left.iter().filter(|left| remove(left)).count())
+    }
+
+    /// The captures of commands that run, or of which the change is being made.
+    ///
+    /// # Errors
+    /// `Io` where the captures cannot be listed.
+    pub fn running_captures(&self) -> Result<Vec<RunningCapture>> {
+        let doing = || "look at the captures".to_owned();
+        let Some(captures) = self.captures()? else { return Ok(Vec::new()) };
+        let mut running = Vec::new();
+        for name in self.disk.list(&captures).doing(doing)? {
+            // What is gone or cannot be opened does not run.
+            let Ok(directory) = self.disk.open_directory(&captures, &name) else { continue };
+            let Ok(lock) = self.disk.open_own(&directory, LOCK) else { continue };
+            if !matches!(self.disk.lock(&lock, false), Ok(false)) {
+                continue;
+            }
+            let size = self.disk.stat(&lock).doing(doing)?.size;
+            let note = read_whole(&self.disk, &lock, size).doing(doing)?;
+            let mut found = RunningCapture { note, paths: 0, bytes: 0 };
+            if let Ok(upper) = self.disk.open_directory(&directory, UPPER) {
+                self.count_below(&upper, DEPTH_MAX, &mut found);
+            }
+            running.push(found);
+        }
+        Ok(running)
+    }
+
+    /// Counts what a command changed so far. It goes on meanwhile, so what cannot be looked at is not counted.
+    fn count_below(&self, directory: &D::Handle, depth: u32, found: &mut RunningCapture) {
+        for name in self.disk.list(directory).unwrap_or_default() {
+            let Ok(Some(stat)) = self.disk.stat_at(directory, &name) else { continue };
+            found.paths = found.paths.saturating_add(1);
+            match stat.kind {
+                Kind::File => found.bytes = found.bytes.saturating_add(stat.size),
+                Kind::Directory if depth > 0 => {
+                    if let Ok(inside) = self.disk.open_directory(directory, &name) {
+                        self.count_below(&inside, depth - 1, found);
+                    }
+                }
+                Kind::Directory | Kind::Symlink | Kind::Special => {}
+            }
+        }
+    }
+
+    /// Removes names of files in captures that are second names: the run that took them over was published, and then its process
+    /// ended. A file that has all its names in captures is needed.
+    pub(crate) fn sweep_taken_files(&self) {
+        let Ok(Some(captures)) = self.captures() else { return };
+        for left in self.unused_captures(&captures).unwrap_or_default() {
+            let Ok(upper) = self.disk.open_directory(&left.directory, UPPER) else { continue };
+            let mut names = HashMap::new();
+            self.names_with_others(Arc::new(upper), DEPTH_MAX, &mut names);
+            for (links, names) in names.into_values() {
+                if u64::try_from(names.len()).is_ok_and(|own| own < links) {
+                    for (directory, name) in names {
+                        drop(self.disk.unlink(&directory, &name)); // it is met again
+                    }
+                }
+            }
+        }
+    }
+
+    /// Finds files with several names at and below a directory: by inode the number of names, and those that are there.
+    #[expect(clippy::type_complexity, reason = "it is named once")]
+    fn names_with_others(
+        &self,
+        directory: Arc<D::Handle>,
+        depth: u32,
+        found: &mut HashMap<u64, (u64, Vec<(Arc<D::Handle>, Vec<u8>)>)>,
+    ) {
+        for name in self.disk.list(&directory).unwrap_or_default() {
+            match self.disk.stat_at(&directory, &name) {
+                Ok(Some(Stat { kind: Kind::File, links, inode, .. })) if links > 1 => {
+                    let names = found.entry(inode).or_insert((links, Vec::new()));
+                    names.1.push((Arc::clone(&directory), name));
+                }
+                Ok(Some(Stat { kind: Kind::Directory, .. })) if depth > 0 => {
+                    if let Ok(inside) = self.disk.open_directory(&directory, &name) {
+                        self.names_with_others(Arc::new(inside), depth - 1, found);
+                    }
+                }
+                Ok(_) | Err(_) => {}
+            }
+        }
+    }
+
+    /// Captures that no process uses, each locked as long as it is held.
+    fn unused_captures(&self, captures: &D::Handle) -> Result<Vec<Unused<D>>> {
+        let doing = || "look for left captures".to_owned();
+        let mut unused = Vec::new();
+        for name in self.disk.list(captures).doing(doing)? {
+            let Ok(directory) = self.disk.open_directory(captures, &name) else { continue };
+            let lock = match self.disk.open_own(&directory, LOCK) {
+                Ok(lock) if matches!(self.disk.lock(&lock, false), Ok(true)) => Some(lock),
+                Ok(_) => continue,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                Err(_) => continue,
+            };
+            let stat = self.disk.stat(&directory).doing(doing)?;
+            if lock.is_some() || is_old(stat.changed, self.disk.now()) {
+                unused.push(Unused { name, directory, _lock: lock });
+            }
+        }
+        Ok(unused)
+    }
+
+    /// Plans in the queue that need a capture.
+    fn plans_of(&self, capture: &D::Handle) -> io::Result<BTreeSet<RunId>> {
+        let file = match self.disk.open_file(capture, PLANS) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+            opened => opened?,
+        };
+        let text = read_whole(&self.disk, &file, self.disk.stat(&file)?.size)?;
+        Ok(text.chunks(RunId::CHARS).filter_map(RunId::from_text).collect())
+    }
+}
+
+/// Capture that no process uses.
+struct Unused<D: Disk> {
+    name: Vec<u8>,
+    directory: D::Handle,
+    _lock: Option<D::Handle>,
+}
+
+fn is_old(changed: Time, now: Time) -> bool {
+    now.0.saturating_sub(changed.0) > UNLOCKED_AGE
+}
+
+/// Removes a name with all that is below it, the lock of a capture last. Directories that a command closed are opened first.
+fn remove_below<D: Disk>(disk: &D, directory: &D::Handle, name: &[u8], depth: u32) -> bool {
+    if disk.unlink(directory, name).is_ok() || disk.remove_directory(directory, name).is_ok() {
+        return true;
+    }
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    let open = || {
+        let Ok(name) = RelPath::new(name) else { return disk.open_directory(directory, name) };
+        disk.open_directory(directory, name.as_bytes()).or_else(|_| {
+            let closed = disk.open_parent(directory, &name)?;
+            disk.set_mode(&closed, FileMode::PRIVATE_DIRECTORY)?;
+            disk.open_directory(directory, name.as_bytes())
+        })
+    };
+    let Ok(inside) = open() else { return false };
+    let mut names = disk.list(&inside).unwrap_or_default();
+    names.sort_by_key(|name| name == LOCK);
+    let mut is_open = false;
+    for name in names {
+        if !remove_below(disk, &inside, &name, depth) && !is_open {
+            is_open = disk.set_mode(&inside, FileMode::PRIVATE_DIRECTORY).is_ok();
+            remove_below(disk, &inside, &name, depth);
+        }
+    }
+    disk.remove_directory(directory, name).is_ok()
+}

@@ -1,0 +1,253 @@
+//! Taking files over from a capture, where a command left them.
+
+use std::collections::btree_map;
+use std::sync::Arc;
+
+use actum_core::text::{self, LineCounter, TextFinder};
+use actum_core::{Digest, RelPath, RunId};
+use actum_edit::ModeChange;
+
+use crate::attributes::set_taken_attributes;
+use crate::capture::{CapturedFile, OpenedCapture};
+use crate::content::{Bytes, INLINE_BYTES_MAX};
+use crate::digest_while_reading::{copy_file, digest_while_reading};
+use crate::disk::{Barrier, Disk, Stat};
+use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::journal::record::{Body, stage_name};
+use crate::transaction::Transaction;
+use crate::transaction::node::{Content, Counted, New, Post, PostFile};
+use crate::transaction::stage::{INLINE_TOTAL_MAX, Staging, attributes_error};
+use crate::tree::{Found, read_whole};
+
+/// Content that a command left in a capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Taken {
+    /// The capture.
+    pub capture: RunId,
+    /// Digest of the content.
+    pub sha256: Digest,
+    /// Size of the content in bytes.
+    pub size: u64,
+}
+
+impl<D: Disk> Transaction<'_, D> {
+    /// Makes a file where nothing is, or replaces the content of the file with the digest `expected`, which keeps its attributes.
+    /// The content is the file at the same path of a capture, which keeps its time of modification. Small contents are held in
+    /// memory as far as the record of the run can hold them.
+    ///
+    /// # Errors
+    /// `Conflict` where the capture does not have that content any more; `Expected`, `Missing`, `Exists`, `NotAFile`, `Scope`, `Blocked`,
+    /// `Io`.
+    pub fn take(
+        &mut self,
+        path: &RelPath,
+        taken: Taken,
+        mode: Option<ModeChange>,
+        expected: Option<Digest>,
+    ) -> Result<()> {
+        self.in_scope(path)?;
+        let replaced = match expected {
+            Some(_) => Some(self.expected_file(path, expected)?),
+            None if self.replaces(path)? => Some(self.file(path)?),
+            None => None,
+        };
+        let (attributes, origin) = match replaced {
+            Some(file) => {
+                let origin = file.content.origin(path).cloned();
+                let mut attributes = file.attributes;
+                attributes.mode = mode.map_or(attributes.mode, |mode| mode.apply(attributes.mode));
+                (attributes, origin)
+            }
+            None => {
+                self.must_be_absent(path)?;
+                self.make_parents(path)?;
+                (self.fresh_attributes(path, mode)?, None)
+            }
+        };
+        let file = self.read_captured(path, taken)?;
+        let New { bytes, text_blocks, captured, .. } = file.new;
+        let counted = Counted::Not;
+        let content =
+            Content::New(New { bytes, origin, splices: None, counted, text_blocks, captured });
+        let Taken { sha256: digest, size, capture: _ } = taken;
+        let post = PostFile { attributes, digest, size, lines: file.lines, content };
+        self.set(path, Post::File(post))
+    }
+
+    /// Reads a file of a capture and checks that it has the content.
+    fn read_captured(&mut self, path: &RelPath, taken: Taken) -> Result<Read<D::Handle>> {
+        let doing = || format!("read what the command left for `{path}`");
+        let from = self.capture(taken.capture)?.ok_or_else(|| gone(path))?;
+        from.files.push(path.clone());
+        let capture = Arc::clone(&from.capture);
+        let disk = &self.workspace.disk;
+        let (stat, handle) = match capture.tree(disk).find_file(path)? {
+            Found::File(stat, handle) if stat.size == taken.size => (stat, handle),
+            Found::File(..) | Found::Nothing | Found::Directory | Found::Other(_) => {
+                return Err(gone(path));
+            }
+        };
+        let xattrs = disk.xattrs(&handle).doing(doing)?;
+        let captured = Arc::new(CapturedFile { capture, path: path.clone(), stat, xattrs });
+        let fits = taken.size <= self.captured_bytes_left.min(INLINE_BYTES_MAX as u64);
+        let (digest, lines, bytes, text_blocks) = if fits {
+            self.captured_bytes_left -= taken.size;
+            let bytes = read_whole(disk, &handle, taken.size).doing(doing)?;
+            (Digest::of(&bytes), text::lines(&bytes), Bytes::Memory(Arc::new(bytes)), None)
+        } else {
+            let (mut lines, mut text, mut at) =
+                (LineCounter::default(), TextFinder::default(), 0u64);
+            let digest = digest_while_reading(taken.size, |buffer| {
+                let count = disk.read_at(&handle, buffer, at)?;
+                let piece = buffer.get(..count).unwrap_or_default();
+                lines.feed(piece);
+                text.feed(piece);
+                at = at.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
+                Ok::<_, std::io::Error>(count)
+            });
+            let text_blocks = Some(Arc::new(text.finish()));
+            (
+                digest.doing(doing)?,
+                lines.finish(),
+                Bytes::Captured(Arc::clone(&captured)),
+                text_blocks,
+            )
+        };
+        if digest != taken.sha256 {
+            return Err(gone(path));
+        }
+        let (origin, splices, counted, captured) = (None, None, Counted::Not, Some(captured));
+        Ok(Read { lines, new: New { bytes, origin, splices, counted, text_blocks, captured } })
+    }
+
+    /// A capture, which is opened once.
+    fn capture(&mut self, id: RunId) -> Result<Option<&mut TakenFrom<D::Handle>>> {
+        Ok(match self.captures.entry(id) {
+            btree_map::Entry::Occupied(known) => Some(known.into_mut()),
+            btree_map::Entry::Vacant(unknown) => self.workspace.open_capture(id)?.map(|capture| {
+                let (capture, files) = (Arc::new(capture), Vec::new());
+                unknown.insert(TakenFrom { capture, files })
+            }),
+        })
+    }
+
+    /// Makes the content of a capture durable, and keeps it until the plan is carried out or leaves the queue.
+    ///
+    /// # Errors
+    /// `Io`, also where the capture is gone.
+    pub fn keep_capture(&self, capture: RunId, plan: RunId) -> Result<()> {
+        self.workspace.keep_capture(capture, plan)
+    }
+}
+
+/// Files that a transaction takes from a capture.
+pub(crate) struct TakenFrom<H> {
+    pub(super) capture: Arc<OpenedCapture<H>>,
+    pub(super) files: Vec<RelPath>,
+}
+
+/// File of a capture that was read.
+struct Read<H> {
+    lines: Option<u64>,
+    new: New<H>,
+}
+
+/// Bytes of captured contents that a transaction holds in memory: as much as its record can hold.
+pub(super) const CAPTURED_BYTES_MAX: u64 = INLINE_TOTAL_MAX;
+
+fn gone(path: &RelPath) -> Error {
+    let detail = "what the command left for it is gone or was changed; run the command again";
+    ErrorKind::Conflict { path: path.clone(), detail }.into()
+}
+
+impl<D: Disk> Staging<'_, D> {
+    /// Stages a file of a capture, by a second name where that has all its attributes. Otherwise a small file is copied, and so is one
+    /// with other names in the capture, which may be other files of the run.
+    pub(super) fn stage_captured(
+        &mut self,
+        index: usize,
+        path: &RelPath,
+        file: &PostFile<D::Handle>,
+        (captured, bytes): (&CapturedFile<D::Handle>, &Bytes<D::Handle>),
+    ) -> Result<(Body, u64)> {
+        let doing = || format!("stage `{path}`");
+        let name = stage_name(self.run, index);
+        let CapturedFile { stat, xattrs, .. } = captured;
+        let wanted = &file.attributes;
+        let has_attributes = (stat.mode, stat.user, stat.group, xattrs)
+            == (wanted.mode, wanted.user, wanted.group, &wanted.xattrs);
+        let is_small = file.size <= INLINE_BYTES_MAX as u64;
+        if stat.links > 1 || is_small && !has_attributes {
+            let (handle, inode) = self.copy_captured(&name, path, file, (captured, bytes))?;
+            return self
+                .captured_body(index, path, file, (bytes, handle))
+                .map(|body| (body, inode));
+        }
+        let tree = captured.capture.tree(self.disk);
+        let parent = tree.parent(&captured.path)?.ok_or_else(|| gone(path))?;
+        self.disk.link(&parent, captured.path.name(), self.stage, &name).doing(doing)?;
+        let there = self.disk.stat_at(self.stage, &name).doing(doing)?.ok_or_else(|| gone(path))?;
+        let facts = |stat: &Stat| (stat.inode, stat.size, stat.modified);
+        if facts(&there) != facts(stat) || there.links != 2 {
+            return Err(gone(path));
+        }
+        if let (true, Bytes::Memory(bytes)) = (has_attributes, bytes)
+            && self.fits_inline(file.size)
+        {
+            return Ok((Body::Inline(Arc::clone(bytes)), there.inode));
+        }
+        let handle = self.disk.open_file(self.stage, &name).doing(doing)?;
+        if !has_attributes {
+            set_taken_attributes(self.disk, &handle, (&there, xattrs), wanted)
+                .map_err(|(what, source)| attributes_error(path, what, source))?;
+            // Recovery does not look for attributes that should be gone.
+            self.disk.sync(&handle, Barrier::KeptImage).doing(doing)?;
+        }
+        self.captured_body(index, path, file, (bytes, handle)).map(|body| (body, there.inode))
+    }
+
+    /// Copies a file of a capture to a staged file, with its time of modification.
+    fn copy_captured(
+        &mut self,
+        name: &[u8],
+        path: &RelPath,
+        file: &PostFile<D::Handle>,
+        (captured, bytes): (&CapturedFile<D::Handle>, &Bytes<D::Handle>),
+    ) -> Result<(D::Handle, u64)> {
+        let (handle, inode) = match bytes {
+            Bytes::Memory(bytes) => self.create_staged_of(name, path, file, bytes)?,
+            Bytes::File(..) | Bytes::Captured(_) => {
+                let source = captured.open(self.disk).doing(|| format!("stage `{path}`"))?;
+                let copy = |disk: &D, to: &D::Handle| copy_file(disk, &source, to);
+                self.create_staged(name, path, file, copy)?
+            }
+        };
+        let modified = self.disk.set_modified(&handle, captured.stat.modified);
+        modified.doing(|| format!("keep the time of modification of `{path}`"))?;
+        Ok((handle, inode))
+    }
+
+    /// Says where the bytes of a staged file of a capture can be found again.
+    fn captured_body(
+        &mut self,
+        index: usize,
+        path: &RelPath,
+        file: &PostFile<D::Handle>,
+        (bytes, handle): (&Bytes<D::Handle>, D::Handle),
+    ) -> Result<Body> {
+        if !self.fits_inline(file.size) {
+            return self.keep_post(index, path, Arc::new(handle));
+        }
+        match bytes {
+            Bytes::Memory(bytes) => Ok(Body::Inline(Arc::clone(bytes))),
+            Bytes::File(..) | Bytes::Captured(_) => {
+                let bytes = read_whole(self.disk, &handle, file.size)
+                    .doing(|| format!("stage `{path}`"))?;
+                match Digest::of(&bytes) == file.digest {
+                    true => Ok(Body::Inline(Arc::new(bytes))),
+                    false => Err(gone(path)),
+                }
+            }
+        }
+    }
+}
