@@ -89,6 +89,7 @@ fn main() -> ExitCode {
     actum_sql::enter();
     bound_umask();
     leave_no_core();
+    raise_open_files();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     match <CommandLine>::try_parse_from(&arguments) {
         Ok(command_line) => run(&command_line).into(),
@@ -108,6 +109,15 @@ fn leave_no_core() {
     if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_CORE) {
         // Lowering a limit needs no privilege, and this one is not above what holds already.
         let _cannot_fail = setrlimit(Resource::RLIMIT_CORE, 0, hard);
+    }
+}
+
+/// Raises the limit of open files to the hard one: an undo of many large files holds one for each. A command in a sandbox gets the
+/// limit of its policy.
+fn raise_open_files() {
+    if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
+        // Where it cannot be raised, runs of fewer files are made.
+        let _tried = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
     }
 }
 

@@ -18,9 +18,10 @@ use std::sync::Arc;
 use actum_core::{FileMode, RelPath, RunId};
 
 use crate::STATE_DIRECTORY;
-use crate::disk::{Barrier, Disk, Kind, Stat, Time, Xattr};
+use crate::disk::{Barrier, Disk, Kind, Stat, Time};
 use crate::error::{Doing, Error, Result};
-use crate::tree::{Parents, Tree, read_whole};
+use crate::file_by_path::OpenedDirectory;
+use crate::tree::read_whole;
 use crate::workspace::Workspace;
 
 const DIRECTORY: &[u8] = b"captures";
@@ -64,21 +65,6 @@ impl<D: Disk> Drop for Capture<D> {
     }
 }
 
-/// Capture that a transaction takes files from.
-pub(crate) struct OpenedCapture<H> {
-    /// Directory with its files.
-    upper: H,
-    /// Directories in it that were reached.
-    parents: Parents<H>,
-    _lock: Option<H>,
-}
-
-impl<H> OpenedCapture<H> {
-    pub(crate) fn tree<'a, D: Disk<Handle = H>>(&'a self, disk: &'a D) -> Tree<'a, D> {
-        Tree::sharing(disk, &self.upper, &self.parents)
-    }
-}
-
 /// Capture of a command that runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunningCapture {
@@ -88,30 +74,6 @@ pub struct RunningCapture {
     pub paths: u64,
     /// Bytes of the files that it left so far.
     pub bytes: u64,
-}
-
-/// File of a capture. Each reading opens it, so that a run of 100,000 files does not hold as many handles.
-pub(crate) struct CapturedFile<H> {
-    pub(crate) capture: Arc<OpenedCapture<H>>,
-    pub(crate) path: RelPath,
-    /// Its facts when its digest was computed.
-    pub(crate) stat: Stat,
-    pub(crate) xattrs: Vec<Xattr>,
-}
-
-impl<H> CapturedFile<H> {
-    /// Opens it for reading.
-    ///
-    /// # Errors
-    /// Those of the disk.
-    pub(crate) fn open<D: Disk<Handle = H>>(&self, disk: &D) -> io::Result<H> {
-        match self.path.parent() {
-            None => disk.open_file(&self.capture.upper, self.path.name()),
-            Some(parent) => {
-                disk.open_file(&disk.open_parent(&self.capture.upper, &parent)?, self.path.name())
-            }
-        }
-    }
 }
 
 impl<D: Disk> Workspace<D> {
@@ -178,8 +140,12 @@ impl<D: Disk> Workspace<D> {
         disk.sync_all(&capture, Barrier::Lost).doing(doing)
     }
 
-    /// Opens a capture to take files from it; `None` where it is gone. No other process removes it meanwhile.
-    pub(crate) fn open_capture(&self, id: RunId) -> Result<Option<OpenedCapture<D::Handle>>> {
+    /// Opens a capture to take files from it, for a queued plan or not; `None` where it is gone. No other process removes it meanwhile.
+    pub(crate) fn open_capture(
+        &self,
+        id: RunId,
+        plan: Option<RunId>,
+    ) -> Result<Option<OpenedCapture<D::Handle>>> {
         let Some(captures) = self.captures()? else { return Ok(None) };
         let open = || -> io::Result<_> {
             let directory = self.disk.open_directory(&captures, id.to_string().as_bytes())?;
@@ -188,7 +154,9 @@ impl<D: Disk> Workspace<D> {
             let is_locked = self.disk.lock(&lock, false)?;
             let upper = self.disk.open_directory(&directory, UPPER)?;
             let lock = is_locked.then_some(lock);
-            Ok(OpenedCapture { upper, parents: Parents::default(), _lock: lock })
+            let is_shared = self.plans_of(&directory)?.into_iter().any(|it| Some(it) != plan);
+            let upper = Arc::new(OpenedDirectory::new(upper));
+            Ok(OpenedCapture { upper, is_shared, _lock: lock })
         };
         match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -204,7 +172,10 @@ impl<D: Disk> Workspace<D> {
         capture: &OpenedCapture<D::Handle>,
         taken: &[RelPath],
     ) {
-        let tree = capture.tree(&self.disk);
+        if capture.is_shared {
+            return;
+        }
+        let tree = capture.upper.tree(&self.disk);
         for path in taken {
             if let Ok(Some(parent)) = tree.parent(path) {
                 drop(self.disk.unlink(&parent, path.name()));
@@ -230,8 +201,10 @@ impl<D: Disk> Workspace<D> {
         let Some(captures) = self.captures()? else { return Ok(0) };
         let mut left = Vec::new();
         for capture in self.unused_captures(&captures)? {
-            let plans = self.plans_of(&capture.directory);
-            left.push((plans.doing(|| "look for the plans of a capture".to_owned())?, capture));
+            // One of which that cannot be read may be needed.
+            if let Ok(plans) = self.plans_of(&capture.directory) {
+                left.push((plans, capture));
+            }
         }
         let open_plans = match left.iter().any(|(plans, _)| !plans.is_empty()) {
             true => open_plans()?,
@@ -358,6 +331,15 @@ impl<D: Disk> Workspace<D> {
         let text = read_whole(&self.disk, &file, self.disk.stat(&file)?.size)?;
         Ok(text.chunks(RunId::CHARS).filter_map(RunId::from_text).collect())
     }
+}
+
+/// Capture that a transaction takes files from.
+pub(crate) struct OpenedCapture<H> {
+    /// Directory with its files.
+    pub(crate) upper: Arc<OpenedDirectory<H>>,
+    /// Whether another plan needs it as well, so that its files stay.
+    pub(crate) is_shared: bool,
+    _lock: Option<H>,
 }
 
 /// Capture that no process uses.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use actum_core::text::{LineCounter, TextBlocks};
 use actum_core::{Digest, FileMode, Hasher, RunId};
 
-use crate::capture::CapturedFile;
 use crate::disk::Disk;
+use crate::file_by_path::FileByPath;
 
 /// The largest content, in bytes, that is held in memory and recorded in the journal.
 pub const INLINE_BYTES_MAX: usize = 1 << 20;
@@ -19,8 +19,8 @@ pub(crate) enum Bytes<H> {
     Memory(Arc<Vec<u8>>),
     /// A file.
     File(Arc<H>, Source),
-    /// A file of a capture, which is opened for each reading.
-    Captured(Arc<CapturedFile<H>>),
+    /// A file that is opened for each reading.
+    ByPath(Arc<FileByPath<H>>),
 }
 
 /// Bytes of a file that can be read at once.
@@ -63,7 +63,7 @@ impl<H> Clone for Bytes<H> {
         match self {
             Self::Memory(bytes) => Self::Memory(Arc::clone(bytes)),
             Self::File(file, source) => Self::File(Arc::clone(file), source.clone()),
-            Self::Captured(file) => Self::Captured(Arc::clone(file)),
+            Self::ByPath(file) => Self::ByPath(Arc::clone(file)),
         }
     }
 }
@@ -76,7 +76,7 @@ impl<H> Bytes<H> {
     pub(crate) fn size<D: Disk<Handle = H>>(&self, disk: &D) -> io::Result<u64> {
         match self {
             Self::File(file, _) => Ok(disk.stat(file)?.size),
-            Self::Captured(file) => Ok(file.stat.size),
+            Self::ByPath(file) => Ok(file.stat.size),
             Self::Memory(memory) => Ok(u64::try_from(memory.len()).unwrap_or(u64::MAX)),
         }
     }
@@ -89,7 +89,7 @@ impl<H> Bytes<H> {
         Ok(match self {
             Self::Memory(bytes) => Opened::Memory(Arc::clone(bytes)),
             Self::File(file, _) => Opened::File(Arc::clone(file)),
-            Self::Captured(file) => Opened::File(Arc::new(file.open(disk)?)),
+            Self::ByPath(file) => Opened::File(Arc::new(file.open(disk)?)),
         })
     }
 
@@ -105,7 +105,7 @@ impl<H> Bytes<H> {
     ) -> io::Result<usize> {
         match self {
             Self::File(file, _) => disk.read_at(file, buffer, offset),
-            Self::Captured(file) => disk.read_at(&file.open(disk)?, buffer, offset),
+            Self::ByPath(file) => disk.read_at(&file.open(disk)?, buffer, offset),
             Self::Memory(memory) => {
                 let start = usize::try_from(offset).unwrap_or(usize::MAX).min(memory.len());
                 let rest = memory.get(start..).unwrap_or_default();

@@ -528,7 +528,7 @@ impl Error {
     }
 
     /// Whether a write found no room.
-    pub(crate) fn is_disk_full(&self) -> bool {
+    pub fn is_disk_full(&self) -> bool {
         let ErrorKind::Io { source, .. } = &self.kind else { return false };
         matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
     }

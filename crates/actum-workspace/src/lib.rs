@@ -37,6 +37,7 @@ mod digest_while_reading;
 pub mod disk;
 mod error;
 pub mod examination;
+mod file_by_path;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gc;

@@ -64,7 +64,7 @@ pub enum State {
 pub enum Content {
     /// They are here.
     Known(Arc<Vec<u8>>),
-    /// There are more than [`CONTENT_BYTES_MAX`], all contents of the change are more than 256 MiB, or they follow from a content of
+    /// There are more than [`CONTENT_BYTES_MAX`], all contents of the change are more than 64 MiB, or they follow from a content of
     /// more than 64 MiB.
     TooLarge,
     /// They were changed by something else than a run and cannot be found again.

@@ -37,6 +37,7 @@ use crate::attributes::Attributes;
 use crate::content::Sink;
 use crate::disk::Disk;
 use crate::error::{Doing, Error, ErrorKind, NeededFor, Result};
+use crate::file_by_path::OpenedDirectory;
 use crate::home::Lock;
 use crate::journal::record::RunKind;
 use crate::recovery_report::Recovery;
@@ -54,6 +55,9 @@ use crate::workspace::{ExistingFiles, Limits, Workspace};
 
 /// Bytes of the target of a symbolic link at most (`PATH_MAX` without its NUL, symlink(2)).
 pub(crate) const LINK_BYTES_MAX: usize = 4095;
+
+/// Bytes of small files that a transaction reads into memory. What is beyond is opened when it is needed.
+const READ_BYTES_MAX: u64 = 64 << 20;
 
 /// A change that is being put together. It holds the workspace lock; dropping it without a commit
 /// leaves no trace.
@@ -99,6 +103,12 @@ pub struct Transaction<'w, D: Disk> {
     pub(crate) adoption: Option<Adoption>,
     /// What it takes from captures, which goes with the commit.
     captures: BTreeMap<RunId, TakenFrom<D::Handle>>,
+    /// The root of the workspace, once files are opened by their paths.
+    root: Option<Arc<OpenedDirectory<D::Handle>>>,
+    /// Bytes of small files of the workspace that it may still hold in memory.
+    read_bytes_left: u64,
+    /// Queued plan that it carries out.
+    plan: Option<RunId>,
     /// Bytes of captured contents that it may still hold in memory.
     captured_bytes_left: u64,
     /// Snapshot that it restores, and that goes with the commit.
@@ -143,6 +153,9 @@ impl<'w, D: Disk> Transaction<'w, D> {
             names: HashMap::new(),
             adoption: None,
             captures: BTreeMap::new(),
+            plan: None,
+            root: None,
+            read_bytes_left: READ_BYTES_MAX,
             captured_bytes_left: take::CAPTURED_BYTES_MAX,
             restored_snapshot: None,
             inherited: RefCell::default(),

@@ -4,22 +4,26 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use actum_core::{FileMode, RelPath};
+use actum_core::{Digest, FileMode, RelPath};
 use actum_edit::{EmptyParents, LineHunk, ModeChange, Operation};
 
 use super::Failure;
 use super::random::Random;
 
-/// The regular files of one version of the tree by their paths; the directories are those that
+/// The regular files and symbolic links of one version of the tree by their paths; the directories are those that
 /// lead to them.
 pub(super) type Version = BTreeMap<String, Leaf>;
 
+/// A file, or a link with its target as content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Leaf {
     pub(super) content: Rc<[u8]>,
-    /// The permission bits.
+    /// The permission bits, or [`LINK`].
     pub(super) mode: u32,
 }
+
+/// Mode of a symbolic link.
+pub(super) const LINK: u32 = 0o120_000;
 
 /// What leads from one version to the next.
 #[derive(Debug)]
@@ -115,7 +119,8 @@ struct Draft {
 
 impl Draft {
     fn change(&mut self, random: &mut Random) -> Result<(), Failure> {
-        let kind = match random.below(20) {
+        let kind = match random.below(23) {
+            20..=22 => return self.link(random),
             12..=14 if self.files.len() <= FILES_MIN => 10,
             9..=11 if self.files.len() >= FILES_MAX => 12,
             kind => kind,
@@ -125,7 +130,9 @@ impl Draft {
         };
         let small: Vec<String> = self.files.iter().filter_map(small).collect();
         let path = random.pick(&small).clone();
+        let is_link = self.files[&path].mode == LINK;
         match kind {
+            0..=8 | 18 if is_link => self.retarget(random, &path),
             0..=4 => {
                 let content = text(random, self.step, &path);
                 self.write(&path, content)
@@ -162,6 +169,33 @@ impl Draft {
                 Ok(())
             }
         }
+    }
+
+    /// Makes a symbolic link. Some are larger than what an inode holds.
+    fn link(&mut self, random: &mut Random) -> Result<(), Failure> {
+        let Some(path) = self.free_path(random).filter(|_| self.files.len() < FILES_MAX) else {
+            return Ok(());
+        };
+        let target = target(random, self.step);
+        self.operations.push(Operation::Link {
+            path: rel_path(&path)?,
+            target: target.clone(),
+            expected: None,
+        });
+        self.insert(path, target, LINK);
+        Ok(())
+    }
+
+    fn retarget(&mut self, random: &mut Random, path: &str) -> Result<(), Failure> {
+        let target = target(random, self.step);
+        let expected = Some(Digest::of(&self.files[path].content));
+        self.operations.push(Operation::Link {
+            path: rel_path(path)?,
+            target: target.clone(),
+            expected,
+        });
+        self.insert(path.to_owned(), target, LINK);
+        Ok(())
     }
 
     fn change_large(&mut self, random: &mut Random) -> Result<(), Failure> {
@@ -262,6 +296,11 @@ fn rel_path(path: &str) -> Result<RelPath, Failure> {
     Ok(RelPath::new(path)?)
 }
 
+fn target(random: &mut Random, step: usize) -> Vec<u8> {
+    let up = if random.once_in(2) { "../".repeat(30) } else { String::new() };
+    format!("{up}step{step}/{:016x}", random.next()).into_bytes()
+}
+
 /// Some lines, up to several blocks of a file system.
 fn text(random: &mut Random, step: usize, path: &str) -> Vec<u8> {
     let mut lines = random.below(160);
@@ -321,7 +360,7 @@ mod tests {
             assert!((FILES_MIN - 1..=FILES_MAX + 10).contains(&version.len()), "{}", version.len());
             assert!(version.values().any(|leaf| leaf.content.len() > LARGE_BYTES));
         }
-        let all = ["chmod", "copy", "create", "delete", "patch", "rename", "undo", "write"];
+        let all = ["chmod", "copy", "create", "delete", "link", "patch", "rename", "undo", "write"];
         assert_eq!(kinds.into_iter().collect::<Vec<_>>(), all);
     }
 }

@@ -1,15 +1,17 @@
 //! A tree as it is on the disk, compared with a version of the plan.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use actum_workspace::STATE_DIRECTORY;
 
 use super::Failure;
-use super::plan::{Version, directories};
+use super::plan::{LINK, Leaf, Version, directories};
 
 /// How many differences a report shows.
 const SHOWN_MAX: usize = 6;
@@ -98,11 +100,19 @@ pub(super) fn write(root: &Path, version: &Version) -> Result<(), Failure> {
         std::fs::create_dir_all(root.join(directory))?;
     }
     for (path, leaf) in version {
-        let mut file = File::create_new(root.join(path))?;
-        file.write_all(&leaf.content)?;
-        file.set_permissions(Permissions::from_mode(leaf.mode))?;
+        write_leaf(&root.join(path), leaf)?;
     }
     Ok(())
+}
+
+/// Makes a file or a symbolic link where nothing is.
+pub(super) fn write_leaf(path: &Path, leaf: &Leaf) -> io::Result<()> {
+    if leaf.mode == LINK {
+        return symlink(OsStr::from_bytes(&leaf.content), path);
+    }
+    let mut file = File::create_new(path)?;
+    file.write_all(&leaf.content)?;
+    file.set_permissions(Permissions::from_mode(leaf.mode))
 }
 
 fn read_below(root: &Path, at: &str, nodes: &mut BTreeMap<String, Node>) -> io::Result<()> {
@@ -120,6 +130,11 @@ fn read_below(root: &Path, at: &str, nodes: &mut BTreeMap<String, Node>) -> io::
             Node::Directory { mode }
         } else if found.is_file() {
             Node::File { content: std::fs::read(&full)?, mode }
+        } else if found.is_symlink() {
+            Node::File {
+                content: std::fs::read_link(&full)?.into_os_string().into_vec(),
+                mode: LINK,
+            }
         } else {
             Node::Other
         };

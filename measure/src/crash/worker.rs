@@ -2,9 +2,7 @@
 //! standard output which are done.
 
 use std::collections::BTreeSet;
-use std::fs::{File, Permissions, set_permissions};
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use actum_core::RunId;
@@ -13,7 +11,7 @@ use actum_workspace::{GcOptions, Outcome, RunOptions, View, Workspace};
 use super::options::{Job, Writer};
 use super::plan::{Plan, Version, Work, directories};
 use super::random::Random;
-use super::tree::Tree;
+use super::tree::{Tree, write_leaf};
 use super::{Failure, shaker};
 
 /// What a worker says: that it stands at a step, has done one, or cannot go on.
@@ -106,9 +104,11 @@ fn write_plainly(root: &Path, before: &Version, after: &Version) -> Result<(), F
     // Beside the tree, so that a cut before the rename leaves nothing in it.
     let temporary = root.with_extension("new");
     for (path, leaf) in after.iter().filter(|&(path, leaf)| before.get(path) != Some(leaf)) {
-        let mut file = File::create(&temporary)?;
-        file.write_all(&leaf.content)?;
-        set_permissions(&temporary, Permissions::from_mode(leaf.mode))?;
+        match std::fs::remove_file(&temporary) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+            Ok(()) | Err(_) => {} // of an earlier cut
+        }
+        write_leaf(&temporary, leaf)?;
         std::fs::rename(&temporary, root.join(path))?;
     }
     Ok(())

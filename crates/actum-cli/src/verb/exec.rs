@@ -235,7 +235,11 @@ impl Place {
     fn capture(&self, command: &[OsString]) -> Result<Option<Capture<LinuxDisk>>, Failure> {
         let Self::Opened(engine) = self else { return Ok(None) };
         engine.sweep_captures()?;
-        Ok(Some(engine.workspace().make_capture(&status::Note::new(command).to_bytes())?))
+        match engine.workspace().make_capture(&status::Note::new(command).to_bytes()) {
+            // A command that frees some of it runs all the same, and what it changes is in memory.
+            Err(error) if error.is_disk_full() => Ok(None),
+            made => Ok(Some(made?)),
+        }
     }
 }
 

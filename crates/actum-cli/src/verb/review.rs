@@ -103,7 +103,15 @@ impl Arguments {
         let (kept, left_out): (Vec<_>, Vec<_>) = operations
             .into_iter()
             .partition(|operation| operation.paths().all(|path| self.keeps(path)));
-        let left_out: BTreeSet<&RelPath> = left_out.iter().flat_map(Operation::paths).collect();
+        let mut left_out: BTreeSet<RelPath> =
+            left_out.iter().flat_map(Operation::paths).cloned().collect();
+        // A directory stays where something in it stays.
+        let holds_more = |operation: &Operation| match operation {
+            Operation::RemoveDirectory { path } => left_out.iter().any(|it| it.starts_with(path)),
+            _ => false,
+        };
+        let (stay, kept): (Vec<_>, Vec<_>) = kept.into_iter().partition(holds_more);
+        left_out.extend(stay.iter().flat_map(Operation::paths).cloned());
         let left_out = left_out.len();
         // The key stands for the whole change.
         let request = Request { work: Work::Apply(kept), plan: None, key: None, ..request };

@@ -193,3 +193,46 @@ fn a_command_that_misses_the_network_or_a_program_is_told_so() {
     assert!(!other.contains("no network"), "{other}");
     assert!(!exec(&root, &[], "exit 3").stderr.contains("sandbox"));
 }
+
+/// AA-5, issue 28: what another plan needs as well stays where it is.
+#[test]
+fn a_part_that_is_made_and_undone_leaves_the_whole_plan_as_it_was() {
+    let (_directory, root) = workspace();
+    let key = approval_key(&root);
+    actum(&root, &["init"]);
+    let before = tree(&root);
+    let script = "echo 1 > one; echo 2 > two; head -c 1500000 /dev/zero > three";
+    assert_eq!(exec(&root, &["--review"], script).code, 116);
+    let whole = plan(&root);
+    assert_eq!(actum(&root, &["review", &whole, "--without", "two"]).code, 6);
+    let part = approve(&root, &plan(&root), &key);
+    assert_eq!(part.code, 0, "{part:?}");
+    assert_eq!(fs::metadata(root.join("one")).unwrap().nlink(), 1);
+    assert!(root.join("three").exists() && !root.join("two").exists());
+    assert_eq!(actum(&root, &["undo"]).code, 0);
+    assert_eq!(tree(&root), before);
+    let made = approve(&root, &whole, &key);
+    assert_eq!(made.code, 0, "{made:?}");
+    assert_eq!(fs::read_to_string(root.join("two")).unwrap(), "2\n");
+    assert_eq!(fs::metadata(root.join("three")).unwrap().len(), 1_500_000);
+}
+
+/// AA-5, issue 28
+#[test]
+fn a_directory_stays_where_a_part_of_its_removal_is_left_out() {
+    let (_directory, root) = workspace();
+    actum(&root, &["init"]);
+    assert_eq!(
+        exec(&root, &[], "mkdir -p d/s; echo a > d/a; echo b > d/b; echo c > d/s/c").code,
+        0
+    );
+    assert_eq!(exec(&root, &["--review"], "rm -r d").code, 116);
+    let part = actum(&root, &["review", &plan(&root), "--without", "d/b"]);
+    assert_eq!(part.code, 6, "{part:?}");
+    let shown = actum(&root, &["queue", &plan(&root)]).stdout;
+    assert!(
+        shown.contains("deleted `d/a`") && shown.contains("directory removed `d/s`"),
+        "{shown}"
+    );
+    assert!(!shown.contains("deleted `d/b`") && !shown.contains("removed `d`"), "{shown}");
+}

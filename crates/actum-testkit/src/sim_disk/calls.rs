@@ -51,7 +51,7 @@ impl Disk for SimDisk {
     /// Of a symlink the kernel says here, and only here, that it is not a directory.
     fn open_directory(&self, parent: &SimHandle, name: &[u8]) -> io::Result<SimHandle> {
         let open = |machine: &Machine, directory: Ino| {
-            let opened = machine.open(directory, name);
+            let opened = if name == b"." { Ok(directory) } else { machine.open(directory, name) };
             let ino = opened.map_err(|errno| match errno {
                 Errno::LOOP => Errno::NOTDIR,
                 other => other,

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 
 use actum_core::{Digest, FileMode, RelPath};
@@ -353,7 +353,15 @@ impl Disk for LinuxDisk {
     }
 
     fn set_mode(&self, handle: &OwnedFd, mode: FileMode) -> io::Result<()> {
-        retry(|| fs::fchmod(handle, Mode::from_raw_mode(mode.bits())))
+        let mode = Mode::from_raw_mode(mode.bits());
+        match retry(|| fs::fchmod(handle, mode)) {
+            // A directory that its owner cannot read is only held (`O_PATH`), and reached by its descriptor (proc_pid_fd(5)).
+            Err(error) if is_bad_handle(&error) && !is_link(handle) => {
+                let path = format!("/proc/self/fd/{}", handle.as_raw_fd());
+                retry(|| fs::chmodat(fs::CWD, &path, mode, AtFlags::empty()))
+            }
+            changed => changed,
+        }
     }
 
     fn set_owner(&self, handle: &OwnedFd, user: u32, group: u32) -> io::Result<()> {

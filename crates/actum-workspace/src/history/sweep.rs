@@ -117,7 +117,6 @@ impl<D: Disk> Workspace<D> {
     /// stays is found next time.
     pub(crate) fn sweep_second_names(&self, working: RunId) {
         drop(self.sweep_keep(Some(working)));
-        self.sweep_taken_files();
         let Ok(names) = self.disk.list(&self.home.stage) else { return };
         let working = format!("{working}.").into_bytes();
         for name in names.iter().filter(|name| !name.starts_with(&working)) {
@@ -126,6 +125,7 @@ impl<D: Disk> Workspace<D> {
                 self.remove(&self.home.stage, name);
             }
         }
+        self.sweep_taken_files(); // of which the staged names are gone
     }
 
     /// Removes kept images of runs that are neither in the history nor in the journal, nor under way as `working`.

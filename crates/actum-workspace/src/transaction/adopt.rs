@@ -296,7 +296,7 @@ impl Adoption {
     pub(crate) fn body<H>(bytes: &Bytes<H>, fits: bool) -> Body {
         match bytes {
             Bytes::Memory(bytes) if fits => Body::Inline(Arc::clone(bytes)),
-            Bytes::Memory(_) | Bytes::File(..) | Bytes::Captured(_) => Body::Unrecorded,
+            Bytes::Memory(_) | Bytes::File(..) | Bytes::ByPath(_) => Body::Unrecorded,
         }
     }
 }

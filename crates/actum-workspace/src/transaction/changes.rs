@@ -15,7 +15,7 @@ use crate::transaction::Transaction;
 use crate::transaction::node::{Content, Counted, New, Node, Nodes, Post, PostFile, Pre, PreFile};
 
 /// Bytes of contents in a diff. What is beyond is shown as too large, so that memory does not grow with the change.
-const DIFF_BYTES_MAX: u64 = 256 << 20;
+const DIFF_BYTES_MAX: u64 = 64 << 20;
 
 /// What the steps of a transaction would change, ordered by path. It holds until the next step.
 #[derive(Clone)]
@@ -127,11 +127,11 @@ impl<D: Disk> Transaction<'_, D> {
             (Bytes::Memory(old), Bytes::Memory(new)) => {
                 Some(Lines::of(line_diff::count(old, &new)))
             }
-            (Bytes::Memory(_) | Bytes::File(..) | Bytes::Captured(_), _) => None,
+            (Bytes::Memory(_) | Bytes::File(..) | Bytes::ByPath(_), _) => None,
         }
     }
 
-    /// What the steps so far would change, with the bytes before and after, up to 256 MiB in all.
+    /// What the steps so far would change, with the bytes before and after, up to 64 MiB in all.
     ///
     /// # Errors
     /// `Io` where a large file cannot be read.

@@ -8,11 +8,11 @@ use actum_core::{Digest, FileMode, RelPath};
 use actum_edit::Splice;
 
 use crate::attributes::Attributes;
-use crate::capture::CapturedFile;
 use crate::change::{Held, Lines};
 use crate::content::{Bytes, Source, Written};
 use crate::disk::{Stat, Time};
 use crate::error::{ErrorKind, NotAFile, Result};
+use crate::transaction::take::Captured;
 
 /// The paths of a transaction.
 pub(crate) type Nodes<H> = BTreeMap<RelPath, Node<H>>;
@@ -61,7 +61,7 @@ impl<H> Post<H> {
             Bytes::File(_, Source::Staged(name)) => Some(name),
             Bytes::File(_, Source::Unnamed | Source::Kept(..))
             | Bytes::Memory(_)
-            | Bytes::Captured(_) => None,
+            | Bytes::ByPath(_) => None,
         }
     }
 }
@@ -99,7 +99,7 @@ pub(crate) struct New<H> {
     /// Blocks that can hold text, where they were looked for.
     pub(crate) text_blocks: Option<Arc<TextBlocks>>,
     /// File of a capture that has the bytes.
-    pub(crate) captured: Option<Arc<CapturedFile<H>>>,
+    pub(crate) captured: Option<Captured<H>>,
 }
 
 /// How the lines of new bytes were counted.

@@ -10,6 +10,7 @@ use crate::content::{Bytes, INLINE_BYTES_MAX, Opened, Source};
 use crate::digest_while_reading::digest_of_pieces;
 use crate::disk::{Disk, Stat};
 use crate::error::{Doing, Error, ErrorKind, NeededFor, NotAFile, Result};
+use crate::file_by_path::{FileByPath, OpenedDirectory};
 use crate::transaction::Transaction;
 use crate::transaction::node::{Content, Node, Post, PostFile, Pre, PreFile};
 use crate::transaction::stage::attributes_error;
@@ -99,26 +100,47 @@ impl<D: Disk> Transaction<'_, D> {
         let read_at = disk.now();
         let tree = Tree::new(disk, &self.workspace.home.root);
         let attributes = tree.attributes(&file, &stat).doing(doing)?;
-        let (digest, lines, bytes) = if stat.size <= INLINE_BYTES_MAX as u64 {
-            let bytes = read_whole(disk, &file, stat.size).doing(doing)?;
-            if u64::try_from(bytes.len()) != Ok(stat.size) {
-                let detail = "its size changed while it was read";
-                return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
-            }
-            (Digest::of(&bytes), text::lines(&bytes), Bytes::Memory(Arc::new(bytes)))
-        } else {
-            let mut counter = LineCounter::default();
-            let digest = digest_of_pieces(disk, &file, stat.size, |piece, _| {
-                if is_stopped() {
-                    return Err(std::io::ErrorKind::Interrupted.into());
+        let (digest, lines, bytes) =
+            if stat.size <= self.read_bytes_left.min(INLINE_BYTES_MAX as u64) {
+                self.read_bytes_left -= stat.size;
+                let bytes = read_whole(disk, &file, stat.size).doing(doing)?;
+                if u64::try_from(bytes.len()) != Ok(stat.size) {
+                    let detail = "its size changed while it was read";
+                    return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
                 }
-                counter.feed(piece);
-                Ok(())
-            });
-            let digest = digest.doing(doing)?;
-            (digest, counter.finish(), Bytes::File(Arc::new(file), Source::Unnamed))
-        };
+                (Digest::of(&bytes), text::lines(&bytes), Bytes::Memory(Arc::new(bytes)))
+            } else {
+                let mut counter = LineCounter::default();
+                let digest = digest_of_pieces(disk, &file, stat.size, |piece, _| {
+                    if is_stopped() {
+                        return Err(std::io::ErrorKind::Interrupted.into());
+                    }
+                    counter.feed(piece);
+                    Ok(())
+                });
+                let digest = digest.doing(doing)?;
+                let bytes = match stat.size <= INLINE_BYTES_MAX as u64 {
+                    true => self.by_path(path, &stat)?,
+                    false => Bytes::File(Arc::new(file), Source::Unnamed),
+                };
+                (digest, counter.finish(), bytes)
+            };
         Ok(Pre::File(PreFile { stat, own_names, attributes, digest, lines, bytes, read_at }))
+    }
+
+    /// A small file of the workspace beyond what is held in memory.
+    fn by_path(&mut self, path: &RelPath, stat: &Stat) -> Result<Bytes<D::Handle>> {
+        let directory = match &self.root {
+            Some(root) => Arc::clone(root),
+            None => {
+                let workspace = &*self.workspace;
+                let root = workspace.disk.open_directory(&workspace.home.root, b".");
+                let root = root.doing(|| "open the workspace once more".to_owned())?;
+                Arc::clone(self.root.insert(Arc::new(OpenedDirectory::new(root))))
+            }
+        };
+        let (path, stat, xattrs) = (path.clone(), *stat, Vec::new());
+        Ok(Bytes::ByPath(Arc::new(FileByPath { directory, path, stat, xattrs })))
     }
 
     /// A large file may still have a second name of ours from a run not yet in the history, and any file one

@@ -318,8 +318,7 @@ impl<D: Disk> Staging<'_, D> {
                 self.keep_post(index, path, Arc::new(handle)).map(|body| (body, inode))
             }
             Content::New(New {
-                bytes: Bytes::File(_, Source::Unnamed) | Bytes::Captured(_),
-                ..
+                bytes: Bytes::File(_, Source::Unnamed) | Bytes::ByPath(_), ..
             }) => Err(ErrorKind::missing(path).into()),
             Content::New(New { bytes: Bytes::File(handle, Source::Kept(run, entry)), .. }) => {
                 let stat = self.disk.stat(handle).doing(doing)?;
@@ -456,7 +455,7 @@ impl<D: Disk> Staging<'_, D> {
             {
                 Some(Body::Inline(Arc::clone(bytes)))
             }
-            Bytes::Memory(_) | Bytes::File(..) | Bytes::Captured(_) => None,
+            Bytes::Memory(_) | Bytes::File(..) | Bytes::ByPath(_) => None,
         }
     }
 
@@ -487,7 +486,7 @@ fn way_back<H>(pre: &PreFile<H>, new: &Bytes<H>, splices: Option<&Vec<Splice>>) 
     let worth_it = |it: &Splices| Splice::weight(&it.splices) <= way_back_max(pre.stat.size);
     let with_lines = match new {
         Bytes::Memory(new) => Some(Splices::with_lines(&splices, new)),
-        Bytes::File(..) | Bytes::Captured(_) => None,
+        Bytes::File(..) | Bytes::ByPath(_) => None,
     };
     let back = with_lines.filter(worth_it);
     back.or_else(|| Some(Splices::raw(splices)).filter(worth_it)).map(Back::Splices)

@@ -74,7 +74,7 @@ impl<D: Disk> Transaction<'_, D> {
             disk.create(&directory.handle, name.as_bytes(), FileMode::PRIVATE).doing(doing)?;
         let is_cloned = match self.bytes(path, &file) {
             Some(Bytes::File(source, _)) => disk.clone_content(&source, &copy).doing(doing)?,
-            Some(Bytes::Memory(_) | Bytes::Captured(_)) | None => false,
+            Some(Bytes::Memory(_) | Bytes::ByPath(_)) | None => false,
         };
         let mut at = 0u64;
         if !is_cloned {

@@ -8,11 +8,12 @@ use actum_core::{Digest, RelPath, RunId};
 use actum_edit::ModeChange;
 
 use crate::attributes::set_taken_attributes;
-use crate::capture::{CapturedFile, OpenedCapture};
+use crate::capture::OpenedCapture;
 use crate::content::{Bytes, INLINE_BYTES_MAX};
 use crate::digest_while_reading::{copy_file, digest_while_reading};
 use crate::disk::{Barrier, Disk, Stat};
 use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::file_by_path::FileByPath;
 use crate::journal::record::{Body, stage_name};
 use crate::transaction::Transaction;
 use crate::transaction::node::{Content, Counted, New, Post, PostFile};
@@ -79,16 +80,16 @@ impl<D: Disk> Transaction<'_, D> {
         let doing = || format!("read what the command left for `{path}`");
         let from = self.capture(taken.capture)?.ok_or_else(|| gone(path))?;
         from.files.push(path.clone());
-        let capture = Arc::clone(&from.capture);
+        let (directory, is_shared) = (Arc::clone(&from.capture.upper), from.capture.is_shared);
         let disk = &self.workspace.disk;
-        let (stat, handle) = match capture.tree(disk).find_file(path)? {
+        let (stat, handle) = match directory.tree(disk).find_file(path)? {
             Found::File(stat, handle) if stat.size == taken.size => (stat, handle),
             Found::File(..) | Found::Nothing | Found::Directory | Found::Other(_) => {
                 return Err(gone(path));
             }
         };
         let xattrs = disk.xattrs(&handle).doing(doing)?;
-        let captured = Arc::new(CapturedFile { capture, path: path.clone(), stat, xattrs });
+        let file = Arc::new(FileByPath { directory, path: path.clone(), stat, xattrs });
         let fits = taken.size <= self.captured_bytes_left.min(INLINE_BYTES_MAX as u64);
         let (digest, lines, bytes, text_blocks) = if fits {
             self.captured_bytes_left -= taken.size;
@@ -106,17 +107,13 @@ impl<D: Disk> Transaction<'_, D> {
                 Ok::<_, std::io::Error>(count)
             });
             let text_blocks = Some(Arc::new(text.finish()));
-            (
-                digest.doing(doing)?,
-                lines.finish(),
-                Bytes::Captured(Arc::clone(&captured)),
-                text_blocks,
-            )
+            (digest.doing(doing)?, lines.finish(), Bytes::ByPath(Arc::clone(&file)), text_blocks)
         };
         if digest != taken.sha256 {
             return Err(gone(path));
         }
-        let (origin, splices, counted, captured) = (None, None, Counted::Not, Some(captured));
+        let captured = Some(Captured { file, is_shared });
+        let (origin, splices, counted) = (None, None, Counted::Not);
         Ok(Read { lines, new: New { bytes, origin, splices, counted, text_blocks, captured } })
     }
 
@@ -124,11 +121,21 @@ impl<D: Disk> Transaction<'_, D> {
     fn capture(&mut self, id: RunId) -> Result<Option<&mut TakenFrom<D::Handle>>> {
         Ok(match self.captures.entry(id) {
             btree_map::Entry::Occupied(known) => Some(known.into_mut()),
-            btree_map::Entry::Vacant(unknown) => self.workspace.open_capture(id)?.map(|capture| {
-                let (capture, files) = (Arc::new(capture), Vec::new());
-                unknown.insert(TakenFrom { capture, files })
-            }),
+            btree_map::Entry::Vacant(unknown) => {
+                let workspace = &self.workspace;
+                let doing = || "look for room on the disk for the change and its undo".to_owned();
+                if workspace.disk.free_bytes(&workspace.home.stage).doing(doing)? < FREE_BYTES_MIN {
+                    return Err(std::io::Error::from(std::io::ErrorKind::StorageFull)).doing(doing);
+                }
+                let opened = workspace.open_capture(id, self.plan)?;
+                opened.map(|capture| unknown.insert(TakenFrom { capture, files: Vec::new() }))
+            }
         })
+    }
+
+    /// Says which queued plan it carries out. Another plan that needs the same capture keeps its files.
+    pub fn carry_out_plan(&mut self, plan: Option<RunId>) {
+        self.plan = plan;
     }
 
     /// Makes the content of a capture durable, and keeps it until the plan is carried out or leaves the queue.
@@ -140,9 +147,22 @@ impl<D: Disk> Transaction<'_, D> {
     }
 }
 
+/// File of a capture that has new bytes.
+pub(crate) struct Captured<H> {
+    file: Arc<FileByPath<H>>,
+    /// Whether another plan needs it as well.
+    is_shared: bool,
+}
+
+impl<H> Clone for Captured<H> {
+    fn clone(&self) -> Self {
+        Self { file: Arc::clone(&self.file), is_shared: self.is_shared }
+    }
+}
+
 /// Files that a transaction takes from a capture.
 pub(crate) struct TakenFrom<H> {
-    pub(super) capture: Arc<OpenedCapture<H>>,
+    pub(super) capture: OpenedCapture<H>,
     pub(super) files: Vec<RelPath>,
 }
 
@@ -152,6 +172,9 @@ struct Read<H> {
     new: New<H>,
 }
 
+/// Bytes of the disk that are free where a change is taken from a capture: room for the records of the run and of its undo. A command
+/// that filled the disk would leave none.
+const FREE_BYTES_MIN: u64 = 32 << 20;
 /// Bytes of captured contents that a transaction holds in memory: as much as its record can hold.
 pub(super) const CAPTURED_BYTES_MAX: u64 = INLINE_TOTAL_MAX;
 
@@ -161,29 +184,30 @@ fn gone(path: &RelPath) -> Error {
 }
 
 impl<D: Disk> Staging<'_, D> {
-    /// Stages a file of a capture, by a second name where that has all its attributes. Otherwise a small file is copied, and so is one
-    /// with other names in the capture, which may be other files of the run.
+    /// Stages a file of a capture, by a second name where that has all its attributes. Otherwise a small file is copied. So is one with
+    /// other names in the capture, which may be other files of the run, and one that another plan needs.
     pub(super) fn stage_captured(
         &mut self,
         index: usize,
         path: &RelPath,
         file: &PostFile<D::Handle>,
-        (captured, bytes): (&CapturedFile<D::Handle>, &Bytes<D::Handle>),
+        (captured, bytes): (&Captured<D::Handle>, &Bytes<D::Handle>),
     ) -> Result<(Body, u64)> {
         let doing = || format!("stage `{path}`");
         let name = stage_name(self.run, index);
-        let CapturedFile { stat, xattrs, .. } = captured;
+        let Captured { file: captured, is_shared } = captured;
+        let FileByPath { stat, xattrs, .. } = &**captured;
         let wanted = &file.attributes;
         let has_attributes = (stat.mode, stat.user, stat.group, xattrs)
             == (wanted.mode, wanted.user, wanted.group, &wanted.xattrs);
         let is_small = file.size <= INLINE_BYTES_MAX as u64;
-        if stat.links > 1 || is_small && !has_attributes {
+        if stat.links > 1 || *is_shared || is_small && !has_attributes {
             let (handle, inode) = self.copy_captured(&name, path, file, (captured, bytes))?;
             return self
                 .captured_body(index, path, file, (bytes, handle))
                 .map(|body| (body, inode));
         }
-        let tree = captured.capture.tree(self.disk);
+        let tree = captured.directory.tree(self.disk);
         let parent = tree.parent(&captured.path)?.ok_or_else(|| gone(path))?;
         self.disk.link(&parent, captured.path.name(), self.stage, &name).doing(doing)?;
         let there = self.disk.stat_at(self.stage, &name).doing(doing)?.ok_or_else(|| gone(path))?;
@@ -212,11 +236,11 @@ impl<D: Disk> Staging<'_, D> {
         name: &[u8],
         path: &RelPath,
         file: &PostFile<D::Handle>,
-        (captured, bytes): (&CapturedFile<D::Handle>, &Bytes<D::Handle>),
+        (captured, bytes): (&FileByPath<D::Handle>, &Bytes<D::Handle>),
     ) -> Result<(D::Handle, u64)> {
         let (handle, inode) = match bytes {
             Bytes::Memory(bytes) => self.create_staged_of(name, path, file, bytes)?,
-            Bytes::File(..) | Bytes::Captured(_) => {
+            Bytes::File(..) | Bytes::ByPath(_) => {
                 let source = captured.open(self.disk).doing(|| format!("stage `{path}`"))?;
                 let copy = |disk: &D, to: &D::Handle| copy_file(disk, &source, to);
                 self.create_staged(name, path, file, copy)?
@@ -240,7 +264,7 @@ impl<D: Disk> Staging<'_, D> {
         }
         match bytes {
             Bytes::Memory(bytes) => Ok(Body::Inline(Arc::clone(bytes))),
-            Bytes::File(..) | Bytes::Captured(_) => {
+            Bytes::File(..) | Bytes::ByPath(_) => {
                 let bytes = read_whole(self.disk, &handle, file.size)
                     .doing(|| format!("stage `{path}`"))?;
                 match Digest::of(&bytes) == file.digest {

@@ -106,7 +106,7 @@ impl<D: Disk> Transaction<'_, D> {
                 room.inline -= size;
                 Body::Inline(Arc::clone(bytes))
             }
-            bytes @ (Bytes::Memory(_) | Bytes::File(..) | Bytes::Captured(_)) => {
+            bytes @ (Bytes::Memory(_) | Bytes::File(..) | Bytes::ByPath(_)) => {
                 self.copy_to_keep(path, (file, bytes), kept, room)?;
                 Body::Kept
             }

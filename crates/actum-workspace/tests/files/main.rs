@@ -10,6 +10,7 @@
 mod allowances;
 mod attributes;
 mod block_deltas;
+mod captures;
 mod directories;
 mod identity;
 mod journal_damage;

@@ -278,6 +278,7 @@ fn compute<'w, D: Disk>(
 ) -> Result<Computed<'w, D>> {
     let umask = request.umask.unwrap_or(transaction.umask());
     let mut transaction = transaction.with_umask(umask).with_images(request.images.clone());
+    transaction.carry_out_plan(request.plan);
     let (transaction, taken_back) = match &request.work {
         Work::Apply(operations) => {
             transaction.operate_all(operations)?;
