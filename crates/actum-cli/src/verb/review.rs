@@ -106,9 +106,9 @@ impl Arguments {
         let mut left_out: BTreeSet<RelPath> =
             left_out.iter().flat_map(Operation::paths).cloned().collect();
         // A directory stays where something in it stays.
-        let holds_more = |operation: &Operation| match operation {
-            Operation::RemoveDirectory { path } => left_out.iter().any(|it| it.starts_with(path)),
-            _ => false,
+        let holds_more = |operation: &Operation| {
+            matches!(operation, Operation::RemoveDirectory { path }
+                if left_out.iter().any(|left| left.starts_with(path)))
         };
         let (stay, kept): (Vec<_>, Vec<_>) = kept.into_iter().partition(holds_more);
         left_out.extend(stay.iter().flat_map(Operation::paths).cloned());
