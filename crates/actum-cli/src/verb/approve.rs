@@ -1,8 +1,8 @@
 //! `actum approve`: lets a plan that waits be carried out.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use actum::{PlanState, QueueError, Reply};
+use actum::{PlanState, PolicyFiles, QueueError, Records, Reply, Request, Root};
 use actum_core::RunId;
 use actum_record::ledger::Answer;
 
@@ -90,29 +90,37 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         }
         return exit;
     }
-    let in_force = files.read(&root)?;
-    let mut engine = checked.existing_engine(records)?.under_files(files, &root);
+    match carry_out(request, &root, (checked, records, files), session) {
+        Ok(()) => Ok(Exit::Success),
+        Err(error) => {
+            tell_what_stays(id, session)?;
+            Err(error)
+        }
+    }
+}
+
+/// Makes the change of a request from the queue, with its checks, and prints the end of the run.
+pub(super) fn carry_out(
+    request: Request,
+    root: &Path,
+    (checked, records, files): (Root, Records, PolicyFiles),
+    session: &Session,
+) -> Result<(), Failure> {
+    let in_force = files.read(root)?;
+    let mut engine = checked.existing_engine(records)?.under_files(files, root);
     if !request.commands.checks.is_empty() {
         let confinement = Confinement::default();
         engine =
-            engine.running(exec::runner(&confinement, &in_force, &root, &root, &session.screen)?);
+            engine.running(exec::runner(&confinement, &in_force, root, root, &session.screen)?);
     }
     let end = RunEnd::make(&mut engine, request, None.into());
     recovery_note::tell(&session.screen, engine.recovery());
     records::tell(&session.screen, &engine);
-    let end = match end {
-        Ok(end) => end,
-        Err(error) => {
-            drop(engine);
-            tell_what_stays(id, session)?;
-            return Err(error.into());
-        }
-    };
-    end.after(engine.recovery()).show(&session.screen)?;
+    end?.after(engine.recovery()).show(&session.screen)?;
     if let Some(warning) = engine.finish() {
         session.screen.note(format_args!("what was done is recorded, but {warning}"));
     }
-    Ok(Exit::Success)
+    Ok(())
 }
 
 /// Tells that an approval counts still, where nothing came of it.

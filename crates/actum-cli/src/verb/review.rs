@@ -8,15 +8,13 @@ use actum_edit::Operation;
 use actum_record::ledger::Answer;
 
 use super::apply::rule;
-use super::sandbox::Confinement;
-use super::{Session, exec};
+use super::{Session, approve};
 use crate::change_list::{count, number};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::plans;
-use crate::run_end::RunEnd;
 use crate::run_prefix::RunPrefix;
-use crate::{clock, policy, records, recovery_note};
+use crate::{clock, policy, records};
 
 /// Keep a part of a plan that waits
 ///
@@ -62,25 +60,13 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     let paths = count(number(left_out), "path");
     session.screen.note(format_args!(
-        "{paths} of plan {id} left out; the plan still waits, and `actum deny {id}` takes it out of the queue"
+        "{paths} of plan {id} left out; the plan still waits, and `actum deny {id} --reason WHY` takes it out of the \
+         queue"
     ));
     let request = Request { label: Some(label), ..request };
     let (checked, records) = records::open_for(&root, &session.tenant)?;
     let files = policy::files()?;
-    let in_force = files.read(&root)?;
-    let mut engine = checked.existing_engine(records)?.under_files(files, &root);
-    if !request.commands.checks.is_empty() {
-        let confinement = Confinement::default();
-        engine =
-            engine.running(exec::runner(&confinement, &in_force, &root, &root, &session.screen)?);
-    }
-    let end = RunEnd::make(&mut engine, request, None.into());
-    recovery_note::tell(&session.screen, engine.recovery());
-    records::tell(&session.screen, &engine);
-    end?.after(engine.recovery()).show(&session.screen)?;
-    if let Some(warning) = engine.finish() {
-        session.screen.note(format_args!("what was done is recorded, but {warning}"));
-    }
+    approve::carry_out(request, &root, (checked, records, files), session)?;
     Ok(Exit::Success)
 }
 

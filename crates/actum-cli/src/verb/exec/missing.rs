@@ -1,8 +1,8 @@
-//! What a command that failed did not find in its sandbox, as its own messages say.
+//! A network or a program that is missing in the sandbox, found in the messages of a failed command.
 
 use actum_sandbox::{Ended, Net, Outcome, SandboxPolicy};
 
-/// What was missing.
+/// Missing part of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
     Network,
@@ -13,7 +13,7 @@ pub(super) enum Missing {
 const NOT_FOUND: i32 = 127;
 /// How much of the end of the output is looked at, in bytes.
 const TAIL_BYTES: usize = 64 << 10;
-/// What resolvers and connections report without a network: libc, curl, Go, Node.js, Rust, pip and uv.
+/// Messages of resolvers and connections without a network: libc, curl, Go, Node.js, Rust, pip and uv.
 const NO_NETWORK: [&[u8]; 10] = [
     b"Could not resolve host",
     b"Temporary failure in name resolution",
@@ -28,7 +28,7 @@ const NO_NETWORK: [&[u8]; 10] = [
 ];
 
 impl Missing {
-    /// What a command that failed did not find; `None` where its output names nothing.
+    /// Finds the missing part in the output of a failed command; `None` where it names nothing.
     pub(super) fn find(outcome: &Outcome, policy: &SandboxPolicy) -> Option<Self> {
         let tail = |bytes: &[u8]| {
             let end = bytes.split_at(bytes.len().saturating_sub(TAIL_BYTES)).1;

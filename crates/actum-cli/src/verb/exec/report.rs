@@ -27,7 +27,7 @@ pub(super) struct Executed {
     has_failed: bool,
     /// The caches of which what it did there is there for good.
     passed: Vec<String>,
-    /// What it did not find, where it failed.
+    /// Missing network or program, where it failed.
     missing: Option<Missing>,
     outcome: Outcome,
 }

@@ -17,7 +17,7 @@ use crate::output::Document;
 use crate::verb::Session;
 use crate::{clock, records, timestamp};
 
-/// What a capture notes about its command.
+/// Note of a capture about its command.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Note {
     command: Vec<String>,
