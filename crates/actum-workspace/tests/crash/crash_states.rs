@@ -7,7 +7,7 @@ use actum_testkit::SimDisk;
 use actum_workspace::{GcOptions, RunOptions};
 
 use crate::changes::{apply, base, create, delete, open, patch, path, rename};
-use crate::explore::{Effort, LARGE, THOROUGH, cuts, explore};
+use crate::explore::{Effort, LARGE, THOROUGH, cuts, explore, tree};
 
 /// For two large files.
 const FEW: Effort = Effort { states: 4, states_in_recovery: 0, stride: 61 };
@@ -253,4 +253,35 @@ fn the_first_opening_of_a_workspace_changes_no_file() {
     disk.settle();
     let result = explore(&disk, &|disk| open(&disk).map(drop), LARGE);
     result.unwrap_or_else(|violation| panic!("{violation}"));
+}
+
+/// FO-2: a power cut brings back names that a run removed together with their directory, although a later run made
+/// the directory again.
+#[test]
+fn names_of_a_directory_that_was_removed_and_made_again_stay_removed() {
+    let removals = [
+        ("the run removes the directory", vec![vec![delete("d/c")]]),
+        ("the run moves the last file away", vec![vec![rename("d/c", "c")]]),
+        (
+            "a file takes the place",
+            vec![vec![delete("d/c"), create("d", "x\n")], vec![delete("d")]],
+        ),
+    ];
+    for (name, removal) in removals {
+        let disk = base();
+        for run in removal {
+            apply(&disk, &run).unwrap();
+            disk.advance(5_000);
+        }
+        apply(&disk, &[create("d/new", "new\n")]).unwrap();
+        disk.advance(5_000);
+        apply(&disk, &[delete("d/new")]).unwrap();
+        disk.advance(5_000);
+        apply(&disk, &[create("d/e/newer", "newer\n")]).unwrap();
+        let wanted = tree(&disk);
+        for state in disk.crash_states(512) {
+            drop(open(&state).unwrap());
+            assert_eq!(tree(&state), wanted, "{name}; lost: {:#?}", state.lost());
+        }
+    }
 }

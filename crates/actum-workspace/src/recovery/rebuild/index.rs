@@ -1,6 +1,6 @@
 //! What the journal says about a path, an inode and a directory.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use actum_core::RelPath;
 
@@ -153,13 +153,23 @@ pub(super) fn inode_records(runs: &[LoggedRun]) -> HashMap<u64, InodeRecord> {
     all
 }
 
+/// What a run found where it was about to change names in a directory.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum FoundDirectory {
+    /// The directory, and when it was last changed.
+    ChangedAt(Time),
+    /// No directory: the last run at its path had removed it, empty.
+    RemovedByRun,
+    /// No directory, although no run removed it; or the journal does not record it.
+    Unknown,
+}
+
 /// A run that changed names in a directory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DirectoryRun {
     /// Which run, by its index.
     pub(super) run: usize,
-    /// When the directory was last changed before it; `None` where that is not known, or the directory was not there.
-    pub(super) found: Option<Time>,
+    pub(super) found: FoundDirectory,
     /// When the run ended; `None` if it did not.
     pub(super) ended: Option<Time>,
 }
@@ -167,12 +177,28 @@ pub(super) struct DirectoryRun {
 /// The runs that changed names in each directory, in their order, `None` being the root.
 pub(super) fn directory_runs(runs: &[LoggedRun]) -> HashMap<Option<RelPath>, Vec<DirectoryRun>> {
     let mut all: HashMap<Option<RelPath>, Vec<DirectoryRun>> = HashMap::new();
+    // Paths where the last run left no directory.
+    let mut without: HashSet<&RelPath> = HashSet::new();
     for (run, LoggedRun { intent, end, .. }) in runs.iter().enumerate() {
         for entry in intent.entries.iter().filter(|entry| entry.changes_names()) {
-            let runs = all.entry(entry.path.parent()).or_default();
+            let directory = entry.path.parent();
+            let found = match (entry.directory_changed, &directory) {
+                (Some(changed), _) => FoundDirectory::ChangedAt(changed),
+                (None, Some(path)) if without.contains(path) => FoundDirectory::RemovedByRun,
+                (None, _) => FoundDirectory::Unknown,
+            };
+            let runs = all.entry(directory).or_default();
             if runs.last().is_none_or(|last| last.run != run) {
-                let (found, ended) = (entry.directory_changed, end.map(|end| end.time));
-                runs.push(DirectoryRun { run, found, ended });
+                runs.push(DirectoryRun { run, found, ended: end.map(|end| end.time) });
+            }
+        }
+        let is_committed = end.is_some_and(|end| end.outcome == Outcome::Committed);
+        for entry in &intent.entries {
+            let left = if is_committed { &entry.post } else { &entry.pre };
+            if left.is_directory() {
+                without.remove(&entry.path);
+            } else {
+                without.insert(&entry.path);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use actum_core::{Digest, RelPath};
 
-use super::index::{InodeRecord, PathRecord};
+use super::index::{FoundDirectory, InodeRecord, PathRecord};
 use super::unrecorded::BLOCK;
 use super::{Rebuilder, Task};
 use crate::attributes::Attributes;
@@ -169,9 +169,11 @@ impl<D: Disk> Rebuilder<'_, D> {
         let runs = self.directory_runs.get(&path.parent()).into_iter().flatten();
         for later in runs.filter(|it| it.run > record.wanted.run) {
             match later.found {
-                Some(found) if !self.is_later(ended, found, 0) => ended = later.ended,
-                // The journal does not say it, or the directory was not there.
-                Some(_) | None => return Ok(true),
+                FoundDirectory::ChangedAt(found) if self.is_later(ended, found, 0) => {
+                    return Ok(true);
+                }
+                FoundDirectory::Unknown => return Ok(true),
+                FoundDirectory::ChangedAt(_) | FoundDirectory::RemovedByRun => ended = later.ended,
             }
         }
         let Some(directory) = directory else { return Ok(false) };
