@@ -51,13 +51,13 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         let wanted = Answer::Approved;
         return Err(actum::Error::from(QueueError::State { plan: id, wanted, state }).into());
     }
-    let shown = Shown::of(&queue, &plan, session, Audience::Terminal)?;
+    let request = plan.request(&queue.inputs)?;
+    let shown = Shown::with_request(&queue, &plan, Some(&request), session, Audience::Terminal)?;
     if !shown.moved().is_empty() {
         session.screen.tell_text(&shown)?;
         return Err(PlanFailure::Moved { plan: id, moved: shown.moved().join(", and ") }.into());
     }
     let root = plans::root_of(&plan, session)?;
-    let request = plan.request(&queue.inputs)?;
     let files = policy::files()?;
     // Who reads a ledger keeps the same process from writing it.
     drop(queue);

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use actum::{Moved, PlanState, PolicyInForce, QueuedPlan, Request};
+use actum::{Moved, PlanState, PolicyInForce, QueuedPlan, Request, RequestLease};
 use actum_api::queue::{EarlierPlan, Plan};
 use actum_api::record::PlanAnswer;
 use actum_core::path::{Harmless, Quoted};
@@ -47,6 +47,20 @@ impl Shown {
         session: &Session,
         audience: Audience,
     ) -> Result<Self, Failure> {
+        let is_open =
+            matches!(plan.state(clock::now()), PlanState::Waiting | PlanState::Approved);
+        let request = is_open.then(|| plan.request(&queue.inputs)).transpose()?;
+        Self::with_request(queue, plan, request.as_ref(), session, audience)
+    }
+
+    /// Like [`Self::of`], with the request of the plan where it can still be carried out.
+    pub(crate) fn with_request(
+        queue: &Queue,
+        plan: &QueuedPlan,
+        request: Option<&Request>,
+        session: &Session,
+        audience: Audience,
+    ) -> Result<Self, Failure> {
         let now = clock::now();
         let state = plan.state(now);
         let bundle = plan.bundle(&queue.view).map_err(actum::Error::from)?;
@@ -56,14 +70,13 @@ impl Shown {
             Some(Some(earlier)) => Some(earlier_of(queue, &earlier, &changes, now)?),
             Some(None) | None => None,
         };
-        let is_open = matches!(state, PlanState::Waiting | PlanState::Approved);
         let mut line = listed::document(plan, state);
         let (mut moved, mut diff, mut asked) = (Vec::new(), None, None);
-        if is_open {
+        if let Some(request) = request {
             let root = plans::root_of(plan, session)?;
             line.root = Quoted(root.as_os_str().as_bytes()).to_string();
-            asked = Some(Asked::new(&plan.request(&queue.inputs)?, &root)?);
-            (moved, diff) = would_do(queue, plan, &bundle, &root, (session, audience))?;
+            asked = Some(Asked::new(request, &root)?);
+            (moved, diff) = would_do(queue, plan, (request, &bundle), &root, (session, audience))?;
         }
         let document = Plan {
             line,
@@ -90,21 +103,20 @@ impl Shown {
 fn would_do(
     queue: &Queue,
     plan: &QueuedPlan,
-    was: &Bundle,
+    (request, was): (&Request, &Bundle),
     root: &Path,
     (session, audience): (&Session, Audience),
 ) -> Result<(Vec<String>, Option<FileDiffs>), Failure> {
-    let mut request = plan.request(&queue.inputs)?;
-    let lease = request.lease.as_ref();
-    let lease = lease.map(|lease| lease.renew(&queue.keyring, clock::now(), &queue.view));
-    request.lease = match lease.transpose() {
-        Ok(lease) => lease,
+    let renew = |lease: &RequestLease| lease.renew(&queue.keyring, clock::now(), &queue.view);
+    let renewed = match request.lease.as_ref().map(renew).transpose() {
+        Ok(lease) => lease.map(|lease| Request { lease: Some(lease), ..request.clone() }),
         Err(error) => return Ok((vec![error.to_string()], None)),
     };
+    let request = renewed.as_ref().unwrap_or(request);
     let mut workspace = records::own_root(root, &session.tenant)?.open_existing()?;
     let in_force = policy::in_force(root)?;
     let tenant = session.tenant.id()?;
-    let asked = (&request, &in_force, &tenant);
+    let asked = (request, &in_force, &tenant);
     let would = would_do_in(&mut workspace, plan, was, asked, audience);
     // To compute it anew is to begin it, which takes back what was cut off.
     recovery_note::tell(&session.screen, workspace.recovery());
