@@ -211,6 +211,19 @@ impl Tree {
         self.touch(directory, Touch::Modified);
     }
 
+    /// Makes a file what the directory `before` is, which is empty then.
+    pub(super) fn revert(&mut self, file: Place<'_>, before: Ino) -> Result<(), Errno> {
+        let ino = self.child(file)?;
+        let empty = Body::Directory(Names::default());
+        let body = std::mem::replace(&mut self.edit(before).body, empty);
+        let attributes = self.get(before).attributes.clone();
+        let inode = self.edit(ino);
+        (inode.body, inode.attributes) = (body, attributes);
+        self.links[file.0].subdirectories += 1;
+        self.links[ino].parent = file.0;
+        Ok(())
+    }
+
     /// A directory that was removed, but is still open, takes no more names.
     fn is_alive(&self, directory: Ino) -> Result<(), Errno> {
         if self.links[directory].names == 0 { Err(Errno::NOENT) } else { Ok(()) }

@@ -285,3 +285,35 @@ fn names_of_a_directory_that_was_removed_and_made_again_stay_removed() {
         }
     }
 }
+
+/// FO-2: a power cut without a journal leaves the inode of a file as the directory that it was before, with names in it.
+/// The directory is kept in the lost directory, but for names of files that have other names.
+#[test]
+fn a_file_whose_inode_is_a_directory_again_is_put_right() {
+    for is_deleted in [false, true] {
+        let disk = base();
+        disk.put("before/old", b"old\n");
+        disk.hard_link("a", "before/other");
+        disk.advance(5_000);
+        apply(&disk, &[create("d/new", "new\n")]).unwrap();
+        disk.settle();
+        if is_deleted {
+            apply(&disk, &[delete("d/new")]).unwrap();
+        }
+        let mut count = 0;
+        for state in disk.crash_states(64) {
+            if state.stat_of("d/new").is_none() {
+                continue;
+            }
+            count += 1;
+            state.revert_inode("d/new", "before");
+            drop(open(&state).unwrap());
+            assert_eq!(state.get("d/new"), (!is_deleted).then(|| b"new\n".to_vec()));
+            assert_eq!(state.stat_of("a").unwrap().links, 1);
+            let is_kept =
+                |path: &String| path.starts_with(".actum/lost/") && path.ends_with("/old");
+            assert_eq!(state.snapshot().keys().filter(|path| is_kept(path)).count(), 1);
+        }
+        assert!(count > 0);
+    }
+}

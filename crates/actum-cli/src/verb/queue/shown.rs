@@ -47,8 +47,7 @@ impl Shown {
         session: &Session,
         audience: Audience,
     ) -> Result<Self, Failure> {
-        let is_open =
-            matches!(plan.state(clock::now()), PlanState::Waiting | PlanState::Approved);
+        let is_open = matches!(plan.state(clock::now()), PlanState::Waiting | PlanState::Approved);
         let request = is_open.then(|| plan.request(&queue.inputs)).transpose()?;
         Self::with_request(queue, plan, request.as_ref(), session, audience)
     }

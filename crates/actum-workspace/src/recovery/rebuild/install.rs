@@ -61,15 +61,38 @@ impl<D: Disk> Rebuilder<'_, D> {
                 self.tree.forget(path);
                 match disk.remove_directory(&parent, path.name()) {
                     Ok(()) => Ok(true),
-                    Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
-                        // A directory that should be absent stays where it is.
-                        Ok(matches!(wanted, Image::Absent))
+                    Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => {
+                        Err(error).doing(doing)
                     }
-                    Err(error) => Err(error).doing(doing),
+                    Err(_) if self.was_a_directory(path)? => {
+                        self.displace_directory(path, record)?;
+                        Ok(true)
+                    }
+                    // A directory that should be absent stays where it is.
+                    Err(_) => Ok(matches!(wanted, Image::Absent)),
                 }
             }
             (Image::Absent | Image::Directory(_) | Image::File(_), _) => Ok(true),
         }
+    }
+
+    /// Moves a directory to the lost directory that the inode of one of our files held before. Names in it whose files
+    /// have other names are removed: those files live elsewhere.
+    fn displace_directory(&self, path: &RelPath, record: &PathRecord) -> Result<()> {
+        let doing = || format!("put `{path}` right");
+        let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
+        let parent = self.tree.existing_parent(path)?;
+        let name = self.temporary(record, DISPLACED)?;
+        disk.rename(&parent, path.name(), stage, &name, Rename::NoReplace).doing(doing)?;
+        let directory = disk.open_directory(stage, &name).doing(doing)?;
+        for inside in disk.list(&directory).doing(doing)? {
+            let stat = disk.stat_at(&directory, &inside).doing(doing)?;
+            if stat.is_some_and(|stat| stat.kind.has_content() && stat.links > 1) {
+                disk.unlink(&directory, &inside).doing(doing)?;
+            }
+        }
+        let stat = disk.stat(&directory).doing(doing)?;
+        self.save_unknown(path, &name, &stat)
     }
 
     /// Puts the wanted image at a path.

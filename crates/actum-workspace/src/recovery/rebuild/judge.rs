@@ -100,13 +100,13 @@ impl<D: Disk> Rebuilder<'_, D> {
 
     /// Whether a directory is what the inode of one of our files held before it was ours, which is
     /// all that a power cut left of it.
-    fn was_a_directory(&self, path: &RelPath) -> Result<bool> {
+    pub(super) fn was_a_directory(&self, path: &RelPath) -> Result<bool> {
         let parent = self.tree.existing_parent(path)?;
         let stat = self.workspace.disk.stat_at(&parent, path.name());
         let stat = stat.doing(|| format!("look at `{path}`"))?;
         Ok(stat.is_some_and(|stat| {
             let recorded = self.recorded.get(&stat.inode);
-            recorded.is_some_and(|recorded| stat.modified <= recorded.announced)
+            recorded.is_some_and(|recorded| stat.last_change() <= recorded.announced)
         }))
     }
 
