@@ -112,11 +112,11 @@ fn leave_no_core() {
     }
 }
 
-/// Raises the limit of open files to the hard one: an undo of many large files holds one for each. A command in a sandbox gets the
-/// limit of its policy.
+/// Raises the soft limit of open files to the hard limit: an undo of many large files holds a handle for each. A sandboxed command
+/// gets the limit of its policy.
 fn raise_open_files() {
     if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
-        // Where it cannot be raised, runs of fewer files are made.
+        // If it cannot be raised, only runs with fewer files are possible.
         let _tried = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
     }
 }

@@ -1,4 +1,4 @@
-//! The mode of a file: its permission bits, or that it is a symbolic link. In documents these are four octal digits, or `120000`.
+//! The mode of a file: its permission bits, or the mark of a symbolic link. Documents have four octal digits, or `120000`.
 
 use std::fmt;
 
@@ -10,8 +10,8 @@ use crate::path::Cut;
 /// How much of what is no mode an error shows.
 const SHOWN_BYTES_MAX: usize = 20;
 
-/// The permission bits of a file or directory: the lower twelve bits of `st_mode` (inode(7)). A symbolic link has none that count
-/// (symlink(7)); its mode is [`FileMode::LINK`], as in git.
+/// The permission bits of a file or directory: the lower twelve bits of `st_mode` (inode(7)). Those of a symbolic link have no
+/// effect (symlink(7)); its mode is [`FileMode::LINK`], as in git.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileMode(u32);
 
@@ -39,12 +39,12 @@ impl FileMode {
         if bits == Self::LINK.0 { Self::LINK } else { Self::new(bits) }
     }
 
-    /// Whether it is that of a symbolic link.
+    /// Whether it is the mode of a symbolic link.
     pub fn is_link(self) -> bool {
         self == Self::LINK
     }
 
-    /// The bits, at most `0o7777`; `0o120000` of a symbolic link.
+    /// The bits, at most `0o7777`; `0o120000` for a symbolic link.
     pub fn bits(self) -> u32 {
         self.0
     }
@@ -103,7 +103,7 @@ mod tests {
 
     /// D-4
     #[test]
-    fn a_mode_is_four_octal_digits_or_that_of_a_link() {
+    fn a_mode_is_four_octal_digits_or_120000() {
         assert_eq!(serde_json::to_string(&FileMode::LINK).unwrap(), "\"120000\"");
         assert_eq!(serde_json::from_str::<FileMode>("\"120000\"").unwrap(), FileMode::LINK);
         for (mode, json) in [(0, "\"0000\""), (0o644, "\"0644\""), (0o7777, "\"7777\"")] {

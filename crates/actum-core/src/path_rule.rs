@@ -185,8 +185,8 @@ impl PathRule {
         false
     }
 
-    /// Whether the rule speaks of paths below `path` and names a directory on the way there that `path` ends with. A rule for names
-    /// anywhere (`**/x`) does so only from its first name on.
+    /// Whether a match that begins at a name in `path` can continue below `path`. A leading `**` begins no match: `**/x` begins at
+    /// `x`.
     pub fn leads_below(&self, path: &RelPath) -> bool {
         self.leads_below_names(path.components())
     }
@@ -203,7 +203,8 @@ impl PathRule {
         begun || self.below_only && next & end != 0
     }
 
-    /// Returns which names of the rule may come after `name`, of those in `next`: one bit for each, and one for the end of the rule.
+    /// Returns the names of the rule that may follow `name`, if those in `next` may match it: one bit for each, and one for the end of
+    /// the rule.
     fn after_name(&self, next: u64, name: &[u8]) -> u64 {
         let mut after = 0;
         for (place, rule) in self.names.iter().enumerate() {

@@ -89,8 +89,8 @@ pub enum Operation {
         #[serde(deserialize_with = "Option::deserialize")]
         mode: Option<ModeChange>,
     },
-    /// Makes a file where nothing is, and the directories that lead to it, or replaces the whole content of an existing file,
-    /// with a file that a command left at the same path of a capture (`.actum/captures` of the workspace).
+    /// Makes a file where nothing is, and the directories that lead to it, or replaces the whole content of an existing file.
+    /// The content is the file at the same path of a capture (`.actum/captures` of the workspace).
     Take {
         /// The file.
         path: RelPath,
@@ -103,7 +103,7 @@ pub enum Operation {
         /// Mode of a new file; that of any new file when absent.
         #[serde(deserialize_with = "Option::deserialize")]
         mode: Option<ModeChange>,
-        /// The digest that an existing file must have before this step; none where nothing is there.
+        /// The digest that an existing file must have before this step; none for a new file.
         #[serde(deserialize_with = "Option::deserialize")]
         expected: Option<Digest>,
     },
@@ -153,14 +153,14 @@ pub enum Operation {
         /// The directory.
         path: RelPath,
     },
-    /// Makes a symbolic link where nothing is, and the directories that lead to it, or gives one another target.
+    /// Makes a symbolic link where nothing is, and the directories that lead to it, or retargets an existing one.
     Link {
         /// The link.
         path: RelPath,
         /// Its target, of 1 to 4095 bytes without NUL.
         #[serde(with = "crate::byte_text")]
         target: Vec<u8>,
-        /// The digest of the target that the link has before this step; none where nothing is there.
+        /// The digest of the target that the link has before this step; none for a new link.
         #[serde(deserialize_with = "Option::deserialize")]
         expected: Option<Digest>,
     },

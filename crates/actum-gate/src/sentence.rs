@@ -374,7 +374,7 @@ fn write_reason(f: &mut fmt::Formatter<'_>, reason: Option<&str>) -> fmt::Result
     reason.map_or(Ok(()), |reason| write!(f, ": {reason}"))
 }
 
-/// Writes which rule protects a path.
+/// Writes the rule that protects a path.
 fn write_protected(f: &mut fmt::Formatter<'_>, rule: &PathRule, by: &Protector) -> fmt::Result {
     write!(f, " is protected by `{rule}`")?;
     match by {

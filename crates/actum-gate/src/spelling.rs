@@ -181,8 +181,8 @@ impl Guard {
         }
     }
 
-    /// Whether it may match something below the path, of which it names the last directory. A link there puts another directory
-    /// in its place.
+    /// Whether it names the path as a directory and may match below it (`PathRule::leads_below`). A link at the path replaces that
+    /// directory.
     fn reaches_below(&self, path: &Spellings<'_>) -> bool {
         let Above { names, unseen, enclosing } = path.above;
         let root = names.len();
@@ -241,7 +241,7 @@ impl<T> Guards<T> {
         Self::new(rules.into_iter().filter_map(read))
     }
 
-    /// Those that may match something below a path, of which they name the last directory.
+    /// Those that name a path as a directory and may match below it (`PathRule::leads_below`).
     pub(crate) fn reached_below(&self, path: &Spellings<'_>) -> impl Iterator<Item = &(Guard, T)> {
         self.all.iter().filter(|(guard, _)| guard.reaches_below(path))
     }

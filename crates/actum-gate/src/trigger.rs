@@ -184,7 +184,7 @@ impl Trigger {
         is_hook(&plain(name))
     }
 
-    /// Trigger of a symbolic link of that name, whose content is that of another file.
+    /// Trigger of a symbolic link of that name. Any content counts, since it is that of another file.
     pub fn of_link(name: &[u8]) -> Option<Self> {
         Self::by_content(name).or_else(|| is_hook(&plain(name)).then_some(Self::GitHook))
     }

@@ -288,7 +288,7 @@ impl Layer {
             let is_disturbed =
                 self.is_disturbed_at((&lower, &name), below.as_ref(), Some(&after), &at)?
                     || match (&directory, &below) {
-                        // Where nothing of it is left below, whoever changed the directory took it away.
+                        // Nothing of it is left below: another process that changed the directory removed it.
                         (_, None) => {
                             self.any_changed(&lower)?
                                 && was_copied(upper, &name, directory.as_ref())
@@ -300,7 +300,7 @@ impl Layer {
                             !was_copied(upper, &name, Some(directory))
                                 || self.any_moved(held, &lower)?
                         }
-                        // A directory of which nothing is seen any more: what came with it was seen by no command.
+                        // A hidden directory below: the command did not see its changes.
                         (_, Some((_, held))) => self.any_changed(held)?,
                     };
             // What a directory holds goes with it where it is replaced.
@@ -327,8 +327,8 @@ impl Layer {
         Ok(())
     }
 
-    /// Whether somebody else changed what the command did not see any more: the link at a name, or the permissions of a directory that
-    /// the command changed as well. Links have no content that could be compared later.
+    /// Whether another process changed the link at a name, or the permissions of a directory that the command changed as well, while
+    /// the command ran. Links have no content that could be compared later.
     fn is_disturbed_at(
         &self,
         (lower, name): (&[OwnedFd], &CStr),

@@ -128,8 +128,8 @@ pub struct View {
     /// Another path at which the base is seen, too: as it is, without what is staged, and only to read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<PathBuf>,
-    /// An empty directory on the file system of the base, which takes the changes in `upper`, where the kernel can use it for that.
-    /// Without one they are held in memory.
+    /// An empty directory on the file system of the base, which takes the changes in `upper`, if the kernel can use it for that.
+    /// Otherwise they are held in memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upper: Option<PathBuf>,
     /// The most bytes that the changes may take in memory; the kernel refuses more.

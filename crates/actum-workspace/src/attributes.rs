@@ -10,7 +10,7 @@ use crate::disk::{Disk, Stat, Xattr};
 /// Owner, permission bits and extended attributes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attributes {
-    /// Permission bits, or that it is a symbolic link.
+    /// Permission bits, or [`FileMode::LINK`].
     pub mode: FileMode,
     /// Owner.
     pub user: u32,
@@ -119,7 +119,7 @@ pub(crate) fn set_attributes_beside<D: Disk>(
     Ok(())
 }
 
-/// As [`set_attributes`], for a file that a command made: its own extended attributes and the marks of overlayfs are removed.
+/// As [`set_attributes`], for a file that a command made: removes its own extended attributes and the marks of overlayfs.
 ///
 /// # Errors
 /// What could not be kept, and why.

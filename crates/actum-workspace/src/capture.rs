@@ -1,14 +1,14 @@
-//! Captures: directories below `.actum/captures` that take what commands change, on the file system of the workspace. A run takes
-//! files over from there by a second name, so that no content is copied or held in memory.
+//! Captures: directories below `.actum/captures` that take the changes of commands, on the file system of the workspace. A run takes
+//! files over from there by hard links, so no content is copied or held in memory.
 //!
 //! ```text
-//! captures/ID/lock    held as long as the command runs and its change is made; says what runs
+//! captures/ID/lock    held as long as the command runs and its change is made; has a note about the command
 //! captures/ID/plans   ids of the queued plans that need the content
-//! captures/ID/upper/  what the command changed, as overlayfs keeps it
-//! captures/ID/work/   of overlayfs
+//! captures/ID/upper/  changes of the command, in the form of overlayfs
+//! captures/ID/work/   work directory of overlayfs
 //! ```
 //!
-//! Nothing is synced before a plan needs it: without one, what a killed process left is removed.
+//! A capture is synced only when a plan needs it: without a plan, the capture of a killed process is removed.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -28,12 +28,12 @@ const DIRECTORY: &[u8] = b"captures";
 const LOCK: &[u8] = b"lock";
 const PLANS: &[u8] = b"plans";
 const UPPER: &[u8] = b"upper";
-/// Age in nanoseconds from which a capture without a lock is left over: its process would have locked it.
+/// Age in nanoseconds from which a capture without a lock is stale: its process would have locked it.
 const UNLOCKED_AGE: i64 = 60_000_000_000;
-/// How deep directories are removed. Captured changes are at most 128 deep.
+/// Depth to which directories are removed. Captured changes are at most 128 deep.
 const DEPTH_MAX: u32 = 256;
 
-/// Directory that takes what one command changes. It is removed with this, unless a queued plan needs it.
+/// Directory that takes the changes of one command. A drop removes it, unless a queued plan needs it.
 pub struct Capture<D: Disk> {
     disk: D,
     captures: D::Handle,
@@ -58,17 +58,17 @@ impl<D: Disk> Drop for Capture<D> {
         let name = self.id.to_string().into_bytes();
         let plans = self.disk.open_directory(&self.captures, &name);
         let plans = plans.and_then(|capture| self.disk.stat_at(&capture, PLANS));
-        // What cannot be removed now is swept later.
+        // Leftovers are swept later.
         if !matches!(plans, Ok(Some(_))) {
             remove_below(&self.disk, &self.captures, &name, DEPTH_MAX);
         }
     }
 }
 
-/// Capture of a command that runs.
+/// Capture of a running command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunningCapture {
-    /// What was noted about it.
+    /// Note about the command.
     pub note: Vec<u8>,
     /// Paths that the command changed so far, and directories that lead to them.
     pub paths: u64,
@@ -77,7 +77,7 @@ pub struct RunningCapture {
 }
 
 impl<D: Disk> Workspace<D> {
-    /// Makes an empty capture, which is locked as long as it is held, with a note about what runs. The command's view makes `upper` and
+    /// Makes an empty capture with a note about the command. It is locked until it is dropped. The command's view makes `upper` and
     /// `work` in it.
     ///
     /// # Errors
@@ -95,7 +95,7 @@ impl<D: Disk> Workspace<D> {
             disk.make_directory(&captures, &name, FileMode::PRIVATE_DIRECTORY).doing(doing)?;
             let directory = disk.open_directory(&captures, &name).doing(doing)?;
             let lock = disk.create(&directory, LOCK, FileMode::PRIVATE).doing(doing)?;
-            // Another process that took it for a left one holds the lock, and removes it.
+            // Another process that took it for a stale capture holds the lock, and removes it.
             if disk.lock(&lock, false).doing(doing)? {
                 disk.write_at(&lock, note, 0).doing(doing)?;
                 let disk = disk.clone();
@@ -112,7 +112,7 @@ impl<D: Disk> Workspace<D> {
         self.disk.open_directory(&self.home.state, DIRECTORY)
     }
 
-    /// Directory of captures, where there is one.
+    /// Opens the directory of captures; `None` if it is missing.
     fn captures(&self) -> Result<Option<D::Handle>> {
         match self.disk.open_directory(&self.home.state, DIRECTORY) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -123,7 +123,7 @@ impl<D: Disk> Workspace<D> {
     /// Makes the content of a capture durable, and keeps it until the plan is carried out or leaves the queue.
     ///
     /// # Errors
-    /// `Io`, also where the capture is gone.
+    /// `Io`, also if the capture is missing.
     pub(crate) fn keep_capture(&self, id: RunId, plan: RunId) -> Result<()> {
         let doing = || "keep what the command changed for the queued plan".to_owned();
         let disk = &self.disk;
@@ -140,7 +140,7 @@ impl<D: Disk> Workspace<D> {
         disk.sync_all(&capture, Barrier::Lost).doing(doing)
     }
 
-    /// Opens a capture to take files from it, for a queued plan or not; `None` where it is gone. No other process removes it meanwhile.
+    /// Opens a capture to take files from it, perhaps for a queued plan; `None` if it is missing. No other process removes it meanwhile.
     pub(crate) fn open_capture(
         &self,
         id: RunId,
@@ -150,7 +150,7 @@ impl<D: Disk> Workspace<D> {
         let open = || -> io::Result<_> {
             let directory = self.disk.open_directory(&captures, id.to_string().as_bytes())?;
             let lock = self.disk.open_own(&directory, LOCK)?;
-            // Whoever ran the command holds the lock, and waits for this run.
+            // If it is locked, the process that ran the command holds the lock, and waits for this run.
             let is_locked = self.disk.lock(&lock, false)?;
             let upper = self.disk.open_directory(&directory, UPPER)?;
             let lock = is_locked.then_some(lock);
@@ -164,8 +164,7 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Removes files of a capture that a run took over, and the capture, unless a plan needs it. What cannot be removed now is swept
-    /// later.
+    /// Removes files of a capture that a run took over, and the capture, unless a plan needs it. Leftovers are swept later.
     pub(crate) fn remove_taken(
         &self,
         id: RunId,
@@ -189,11 +188,11 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Removes the captures that killed processes left, and those that plans needed which are not among `open_plans`. These are
-    /// asked for only where a plan needs a capture. Returns the number of removed captures.
+    /// Removes the captures that no process uses, except those that a plan in `open_plans` needs. `open_plans` is called only if a
+    /// capture lists a plan. Returns the number of removed captures.
     ///
     /// # Errors
-    /// Those of `open_plans`; `Io` where the captures cannot be listed.
+    /// Those of `open_plans`; `Io` if the captures cannot be listed.
     pub fn sweep_captures<E: From<Error>>(
         &self,
         open_plans: impl FnOnce() -> std::result::Result<BTreeSet<RunId>, E>,
@@ -201,7 +200,7 @@ impl<D: Disk> Workspace<D> {
         let Some(captures) = self.captures()? else { return Ok(0) };
         let mut left = Vec::new();
         for capture in self.unused_captures(&captures)? {
-            // One of which that cannot be read may be needed.
+            // If its plans cannot be read, it may be needed.
             if let Ok(plans) = self.plans_of(&capture.directory) {
                 left.push((plans, capture));
             }
@@ -217,16 +216,16 @@ impl<D: Disk> Workspace<D> {
         Ok(left.iter().filter(|left| remove(left)).count())
     }
 
-    /// The captures of commands that run, or of which the change is being made.
+    /// Lists the captures of commands that run, or whose change is being made.
     ///
     /// # Errors
-    /// `Io` where the captures cannot be listed.
+    /// `Io` if the captures cannot be listed.
     pub fn running_captures(&self) -> Result<Vec<RunningCapture>> {
         let doing = || "look at the captures".to_owned();
         let Some(captures) = self.captures()? else { return Ok(Vec::new()) };
         let mut running = Vec::new();
         for name in self.disk.list(&captures).doing(doing)? {
-            // What is gone or cannot be opened does not run.
+            // The command of a capture that is missing or cannot be opened does not run.
             let Ok(directory) = self.disk.open_directory(&captures, &name) else { continue };
             let Ok(lock) = self.disk.open_own(&directory, LOCK) else { continue };
             if !matches!(self.disk.lock(&lock, false), Ok(false)) {
@@ -243,7 +242,7 @@ impl<D: Disk> Workspace<D> {
         Ok(running)
     }
 
-    /// Counts what a command changed so far. It goes on meanwhile, so what cannot be looked at is not counted.
+    /// Counts the changes of a command so far. It still runs, so entries that cannot be read are not counted.
     fn count_below(&self, directory: &D::Handle, depth: u32, found: &mut RunningCapture) {
         for name in self.disk.list(directory).unwrap_or_default() {
             let Ok(Some(stat)) = self.disk.stat_at(directory, &name) else { continue };
@@ -260,8 +259,8 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Removes names of files in captures that are second names: the run that took them over was published, and then its process
-    /// ended. A file that has all its names in captures is needed.
+    /// Removes names in captures of files that a run took over: the run was published, but its process ended before it removed them.
+    /// A file that has all its names in captures is needed.
     pub(crate) fn sweep_taken_files(&self) {
         let Ok(Some(captures)) = self.captures() else { return };
         for left in self.unused_captures(&captures).unwrap_or_default() {
@@ -271,14 +270,14 @@ impl<D: Disk> Workspace<D> {
             for (links, names) in names.into_values() {
                 if u64::try_from(names.len()).is_ok_and(|own| own < links) {
                     for (directory, name) in names {
-                        drop(self.disk.unlink(&directory, &name)); // it is met again
+                        drop(self.disk.unlink(&directory, &name)); // it is found again later
                     }
                 }
             }
         }
     }
 
-    /// Finds files with several names at and below a directory: by inode the number of names, and those that are there.
+    /// Finds files with several names in and below a directory: by inode, the number of all names, and the names that are there.
     #[expect(clippy::type_complexity, reason = "it is named once")]
     fn names_with_others(
         &self,
@@ -302,7 +301,7 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Captures that no process uses, each locked as long as it is held.
+    /// Lists the captures that no process uses, each locked until it is dropped.
     fn unused_captures(&self, captures: &D::Handle) -> Result<Vec<Unused<D>>> {
         let doing = || "look for left captures".to_owned();
         let mut unused = Vec::new();
@@ -322,7 +321,7 @@ impl<D: Disk> Workspace<D> {
         Ok(unused)
     }
 
-    /// Plans in the queue that need a capture.
+    /// Reads the plans that need a capture.
     fn plans_of(&self, capture: &D::Handle) -> io::Result<BTreeSet<RunId>> {
         let file = match self.disk.open_file(capture, PLANS) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
@@ -337,7 +336,7 @@ impl<D: Disk> Workspace<D> {
 pub(crate) struct OpenedCapture<H> {
     /// Directory with its files.
     pub(crate) upper: Arc<OpenedDirectory<H>>,
-    /// Whether another plan needs it as well, so that its files stay.
+    /// Whether another plan needs it as well: then its files stay.
     pub(crate) is_shared: bool,
     _lock: Option<H>,
 }
@@ -353,7 +352,7 @@ fn is_old(changed: Time, now: Time) -> bool {
     now.0.saturating_sub(changed.0) > UNLOCKED_AGE
 }
 
-/// Removes a name with all that is below it, the lock of a capture last. Directories that a command closed are opened first.
+/// Removes a name and everything below it, the lock of a capture last. Directories that a command closed get access first.
 fn remove_below<D: Disk>(disk: &D, directory: &D::Handle, name: &[u8], depth: u32) -> bool {
     if disk.unlink(directory, name).is_ok() || disk.remove_directory(directory, name).is_ok() {
         return true;

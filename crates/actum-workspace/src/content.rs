@@ -81,7 +81,7 @@ impl<H> Bytes<H> {
         }
     }
 
-    /// Opens what is not open.
+    /// Opens a file that is opened for each reading; other bytes are returned as they are.
     ///
     /// # Errors
     /// Those of the disk.

@@ -28,7 +28,7 @@ pub struct Stat {
     pub links: u64,
     /// Its size in bytes.
     pub size: u64,
-    /// Its permission bits; [`FileMode::LINK`] of a symbolic link.
+    /// Its permission bits; [`FileMode::LINK`] for a symbolic link.
     pub mode: FileMode,
     /// Its owner.
     pub user: u32,
@@ -159,9 +159,9 @@ pub trait Disk {
     fn open_directory(&self, parent: &Self::Handle, name: &[u8]) -> io::Result<Self::Handle>;
     /// Opens a file for reading. Does not wait for a FIFO's writer. `EXDEV` at a mount point.
     fn open_file(&self, parent: &Self::Handle, name: &[u8]) -> io::Result<Self::Handle>;
-    /// Opens a symbolic link itself, for [`stat`](Self::stat), [`read_at`](Self::read_at), which gives its target,
-    /// [`xattrs`](Self::xattrs), which gives none, [`set_owner`](Self::set_owner) and [`set_modified`](Self::set_modified). It cannot be
-    /// synced by itself. Fails with `EINVAL` where something else is.
+    /// Opens a symbolic link itself for [`stat`](Self::stat), [`set_owner`](Self::set_owner) and [`set_modified`](Self::set_modified).
+    /// [`read_at`](Self::read_at) reads its target, and [`xattrs`](Self::xattrs) returns none. It cannot be synced by itself. Fails with
+    /// `EINVAL` for any other object.
     fn open_link(&self, parent: &Self::Handle, name: &[u8]) -> io::Result<Self::Handle>;
     /// Makes a symbolic link, where nothing is.
     fn make_link(&self, parent: &Self::Handle, name: &[u8], target: &[u8]) -> io::Result<()>;

@@ -1,4 +1,4 @@
-//! Files that are opened for each reading, so that a run of 100,000 files holds neither their contents nor as many handles.
+//! Files that are opened for each reading: a run of 100,000 files holds neither their contents nor as many handles.
 
 use std::io;
 use std::sync::Arc;

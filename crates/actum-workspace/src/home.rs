@@ -12,7 +12,7 @@
 //! .actum/snapshots/   what files held before another program changes them, until that is adopted
 //! .actum/baseline     the state of all files at the beginning of a turn of an agent
 //! .actum/contents/    copies of files, named after their digests, for what the baseline and the newest runs left
-//! .actum/captures/    what commands change, until a run takes it over
+//! .actum/captures/    changes of commands, until a run takes them over
 //! .actum/recorded/    for each ledger the entry that recorded the last run there
 //! .actum/adoption     a request to bind the workspace to another ledger, while it waits
 //! .actum/history/     one file for each past run: what undo needs

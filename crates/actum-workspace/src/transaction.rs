@@ -53,10 +53,10 @@ use crate::transaction::take::{Taken, TakenFrom};
 use crate::tree::{Parents, Tree};
 use crate::workspace::{ExistingFiles, Limits, Workspace};
 
-/// Bytes of the target of a symbolic link at most (`PATH_MAX` without its NUL, symlink(2)).
+/// Largest target of a symbolic link in bytes (`PATH_MAX` without its NUL, symlink(2)).
 pub(crate) const LINK_BYTES_MAX: usize = 4095;
 
-/// Bytes of small files that a transaction reads into memory. What is beyond is opened when it is needed.
+/// Bytes of small files that a transaction reads into memory. Files beyond are opened when they are needed.
 const READ_BYTES_MAX: u64 = 64 << 20;
 
 /// A change that is being put together. It holds the workspace lock; dropping it without a commit
@@ -101,7 +101,7 @@ pub struct Transaction<'w, D: Disk> {
     names: HashMap<RelPath, BTreeSet<Vec<u8>>>,
     /// What it adopts, where another program published its files.
     pub(crate) adoption: Option<Adoption>,
-    /// What it takes from captures, which goes with the commit.
+    /// Files that it takes from captures; the commit removes them there.
     captures: BTreeMap<RunId, TakenFrom<D::Handle>>,
     /// The root of the workspace, once files are opened by their paths.
     root: Option<Arc<OpenedDirectory<D::Handle>>>,
@@ -282,11 +282,11 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.set(path, post)
     }
 
-    /// Makes a symbolic link where nothing is, and the directories that lead to it; or gives one another target, whose target has
-    /// the digest `expected`. Nothing follows it.
+    /// Makes a symbolic link where nothing is, and the directories that lead to it; or retargets a link whose target has the digest
+    /// `expected`. The link is never followed.
     ///
     /// # Errors
-    /// `LinkTarget` for a target that no link can have; `Exists` where a file is there; `Expected`, `Missing`, `Scope`, `Blocked`, `Io`.
+    /// `LinkTarget` for a target that no link can have; `Exists` if a file is there; `Expected`, `Missing`, `Scope`, `Blocked`, `Io`.
     pub fn link(&mut self, path: &RelPath, target: &[u8], expected: Option<Digest>) -> Result<()> {
         self.in_scope(path)?;
         if target.is_empty() || target.contains(&0) || target.len() > LINK_BYTES_MAX {
@@ -358,8 +358,8 @@ impl<'w, D: Disk> Transaction<'w, D> {
         if nested { Ok(()) } else { self.prune(from, parents) }
     }
 
-    /// Copies a file with its mode and attributes, or a symbolic link with its target, to where nothing is. The copy belongs to whoever
-    /// runs this, as any new file.
+    /// Copies a file with its mode and attributes, or a symbolic link with its target, to where nothing is. The copy belongs to the
+    /// user who runs this, as any new file.
     pub fn copy(&mut self, from: &RelPath, to: &RelPath) -> Result<()> {
         self.in_scope(to)?;
         let file = self.file_or_link(from).map_err(|error| error.needed_for(NeededFor::Copy))?;
@@ -509,7 +509,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         }
         self.make_parents(&parent)?;
         let attributes = match &self.node(&parent)?.pre {
-            // It was only taken away on the way.
+            // Only an earlier step removed it.
             Pre::Directory(attributes) => attributes.clone(),
             Pre::Absent | Pre::File(_) => self.fresh_directory_attributes(&parent, None)?,
         };

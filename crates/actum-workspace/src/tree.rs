@@ -182,14 +182,14 @@ impl<'a, D: Disk> Tree<'a, D> {
         ErrorKind::Io { action: format!("reach `{path}`"), source: error }.into()
     }
 
-    /// What is at `path`, where a symbolic link is no file.
+    /// Finds the object at `path`; a symbolic link is not a file.
     pub(crate) fn find_file(&self, path: &RelPath) -> Result<Found<D::Handle>> {
         let found = self.find(path)?;
         let is_link = matches!(&found, Found::File(stat, _) if stat.kind == Kind::Symlink);
         Ok(if is_link { Found::Other(NotAFile::Symlink) } else { found })
     }
 
-    /// What is at `path`, a file or link being opened for reading.
+    /// Finds the object at `path`, and opens a file or link for reading.
     pub(crate) fn find(&self, path: &RelPath) -> Result<Found<D::Handle>> {
         let Some(parent) = self.parent(path)? else {
             return Ok(Found::Nothing);

@@ -62,7 +62,7 @@ pub(crate) struct Seen<'s> {
     pub(crate) before: Option<PathBuf>,
     /// Directories that are passed through.
     pub(crate) caches: Vec<PathBuf>,
-    /// An empty directory that takes what it changes; memory without one.
+    /// An empty directory that takes the changes; memory without one.
     pub(crate) upper: Option<PathBuf>,
 }
 

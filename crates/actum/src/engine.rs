@@ -310,7 +310,7 @@ impl<D: Disk> Engine<D> {
         Ok(workspace)
     }
 
-    /// Removes what killed processes captured, and what only plans need that have left the queue. Returns the number of captures.
+    /// Removes captures of killed processes, and captures whose plans have left the queue. Returns the number of removed captures.
     ///
     /// # Errors
     /// `Workspace`, `Ledger`.

@@ -297,7 +297,7 @@ impl Request {
 }
 
 impl Work {
-    /// The captures that have contents of its files.
+    /// Returns the captures with contents of its files.
     pub(crate) fn captures(&self) -> BTreeSet<RunId> {
         let Self::Apply(operations) = self else { return BTreeSet::new() };
         operations.iter().filter_map(Operation::capture).collect()

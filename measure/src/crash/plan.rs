@@ -171,7 +171,7 @@ impl Draft {
         }
     }
 
-    /// Makes a symbolic link. Some are larger than what an inode holds.
+    /// Makes a symbolic link. Some targets do not fit into an inode.
     fn link(&mut self, random: &mut Random) -> Result<(), Failure> {
         let Some(path) = self.free_path(random).filter(|_| self.files.len() < FILES_MAX) else {
             return Ok(());

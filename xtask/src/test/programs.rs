@@ -46,7 +46,7 @@ struct Program {
 const MESSAGE_LINES: usize = 20;
 
 /// Builds and runs all test programs. Prints the output of each when it has ended, adds its counts to `tally`, and repeats
-/// the names and messages of failed tests at the end. Returns whether everything was built and passed.
+/// the names and messages of failed tests at the end. Returns `true` if everything was built and passed.
 pub(super) fn pass(root: &Path, tally: &mut Tally) -> Result<bool, Box<dyn std::error::Error>> {
     let Some(programs) = build(root)? else { return Ok(false) };
     let at_a_time = thread::available_parallelism()?.get() + 1; // many wait for processes they kill

@@ -99,7 +99,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
 }
 
-/// Makes the change of a request from the queue, with its checks, and prints the end of the run.
+/// Carries out a request from the queue with its checks, and prints the result of the run.
 pub(super) fn carry_out(
     request: Request,
     root: &Path,

@@ -231,12 +231,12 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
 }
 
 impl Place {
-    /// Directory that takes what the command changes, where that may be kept. What earlier commands left is removed.
+    /// Makes a capture for the command if its change may be kept. Removes the captures that earlier commands left.
     fn capture(&self, command: &[OsString]) -> Result<Option<Capture<LinuxDisk>>, Failure> {
         let Self::Opened(engine) = self else { return Ok(None) };
         engine.sweep_captures()?;
         match engine.workspace().make_capture(&status::Note::new(command).to_bytes()) {
-            // A command that frees some of it runs all the same, and what it changes is in memory.
+            // The command may free space, so it runs, and its change is held in memory.
             Err(error) if error.is_disk_full() => Ok(None),
             made => Ok(Some(made?)),
         }
@@ -285,7 +285,7 @@ fn made(ending: Ending, root: &Path, session: &Session) -> Result<Place, Failure
     Ok(place)
 }
 
-/// In what a command runs.
+/// Context in which a command runs.
 #[derive(Clone, Copy)]
 struct Context<'c> {
     runner: &'c Runner,

@@ -1,4 +1,4 @@
-//! `actum review`: keeps a part of a plan that waits.
+//! `actum review`: keeps a part of a queued plan.
 
 use std::collections::BTreeSet;
 
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let root = plans::root_of(&plan, session)?;
     let request = plan.request(&queue.inputs)?;
     let label = format!("part of plan {id}: {}", plan.queued.plan.label);
-    // Who reads a ledger keeps the same process from writing it.
+    // An open reader of a ledger keeps the same process from writing it.
     drop(queue);
     let usage = |message: String| Failure::Usage { message };
     let Some(Part { request, left_out }) = arguments.part(request) else {
@@ -78,7 +78,7 @@ struct Part {
 }
 
 impl Arguments {
-    /// The part of a request that is kept; `None` where the request is no list of operations.
+    /// Returns the kept part of a request; `None` if the request is not a plain list of operations.
     fn part(&self, request: Request) -> Option<Part> {
         let has_own_documents =
             request.action.is_some() || request.task.is_some() || request.file_task.is_some();
@@ -91,7 +91,7 @@ impl Arguments {
             .partition(|operation| operation.paths().all(|path| self.keeps(path)));
         let mut left_out: BTreeSet<RelPath> =
             left_out.iter().flat_map(Operation::paths).cloned().collect();
-        // A directory stays where something in it stays.
+        // A directory stays if something in it stays.
         let holds_more = |operation: &Operation| {
             matches!(operation, Operation::RemoveDirectory { path }
                 if left_out.iter().any(|left| left.starts_with(path)))
@@ -99,7 +99,7 @@ impl Arguments {
         let (stay, kept): (Vec<_>, Vec<_>) = kept.into_iter().partition(holds_more);
         left_out.extend(stay.iter().flat_map(Operation::paths).cloned());
         let left_out = left_out.len();
-        // The key stands for the whole change.
+        // The key belongs to the whole change.
         let request = Request { work: Work::Apply(kept), plan: None, key: None, ..request };
         Some(Part { request, left_out })
     }

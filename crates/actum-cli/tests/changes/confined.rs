@@ -115,7 +115,7 @@ fn the_path_holds_only_executable_directories_and_another_program_is_noted() {
     assert!(ended.stderr.contains(&note), "{ended:?}");
 }
 
-/// AA-6, issue 28: hard links become files, and a file keeps the time that the command gave it.
+/// AA-6, issue 28: hard links become separate files, and a file keeps the modification time that the command gave it.
 #[test]
 fn hard_links_become_files_and_files_keep_their_times() {
     let (_directory, root) = workspace();

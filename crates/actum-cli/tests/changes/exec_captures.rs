@@ -1,4 +1,4 @@
-//! `actum exec` with large changes, which lie on the disk until they are made (issue 28).
+//! `actum exec` with large changes, which are captured on disk (issue 28).
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -19,7 +19,7 @@ fn json(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
 }
 
-/// The captures that are there.
+/// Names of the captures of a workspace.
 fn captures(root: &Path) -> Vec<String> {
     let names = fs::read_dir(root.join(".actum/captures")).unwrap();
     names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
@@ -35,9 +35,9 @@ fn approve(root: &Path, plan: &str, key: &str) -> Ended {
     actum(root, &["approve", plan, "--passphrase-file", key])
 }
 
-/// AA-6, issue 28: large and small files, new and changed, are taken over with their times, and nothing is left of the capture.
+/// AA-6, issue 28: large and small files, new and changed, are taken over with their modification times, and the capture is removed.
 #[test]
-fn what_a_command_left_on_the_disk_is_taken_over_and_undone() {
+fn a_capture_on_disk_is_taken_over_and_undone() {
     let (_directory, root) = workspace();
     actum(&root, &["init"]);
     let script = "head -c 3000000 /dev/zero > large; echo more >> a.txt; mkdir -p new/deep; echo x > new/deep/x; \
@@ -68,7 +68,7 @@ fn what_a_command_left_on_the_disk_is_taken_over_and_undone() {
     assert_eq!(tree(&root), expected);
 }
 
-/// Issue 28: a change needs no more open files than a process has.
+/// Issue 28: a change of many files stays within the limit of open files.
 #[test]
 fn a_change_of_many_files_is_made_with_few_open_files() {
     let (_directory, root) = workspace();
@@ -84,14 +84,14 @@ fn a_change_of_many_files_is_made_with_few_open_files() {
     assert_eq!(fs::read_dir(root.join("many")).unwrap().count(), 400);
 }
 
-/// AA-5, issue 28: a queued plan keeps its files on the disk until it is carried out, and a plan that left the queue keeps none.
+/// AA-5, issue 28: a queued plan keeps its capture until it is carried out or leaves the queue.
 #[test]
-fn a_queued_plan_keeps_what_the_command_left_until_it_leaves_the_queue() {
+fn a_queued_plan_keeps_its_capture_until_it_leaves_the_queue() {
     let (_directory, root) = workspace();
     let key = approval_key(&root);
     let ended = exec(&root, &["--review"], "head -c 2000000 /dev/zero > large; echo x > small");
     assert_eq!(ended.code, 116, "{ended:?}");
-    // The workspace was made for this change, which was held in memory.
+    // The workspace was made for this change, so the change was held in memory.
     let first = plan(&root);
     assert_eq!(approve(&root, &first, &key).code, 0);
     assert_eq!(exec(&root, &["--review"], "head -c 3000000 /dev/zero > large").code, 116);
@@ -112,7 +112,7 @@ fn a_queued_plan_keeps_what_the_command_left_until_it_leaves_the_queue() {
     assert_eq!(captures(&root), [] as [String; 0]);
 }
 
-/// AA-5, issue 28: what is published is what was judged.
+/// AA-5, issue 28: only judged content is published.
 #[test]
 fn a_capture_that_was_changed_while_its_plan_waited_is_not_published() {
     let (_directory, root) = workspace();
@@ -127,7 +127,7 @@ fn a_capture_that_was_changed_while_its_plan_waited_is_not_published() {
     assert!(!root.join("new").exists());
 }
 
-/// EX-9, issue 28: of a process that was killed nothing is published, and the next command removes what it left.
+/// EX-9, issue 28: a killed process publishes nothing, and the next command removes its capture.
 #[test]
 fn a_killed_command_leaves_a_capture_that_the_next_one_removes() {
     let (_directory, root) = workspace();
@@ -175,9 +175,9 @@ fn a_part_of_a_plan_is_kept_without_the_rest() {
     assert!(root.join(".github/workflows/ci.yml").exists());
 }
 
-/// AA-10, issue 28: one line says what to do.
+/// AA-10, issue 28: a one-line note suggests a fix.
 #[test]
-fn a_command_that_misses_the_network_or_a_program_is_told_so() {
+fn a_note_reports_a_missing_network_or_program() {
     let (_directory, root) = workspace();
     for (script, told) in [
         (
@@ -194,9 +194,9 @@ fn a_command_that_misses_the_network_or_a_program_is_told_so() {
     assert!(!exec(&root, &[], "exit 3").stderr.contains("sandbox"));
 }
 
-/// AA-5, issue 28: what another plan needs as well stays where it is.
+/// AA-5, issue 28: files that another plan needs as well stay in the capture.
 #[test]
-fn a_part_that_is_made_and_undone_leaves_the_whole_plan_as_it_was() {
+fn making_and_undoing_a_part_leaves_the_whole_plan_intact() {
     let (_directory, root) = workspace();
     let key = approval_key(&root);
     actum(&root, &["init"]);
@@ -219,7 +219,7 @@ fn a_part_that_is_made_and_undone_leaves_the_whole_plan_as_it_was() {
 
 /// AA-5, issue 28
 #[test]
-fn a_directory_stays_where_a_part_of_its_removal_is_left_out() {
+fn a_directory_stays_if_a_part_of_its_removal_is_left_out() {
     let (_directory, root) = workspace();
     actum(&root, &["init"]);
     assert_eq!(

@@ -31,7 +31,7 @@ fn links_and_permissions_of_directories_are_kept_and_undone() {
         let before = tree(&root);
         let after = plainly(&root, script);
         let ended = exec(&root, &["--verify", "true"], script);
-        // What every user may write waits for a person.
+        // A path that every user may write needs an approval.
         if script.contains("1777") {
             assert_eq!(ended.code, 116, "{script}: {ended:?}");
             assert!(ended.stderr.contains("every user may write `sub` afterwards"), "{ended:?}");
@@ -51,9 +51,9 @@ fn links_and_permissions_of_directories_are_kept_and_undone() {
     assert_eq!(exec(&root, &["--verify", "sh check.sh"], script).code, 0);
 }
 
-/// D-6, D-5: a link that leads out of the workspace waits for a person, and one to a protected or forbidden path is refused.
+/// D-6, D-5: a link that leads out of the workspace needs an approval, and one to a protected or forbidden path is refused.
 #[test]
-fn where_a_link_leads_is_judged() {
+fn the_target_of_a_link_is_judged() {
     let (_directory, root) = workspace();
     fs::create_dir_all(root.join("deep/er")).unwrap();
     symlink("../../x", root.join("deep/er/moves")).unwrap();
@@ -94,7 +94,7 @@ fn where_a_link_leads_is_judged() {
     }
     assert_eq!(tree(&root), before);
     assert_eq!(exec(&root, &["--scope", "sub/"], "ln -s b.txt sub/l").code, 0);
-    // What stays as it is is not judged, and an undo brings back what was there.
+    // An unchanged link is not judged, and an undo restores a removed one.
     symlink("/etc/passwd", root.join("before")).unwrap();
     assert_eq!(exec(&root, &[], "rm before; echo x > new").code, 0);
     assert_eq!(actum(&root, &["undo"]).code, 0);
@@ -119,9 +119,9 @@ fn the_diff_of_a_run_with_links_is_applied_elsewhere() {
     assert_eq!(tree(&other), tree(&root));
 }
 
-/// AA-6: a command that fails keeps its edits where that is asked for, and its exit code.
+/// AA-6: `--keep=always` keeps the edits of a failed command, and its exit code.
 #[test]
-fn a_command_that_fails_keeps_its_change_where_that_is_asked_for() {
+fn keep_always_keeps_the_change_of_a_failed_command() {
     let (_directory, root) = workspace();
     let before = tree(&root);
     let script = "echo new > a.txt; exit 3";
@@ -133,15 +133,15 @@ fn a_command_that_fails_keeps_its_change_where_that_is_asked_for() {
     assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "new\n");
     assert_eq!(actum(&root, &["undo"]).code, 0);
     assert_eq!(tree(&root), before);
-    // A gate is not less strict for that, and what a signal ended is dropped.
+    // Gates still apply, and the change of a command that a signal ended is dropped.
     assert_eq!(exec(&root, &["--keep=always"], "echo K=1 > .env; exit 3").code, 111);
     assert_eq!(exec(&root, &["--keep=always"], "echo x > a.txt; kill -9 $$").code, 137);
     assert_eq!(tree(&root), before);
 }
 
-/// AA-6: a part of a change is kept, and pipes and sockets are left out, where that is asked for.
+/// AA-6: `--keep-only` keeps a part of a change, and `--drop-special` leaves out pipes and sockets.
 #[test]
-fn a_part_of_a_change_is_kept_where_that_is_asked_for() {
+fn keep_only_and_drop_special_keep_a_part_of_a_change() {
     let (_directory, root) = workspace();
     let script = "echo a > a.txt; mkdir -p out/x; echo o > out/x/o; ln -s o out/x/l; mkfifo pipe";
     let refused = exec(&root, &[], script);
@@ -159,9 +159,9 @@ fn a_part_of_a_change_is_kept_where_that_is_asked_for() {
     assert!(nothing.code == 0 && nothing.stderr.contains("nothing of what"), "{nothing:?}");
 }
 
-/// AA-6: nobody's link is lost, nor the permissions that somebody else gave a directory.
+/// AA-6: neither a link nor permissions of a directory that another process changed are lost.
 #[test]
-fn a_link_that_somebody_else_changed_meanwhile_is_a_conflict() {
+fn a_link_that_another_process_changed_meanwhile_is_a_conflict() {
     type Act = fn(&Path);
     let relink: Act = |root| {
         drop(fs::remove_file(root.join("l")));

@@ -98,7 +98,7 @@ fn a_build_leaves_what_it_leaves_without_actum_and_need_not_be_made_again() {
 
 /// AA-6: without a network, from a package that lies in the workspace.
 #[test]
-fn an_install_of_npm_leaves_what_it_leaves_without_actum() {
+fn npm_install_leaves_the_same_tree_as_without_actum() {
     let (_directory, root) = workspace();
     let package = root.parent().unwrap().join("package");
     fs::create_dir_all(package.join("bin")).unwrap();

@@ -1,4 +1,4 @@
-//! What somebody else does while a command runs.
+//! Changes by another process while a command runs.
 
 use std::io::Read;
 use std::path::Path;
@@ -17,7 +17,7 @@ pub(crate) fn started(root: &Path, options: &[&str], script: &str) -> Child {
     child
 }
 
-/// Runs `actum exec` with a script, and does something else once the script printed `ready` as its first line.
+/// Runs `actum exec` with a script, and calls `act` once the script printed `ready` as its first line.
 pub(crate) fn while_it_runs(root: &Path, script: &str, act: impl FnOnce()) -> Ended {
     let child = started(root, &[], script);
     act();

@@ -52,7 +52,7 @@ impl Feed {
                     Some(mode) => self.mode(*mode),
                 }
             }
-            // The capture is only the place of the content.
+            // The capture is only the location of the content.
             Operation::Take { path, capture: _, sha256, size, mode, expected } => {
                 self.named("take", path);
                 self.0.part(sha256.as_bytes());

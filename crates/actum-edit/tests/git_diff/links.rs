@@ -57,9 +57,9 @@ fn a_file_becomes_a_link_and_a_link_a_file() {
     assert!(error.to_string().contains("`x`"), "{error}");
 }
 
-/// FO-10: what git never writes of a link is refused by name.
+/// FO-10: diffs of links that git never writes are refused, each with its own error.
 #[test]
-fn a_part_of_a_target_and_a_change_of_the_kind_by_the_mode_are_refused() {
+fn partial_targets_and_mode_changes_to_a_link_are_refused() {
     let problem = |diff: &str| parse(diff.as_bytes()).unwrap_err().to_string();
     let with_newline = "diff --git a/l b/l\nindex 1de5659..b5f5ef5 120000\n--- a/l\n+++ b/l\n@@ -1 +1 @@\n-target\n+other\n";
     assert!(problem(with_newline).contains("without a newline"), "{}", problem(with_newline));
@@ -69,7 +69,7 @@ fn a_part_of_a_target_and_a_change_of_the_kind_by_the_mode_are_refused() {
     assert!(problem(submodule).contains("submodule"), "{}", problem(submodule));
 }
 
-/// FO-10: what is written is read back.
+/// FO-10: a written diff is parsed to the same operations.
 #[test]
 fn links_are_written_as_git_writes_them() {
     let at = path("l");

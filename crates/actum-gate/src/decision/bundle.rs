@@ -60,7 +60,7 @@ pub struct Case {
     pub limits: Digest,
     /// Files of it that have other names as well, ordered by path.
     pub linked: Vec<PathName>,
-    /// Symbolic links that it makes, moves or gives another target, ordered by path.
+    /// Symbolic links that it makes, moves or retargets, ordered by path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkFound>,
     /// Paths that every user may write afterwards and could not before, ordered.
@@ -149,17 +149,17 @@ pub struct Found {
     pub finding: Finding,
 }
 
-/// A symbolic link, and where it leads.
+/// A symbolic link and its destination.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkFound {
     /// The link.
     pub path: PathName,
-    /// Where it leads.
+    /// Its destination.
     pub leads_to: LeadsTo,
 }
 
-/// Where a symbolic link leads, by the names of its target.
+/// Destination of a symbolic link, by the names of its target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LeadsTo {
@@ -169,18 +169,18 @@ pub enum LeadsTo {
     Root,
     /// The state of git or actum, which no run changes.
     State,
-    /// Out of the workspace, to an absolute path, or where its names alone do not tell.
+    /// Outside of the workspace, an absolute path, or unknown by the names alone.
     Outside,
 }
 
 impl LinkFound {
-    /// A link with this target, by the names alone: other links on the way are not followed. So `..` behind a name, which may be a
-    /// link, may lead anywhere.
+    /// A link with this target, resolved by its names alone: other links on the way are not followed. So `..` after a name may lead
+    /// anywhere, since that name may be a link.
     pub fn of(path: &RelPath, target: &[u8]) -> Self {
         Self { path: PathName(path.clone()), leads_to: leads_to(path, target) }
     }
 
-    /// A link of which the target is not known.
+    /// A link with an unknown target.
     pub fn unknown(path: &RelPath) -> Self {
         Self { path: PathName(path.clone()), leads_to: LeadsTo::Outside }
     }
@@ -453,7 +453,7 @@ impl Bundle {
         &self.case.linked
     }
 
-    /// Symbolic links that it makes, moves or gives another target. What an undo or a redo brings back was judged before.
+    /// Symbolic links that it makes, moves or retargets. None of an undo or a redo: those were judged before.
     pub fn links(&self) -> &[LinkFound] {
         if self.case.work == WorkKind::Apply { &self.case.links } else { &[] }
     }

@@ -107,7 +107,7 @@ fn refuse_paths(
     if base_directories.is_none() && scope.is_none() {
         return None;
     }
-    // A link is written through by other programs.
+    // Other programs write through a link.
     let leaves = bundle.links().iter().find_map(|found| match &found.leads_to {
         LeadsTo::Path(path) => {
             let below: Vec<RelPath> = directories

@@ -59,7 +59,7 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
         let said = Said::deny(Ground::ProtectedTarget { link, path, root, rule, by });
         return said.with_more(led_to.count());
     }
-    // A link at the path of a directory puts there whatever it leads to.
+    // A link at the path of a directory replaces all paths below it with those of its target.
     let replaced = |found: &LinkFound| {
         let path = Spellings::below(&above, &found.path.0);
         let of_group = groups_below(&path).find(|(_, group)| policy.protects(group));

@@ -52,7 +52,7 @@ fn outside(bundle: &Bundle, scope: &Scope, depth: usize, policy: Option<Source>)
         }
     }
     for found in bundle.links() {
-        // A link is written through by other programs.
+        // Other programs write through a link.
         match &found.leads_to {
             LeadsTo::Path(to) => match bundle.seen_from(depth, &to.0) {
                 Ok(path) if may_be_denied_below(scope, &path) => {
@@ -81,7 +81,7 @@ fn outside(bundle: &Bundle, scope: &Scope, depth: usize, policy: Option<Source>)
     Some(Said::deny(ground(first, policy)).with_more(refused.count()))
 }
 
-/// Whether a rule may deny something below a path, which may be a directory.
+/// Whether a rule may deny something below a path, if that is a directory.
 fn may_be_denied_below(scope: &Scope, path: &RelPath) -> bool {
     scope.deny.iter().any(|rule| rule.leads_below(path))
 }

@@ -172,7 +172,7 @@ fn raised(bundle: &Bundle, policy: &Policy) -> Vec<Raised> {
     let outside = outside.split_first().map(|(found, more)| {
         (RiskTier::R3, TierReason::LinkOutside { path: found.path.clone() }, more.len())
     });
-    // A link at the path of a directory puts there whatever it leads to.
+    // A link at the path of a directory replaces all paths below it with those of its target.
     let replaced = bundle.links().iter().flat_map(|found| {
         let path = Spellings::below(&above, &found.path.0);
         let of_all = built_in.reached_below(&path).filter_map(|(guard, of)| {

@@ -209,7 +209,7 @@ pub(crate) fn groups_covering<'p>(
     guards().covering(path)
 }
 
-/// Built-in rules of all groups that may match something below a path, of which they name the last directory.
+/// Built-in rules of all groups that name a path as a directory and may match below it (`PathRule::leads_below`).
 pub(crate) fn groups_below<'p>(
     path: &'p Spellings<'p>,
 ) -> impl Iterator<Item = &'static (Guard, &'static ProtectedGroup)> + 'p {

@@ -19,7 +19,7 @@ use crate::policy::View;
 /// The directories of which a view is made, uppermost first.
 pub(super) struct Opened {
     lower: Vec<OwnedFd>,
-    /// Where the layer over them is to be.
+    /// Directory for the layer over them; memory without one.
     upper: Option<OwnedFd>,
 }
 
@@ -67,15 +67,15 @@ fn mounted(context: &OwnedFd) -> rustix::io::Result<OwnedFd> {
     fsmount(context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 
-/// Lays a layer over the directories of a view: one on a disk where the view names a directory and the kernel can use it, else
-/// one in memory. `root` is the new root, in which the latter is mounted for a moment: overlayfs takes none that is mounted nowhere.
+/// Lays a layer over the directories of a view: on a disk if the view names a directory that the kernel can use, else in memory.
+/// The latter is mounted in `root`, the new root, for a moment: overlayfs refuses a file system that is not mounted.
 pub(super) fn lay(opened: Opened, view: &View, root: &OwnedFd) -> Result<Laid> {
     const PLACE: &str = ".captures";
     let doing = || format!("make a view of `{}`", view.base.display());
     // The uppermost layer says what the base itself is like.
     let base = opened.lower.last().map(fstat).transpose().trying(doing)?;
     let mode = base.map_or(Mode::RWXU, |stat| Mode::from_raw_mode(stat.st_mode));
-    // Not each file system has what overlayfs needs.
+    // Some file systems lack features that overlayfs needs.
     if let Some(Ok(laid)) = opened.upper.as_ref().map(|place| overlay(place, &opened, mode)) {
         return Ok(laid);
     }
@@ -88,8 +88,8 @@ pub(super) fn lay(opened: Opened, view: &View, root: &OwnedFd) -> Result<Laid> {
     Ok(laid)
 }
 
-/// Makes the two directories of an overlay in `place`, and the overlay. Without marks on them a directory could not be replaced by
-/// another.
+/// Makes the two directories of an overlay in `place`, and the overlay. Fails if they cannot have marks, without which a directory
+/// could not be replaced by another.
 fn overlay(place: &OwnedFd, opened: &Opened, mode: Mode) -> rustix::io::Result<Laid> {
     let layer = |name: &str| -> rustix::io::Result<OwnedFd> {
         mkdirat(place, name, Mode::RWXU)?;
@@ -111,7 +111,7 @@ fn overlay(place: &OwnedFd, opened: &Opened, mode: Mode) -> rustix::io::Result<L
     for (key, value) in options {
         fsconfig_set_string(&context, key, value)?;
     }
-    // Marks that an ordinary user may set; and no waiting for a disk: whoever needs the changes syncs them.
+    // Marks that an ordinary user may set, and no syncs: a caller that needs the changes durable syncs them.
     for flag in ["userxattr", "volatile"] {
         fsconfig_set_flag(&context, flag)?;
     }

@@ -1,4 +1,4 @@
-//! Files of a layer beside the files below it.
+//! Comparison of the files of a layer with the files below it.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -44,12 +44,12 @@ impl Layer {
     }
 }
 
-/// Content of a file of the layer beside that of the file below it.
+/// Result of comparing a file of the layer with the file below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Compared {
     /// Equal files, or no file.
     Same,
-    /// Equal files, of which another process wrote the lower one while the command ran: the command wrote over what it
+    /// Equal files, but another process wrote the lower one while the command ran: the command overwrote content that it
     /// never saw.
     SameMeanwhile,
     /// They differ, or are too large to compare.

@@ -82,7 +82,7 @@ impl StagedLayer {
         fchmod(&made, Mode::from_raw_mode(mode)).doing("set the mode of", path)
     }
 
-    /// Stages other permissions of a directory, of which all else is seen as it is.
+    /// Stages other permissions of a directory, and changes nothing else of it.
     ///
     /// # Errors
     /// [`LayerError`]

@@ -129,7 +129,7 @@ pub(crate) fn is_input_output(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::IO.raw_os_error())
 }
 
-/// Whether a handle is one for its path only (`O_PATH`).
+/// Whether a call failed because its handle is for a path only (`EBADF`, open(2) with `O_PATH`).
 fn is_bad_handle(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::BADF.raw_os_error())
 }
@@ -151,7 +151,7 @@ fn read_link_at(link: &OwnedFd, buffer: &mut [u8], offset: u64) -> io::Result<us
     Ok(count)
 }
 
-/// Whether what was to be opened is a symbolic link (`ELOOP`, open(2) with `O_NOFOLLOW`).
+/// Whether a call failed because it met a symbolic link (`ELOOP`, open(2) with `O_NOFOLLOW`).
 pub(crate) fn is_loop(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
 }
@@ -355,7 +355,7 @@ impl Disk for LinuxDisk {
     fn set_mode(&self, handle: &OwnedFd, mode: FileMode) -> io::Result<()> {
         let mode = Mode::from_raw_mode(mode.bits());
         match retry(|| fs::fchmod(handle, mode)) {
-            // A directory that its owner cannot read is only held (`O_PATH`), and reached by its descriptor (proc_pid_fd(5)).
+            // A directory that its owner cannot read is opened with `O_PATH`, and changed through its descriptor (proc_pid_fd(5)).
             Err(error) if is_bad_handle(&error) && !is_link(handle) => {
                 let path = format!("/proc/self/fd/{}", handle.as_raw_fd());
                 retry(|| fs::chmodat(fs::CWD, &path, mode, AtFlags::empty()))

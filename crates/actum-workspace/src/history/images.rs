@@ -141,7 +141,7 @@ impl<D: Disk> Images<'_, D> {
         }
     }
 
-    /// Makes the file or link of an image in one of our own directories; `None` where its bytes are not those of the image.
+    /// Makes the file or link of an image in one of our own directories; `None` if its bytes are not those of the image.
     pub(crate) fn make(
         &self,
         (directory, name): (&D::Handle, &[u8]),
@@ -161,7 +161,7 @@ impl<D: Disk> Images<'_, D> {
         self.disk.open_link(directory, name).map(Some)
     }
 
-    /// Makes durable what [`make`](Self::make) made. A link cannot be synced by itself.
+    /// Makes durable a file or link that [`make`](Self::make) made. A link cannot be synced by itself.
     pub(crate) fn sync_made(
         &self,
         made: &D::Handle,

@@ -125,7 +125,7 @@ impl<D: Disk> Workspace<D> {
                 self.remove(&self.home.stage, name);
             }
         }
-        self.sweep_taken_files(); // of which the staged names are gone
+        self.sweep_taken_files(); // their staged names are gone
     }
 
     /// Removes kept images of runs that are neither in the history nor in the journal, nor under way as `working`.

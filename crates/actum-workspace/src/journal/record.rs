@@ -179,7 +179,7 @@ impl Entry {
         matches!(&self.post, Image::File(FileImage { body: Body::Untouched, .. }))
     }
 
-    /// Whether a file with this digest, or a link if it is one, is one of its two images.
+    /// Whether one of its two images is a file or link with this digest.
     pub(crate) fn has_image_of(&self, (digest, is_link): (Digest, bool)) -> bool {
         let mut files = [&self.pre, &self.post].into_iter().filter_map(Image::file);
         files.any(|file| (file.digest, file.attributes.mode.is_link()) == (digest, is_link))
@@ -288,8 +288,8 @@ impl Intent {
         self.entries.iter().any(|entry| entry.back == Some(Back::Blocks))
     }
 
-    /// Whether an entry holds a symbolic link, or changes a directory, which programs that know format 5 alone take for a file or pass
-    /// over.
+    /// Whether an entry holds a symbolic link or changes a directory. Programs that know only format 5 take the former for a file and
+    /// ignore the latter.
     pub(crate) fn needs_format_6(&self) -> bool {
         if self.entries.iter().any(Entry::changes_directory) {
             return true;

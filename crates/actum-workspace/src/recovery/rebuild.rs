@@ -149,8 +149,8 @@ impl<D: Disk> Rebuilder<'_, D> {
 }
 
 impl<D: Disk> Rebuilder<'_, D> {
-    /// Opens directories that a run closed to their owner, so that what is in them can be looked at. Each gets the attributes that
-    /// it had before or after the run. Gives those that were opened.
+    /// Opens directories that a run closed to their owner, so that recovery can read them. Each gets the attributes that it had before
+    /// or after the run. Returns the opened directories.
     fn open_directories<'r>(
         &self,
         records: &'r BTreeMap<RelPath, PathRecord>,
@@ -168,7 +168,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                 Ok(Found::Directory) => self.tree.directory_attributes(path),
                 Ok(Found::Nothing | Found::File(..) | Found::Other(_)) | Err(_) => continue,
             };
-            // Any other attributes are of another program, and what cannot be reached is told where it is judged.
+            // Any other attributes are those of another program. A path that cannot be reached is reported when it is judged.
             let Ok(now) = now else { continue };
             let is_closed = !is_open(&now)
                 && images.iter().any(|it| matches!(it, Image::Directory(it) if *it == now));

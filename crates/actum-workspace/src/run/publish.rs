@@ -148,7 +148,7 @@ pub(crate) fn publish<D: Disk>(
             disk.rename(stage, &staged, &parent, name, Rename::NoReplace)
         }
         Step::Replace => disk.rename(stage, &staged, &parent, name, Rename::Exchange),
-        // They are done.
+        // Already done.
         Step::OpenDirectory | Step::CloseDirectory | Step::SetAttributes => return Ok(()),
     }
     .doing(|| match step {
@@ -175,7 +175,7 @@ pub(crate) fn is_open(attributes: &Attributes) -> bool {
     attributes.mode.bits() & OWNER_WRITES == OWNER_WRITES
 }
 
-/// Gives a directory that has the attributes of the first image those of the second.
+/// Changes the attributes of a directory from those of the first image to those of the second.
 ///
 /// # Errors
 /// `Conflict` where another program changed them or put something else there; `Io`; `Attributes`.
@@ -203,7 +203,7 @@ fn change_directory<D: Disk>(
         .map_err(|(what, source)| ErrorKind::Attributes { path: path.clone(), what, source }.into())
 }
 
-/// Gives the directory of `entry` the attributes of its image before, if it has those after.
+/// Restores the attributes of the directory of `entry` to those before the run, if it has those after the run.
 ///
 /// # Errors
 /// As [`change_directory`].
@@ -362,7 +362,7 @@ pub(crate) fn verify<D: Disk>(
         let path = &entry.path;
         let doing = || format!("check `{path}`");
         let parent = match again.parent(path) {
-            // Its directory became a file or a link in this very run, which is checked on its own.
+            // Its directory became a file or a link in this run, and that entry is checked on its own.
             Err(error)
                 if matches!(entry.post, Image::Absent) && is_under_its_own(&error, entries) =>
             {
@@ -411,7 +411,7 @@ pub(crate) fn verify<D: Disk>(
     Ok(())
 }
 
-/// Whether a path is not reached since a file or link of the run is on the way.
+/// Whether a path cannot be reached because a file or link of the run is on the way.
 pub(crate) fn is_under_its_own(error: &Error, entries: &[Entry]) -> bool {
     let (ErrorKind::UnderAFile { component, .. } | ErrorKind::Component { component, .. }) =
         &error.kind

@@ -184,7 +184,7 @@ impl<D: Disk> RollBack<'_, D> {
         self.tree.disk.stat_at(self.stage, name).doing(|| self.doing())
     }
 
-    /// Whether a file or link still holds the bytes of `image`, and is what that is.
+    /// Whether a file or link still has the bytes and the kind of `image`.
     pub(super) fn holds(
         &self,
         directory: &D::Handle,
@@ -451,7 +451,7 @@ impl<D: Disk> RollBack<'_, D> {
     fn restore_attributes(&self) -> Result<Verdict> {
         if self.entry.changes_directory() {
             return match set_directory_back(self.tree, self.entry) {
-                // What another program made of it stays, and what it put there.
+                // Changes by another program stay, and so does an object that it put there.
                 Err(error) if error.is_in_the_way() => Ok(Verdict::Before),
                 Err(Error { kind: ErrorKind::Conflict { .. }, .. }) => Ok(Verdict::Before),
                 Err(Error { kind: ErrorKind::Io { source, .. }, .. })

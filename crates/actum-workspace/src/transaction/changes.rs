@@ -14,7 +14,7 @@ use crate::path_change::{CONTENT_BYTES_MAX, Content as Shown, PathChange, State}
 use crate::transaction::Transaction;
 use crate::transaction::node::{Content, Counted, New, Node, Nodes, Post, PostFile, Pre, PreFile};
 
-/// Bytes of contents in a diff. What is beyond is shown as too large, so that memory does not grow with the change.
+/// Bytes of contents in a diff. Contents beyond are shown as too large, so memory does not grow with the change.
 const DIFF_BYTES_MAX: u64 = 64 << 20;
 
 /// What the steps of a transaction would change, ordered by path. It holds until the next step.
@@ -131,7 +131,7 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// What the steps so far would change, with the bytes before and after, up to 64 MiB in all.
+    /// Returns the changes of the steps so far, with the bytes before and after, up to 64 MiB in all.
     ///
     /// # Errors
     /// `Io` where a large file cannot be read.

@@ -204,7 +204,8 @@ impl<D: Disk> Staging<'_, D> {
         Ok(Arc::new(copy))
     }
 
-    /// Notes that a kept file is to be made durable. Beyond a number the whole file system is synced, and no handle is held.
+    /// Notes that a kept file must be made durable. Beyond [`KEPT_SYNCED_SINGLY`] the file system is synced as a whole, and no more
+    /// handles are held.
     fn sync_later(&mut self, handle: Arc<D::Handle>) {
         if self.kept.len() <= KEPT_SYNCED_SINGLY {
             self.kept.push(handle);

@@ -128,7 +128,7 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(Pre::File(PreFile { stat, own_names, attributes, digest, lines, bytes, read_at }))
     }
 
-    /// A small file of the workspace beyond what is held in memory.
+    /// Returns the bytes of a small file by its path, since memory holds no more.
     fn by_path(&mut self, path: &RelPath, stat: &Stat) -> Result<Bytes<D::Handle>> {
         let directory = match &self.root {
             Some(root) => Arc::clone(root),
@@ -338,7 +338,7 @@ impl<D: Disk> Transaction<'_, D> {
     }
 }
 
-/// The error about a path below a file or a link.
+/// Returns the error for a path below a file or a link.
 pub(crate) fn under<H>(path: &RelPath, component: &RelPath, file: &PostFile<H>) -> Error {
     let (path, component) = (path.clone(), component.clone());
     match file.attributes.mode.is_link() {

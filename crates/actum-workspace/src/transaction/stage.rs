@@ -182,7 +182,7 @@ impl<D: Disk> Staging<'_, D> {
                 if matches!(node.pre, Pre::Directory(_)) {
                     self.check_can_be_undone(path, &node.pre)?;
                 }
-                // The target of a link is no text that is edited.
+                // The target of a link is not edited as text.
                 let is_of_link =
                     [node.pre.mode(), node.post.mode()].contains(&Some(FileMode::LINK));
                 if let (Pre::File(pre), Content::New(new)) = (&node.pre, &file.content)

@@ -33,11 +33,11 @@ pub struct Taken {
 
 impl<D: Disk> Transaction<'_, D> {
     /// Makes a file where nothing is, or replaces the content of the file with the digest `expected`, which keeps its attributes.
-    /// The content is the file at the same path of a capture, which keeps its time of modification. Small contents are held in
-    /// memory as far as the record of the run can hold them.
+    /// The content is the file at the same path of a capture, which keeps its modification time. Small contents are held in memory
+    /// as far as the record of the run can hold them.
     ///
     /// # Errors
-    /// `Conflict` where the capture does not have that content any more; `Expected`, `Missing`, `Exists`, `NotAFile`, `Scope`, `Blocked`,
+    /// `Conflict` if the capture no longer has that content; `Expected`, `Missing`, `Exists`, `NotAFile`, `Scope`, `Blocked`,
     /// `Io`.
     pub fn take(
         &mut self,
@@ -133,7 +133,7 @@ impl<D: Disk> Transaction<'_, D> {
         })
     }
 
-    /// Says which queued plan it carries out. Another plan that needs the same capture keeps its files.
+    /// Sets the queued plan that it carries out. Files of a capture stay if another plan needs it.
     pub fn carry_out_plan(&mut self, plan: Option<RunId>) {
         self.plan = plan;
     }
@@ -141,13 +141,13 @@ impl<D: Disk> Transaction<'_, D> {
     /// Makes the content of a capture durable, and keeps it until the plan is carried out or leaves the queue.
     ///
     /// # Errors
-    /// `Io`, also where the capture is gone.
+    /// `Io`, also if the capture is missing.
     pub fn keep_capture(&self, capture: RunId, plan: RunId) -> Result<()> {
         self.workspace.keep_capture(capture, plan)
     }
 }
 
-/// File of a capture that has new bytes.
+/// File of a capture with new bytes.
 pub(crate) struct Captured<H> {
     file: Arc<FileByPath<H>>,
     /// Whether another plan needs it as well.
@@ -172,8 +172,8 @@ struct Read<H> {
     new: New<H>,
 }
 
-/// Bytes of the disk that are free where a change is taken from a capture: room for the records of the run and of its undo. A command
-/// that filled the disk would leave none.
+/// Bytes of the disk that must be free when a change is taken from a capture: room for the records of the run and of its undo. A
+/// command that fills the disk leaves none.
 const FREE_BYTES_MIN: u64 = 32 << 20;
 /// Bytes of captured contents that a transaction holds in memory: as much as its record can hold.
 pub(super) const CAPTURED_BYTES_MAX: u64 = INLINE_TOTAL_MAX;
@@ -184,8 +184,8 @@ fn gone(path: &RelPath) -> Error {
 }
 
 impl<D: Disk> Staging<'_, D> {
-    /// Stages a file of a capture, by a second name where that has all its attributes. Otherwise a small file is copied. So is one with
-    /// other names in the capture, which may be other files of the run, and one that another plan needs.
+    /// Stages a file of a capture by a hard link. Copies the file instead if it is small and its attributes differ, if it has other
+    /// names in the capture (these may be other files of the run), or if another plan needs it.
     pub(super) fn stage_captured(
         &mut self,
         index: usize,
@@ -224,7 +224,7 @@ impl<D: Disk> Staging<'_, D> {
         if !has_attributes {
             set_taken_attributes(self.disk, &handle, (&there, xattrs), wanted)
                 .map_err(|(what, source)| attributes_error(path, what, source))?;
-            // Recovery does not look for attributes that should be gone.
+            // Recovery does not check for removed attributes.
             self.disk.sync(&handle, Barrier::KeptImage).doing(doing)?;
         }
         self.captured_body(index, path, file, (bytes, handle)).map(|body| (body, there.inode))
@@ -251,7 +251,7 @@ impl<D: Disk> Staging<'_, D> {
         Ok((handle, inode))
     }
 
-    /// Says where the bytes of a staged file of a capture can be found again.
+    /// Returns the place of the bytes of a staged file of a capture.
     fn captured_body(
         &mut self,
         index: usize,

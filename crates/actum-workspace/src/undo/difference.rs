@@ -1,4 +1,4 @@
-//! In what paths differ from what a run left there, or found there.
+//! Differences of paths from their state after a run, or before it.
 
 use crate::disk::Disk;
 use crate::error::{Difference, Error, ErrorKind, NotAFile, Result};
@@ -8,7 +8,7 @@ use crate::transaction::Transaction;
 use crate::transaction::node::Pre;
 
 impl<D: Disk> Transaction<'_, D> {
-    /// In what the path of `entry` differs from what the run left there.
+    /// Returns the difference of the path of `entry` from its state after the run.
     pub(super) fn difference(
         &mut self,
         intent: &Intent,
@@ -19,7 +19,7 @@ impl<D: Disk> Transaction<'_, D> {
             Err(Error { kind: ErrorKind::NotAFile { found, .. }, .. }) => {
                 return Ok(Some(Difference::NotAFile(found)));
             }
-            // Its directory became a file or a link in the same run, which is checked on its own.
+            // Its directory became a file or a link in the same run, and that entry is checked on its own.
             Err(error)
                 if matches!(entry.post, Image::Absent)
                     && is_under_its_own(&error, &intent.entries) =>

@@ -99,7 +99,7 @@ fn holds(
     result.unwrap_or_else(|violation| panic!("{what}: {violation}"));
 }
 
-/// The operations and their undo hold, and the undo gives the tree of before.
+/// The operations and their undo hold, and the undo restores the tree.
 fn taking_and_undo_hold(disk: &SimDisk, operations: Vec<Operation>, effort: Effort, what: &str) {
     let all = operations.clone();
     holds(disk, effort, move |disk| apply(&disk, &all), what);
@@ -113,7 +113,7 @@ fn taking_and_undo_hold(disk: &SimDisk, operations: Vec<Operation>, effort: Effo
 
 /// FO-2, issue 28
 #[test]
-fn files_of_a_capture_are_taken_whole_or_not_at_all_and_the_undo_gives_back_what_was_there() {
+fn captured_files_are_before_or_after_and_undo_restores_the_tree() {
     for is_durable in [false, true] {
         let disk = base();
         capture_small(&disk);
@@ -127,7 +127,7 @@ fn files_of_a_capture_are_taken_whole_or_not_at_all_and_the_undo_gives_back_what
 
 /// Issue 28
 #[test]
-fn taken_files_have_the_content_and_the_mode_that_the_command_gave_them() {
+fn taken_files_keep_their_content_and_mode() {
     let disk = captured();
     let of = run(&disk, &operations()).unwrap();
     let is = tree(&disk);
@@ -142,9 +142,9 @@ fn taken_files_have_the_content_and_the_mode_that_the_command_gave_them() {
     assert_eq!(tree(&disk), is);
 }
 
-/// Issue 28: no content is copied, times stay, and after the commit nothing of the capture is left that would be a second name.
+/// Issue 28: no content is copied, modification times stay, and the commit leaves no hard link in the capture.
 #[test]
-fn a_taken_file_is_the_one_that_the_command_made_with_its_time() {
+fn a_taken_file_keeps_its_inode_and_modification_time() {
     let disk = captured();
     let made = disk.stat_of(upper("n/e/w")).unwrap();
     let large = disk.stat_of(upper("n/large")).unwrap();
@@ -160,9 +160,9 @@ fn a_taken_file_is_the_one_that_the_command_made_with_its_time() {
     assert!(xattrs.is_empty(), "{xattrs:?}");
 }
 
-/// FO-2, issue 28: the error says the state, and a content that was not taken is still there.
+/// FO-2, issue 28: the error says the state, and a content that was not taken stays in the capture.
 #[test]
-fn a_call_that_fails_leaves_the_capture_to_the_next_try() {
+fn a_failed_call_leaves_the_capture_for_a_retry() {
     let whole = captured();
     let first = whole.calls();
     run(&whole, &operations()).unwrap();
@@ -189,7 +189,7 @@ fn a_call_that_fails_leaves_the_capture_to_the_next_try() {
     }
 }
 
-/// FO-2, issue 28: whoever is killed leaves no second name that another run would meet.
+/// FO-2, issue 28: a killed run leaves no second name that a later run would find.
 #[test]
 fn after_a_kill_the_capture_is_swept_and_each_file_has_one_name() {
     let whole = captured();
@@ -217,7 +217,7 @@ fn after_a_kill_the_capture_is_swept_and_each_file_has_one_name() {
 
 /// Issue 28
 #[test]
-fn a_capture_that_a_plan_needs_stays_until_the_plan_is_gone() {
+fn a_capture_stays_while_an_open_plan_needs_it() {
     let disk = captured();
     let plan = RunId::from_random(7);
     let mut workspace = open(&disk).unwrap();
@@ -234,7 +234,7 @@ fn a_capture_that_a_plan_needs_stays_until_the_plan_is_gone() {
 
 /// Issue 28
 #[test]
-fn a_captured_content_that_is_not_what_was_judged_is_a_conflict() {
+fn a_changed_or_missing_capture_is_a_conflict() {
     type Harm = fn(&SimDisk);
     let harms: [Harm; 4] = [
         |disk| disk.replace(upper("n/e/w"), b"NEW\n"),
@@ -257,7 +257,7 @@ fn a_captured_content_that_is_not_what_was_judged_is_a_conflict() {
     }
 }
 
-/// Issue 28: what is beyond the record is read from the capture, and no handle is held for each file.
+/// Issue 28: contents beyond the record are read from the capture, without a handle for each file.
 #[test]
 fn many_files_are_taken_without_their_contents_in_memory() {
     let disk = base();

@@ -96,7 +96,7 @@ fn holds(
     result.unwrap_or_else(|violation| panic!("{what}: {violation}"));
 }
 
-/// The change and its undo hold, and the undo gives the tree of before.
+/// The change and its undo hold, and the undo restores the tree.
 fn change_and_undo_hold(disk: &SimDisk, operations: &[Operation]) {
     let what = format!("{operations:?}");
     let change = operations.to_vec();
@@ -108,7 +108,7 @@ fn change_and_undo_hold(disk: &SimDisk, operations: &[Operation]) {
     assert_eq!(tree(disk), was, "{what}");
 }
 
-/// FO-2, D-6: and the undo of it, from the journal and from the history, brings back what was there.
+/// FO-2, D-6: its undo, from the journal and from the history, restores the tree.
 #[test]
 fn every_kind_of_object_becomes_every_other_or_stays() {
     for (before, after) in OBJECTS.into_iter().flat_map(|one| OBJECTS.map(|other| (one, other))) {
@@ -140,7 +140,7 @@ fn every_kind_of_object_becomes_every_other_or_stays() {
 
 /// FO-2, D-6
 #[test]
-fn links_are_retargeted_renamed_copied_and_swapped_with_files_or_nothing_is() {
+fn changes_of_links_are_before_or_after() {
     let cases: [Vec<Operation>; 6] = [
         vec![retarget("d/l", "c", LONG)],
         vec![retarget("d/l", "c", LONG), retarget("d/l", LONG, "b")],
@@ -208,9 +208,9 @@ fn a_call_that_fails_leaves_the_state_that_the_error_says() {
     }
 }
 
-/// FO-2, FO-6: a link or a directory that another program puts at a path while a run is at work stays, or is saved.
+/// FO-2, FO-6: a link that another program puts at a path during a run stays, or is saved.
 #[test]
-fn what_another_program_puts_in_the_place_of_a_link_stays() {
+fn a_link_that_another_program_makes_during_a_run_is_kept() {
     let change = [retarget("d/l", "c", LONG), delete("x"), link("n", "a")];
     let calls = {
         let disk = disk_with(Object::Link);
@@ -237,7 +237,7 @@ fn what_another_program_puts_in_the_place_of_a_link_stays() {
             disk.clear_faults();
             drop(open(&disk).unwrap());
             if result.is_ok() && !mine(&disk) {
-                // The run found it there, so its undo brings it back.
+                // The run found it there, so its undo restores it.
                 let view = actum_workspace::View::open_on(disk.clone(), std::path::Path::new("/"));
                 let of = view.unwrap().runs().unwrap().last().unwrap().run;
                 open(&disk).unwrap().revert(of).unwrap();
@@ -247,7 +247,7 @@ fn what_another_program_puts_in_the_place_of_a_link_stays() {
     }
 }
 
-/// FO-2, D-6: the permissions of a directory, alone and with what is in it, are before or after; so is their undo.
+/// FO-2, D-6: the permissions of a directory, alone and with changes in it, are before or after; so is their undo.
 #[test]
 fn permissions_of_a_directory_are_before_or_after() {
     let chmod = |mode| {

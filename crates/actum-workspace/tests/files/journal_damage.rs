@@ -185,11 +185,11 @@ fn a_journal_of_an_older_format_is_read_and_says_the_new_one_before_a_run_record
     assert_eq!(dir.get("a").unwrap(), b"three\n");
 }
 
-/// A program that knows no links finds the new format before any of them.
+/// A program that does not know links reads the new format before the first of them.
 ///
 /// FO-2, D-6
 #[test]
-fn a_journal_of_an_older_format_says_the_new_one_before_a_run_records_a_link() {
+fn an_older_journal_gets_format_6_before_a_run_records_a_link() {
     let dir = two_runs();
     set_format(&dir, 5);
     let mut workspace = Workspace::open(dir.path()).unwrap();

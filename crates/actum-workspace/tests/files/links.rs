@@ -33,9 +33,9 @@ fn rename(from: &str, to: &str) -> Operation {
     Operation::Rename { from: path(from), to: path(to), parents: EmptyParents::Keep }
 }
 
-/// FO-5, D-6: whatever its target, of bytes that are no UTF-8, the longest, to nothing, to itself, or out of the workspace.
+/// FO-5, D-6: with any target: not UTF-8, the longest, missing, the link itself, or outside of the workspace.
 #[test]
-fn links_are_made_retargeted_renamed_and_removed_and_come_back() {
+fn links_are_made_retargeted_renamed_removed_and_undone() {
     let dir = TestDir::new();
     dir.put("file", "content\n");
     for (name, target) in
@@ -104,7 +104,7 @@ fn a_link_is_never_followed() {
     assert_eq!(fs::read(dir.join("real/file")).unwrap(), b"content\n");
 }
 
-/// FO-2: what a link cannot be is refused with what is wrong.
+/// FO-2: an impossible link is refused with the problem.
 #[test]
 fn a_link_that_cannot_be_made_is_refused() {
     let dir = TestDir::new();
@@ -154,9 +154,9 @@ fn an_undo_is_refused_where_a_link_was_changed_since() {
     assert_eq!(fs::read_link(dir.join("l")).unwrap().as_os_str(), "one");
 }
 
-/// FO-9: a run tells a link with its mode and its target, before and after, also once the history has it.
+/// FO-9: a run reports a link with its mode and its target, before and after, also from the history.
 #[test]
-fn a_run_tells_links_with_their_targets() {
+fn a_run_reports_links_with_their_targets() {
     let dir = TestDir::new();
     dir.symlink("l", "one");
     let mut workspace = Workspace::open(dir.path()).unwrap();
@@ -179,9 +179,9 @@ fn a_run_tells_links_with_their_targets() {
     assert_eq!(content(&changes[1].after), target("new"));
 }
 
-/// FO-5: who owns a link is kept (lchown(2)).
+/// FO-5: the owner of a link is kept (lchown(2)).
 #[test]
-fn the_owner_of_a_link_comes_back() {
+fn undo_restores_the_owner_of_a_link() {
     let dir = TestDir::new();
     dir.symlink("l", "one");
     if std::os::unix::fs::lchown(dir.join("l"), Some(4321), Some(4321)).is_err() {

@@ -18,18 +18,18 @@ pub struct Captured {
     pub operations: Vec<Operation>,
     /// What no run can do.
     pub unkept: Vec<Unkept>,
-    /// What a door that changes the content of files alone cannot keep: links, and permissions of directories.
+    /// Changes that an entry point for contents of files alone cannot keep: links, and permissions of directories.
     not_content: Vec<Unkept>,
     /// Changed paths that are left out, as asked.
     pub(crate) left_out: usize,
-    /// Directory below `.actum/captures` that has the contents of files; in memory without one.
+    /// Capture with the contents of files; they are in memory without one.
     capture: Option<RunId>,
 }
 
 /// Part of a change that is wanted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Part<'p> {
-    /// Rules of the paths; all where there is none.
+    /// Rules for the paths; all paths without a rule.
     pub(crate) only: &'p [PathRule],
     /// Whether pipes, sockets and devices are left out.
     pub(crate) drops_special: bool,
@@ -52,8 +52,8 @@ impl Part<'_> {
 const SET_ID: u32 = 0o6000;
 
 impl Captured {
-    /// Reads what a layer holds, except in the places that are forgotten. Contents of files stay in the capture that holds the layer,
-    /// where there is one.
+    /// Reads the changes of a layer, except in the places that are forgotten. Contents of files stay in the capture that holds the
+    /// layer, if there is one.
     pub(crate) fn of(
         layer: &Layer,
         forgotten: &[&Path],
@@ -64,7 +64,7 @@ impl Captured {
         let all = changes.len();
         changes.retain(|change| part.has(change));
         captured.left_out = all - changes.len();
-        // A file of holes takes no room in a layer, but time to read.
+        // A sparse file takes no room in a layer, but time to read.
         if let Some(too_large) = too_large(&changes, capture) {
             captured.unkept.push(too_large);
             return Ok(captured);
@@ -94,7 +94,7 @@ impl Captured {
         Ok(captured)
     }
 
-    /// The same for a door that changes no links (D-6) and no permissions of directories: what does is none that can be kept.
+    /// Refuses changes of links (D-6) and of permissions of directories, for an entry point that makes none.
     pub(crate) fn of_content(mut self) -> Self {
         self.unkept.append(&mut self.not_content);
         self
@@ -193,7 +193,7 @@ pub(super) fn changes(layer: &Layer, forgotten: &[&Path]) -> Result<Vec<Change>,
     Ok(changes)
 }
 
-/// The largest file, where all files together are too large.
+/// Returns the largest file, if all files together are too large.
 fn too_large(changes: &[Change], capture: Option<RunId>) -> Option<Unkept> {
     let max = match capture {
         Some(_) => CAPTURED_ON_DISK_BYTES_MAX,
@@ -208,7 +208,7 @@ fn too_large(changes: &[Change], capture: Option<RunId>) -> Option<Unkept> {
     Some(Unkept { path: largest.path.clone(), why: WhyUnkept::TooLarge { max } })
 }
 
-/// Why a door that changes the content of files alone could not do it.
+/// Why an entry point for contents of files alone could not do it.
 fn why_not_content(change: &Change) -> Option<WhyUnkept> {
     let mut nodes = [&change.before, &change.after].into_iter().flatten();
     if nodes.any(|node| matches!(node, Node::Symlink { .. })) {
@@ -304,7 +304,7 @@ impl Content {
     }
 }
 
-/// Counts what is read of a file.
+/// Counts the bytes that are read from a file.
 struct Counted<'f> {
     file: &'f mut File,
     bytes: u64,

@@ -30,7 +30,7 @@ pub struct Exec {
     pub ending: Ending,
     /// Whether the run is made even if the exit code of the command counts as a failure.
     pub keeps_failed: bool,
-    /// Rules of the paths that are kept; all where there is none. What else it changed is left out.
+    /// Rules for the paths that are kept; all paths without a rule. Other changes are left out.
     pub only: Vec<PathRule>,
     /// Whether pipes, sockets and devices are left out, instead of keeping nothing.
     pub drops_special: bool,
@@ -114,7 +114,7 @@ impl Exec {
         request.check_lease((policy, place), tenant, now)
     }
 
-    /// Starts the command. What it changes is taken by `capture`, which is held until the change is made; memory without one.
+    /// Starts the command. `capture` takes the changes, and is held until they are made; memory without one.
     ///
     /// # Errors
     /// As [`Trial::start`].

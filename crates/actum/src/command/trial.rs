@@ -25,7 +25,7 @@ pub struct Trial<'r> {
     passed: Vec<PathBuf>,
     /// Caches of which what is done there is forgotten.
     forgotten: Vec<PathBuf>,
-    /// Directory that is to take what it changes, and its path.
+    /// Capture for the changes, and its path.
     capture: Option<(RunId, PathBuf)>,
 }
 
@@ -39,7 +39,7 @@ pub struct Tried {
     sandbox: SandboxRecord,
     root: PathBuf,
     forgotten: Vec<PathBuf>,
-    /// Directory that is to take what it changes, and its path.
+    /// Capture for the changes, and its path.
     capture: Option<(RunId, PathBuf)>,
 }
 
@@ -59,7 +59,7 @@ impl<'r> Trial<'r> {
         Self::begin(runner, policy, words, (Seen::default(), stdin, caches))
     }
 
-    /// The same with a directory in the workspace that takes what the command changes.
+    /// As [`start`](Self::start), with a capture in the workspace for the changes of the command.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -178,14 +178,14 @@ impl Tried {
         self.captured_part(Part::default())
     }
 
-    /// The same for a part of the change.
+    /// As [`captured`](Self::captured), for a part of the change.
     ///
     /// # Errors
     /// As [`captured`](Self::captured).
     pub(crate) fn captured_part(&self, part: Part<'_>) -> Result<Captured> {
         match &self.outcome.captured {
             Some(layer) => {
-                // Where the kernel cannot use the directory, the change is in memory.
+                // If the kernel cannot use the directory, the change is in memory.
                 let is_there = |(_, path): &&(RunId, PathBuf)| layer.is_at(&path.join("upper"));
                 let capture = self.capture.as_ref().filter(is_there).map(|(id, _)| *id);
                 let captured = Captured::of(layer, &self.forgotten(), (capture, part));

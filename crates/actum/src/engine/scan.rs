@@ -136,13 +136,13 @@ fn is_link<D: Disk>(transaction: &Transaction<'_, D>, path: &RelPath) -> bool {
     transaction.mode_of(path).is_some_and(FileMode::is_link)
 }
 
-/// Symbolic links that the change leaves. One that is only moved leads elsewhere.
+/// Finds the symbolic links that the change leaves. A moved link leads elsewhere.
 fn links<D: Disk>(transaction: &Transaction<'_, D>) -> Result<Vec<LinkFound>> {
     let mut found = Vec::new();
     for path in transaction.arriving().filter(|path| is_link(transaction, path)) {
         found.push(match transaction.new_content(path)? {
             NewContent::Whole(target) => LinkFound::of(path, &target),
-            // No target is as large; what is not known may lead anywhere.
+            // No target is as large; an unknown target may lead anywhere.
             NewContent::Parts(_) | NewContent::Large => LinkFound::unknown(path),
         });
     }

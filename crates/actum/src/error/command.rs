@@ -11,7 +11,7 @@ use actum_sandbox::{LayerError, NoProgram, SpawnError, Unsatisfiable, WaitError}
 /// The most bytes that the changes of a command may take, and the files that it leaves taken together. They are held
 /// in memory until they are staged.
 pub(crate) const CAPTURED_BYTES_MAX: u64 = 1 << 30;
-/// The same where the disk holds them.
+/// The same limit for changes on the disk.
 pub(crate) const CAPTURED_ON_DISK_BYTES_MAX: u64 = 16 << 30;
 
 /// Failure to run a command or to capture its changes. The workspace is unchanged.
@@ -111,7 +111,7 @@ pub enum WhyUnkept {
     /// Who starts the file would act for somebody else.
     #[error("would run with the rights of its owner or group")]
     SetId,
-    /// The same for the permissions of a directory.
+    /// Task plans (EX-5) and plugins change no permissions of directories.
     #[error(
         "is a directory that was there, and got other permissions, which no task plan and no plugin may give"
     )]
@@ -125,7 +125,7 @@ pub enum WhyUnkept {
     /// Memory or disk would be full.
     #[error("is too large: what a command leaves in files may be {max} bytes in all")]
     TooLarge {
-        /// Bytes that all files may have.
+        /// Largest size of all files together, in bytes.
         max: u64,
     },
     /// The command worked on something else than what is there now.

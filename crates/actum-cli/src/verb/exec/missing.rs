@@ -11,7 +11,7 @@ pub(super) enum Missing {
 
 /// Exit code of a shell for a program that it did not find (POSIX, Shell Command Language, 2.8.2).
 const NOT_FOUND: i32 = 127;
-/// How much of the end of the output is looked at, in bytes.
+/// Bytes at the end of the output that are searched.
 const TAIL_BYTES: usize = 64 << 10;
 /// Messages of resolvers and connections without a network: libc, curl, Go, Node.js, Rust, pip and uv.
 const NO_NETWORK: [&[u8]; 10] = [
@@ -28,7 +28,7 @@ const NO_NETWORK: [&[u8]; 10] = [
 ];
 
 impl Missing {
-    /// Finds the missing part in the output of a failed command; `None` where it names nothing.
+    /// Finds the missing part in the output or exit code of a failed command; `None` if they show none.
     pub(super) fn find(outcome: &Outcome, policy: &SandboxPolicy) -> Option<Self> {
         let tail = |bytes: &[u8]| {
             let end = bytes.split_at(bytes.len().saturating_sub(TAIL_BYTES)).1;
@@ -40,7 +40,7 @@ impl Missing {
         (outcome.ended == Some(Ended::Code(NOT_FOUND))).then_some(Self::Program)
     }
 
-    /// Line that says what to do.
+    /// Returns a one-line note with a fix.
     pub(super) fn note(self) -> &'static str {
         match self {
             Self::Network => {

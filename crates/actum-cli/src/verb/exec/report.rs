@@ -27,7 +27,7 @@ pub(super) struct Executed {
     has_failed: bool,
     /// The caches of which what it did there is there for good.
     passed: Vec<String>,
-    /// Missing network or program, where it failed.
+    /// Missing network or program, if the command failed.
     missing: Option<Missing>,
     outcome: Outcome,
 }
@@ -36,7 +36,7 @@ pub(super) struct Executed {
 pub(super) enum Outcome {
     /// It changed nothing.
     Nothing,
-    /// All that it changed is left out, as was asked.
+    /// All changes are left out, as requested.
     LeftOut,
     /// It failed, and so many changes were dropped.
     Dropped { dropped_changes: u64 },

@@ -1,4 +1,4 @@
-//! `actum exec --status`: the commands that run in a workspace.
+//! `actum exec --status`: the running commands of a workspace.
 
 use std::borrow::Borrow;
 use std::ffi::OsString;
@@ -37,12 +37,12 @@ impl Note {
     }
 }
 
-/// Prints the commands that run, and how much each changed so far.
+/// Prints the running commands, and how much each changed so far.
 pub(super) fn run(session: &Session) -> Result<Exit, Failure> {
     let workspace = records::own_root(session.root(), &session.tenant)?.open_existing()?;
     let running = workspace.running_captures()?;
     let commands = running.into_iter().filter_map(|RunningCapture { note, paths, bytes }| {
-        // A note that is not written yet is of a command that has not started.
+        // The note is written before the command starts.
         let Note { command, process, started } = serde_json::from_slice(&note).ok()?;
         Some(RunningCommand { command, process, started, paths, bytes })
     });

@@ -52,7 +52,7 @@ impl Shown {
         Self::with_request(queue, plan, request.as_ref(), session, audience)
     }
 
-    /// Like [`Self::of`], with the request of the plan where it can still be carried out.
+    /// Like [`Self::of`], with the request of the plan if it can still be carried out.
     pub(crate) fn with_request(
         queue: &Queue,
         plan: &QueuedPlan,

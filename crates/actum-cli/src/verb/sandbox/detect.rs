@@ -1,4 +1,4 @@
-//! `actum sandbox detect`: finds toolchains in the home directory, and prints the lines of policy that let commands use them.
+//! `actum sandbox detect`: finds toolchains in the home directory, and prints the policy that lets commands use them.
 
 use std::path::{Path, PathBuf};
 
@@ -20,11 +20,11 @@ pub(crate) struct Arguments {}
 /// Toolchain that lies in one directory.
 struct Toolchain {
     name: &'static str,
-    /// Variable that says where it is.
+    /// Environment variable with its path.
     variable: &'static str,
-    /// Where it is without the variable, below the home directory.
+    /// Default path, below the home directory.
     usual: &'static str,
-    /// What is in it, by which it is recognised.
+    /// Directory in it, by which it is recognised.
     mark: &'static str,
 }
 
@@ -42,13 +42,13 @@ const TOOLCHAINS: [Toolchain; 11] = [
     Toolchain::new("sdkman (java)", "SDKMAN_DIR", ".sdkman", "candidates"),
 ];
 
-/// Java of another place than the system's.
+/// Java outside of the directories of the system.
 const JAVA: Toolchain = Toolchain::new("java", "JAVA_HOME", "", "bin");
 
-/// Directories whose programs each command sees.
+/// Directories with the programs that every command sees.
 const SYSTEM: [&str; 5] = ["/usr", "/bin", "/sbin", "/lib", "/lib64"];
 
-/// Files in the root of a workspace, and the directory of what can be built again beside them.
+/// Build files in the root of a workspace, each with its directory of build output.
 const CACHES: [(&str, &str); 4] = [
     ("Cargo.toml", "target"),
     ("build.gradle", ".gradle"),
@@ -66,7 +66,7 @@ impl Toolchain {
         Self { name, variable, usual, mark }
     }
 
-    /// Where it is, without links, unless it is not there or belongs to the system.
+    /// Returns its canonical path; `None` if it is missing or belongs to the system.
     fn find(&self, user: &Path) -> Option<PathBuf> {
         let named = home::inherited_file(self.variable);
         let usual = (!self.usual.is_empty()).then(|| user.join(self.usual));
@@ -81,7 +81,7 @@ impl Toolchain {
 pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let user = home::user_home().unwrap_or_default();
     let toolchains = TOOLCHAINS.iter().chain([&JAVA]);
-    // A path that could end a line is no toolchain that anybody made.
+    // A path with a line break could add lines to the policy.
     let is_plain = |place: &&str| !place.chars().any(char::is_control);
     let found = toolchains.filter_map(|it| {
         let place = it.find(&user)?;
@@ -110,7 +110,7 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// The table of policy for these toolchains and caches.
+/// Returns the policy for these toolchains and caches.
 fn policy(found: &[(&Toolchain, String)], caches: &[&str]) -> String {
     let list = |items: Vec<String>| Value::from(items).to_string();
     let mut text = String::from("version = 1\n\n[sandbox]\n");
@@ -140,9 +140,9 @@ fn policy(found: &[(&Toolchain, String)], caches: &[&str]) -> String {
 mod tests {
     use super::*;
 
-    /// AA-10: what is printed is a policy that actum reads.
+    /// AA-10: the output is a policy that actum reads.
     #[test]
-    fn the_lines_are_a_policy() {
+    fn the_output_is_a_readable_policy() {
         let [cargo, rustup, ..] = &TOOLCHAINS;
         let found = [(cargo, "/h/.cargo".to_owned()), (rustup, "/h/it's \"x\"\\y".to_owned())];
         let text = policy(&found, &["target"]);

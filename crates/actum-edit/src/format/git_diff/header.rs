@@ -172,7 +172,7 @@ impl<'a> Header<'a> {
             self.mode(field)?;
         }
         for field in [Field::OldMode, Field::NewMode] {
-            // git makes of a file a link in two sections.
+            // git writes the change of a file to a link as two sections.
             if let (Some(GitMode::Link), Some(text)) = (self.mode(field)?, text(field)) {
                 let problem = DiffProblem::LinkMode { mode: Excerpt::of(text.bytes) };
                 return Err(ParseError::diff(text.place, problem));

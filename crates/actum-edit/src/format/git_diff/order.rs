@@ -35,7 +35,7 @@ struct Touch<'a> {
     section: usize,
     /// The line it starts at.
     line: u64,
-    /// Whether a symbolic link is made or taken away.
+    /// Whether a symbolic link is made or removed.
     is_link: bool,
 }
 

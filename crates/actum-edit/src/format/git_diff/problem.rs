@@ -62,7 +62,7 @@ pub enum DiffProblem {
         /// The mode.
         mode: Excerpt,
     },
-    /// Only a part of the target of a symbolic link is there.
+    /// The diff has only a part of the target of a symbolic link.
     #[error(
         "`{path}` is a symbolic link, of which the targets before and after have to be whole and without a newline"
     )]

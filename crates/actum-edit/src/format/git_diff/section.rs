@@ -23,7 +23,7 @@ pub(super) enum Change<'a> {
     Modify { path: RelPath, edit: Edit<'a> },
     /// A new file.
     Create { path: RelPath, content: Vec<u8>, mode: GitMode },
-    /// A file or link that goes.
+    /// A deleted file or link.
     Delete { path: RelPath, expected: Digest, is_link: bool },
     /// A file that moves; the edit is of the result.
     Rename { from: RelPath, to: RelPath, edit: Edit<'a> },
@@ -31,7 +31,7 @@ pub(super) enum Change<'a> {
     Copy { from: RelPath, to: RelPath, edit: Edit<'a> },
 }
 
-/// The modes that git knows, but for that of submodules.
+/// The modes of git, except that of submodules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GitMode {
     /// `100644`.
@@ -69,7 +69,7 @@ pub(super) enum Content<'a> {
     Target { old: Vec<u8>, new: Vec<u8> },
 }
 
-/// The targets of a link before and after, where the body has both as a whole.
+/// Returns the targets of a link before and after, if the body has both as a whole.
 pub(super) fn targets(body: &Body<'_>) -> Option<(Vec<u8>, Vec<u8>)> {
     let hunks = match body {
         Body::Lines(hunks) => hunks.as_slice(),

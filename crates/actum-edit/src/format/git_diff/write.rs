@@ -39,14 +39,14 @@ pub enum Part {
 pub fn section(old: Option<Side<'_>>, new: Option<Side<'_>>, mut out: impl FnMut(Part, &[u8])) {
     let is_link = |side: Option<Side<'_>>| side.is_some_and(|side| side.mode.is_link());
     if old.is_some() && new.is_some() && is_link(old) != is_link(new) {
-        // As git does, for which a link is another kind of file.
+        // As in git, for which a link is another kind of file.
         of_one_kind(old, None, &mut out);
         return of_one_kind(None, new, &mut out);
     }
     of_one_kind(old, new, &mut out);
 }
 
-/// Writes the section of a file that is a link on both sides, or on none.
+/// Writes the section of a file that is a link on both sides, or on neither.
 fn of_one_kind(old: Option<Side<'_>>, new: Option<Side<'_>>, out: &mut impl FnMut(Part, &[u8])) {
     let Some(any) = old.or(new) else { return };
     let (old_path, new_path) = (old.unwrap_or(any).path, new.or(old).unwrap_or(any).path);
@@ -72,10 +72,10 @@ fn of_one_kind(old: Option<Side<'_>>, new: Option<Side<'_>>, out: &mut impl FnMu
         }
         (None, None) => return,
     }
-    // A target is a line, whatever its bytes are.
+    // A target is always written as a line.
     let is_text = is_text(contents(old)) && is_text(contents(new));
     let is_binary = !(is_text || any.mode.is_link());
-    // Only this line says that both sides are a link.
+    // Only this line shows that both sides are links.
     let is_retargeted = old.is_some() && new.is_some() && any.mode.is_link();
     if (is_binary || is_retargeted) && !same_content {
         let id = |side: Option<Side<'_>>| match side {

@@ -25,7 +25,7 @@ const PROCESSES: usize = 400;
 /// does not reach it.
 const BURN_MS: u64 = 150;
 const BURNERS: usize = 10;
-/// Burners that run one after the other: enough for more than the limit, and short on a loaded machine.
+/// Burners that run one after the other: enough to exceed the limit, and short on a loaded machine.
 const BURNERS_IN_TURN: usize = 4;
 
 /// Takes memory and writes to each page, slowly enough to be seen. Gives how much it got.

@@ -153,7 +153,7 @@ pub(super) fn inode_records(runs: &[LoggedRun]) -> HashMap<u64, InodeRecord> {
     all
 }
 
-/// What a run found where it was about to change names in a directory.
+/// State of a directory when a run was about to change names in it.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum FoundDirectory {
     /// The directory, and when it was last changed.

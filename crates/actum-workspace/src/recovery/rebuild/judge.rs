@@ -68,7 +68,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         })
     }
 
-    /// Judges a directory that stays. Its new attributes may be lost, or not taken back; any others are of another program.
+    /// Judges a directory that stays. Its new attributes may be lost, or not rolled back; any others are those of another program.
     fn judge_directory(
         &self,
         path: &RelPath,
@@ -83,7 +83,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         let parent = self.tree.existing_parent(path)?;
         let disk = &self.workspace.disk;
         let seen = disk.stat_at(&parent, path.name()).doing(doing)?;
-        // One that is closed to its owner cannot be opened.
+        // A directory that is closed to its owner cannot be opened.
         let is_as_wanted =
             |it: Stat| (it.mode, it.user, it.group) == (wanted.mode, wanted.user, wanted.group);
         if seen.is_some_and(is_as_wanted) {
@@ -92,7 +92,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         let directory = disk.open_directory(&parent, path.name()).doing(doing)?;
         let stat = disk.stat(&directory).doing(doing)?;
         let now = self.tree.attributes(&directory, &stat).doing(doing)?;
-        // Who sets the attributes from before after the run moves the stamp.
+        // A program that sets the old attributes after the run moves the stamp.
         let is_lost = !self.is_later(record.ended, stat.changed, 0);
         let is_other = matches!(other, Image::Directory(other) if now == *other);
         Ok(if now != *wanted && is_other && is_lost { Task::Adjust } else { Task::Right })
