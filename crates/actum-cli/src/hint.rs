@@ -233,7 +233,7 @@ fn of_program(name: &str) -> String {
             "your `PATH` has {}; what it needs is allowed with `--exec DIRECTORY` if the operator lists that under \
              `[sandbox] exec` in {}",
             Quoted(ours.as_os_str().as_bytes()),
-            operators_policy::operators()
+            operators_policy::widening()
         ),
         None => "check the name; a program outside of `/usr` needs `--exec DIRECTORY`, if the operator lists it; a shell runs a line: \
                  `-- sh -c 'LINE'`"
@@ -284,10 +284,11 @@ fn of_queue(error: &QueueError) -> &'static str {
             "`actum queue` lists the pending alerts, each with its number"
         }
         QueueError::State { state: PlanState::CarriedOut, .. }
+        | QueueError::NoParts { state: PlanState::CarriedOut, .. }
         | QueueError::NotApproved { state: PlanState::CarriedOut, .. } => {
             "`actum log` shows whether a run carried it out; if none did, make the request again"
         }
-        QueueError::State { .. } | QueueError::NotApproved { .. } => {
+        QueueError::State { .. } | QueueError::NoParts { .. } | QueueError::NotApproved { .. } => {
             "make the request again; it is decided anew"
         }
         QueueError::Stale { .. } => {

@@ -36,6 +36,7 @@ mod feedback;
 mod forget;
 mod git_files;
 mod leases;
+mod path_selection;
 mod pipeline_host;
 mod place;
 pub mod plugin;
@@ -78,6 +79,7 @@ pub use feedback::{Feedback, FeedbackError, Wanted, cut_off_actions};
 pub use forget::{ForgottenRun, Retained, foresee, forgotten_run, missing_runs};
 pub use git_files::GitFiles;
 pub use leases::{GrantedLease, Grantor, LeaseState, NewLease};
+pub use path_selection::{PathSelection, Selected};
 pub use place::Place;
 pub use policies::{
     PolicyError, PolicyFiles, PolicyInForce, PolicyProblem, ReadAccess, ReadPolicy,

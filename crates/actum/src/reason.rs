@@ -477,7 +477,9 @@ fn of_queue(error: &QueueError) -> Reason {
     match error {
         QueueError::NoPlan { .. } => Reason::UnknownPlan,
         QueueError::NoAlert { .. } => Reason::UnknownAlert,
-        QueueError::State { .. } | QueueError::NotApproved { .. } => Reason::PlanNotOpen,
+        QueueError::State { .. } | QueueError::NoParts { .. } | QueueError::NotApproved { .. } => {
+            Reason::PlanNotOpen
+        }
         QueueError::Stale { .. } => Reason::PlanStale,
         QueueError::Input { .. } => Reason::PlanRequestLost,
         QueueError::Unproven { .. } => Reason::KeyUnusable,

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use actum::{PlanState, QueueError, Request, Work};
-use actum_core::{PathRule, RelPath};
+use actum::{PathSelection, PlanState, QueueError, Request, Selected, Work};
+use actum_core::PathRule;
 use actum_edit::Operation;
-use actum_record::ledger::Answer;
 
 use super::apply::rule;
 use super::{Session, approve};
@@ -22,11 +21,12 @@ use crate::{clock, policy, records};
 /// once where they allow it, and queued as a plan of its own where they need an approval. The first plan still waits; `actum
 /// deny` takes it out of the queue. For plans of `actum exec` and `actum apply`. The command of `actum exec` does not run again.
 #[derive(clap::Args)]
+#[command(group(clap::ArgGroup::new("part").required(true).multiple(true).args(["only", "without"])))]
 pub(crate) struct Arguments {
     /// The plan, or at least 4 characters of the beginning of its id
     plan: RunPrefix,
     /// Keep only the paths that RULE matches
-    #[arg(long, value_name = "RULE", value_parser = rule(), required_unless_present = "without")]
+    #[arg(long, value_name = "RULE", value_parser = rule())]
     only: Vec<PathRule>,
     /// Leave out the paths that RULE matches
     #[arg(long, value_name = "RULE", value_parser = rule())]
@@ -37,8 +37,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let (queue, plan) = plans::find(&arguments.plan, session)?;
     let (id, state) = (plan.id(), plan.state(clock::now()));
     if state != PlanState::Waiting {
-        let wanted = Answer::Approved;
-        return Err(actum::Error::from(QueueError::State { plan: id, wanted, state }).into());
+        return Err(actum::Error::from(QueueError::NoParts { plan: id, state }).into());
     }
     let root = plans::root_of(&plan, session)?;
     let request = plan.request(&queue.inputs)?;
@@ -86,27 +85,11 @@ impl Arguments {
         if has_own_documents {
             return None;
         }
-        let (kept, left_out): (Vec<_>, Vec<_>) = operations
-            .into_iter()
-            .partition(|operation| operation.paths().all(|path| self.keeps(path)));
-        let mut left_out: BTreeSet<RelPath> =
-            left_out.iter().flat_map(Operation::paths).cloned().collect();
-        // A directory stays if something in it stays.
-        let holds_more = |operation: &Operation| {
-            matches!(operation, Operation::RemoveDirectory { path }
-                if left_out.iter().any(|left| left.starts_with(path)))
-        };
-        let (stay, kept): (Vec<_>, Vec<_>) = kept.into_iter().partition(holds_more);
-        left_out.extend(stay.iter().flat_map(Operation::paths).cloned());
-        let left_out = left_out.len();
+        let paths = PathSelection { only: &self.only, without: &self.without };
+        let Selected { kept, left_out } = paths.operations(operations);
+        let left_out = left_out.iter().flat_map(Operation::paths).collect::<BTreeSet<_>>().len();
         // The key belongs to the whole change.
         let request = Request { work: Work::Apply(kept), plan: None, key: None, ..request };
         Some(Part { request, left_out })
-    }
-
-    fn keeps(&self, path: &RelPath) -> bool {
-        let is_meant = |rule: &PathRule| rule.covers(path) || rule.leads_below(path);
-        let is_wanted = self.only.is_empty() || self.only.iter().any(is_meant);
-        is_wanted && !self.without.iter().any(|rule| rule.covers(path))
     }
 }

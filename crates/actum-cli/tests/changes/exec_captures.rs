@@ -1,7 +1,7 @@
 //! `actum exec` with large changes, which are captured on disk (issue 28).
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
@@ -173,6 +173,55 @@ fn a_part_of_a_plan_is_kept_without_the_rest() {
     assert_ne!(rest, whole);
     assert_eq!(approve(&root, &rest, &key).code, 0);
     assert!(root.join(".github/workflows/ci.yml").exists());
+}
+
+/// AA-5, AA-6: a rule selects its paths, and of the directories above them only those that the paths need.
+#[test]
+fn a_part_of_a_change_has_no_path_beside_its_rule() {
+    let (_directory, root) = workspace();
+    let key = approval_key(&root);
+    let cases = [
+        ("chmod 700 d; echo x > d/a; echo y > d/b", "d/a", "d 755, d/a x, d/b 2"),
+        ("rm -rf d", "d/a", "d 755, d/b 2"),
+        ("rm -rf d", "d/", ""),
+        ("rm -rf d; echo file > d", "d/", "d 755"),
+        ("rm -rf d; echo file > d", "d/a", "d 755, d/b 2"),
+        (
+            "mkdir -p new/deep/er other; echo n > new/deep/n",
+            "new/deep/n",
+            "d 755, d/a 1, d/b 2, new/deep/n n",
+        ),
+        ("rm a.txt; mkdir a.txt; echo n > a.txt/n", "d/", "d 755, d/a 1, d/b 2"),
+    ];
+    for (script, rule, wanted) in cases {
+        for by_review in [false, true] {
+            drop(fs::remove_dir_all(root.join("d")));
+            drop(fs::remove_dir_all(root.join("new")));
+            fs::create_dir(root.join("d")).unwrap();
+            fs::write(root.join("d/a"), "1\n").unwrap();
+            fs::write(root.join("d/b"), "2\n").unwrap();
+            let done = if by_review {
+                assert_eq!(exec(&root, &["--review"], script).code, 116);
+                let part = actum(&root, &["review", &plan(&root), "--only", rule]);
+                // It was declared R3, and so is its part.
+                if part.code == 6 { approve(&root, &plan(&root), &key) } else { part }
+            } else {
+                exec(&root, &["--keep-only", rule], script)
+            };
+            let left: Vec<String> = ["d", "d/a", "d/b", "new/deep/n", "new/deep/er", "other"]
+                .into_iter()
+                .filter_map(|path| {
+                    let stat = root.join(path).symlink_metadata().ok()?;
+                    Some(match fs::read_to_string(root.join(path)) {
+                        Ok(content) => format!("{path} {}", content.trim()),
+                        Err(_) => format!("{path} {:o}", stat.permissions().mode() & 0o777),
+                    })
+                })
+                .collect();
+            assert_eq!(left.join(", "), wanted, "{script}, {rule}, review {by_review}: {done:?}");
+            assert!(root.join("a.txt").is_file());
+        }
+    }
 }
 
 /// AA-10, issue 28: a one-line note suggests a fix.

@@ -5,11 +5,12 @@ use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use actum_core::{Digest, FileMode, Hasher, PathRule, RelPath, RunId};
+use actum_core::{Digest, FileMode, Hasher, RelPath, RunId};
 use actum_edit::{EmptyParents, ModeChange, Operation};
 use actum_sandbox::{Change, Layer, LayerError, Node};
 
 use crate::error::{CAPTURED_BYTES_MAX, CAPTURED_ON_DISK_BYTES_MAX, Unkept, WhyUnkept};
+use crate::path_selection::{Effect, PathSelection, Selectable};
 
 /// What a command changed.
 #[derive(Debug, Default)]
@@ -29,23 +30,29 @@ pub struct Captured {
 /// Part of a change that is wanted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Part<'p> {
-    /// Rules for the paths; all paths without a rule.
-    pub(crate) only: &'p [PathRule],
-    /// Whether pipes, sockets and devices are left out.
+    pub(crate) paths: PathSelection<'p>,
+    /// Leaves out pipes, sockets and devices.
     pub(crate) drops_special: bool,
 }
 
 impl Part<'_> {
-    fn has(&self, change: &Change) -> bool {
-        let is_special = why_unkept(change) == Some(WhyUnkept::Special);
-        if is_special && self.drops_special {
-            return false;
-        }
-        self.only.is_empty()
-            || RelPath::new(change.path.as_os_str().as_bytes()).is_ok_and(|path| {
-                self.only.iter().any(|rule| rule.covers(&path) || rule.leads_below(&path))
-            })
+    /// Keeps the changes of this part, and returns the number of the others.
+    fn keep(&self, changes: &mut Vec<Change>) -> usize {
+        let all = changes.len();
+        changes.retain(|it| !(self.drops_special && why_unkept(it) == Some(WhyUnkept::Special)));
+        *changes = self.paths.select(std::mem::take(changes), selectable).kept;
+        all - changes.len()
     }
+}
+
+fn selectable(change: &Change) -> Option<Selectable> {
+    let path = RelPath::new(change.path.as_os_str().as_bytes()).ok()?;
+    let effect = match (&change.before, &change.after) {
+        (None, Some(Node::Directory { .. })) => Effect::MakesDirectory,
+        (Some(Node::Directory { .. }), None) => Effect::RemovesDirectory,
+        _ => Effect::Other,
+    };
+    Some(Selectable { paths: vec![path], effect })
 }
 
 /// Set-user-id and set-group-id (inode(7)).
@@ -61,9 +68,7 @@ impl Captured {
     ) -> Result<Self, LayerError> {
         let mut captured = Self { capture, ..Self::default() };
         let mut changes = changes(layer, forgotten)?;
-        let all = changes.len();
-        changes.retain(|change| part.has(change));
-        captured.left_out = all - changes.len();
+        captured.left_out = part.keep(&mut changes);
         // A sparse file takes no room in a layer, but time to read.
         if let Some(too_large) = too_large(&changes, capture) {
             captured.unkept.push(too_large);

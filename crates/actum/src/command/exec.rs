@@ -13,6 +13,7 @@ use actum_workspace::{Capture, Limits, LinuxDisk};
 use super::capture::Part;
 use super::{Accepted, Caches, Runner, Trial, Tried};
 use crate::error::Result;
+use crate::path_selection::PathSelection;
 use crate::place::Place;
 use crate::request::{EntryPoint, Request, RequestLease};
 
@@ -143,7 +144,8 @@ impl Exec {
             let dropped = tried.changed_paths().map_or(0, |paths| paths as u64);
             return Ok(Attempt::Failed { dropped });
         }
-        let part = Part { only: &self.only, drops_special: self.drops_special };
+        let paths = PathSelection { only: &self.only, without: &[] };
+        let part = Part { paths, drops_special: self.drops_special };
         let captured = tried.captured_part(part)?;
         let left_out = captured.left_out;
         if captured.is_empty() && left_out == 0 {

@@ -37,6 +37,14 @@ pub enum QueueError {
         /// Where it stands.
         state: PlanState,
     },
+    /// It does not wait any more, so no part of it can be chosen.
+    #[error("no part of plan {plan} can be kept: {}", state.told())]
+    NoParts {
+        /// The plan.
+        plan: RunId,
+        /// Where it stands.
+        state: PlanState,
+    },
     /// It cannot be carried out.
     #[error("plan {plan} cannot be carried out: {}", state.told())]
     NotApproved {

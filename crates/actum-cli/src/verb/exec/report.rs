@@ -105,7 +105,7 @@ impl Executed {
             }
             (_, CommandEnd::Code(1..)) if self.has_failed => {
                 screen.note(format_args!(
-                    "the command failed: {}; what it changed is kept all the same (`--keep=always`)",
+                    "the command failed: {}; its change goes to the gates all the same (`--keep=always`)",
                     self.ended
                 ));
             }
@@ -121,7 +121,8 @@ impl Executed {
             Outcome::Nothing | Outcome::Dropped { .. } => {
                 screen.note(format_args!("the command changed nothing{}", self.elsewhere()));
             }
-            Outcome::LeftOut => screen.note("nothing of what the command changed is kept"),
+            Outcome::LeftOut => screen
+                .note("nothing is kept: every path that the command changed is left out, as asked"),
             Outcome::Changed { change } => change.tell(screen)?,
             Outcome::Queued { error } | Outcome::Refused { error } => drop(screen.failure(error)),
         }

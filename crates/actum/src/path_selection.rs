@@ -1,0 +1,142 @@
+//! Choosing a part of a change by its paths.
+
+use std::collections::{HashMap, HashSet};
+
+use actum_core::{PathRule, RelPath};
+use actum_edit::Operation;
+
+/// Rules for the paths of a change that are kept.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PathSelection<'r> {
+    /// Rules of the paths that are kept; every path without one.
+    pub only: &'r [PathRule],
+    /// Rules of the paths that are left out.
+    pub without: &'r [PathRule],
+}
+
+/// Parts of a change.
+#[derive(Debug)]
+pub struct Selected<T> {
+    /// What is kept, in its order.
+    pub kept: Vec<T>,
+    /// What is left out, in its order.
+    pub left_out: Vec<T>,
+}
+
+/// Part of a change at a path.
+pub(crate) struct Selectable {
+    pub(crate) paths: Vec<RelPath>,
+    pub(crate) effect: Effect,
+}
+
+/// Effect of a part of a change on the directory at its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// It makes a directory where nothing was.
+    MakesDirectory,
+    /// It removes a directory, and makes nothing in its place.
+    RemovesDirectory,
+    Other,
+}
+
+impl PathSelection<'_> {
+    /// Chooses operations. A directory is made also where something kept lies in it. It is removed also where all that lay in it is
+    /// kept, and stays where something in it is left out.
+    pub fn operations(&self, operations: Vec<Operation>) -> Selected<Operation> {
+        let mut once = HashMap::new();
+        for path in operations.iter().flat_map(Operation::paths) {
+            once.entry(path.clone()).and_modify(|once| *once = false).or_insert(true);
+        }
+        let selectable = |operation: &Operation| Selectable {
+            paths: operation.paths().cloned().collect(),
+            effect: match operation {
+                // Something else was in the place of the directory, or takes it.
+                Operation::MakeDirectory { path, .. } | Operation::RemoveDirectory { path }
+                    if once.get(path) != Some(&true) =>
+                {
+                    Effect::Other
+                }
+                Operation::MakeDirectory { .. } => Effect::MakesDirectory,
+                Operation::RemoveDirectory { .. } => Effect::RemovesDirectory,
+                Operation::Patch { .. }
+                | Operation::Edit { .. }
+                | Operation::Write { .. }
+                | Operation::Create { .. }
+                | Operation::Take { .. }
+                | Operation::Delete { .. }
+                | Operation::Rename { .. }
+                | Operation::Copy { .. }
+                | Operation::Chmod { .. }
+                | Operation::Link { .. } => Effect::Other,
+            },
+        };
+        self.select(operations, |operation| Some(selectable(operation)))
+    }
+
+    /// Chooses parts of a change. `None` is a path that no rule can match.
+    pub(crate) fn select<T>(
+        &self,
+        parts: Vec<T>,
+        selectable: impl Fn(&T) -> Option<Selectable>,
+    ) -> Selected<T> {
+        if self.only.is_empty() && self.without.is_empty() {
+            return Selected { kept: parts, left_out: Vec::new() };
+        }
+        let facts: Vec<_> = parts.iter().map(selectable).collect();
+        let mut is_kept: Vec<bool> = facts.iter().map(|part| self.has(part.as_ref())).collect();
+        // Directories with something in them that is kept, or left out.
+        let (mut of_kept, mut of_left) = (HashSet::new(), HashSet::new());
+        let mut directories = Vec::new();
+        for (index, (part, is_kept)) in facts.iter().zip(&is_kept).enumerate() {
+            let Some(part) = part else { continue };
+            match (part.effect, part.paths.first()) {
+                (Effect::MakesDirectory | Effect::RemovesDirectory, Some(path)) => {
+                    directories.push((path, index, part.effect));
+                }
+                (Effect::Other, _) | (_, None) => {
+                    let of = if *is_kept { &mut of_kept } else { &mut of_left };
+                    part.paths.iter().for_each(|path| insert_ancestors(of, path));
+                }
+            }
+        }
+        // Deepest first: a directory counts for those above it.
+        directories.sort_by_key(|(path, ..)| std::cmp::Reverse(path.components().count()));
+        for (path, index, effect) in directories {
+            let Some(is_kept) = is_kept.get_mut(index) else { continue };
+            let leads_to_kept = of_kept.contains(path);
+            *is_kept |= leads_to_kept && !self.leaves_out(path);
+            if effect == Effect::RemovesDirectory {
+                *is_kept &= !of_left.contains(path);
+            }
+            insert_ancestors(if *is_kept { &mut of_kept } else { &mut of_left }, path);
+        }
+        let mut selected = Selected { kept: Vec::new(), left_out: Vec::new() };
+        for (part, is_kept) in parts.into_iter().zip(is_kept) {
+            if is_kept { &mut selected.kept } else { &mut selected.left_out }.push(part);
+        }
+        selected
+    }
+
+    fn has(&self, part: Option<&Selectable>) -> bool {
+        let Some(part) = part else { return self.only.is_empty() };
+        part.paths.iter().all(|path| {
+            let is_wanted = self.only.is_empty() || self.only.iter().any(|rule| rule.covers(path));
+            is_wanted && !self.leaves_out(path)
+        })
+    }
+
+    fn leaves_out(&self, path: &RelPath) -> bool {
+        self.without.iter().any(|rule| rule.covers(path))
+    }
+}
+
+/// Inserts the directories above a path.
+fn insert_ancestors(directories: &mut HashSet<RelPath>, path: &RelPath) {
+    let mut above = path.parent();
+    while let Some(directory) = above {
+        above = directory.parent();
+        if !directories.insert(directory) {
+            return; // and so are those above it
+        }
+    }
+}
