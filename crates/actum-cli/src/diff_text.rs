@@ -140,12 +140,20 @@ fn write_permissions(change: &PathChange, out: &mut dyn Write) -> io::Result<()>
     let path = &change.path;
     match &change.after {
         State::Absent => Ok(()),
-        State::Directory { mode } if *mode == FileMode::EXECUTABLE => Ok(()),
+        State::Directory { mode }
+            if *mode == FileMode::EXECUTABLE && matches!(change.before, State::Absent) =>
+        {
+            Ok(())
+        }
         State::File { mode, .. } if [FileMode::REGULAR, FileMode::EXECUTABLE].contains(mode) => {
             Ok(())
         }
         State::Directory { mode } => {
-            writeln!(out, "permissions of the directory `{path}`: {:04o}", mode.bits())
+            write!(out, "permissions of the directory `{path}`: ")?;
+            if let State::Directory { mode: before } = &change.before {
+                write!(out, "{:04o} -> ", before.bits())?;
+            }
+            writeln!(out, "{:04o}", mode.bits())
         }
         State::File { mode, .. } => writeln!(out, "permissions of `{path}`: {:04o}", mode.bits()),
     }

@@ -153,6 +153,7 @@ impl RequestedRun<'_> {
             key: self.key,
             declared: None,
             plan: None,
+            part_of: None,
             commands: Commands::default(),
             action: None,
             task: None,

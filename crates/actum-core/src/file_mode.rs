@@ -54,6 +54,11 @@ impl FileMode {
         self.0 & 0o2000 != 0
     }
 
+    /// Whether it permits something that `other` does not.
+    pub fn permits_more_than(self, other: Self) -> bool {
+        self.0 & !other.0 & 0o777 != 0
+    }
+
     /// Whether users other than owner and group may write.
     pub fn is_world_writable(self) -> bool {
         self.0 & 0o002 != 0

@@ -133,12 +133,21 @@ pub enum Operation {
         /// The path of the copy.
         to: RelPath,
     },
-    /// Changes the permission bits of a file.
+    /// Changes the permission bits of a file or directory.
     Chmod {
         /// The file.
         path: RelPath,
         /// The bits.
         mode: ModeChange,
+    },
+    /// Changes the permission bits of a directory that has those that are expected.
+    ChmodDirectory {
+        /// The directory.
+        path: RelPath,
+        /// The bits.
+        mode: FileMode,
+        /// The bits that it must have before this step.
+        expected: FileMode,
     },
     /// Makes an empty directory where nothing is, and those that lead to it.
     MakeDirectory {
@@ -179,6 +188,7 @@ impl Operation {
             | Self::Rename { .. }
             | Self::Copy { .. }
             | Self::Chmod { .. }
+            | Self::ChmodDirectory { .. }
             | Self::MakeDirectory { .. }
             | Self::RemoveDirectory { .. }
             | Self::Link { .. } => None,
@@ -195,6 +205,7 @@ impl Operation {
             | Self::Take { path, .. }
             | Self::Delete { path, .. }
             | Self::Chmod { path, .. }
+            | Self::ChmodDirectory { path, .. }
             | Self::MakeDirectory { path, .. }
             | Self::RemoveDirectory { path }
             | Self::Link { path, .. } => (path, None),

@@ -179,6 +179,10 @@ fn operation() -> impl Strategy<Value = Operation> {
         }),
         (path(), path()).prop_map(|(from, to)| Operation::Copy { from, to }),
         (path(), mode()).prop_map(|(path, mode)| Operation::Chmod { path, mode }),
+        (path(), 0u32..0o10000, 0u32..0o10000).prop_map(|(path, mode, expected)| {
+            let [mode, expected] = [mode, expected].map(FileMode::new);
+            Operation::ChmodDirectory { path, mode, expected }
+        }),
         (path(), option::of(0u32..0o10000)).prop_map(|(path, mode)| {
             let mode = mode.map(FileMode::new);
             Operation::MakeDirectory { path, mode }

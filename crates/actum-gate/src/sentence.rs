@@ -271,7 +271,10 @@ impl fmt::Display for TierReason {
                 pipelines.join("`, `")
             ),
             Self::LinkOutside { path } => {
-                write!(f, "the link `{path}` leads out of the workspace, or its target is absolute")
+                write!(
+                    f,
+                    "the link `{path}` leads out of the workspace, or its target is absolute or has `..` after a name"
+                )
             }
             Self::BlockedReports { path } => write!(
                 f,

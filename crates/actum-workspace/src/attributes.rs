@@ -20,6 +20,14 @@ pub struct Attributes {
     pub xattrs: Vec<Xattr>,
 }
 
+impl Attributes {
+    /// Tests whether they permit more than `other`, or belong to somebody else.
+    pub(crate) fn is_more_open_than(&self, other: &Self) -> bool {
+        self.mode.permits_more_than(other.mode)
+            || (self.user, self.group) != (other.user, other.group)
+    }
+}
+
 /// Extended attributes that a new file has before it is given any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InheritedXattrs {

@@ -28,6 +28,10 @@ const DIRECTORY: &[u8] = b"captures";
 const LOCK: &[u8] = b"lock";
 const PLANS: &[u8] = b"plans";
 const UPPER: &[u8] = b"upper";
+/// Bytes of the file with the ids of plans. A larger one is not of this program.
+const PLANS_BYTES_MAX: u64 = 1 << 20;
+/// Bytes of the note about a command that runs, which has its arguments.
+const NOTE_BYTES_MAX: u64 = 16 << 20;
 /// Age in nanoseconds from which a capture without a lock is stale: its process would have locked it.
 const UNLOCKED_AGE: i64 = 60_000_000_000;
 /// Depth to which directories are removed. Captured changes are at most 128 deep.
@@ -232,6 +236,9 @@ impl<D: Disk> Workspace<D> {
                 continue;
             }
             let size = self.disk.stat(&lock).doing(doing)?.size;
+            if size > NOTE_BYTES_MAX {
+                continue; // of no command
+            }
             let note = read_whole(&self.disk, &lock, size).doing(doing)?;
             let mut found = RunningCapture { note, paths: 0, bytes: 0 };
             if let Ok(upper) = self.disk.open_directory(&directory, UPPER) {
@@ -327,7 +334,11 @@ impl<D: Disk> Workspace<D> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
             opened => opened?,
         };
-        let text = read_whole(&self.disk, &file, self.disk.stat(&file)?.size)?;
+        let size = self.disk.stat(&file)?.size;
+        if size > PLANS_BYTES_MAX {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let text = read_whole(&self.disk, &file, size)?;
         Ok(text.chunks(RunId::CHARS).filter_map(RunId::from_text).collect())
     }
 }

@@ -195,6 +195,9 @@ impl<'w, D: Disk> Transaction<'w, D> {
             Operation::Rename { from, to, parents } => self.rename(from, to, *parents),
             Operation::Copy { from, to } => self.copy(from, to),
             Operation::Chmod { path, mode } => self.chmod(path, *mode),
+            Operation::ChmodDirectory { path, mode, expected } => {
+                self.chmod_directory(path, *mode, *expected)
+            }
             Operation::MakeDirectory { path, mode } => self.make_directory(path, *mode),
             Operation::RemoveDirectory { path } => self.remove_directory(path),
             Operation::Link { path, target, expected } => self.link(path, target, *expected),
@@ -381,13 +384,35 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.set(to, Post::File(PostFile::written(written, attributes, None)))
     }
 
+    /// Changes the permission bits of a directory, in place, that has the bits `expected`.
+    ///
+    /// # Errors
+    /// `Scope`, `Missing`, `Exists` where a file is there; `Conflict` where it has other bits.
+    pub fn chmod_directory(
+        &mut self,
+        path: &RelPath,
+        mode: FileMode,
+        expected: FileMode,
+    ) -> Result<()> {
+        self.in_scope(path)?;
+        let attributes = match &self.node(path)?.post {
+            Post::Directory(attributes) => attributes.clone(),
+            Post::Absent => return Err(ErrorKind::missing(path).into()),
+            Post::File(_) => return Err(ErrorKind::Exists { path: path.clone() }.into()),
+        };
+        if attributes.mode != expected {
+            let detail = "its permissions are not those that the change expects";
+            return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
+        }
+        self.set(path, Post::Directory(Attributes { mode, ..attributes }))
+    }
+
     /// Changes the permission bits of a file or directory, in place.
     pub fn chmod(&mut self, path: &RelPath, mode: ModeChange) -> Result<()> {
         self.in_scope(path)?;
         if let Post::Directory(attributes) = &self.node(path)?.post {
-            let mode = mode.apply(attributes.mode);
-            let attributes = Attributes { mode, ..attributes.clone() };
-            return self.set(path, Post::Directory(attributes));
+            let before = attributes.mode;
+            return self.chmod_directory(path, mode.apply(before), before);
         }
         let mut file = self.file(path)?;
         file.attributes.mode = mode.apply(file.attributes.mode);

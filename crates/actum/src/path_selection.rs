@@ -67,6 +67,7 @@ impl PathSelection<'_> {
                 | Operation::Rename { .. }
                 | Operation::Copy { .. }
                 | Operation::Chmod { .. }
+                | Operation::ChmodDirectory { .. }
                 | Operation::Link { .. } => Effect::Other,
             },
         };

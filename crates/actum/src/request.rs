@@ -50,6 +50,8 @@ pub struct Request {
     /// The plan in the queue that it is: it is carried out as that was approved, or not at all. Who
     /// asks for the same again may leave it out; what was approved of it counts all the same.
     pub plan: Option<RunId>,
+    /// Queued plan of which it is a part: it is made only as long as that plan waits. It is no part of what is asked for.
+    pub part_of: Option<RunId>,
     /// What was run, or is to be, for it.
     pub commands: Commands,
     /// The action that it is a part of.
@@ -187,6 +189,7 @@ impl Request {
             key: None,
             declared: None,
             plan: None,
+            part_of: None,
             commands: Commands::default(),
             action: None,
             task: None,

@@ -349,7 +349,7 @@ mod tests {
                     Operation::Delete { .. } => "delete",
                     Operation::Rename { .. } => "rename",
                     Operation::Copy { .. } => "copy",
-                    Operation::Chmod { .. } => "chmod",
+                    Operation::Chmod { .. } | Operation::ChmodDirectory { .. } => "chmod",
                     Operation::MakeDirectory { .. } => "make directory",
                     Operation::RemoveDirectory { .. } => "remove directory",
                     Operation::Link { .. } => "link",

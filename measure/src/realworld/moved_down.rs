@@ -113,6 +113,7 @@ fn name(operation: &Operation) -> String {
         | Operation::Take { path, .. }
         | Operation::Delete { path, .. }
         | Operation::Chmod { path, .. }
+        | Operation::ChmodDirectory { path, .. }
         | Operation::MakeDirectory { path, .. }
         | Operation::Link { path, .. }
         | Operation::RemoveDirectory { path }

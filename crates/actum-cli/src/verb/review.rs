@@ -11,9 +11,11 @@ use super::{Session, approve};
 use crate::change_list::{count, number};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::lease::LeaseArgument;
 use crate::plans;
+use crate::run_arguments::label;
 use crate::run_prefix::RunPrefix;
-use crate::{clock, policy, records};
+use crate::{actor, clock, policy, records};
 
 /// Keep a part of a plan that waits
 ///
@@ -31,6 +33,11 @@ pub(crate) struct Arguments {
     /// Leave out the paths that RULE matches
     #[arg(long, value_name = "RULE", value_parser = rule())]
     without: Vec<PathRule>,
+    /// The agent that asks, for the record
+    #[arg(long, value_name = "NAME", value_parser = label)]
+    agent: Option<String>,
+    #[command(flatten)]
+    lease: LeaseArgument,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -62,8 +69,11 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         "{paths} of plan {id} left out; the plan still waits, and `actum deny {id} --reason WHY` takes it out of the \
          queue"
     ));
-    let request = Request { label: Some(label), ..request };
     let (checked, records) = records::open_for(&root, &session.tenant)?;
+    // Whoever asks for the part is its actor, under a lease of their own.
+    let lease = arguments.lease.present(session, &records)?;
+    let actor = actor::under(arguments.agent.clone(), lease.as_ref());
+    let request = Request { label: Some(label), actor, lease, part_of: Some(id), ..request };
     let files = policy::files()?;
     approve::carry_out(request, &root, (checked, records, files), session)?;
     Ok(Exit::Success)

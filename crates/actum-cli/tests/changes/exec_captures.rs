@@ -1,12 +1,12 @@
 //! `actum exec` with large changes, which are captured on disk (issue 28).
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
 
-use crate::meanwhile::started;
+use crate::meanwhile::{started, wait_check, while_it_is_checked};
 use crate::program::{Ended, actum, approval_key, command, workspace};
 use crate::trees::{plainly, tree};
 use serde_json::Value;
@@ -222,6 +222,96 @@ fn a_part_of_a_change_has_no_path_beside_its_rule() {
             assert!(root.join("a.txt").is_file());
         }
     }
+}
+
+/// AA-5, issue 28: a file of a capture that another process changes after it was read is not published.
+#[test]
+fn a_capture_that_is_changed_during_the_checks_is_not_published() {
+    let (_directory, root) = workspace();
+    let check = wait_check(&root);
+    actum(&root, &["init"]);
+    let key = approval_key(&root);
+    let script = "mkdir t; echo good > t/small; head -c 600000 /dev/zero > t/large";
+    for by_approval in [false, true] {
+        for (name, is_content) in [("small", true), ("large", true), ("small", false)] {
+            let change = || {
+                let [capture] = captures(&root).try_into().unwrap();
+                let file = root.join(format!(".actum/captures/{capture}/upper/t/{name}"));
+                if is_content {
+                    let modified = file.metadata().unwrap().modified().unwrap();
+                    let opened = fs::File::options().write(true).open(&file).unwrap();
+                    opened.write_all_at(b"EVIL", 0).unwrap();
+                    opened.set_modified(modified).unwrap();
+                } else {
+                    fs::set_permissions(&file, fs::Permissions::from_mode(0o4755)).unwrap();
+                }
+            };
+            let command = ["exec", "--verify", &check, "--", "sh", "-c", script];
+            let ended = if by_approval {
+                let queued = [&["exec", "--review"], &command[1..]].concat();
+                let queued = while_it_is_checked(&root, &queued, || {});
+                assert_eq!(queued.code, 116, "{queued:?}");
+                let plan = plan(&root);
+                let ended = while_it_is_checked(
+                    &root,
+                    &["approve", &plan, "--passphrase-file", &key],
+                    change,
+                );
+                actum(&root, &["gc"]);
+                ended
+            } else {
+                while_it_is_checked(&root, &command, change)
+            };
+            assert_ne!(ended.code, 0, "{by_approval} {name}: {ended:?}");
+            assert!(ended.stderr.contains("is gone or was changed"), "{ended:?}");
+            assert!(!root.join("t").exists());
+        }
+    }
+}
+
+/// AA-5, issue 28: no part of a plan is made once the plan is denied.
+#[test]
+fn a_part_of_a_plan_that_is_denied_during_the_checks_is_not_made() {
+    let (_directory, root) = workspace();
+    let check = wait_check(&root);
+    actum(&root, &["init"]);
+    let key = approval_key(&root);
+    let script = "echo n > n; ln -s /etc out";
+    let command = ["exec", "--verify", &check, "--", "sh", "-c", script];
+    let queued = while_it_is_checked(&root, &command, || {});
+    assert_eq!(queued.code, 116, "{queued:?}");
+    let whole = plan(&root);
+    let part = while_it_is_checked(&root, &["review", &whole, "--only", "n"], || {
+        let denied = actum(&root, &["deny", &whole, "--reason", "no", "--passphrase-file", &key]);
+        assert_eq!(denied.code, 0, "{denied:?}");
+    });
+    assert_ne!(part.code, 0, "{part:?}");
+    assert!(part.stderr.contains("no part of plan") && !root.join("n").exists(), "{part:?}");
+    let late = actum(&root, &["review", &whole, "--only", "n"]);
+    assert!(late.code != 0 && late.stderr.contains("it was denied"), "{late:?}");
+}
+
+/// AA-5: an approval of a new mode of a directory counts for the mode that it had.
+#[test]
+fn an_approval_of_a_mode_of_a_directory_counts_for_the_mode_before() {
+    let (_directory, root) = workspace();
+    let key = approval_key(&root);
+    fs::create_dir(root.join("d")).unwrap();
+    let set = |mode| {
+        fs::set_permissions(root.join("d"), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    set(0o755);
+    assert_eq!(exec(&root, &["--review"], "chmod 750 d").code, 116);
+    let plan = plan(&root);
+    let shown = actum(&root, &["queue", &plan]);
+    assert!(shown.stdout.contains("`d`: 0755 -> 0750"), "{shown:?}");
+    set(0o777);
+    let stale = approve(&root, &plan, &key);
+    assert!(stale.code != 0 && stale.stderr.contains("its permissions are not"), "{stale:?}");
+    assert_eq!(root.join("d").metadata().unwrap().mode() & 0o7777, 0o777);
+    set(0o755);
+    assert_eq!(approve(&root, &plan, &key).code, 0);
+    assert_eq!(root.join("d").metadata().unwrap().mode() & 0o7777, 0o750);
 }
 
 /// AA-10, issue 28: a one-line note suggests a fix.

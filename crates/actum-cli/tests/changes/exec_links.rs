@@ -73,6 +73,7 @@ fn the_target_of_a_link_is_judged() {
         ("ln -s sub .venv", 116, "/.venv`"),
         ("mv deep/er/moves deep/moves", 116, outside),
         ("ln -s .env l", 111, protected),
+        ("ln -s .claude l", 111, "which is protected by"),
         ("ln -s ../sub/.ENV.local sub/l", 111, protected),
         ("ln -s sub .env", 111, "the path `.env` is protected"),
         ("ln -s x package.json", 116, "has other lifecycle scripts"),
@@ -117,6 +118,29 @@ fn the_diff_of_a_run_with_links_is_applied_elsewhere() {
     let applied = actum(&other, &["apply", "../change.diff"]);
     assert_eq!(applied.code, 0, "{applied:?}\n{}", diff.stdout);
     assert_eq!(tree(&other), tree(&root));
+}
+
+/// FO-5: undo puts nothing into a directory that is open to others now and was not.
+#[test]
+fn a_private_directory_is_not_restored_into_an_open_one() {
+    let (_directory, root) = workspace();
+    let set = |mode| fs::set_permissions(root.join("private"), fs::Permissions::from_mode(mode));
+    fs::create_dir(root.join("private")).unwrap();
+    fs::write(root.join("private/f"), "f\n").unwrap();
+    set(0o750).unwrap();
+    assert_eq!(exec(&root, &[], "rm -rf private").code, 0);
+    fs::create_dir(root.join("private")).unwrap();
+    set(0o755).unwrap();
+    let conflict = actum(&root, &["undo"]);
+    assert!(
+        conflict.code != 0 && conflict.stderr.contains("`private` has changed"),
+        "{conflict:?}"
+    );
+    assert!(!root.join("private/f").exists());
+    set(0o700).unwrap();
+    assert_eq!(actum(&root, &["undo"]).code, 0);
+    assert_eq!(root.join("private").metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    assert!(root.join("private/f").exists());
 }
 
 /// AA-6: `--keep=always` keeps the edits of a failed command, and its exit code.

@@ -342,6 +342,15 @@ fn a_policy_can_require_a_lease_at_every_entry_point() {
         assert_eq!(with.code, 0, "{verb:?}: {with:?}");
     }
     assert!(here.root.join("by-command").exists() && here.root.join("made.txt").exists());
+    // So does a part of a plan that was asked for under it.
+    let queued = [&["exec", "--review", "--", "touch", "by-part"][..]].concat();
+    assert_eq!(run(&queued, Some(&lease)).code, 116);
+    let queue = value(&here.actum(&["queue", "--json"]));
+    let id = queue["plans"].as_array().unwrap().last().unwrap()["plan"].as_str().unwrap();
+    let part = ["review", id, "--only", "by-part"];
+    let without = run(&part, None);
+    assert!(without.code != 0 && without.stderr.contains("needs a lease"), "{without:?}");
+    assert_eq!(run(&part, Some(&lease)).code, 6, "it was declared R3");
     // An undo that only restores needs none.
     assert_eq!(here.actum(&["undo"]).code, 0);
     assert_no_token_in(&home_of(&here.root), &[text(&here.root, &lease).trim().to_owned()]);

@@ -81,6 +81,11 @@ impl Feed {
                 self.named("chmod", path);
                 self.mode(*mode);
             }
+            Operation::ChmodDirectory { path, mode, expected } => {
+                self.named("chmod directory", path);
+                self.mode(ModeChange::Exact(*mode));
+                self.mode(ModeChange::Exact(*expected));
+            }
             Operation::MakeDirectory { path, mode } => {
                 self.named("make directory", path);
                 match mode {

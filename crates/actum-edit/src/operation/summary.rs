@@ -31,7 +31,7 @@ impl Operation {
             Self::Delete { .. } => "delete",
             Self::Rename { .. } => "rename",
             Self::Copy { .. } => "copy",
-            Self::Chmod { .. } => "chmod",
+            Self::Chmod { .. } | Self::ChmodDirectory { .. } => "chmod",
             Self::MakeDirectory { .. } => "make directory",
             Self::RemoveDirectory { .. } => "remove directory",
             Self::Link { .. } => "link",

@@ -51,8 +51,20 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
     if let Some(found) = bundle.links().iter().find(|it| it.leads_to == LeadsTo::State) {
         return Said::deny(Ground::StateTarget { link: found.path.clone() });
     }
+    // A rule for something below a path, if that is a directory.
+    let rule_below = |relative: &RelPath| {
+        let path = Spellings::below(&above, relative);
+        let of_group = groups_below(&path).find(|(_, group)| policy.protects(group));
+        let of_group =
+            of_group.map(|(guard, group)| (guard, Protector::Group(group.id.to_owned())));
+        of_group.or_else(|| {
+            let (guard, source) = own.reached_below(&path).next()?;
+            Some((guard, Protector::Policy(*source)))
+        })
+    };
     let targets = bundle.links().iter().filter_map(|found| Some((found, found.target()?)));
-    let mut led_to = targets.filter_map(|(found, to)| Some((found, to, rule_for(to)?)));
+    let mut led_to = targets
+        .filter_map(|(found, to)| Some((found, to, rule_for(to).or_else(|| rule_below(to))?)));
     if let Some((found, path, (guard, by))) = led_to.next() {
         let (root, rule) = (bundle.root_shown(path, guard), guard.rule().clone());
         let (link, path) = (found.path.clone(), PathName(path.clone()));
@@ -61,14 +73,7 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
     }
     // A link at the path of a directory replaces all paths below it with those of its target.
     let replaced = |found: &LinkFound| {
-        let path = Spellings::below(&above, &found.path.0);
-        let of_group = groups_below(&path).find(|(_, group)| policy.protects(group));
-        let of_group =
-            of_group.map(|(guard, group)| (guard, Protector::Group(group.id.to_owned())));
-        let (guard, by) = of_group.or_else(|| {
-            let (guard, source) = own.reached_below(&path).next()?;
-            Some((guard, Protector::Policy(*source)))
-        })?;
+        let (guard, by) = rule_below(&found.path.0)?;
         let (root, rule) = (bundle.root_shown(&found.path.0, guard), guard.rule().clone());
         Some(Ground::Protected { path: found.path.clone(), root, rule, by })
     };

@@ -26,6 +26,7 @@ pub(super) fn run(input: &[u8]) {
             | Operation::Rename { .. }
             | Operation::Copy { .. }
             | Operation::Chmod { .. }
+            | Operation::ChmodDirectory { .. }
             | Operation::MakeDirectory { .. }
             | Operation::RemoveDirectory { .. }
             | Operation::Link { .. } => None,

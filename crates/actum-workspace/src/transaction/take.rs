@@ -209,6 +209,10 @@ impl<D: Disk> Staging<'_, D> {
         }
         let tree = captured.directory.tree(self.disk);
         let parent = tree.parent(&captured.path)?.ok_or_else(|| gone(path))?;
+        // Nobody wrote to it since it was read, nor changed its attributes: that moves the change stamp.
+        if self.disk.stat_at(&parent, captured.path.name()).doing(doing)? != Some(*stat) {
+            return Err(gone(path));
+        }
         self.disk.link(&parent, captured.path.name(), self.stage, &name).doing(doing)?;
         let there = self.disk.stat_at(self.stage, &name).doing(doing)?.ok_or_else(|| gone(path))?;
         let facts = |stat: &Stat| (stat.inode, stat.size, stat.modified);

@@ -31,8 +31,11 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(match (&entry.post, pre) {
             (Image::Absent, Pre::Absent) => None,
             (Image::Absent, Pre::File(_)) => Some(Difference::FileThere),
-            (Image::Absent, Pre::Directory(_)) => match entry.pre {
-                Image::Directory(_) => None,
+            (Image::Absent, Pre::Directory(now)) => match &entry.pre {
+                // One that lets in others would show them what the undo puts into it.
+                Image::Directory(before) => {
+                    now.is_more_open_than(before).then_some(Difference::Attributes)
+                }
                 Image::Absent | Image::File(_) => Some(Difference::DirectoryThere),
             },
             (Image::Directory(left), Pre::Directory(now)) if entry.changes_directory() => {
@@ -73,7 +76,8 @@ impl<D: Disk> Transaction<'_, D> {
             (Image::Directory(before), Ok(Pre::Directory(now))) if entry.changes_directory() => {
                 before == now
             }
-            (Image::Absent, Ok(Pre::Absent)) | (Image::Directory(_), Ok(Pre::Directory(_))) => true,
+            (Image::Directory(before), Ok(Pre::Directory(now))) => !now.is_more_open_than(before),
+            (Image::Absent, Ok(Pre::Absent)) => true,
             (Image::File(pre), Ok(Pre::File(file))) => {
                 pre.digest == file.digest && pre.attributes == file.attributes
             }

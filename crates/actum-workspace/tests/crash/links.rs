@@ -251,8 +251,8 @@ fn a_link_that_another_program_makes_during_a_run_is_kept() {
 #[test]
 fn permissions_of_a_directory_are_before_or_after() {
     let chmod = |mode| {
-        let mode = actum_edit::ModeChange::Exact(actum_core::FileMode::new(mode));
-        Operation::Chmod { path: path("d"), mode }
+        let [mode, expected] = [mode, 0o750].map(actum_core::FileMode::new);
+        Operation::ChmodDirectory { path: path("d"), mode, expected }
     };
     let cases: [Vec<Operation>; 4] = [
         vec![chmod(0o700)],

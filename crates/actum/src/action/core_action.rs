@@ -374,7 +374,7 @@ pub(super) fn wanted(operations: &[Operation]) -> BTreeMap<RelPath, Wanted> {
             | Operation::MakeDirectory { path, .. } => {
                 wanted.insert(path.clone(), Wanted::Something);
             }
-            Operation::Chmod { path, .. } => {
+            Operation::Chmod { path, .. } | Operation::ChmodDirectory { path, .. } => {
                 wanted.entry(path.clone()).or_insert(Wanted::Something);
             }
         }

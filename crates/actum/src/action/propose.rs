@@ -121,6 +121,7 @@ impl<D: Disk> Engine<D> {
             key: proposal.key.clone(),
             declared: Some(story.tier),
             plan: None,
+            part_of: None,
             task: None,
             lease: None,
             file_task: None,

@@ -159,14 +159,16 @@ impl Captured {
                     Some(_) | None => operations.push(content.created(path, mode)),
                 }
             }
-            Some(Node::Directory { mode }) if same_kind => {
-                let mode = ModeChange::Exact(FileMode::new(mode));
-                operations.push(Operation::Chmod { path, mode });
-            }
-            Some(Node::Directory { mode }) => {
-                let mode = Some(FileMode::new(mode & !SET_ID));
-                operations.push(Operation::MakeDirectory { path, mode });
-            }
+            Some(Node::Directory { mode }) => operations.push(match before {
+                Some(Node::Directory { mode: before }) => {
+                    let (mode, expected) = (FileMode::new(mode), FileMode::new(before));
+                    Operation::ChmodDirectory { path, mode, expected }
+                }
+                Some(_) | None => {
+                    let mode = Some(FileMode::new(mode & !SET_ID));
+                    Operation::MakeDirectory { path, mode }
+                }
+            }),
             Some(Node::Symlink { target }) => {
                 let target = target.into_os_string().into_vec();
                 let expected = expected.filter(|_| same_kind);

@@ -74,6 +74,7 @@ impl<'e, D: Disk> Staged<'e, D> {
             &self.begun.policy,
         )?;
         let approved = self.read_approval()?;
+        self.check_whole_plan_waits()?;
         let undone = self.undone.clone().filter(|_| self.begun.transaction.restores());
         self.request.lease = self.verified_lease()?;
         let asked = Asked {

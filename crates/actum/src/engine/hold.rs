@@ -31,6 +31,24 @@ impl<D: Disk> Staged<'_, D> {
         Ok(approved)
     }
 
+    /// Checks that the plan of which the request is a part still waits.
+    ///
+    /// # Errors
+    /// `Queue` where it does not; `Ledger`.
+    pub(crate) fn check_whole_plan_waits(&self) -> Result<()> {
+        let Some(plan) = self.request.part_of else { return Ok(()) };
+        let state = self.begun.records.plan(plan)?.state(self.begun.records.clock.now());
+        match state {
+            PlanState::Waiting => Ok(()),
+            PlanState::Approved
+            | PlanState::Denied
+            | PlanState::Revoked
+            | PlanState::CarriedOut
+            | PlanState::Expired
+            | PlanState::Unproven => Err(QueueError::NoParts { plan, state }.into()),
+        }
+    }
+
     /// Where the request is a plan of the queue, it must do what was approved, whatever the gates say now.
     pub(crate) fn must_be_as_approved(&self, judged: &Judgement) -> Result<()> {
         let Some(queued) = &self.queued else { return Ok(()) };

@@ -66,6 +66,8 @@ impl<'e, D: Disk> Verified<'e, D> {
             cleared.staged.let_pass()?;
             return Err(denial);
         }
+        // It may have been answered while the checks ran.
+        cleared.staged.check_whole_plan_waits()?;
         let Cleared { staged, bundle, policy: policy_bytes, paths, decision, approval, lease } =
             cleared;
         let Staged {

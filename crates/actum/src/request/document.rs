@@ -74,6 +74,7 @@ impl Request {
             queries: _,
             images: _,
             plan: _,
+            part_of: _,
             wait: _,
         } = self;
         let document = Document {
@@ -132,6 +133,7 @@ impl Request {
             key: key.map(Cow::into_owned),
             declared,
             plan: None,
+            part_of: None,
             commands: commands.map(Cow::into_owned).unwrap_or_default(),
             action: action.map(|action| Box::new(action.into_owned())),
             task: task.map(Cow::into_owned),

@@ -45,6 +45,11 @@ fn operations() -> Vec<Operation> {
         Operation::Create { path: path("c"), content, mode },
         Operation::Delete { path: path("d"), expected: None, parents: EmptyParents::Remove },
         Operation::Chmod { path: path("m"), mode: ModeChange::Executable(true) },
+        Operation::ChmodDirectory {
+            path: path("q"),
+            mode: FileMode::PRIVATE_DIRECTORY,
+            expected: FileMode::EXECUTABLE,
+        },
         Operation::MakeDirectory { path: path("n"), mode: Some(FileMode::PRIVATE_DIRECTORY) },
         Operation::RemoveDirectory { path: path("r") },
     ]
