@@ -43,6 +43,7 @@ fn step(operation: &Operation, content: &[u8]) -> Vec<u8> {
         | Operation::Rename { .. }
         | Operation::Copy { .. }
         | Operation::Chmod { .. }
+        | Operation::ChmodDirectory { .. }
         | Operation::MakeDirectory { .. }
         | Operation::RemoveDirectory { .. }
         | Operation::Take { .. }

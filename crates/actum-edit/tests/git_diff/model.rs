@@ -67,7 +67,9 @@ impl Tree {
                 self.put(to, file)?;
             }
             Operation::Chmod { path, mode } => self.get(path)?.1 = is_executable(*mode),
-            Operation::MakeDirectory { .. } | Operation::RemoveDirectory { .. } => {
+            Operation::MakeDirectory { .. }
+            | Operation::RemoveDirectory { .. }
+            | Operation::ChmodDirectory { .. } => {
                 return Err("no diff speaks of directories".into());
             }
             Operation::Link { .. } | Operation::Take { .. } => {

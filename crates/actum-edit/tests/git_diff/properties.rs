@@ -182,6 +182,7 @@ proptest! {
                 Operation::Patch { .. }
                 | Operation::Edit { .. }
                 | Operation::Write { .. }
+                | Operation::ChmodDirectory { .. }
                 | Operation::MakeDirectory { .. }
                 | Operation::RemoveDirectory { .. }
                 | Operation::Take { .. }

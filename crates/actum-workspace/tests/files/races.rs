@@ -3,12 +3,14 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use actum_core::RelPath;
-use actum_edit::Operation;
+use actum_core::{Digest, FileMode, RelPath};
+use actum_edit::{EmptyParents, Operation};
 use actum_testkit::{TestDir, effort};
 use actum_workspace::{RunOptions, State, Workspace};
 
@@ -48,7 +50,7 @@ fn race(
             Ok(()) => succeeded += 1,
             Err(error) => {
                 refused += 1;
-                if error.state == State::NeedsAttention {
+                if error.state == State::NeedsAttention || !workspace.blocked().is_empty() {
                     let blocked: Vec<_> = workspace.blocked().keys().cloned().collect();
                     drop(workspace);
                     workspace = Workspace::open(dir.path()).unwrap();
@@ -104,6 +106,91 @@ fn a_directory_that_is_swapped_for_a_symbolic_link_lets_nothing_out() {
     assert_eq!(names, ["f", "g"], "{counts:?}");
     assert_eq!(outside.get("f").unwrap(), b"outside\n");
     assert_eq!(counts.0 + counts.1, rounds());
+}
+
+/// FO-7, D-6: runs make, retarget and remove links and directories below a directory that is exchanged for a link all the time.
+#[test]
+fn links_and_directories_are_made_and_removed_beside_an_exchange() {
+    let dir = TestDir::new();
+    let outside = TestDir::new();
+    outside.put("f", "outside\n");
+    outside.put("sub/f", "outside\n");
+    std::os::unix::fs::symlink("f", outside.join("l")).unwrap();
+    dir.put("d/sub/f", "0\n");
+    std::os::unix::fs::symlink("start", dir.join("d/l")).unwrap();
+    std::os::unix::fs::symlink(outside.path(), dir.join("other")).unwrap();
+    let before = (dir_facts(outside.path()), dir_facts(&outside.join("sub")));
+    let attack = |turn: usize, root: &Path| {
+        let names = if turn.is_multiple_of(2) { ["d", "other"] } else { ["d/sub", "d/l"] };
+        let [one, other] = names.map(|name| root.join(name));
+        let exchange = rustix::fs::RenameFlags::EXCHANGE;
+        let swap =
+            || rustix::fs::renameat_with(rustix::fs::CWD, &one, rustix::fs::CWD, &other, exchange);
+        if swap().is_ok() {
+            std::thread::yield_now();
+            swap().unwrap_or_default(); // a run may have removed one of them
+        }
+        std::thread::sleep(std::time::Duration::from_micros(50));
+    };
+    let root = dir.path().to_owned();
+    let counts = race(&dir, attack, |turn, workspace| {
+        let link = |at: &str, target: String, expected| Operation::Link {
+            path: path(at),
+            target: target.into_bytes(),
+            expected,
+        };
+        let fresh = fs::read_link(root.join("d/fresh"));
+        let there = fresh.ok().map(|target| Digest::of(target.as_os_str().as_bytes()));
+        let parents = EmptyParents::Remove;
+        let of_link = match there {
+            Some(_) if turn.is_multiple_of(3) => {
+                Operation::Delete { path: path("d/fresh"), expected: there, parents }
+            }
+            Some(_) | None => link("d/fresh", format!("t{turn}"), there),
+        };
+        let mode = fs::metadata(root.join("d/sub")).map_or(0o755, |it| it.permissions().mode());
+        let modes = [mode ^ 0o055, mode].map(FileMode::new);
+        let of_directory = match turn % 4 {
+            0 => {
+                let [mode, expected] = modes;
+                Operation::ChmodDirectory { path: path("d/sub"), mode, expected }
+            }
+            1 => {
+                let (path, mode) = (path(&format!("d/n{turn}/e")), Some(FileMode::new(0o700)));
+                Operation::MakeDirectory { path, mode }
+            }
+            2 => Operation::RemoveDirectory { path: path(&format!("d/n{}/e", turn - 1)) },
+            _ => link(&format!("d/sub/l{turn}"), "../f".to_owned(), None),
+        };
+        let done = workspace.apply_operations(&[of_link, of_directory], RunOptions::default());
+        if let (Ok(run), true) = (&done, turn.is_multiple_of(5)) {
+            drop(workspace.revert(*run)); // which may meet the exchange
+        }
+        done.map(drop)
+    });
+    assert_eq!((dir_facts(outside.path()), dir_facts(&outside.join("sub"))), before, "{counts:?}");
+    assert_eq!(counts.0 + counts.1, rounds());
+    eprintln!("{counts:?} runs succeeded and were refused");
+}
+
+/// Mode of a directory, and its names with their times and contents.
+fn dir_facts(directory: &Path) -> Vec<String> {
+    let mode = |path: &Path| path.symlink_metadata().unwrap().permissions().mode();
+    let facts = |path: std::path::PathBuf| {
+        let content = fs::read(&path).unwrap_or_default();
+        let changed = path.symlink_metadata().unwrap();
+        format!(
+            "{path:?} {:o} {content:?} {}.{}",
+            mode(&path),
+            changed.ctime(),
+            changed.ctime_nsec()
+        )
+    };
+    let mut all: Vec<_> =
+        fs::read_dir(directory).unwrap().map(|entry| facts(entry.unwrap().path())).collect();
+    all.sort();
+    all.push(format!("{:o}", mode(directory)));
+    all
 }
 
 /// FO-7
