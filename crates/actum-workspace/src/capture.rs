@@ -90,7 +90,7 @@ impl<D: Disk> Workspace<D> {
     where
         D: Clone,
     {
-        let doing = || "make a directory for what the command changes".to_owned();
+        let doing = || "make a capture".to_owned();
         let captures = self.made_captures().doing(doing)?;
         loop {
             let id = RunId::from_random(self.disk.random().doing(doing)?);
@@ -129,7 +129,7 @@ impl<D: Disk> Workspace<D> {
     /// # Errors
     /// `Io`, also if the capture is missing.
     pub(crate) fn keep_capture(&self, id: RunId, plan: RunId) -> Result<()> {
-        let doing = || "keep what the command changed for the queued plan".to_owned();
+        let doing = || "keep the capture for the queued plan".to_owned();
         let disk = &self.disk;
         let captures = self.made_captures().doing(doing)?;
         let capture = disk.open_directory(&captures, id.to_string().as_bytes()).doing(doing)?;
@@ -310,7 +310,7 @@ impl<D: Disk> Workspace<D> {
 
     /// Lists the captures that no process uses, each locked until it is dropped.
     fn unused_captures(&self, captures: &D::Handle) -> Result<Vec<Unused<D>>> {
-        let doing = || "look for left captures".to_owned();
+        let doing = || "look for stale captures".to_owned();
         let mut unused = Vec::new();
         for name in self.disk.list(captures).doing(doing)? {
             let Ok(directory) = self.disk.open_directory(captures, &name) else { continue };

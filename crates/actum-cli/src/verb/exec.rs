@@ -55,7 +55,7 @@ pub(crate) struct Arguments {
     /// Keep the change if the gates allow it: where the command succeeds (default), or always, also where it exits with another code
     #[arg(long, value_name = "WHEN", group = "end", num_args = 0..=1, require_equals = true, default_missing_value = "success")]
     keep: Option<Keep>,
-    /// Keep only what RULE speaks of, and leave out what else it changed
+    /// Keep only the paths that RULE matches, and leave out the rest of the change
     #[arg(long, value_name = "RULE", value_parser = rule())]
     keep_only: Vec<PathRule>,
     /// Leave out pipes, sockets and devices that it made, instead of keeping nothing

@@ -44,11 +44,11 @@ impl Missing {
     pub(super) fn note(self) -> &'static str {
         match self {
             Self::Network => {
-                "no network in this sandbox: download what the command needs before, and list the directory in `[sandbox] read` of the \
+                "no network in this sandbox: download the dependencies first, and list their directory in `[sandbox] read` of the \
                  operator's policy"
             }
             Self::Program => {
-                "a program is not in this sandbox: `actum sandbox detect` prints what to list in the operator's policy for toolchains in \
+                "a program is not in this sandbox: `actum sandbox detect` prints the lines of the operator's policy for toolchains in \
                  your home directory"
             }
         }
