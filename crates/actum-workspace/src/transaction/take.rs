@@ -123,7 +123,9 @@ impl<D: Disk> Transaction<'_, D> {
             btree_map::Entry::Occupied(known) => Some(known.into_mut()),
             btree_map::Entry::Vacant(unknown) => {
                 let workspace = &self.workspace;
-                let doing = || "find 32 MiB of free space on the disk for the change and its undo".to_owned();
+                let doing = || {
+                    "find 32 MiB of free space on the disk for the change and its undo".to_owned()
+                };
                 if workspace.disk.free_bytes(&workspace.home.stage).doing(doing)? < FREE_BYTES_MIN {
                     return Err(std::io::Error::from(std::io::ErrorKind::StorageFull)).doing(doing);
                 }
