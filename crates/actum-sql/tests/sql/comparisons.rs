@@ -240,6 +240,9 @@ fn a_comparison_has_half_of_the_time_that_is_left() {
             std::fs::remove_dir_all(world.path("actum-before")).unwrap();
         }
     };
-    let why = only(differences(done)).not_compared.expect("it takes longer than it may");
+    // On a loaded machine no time may be left for the other table.
+    let tables = differences(done).tables;
+    let table = tables.into_iter().find(|table| table.name == "t").unwrap();
+    let why = table.not_compared.expect("it takes longer than it may");
     assert!(why.contains("took too long"), "{why}");
 }
