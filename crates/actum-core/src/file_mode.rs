@@ -54,7 +54,7 @@ impl FileMode {
         self.0 & 0o2000 != 0
     }
 
-    /// Whether it permits something that `other` does not.
+    /// Tests if a permission bit is set here and not in `other`.
     pub fn permits_more_than(self, other: Self) -> bool {
         self.0 & !other.0 & 0o777 != 0
     }

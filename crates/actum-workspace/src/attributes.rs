@@ -21,7 +21,7 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// Tests whether they permit more than `other`, or belong to somebody else.
+    /// Tests if they have more permission bits than `other`, or another owner or group.
     pub(crate) fn is_more_open_than(&self, other: &Self) -> bool {
         self.mode.permits_more_than(other.mode)
             || (self.user, self.group) != (other.user, other.group)

@@ -47,29 +47,20 @@ impl PathSelection<'_> {
         for path in operations.iter().flat_map(Operation::paths) {
             once.entry(path.clone()).and_modify(|once| *once = false).or_insert(true);
         }
+        // Otherwise something else was in the place of the directory, or takes it.
+        let is_alone = |path: &RelPath| once.get(path) == Some(&true);
+        let effect = |operation: &Operation| {
+            if matches!(operation, Operation::MakeDirectory { path, .. } if is_alone(path)) {
+                Effect::MakesDirectory
+            } else if matches!(operation, Operation::RemoveDirectory { path } if is_alone(path)) {
+                Effect::RemovesDirectory
+            } else {
+                Effect::Other
+            }
+        };
         let selectable = |operation: &Operation| Selectable {
             paths: operation.paths().cloned().collect(),
-            effect: match operation {
-                // Something else was in the place of the directory, or takes it.
-                Operation::MakeDirectory { path, .. } | Operation::RemoveDirectory { path }
-                    if once.get(path) != Some(&true) =>
-                {
-                    Effect::Other
-                }
-                Operation::MakeDirectory { .. } => Effect::MakesDirectory,
-                Operation::RemoveDirectory { .. } => Effect::RemovesDirectory,
-                Operation::Patch { .. }
-                | Operation::Edit { .. }
-                | Operation::Write { .. }
-                | Operation::Create { .. }
-                | Operation::Take { .. }
-                | Operation::Delete { .. }
-                | Operation::Rename { .. }
-                | Operation::Copy { .. }
-                | Operation::Chmod { .. }
-                | Operation::ChmodDirectory { .. }
-                | Operation::Link { .. } => Effect::Other,
-            },
+            effect: effect(operation),
         };
         self.select(operations, |operation| Some(selectable(operation)))
     }
