@@ -22,7 +22,7 @@ use crate::journal::sector::{Framed, frame, unframe};
 use crate::tree::{read_whole, stamp_is_fresh};
 use crate::workspace::Workspace;
 
-pub(crate) use compare::Before;
+pub(crate) use compare::{Before, kind_of};
 pub use compare::{Undeclared, UndeclaredChange};
 pub(crate) use contents::contents_left;
 
@@ -140,7 +140,7 @@ impl Stamp {
 /// Where the content of a file is found again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// Nowhere: it is too large to be copied, cannot be read, or is no file.
+    /// Nowhere: it is too large to be copied, cannot be read, or is a directory or special file.
     Nowhere,
     /// In the repository of git.
     Blob(BlobId),
@@ -330,10 +330,14 @@ impl<D: Disk> Workspace<D> {
         let source = match same.map(|file| file.source) {
             Some(source @ Source::Blob(_)) => source,
             Some(source @ Source::Copy(digest)) if contents.has(digest, stamp.size) => source,
-            Some(_) | None if stamp.kind != Kind::File => Source::Nowhere,
-            Some(_) | None => match known.blob(path, stat) {
-                Some(blob) => Source::Blob(blob),
-                None => contents.copy(self, path, &stamp)?.map_or(Source::Nowhere, Source::Copy),
+            Some(_) | None => match stamp.kind {
+                Kind::Directory | Kind::Special => Source::Nowhere,
+                Kind::File | Kind::Symlink => match known.blob(path, stat) {
+                    Some(blob) => Source::Blob(blob),
+                    None => {
+                        contents.copy(self, path, &stamp)?.map_or(Source::Nowhere, Source::Copy)
+                    }
+                },
             },
         };
         Ok(Known { stamp, source, is_fresh })

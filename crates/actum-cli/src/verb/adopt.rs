@@ -29,8 +29,8 @@ use crate::{policy, records};
 /// the workspace at each prompt, and `adopt` makes one run of all that was changed since and is no run: judged by the gates, signed, and
 /// undoable. No file is touched. Elsewhere it is about files that a run changed and that were edited since.
 ///
-/// A change of which nothing is known from before is named and left as it is: a file over 1 MiB that changed and is not in git, and a
-/// symbolic link. Directories that git ignores are not looked into.
+/// A change whose earlier state is not known is named and left as it is: a file over 1 MiB that changed and is not in git. Directories
+/// that git ignores are not looked into.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Files and directories; without them all that was changed

@@ -252,7 +252,7 @@ fn a_turn_event_without_its_fields_is_told_and_not_refused() {
     assert_eq!(turn_event(&session, "Stop").code, 0);
 }
 
-/// Issue 27: a link is named itself, and a request that comes again is answered with its run.
+/// D-6: a link is named itself; a request that comes again is answered with its run.
 #[test]
 fn a_named_link_is_not_the_file_that_it_leads_to_and_a_key_adopts_once() {
     let session = Session::new("claude");
@@ -261,16 +261,67 @@ fn a_named_link_is_not_the_file_that_it_leads_to_and_a_key_adopts_once() {
     std::os::unix::fs::symlink("a.txt", session.root.join("link")).unwrap();
     end(&session);
     let link = session.actum(&["adopt", "link"]);
-    assert!(
-        link.code == 1 && link.stderr.contains("none of the changes can be adopted"),
-        "{link:?}"
-    );
-    assert!(session.runs().is_empty());
+    assert_eq!((link.code, session.runs().len()), (0, 1), "{link:?}");
+    assert!(!link.stdout.contains("a.txt"), "{link:?}");
     for _ in 0..2 {
         let adopted = session.actum(&["adopt", "--request-key", "once"]);
         assert_eq!(adopted.code, 0, "{adopted:?}");
     }
-    assert_eq!(session.runs().len(), 1);
+    assert_eq!(session.runs().len(), 2);
+}
+
+/// D-6: links and permissions of directories that a command changed are adopted, undone and brought back.
+#[test]
+fn links_and_modes_of_directories_are_adopted_undone_and_restored() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let session = Session::new("claude");
+    let at = |path: &str| session.root.join(path);
+    let set_mode = |path: &str, mode| {
+        fs::set_permissions(at(path), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    fs::create_dir(at("closed")).unwrap();
+    set_mode("closed", 0o750);
+    symlink("a.txt", at("moved")).unwrap();
+    symlink("a.txt", at("gone")).unwrap();
+    symlink("a.txt", at("to_file")).unwrap();
+    fs::write(at("to_link"), "a.txt").unwrap();
+    let state = || {
+        let link = |path: &str| fs::read_link(at(path)).ok();
+        let links = ["moved", "gone", "to_file", "to_link", "new"].map(link);
+        let file = ["to_file", "to_link"].map(|path| fs::read(at(path)).unwrap());
+        let mode = fs::metadata(at("closed")).unwrap().permissions().mode() & 0o7777;
+        (links, file, mode)
+    };
+    let change = || {
+        for path in ["moved", "gone", "to_file", "to_link"] {
+            fs::remove_file(at(path)).unwrap();
+        }
+        symlink("closed", at("moved")).unwrap();
+        fs::write(at("to_file"), "a.txt").unwrap();
+        symlink("a.txt", at("to_link")).unwrap();
+        symlink("nowhere", at("new")).unwrap();
+        set_mode("closed", 0o755);
+    };
+    begin(&session);
+    let before = state();
+    change();
+    let after = state();
+    let told = end(&session);
+    assert!(told.contains("6 paths changed") && told.contains("`closed`"), "{told}");
+    let adopted = session.actum(&["adopt"]);
+    assert_eq!(adopted.code, 0, "{adopted:?}");
+    assert_eq!(state(), after);
+    assert_eq!(session.actum(&["undo"]).code, 0);
+    assert_eq!(state(), before);
+
+    begin(&session);
+    change();
+    end(&session);
+    let restored = session.actum(&["adopt", "--restore"]);
+    assert_eq!(restored.code, 0, "{restored:?}");
+    assert_eq!(state(), before);
+    assert_eq!(session.actum(&["undo"]).code, 0);
+    assert_eq!(state(), after);
 }
 
 /// Issue 27: a strict hook lets only commands of actum run, alone and in plain words.

@@ -43,7 +43,7 @@ pub struct Undeclared {
 }
 
 impl Undeclared {
-    /// Whether it can become a run: what it was before is known, and it is and was a file or a directory.
+    /// Whether it can become a run: its earlier state is known, and it is no device, pipe or socket.
     pub fn is_adoptable(&self) -> bool {
         let is_known = match &self.before {
             Before::Absent | Before::Directory(_) => true,
@@ -51,7 +51,7 @@ impl Undeclared {
             Before::Run(_, _, image) => image.file().is_none_or(|file| file.size <= FILE_BYTES_MAX),
             Before::Other(_) | Before::Buried => false,
         };
-        is_known && matches!(self.kind, Kind::File | Kind::Directory)
+        is_known && self.kind != Kind::Special
     }
 }
 
@@ -60,10 +60,11 @@ impl Undeclared {
 pub(crate) enum Before {
     Absent,
     Directory(Stamp),
+    /// A file or a symbolic link.
     File(Stamp, Source),
     /// As a run left it: the image after the entry of that index.
     Run(RunId, usize, Image),
-    /// A symbolic link, something special, or a directory that was not looked into.
+    /// A device, a pipe, a socket, or a directory that was not looked into.
     Other(Kind),
     /// Something else than what the next run found there, so that the change is a part of that run.
     Buried,
@@ -73,9 +74,9 @@ impl Before {
     fn of(known: Option<&Known>) -> Self {
         let Some(known) = known else { return Self::Absent };
         match known.stamp.kind {
-            Kind::File => Self::File(known.stamp, known.source),
+            Kind::File | Kind::Symlink => Self::File(known.stamp, known.source),
             Kind::Directory => Self::Directory(known.stamp),
-            kind @ (Kind::Symlink | Kind::Special) => Self::Other(kind),
+            kind @ Kind::Special => Self::Other(kind),
         }
     }
 }
@@ -180,7 +181,8 @@ impl<D: Disk> Workspace<D> {
         let was = match &before {
             Before::Absent | Before::Run(_, _, Image::Absent) => None,
             Before::Directory(_) | Before::Run(_, _, Image::Directory(_)) => Some(Kind::Directory),
-            Before::File(..) | Before::Run(_, _, Image::File(_)) => Some(Kind::File),
+            Before::File(stamp, _) => Some(stamp.kind),
+            Before::Run(_, _, Image::File(file)) => Some(kind_of(&file.attributes)),
             Before::Other(kind) => Some(*kind),
             Before::Buried => Some(Kind::File),
         };
@@ -188,8 +190,6 @@ impl<D: Disk> Workspace<D> {
             (None, None) => return Ok(None),
             (None, Some(kind)) => (UndeclaredChange::Created, kind),
             (Some(kind), None) => (UndeclaredChange::Deleted, kind),
-            // The transactional directory does not set the mode of a directory.
-            (Some(Kind::Directory), Some(Kind::Directory)) => return Ok(None),
             (Some(_), Some(kind)) => (UndeclaredChange::Modified, kind),
         };
         Ok(Some(Undeclared { path: path.clone(), change, kind, before }))
@@ -242,7 +242,7 @@ impl<D: Disk> Workspace<D> {
                 now.kind == Kind::Directory && has(attributes)
             }
             Before::Run(_, _, Image::File(file)) => {
-                now.kind == Kind::File
+                now.kind == kind_of(&file.attributes)
                     && now.size == file.size
                     && has(&file.attributes)
                     && self.digest_at(path)? == Some(file.digest)
@@ -263,9 +263,9 @@ impl<D: Disk> Workspace<D> {
         })
     }
 
-    /// Digest of the file at a path; `None` where no file can be read.
+    /// Digest of the file at a path, or of the target of a symbolic link; `None` if neither can be read.
     fn digest_at(&self, path: &RelPath) -> Result<Option<Digest>> {
-        let (stat, file) = match Tree::new(&self.disk, &self.home.root).find_file(path) {
+        let (stat, file) = match Tree::new(&self.disk, &self.home.root).find(path) {
             Ok(Found::File(stat, file)) => (stat, file),
             Ok(Found::Nothing | Found::Directory | Found::Other(_)) => return Ok(None),
             Err(error) if is_permanent(&error) => return Ok(None),
@@ -292,10 +292,9 @@ impl<D: Disk> Workspace<D> {
         let (kind, size, attributes, inode) = match image {
             Image::Absent => return Ok(None),
             Image::Directory(attributes) => (Kind::Directory, 0, attributes, 0),
-            Image::File(file) if file.attributes.mode.is_link() => {
-                (Kind::Symlink, file.size, &file.attributes, file.inode)
+            Image::File(file) => {
+                (kind_of(&file.attributes), file.size, &file.attributes, file.inode)
             }
-            Image::File(file) => (Kind::File, file.size, &file.attributes, file.inode),
         };
         let source = match self.bytes_left(*run, *index, image)? {
             Some(bytes) => Source::Copy(contents.write(&self.disk, &bytes)?),
@@ -380,10 +379,15 @@ impl Baseline {
                 *digest == file.digest
             }
             (Some(known), Image::File(file)) => {
-                known.stamp.kind == Kind::File && known.stamp.size == file.size
+                known.stamp.kind == kind_of(&file.attributes) && known.stamp.size == file.size
             }
         }
     }
+}
+
+/// Returns the kind of a file or symbolic link with these attributes.
+pub(crate) fn kind_of(attributes: &Attributes) -> Kind {
+    if attributes.mode.is_link() { Kind::Symlink } else { Kind::File }
 }
 
 /// Whether a path cannot be reached as it is, or this process may not read it.

@@ -115,7 +115,7 @@ impl<H> Contents<H> {
         is_there
     }
 
-    /// Copies a file; `None` where it is too large, there is no room, or it is not as it was.
+    /// Copies a file, or the target of a symbolic link; `None` where it is too large, there is no room, or it is not as it was.
     pub(super) fn copy<D: Disk<Handle = H>>(
         &mut self,
         workspace: &Workspace<D>,
@@ -127,8 +127,7 @@ impl<H> Contents<H> {
         }
         let disk = &workspace.disk;
         // What cannot be read now has no copy.
-        let Ok(Found::File(stat, file)) = Tree::new(disk, &workspace.home.root).find_file(path)
-        else {
+        let Ok(Found::File(stat, file)) = Tree::new(disk, &workspace.home.root).find(path) else {
             return Ok(None);
         };
         match read_whole(disk, &file, stat.size) {

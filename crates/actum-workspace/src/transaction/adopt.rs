@@ -7,8 +7,9 @@ use std::sync::Arc;
 use actum_core::text::LineCounter;
 use actum_core::{Digest, RelPath, RunId};
 
+use crate::baseline::kind_of;
 use crate::content::{Bytes, Opened};
-use crate::disk::{Disk, Kind, Stat, Time};
+use crate::disk::{Disk, Stat, Time};
 use crate::error::{Attempt, Doing, ErrorKind, Result};
 use crate::history::images::Images;
 use crate::journal::record::{Body, FileImage, Image, Intent, RunKind, Side};
@@ -32,9 +33,9 @@ impl<D: Disk> Transaction<'_, D> {
     /// Looks at a path and at the directories above it that are not there, so that a snapshot holds them.
     ///
     /// # Errors
-    /// Those of looking at a path.
+    /// `NotAFile` for a symbolic link: a program that edits the path would change another file. Those of looking at a path.
     pub fn look_at(&mut self, path: &RelPath) -> Result<()> {
-        self.node(path)?;
+        self.node(path)?.pre.refuse_link(path)?;
         let mut above = path.parent();
         while let Some(directory) = above {
             if !matches!(self.node(&directory)?.pre, Pre::Absent) {
@@ -110,9 +111,10 @@ impl<D: Disk> Transaction<'_, D> {
                 // What the other program put there meanwhile stays, and with it the directory.
                 Image::Absent if self.is_directory(&entry.path) => continue,
                 Image::Absent => Post::Absent,
-                Image::Directory(_) if self.is_directory(&entry.path) => continue,
                 Image::Directory(attributes) => {
-                    self.make_parents(&entry.path)?;
+                    if !self.is_directory(&entry.path) {
+                        self.make_parents(&entry.path)?;
+                    }
                     Post::Directory(attributes.clone())
                 }
                 Image::File(file) => {
@@ -143,9 +145,7 @@ impl<D: Disk> Transaction<'_, D> {
         let mut there = Vec::with_capacity(snapshot.entries.len());
         for entry in &snapshot.entries {
             self.in_scope(&entry.path)?;
-            let pre = self.look(&entry.path, &mut || false)?;
-            pre.refuse_link(&entry.path)?;
-            there.push(pre);
+            there.push(self.look(&entry.path, &mut || false)?);
         }
         Ok(LookedAt { snapshot, looked_at, there })
     }
@@ -162,7 +162,7 @@ impl<D: Disk> Transaction<'_, D> {
         let lines = self.lines(&bytes)?;
         let attributes = file.attributes.clone();
         let stat = Stat {
-            kind: Kind::File,
+            kind: kind_of(&attributes),
             device: 0,
             inode: file.inode,
             links: 1,
@@ -201,7 +201,10 @@ impl<D: Disk> Transaction<'_, D> {
     ) -> Result<PostFile<D::Handle>> {
         let (attributes, digest, size) = (file.attributes.clone(), file.digest, file.size);
         let there = self.nodes.get(path).and_then(|node| node.pre.file());
-        if let Some(there) = there.filter(|there| there.digest == digest) {
+        let is_same = |there: &&PreFile<D::Handle>| {
+            there.digest == digest && kind_of(&there.attributes) == kind_of(&attributes)
+        };
+        if let Some(there) = there.filter(is_same) {
             let (lines, content) = (there.lines, Content::Untouched);
             return Ok(PostFile { attributes, digest, size, lines, content });
         }
@@ -236,9 +239,11 @@ impl<D: Disk> Transaction<'_, D> {
         for entry in &intent.entries {
             let path = &entry.path;
             let looked = adoption.paths.get(path).and_then(|(_, stat)| *stat);
-            let is_same = match (&entry.post, tree.find_file(path)) {
+            let is_same = match (&entry.post, tree.find(path)) {
                 (Image::Absent, Ok(Found::Nothing)) => true,
-                (Image::Directory(_), Ok(Found::Directory)) => true,
+                (Image::Directory(attributes), Ok(Found::Directory)) => {
+                    tree.directory_attributes(path)? == *attributes
+                }
                 (Image::File(file), Ok(Found::File(stat, handle))) => {
                     let same = |looked: Stat| looked == Stat { links: looked.links, ..stat };
                     looked.is_some_and(same)
@@ -274,7 +279,10 @@ fn adopted<H>(path: &RelPath, pre: &Pre<H>, there: Pre<H>) -> Post<H> {
         Pre::File(file) => file,
     };
     let before = pre.file();
-    let content = if before.is_some_and(|before| before.digest == file.digest) {
+    let is_same = |before: &PreFile<H>| {
+        before.digest == file.digest && kind_of(&before.attributes) == kind_of(&file.attributes)
+    };
+    let content = if before.is_some_and(is_same) {
         Content::Untouched
     } else {
         let origin = before.map(|_| path.clone());

@@ -362,7 +362,7 @@ impl<D: Disk> Staging<'_, D> {
         let Content::New(New { bytes, .. }) = &file.content else {
             return Ok((Body::Untouched, inode));
         };
-        let fits = self.fits_inline(file.size);
+        let fits = file.attributes.mode.is_link() || self.fits_inline(file.size);
         let body = Adoption::body(bytes, fits);
         self.syncs_tree |= body == Body::Unrecorded;
         Ok((body, inode))

@@ -65,7 +65,6 @@ impl<D: Disk> Transaction<'_, D> {
                 Pre::Absent => Image::Absent,
                 Pre::Directory(attributes) => Image::Directory(attributes.clone()),
                 Pre::File(file) => {
-                    node.pre.refuse_link(path)?;
                     self.image_of(path, file, &keep_name(to.run, index, Side::Pre), &mut room)?
                 }
             };

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use actum_core::{Digest, RelPath};
 
 use crate::attributes::Attributes;
-use crate::baseline::{Baseline, Before, KnownFiles, Stamp, Undeclared, UndeclaredChange};
+use crate::baseline::{Baseline, Before, KnownFiles, Stamp, Undeclared, UndeclaredChange, kind_of};
 use crate::content::Bytes;
-use crate::disk::{Disk, Kind, Stat, Time};
+use crate::disk::{Disk, Stat, Time};
 use crate::error::{Doing, Error, Result};
 use crate::journal::record::{Image, Outcome};
 use crate::snapshot::SnapshotId;
@@ -107,7 +107,7 @@ impl<D: Disk> Transaction<'_, D> {
         let was_directory =
             matches!(change.before, Before::Directory(_) | Before::Run(_, _, Image::Directory(_)));
         let tree = Tree::new(&self.workspace.disk, &self.workspace.home.root);
-        match tree.find_file(&change.path) {
+        match tree.find(&change.path) {
             Ok(Found::Nothing) => false,
             Ok(Found::Directory) => !was_directory && change.change != UndeclaredChange::Created,
             Ok(Found::File(..)) => was_directory,
@@ -176,7 +176,7 @@ impl<D: Disk> Transaction<'_, D> {
         };
         let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let stat = Stat {
-            kind: Kind::File,
+            kind: kind_of(&attributes),
             device: 0,
             inode,
             links: 1,
@@ -197,7 +197,7 @@ impl<D: Disk> Transaction<'_, D> {
     fn attributes_of(&self, path: &RelPath, stamp: &Stamp) -> Result<Attributes> {
         let tree = Tree::new(&self.workspace.disk, &self.workspace.home.root);
         let doing = || format!("look at `{path}`");
-        let xattrs = match tree.find_file(path) {
+        let xattrs = match tree.find(path) {
             Ok(Found::File(stat, file)) => tree.attributes(&file, &stat).doing(doing)?.xattrs,
             Ok(Found::Directory) => tree.directory_attributes(path)?.xattrs,
             Ok(Found::Nothing | Found::Other(_)) | Err(_) => Vec::new(),

@@ -50,9 +50,13 @@ pub(super) fn answer(client: Client, session: &Session, event: &Event) -> Result
             lines.push(format!("the runs of this turn cannot be listed: {message}"));
         }
     }
-    let files: Vec<_> = new.iter().filter(|change| change.kind != Kind::Directory).collect();
-    if !files.is_empty() {
-        lines.push(undeclared(&files));
+    // Directories come and go with the files in them; new permissions of one are named.
+    let is_named = |change: &&Undeclared| {
+        change.kind != Kind::Directory || change.change == UndeclaredChange::Modified
+    };
+    let named: Vec<_> = new.iter().filter(is_named).collect();
+    if !named.is_empty() {
+        lines.push(undeclared(&named));
     }
     Ok(match lines.is_empty() {
         true => Answer::Nothing,
@@ -84,21 +88,22 @@ fn describe_runs(
 }
 
 /// What was changed without a run.
-fn undeclared(files: &[&Undeclared]) -> String {
-    let named: Vec<_> = files.iter().take(NAMED_MAX).map(|change| name(change)).collect();
-    let more = match files.len().saturating_sub(NAMED_MAX) {
+fn undeclared(changes: &[&Undeclared]) -> String {
+    let named: Vec<_> = changes.iter().take(NAMED_MAX).map(|change| name(change)).collect();
+    let more = match changes.len().saturating_sub(NAMED_MAX) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let lost = files.iter().filter(|change| !change.is_adoptable()).count();
+    let lost = changes.iter().filter(|change| !change.is_adoptable()).count();
     let then = match lost {
         0 => format!(". {ADOPT}"),
-        lost if lost == files.len() => "; no copy from before was kept".to_owned(),
+        lost if lost == changes.len() => "; no copy from before was kept".to_owned(),
         lost => format!("; of {lost} no copy from before was kept. {ADOPT}"),
     };
+    let noun = if changes.iter().any(|it| it.kind == Kind::Directory) { "path" } else { "file" };
     format!(
         "{} changed outside of runs, by a command or by you: {}{more}{then}",
-        count(number(files.len()), "file"),
+        count(number(changes.len()), noun),
         named.join(", ")
     )
 }
