@@ -12,7 +12,8 @@ mod watch;
 pub(crate) mod worker;
 
 use std::error::Error;
-use std::process::ExitCode;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::{Outcome, packages};
@@ -24,12 +25,18 @@ use options::{Writer, name};
 
 type Failure = Box<dyn Error>;
 
+/// Environment variable that marks a process with a mount namespace of its own.
+const OWN_MOUNTS: &str = "ACTUM_CRASH_OWN_MOUNTS";
+
 pub(crate) fn run(options: &Options) -> Outcome {
     packages::require("crash")?;
     if !packages::is_root() {
         return Err(
             "only root can mount file systems and shut them down; nothing was mounted".into()
         );
+    }
+    if std::env::var_os(OWN_MOUNTS).is_none() {
+        return Err(start_with_own_mounts().into());
     }
     let tallies = crash(options)?;
     print!("{}", table(&tallies));
@@ -38,6 +45,24 @@ pub(crate) fn run(options: &Options) -> Outcome {
         eprintln!("crash: {refusal}");
     }
     Ok(if refusals.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Replaces this process by one with a mount namespace of its own (unshare(1)), or returns why it cannot. In a shared namespace
+/// another process can copy the mounts; then a file system is still mounted after its power cut, which looks like a loss.
+fn start_with_own_mounts() -> String {
+    let failed =
+        |error| format!("making a mount namespace with unshare(1): {error}; nothing was mounted");
+    match std::env::current_exe() {
+        Ok(program) => failed(
+            Command::new("unshare")
+                .arg("--mount")
+                .arg(program)
+                .args(std::env::args_os().skip(1))
+                .env(OWN_MOUNTS, "1")
+                .exec(),
+        ),
+        Err(error) => failed(error),
+    }
 }
 
 fn crash(options: &Options) -> Result<Vec<Tally>, Failure> {
