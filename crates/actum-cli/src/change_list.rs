@@ -7,6 +7,8 @@ use actum_api::path::WorkspacePath;
 use actum_core::FileMode;
 use actum_workspace::{Change, ChangeKind, Extent, Lines};
 
+use crate::folded_paths::{self, ChangedPath, LISTED_MAX};
+
 /// Paths longer than this are not aligned, in characters.
 const ALIGNED_MAX: usize = 60;
 
@@ -50,12 +52,21 @@ fn kind_of(kind: &ChangeKind) -> (Kind, Option<WorkspacePath>) {
     (kind, None)
 }
 
-/// Writes one line for each path, indented by this many spaces.
+/// Writes one line for each path, indented by this many spaces; rows of directories if the list is long.
 pub(crate) fn write_lines(
     Changes { changes, .. }: &Changes,
     out: &mut dyn Write,
     indent: usize,
 ) -> io::Result<()> {
+    if changes.len() > LISTED_MAX {
+        let paths = changes.iter().map(|line| ChangedPath {
+            word: word(&line.kind).to_owned(),
+            path: shown_path(line),
+            added: line.added,
+            removed: line.removed,
+        });
+        return folded_paths::write(&paths.collect::<Vec<_>>(), indent, out);
+    }
     let shown: Vec<_> = changes.iter().map(shown_path).collect();
     let widths = shown.iter().map(|path| path.chars().count());
     let width = widths.filter(|width| *width <= ALIGNED_MAX).max().unwrap_or(0);

@@ -46,7 +46,7 @@ pub(crate) enum Failure {
     )]
     Start { directory: PathBuf, source: io::Error },
     #[error(
-        "cannot make a workspace in `{}`: {why}",
+        "`{}` cannot be a workspace: {why}",
         Quoted(root.as_os_str().as_bytes())
     )]
     RootNotAllowed { root: PathBuf, why: &'static str },

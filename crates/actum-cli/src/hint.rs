@@ -129,8 +129,8 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
                 "the approval key is missing: `actum key make approval` makes it; made this late, it counts after 24 hours".to_owned()
             });
             let ways = [
-                format!("`actum queue {plan}` shows it, `actum approve {plan}` approves it"),
-                "once it is approved, the same request applies it; until then it changes nothing"
+                format!("`actum queue {plan}` shows it, `actum approve {plan}` approves and applies it"),
+                "nothing changes until then; a plan of a task is applied by the same request, once it is approved"
                     .to_owned(),
             ];
             return denied.into_iter().chain(ways).chain(key).collect();
@@ -366,6 +366,15 @@ pub(crate) fn of_ledger(error: &LedgerError) -> Vec<String> {
         LedgerError::Refused { refusal: Refusal::LogFull { .. } } => {
             "set a higher `max_bytes` under `[ledger]` in the operator's policy, or go on in the ledger of another \
              tenant: `actum --tenant NAME bind`"
+        }
+        LedgerError::Refused {
+            refusal:
+                Refusal::PlanStarted { .. }
+                | Refusal::PlanAnswered { .. }
+                | Refusal::PlanNotApproved { .. },
+        } => {
+            "the plan was answered or carried out meanwhile, and `actum queue PLAN` shows how; for the change, make the \
+             request again"
         }
         LedgerError::Full { .. } => "make room on the file system of `ACTUM_HOME`",
         LedgerError::ReadOnly { .. } | LedgerError::File { .. } | LedgerError::NoFile { .. } => {

@@ -16,6 +16,7 @@ mod duration;
 mod exit;
 mod failure;
 mod file_diffs;
+mod folded_paths;
 mod gate_view;
 mod guard;
 mod hint;

@@ -21,6 +21,7 @@ use crate::change_list::{self, count, number};
 use crate::diff_text::Audience;
 use crate::failure::Failure;
 use crate::file_diffs::FileDiffs;
+use crate::folded_paths::LISTED_MAX;
 use crate::gate_view::why_approval;
 use crate::output::{Document, Screen};
 use crate::recovery_note;
@@ -375,7 +376,11 @@ impl Document for RunEnd {
         if self.is_empty() {
             return writeln!(out, "nothing to change; no run was made");
         }
+        let is_folded = self.effect.changes.changes.len() > LISTED_MAX;
         let Some(run) = self.outcome.run else {
+            if is_folded {
+                writeln!(out, "`--json` lists every path")?;
+            }
             return match self.title {
                 Title::Apply => {
                     let tier =
@@ -394,6 +399,9 @@ impl Document for RunEnd {
                 ),
             };
         };
+        if is_folded {
+            writeln!(out, "`actum show {run}` lists every path")?;
+        }
         write!(out, "run {}: {count} changed; ", Painted(style::RUN, run))?;
         match self.title {
             Title::Apply => writeln!(out, "undo with `actum undo {run}`"),

@@ -251,7 +251,7 @@ impl fmt::Display for TierReason {
         match self {
             Self::NoChange => f.write_str("nothing changes"),
             Self::Restores => f.write_str("it brings back what was there before a run"),
-            Self::Declared => f.write_str("it was declared so"),
+            Self::Declared => f.write_str("the request asks for this tier"),
             Self::OwnArea => f.write_str("all of it lies where agents keep their own work"),
             Self::Reversible => f.write_str("all of it can be taken back"),
             Self::ManyDeleted { files } => write!(f, "it deletes {files} files"),

@@ -233,7 +233,7 @@ impl Trigger {
                 "is a hook, which git starts where `core.hooksPath` names its directory"
             }
             Self::LifecycleScript => {
-                "has other lifecycle scripts or hooks, which an installation or a commit runs"
+                "may have other lifecycle scripts or hooks, which an installation or a commit runs"
             }
             Self::LedgerHome => {
                 "is a keyring of actum, and would close its directory to changes as a home of ledgers and keys"

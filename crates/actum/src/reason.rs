@@ -541,6 +541,12 @@ pub fn of_ledger(error: &LedgerError) -> Reason {
                 | Refusal::LeaseRevokedBefore { .. }
                 | Refusal::LeaseUsedUp { .. },
         } => Reason::LeaseNotInForce,
+        LedgerError::Refused {
+            refusal:
+                Refusal::PlanStarted { .. }
+                | Refusal::PlanAnswered { .. }
+                | Refusal::PlanNotApproved { .. },
+        } => Reason::PlanNotOpen,
         LedgerError::Refused { .. }
         | LedgerError::File { .. }
         | LedgerError::NoFile { .. }

@@ -6,7 +6,7 @@ use actum::{PlanState, PolicyFiles, QueueError, Records, Reply, Request, Root};
 use actum_core::RunId;
 use actum_record::ledger::Answer;
 
-use super::queue::Shown;
+use super::queue::{Listing, Shown};
 use super::sandbox::Confinement;
 use super::{Session, action, exec};
 use crate::diff_text::Audience;
@@ -52,7 +52,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         return Err(actum::Error::from(QueueError::State { plan: id, wanted, state }).into());
     }
     let request = plan.request(&queue.inputs)?;
-    let shown = Shown::with_request(&queue, &plan, Some(&request), session, Audience::Terminal)?;
+    let shown_to = (Audience::Terminal, Listing::Folded);
+    let shown = Shown::with_request(&queue, &plan, Some(&request), session, shown_to)?;
     if !shown.moved().is_empty() {
         session.screen.tell_text(&shown)?;
         return Err(PlanFailure::Moved { plan: id, moved: shown.moved().join(", and ") }.into());
@@ -74,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         drop(records);
         let (queue, plan) = plans::answered(id, &session.tenant)?;
         let audience = session.screen.audience_of_decisions();
-        session.screen.show(&Shown::of(&queue, &plan, session, audience)?)?;
+        session.screen.show(&Shown::of(&queue, &plan, session, (audience, Listing::Folded))?)?;
         if let Some(command) = own_command {
             session
                 .screen

@@ -10,7 +10,7 @@ use actum_record::ledger::Answer;
 use actum_workspace::View;
 
 use super::Session;
-use super::queue::{self, Shown};
+use super::queue::{self, Listing, Shown};
 use crate::change_list::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -133,6 +133,6 @@ fn answer(
     drop(records);
     let (queue, plan) = plans::answered(id, &session.tenant)?;
     let audience = session.screen.audience_of_decisions();
-    session.screen.show(&Shown::of(&queue, &plan, session, audience)?)?;
+    session.screen.show(&Shown::of(&queue, &plan, session, (audience, Listing::Folded))?)?;
     Ok(Exit::Success)
 }

@@ -20,7 +20,7 @@ use crate::run_prefix::RunPrefix;
 use crate::{clock, plans};
 use alerts::Looked;
 pub(super) use alerts::of_workspace as alerts_in;
-pub(super) use shown::Shown;
+pub(super) use shown::{Listing, Shown};
 
 /// List pending plans and alerts of all workspaces, or show one plan
 ///
@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         Some(prefix) => {
             let (queue, plan) = plans::find(prefix, session)?;
             let audience = session.screen.audience_of_decisions();
-            session.screen.show(&Shown::of(&queue, &plan, session, audience)?)?;
+            session.screen.show(&Shown::of(&queue, &plan, session, (audience, Listing::Whole))?)?;
         }
         None if arguments.watch => watch::run(session)?,
         None if !arguments.seen.is_empty() => {

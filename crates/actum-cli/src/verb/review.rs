@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use actum::reason::Reason;
 use actum::{PathSelection, PlanState, QueueError, Request, Selected, Work};
 use actum_core::PathRule;
 use actum_edit::Operation;
@@ -48,7 +49,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     let root = plans::root_of(&plan, session)?;
     let request = plan.request(&queue.inputs)?;
-    let label = format!("part of plan {id}: {}", plan.queued.plan.label);
+    let label = format!("part of plan {id} ({}): {}", arguments.rules(), plan.queued.plan.label);
     // An open reader of a ledger keeps the same process from writing it.
     drop(queue);
     let usage = |message: String| Failure::Usage { message };
@@ -75,9 +76,18 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let actor = actor::under(arguments.agent.clone(), lease.as_ref());
     let request = Request { label: Some(label), actor, lease, part_of: Some(id), ..request };
     let files = policy::files()?;
-    approve::carry_out(request, &root, (checked, records, files), session)?;
+    let made = approve::carry_out(request, &root, (checked, records, files), session);
+    if made.as_ref().is_err_and(|failure| failure.reason() == Reason::HashMismatch) {
+        session.screen.note(format_args!(
+            "plan {id} was made before that change; `--without PATH` leaves the path out"
+        ));
+    }
+    made?;
     Ok(Exit::Success)
 }
+
+/// Characters of the rules that the label of a part has.
+const RULES_CHARS_MAX: usize = 60;
 
 /// Request for a part of a plan.
 struct Part {
@@ -87,6 +97,18 @@ struct Part {
 }
 
 impl Arguments {
+    /// Describes the chosen part, for the log.
+    fn rules(&self) -> String {
+        let only = self.only.iter().map(ToString::to_string);
+        let without = self.without.iter().map(|rule| format!("without {rule}"));
+        let mut rules = only.chain(without).collect::<Vec<_>>().join(", ");
+        if let Some((end, _)) = rules.char_indices().nth(RULES_CHARS_MAX) {
+            rules.truncate(end);
+            rules.push('…');
+        }
+        rules
+    }
+
     /// Returns the kept part of a request; `None` if the request is not a plain list of operations.
     fn part(&self, request: Request) -> Option<Part> {
         let has_own_documents =

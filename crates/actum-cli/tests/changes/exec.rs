@@ -118,7 +118,7 @@ fn the_exit_code_tells_a_gate_from_the_command() {
         (&["--max-files", "1"], "echo x > a.txt; echo x > sub/b.txt", 111, "2 files"),
         (&[], "mkdir .git; echo x > .git/config", 111, "`.git/config`"),
         (&[], "echo SECRET=x > .env", 111, "`.env`"),
-        (&["--review"], "echo x > a.txt", 116, "R3: it was declared so"),
+        (&["--review"], "echo x > a.txt", 116, "R3: the request asks for this tier"),
     ];
     for (options, script, code, told) in cases {
         let ended = exec(&root, options, script);

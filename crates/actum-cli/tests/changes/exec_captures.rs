@@ -291,6 +291,25 @@ fn a_part_of_a_plan_that_is_denied_during_the_checks_is_not_made() {
     assert!(late.code != 0 && late.stderr.contains("it was denied"), "{late:?}");
 }
 
+/// AA-5: an approval that is revoked during the checks makes nothing, and the reason is not the ledger.
+#[test]
+fn an_approval_that_is_revoked_during_the_checks_makes_nothing() {
+    let (_directory, root) = workspace();
+    let check = wait_check(&root);
+    actum(&root, &["init"]);
+    let key = approval_key(&root);
+    let command = ["exec", "--review", "--verify", &check, "--", "sh", "-c", "echo n > n"];
+    assert_eq!(while_it_is_checked(&root, &command, || {}).code, 116);
+    let plan = plan(&root);
+    let approve = ["approve", &plan, "--passphrase-file", &key];
+    let approved = while_it_is_checked(&root, &approve, || {
+        let revoked = actum(&root, &["revoke", &plan, "--passphrase-file", &key]);
+        assert_eq!(revoked.code, 0, "{revoked:?}");
+    });
+    assert!(approved.stderr.contains("explain PLAN_NOT_OPEN"), "{approved:?}");
+    assert!(approved.code != 0 && !root.join("n").exists(), "{approved:?}");
+}
+
 /// AA-5: an approval of a new mode of a directory counts for the mode that it had.
 #[test]
 fn an_approval_of_a_mode_of_a_directory_counts_for_the_mode_before() {
@@ -374,4 +393,31 @@ fn a_directory_stays_if_a_part_of_its_removal_is_left_out() {
         "{shown}"
     );
     assert!(!shown.contains("deleted `d/b`") && !shown.contains("removed `d`"), "{shown}");
+}
+
+/// Issue 28: what a person is asked about stays readable. A long change is folded by directory, and `actum queue` shows all of it.
+#[test]
+fn a_long_change_is_folded_by_directory_and_shown_whole_by_the_queue() {
+    let (_directory, root) = workspace();
+    let key = approval_key(&root);
+    let script =
+        "mkdir n; for i in $(seq 250); do echo $i > n/f$i; ln -s f$i n/l$i; done; chmod 600 n/f7";
+    let queued = actum(&root, &["exec", "--review", "--", "sh", "-c", script]);
+    assert_eq!(queued.code, 116, "{queued:?}");
+    let plan = plan(&root);
+    let approved = approve(&root, &plan, &key);
+    assert_eq!(approved.code, 0, "{approved:?}");
+    for line in [
+        "  created     n/  249 paths  +249 -0\n",
+        "  created link  n/  250 paths  +250 -0\n",
+        "  created `n/f7`  +1 -0  mode 0600\n",
+        &format!("`actum queue {plan}` shows every path and the diff of 500 lines"),
+    ] {
+        assert!(approved.stderr.contains(line), "{line}: {approved:?}");
+    }
+    assert!(!approved.stderr.contains("n/f99"), "{approved:?}");
+    assert!(approved.stdout.contains("created     n/  500 paths  +500 -0\n"), "{approved:?}");
+    let run = approved.stdout.split("`actum show ").nth(1).unwrap().split('`').next().unwrap();
+    let shown = actum(&root, &["show", run]);
+    assert!(shown.stdout.contains("n/f99"), "{shown:?}");
 }

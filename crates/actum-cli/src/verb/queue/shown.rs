@@ -19,14 +19,28 @@ use actum_workspace::{ErrorKind, Workspace};
 
 use super::asked::Asked;
 use super::listed;
+use crate::change_list::count;
 use crate::diff_text::Audience;
 use crate::failure::Failure;
 use crate::file_diffs::FileDiffs;
+use crate::folded_paths::{self, ChangedPath, LISTED_MAX};
 use crate::gate_view::views;
 use crate::ledger_queue::Queue;
 use crate::output::{Document, Kind};
 use crate::verb::Session;
 use crate::{clock, plans, policy, records, recovery_note, timestamp};
+
+/// How the text shows a long change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Listing {
+    /// Every path, and the whole diff.
+    Whole,
+    /// Rows of directories, and no diff. JSON has all of it.
+    Folded,
+}
+
+/// Changed lines whose diff a folded text still shows.
+const DIFF_LINES_MAX: u64 = 2000;
 
 /// A plan, and what would come of it now.
 pub(crate) struct Shown {
@@ -34,6 +48,8 @@ pub(crate) struct Shown {
     document: Plan,
     asked: Option<Asked>,
     diff: Option<FileDiffs>,
+    /// Lines of the diff that the text leaves out.
+    left_out: Option<u64>,
     state: PlanState,
     /// The command that alone carries it out, where it has one.
     own_command: Option<&'static str>,
@@ -45,11 +61,11 @@ impl Shown {
         queue: &Queue,
         plan: &QueuedPlan,
         session: &Session,
-        audience: Audience,
+        shown_to: (Audience, Listing),
     ) -> Result<Self, Failure> {
         let is_open = matches!(plan.state(clock::now()), PlanState::Waiting | PlanState::Approved);
         let request = is_open.then(|| plan.request(&queue.inputs)).transpose()?;
-        Self::with_request(queue, plan, request.as_ref(), session, audience)
+        Self::with_request(queue, plan, request.as_ref(), session, shown_to)
     }
 
     /// Like [`Self::of`], with the request of the plan if it can still be carried out.
@@ -58,7 +74,7 @@ impl Shown {
         plan: &QueuedPlan,
         request: Option<&Request>,
         session: &Session,
-        audience: Audience,
+        (audience, listing): (Audience, Listing),
     ) -> Result<Self, Failure> {
         let now = clock::now();
         let state = plan.state(now);
@@ -69,13 +85,16 @@ impl Shown {
             Some(Some(earlier)) => Some(earlier_of(queue, &earlier, &changes, now)?),
             Some(None) | None => None,
         };
+        let can_fold = (audience, listing) == (Audience::Terminal, Listing::Folded);
+        let left_out = if can_fold { lines_left_out(&changes) } else { None };
+        let diffed = left_out.is_none().then_some(audience);
         let mut line = listed::document(plan, state);
         let (mut moved, mut diff, mut asked) = (Vec::new(), None, None);
         if let Some(request) = request {
             let root = plans::root_of(plan, session)?;
             line.root = Quoted(root.as_os_str().as_bytes()).to_string();
             asked = Some(Asked::new(request, &root)?);
-            (moved, diff) = would_do(queue, plan, (request, &bundle), &root, (session, audience))?;
+            (moved, diff) = would_do(queue, plan, (request, &bundle), &root, (session, diffed))?;
         }
         let document = Plan {
             line,
@@ -89,7 +108,8 @@ impl Shown {
             asked: asked.as_ref().map(|asked| asked.document.clone()),
             diff: None,
         };
-        Ok(Self { document, asked, diff, state, own_command: plans::own_command(judged) })
+        let own_command = plans::own_command(judged);
+        Ok(Self { document, asked, diff, left_out, state, own_command })
     }
 
     /// Why it cannot be carried out as it was queued, if it cannot.
@@ -98,13 +118,23 @@ impl Shown {
     }
 }
 
+/// Counts the lines that a folded text leaves out, if the change is too long to be shown whole.
+fn lines_left_out(changes: &[PathEffect]) -> Option<u64> {
+    let lines = total(changes, |effect| effect.added.saturating_add(effect.removed));
+    (changes.len() > LISTED_MAX || lines > DIFF_LINES_MAX).then_some(lines)
+}
+
+fn total(changes: &[PathEffect], lines: impl Fn(&PathEffect) -> u64) -> u64 {
+    changes.iter().map(lines).fold(0, u64::saturating_add)
+}
+
 /// What the plan would do now, as a diff; or why that is not what was queued.
 fn would_do(
     queue: &Queue,
     plan: &QueuedPlan,
     (request, was): (&Request, &Bundle),
     root: &Path,
-    (session, audience): (&Session, Audience),
+    (session, diffed): (&Session, Option<Audience>),
 ) -> Result<(Vec<String>, Option<FileDiffs>), Failure> {
     let renew = |lease: &RequestLease| lease.renew(&queue.keyring, clock::now(), &queue.view);
     let renewed = match request.lease.as_ref().map(renew).transpose() {
@@ -116,7 +146,7 @@ fn would_do(
     let in_force = policy::in_force(root)?;
     let tenant = session.tenant.id()?;
     let asked = (request, &in_force, &tenant);
-    let would = would_do_in(&mut workspace, plan, was, asked, audience);
+    let would = would_do_in(&mut workspace, plan, was, asked, diffed);
     // To compute it anew is to begin it, which takes back what was cut off.
     recovery_note::tell(&session.screen, workspace.recovery());
     would
@@ -127,7 +157,7 @@ fn would_do_in(
     plan: &QueuedPlan,
     was: &Bundle,
     (request, in_force, tenant): (&Request, &PolicyInForce, &TenantId),
-    audience: Audience,
+    diffed: Option<Audience>,
 ) -> Result<(Vec<String>, Option<FileDiffs>), Failure> {
     let mut preview = match actum::preview(workspace, request, records::undone(tenant)) {
         Ok(preview) => preview,
@@ -137,8 +167,13 @@ fn would_do_in(
     };
     // A file may do at its new path what it did not do before, so all of it is shown.
     let whole = |change| PathChange { renamed_from: None, ..change };
-    let changes = preview.transaction.diff()?.into_iter().map(whole).collect();
-    let diff = FileDiffs::of(changes, audience);
+    let diff = match diffed {
+        Some(audience) => {
+            let changes = preview.transaction.diff()?.into_iter().map(whole).collect();
+            Some(FileDiffs::of(changes, audience))
+        }
+        None => None,
+    };
     let tenant = &plan.queued.plan.tenant;
     let judged = match preview.judged(request, in_force, tenant, clock::now()) {
         Ok(judged) => judged,
@@ -153,7 +188,7 @@ fn would_do_in(
         |gate: &&GateDecision| gate.gate == GateName::Lease && gate.verdict == Verdict::Deny;
     let denial = judged.decision.gates.iter().find(is_denial).filter(|_| !moved.is_empty());
     moved.extend(denial.map(|gate| gate.ground.to_string()));
-    Ok((moved, Some(diff)))
+    Ok((moved, diff))
 }
 
 fn is_busy(error: &actum::Error) -> bool {
@@ -220,18 +255,26 @@ impl Document for Shown {
         if let Some(asked) = &self.asked {
             asked.write(out)?;
         }
-        for effect in &plan.changes {
-            write_effect(out, effect)?;
+        match self.left_out {
+            Some(_) if plan.changes.len() > LISTED_MAX => write_folded(out, &plan.changes)?,
+            Some(_) | None => {
+                plan.changes.iter().try_for_each(|effect| write_effect(out, effect))?;
+            }
         }
         if let Some(diff) = &self.diff {
             diff.write(out)?;
         }
         if plan.changes.len() > 1 {
-            let sum = |lines: fn(&PathEffect) -> u64| {
-                plan.changes.iter().map(lines).fold(0, u64::saturating_add)
-            };
-            let (added, removed) = (sum(|effect| effect.added), sum(|effect| effect.removed));
+            let (added, removed) =
+                (total(&plan.changes, |it| it.added), total(&plan.changes, |it| it.removed));
             writeln!(out, "in all   {} paths  +{added} -{removed}", plan.changes.len())?;
+        }
+        if let Some(lines) = self.left_out {
+            let (lines, plan) = (count(lines, "line"), plan.line.plan);
+            writeln!(
+                out,
+                "not all of it is shown here: `actum queue {plan}` shows every path and the diff of {lines}"
+            )?;
         }
         for moved in &plan.moved {
             writeln!(out, "stale    {}", Harmless(moved.as_bytes()))?;
@@ -281,6 +324,29 @@ impl Document for Shown {
     fn kind(&self) -> Kind {
         Kind::Long
     }
+}
+
+/// Writes rows of directories. Paths with a mode that is not a usual one are listed one by one.
+fn write_folded(out: &mut dyn Write, effects: &[PathEffect]) -> io::Result<()> {
+    let usual = [FileMode::REGULAR, FileMode::EXECUTABLE, FileMode::LINK];
+    let has_usual_mode =
+        |file: &Option<FileState>| file.as_ref().is_none_or(|file| usual.contains(&file.mode));
+    let (folded, listed): (Vec<_>, Vec<_>) = effects.iter().partition(|effect| {
+        has_usual_mode(&effect.before) && has_usual_mode(&effect.after) && effect.from.is_none()
+    });
+    listed.into_iter().try_for_each(|effect| write_effect(out, effect))?;
+    let folded = folded.into_iter().map(|effect| {
+        let is_link = |file: &FileState| file.mode.is_link();
+        let is_of_link = [&effect.before, &effect.after].into_iter().flatten().any(is_link);
+        let word = effect.effect.as_str().replace('_', " ");
+        ChangedPath {
+            word: if is_of_link { format!("{word} link") } else { word },
+            path: effect.path.to_string(),
+            added: effect.added,
+            removed: effect.removed,
+        }
+    });
+    folded_paths::write(&folded.collect::<Vec<_>>(), 2, out)
 }
 
 fn write_effect(out: &mut dyn Write, effect: &PathEffect) -> io::Result<()> {
