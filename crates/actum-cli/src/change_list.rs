@@ -7,6 +7,7 @@ use actum_api::path::WorkspacePath;
 use actum_core::FileMode;
 use actum_workspace::{Change, ChangeKind, Extent, Lines};
 
+use crate::count::{count, lines};
 use crate::folded_paths::{self, ChangedPath, LISTED_MAX};
 
 /// Paths longer than this are not aligned, in characters.
@@ -116,22 +117,6 @@ fn mode(line: &Line) -> Option<String> {
 /// Permission bits as chmod(1) takes them.
 pub(crate) fn octal(mode: FileMode) -> String {
     format!("{:04o}", mode.bits())
-}
-
-/// Counts items as documents do.
-pub(crate) fn number(items: usize) -> u64 {
-    u64::try_from(items).unwrap_or(u64::MAX)
-}
-
-/// `1 run`, `3 runs`.
-pub(crate) fn count(number: u64, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {noun}{plural}")
-}
-
-/// `+3 -1`, where there is anything to count.
-pub(crate) fn lines(added: u64, removed: u64) -> Option<String> {
-    (added > 0 || removed > 0).then(|| format!("+{added} -{removed}"))
 }
 
 /// The word for people; a directory is told from a file by the `/` behind its name.

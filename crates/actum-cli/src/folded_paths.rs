@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use crate::change_list::{count, lines, number};
+use crate::count::{count, lines, number};
 
 /// Changed paths that are listed one by one. Longer lists are folded.
 pub(crate) const LISTED_MAX: usize = 200;

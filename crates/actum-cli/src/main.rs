@@ -11,6 +11,7 @@ mod change_list;
 mod client_session;
 mod clock;
 mod code_document;
+mod count;
 mod diff_text;
 mod duration;
 mod exit;

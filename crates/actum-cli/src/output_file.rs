@@ -23,7 +23,7 @@ use actum_record::receipt::EffectKind;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use crate::change_list::number;
+use crate::count::number;
 use crate::failure::{Failure, FailureKind};
 use crate::home::Tenant;
 use crate::output::Document;

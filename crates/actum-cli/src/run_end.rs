@@ -17,7 +17,8 @@ use actum_record::ledger::TenantId;
 use actum_record::receipt::PathEffect;
 use actum_workspace::{LinuxDisk, Recovery, Transaction, Workspace};
 
-use crate::change_list::{self, count, number};
+use crate::change_list;
+use crate::count::{count, number};
 use crate::diff_text::Audience;
 use crate::failure::Failure;
 use crate::file_diffs::FileDiffs;

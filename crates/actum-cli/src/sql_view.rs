@@ -15,7 +15,7 @@ use actum_sql::{
 use anstyle::Style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::change_list::count;
+use crate::count::count;
 use crate::style::{self, Painted};
 
 /// Columns of a screen whose width is not known.

@@ -16,7 +16,7 @@ use actum_workspace::{
 };
 
 use super::Session;
-use crate::change_list::{count, number};
+use crate::count::{count, number};
 use crate::exit::Exit;
 use crate::failure::{Failure, FailureKind};
 use crate::requested_run::{Asked, IfMissing};

@@ -11,7 +11,7 @@ use actum_workspace::View;
 
 use super::Session;
 use super::queue::{self, Listing, Shown};
-use crate::change_list::count;
+use crate::count::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::ledger_queue::Queue;

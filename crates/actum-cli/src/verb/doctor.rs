@@ -18,7 +18,7 @@ use super::Session;
 use super::ledger::entries_of;
 use super::protect::{self, Configured};
 use crate::approval_key::{self, ApprovalState};
-use crate::change_list::count;
+use crate::count::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::home::Tenant;

@@ -25,7 +25,7 @@ use actum_workspace::{Capture, Limits, LinuxDisk, Workspace};
 use super::Session;
 use super::apply::rule;
 use super::sandbox::Confinement;
-use crate::change_list::{count, number};
+use crate::count::{count, number};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::home::Tenant;

@@ -11,7 +11,7 @@ use actum_api::gc::Gc;
 use actum_workspace::{GcOptions, GcReport, View, Workspace};
 
 use super::{Session, file};
-use crate::change_list::{count, number};
+use crate::count::{count, number};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::operator_key::OperatorKey;

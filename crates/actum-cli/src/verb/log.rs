@@ -10,7 +10,8 @@ use actum_workspace::{ErrorKind, RunRef, RunReport, View};
 
 use super::Session;
 use super::show::{kind_name, status_of, undoes};
-use crate::change_list::{count, lines, list, number};
+use crate::change_list::list;
+use crate::count::{count, lines, number};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Document, Kind};

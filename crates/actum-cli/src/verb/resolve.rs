@@ -15,7 +15,7 @@ use actum_workspace::{Error, ErrorKind, Workspace};
 
 use super::Session;
 use super::status::blocked_paths;
-use crate::change_list::number;
+use crate::count::number;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;

@@ -9,7 +9,7 @@ use actum_edit::Operation;
 
 use super::apply::rule;
 use super::{Session, approve};
-use crate::change_list::{count, number};
+use crate::count::{count, number};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::lease::LeaseArgument;

@@ -12,7 +12,8 @@ use actum_record::ledger::{Actor, Publisher};
 use actum_workspace::{Image, Outcome, RunKind, RunReport, View};
 
 use super::Session;
-use crate::change_list::{count, list, octal, title};
+use crate::change_list::{list, octal, title};
+use crate::count::count;
 use crate::diff_text::Audience;
 use crate::exit::Exit;
 use crate::failure::Failure;

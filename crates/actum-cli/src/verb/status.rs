@@ -15,7 +15,7 @@ use actum_record::ledger::WorkspaceId;
 use actum_workspace::{Drift, View, WorkspaceStatus};
 
 use super::{Session, queue};
-use crate::change_list::{count, number};
+use crate::count::{count, number};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::ledger_queue::Queue;

@@ -6,7 +6,7 @@ use actum_core::path::Quoted;
 use actum_workspace::View;
 
 use super::{Session, log};
-use crate::change_list::{count, number};
+use crate::count::{count, number};
 use crate::exit::Exit;
 use crate::failure::{Failure, FailureKind};
 use crate::records::Seen;

@@ -17,7 +17,7 @@ use actum_record::ledger::Actor;
 use actum_record::receipt::{EffectKind, PathEffect, RunResult};
 
 use super::Session;
-use crate::change_list::{count, lines, number};
+use crate::count::{count, lines, number};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::gate_view::views;

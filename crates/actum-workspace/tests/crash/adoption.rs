@@ -408,14 +408,17 @@ fn apply_run(disk: &SimDisk, name: &str, content: &str) -> RunId {
     open(disk).unwrap().apply_operations(&[create(name, content)], RunOptions::default()).unwrap()
 }
 
-/// issue 27
+/// D-6: a link where a file was is adopted as a link, and undone to the file.
 #[test]
-fn a_link_where_a_file_was_is_not_adopted() {
+fn a_link_where_a_file_was_is_adopted_and_undone() {
     let disk = workspace();
+    let before = tree(&disk);
     snapshot(&disk).unwrap();
     disk.remove("a");
-    disk.symlink("a", "/etc/passwd");
-    let error = adopt(&disk).unwrap_err();
-    assert!(matches!(error.kind, ErrorKind::NotAFile { .. }), "{error}");
-    assert_eq!(error.state, State::Unchanged);
+    disk.symlink("a", "b");
+    let after = tree(&disk);
+    let run = adopt(&disk).unwrap();
+    assert_eq!(tree(&disk), after);
+    revert(&disk, run).unwrap();
+    assert_eq!(tree(&disk), before);
 }

@@ -1,6 +1,8 @@
 //! Turns of agents: what changed since a baseline and is no run is found, becomes a run, and is undone to the byte. No file is
 //! touched for it, whichever call is cut off.
 
+mod random_sessions;
+
 use std::path::Path;
 
 use actum_core::{Digest, RelPath, RunId};
@@ -11,8 +13,6 @@ use actum_workspace::{
     BlobId, Error, ErrorKind, KnownFiles, Meant, NoKnownFiles, RunOptions, SnapshotId, TurnEnd,
     TurnStart, Undeclared, UndeclaredChange, UndeclaredChanges,
 };
-
-use proptest::prelude::*;
 
 use crate::changes::{apply, base, create, open, path};
 use crate::explore::{cuts, tree};
@@ -360,140 +360,6 @@ fn a_blob_is_a_state_before_and_what_was_left_out_is_never_taken_for_new() {
     disk.remove("skipped/new");
     disk.remove("cache/new");
     assert_eq!(tree(&disk), before);
-}
-
-/// What happens in a session, on a few paths.
-#[derive(Debug, Clone)]
-enum Step {
-    /// A command writes a file, or removes it.
-    Command(usize, Option<u8>),
-    /// A run writes a file, or removes it, unless a command changed it and nobody adopted that.
-    Run(usize, Option<u8>),
-    /// A client edits a file: foretold, made, adopted.
-    Edit(usize, u8),
-    /// The turn ends, and another begins.
-    Turn,
-    /// All that is undeclared becomes a run.
-    Adopt,
-    /// The newest run is undone, and that is undone.
-    ThereAndBack,
-}
-
-const NAMES: [&str; 5] = ["a", "b", "d/c", "new", "deep/er/new"];
-
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let (path, byte) = (0..NAMES.len(), prop::option::of(0u8..4));
-    let step = prop_oneof![
-        3 => (path.clone(), byte.clone()).prop_map(|(path, byte)| Step::Command(path, byte)),
-        3 => (path.clone(), byte).prop_map(|(path, byte)| Step::Run(path, byte)),
-        2 => (path, 0u8..4).prop_map(|(path, byte)| Step::Edit(path, byte)),
-        1 => Just(Step::Turn),
-        2 => Just(Step::Adopt),
-        1 => Just(Step::ThereAndBack),
-    ];
-    prop::collection::vec(step, 1..14)
-}
-
-/// Writes a file as a command does, or removes it.
-fn put(disk: &SimDisk, name: &str, content: Option<u8>) {
-    disk.advance(50);
-    match content {
-        Some(byte) => {
-            if let Some((directory, _)) = name.rsplit_once('/') {
-                disk.mkdir_p(directory);
-            }
-            disk.put(name, vec![byte; 40]);
-        }
-        None if disk.get(name).is_some() => disk.remove(name),
-        None => {}
-    }
-    disk.advance(50);
-}
-
-fn in_effect(disk: &SimDisk) -> Vec<RunId> {
-    let mut workspace = open(disk).unwrap();
-    let transaction = workspace.begin(RunOptions::default()).unwrap();
-    transaction.runs_in_effect(1_000).unwrap()
-}
-
-fn adopt_all(disk: &SimDisk) {
-    let changes = snapshot(disk, &[]).unwrap();
-    assert!(changes.others.is_empty(), "{changes:?}");
-    if !changes.adoptable.is_empty() {
-        adopt(disk).unwrap();
-    }
-    assert!(snapshot(disk, &[]).unwrap().adoptable.is_empty());
-}
-
-proptest! {
-    /// Issue 27: whatever commands, runs and edits do in a session, once all of it is adopted the undo of every run, newest first,
-    /// leads back to the files from before the first prompt.
-    #[test]
-    fn a_session_whose_changes_are_adopted_is_undone_to_the_beginning(steps in steps()) {
-        let disk = workspace();
-        let before = tree(&disk);
-        begin(&disk).unwrap();
-        let mut by_commands = std::collections::BTreeSet::new();
-        for step in steps {
-            match step {
-                Step::Command(path, content) => {
-                    by_commands.insert(path);
-                    put(&disk, NAMES[path], content);
-                }
-                Step::Run(path, _) | Step::Edit(path, _) if by_commands.contains(&path) => {}
-                Step::Run(path, content) => {
-                    let name = NAMES[path];
-                    let operation = match (content, disk.get(name)) {
-                        (Some(byte), Some(_)) => Operation::Write { path: self::path(name), content: vec![byte; 40], expected: None },
-                        (Some(byte), None) => Operation::Create { path: self::path(name), content: vec![byte; 40], mode: None },
-                        (None, Some(_)) => crate::changes::delete(name),
-                        (None, None) => continue,
-                    };
-                    disk.advance(50);
-                    // One that changes nothing is none.
-                    drop(open(&disk).unwrap().apply_operations(&[operation], RunOptions::default()));
-                    disk.advance(50);
-                }
-                Step::Edit(path, byte) => {
-                    let call = SnapshotId::of(&["call"]);
-                    let mut workspace = open(&disk).unwrap();
-                    let mut transaction = workspace.begin(RunOptions::default()).unwrap();
-                    transaction.look_at(&self::path(NAMES[path])).unwrap();
-                    transaction.take_snapshot(call).unwrap();
-                    drop(transaction);
-                    put(&disk, NAMES[path], Some(byte));
-                    let mut transaction = workspace.begin(RunOptions::default()).unwrap();
-                    transaction.adopt(call).unwrap();
-                    drop(transaction.commit());
-                }
-                Step::Turn => {
-                    end(&disk).unwrap();
-                    begin(&disk).unwrap();
-                }
-                Step::Adopt => {
-                    adopt_all(&disk);
-                    by_commands.clear();
-                }
-                Step::ThereAndBack => {
-                    let newest = in_effect(&disk).first().copied();
-                    if let Some(run) = newest.filter(|_| by_commands.is_empty()) {
-                        let undo = open(&disk).unwrap().revert(run).unwrap();
-                        open(&disk).unwrap().revert(undo).unwrap();
-                        disk.advance(50);
-                    }
-                }
-            }
-        }
-        adopt_all(&disk);
-        for run in in_effect(&disk) {
-            open(&disk).unwrap().revert(run).unwrap();
-        }
-        // Directories that a command made and emptied again stay as they are.
-        let files = |tree: crate::explore::Tree| -> Vec<_> {
-            tree.into_iter().filter(|(_, node)| format!("{node:?}").contains("file")).collect()
-        };
-        prop_assert_eq!(files(tree(&disk)), files(before));
-    }
 }
 
 /// The calls of a whole turn whose changes are adopted.

@@ -10,7 +10,7 @@ use actum_action::{MANIFEST_FILE, Manifest};
 use actum_api::catalog::{CatalogFinding, CatalogLint};
 use actum_core::path::Harmless;
 
-use crate::change_list::number;
+use crate::count::number;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::input;

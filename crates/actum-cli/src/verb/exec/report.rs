@@ -10,7 +10,7 @@ use actum_core::Status;
 use actum_record::command::CommandEnd;
 
 use super::missing::Missing;
-use crate::change_list::count;
+use crate::count::count;
 use crate::exit::Exit;
 use crate::failure::{Failure, KeptCaches};
 use crate::output::{Document, Form, Screen};

@@ -10,7 +10,7 @@ use actum_core::path::Harmless;
 use actum_workspace::RunningCapture;
 use serde::{Deserialize, Serialize};
 
-use crate::change_list::count;
+use crate::count::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;

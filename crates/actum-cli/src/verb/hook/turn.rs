@@ -11,7 +11,7 @@ use actum_workspace::{TurnEnd, TurnStart, Undeclared, UndeclaredChange, View, Wo
 
 use super::super::Session;
 use super::workspace_of_session;
-use crate::change_list::{count, number};
+use crate::count::{count, number};
 use crate::failure::Failure;
 use crate::records;
 use crate::session_runs::{Selection, runs_in_effect};

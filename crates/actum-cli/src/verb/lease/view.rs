@@ -6,7 +6,7 @@ use actum_api::lease::{LeaseQuotas, LeaseScope, LeaseState, LeaseTerms};
 use actum_core::path::{Harmless, Quoted};
 use anstyle::Style;
 
-use crate::change_list::count;
+use crate::count::count;
 use crate::size::Size;
 use crate::{style, timestamp};
 

@@ -11,7 +11,7 @@ use actum_ledger::Log;
 use actum_ledger::export::{ExportError, Exported, export};
 
 use super::{Opened, entries_of};
-use crate::change_list::count;
+use crate::count::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;

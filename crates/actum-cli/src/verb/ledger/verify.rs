@@ -19,7 +19,7 @@ use actum_record::ledger::EntryKind;
 use actum_record::note::NOTE_BYTES_MAX;
 
 use super::{Opened, entries_of};
-use crate::change_list::count;
+use crate::count::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::ledger_failure::LedgerFailure;

@@ -13,8 +13,8 @@ use actum_task::limits::PROBLEMS_MAX;
 use actum_task::report::CleanText;
 use actum_task::{ErrorCode, Mistakes};
 
-use crate::change_list::number;
 use crate::code_document;
+use crate::count::number;
 use crate::snippet::Quote;
 
 /// All that is wrong, at most as many as one wants to read.

@@ -9,7 +9,7 @@ use actum_api::plugin::PluginLint;
 use actum_core::path::Quoted;
 
 use super::phrases;
-use crate::change_list::{count, number};
+use crate::count::{count, number};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;

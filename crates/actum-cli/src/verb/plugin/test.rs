@@ -15,7 +15,8 @@ use actum_workspace::RunOptions;
 use serde_json::{Map, Value};
 
 use super::{PluginFailure, lint};
-use crate::change_list::{count, list, number, write_lines};
+use crate::change_list::{list, write_lines};
+use crate::count::{count, number};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::file_diffs::FileDiffs;

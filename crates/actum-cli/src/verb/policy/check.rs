@@ -14,7 +14,7 @@ use actum_gate::policy::{
 };
 use actum_gate::{CommandRule, Ground, Policy};
 
-use crate::change_list::{count, number};
+use crate::count::{count, number};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;

@@ -14,7 +14,7 @@ use actum_ledger::{LedgerError, Log};
 use actum_record::ledger::{EntryKind, PlanRefused, WorkspaceId};
 use actum_workspace::View;
 
-use crate::change_list::number;
+use crate::count::number;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::gate_view::GateView;

@@ -14,7 +14,7 @@ use actum_core::{Digest, RiskTier};
 use actum_gate::policy::{ExpectedCase, Mistake, PolicyTest, PolicyTestError, expected_word};
 use actum_gate::{Decision, Grounds, Verdict};
 
-use crate::change_list::number;
+use crate::count::number;
 use crate::exit::Exit;
 use crate::failure::{Failure, FailureKind};
 

@@ -19,7 +19,7 @@ use actum_workspace::{ErrorKind, Workspace};
 
 use super::asked::Asked;
 use super::listed;
-use crate::change_list::count;
+use crate::count::count;
 use crate::diff_text::Audience;
 use crate::failure::Failure;
 use crate::file_diffs::FileDiffs;

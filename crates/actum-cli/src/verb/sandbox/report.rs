@@ -15,7 +15,7 @@ use actum_sandbox::{
     Violation,
 };
 
-use crate::change_list::{count, number};
+use crate::count::{count, number};
 use crate::exit::Exit;
 use crate::output::{Document, Form, Screen};
 use crate::shown_path::text;
