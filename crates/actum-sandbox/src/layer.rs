@@ -287,22 +287,12 @@ impl Layer {
             };
             let is_disturbed =
                 self.is_disturbed_at((&lower, &name), below.as_ref(), Some(&after), &at)?
-                    || match (&directory, &below) {
-                        // Nothing of it is left below: another process that changed the directory removed it.
-                        (_, None) => {
-                            self.any_changed(&lower)?
-                                && was_copied(upper, &name, directory.as_ref())
-                        }
-                        // A directory that was made where none was, or one that was moved to where another was.
-                        (Some(directory), Some((_, held)))
-                            if !held.is_empty() && seen == Below::Seen =>
-                        {
-                            !was_copied(upper, &name, Some(directory))
-                                || self.any_moved(held, &lower)?
-                        }
-                        // A hidden directory below: the command did not see its changes.
-                        (_, Some((_, held))) => self.any_changed(held)?,
-                    };
+                    || self.is_disturbed_below(
+                        (upper, &lower, &name),
+                        below.as_ref(),
+                        directory.as_ref(),
+                        seen,
+                    )?;
             // What a directory holds goes with it where it is replaced.
             let (before, held) = match below {
                 Some((before, held)) => (Some(before), held),
@@ -325,6 +315,26 @@ impl Layer {
             }
         }
         Ok(())
+    }
+
+    /// Whether another process changed, while the command ran, a directory that this change removes, replaces or hides.
+    fn is_disturbed_below(
+        &self,
+        (upper, lower, name): (&OwnedFd, &[OwnedFd], &CStr),
+        below: Option<&(Node, Vec<OwnedFd>)>,
+        directory: Option<&OwnedFd>,
+        seen: Below,
+    ) -> Result<bool> {
+        match (directory, below) {
+            // Nothing of it is left below: another process that changed the directory removed it.
+            (_, None) => Ok(self.any_changed(lower)? && was_copied(upper, name, directory)),
+            // A directory that was made where none was, or one that was moved to where another was.
+            (Some(_), Some((_, held))) if !held.is_empty() && seen == Below::Seen => {
+                Ok(!was_copied(upper, name, directory) || self.any_moved(held, lower)?)
+            }
+            // A hidden directory below: the command did not see its changes.
+            (_, Some((_, held))) => self.any_changed(held),
+        }
     }
 
     /// Whether another process changed the link at a name, or the permissions of a directory that the command changed as well, while

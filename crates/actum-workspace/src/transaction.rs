@@ -18,6 +18,7 @@ pub(crate) mod observe;
 mod private_place;
 mod savepoint;
 pub(crate) mod stage;
+mod stage_content;
 pub(crate) mod staged_directory;
 pub(crate) mod staged_file;
 mod steps;

@@ -189,31 +189,25 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
             let outcome = Outcome::Dropped { dropped_changes: dropped };
             return Ok(Executed::of(&tried, &runner, (outcome, true)));
         }
-        Ok(Attempt::Unchanged) => Ok(None),
         Ok(Attempt::LeftOut(paths)) => {
             note_left_out(paths, &session.screen);
-            return Ok(Executed::of(
-                &tried,
-                &runner,
-                (Outcome::LeftOut, !tried.succeeded(&exec.accepted)),
-            ));
+            let has_failed = !tried.succeeded(&exec.accepted);
+            return Ok(Executed::of(&tried, &runner, (Outcome::LeftOut, has_failed)));
         }
-        Ok(Attempt::Changed { mut request, left_out }) => {
+        Ok(Attempt::Unchanged) => Ok(None),
+        Ok(Attempt::Changed { request, left_out }) => {
             note_left_out(left_out, &session.screen);
-            request.lease = lease;
-            request.key = key;
+            let request = Request { lease, key, ..*request };
             let place = place.map_or_else(|| made(exec.ending, root, session), Ok);
             let diff = arguments.diff.then(|| session.screen.audience());
-            place.and_then(|place| match place {
-                Place::Looked(mut workspace) => {
-                    let in_force = (&in_force, &session.tenant.id()?);
-                    Ok(Some(RunEnd::look(&mut workspace, &request, in_force, diff.into())?))
-                }
+            let end = place.and_then(|place| match place {
+                Place::Looked(workspace) => look(*workspace, &request, &in_force, diff, session),
                 Place::Opened(engine) => {
                     let engine = engine.under_files(files, root).running(runner.clone());
-                    make(engine, *request, diff, session).map(Some)
+                    make(engine, request, diff, session)
                 }
-            })
+            });
+            end.map(Some)
         }
         Err(error) => Err(error.into()),
     };
@@ -320,6 +314,18 @@ fn tried(
         }
         Form::Text => trial.wait(pass_on)?,
     })
+}
+
+/// Computes the change and what the gates say of it, and makes nothing.
+fn look(
+    mut workspace: Workspace,
+    request: &Request,
+    in_force: &PolicyInForce,
+    diff: Option<crate::diff_text::Audience>,
+    session: &Session,
+) -> Result<RunEnd, Failure> {
+    let tenant = session.tenant.id()?;
+    Ok(RunEnd::look(&mut workspace, request, (in_force, &tenant), diff.into())?)
 }
 
 /// Makes the change, and tells what was recovered before it.

@@ -13,7 +13,7 @@ use crate::decision::{Bundle, LeadsTo, LinkFound, TriggerFound, Verdict};
 use crate::fold::folded;
 use crate::ground::{Ground, TierReason};
 use crate::policy::{BUILT_IN, BuiltIn, Layer, Policy, TierRule};
-use crate::spelling::{Guard, Guards, Spellings};
+use crate::spelling::{Above, Guard, Guards, Spellings};
 use crate::trigger::Trigger;
 
 /// More deleted files than that are no ordinary work.
@@ -117,98 +117,138 @@ fn blocked_reports(bundle: &Bundle) -> Option<Raised> {
     Some((RiskTier::R3, TierReason::BlockedReports { path: path.clone() }, 0))
 }
 
-/// What the rules say, those that are built in first.
+/// Collects what raises the tier, built-in rules first.
 fn raised(bundle: &Bundle, policy: &Policy) -> Vec<Raised> {
-    static GUARDS: OnceLock<Guards<usize>> = OnceLock::new();
-    let built_in =
-        GUARDS.get_or_init(|| {
+    let rules = TierRules::new(bundle, policy);
+    let mut raised = rules.of_changed_paths();
+    raised.extend(facts(bundle));
+    raised.extend(rules.of_replaced_directories());
+    raised.extend(triggers(bundle));
+    raised
+}
+
+/// Tier rules for one change: those that are built in, and those of the policies.
+struct TierRules<'a> {
+    bundle: &'a Bundle,
+    built_in: &'static Guards<usize>,
+    of_policy: Guards<usize>,
+    policy: Vec<(&'a TierRule, &'a Layer)>,
+    /// Workspaces around this one, from whose roots paths are seen as well.
+    above: Above<'a>,
+}
+
+impl<'a> TierRules<'a> {
+    fn new(bundle: &'a Bundle, policy: &'a Policy) -> Self {
+        static GUARDS: OnceLock<Guards<usize>> = OnceLock::new();
+        let built_in = GUARDS.get_or_init(|| {
             let paths = BUILT_IN.iter().enumerate();
             Guards::built_in(paths.flat_map(|(of, rule)| {
                 rule.paths.rules().map(move |(path, kind)| (path, kind, of))
             }))
         });
-    let own: Vec<(&TierRule, &Layer)> = policy
-        .layers()
-        .iter()
-        .flat_map(|layer| layer.tiers.iter().map(move |rule| (rule, layer)))
-        .collect();
-    let paths = own.iter().enumerate();
-    let paths = paths.flat_map(|(of, (rule, layer))| {
-        rule.paths.iter().map(move |path| (layer.guard(path, bundle), of))
-    });
-    let guards = Guards::new(paths);
-    let above = bundle.above();
-    let touched: Vec<Touched<'_>> = bundle
-        .change()
-        .iter()
-        .flat_map(|it| it.paths().map(|path| (path, it.effect, Spellings::below(&above, path))))
-        .collect();
-    let of_all = spoken_of(built_in, &touched, |_, effect| effect.is_of_file());
-    let of_all = of_all.into_iter().filter_map(|(of, (path, guard, more))| {
+        let layers = policy.layers().iter();
+        let policy: Vec<(&TierRule, &Layer)> =
+            layers.flat_map(|layer| layer.tiers.iter().map(move |rule| (rule, layer))).collect();
+        let paths = policy.iter().enumerate();
+        let paths = paths.flat_map(|(of, (rule, layer))| {
+            rule.paths.iter().map(move |path| (layer.guard(path, bundle), of))
+        });
+        let of_policy = Guards::new(paths);
+        Self { bundle, built_in, of_policy, policy, above: bundle.above() }
+    }
+
+    /// Rules that cover a changed path.
+    fn of_changed_paths(&self) -> Vec<Raised> {
+        let changed = self.bundle.change().iter();
+        let touched: Vec<Touched<'_>> = changed
+            .flat_map(|it| {
+                let spellings = |path| Spellings::below(&self.above, path);
+                it.paths().map(move |path| (path, it.effect, spellings(path)))
+            })
+            .collect();
+        let built_in = spoken_of(self.built_in, &touched, |_, effect| effect.is_of_file());
+        let built_in = built_in
+            .into_iter()
+            .filter_map(|(of, (path, guard, more))| self.built_in(of, (path, guard), more));
+        let speaks = |of: usize, effect| {
+            let effects = self.policy.get(of).map(|(rule, _)| &rule.effects);
+            effects.is_some_and(|effects| effects.is_empty() || effects.contains(&effect))
+        };
+        let of_policy = spoken_of(&self.of_policy, &touched, speaks)
+            .into_iter()
+            .filter_map(|(of, (path, guard, more))| self.of_policy(of, (path, guard), more));
+        built_in.chain(of_policy).collect()
+    }
+
+    /// Rules for paths below a new link: a link at the path of a directory replaces all of them by those of its target.
+    fn of_replaced_directories(&self) -> Vec<Raised> {
+        let links = self.bundle.links().iter().map(|found| &found.path.0);
+        let replaced = links.flat_map(|link| {
+            let path = Spellings::below(&self.above, link);
+            let built_in = self.built_in.reached_below(&path);
+            let built_in = built_in.filter_map(|(guard, of)| self.built_in(*of, (link, guard), 0));
+            let of_policy = self.of_policy.reached_below(&path);
+            let of_policy =
+                of_policy.filter_map(|(guard, of)| self.of_policy(*of, (link, guard), 0));
+            built_in.chain(of_policy).collect::<Vec<_>>()
+        });
+        replaced.collect()
+    }
+
+    /// The built-in rule `of`, whose `guard` covers a path, and `more` paths.
+    fn built_in(
+        &self,
+        of: usize,
+        (path, guard): (&RelPath, &Guard),
+        more: usize,
+    ) -> Option<Raised> {
         let BuiltIn { tier, id, .. } = BUILT_IN.get(of)?;
-        let root = bundle.root_shown(path, guard);
+        let root = self.bundle.root_shown(path, guard);
         let (path, rule) = (PathName(path.clone()), (*id).to_owned());
         Some((*tier, TierReason::BuiltIn { path, root, rule }, more))
-    });
-    let speaks = |of: usize, effect| {
-        let effects = own.get(of).map(|(rule, _)| &rule.effects);
-        effects.is_some_and(|effects| effects.is_empty() || effects.contains(&effect))
-    };
-    let of_policy = spoken_of(&guards, &touched, speaks).into_iter().filter_map(|(of, found)| {
-        let (TierRule { tier, why, .. }, layer) = own.get(of)?;
-        let (path, guard, more) = found;
-        let root = bundle.root_shown(path, guard);
+    }
+
+    /// Like [`Self::built_in`], for a rule of a policy.
+    fn of_policy(
+        &self,
+        of: usize,
+        (path, guard): (&RelPath, &Guard),
+        more: usize,
+    ) -> Option<Raised> {
+        let (TierRule { tier, why, .. }, layer) = self.policy.get(of)?;
+        let root = self.bundle.root_shown(path, guard);
         let (path, why, policy) = (PathName(path.clone()), why.clone(), layer.source);
         Some((*tier, TierReason::Policy { path, root, why, policy }, more))
-    });
-    let r3 = |reason, more: &[PathName]| (RiskTier::R3, reason, more.len());
+    }
+}
+
+/// Changes that need approval wherever they are: files with other names, files that everybody can write, links that lead out.
+fn facts(bundle: &Bundle) -> impl Iterator<Item = Raised> {
+    let r3 = |reason, more: usize| (RiskTier::R3, reason, more);
     let linked = bundle.linked().split_first();
-    let linked = linked.map(|(path, more)| r3(TierReason::HardLinked { path: path.clone() }, more));
+    let linked =
+        linked.map(|(path, more)| r3(TierReason::HardLinked { path: path.clone() }, more.len()));
     let opened = bundle.opened().split_first();
     let opened =
-        opened.map(|(path, more)| r3(TierReason::WorldWritable { path: path.clone() }, more));
-    let is_outside = |it: &&LinkFound| it.leads_to == LeadsTo::Outside;
-    let outside: Vec<_> = bundle.links().iter().filter(is_outside).collect();
-    let outside = outside.split_first().map(|(found, more)| {
-        (RiskTier::R3, TierReason::LinkOutside { path: found.path.clone() }, more.len())
+        opened.map(|(path, more)| r3(TierReason::WorldWritable { path: path.clone() }, more.len()));
+    let mut outside = bundle.links().iter().filter(|it| it.leads_to == LeadsTo::Outside);
+    let outside = outside.next().map(|LinkFound { path, .. }| {
+        r3(TierReason::LinkOutside { path: path.clone() }, outside.count())
     });
-    // A link at the path of a directory replaces all paths below it with those of its target.
-    let replaced = bundle.links().iter().flat_map(|found| {
-        let path = Spellings::below(&above, &found.path.0);
-        let of_all = built_in.reached_below(&path).filter_map(|(guard, of)| {
-            let BuiltIn { tier, id, .. } = BUILT_IN.get(*of)?;
-            let root = bundle.root_shown(&found.path.0, guard);
-            let reason =
-                TierReason::BuiltIn { path: found.path.clone(), root, rule: (*id).to_owned() };
-            Some((*tier, reason, 0))
-        });
-        let of_policy = guards.reached_below(&path).filter_map(|(guard, of)| {
-            let (TierRule { tier, why, .. }, layer) = own.get(*of)?;
-            let root = bundle.root_shown(&found.path.0, guard);
-            let (path, why, policy) = (found.path.clone(), why.clone(), layer.source);
-            Some((*tier, TierReason::Policy { path, root, why, policy }, 0))
-        });
-        of_all.chain(of_policy).collect::<Vec<_>>()
-    });
-    let replaced: Vec<Raised> = replaced.collect();
-    let triggers = bundle.triggers().iter().map(|TriggerFound { path, trigger }| {
-        r3(TierReason::Trigger { path: path.clone(), trigger: *trigger }, &[])
-    });
-    let mut hooks = bundle.change().iter().filter(|it| it.effect.is_of_file());
-    let hook = hooks.find_map(|it| it.paths().find(|path| Trigger::is_hook(path.name())));
-    let hook = hook.map(|path| {
-        let path = PathName(path.clone());
-        r3(TierReason::Trigger { path, trigger: Trigger::GitHook }, &[])
-    });
-    of_all
-        .chain(of_policy)
-        .chain(linked)
-        .chain(opened)
-        .chain(outside)
-        .chain(replaced)
-        .chain(triggers)
-        .chain(hook)
-        .collect()
+    linked.into_iter().chain(opened).chain(outside)
+}
+
+/// Files by which a later command starts a program.
+fn triggers(bundle: &Bundle) -> impl Iterator<Item = Raised> {
+    let raised = |path: &PathName, trigger| {
+        (RiskTier::R3, TierReason::Trigger { path: path.clone(), trigger }, 0)
+    };
+    let found = bundle.triggers().iter();
+    let found = found.map(move |TriggerFound { path, trigger }| raised(path, *trigger));
+    let mut files = bundle.change().iter().filter(|it| it.effect.is_of_file());
+    let hook = files.find_map(|it| it.paths().find(|path| Trigger::is_hook(path.name())));
+    let hook = hook.map(|path| raised(&PathName(path.clone()), Trigger::GitHook));
+    found.chain(hook)
 }
 
 /// A path, what happens to it, and its spellings.

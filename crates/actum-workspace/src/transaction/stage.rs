@@ -8,22 +8,19 @@ use std::sync::Arc;
 use actum_core::{Digest, FileMode, RelPath, RunId};
 use actum_edit::{Splice, line_diff};
 
-use crate::attributes::{
-    Attributes, InheritedXattrs, make_directory, set_attributes, set_new_attributes,
-};
+use crate::attributes::{Attributes, InheritedXattrs, make_directory};
 use crate::change::{Change, Extent};
-use crate::content::{Bytes, INLINE_BYTES_MAX, Opened, Source};
-use crate::digest_while_reading::copy_file;
-use crate::disk::{Disk, Rename};
-use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::content::{Bytes, INLINE_BYTES_MAX};
+use crate::disk::Disk;
+use crate::error::{Error, ErrorKind, Result};
 use crate::journal::back::{Back, Splices};
 use crate::journal::record::{Body, Entry, FileImage, Image, Intent, stage_name};
 use crate::run::publish::{Displaced, Doubt};
 use crate::transaction::Transaction;
 use crate::transaction::adopt::Adoption;
 use crate::transaction::keep::StoredDelta;
-use crate::transaction::node::{Content, New, Node, Nodes, Post, PostFile, Pre, PreFile};
-use crate::tree::{Tree, read_whole, stamp_is_fresh};
+use crate::transaction::node::{Content, Node, Nodes, Post, PostFile, Pre, PreFile};
+use crate::tree::{Tree, stamp_is_fresh};
 use crate::workspace::Workspace;
 
 /// How many bytes of images one record holds; what goes beyond is kept beside the journal.
@@ -143,7 +140,7 @@ pub(super) struct Staging<'a, D: Disk> {
     /// What is adopted; then nothing is staged, and the contents are on the disk already.
     pub(super) adoption: Option<&'a Adoption>,
     /// The index of each path's entry.
-    indices: BTreeMap<&'a RelPath, u32>,
+    pub(super) indices: BTreeMap<&'a RelPath, u32>,
     /// By how much the file at each path changes.
     extents: BTreeMap<&'a RelPath, Extent>,
     inline_left: u64,
@@ -154,16 +151,31 @@ pub(super) struct Staging<'a, D: Disk> {
     /// What is known of the file that each entry displaces.
     pub(super) displaced: Vec<Displaced>,
     /// Whether new files in the stage directory have extended attributes, once one was made.
-    inherited: Cell<Option<InheritedXattrs>>,
+    pub(super) inherited: Cell<Option<InheritedXattrs>>,
 }
 
 impl<D: Disk> Staging<'_, D> {
     fn entry(&mut self, index: usize, path: &RelPath, node: &Node<D::Handle>) -> Result<Entry> {
-        let (mut back, mut edited_from) = (None, None);
-        let post = match &node.post {
+        let mut back = splices_back(node);
+        let post = self.post_image(index, path, node)?;
+        let edited_from = self.edited_from(path, node, &post);
+        let pre = self.pre_image(index, path, (node, &post), &mut back)?;
+        let extent = self.extents.get(path).copied().unwrap_or(Extent::NOTHING);
+        let (path, directory_changed) = (path.clone(), None);
+        Ok(Entry { path, pre, post, extent, edited_from, back, directory_changed })
+    }
+
+    /// Stages the state after the run, and returns its image.
+    fn post_image(
+        &mut self,
+        index: usize,
+        path: &RelPath,
+        node: &Node<D::Handle>,
+    ) -> Result<Image> {
+        match &node.post {
             Post::Absent => {
                 self.check_can_be_undone(path, &node.pre)?;
-                Image::Absent
+                Ok(Image::Absent)
             }
             Post::Directory(attributes) => {
                 if let Pre::Directory(before) = &node.pre
@@ -176,68 +188,58 @@ impl<D: Disk> Staging<'_, D> {
                     make_directory(self.disk, self.stage, &stage_name(self.run, index), attributes)
                         .map_err(|(what, source)| attributes_error(path, what, source))?;
                 }
-                Image::Directory(attributes.clone())
+                Ok(Image::Directory(attributes.clone()))
             }
             Post::File(file) => {
                 if matches!(node.pre, Pre::Directory(_)) {
                     self.check_can_be_undone(path, &node.pre)?;
                 }
-                // The target of a link is not edited as text.
-                let is_of_link =
-                    [node.pre.mode(), node.post.mode()].contains(&Some(FileMode::LINK));
-                if let (Pre::File(pre), Content::New(new)) = (&node.pre, &file.content)
-                    && !is_of_link
-                {
-                    back = way_back(pre, &new.bytes, new.splices.as_deref());
-                }
                 let (body, inode) = match self.adoption {
                     None => self.stage_post(index, path, node, file)?,
                     Some(adoption) => self.adopted_post(path, file, adoption)?,
                 };
-                if !matches!(body, Body::Moved(_)) {
-                    let origin = file.content.origin(path).filter(|from| *from != path);
-                    edited_from = origin.and_then(|from| self.indices.get(from).copied());
+                let PostFile { attributes, size, digest, .. } = file;
+                let (attributes, size, digest) = (attributes.clone(), *size, *digest);
+                Ok(Image::File(FileImage { attributes, size, digest, inode, body }))
+            }
+        }
+    }
+
+    /// Returns the entry of the file that this one was edited from, if that is at another path.
+    fn edited_from(&self, path: &RelPath, node: &Node<D::Handle>, post: &Image) -> Option<u32> {
+        let is_moved = post.file().is_some_and(|file| matches!(file.body, Body::Moved(_)));
+        let origin = node.post.file().filter(|_| !is_moved)?.content.origin(path)?;
+        if origin == path { None } else { self.indices.get(origin).copied() }
+    }
+
+    /// Returns the image of the state before the run, and keeps its bytes where nothing else has them.
+    fn pre_image(
+        &mut self,
+        index: usize,
+        path: &RelPath,
+        (node, post): (&Node<D::Handle>, &Image),
+        back: &mut Option<Back>,
+    ) -> Result<Image> {
+        let file = match &node.pre {
+            Pre::Absent => return Ok(Image::Absent),
+            Pre::Directory(attributes) => return Ok(Image::Directory(attributes.clone())),
+            Pre::File(file) => file,
+        };
+        let body = match (self.pre_body(path, file, post, back.is_some()), self.adoption) {
+            (Some(body), _) => body,
+            (None, Some(adoption)) => self.keep_snapshot(index, path, file, adoption)?,
+            (None, None) => {
+                if let (None, Some(new), false) =
+                    (&back, node.post.new_bytes(), node.post.is_link())
+                {
+                    *back = self.keep_blocks(index, path, file, new)?;
                 }
-                Image::File(FileImage {
-                    attributes: file.attributes.clone(),
-                    size: file.size,
-                    digest: file.digest,
-                    inode,
-                    body,
-                })
+                self.keep_pre(index, path, file)?
             }
         };
-        let pre = match &node.pre {
-            Pre::Absent => Image::Absent,
-            Pre::Directory(attributes) => Image::Directory(attributes.clone()),
-            Pre::File(file) => {
-                let body = self.pre_body(path, file, &post, back.is_some());
-                let body = match body {
-                    Some(body) => body,
-                    None => match self.adoption {
-                        None => {
-                            if let (None, Some(new), false) =
-                                (&back, node.post.new_bytes(), node.post.is_link())
-                            {
-                                back = self.keep_blocks(index, path, file, new)?;
-                            }
-                            self.keep_pre(index, path, file)?
-                        }
-                        Some(adoption) => self.keep_snapshot(index, path, file, adoption)?,
-                    },
-                };
-                Image::File(FileImage {
-                    attributes: file.attributes.clone(),
-                    size: file.stat.size,
-                    digest: file.digest,
-                    inode: file.stat.inode,
-                    body,
-                })
-            }
-        };
-        let extent = self.extents.get(path).copied().unwrap_or(Extent::NOTHING);
-        let (path, directory_changed) = (path.clone(), None);
-        Ok(Entry { path, pre, post, extent, edited_from, back, directory_changed })
+        let (attributes, digest) = (file.attributes.clone(), file.digest);
+        let (size, inode) = (file.stat.size, file.stat.inode);
+        Ok(Image::File(FileImage { attributes, size, digest, inode, body }))
     }
 
     /// Rejects the deletion of what a rollback or an undo could not give back to its owner. A file that moves keeps its
@@ -258,7 +260,11 @@ impl<D: Disk> Staging<'_, D> {
 
     /// Rejects a change of the mode of a file in place that loses set-group-ID, or could not give it back: the kernel clears
     /// the bit where the file belongs to a group that the process is not in (chmod(2)).
-    fn check_keeps_set_group_id(&self, path: &RelPath, both: [&Attributes; 2]) -> Result<()> {
+    pub(super) fn check_keeps_set_group_id(
+        &self,
+        path: &RelPath,
+        both: [&Attributes; 2],
+    ) -> Result<()> {
         for Attributes { mode, user, group, .. } in both {
             if mode.is_set_group_id() && !self.disk.can_give_to(*user, *group) {
                 let denied = std::io::ErrorKind::PermissionDenied.into();
@@ -268,172 +274,7 @@ impl<D: Disk> Staging<'_, D> {
         Ok(())
     }
 
-    /// Stages the inode that `path` will have, and says where its bytes can be found again.
-    fn stage_post(
-        &mut self,
-        index: usize,
-        path: &RelPath,
-        node: &Node<D::Handle>,
-        file: &PostFile<D::Handle>,
-    ) -> Result<(Body, u64)> {
-        let doing = || format!("stage `{path}`");
-        let name = stage_name(self.run, index);
-        match &file.content {
-            Content::Untouched => match &node.pre {
-                Pre::File(pre) => {
-                    self.check_keeps_set_group_id(path, [&pre.attributes, &file.attributes])?;
-                    Ok((Body::Untouched, pre.stat.inode))
-                }
-                Pre::Absent | Pre::Directory(_) => Err(ErrorKind::missing(path).into()),
-            },
-            Content::Moved(from) => {
-                if let Some(Pre::File(pre)) = self.nodes.get(from).map(|node| &node.pre)
-                    && pre.attributes != file.attributes
-                {
-                    return self.copy_moved(index, path, pre, file);
-                }
-                let parent = self.tree.existing_parent(from)?;
-                self.disk.link(&parent, from.name(), self.stage, &name).doing(doing)?;
-                let staged = self.disk.stat_at(self.stage, &name).doing(doing)?;
-                let source = self.nodes.get(from).map(|node| &node.pre);
-                let (Some(staged), Some(Pre::File(pre))) = (staged, source) else {
-                    return Err(ErrorKind::missing(from).into());
-                };
-                if staged.inode != pre.stat.inode {
-                    let (path, detail) = (from.clone(), "another file took its place");
-                    return Err(ErrorKind::Conflict { path, detail }.into());
-                }
-                let missing = || ErrorKind::missing(from);
-                let entry = self.indices.get(from).copied().ok_or_else(missing)?;
-                Ok((Body::Moved(entry), staged.inode))
-            }
-            Content::New(New { captured: Some(captured), bytes, .. }) => {
-                self.stage_captured(index, path, file, (captured, bytes))
-            }
-            Content::New(New { bytes: Bytes::Memory(bytes), .. }) => {
-                let (handle, inode) = self.create_staged_of(&name, path, file, bytes)?;
-                if file.attributes.mode.is_link() || self.fits_inline(file.size) {
-                    return Ok((Body::Inline(Arc::clone(bytes)), inode));
-                }
-                self.keep_post(index, path, Arc::new(handle)).map(|body| (body, inode))
-            }
-            Content::New(New {
-                bytes: Bytes::File(_, Source::Unnamed) | Bytes::ByPath(_), ..
-            }) => Err(ErrorKind::missing(path).into()),
-            Content::New(New { bytes: Bytes::File(handle, Source::Kept(run, entry)), .. }) => {
-                let stat = self.disk.stat(handle).doing(doing)?;
-                if self.tree.attributes(handle, &stat).doing(doing)? == file.attributes {
-                    // Named by the intent alone: a link made before that would move the stamps by which recovery knows
-                    // the inode.
-                    return Ok((Body::Taken(*run, *entry), stat.inode));
-                }
-                let copy = |disk: &D, to: &D::Handle| copy_file(disk, handle, to);
-                let (copied, inode) = self.create_staged(&name, path, file, copy)?;
-                self.keep_post(index, path, Arc::new(copied)).map(|body| (body, inode))
-            }
-            Content::New(New { bytes: Bytes::File(handle, Source::Staged(staged)), .. }) => {
-                self.disk
-                    .rename(self.stage, staged, self.stage, &name, Rename::NoReplace)
-                    .doing(doing)?;
-                let inode = set_attributes(self.disk, handle, &file.attributes)
-                    .map_err(|(what, source)| attributes_error(path, what, source))?;
-                if self.fits_inline(file.size) {
-                    let bytes = read_whole(self.disk, handle, file.size).doing(doing)?;
-                    if Digest::of(&bytes) != file.digest {
-                        let detail = "what was staged changed after it was read";
-                        return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
-                    }
-                    return Ok((Body::Inline(Arc::new(bytes)), inode));
-                }
-                self.keep_post(index, path, Arc::clone(handle)).map(|body| (body, inode))
-            }
-        }
-    }
-
-    /// Says where the bytes can be found that another program left at `path`. What does not fit into the record is made durable
-    /// with it.
-    fn adopted_post(
-        &mut self,
-        path: &RelPath,
-        file: &PostFile<D::Handle>,
-        adoption: &Adoption,
-    ) -> Result<(Body, u64)> {
-        let inode = adoption.inode(path).ok_or_else(|| ErrorKind::missing(path))?;
-        let Content::New(New { bytes, .. }) = &file.content else {
-            return Ok((Body::Untouched, inode));
-        };
-        let fits = file.attributes.mode.is_link() || self.fits_inline(file.size);
-        let body = Adoption::body(bytes, fits);
-        self.syncs_tree |= body == Body::Unrecorded;
-        Ok((body, inode))
-    }
-
-    /// A moved file whose attributes change as well gets a new inode: the old one must stay as it
-    /// is until the run is committed.
-    fn copy_moved(
-        &mut self,
-        index: usize,
-        path: &RelPath,
-        pre: &PreFile<D::Handle>,
-        file: &PostFile<D::Handle>,
-    ) -> Result<(Body, u64)> {
-        let name = stage_name(self.run, index);
-        let doing = || format!("read `{path}`");
-        let (handle, inode) = match pre.bytes.opened(self.disk).doing(doing)? {
-            Opened::Memory(bytes) => self.create_staged_of(&name, path, file, &bytes)?,
-            Opened::File(source) => {
-                let copy = |disk: &D, to: &D::Handle| copy_file(disk, &source, to);
-                self.create_staged(&name, path, file, copy)?
-            }
-        };
-        let is_link = file.attributes.mode.is_link();
-        if let (Bytes::Memory(bytes), true) = (&pre.bytes, is_link || self.fits_inline(file.size)) {
-            return Ok((Body::Inline(Arc::clone(bytes)), inode));
-        }
-        self.keep_post(index, path, Arc::new(handle)).map(|body| (body, inode))
-    }
-
-    /// Stages a file or a link with these bytes.
-    pub(super) fn create_staged_of(
-        &self,
-        name: &[u8],
-        path: &RelPath,
-        file: &PostFile<D::Handle>,
-        bytes: &[u8],
-    ) -> Result<(D::Handle, u64)> {
-        if !file.attributes.mode.is_link() {
-            return self.create_staged(name, path, file, |disk, handle| {
-                disk.write_at(handle, bytes, 0).map(|()| file.digest)
-            });
-        }
-        let doing = || format!("stage `{path}`");
-        self.disk.make_link(self.stage, name, bytes).doing(doing)?;
-        let link = self.disk.open_link(self.stage, name).doing(doing)?;
-        let inode = set_attributes(self.disk, &link, &file.attributes)
-            .map_err(|(what, source)| attributes_error(path, what, source))?;
-        Ok((link, inode))
-    }
-
-    pub(super) fn create_staged(
-        &self,
-        name: &[u8],
-        path: &RelPath,
-        file: &PostFile<D::Handle>,
-        write: impl FnOnce(&D, &D::Handle) -> std::io::Result<Digest>,
-    ) -> Result<(D::Handle, u64)> {
-        let doing = || format!("stage `{path}`");
-        // The state directory is closed to others, so the final mode is safe from the start.
-        let handle = self.disk.create(self.stage, name, file.attributes.mode).doing(doing)?;
-        if write(self.disk, &handle).doing(doing)? != file.digest {
-            let detail = "what it is a copy of changed after it was read";
-            return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
-        }
-        let inode = set_new_attributes(self.disk, &handle, &file.attributes, &self.inherited)
-            .map_err(|(what, source)| attributes_error(path, what, source))?;
-        Ok((handle, inode))
-    }
-
-    /// Says where the bytes of a pre-image can be found again; `None` where they have to be kept.
+    /// Finds where the bytes of the state before can be found again; `None` where they have to be kept.
     fn pre_body(
         &mut self,
         path: &RelPath,
@@ -465,6 +306,16 @@ impl<D: Disk> Staging<'_, D> {
             self.inline_left -= size;
         }
         fits
+    }
+}
+
+/// Returns the way back to a file that is edited as text. The target of a link is not.
+fn splices_back<H>(node: &Node<H>) -> Option<Back> {
+    let is_of_link = [node.pre.mode(), node.post.mode()].contains(&Some(FileMode::LINK));
+    let (Pre::File(pre), Post::File(file)) = (&node.pre, &node.post) else { return None };
+    match &file.content {
+        Content::New(new) if !is_of_link => way_back(pre, &new.bytes, new.splices.as_deref()),
+        Content::New(_) | Content::Untouched | Content::Moved(_) => None,
     }
 }
 
