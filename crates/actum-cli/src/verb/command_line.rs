@@ -109,7 +109,7 @@ mod tests {
             CommandLine::described().term_width(COLUMNS).disable_help_subcommand(true);
         command.build();
         let mut page = String::from(
-            "# Command line\n\nThe help of every command, as `actum help COMMAND` shows it.\n",
+            "# Command line\n\nAfter this page you know every command and option, as `actum help COMMAND` shows them.\n",
         );
         let mut add = |title: &str, command: &mut clap::Command| {
             let help = command.render_long_help().to_string();

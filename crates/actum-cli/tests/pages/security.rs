@@ -56,6 +56,37 @@ fn the_programs_that_actum_starts_are_those_that_the_security_page_lists() {
     assert_eq!(found, listed);
 }
 
+/// D-5, issue 29: the tests that the threat model names exist.
+#[test]
+fn every_test_of_the_threat_model_exists() {
+    let root = fs::canonicalize(ROOT).unwrap();
+    let mut files = Vec::new();
+    for entry in fs::read_dir(root.join("crates")).unwrap() {
+        let tests = entry.unwrap().path().join("tests");
+        if tests.is_dir() {
+            sources(&tests, &mut files);
+        }
+    }
+    let texts: Vec<_> = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
+    let page = fs::read_to_string(root.join("SECURITY.md")).unwrap();
+    let (_, rest) = page.split_once("\n## Threat model\n").unwrap();
+    let (table, _) = rest.split_once("\n## ").unwrap();
+    // Names of tests are sentences; code in the claims is shorter, or holds other characters.
+    let is_test = |code: &str| {
+        let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+        code.bytes().all(is_name) && code.matches('_').count() >= 3
+    };
+    let named: BTreeSet<_> =
+        table.split('`').skip(1).step_by(2).filter(|code| is_test(code)).collect();
+    assert!(named.len() > 60, "{}", named.len());
+    let exists = |name: &&str| {
+        let function = format!("fn {name}(");
+        texts.iter().any(|text| text.contains(&function))
+    };
+    let missing: Vec<_> = named.iter().filter(|name| !exists(name)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 /// D-5: rules of access policies can name every entry point.
 #[test]
 fn the_policy_page_lists_every_entry_point() {

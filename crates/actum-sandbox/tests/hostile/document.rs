@@ -25,10 +25,10 @@ pub(crate) fn compare() -> Result<(), Failed> {
 fn render() -> String {
     let mut text = "# Attacks on the sandbox\n\n\
         <!-- Written by `UPDATE_DOCS=1 cargo test -p actum-sandbox --test hostile`. -->\n\n\
-        Each of these attacks is made with real system calls by the test `hostile` of `actum-sandbox`:\n\
-        without a sandbox, where it has its effect; in tier N; and in tier L; as root and as an ordinary\n\
-        user. It is judged by what it did to the host, and not by what the kernel answered. What a tier\n\
-        leaves open is listed as open, and tested to be so.\n"
+        After this page you know which attacks each tier of the sandbox stops. The test `hostile` of\n\
+        `actum-sandbox` makes each with real system calls: without a sandbox, where it succeeds; in tier N;\n\
+        and in tier L; as root and as an ordinary user. It judges the effect on the host, and not the answer of\n\
+        the kernel. What a tier leaves open is listed as open, and tested to be so.\n"
         .to_owned();
     for (title, attacks) in table::sections() {
         write!(
