@@ -6,6 +6,7 @@
 mod artifacts;
 mod clients;
 mod fuzz;
+mod lexer;
 mod measure;
 mod test;
 mod tidy;
