@@ -1,4 +1,4 @@
-//! `cargo xtask prose`: the language of documents and comments.
+//! `cargo xtask prose`: the language of documents, comments and messages of errors.
 //!
 //! The rules are in `xtask/prose/styles`, in the format of vale, and `.vale.ini` says which hold where. What the tree had
 //! before a rule came is counted in a baseline that only becomes lower.
@@ -7,6 +7,7 @@ mod baseline;
 mod comments;
 mod exceptions;
 mod markdown;
+mod messages;
 mod pattern;
 mod rule;
 mod styles;
@@ -36,7 +37,7 @@ const DOCUMENTS: &[&str] =
 /// Only the part below this heading is checked: the rest is history.
 const CHANGELOG: (&str, &str) = ("CHANGELOG.md", "## Unreleased");
 
-/// The language of documents and comments
+/// The language of documents, comments and messages of errors
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// Only these files, or files below these directories
@@ -223,6 +224,11 @@ fn source_places(path: &str, text: &str, rules: &[Rule]) -> Vec<Place> {
         found.extend(places(path, opening, Position::Opening, rules));
         found.extend(places(path, rest, Position::Elsewhere, rules));
     }
+    for message in messages::messages(text) {
+        let lines = message.lines.iter().map(|(number, line)| (*number, line.trim()));
+        let paragraphs = markdown::paragraphs(lines);
+        found.extend(places(path, &paragraphs, Position::Elsewhere, rules));
+    }
     found
 }
 
@@ -285,8 +291,8 @@ mod tests {
     }
 
     #[test]
-    fn documents_and_comments_are_checked_and_code_is_not() {
-        let source = "//! What.\n\n/// Told\n/// told\nfn told() {\n    \"told\"; // What told\n}\n\n/// Not `told`.\n///\n/// What.\n";
+    fn documents_comments_and_messages_are_checked_and_code_is_not() {
+        let source = "#[error(\"is told\")]\n//! What.\n\n/// Told\n/// told\nfn told() {\n    \"told\"; // What told\n}\n\n/// Not `told`.\n///\n/// What.\n";
         let root = tree_of(&[
             ("README.md", "What\nis told\n"),
             ("docs/a/b.md", "`told` told\n```\ntold\n```\n"),
@@ -297,10 +303,11 @@ mod tests {
             places(root.path(), &[]),
             [
                 "README.md:2: A.Words: write `reported`, not `told`",
-                "crates/d/src/lib.rs:1: A.Open: open without `What`",
-                "crates/d/src/lib.rs:3: A.Words: write `reported`, not `Told`",
-                "crates/d/src/lib.rs:4: A.Words: write `reported`, not `told`",
-                "crates/d/src/lib.rs:6: A.Words: write `reported`, not `told`",
+                "crates/d/src/lib.rs:1: A.Words: write `reported`, not `told`",
+                "crates/d/src/lib.rs:2: A.Open: open without `What`",
+                "crates/d/src/lib.rs:4: A.Words: write `reported`, not `Told`",
+                "crates/d/src/lib.rs:5: A.Words: write `reported`, not `told`",
+                "crates/d/src/lib.rs:7: A.Words: write `reported`, not `told`",
                 "docs/a/b.md:1: A.Words: write `reported`, not `told`",
             ]
         );
