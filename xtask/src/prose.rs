@@ -71,6 +71,17 @@ impl Place {
 
 pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     let tree = Tree::read(root)?;
+    let named = options.paths.iter().chain(&options.raise);
+    let checked = checked_paths(&tree)?;
+    for named in named.map(std::slice::from_ref) {
+        if !checked.iter().any(|path| is_below(path, named)) {
+            let named = named.join(" ");
+            return Err(format!(
+                "`{named}` is not checked: name a document or source, or a directory of these, relative to the root of the repository"
+            )
+            .into());
+        }
+    }
     let is_selected = |path: &str| options.paths.is_empty() || is_below(path, &options.paths);
     let report = Report::new(&tree, is_selected)?;
     if options.update {
@@ -164,6 +175,11 @@ impl Report {
         );
         Ok(ExitCode::FAILURE)
     }
+}
+
+fn checked_paths(tree: &Tree) -> Result<Vec<String>, Box<dyn Error>> {
+    let documents = documents(&tree.root)?.into_iter().map(|(path, _)| path);
+    Ok(documents.chain(tree.sources.iter().map(|source| source.path.clone())).collect())
 }
 
 fn read_optional(path: &Path) -> Result<Option<String>, String> {
@@ -262,7 +278,7 @@ mod tests {
 
     const CONFIGURATION: &str =
         "StylesPath = s\n[*.md]\nBasedOnStyles = A\nA.Open = NO\n[*.rs]\nBasedOnStyles = A\n";
-    const WORDS: &str = "extends: substitution\nmessage: 'write ''%s'', not ''%s'''\nlevel: error\nignorecase: true\nswap:\n  told: reported\n";
+    const WORDS: &str = "extends: substitution\nmessage: 'write %s, not ''%s'''\nlevel: error\nignorecase: true\nswap:\n  told: reported\n";
     const OPEN: &str = "extends: existence\nmessage: 'open without ''%s'''\nlevel: error\nignorecase: true\ntokens:\n  - '\\AWhat'\n";
 
     /// A tree with two rules and these files.
@@ -302,17 +318,31 @@ mod tests {
         assert_eq!(
             places(root.path(), &[]),
             [
-                "README.md:2: A.Words: write `reported`, not `told`",
-                "crates/d/src/lib.rs:1: A.Words: write `reported`, not `told`",
+                "README.md:2: A.Words: write reported, not `told`",
+                "crates/d/src/lib.rs:1: A.Words: write reported, not `told`",
                 "crates/d/src/lib.rs:2: A.Open: open without `What`",
-                "crates/d/src/lib.rs:4: A.Words: write `reported`, not `Told`",
-                "crates/d/src/lib.rs:5: A.Words: write `reported`, not `told`",
-                "crates/d/src/lib.rs:7: A.Words: write `reported`, not `told`",
-                "docs/a/b.md:1: A.Words: write `reported`, not `told`",
+                "crates/d/src/lib.rs:4: A.Words: write reported, not `Told`",
+                "crates/d/src/lib.rs:5: A.Words: write reported, not `told`",
+                "crates/d/src/lib.rs:7: A.Words: write reported, not `told`",
+                "docs/a/b.md:1: A.Words: write reported, not `told`",
             ]
         );
         assert_eq!(places(root.path(), &["docs/", "./README.md"]).len(), 2);
         assert_eq!(places(root.path(), &["READ", "crates/d/src/li"]), [""; 0]);
+    }
+
+    #[test]
+    fn a_path_that_is_not_checked_is_rejected() {
+        let root = tree_of(&[("docs/a.md", "told\n"), ("other/b.md", "told\n")]);
+        let run = |paths: &[&str]| {
+            let paths = paths.iter().map(|&path| path.to_owned()).collect();
+            run(root.path(), &Options { paths, all: true, update: false, raise: Vec::new() })
+        };
+        assert_eq!(run(&["docs", "docs/a.md"]).unwrap(), ExitCode::SUCCESS);
+        for path in ["other/b.md", "docs/c.md", "doc"] {
+            let error = run(&["docs", path]).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("`{path}` is not checked: ")), "{error}");
+        }
     }
 
     #[test]
@@ -321,7 +351,7 @@ mod tests {
         let root = tree_of(&[("CHANGELOG.md", text)]);
         assert_eq!(
             places(root.path(), &[]),
-            ["CHANGELOG.md:4: A.Words: write `reported`, not `told`"]
+            ["CHANGELOG.md:4: A.Words: write reported, not `told`"]
         );
     }
 
@@ -330,7 +360,7 @@ mod tests {
         let exceptions =
             r#"[{"path": "docs/*.md", "rule": "A.Words", "text": "is told", "reason": "r"}]"#;
         let root = tree_of(&[(exceptions::FILE, exceptions), ("docs/a.md", "It is told. Told.\n")]);
-        assert_eq!(findings(root.path()), ["docs/a.md:1: A.Words: write `reported`, not `Told`"]);
+        assert_eq!(findings(root.path()), ["docs/a.md:1: A.Words: write reported, not `Told`"]);
         write(root.path().join("docs/a.md"), "").unwrap();
         let unused = "xtask/prose/exceptions.json: the exception for `docs/*.md`, `A.Words`, `is told` covers nothing: remove it";
         assert_eq!(findings(root.path()), [unused]);

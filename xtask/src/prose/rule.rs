@@ -95,14 +95,10 @@ impl Rule {
         let offence = |words: &[Word<'_>], replacement: Option<&str>| {
             let (first, last) = (words.first()?, words.last()?);
             let found = paragraph.text.get(first.start..last.end())?.to_owned();
-            let message = match replacement {
-                Some(replacement) => {
-                    let replacement = replacement.replace('|', "' or '");
-                    self.message.replacen("%s", &replacement, 1).replacen("%s", &found, 1)
-                }
-                None => self.message.replacen("%s", &found, 1),
-            };
-            let message = message.replace('\'', "`");
+            let message = replacement.iter().fold(self.message.clone(), |message, replacement| {
+                message.replacen("%s", replacement, 1)
+            });
+            let message = message.replacen("%s", &found, 1).replace('\'', "`");
             let sentence = sentence(paragraph, all, first.start).to_owned();
             Some(Offence { line: paragraph.line_at(first.start), found, message, sentence })
         };
@@ -242,7 +238,7 @@ mod tests {
     use crate::prose::words::words;
 
     const EXISTENCE: &str = "extends: existence\nmessage: 'leave out ''%s'''\nlevel: error\nignorecase: true\ntokens:\n  - told\n  - is told\n  - '\\AWhat'\n";
-    const SUBSTITUTION: &str = "extends: substitution\nmessage: 'write ''%s'', not ''%s'''\nlevel: error\nignorecase: true\nswap:\n  tells?: prints|reports\n";
+    const SUBSTITUTION: &str = "extends: substitution\nmessage: 'write %s, not ''%s'''\nlevel: error\nignorecase: true\nswap:\n  tells?: prints or reports\n";
     const OCCURRENCE: &str = "extends: occurrence\nmessage: split it\nlevel: error\nscope: sentence\nmax: 3\ntoken: '\\b(\\w+)\\b'\n";
 
     fn offences(rule: &str, position: Position, text: &str) -> Vec<String> {
@@ -286,10 +282,10 @@ mod tests {
     }
 
     #[test]
-    fn a_substitution_names_each_replacement() {
+    fn a_substitution_names_the_replacement() {
         assert_eq!(
             offences(SUBSTITUTION, Position::Elsewhere, "It tells."),
-            ["1: tells: write `prints` or `reports`, not `tells`"]
+            ["1: tells: write prints or reports, not `tells`"]
         );
     }
 

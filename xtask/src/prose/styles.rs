@@ -82,14 +82,15 @@ fn sections(text: &str) -> Result<(String, Vec<Section>), (usize, &'static str)>
             continue;
         }
         if let Some(glob) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
-            if !["*.md", "*.rs"].contains(&glob) {
-                return Err((number, "a section is `[*.md]` or `[*.rs]`"));
+            if !["formats", "*.md", "*.rs"].contains(&glob) {
+                return Err((number, "a section is `[formats]`, `[*.md]` or `[*.rs]`"));
             }
             sections.push(Section { glob: glob.to_owned(), styles: Vec::new(), off: Vec::new() });
             continue;
         }
         let (key, value) = line.split_once('=').ok_or((number, "write `key = value`"))?;
         match (key.trim(), value.trim(), sections.last_mut()) {
+            ("rs", "md", Some(section)) if section.glob == "formats" => {}
             ("StylesPath", value, None) => path = Some(value.to_owned()),
             ("MinAlertLevel", "error", None) => {}
             ("BasedOnStyles", value, Some(section)) => {
@@ -108,20 +109,26 @@ mod tests {
 
     #[test]
     fn a_configuration_says_which_styles_and_rules_hold_where() {
-        let text = "# Note\nStylesPath = a/b\nMinAlertLevel = error\n\n[*.md]\nBasedOnStyles = C, D\nC.E = NO\n[*.rs]\nBasedOnStyles = C\n";
+        let text = "# Note\nStylesPath = a/b\nMinAlertLevel = error\n\n[formats]\nrs = md\n[*.md]\nBasedOnStyles = C, D\nC.E = NO\n[*.rs]\nBasedOnStyles = C\n";
         let section = |glob: &str, styles: &[&str], off: &[&str]| Section {
             glob: glob.into(),
             styles: styles.iter().map(|&it| it.into()).collect(),
             off: off.iter().map(|&it| it.into()).collect(),
         };
-        let expected = vec![section("*.md", &["C", "D"], &["C.E"]), section("*.rs", &["C"], &[])];
+        let expected = vec![
+            section("formats", &[], &[]),
+            section("*.md", &["C", "D"], &["C.E"]),
+            section("*.rs", &["C"], &[]),
+        ];
         assert_eq!(sections(text), Ok(("a/b".to_owned(), expected)));
     }
 
     #[test]
     fn a_setting_that_only_vale_would_follow_is_rejected() {
         let cases = [
-            ("StylesPath = a\n[*.txt]", (2, "a section is `[*.md]` or `[*.rs]`")),
+            ("StylesPath = a\n[*.txt]", (2, "a section is `[formats]`, `[*.md]` or `[*.rs]`")),
+            ("StylesPath = a\n[formats]\nrs = adoc", (3, "this setting is not known here")),
+            ("StylesPath = a\n[*.rs]\nrs = md", (3, "this setting is not known here")),
             ("StylesPath = a\nVocab = b", (2, "this setting is not known here")),
             ("StylesPath = a\n[*.md]\nC.E = warning", (3, "this setting is not known here")),
             ("StylesPath", (1, "write `key = value`")),
