@@ -153,7 +153,7 @@ fn banned<'a, 'w>(
 /// Tests whether `words` begin with a phrase; from the word `joined` on, each follows the word before it.
 fn starts_with(words: &[Word<'_>], phrase: &[String], joined: usize) -> bool {
     let is_same = |(index, (word, text)): (usize, (&Word<'_>, &String))| {
-        (index < joined || word.follows && !word.begins) && word.text.to_lowercase() == *text
+        (index < joined || word.follows) && word.text.to_lowercase() == *text
     };
     words.len() >= phrase.len() && words.iter().zip(phrase).enumerate().all(is_same)
 }

@@ -106,6 +106,26 @@ fn sections(text: &str) -> Result<(String, Vec<Section>), (usize, &'static str)>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tidy::tree::testing::write_tree;
+
+    #[test]
+    fn a_rule_holds_where_its_style_does_unless_it_is_off_there() {
+        let rule =
+            "extends: existence\nmessage: m\nlevel: error\nignorecase: true\ntokens:\n  - t\n";
+        let text =
+            "StylesPath = s\n[*.md]\nBasedOnStyles = A, B\nA.D = NO\n[*.rs]\nBasedOnStyles = A\n";
+        let root = write_tree(&[
+            (CONFIGURATION, text),
+            ("s/A/C.yml", rule),
+            ("s/A/D.yml", rule),
+            ("s/B/E.yml", rule),
+            ("s/B/no-rule.md", ""),
+        ]);
+        let styles = Styles::read(root.path()).unwrap();
+        let names = |rules: &[Rule]| rules.iter().map(|it| it.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&styles.markdown), ["A.C", "B.E"]);
+        assert_eq!(names(&styles.rust), ["A.C", "A.D"]);
+    }
 
     #[test]
     fn a_configuration_says_which_styles_and_rules_hold_where() {
