@@ -41,7 +41,7 @@ pub enum NameEnd {
 enum NameRule {
     /// `**`
     Any,
-    /// A name, in so many bytes.
+    /// A literal name.
     Is(Vec<u8>),
     /// A name with wildcards in it.
     Like(Vec<Piece>),
@@ -238,7 +238,7 @@ impl PathRule {
         self.names.first() == Some(&NameRule::Any)
     }
 
-    /// A name that each path has of which the rule speaks, where it says one in so many bytes: the longest.
+    /// Returns a name that each path has that the rule matches: the longest literal one.
     pub fn name(&self) -> Option<&[u8]> {
         let names = self.names.iter().filter_map(|rule| match rule {
             NameRule::Is(name) => Some(&**name),

@@ -10,7 +10,7 @@ use actum_core::{PathError, PathRuleError};
 use super::DEPTH_MAX;
 use super::shape::{Form, Text};
 
-/// Something that is wrong with a document.
+/// Problem of a document, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
     /// Line and column; `None` for the document as a whole.

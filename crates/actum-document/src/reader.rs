@@ -41,8 +41,8 @@ pub fn read<T>(
         .map_err(|fault| fault.placed(document))
 }
 
-/// Reads a document of this shape that `serde` knows the rest of: what must add up, say. Members that
-/// are not known are passed over.
+/// Reads a document of this shape that `serde` knows the rest of: what must add up, say. Unknown
+/// members are ignored.
 pub fn read_as<T: DeserializeOwned>(
     document: &[u8],
     bytes_max: usize,

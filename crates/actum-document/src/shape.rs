@@ -45,7 +45,7 @@ pub enum Need {
 pub enum Others {
     /// They are refused: of inputs.
     Refused,
-    /// They are passed over: of results, which may gain fields.
+    /// Unknown members are ignored: of results, which may gain fields.
     PassedOver,
 }
 

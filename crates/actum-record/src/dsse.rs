@@ -117,8 +117,8 @@ impl Envelope {
         })
     }
 
-    /// Reads an envelope, strictly as JSON; fields that are not known are passed over, as the
-    /// standard says, and so is whichever of the two alphabets of base64 is used.
+    /// Reads an envelope, strictly as JSON. Unknown fields are ignored, as the standard requires,
+    /// and both alphabets of base64 are accepted.
     ///
     /// # Errors
     /// [`EnvelopeError`].

@@ -207,8 +207,8 @@ impl Keyring {
         self.keys.iter().rev().find(|key| key.role == role)
     }
 
-    /// Key that signs for a role at `now`: the newest one, passing over unproven keys that still wait or were
-    /// revoked. Whether it has expired is left to [`KeyEntry::check`].
+    /// Returns the key that signs for a role at `now`: the newest one, except for unproven keys that still
+    /// wait or were revoked. Whether it has expired is left to [`KeyEntry::check`].
     pub fn current(&self, role: KeyRole, now: Timestamp) -> Option<&KeyEntry> {
         let of_role = self.keys.iter().rev().filter(|key| key.role == role);
         of_role

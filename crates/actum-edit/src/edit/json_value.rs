@@ -95,8 +95,8 @@ impl JsonValueEdit {
     ///
     /// # Errors
     /// [`JsonValueError`] when `content` is not JSON, also with comments. It is also returned when the
-    /// path does not lead to exactly one place, or to one of another kind, when the member exists
-    /// already, or is missing, or when a limit is passed.
+    /// path does not lead to exactly one place, or to one of another kind. The member to add must be
+    /// missing, the one to remove must exist, and limits count as well.
     pub fn splices(&self, content: &[u8]) -> Result<Vec<Splice>, JsonValueError> {
         if count(content.len()) > JSON_BYTES_MAX {
             return Err(JsonValueError::TooLarge { bytes: count(content.len()) });

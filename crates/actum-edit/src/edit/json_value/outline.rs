@@ -1,4 +1,4 @@
-//! The containers on the way to a place, and where their children stand; all else is passed over.
+//! The containers on the way to a place, and the places of their children; all else is skipped.
 //!
 //! The text has been judged before, so what is found is sound; what is not is passed back as odd.
 

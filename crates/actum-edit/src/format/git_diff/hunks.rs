@@ -47,7 +47,7 @@ impl Hunk<'_> {
         (self.old_start, self.new_start, self.new_lines) == (1, 0, 0)
     }
 
-    /// Gives the content of a hunk whose lines are all on one side, in pieces.
+    /// Passes on the content of a hunk whose lines are all on one side, in pieces.
     pub(super) fn for_each_line(&self, mut take: impl FnMut(&[u8])) {
         // INVARIANT: the counts and marks were checked, so each line is of that side, except for a
         // mark that may be the last.
