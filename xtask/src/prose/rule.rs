@@ -136,7 +136,8 @@ fn banned<'a, 'w>(
 ) -> Vec<(&'w [Word<'w>], &'a Banned)> {
     let (mut found, mut at) = (Vec::new(), 0);
     while let Some(rest) = words.get(at..).filter(|rest| !rest.is_empty()) {
-        let is_opening = position == Position::Opening && at == 0;
+        let is_first = at == 0 && rest.first().is_some_and(|word| word.follows);
+        let is_opening = position == Position::Opening && is_first;
         let first = rest.first().map(|word| word.text.to_lowercase()).unwrap_or_default();
         let candidates = phrases.get(&first).map(Vec::as_slice).unwrap_or_default();
         let stands = candidates.iter().filter(|it| is_opening || !it.phrase.opens).find_map(|it| {
@@ -269,6 +270,7 @@ mod tests {
         assert_eq!(offences(EXISTENCE, Position::Opening, text), ["1: What: leave out `What`"]);
         assert_eq!(offences(EXISTENCE, Position::Elsewhere, text), [""; 0]);
         assert_eq!(offences(EXISTENCE, Position::Opening, "Is what"), [""; 0]);
+        assert_eq!(offences(EXISTENCE, Position::Opening, "`is` what"), [""; 0]);
     }
 
     #[test]

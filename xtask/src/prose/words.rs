@@ -10,7 +10,7 @@ const ABBREVIATIONS: &[&str] = &["cf", "e.g", "etc", "i.e", "vs"];
 pub(super) struct Word<'a> {
     pub(super) text: &'a str,
     pub(super) start: usize,
-    /// True if only blanks and marks of emphasis lie between it and the word before.
+    /// True if only blanks and marks of emphasis lie between it and the word before, or the beginning.
     pub(super) follows: bool,
     /// True for the first word of a sentence.
     pub(super) begins: bool,
@@ -32,7 +32,7 @@ pub(super) fn words(text: &str) -> Vec<Word<'_>> {
         words.push(Word {
             text: text.get(start..end).unwrap_or_default(),
             start,
-            follows: last.is_some() && gap.chars().all(|char| " *_".contains(char)),
+            follows: gap.chars().all(|char| " *_".contains(char)),
             begins: last.is_none_or(|last| ends_sentence(last, gap)),
         });
         at = end;
@@ -86,7 +86,9 @@ mod tests {
     #[test]
     fn a_word_follows_another_across_blanks_and_emphasis_only() {
         let follows: Vec<bool> = words("a  b *c* d, e ` f").iter().map(|it| it.follows).collect();
-        assert_eq!(follows, [false, true, true, true, false, false]);
+        assert_eq!(follows, [true, true, true, true, false, false]);
+        assert!(words(" *a").iter().all(|it| it.follows));
+        assert!(!words("` a").iter().any(|it| it.follows));
     }
 
     #[test]
