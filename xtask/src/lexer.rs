@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_comment_is_told_from_the_others() {
+    fn each_kind_of_comment_is_distinguished() {
         let cases = [
             ("/// a", Kind::OuterDoc),
             ("//! a", Kind::InnerDoc),
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn comment_marks_in_literals_are_no_comments() {
+    fn comment_marks_in_literals_begin_no_comment() {
         let literals = [
             r#""// \" /*""#,
             r##"r#"// " //"#"##,

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exception_of_no_use_or_without_a_reason_is_found() {
+    fn an_unused_exception_or_one_without_a_reason_fails() {
         let text = r#"[{"path": "a", "rule": "A.B", "reason": "r"}, {"path": "b", "rule": "A.B", "text": "t", "reason": " "}]"#;
         let mut exceptions = Exceptions::read(text).unwrap();
         assert!(exceptions.cover(&place("b", "A.B", "t")));

@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_that_would_be_read_otherwise_than_by_vale_is_rejected() {
+    fn a_rule_that_vale_would_read_differently_is_rejected() {
         let cases = [
             (EXISTENCE.replace("error", "warning"), "`level` is missing or not error"),
             (EXISTENCE.replace("ignorecase: true\n", ""), "`ignorecase` is missing or not true"),
