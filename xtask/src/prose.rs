@@ -106,9 +106,16 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     Ok(if passes { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Findings on the language, for `cargo xtask tidy`.
+/// Findings on the language, for `cargo xtask tidy`; at most so many as `cargo xtask prose` prints.
 pub(crate) fn findings(tree: &Tree) -> Result<Vec<Finding>, Box<dyn Error>> {
-    Ok(Report::new(tree, |_| true)?.findings())
+    let mut findings = Report::new(tree, |_| true)?.findings();
+    let more = findings.len().saturating_sub(FINDINGS_MAX);
+    findings.truncate(FINDINGS_MAX);
+    if more > 0 {
+        let problem = format!("{more} more findings on the language: see `cargo xtask prose`");
+        findings.push(Finding::new(baseline::FILE, None, problem));
+    }
+    Ok(findings)
 }
 
 /// Tests whether a path is one of these or below one.
@@ -353,6 +360,18 @@ mod tests {
             places(root.path(), &[]),
             ["CHANGELOG.md:4: A.Words: write reported, not `told`"]
         );
+    }
+
+    #[test]
+    fn tidy_lists_at_most_50_findings_and_counts_the_others() {
+        for (lines, expected) in [(50, 50), (51, 51), (60, 51)] {
+            let root = tree_of(&[("docs/a.md", &"told\n\n".repeat(lines))]);
+            let found = super::findings(&Tree::read(root.path()).unwrap()).unwrap();
+            assert_eq!(found.len(), expected);
+            let last = found.last().unwrap().to_string();
+            let more = format!("{} more findings on the language: ", lines - 50);
+            assert_eq!(last.contains(&more), lines > 50, "{last}");
+        }
     }
 
     #[test]
