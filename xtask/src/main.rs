@@ -6,7 +6,9 @@
 mod artifacts;
 mod clients;
 mod fuzz;
+mod lexer;
 mod measure;
+mod prose;
 mod test;
 mod tidy;
 
@@ -39,6 +41,7 @@ enum Work {
     /// The confirmation lexicon, derived anew or compared
     #[command(disable_help_flag = true)]
     Lexicon(Arguments),
+    Prose(prose::Options),
     /// What was really published, applied and undone
     #[command(disable_help_flag = true)]
     Realworld(Arguments),
@@ -50,7 +53,7 @@ enum Work {
     Share(Arguments),
     /// All tests: format, lints, tidy, doc-tests, tests
     Test,
-    /// House rules: crate arrows, files, fences, conformance table
+    /// House rules: crate arrows, files, fences, conformance table, language
     Tidy,
 }
 
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Work::Fuzz(options) => fuzz::run(&root, &options),
         Work::Lexicon(arguments) => measure::run(&root, "lexicon", &arguments),
         Work::Clients(arguments) => clients::run(&root, &arguments),
+        Work::Prose(options) => prose::run(&root, &options),
         Work::Realworld(arguments) => measure::run(&root, "realworld", &arguments),
         Work::Schemas(arguments) => measure::run(&root, "schemas", &arguments),
         Work::Share(arguments) => measure::run(&root, "share", &arguments),

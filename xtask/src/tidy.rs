@@ -7,14 +7,14 @@ mod files;
 mod mask;
 mod rooms;
 mod test_index;
-mod tree;
+pub(crate) mod tree;
 
 use std::error::Error;
 use std::fmt;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::Outcome;
+use crate::{Outcome, prose};
 use tree::Tree;
 
 /// The checks that only read the tree; [`arrows`] also asks cargo.
@@ -23,7 +23,7 @@ const CHECKS: &[fn(&Tree) -> Vec<Finding>] =
 
 /// A place that breaks a house rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Finding {
+pub(crate) struct Finding {
     /// Relative to the root of the repository.
     path: String,
     /// Counted from 1; absent where the whole file is meant.
@@ -33,7 +33,11 @@ struct Finding {
 }
 
 impl Finding {
-    fn new(path: &str, line: impl Into<Option<usize>>, problem: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        path: &str,
+        line: impl Into<Option<usize>>,
+        problem: impl Into<String>,
+    ) -> Self {
         Self { path: path.to_owned(), line: line.into(), problem: problem.into() }
     }
 }
@@ -71,6 +75,7 @@ fn findings(root: &Path) -> Result<Vec<Finding>, Box<dyn Error>> {
     let tree = Tree::read(root)?;
     let mut findings = arrows::check(root)?;
     findings.extend(CHECKS.iter().flat_map(|check| check(&tree)));
+    findings.extend(prose::findings(&tree)?);
     // Stable: a check lists what it finds in one place in its own order.
     findings.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
     Ok(findings)
@@ -94,6 +99,7 @@ mod tests {
             format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\n{rest}")
         };
         let tree = write_tree(&[
+            (".vale.ini", "StylesPath = styles\n"),
             ("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"crates/*\"]\n"),
             (
                 "crates/actum-core/Cargo.toml",

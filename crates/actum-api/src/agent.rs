@@ -63,7 +63,7 @@ pub struct AgentChainEvent {
     pub event: String,
     /// State of the step after the event; otherwise `null`.
     pub state: Option<String>,
-    /// Reason; `null` where there is none.
+    /// Reason; `null` without one.
     pub reason: Option<String>,
     /// Plan of a step (`plan_id`).
     pub plan_id: Option<String>,
@@ -108,7 +108,7 @@ pub struct AgentReplayed {
     /// `REPLAY_REF_MISSING`, `REPLAY_REF_HASH_MISMATCH`, `REPLAY_LINK_MISMATCH`, `REPLAY_HISTORY_MISMATCH`,
     /// `REPLAY_DECISION_MISMATCH`, `REPLAY_ENGINE_UNSUPPORTED` or `REPLAY_PROJECTION_DRIFT`; `null` where the decision is the same.
     pub code: Option<String>,
-    /// The same in words.
+    /// Reason in words.
     pub message: Option<String>,
 }
 
@@ -135,7 +135,7 @@ pub struct AgentIntakeGoal {
     pub thread: String,
     /// Name and version of the Finder; `null` where the ledger keeps the digest of the packet alone.
     pub finder: Option<String>,
-    /// What the user wishes, as the Finder put it; `null` where the ledger keeps its digest alone.
+    /// Wish of the user, as the Finder put it; `null` where the ledger keeps its digest alone.
     pub requested_capability: Option<String>,
 }
 
@@ -146,7 +146,7 @@ pub struct AgentIntakeShown {
     pub goal: AgentIntakeGoal,
 }
 
-/// Goal that does not wait for a simulation any more.
+/// Goal that no longer waits for a simulation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentIntakeResolved {
     /// Goal.

@@ -18,7 +18,7 @@ pub(crate) const DOCUMENTS: &[DocumentType] =
 /// Result of `actum apply`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Apply {
-    /// Whether the request succeeded, and its run.
+    /// Status of the request, and its run.
     #[serde(flatten)]
     pub outcome: Outcome,
     /// Effect on the workspace.
@@ -37,10 +37,10 @@ impl Document for Apply {
 /// Result of `actum undo`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Undo {
-    /// Whether the request succeeded, and its run.
+    /// Status of the request, and its run.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// Run that this one takes back.
+    /// Run that this one undoes.
     #[schemars(with = "value::RunId")]
     pub undoes: RunId,
     /// Effect on the workspace.
@@ -59,10 +59,10 @@ impl Document for Undo {
 /// Result of `actum redo`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Redo {
-    /// Whether the request succeeded, and its run.
+    /// Status of the request, and its run.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// Undo that this run takes back.
+    /// Undo that this run reverts.
     #[schemars(with = "value::RunId")]
     pub undoes: RunId,
     /// Effect on the workspace.
@@ -78,18 +78,18 @@ impl Document for Redo {
     }
 }
 
-/// Whether a request succeeded, and its run.
+/// Status of a request, and its run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
     /// Status of the request.
     #[schemars(with = "value::Status")]
     pub status: Status,
-    /// Whether this is a forecast and nothing was changed.
+    /// True if this is a forecast and nothing was changed.
     pub dry_run: bool,
     /// The run; `null` in a dry run and where nothing had to be changed.
     #[schemars(with = "Option<value::RunId>")]
     pub run: Option<RunId>,
-    /// Whether the earlier run `run` had carried the request out, so that nothing was changed now.
+    /// True if the earlier run `run` had carried the request out, so that nothing was changed now.
     pub done_before: bool,
     /// The receipt; `null` where no run was made.
     pub receipt: Option<ReceiptRef>,
@@ -119,7 +119,7 @@ pub struct Effect {
     pub broken_links: Vec<WorkspacePath>,
     /// Hunks that apply elsewhere than stated.
     pub moved_hunks: Vec<MovedHunk>,
-    /// Files that were edited since the run that is undone. Only the lines of the run were taken back.
+    /// Files that were edited since the run that is undone. Only the lines of the run were reverted.
     pub kept_edits: Vec<WorkspacePath>,
     /// Paths that needed nothing, because they are already as before the run that is undone.
     pub as_before: Vec<WorkspacePath>,
@@ -127,7 +127,7 @@ pub struct Effect {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "value::Tier")]
     pub tier: Option<RiskTier>,
-    /// Why the change needs approval. Only in a dry run, where it does.
+    /// Reason why the change needs approval. Only in a dry run, where it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub needs_approval: Option<String>,

@@ -28,7 +28,7 @@ pub struct Brief {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub reason: Option<String>,
-    /// First thing that the reader can do, for people. Absent where none is known.
+    /// First hint for the user. Absent where none is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub hint: Option<String>,
@@ -36,7 +36,7 @@ pub struct Brief {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "value::RunId")]
     pub run: Option<RunId>,
-    /// Changed files with what they hold afterwards. Of a renamed file both paths. Absent where there are none.
+    /// Changed files with what they hold afterwards. Of a renamed file both paths. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<BriefPath>,
 }

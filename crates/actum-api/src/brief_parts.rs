@@ -1,4 +1,4 @@
-//! What documents have for their brief form. `brief` makes it of each document.
+//! Parts of a document for its brief form. `brief` makes it of each document.
 
 use actum_core::{Digest, RunId, Status};
 use actum_record::receipt::{EffectKind, PathEffect};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::path::WorkspacePath;
 use crate::value;
 
-/// What a document has for its brief form.
+/// Parts of a document for its brief form.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BriefParts {
     /// Status; `None` where the document has none, so that the exit code of the command says it.

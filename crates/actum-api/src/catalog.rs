@@ -46,13 +46,13 @@ pub struct CatalogAction {
     /// Lowest risk tier of its runs.
     #[schemars(with = "value::Tier")]
     pub tier: RiskTier,
-    /// Whether it changes what others work with, so that it needs a rollback.
+    /// True if it changes what others work with, so that it needs a rollback.
     pub impactful: bool,
-    /// Whether doing it twice differs from doing it once.
+    /// True if doing it twice differs from doing it once.
     pub side_effecting: bool,
-    /// Whether its effects cannot be taken back.
+    /// True if its effects cannot be undone.
     pub irreversible: bool,
-    /// Whether it may change files of the workspace.
+    /// True if it may change files of the workspace.
     pub writes: bool,
     /// Name of the action for access policies. It is the same for all actions in this version.
     pub access: String,
@@ -64,7 +64,7 @@ pub struct CatalogAction {
     /// JSON Schema of the output. Absent where actions are only listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Map<String, Value>>,
-    /// Phrases by which users ask for a package, by language. Absent where actions are only listed, and where there are none.
+    /// Phrases by which users ask for a package, by language. Absent where actions are only listed, and if empty.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub phrases: BTreeMap<String, Vec<String>>,
 }
@@ -80,7 +80,7 @@ pub enum ActionOrigin {
 }
 
 impl ActionOrigin {
-    /// Returns the word that stands in the document.
+    /// Returns the word in the document.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Core => "core",
@@ -104,7 +104,7 @@ pub enum ActionRollback {
 /// Result of `actum catalog lint`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CatalogLint {
-    /// Whether nothing is wrong. Where it is `false`, the command ends with code 4.
+    /// True if nothing is wrong. Where it is `false`, the command ends with code 4.
     pub sound: bool,
     /// Number of actions that were checked.
     pub actions: u64,

@@ -29,7 +29,7 @@ words! {
 }
 
 impl ChangeKind {
-    /// Whether the path is a directory.
+    /// Returns true if the path is a directory.
     pub fn is_of_directory(&self) -> bool {
         matches!(self, Self::DirectoryCreated | Self::DirectoryRemoved)
     }

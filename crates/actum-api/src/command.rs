@@ -42,7 +42,7 @@ words! {
         Output = "output",
     }
 
-    /// How surely a limit is enforced.
+    /// Strength of the enforcement of a limit.
     Enforcement {
         /// Checked every 10 ms; more can be used between two checks.
         Polled = "polled",
@@ -138,7 +138,7 @@ pub struct RunningCommand {
     pub command: Vec<String>,
     /// Number of the process of actum that runs it.
     pub process: u32,
-    /// When it was started.
+    /// Time of the start.
     #[schemars(with = "value::Time")]
     pub started: Timestamp,
     /// Paths that it changed so far, and directories that lead to them.
@@ -164,7 +164,7 @@ impl Document for Exec {
 pub struct Execution {
     /// The program and its arguments. Escaped where their bytes are not UTF-8.
     pub command: Vec<String>,
-    /// How the command ended by itself; `null` where it was terminated.
+    /// Outcome of a command that ended by itself; `null` where it was terminated.
     pub ended: Option<Ended>,
     /// Limits and rules that the command violated.
     pub violated: Vec<Violation>,
@@ -195,7 +195,7 @@ pub struct Output {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
-    /// It exited with this code.
+    /// The command exited with this code.
     Code(i32),
     /// This signal ended it.
     Signal(i32),
@@ -205,11 +205,11 @@ pub enum Ended {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Violation {
-    /// It exceeded the limit of this resource.
+    /// The command exceeded the limit of this resource.
     Limit(Resource),
     /// One of its processes could not be monitored.
     Unwatched,
-    /// It created this protected path. Escaped where its bytes are not UTF-8.
+    /// The command created this protected path. Escaped where its bytes are not UTF-8.
     Made(String),
     /// The caller interrupted it.
     Interrupted,
@@ -241,11 +241,11 @@ pub struct InForce {
     pub tier: String,
     /// Version of the Landlock interface; `null` where it was not used.
     pub landlock: Option<u32>,
-    /// Whether signals and abstract sockets of the host are out of reach.
+    /// True if signals and abstract sockets of the host are out of reach.
     pub ipc_confined: bool,
-    /// Whether the command ran as root, without capabilities.
+    /// True if the command ran as root, without capabilities.
     pub is_root: bool,
-    /// How surely each limit was enforced.
+    /// Strength of the enforcement of each limit.
     pub limits: BTreeMap<Resource, Enforcement>,
 }
 
@@ -260,11 +260,11 @@ pub struct NodeChange {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub path_hex: Option<String>,
-    /// What was there before. Absent where nothing was.
+    /// Node before the command. Absent where the path did not exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Node")]
     pub before: Option<Node>,
-    /// What is there afterwards. Absent where nothing is.
+    /// Node after the command. Absent where the path does not exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Node")]
     pub after: Option<Node>,
@@ -273,7 +273,7 @@ pub struct NodeChange {
 /// File, directory, link or special file at a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Node {
-    /// Type of what is there.
+    /// Type of the object.
     pub r#type: NodeType,
     /// Permission bits in octal. Absent for a symbolic link.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! `actum.doctor/1`: whether the workspace and the system can be used.
+//! `actum.doctor/1`: health of the workspace and the system.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,9 +13,9 @@ words! {
     Health {
         /// Nothing is wrong.
         Ok = "ok",
-        /// It works with less than usual.
+        /// Something works with less than usual.
         Limited = "limited",
-        /// It needs attention.
+        /// A problem needs attention.
         Bad = "bad",
     }
 }
@@ -25,7 +25,7 @@ words! {
 pub struct Doctor {
     /// Version of the program.
     pub version: String,
-    /// What was examined. It depends on the system, and on whether there is a workspace.
+    /// Findings of the examination. They depend on the system, and on whether there is a workspace.
     pub findings: Vec<Finding>,
 }
 
@@ -40,6 +40,6 @@ pub struct Finding {
     pub what: String,
     /// Verdict.
     pub verdict: Health,
-    /// What was found, for people.
+    /// Finding as a sentence for the user.
     pub detail: String,
 }

@@ -1,4 +1,4 @@
-//! What all documents share: their format name, their envelope and their published schema.
+//! Common parts of all documents: their format name, their envelope and their published schema.
 
 use std::borrow::Cow;
 

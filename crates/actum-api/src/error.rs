@@ -18,7 +18,7 @@ words! {
     WorkspaceState {
         /// No file was changed.
         Unchanged = "unchanged",
-        /// What was changed was taken back.
+        /// The changes were rolled back.
         Restored = "restored",
         /// The change is published.
         Published = "published",
@@ -35,11 +35,11 @@ pub struct Error {
     pub status: Status,
     /// Permanent name of the reason. `actum explain REASON` shows its page.
     pub reason: String,
-    /// Message for people. The wording can change.
+    /// Message for the user. The wording can change.
     pub message: String,
     /// State of the workspace.
     pub workspace: WorkspaceState,
-    /// What the reader can do, for people.
+    /// Hints for the user.
     pub hints: Vec<String>,
     /// Line of an unsound input, counted from 1. Absent where the place is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,7 @@ pub struct Error {
     /// Decisions of the gates that stop the change. Absent for other errors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<Gate>,
-    /// Further refusals of the same change, at most 100. Absent where there are none.
+    /// Further refusals of the same change, at most 100. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<Refusal>,
 }
@@ -81,9 +81,9 @@ impl Document for Error {
 pub struct Refusal {
     /// Permanent name of the reason.
     pub reason: String,
-    /// Message for people. The wording can change.
+    /// Message for the user. The wording can change.
     pub message: String,
-    /// What the reader can do, for people.
+    /// Hints for the user.
     pub hints: Vec<String>,
 }
 
@@ -93,7 +93,7 @@ pub struct Conflict {
     /// The path.
     #[serde(flatten)]
     pub path: WorkspacePath,
-    /// What differs, for people.
+    /// Difference as a sentence for the user.
     pub difference: String,
     /// Newest later run that changed the path; `null` where it was no run.
     #[schemars(with = "Option<value::RunId>")]
@@ -103,9 +103,9 @@ pub struct Conflict {
 /// Size of a change beside its limits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BudgetUse {
-    /// Limit of changed files; `null` where there is none.
+    /// Limit of changed files; `null` without one.
     pub max_files: Option<u64>,
-    /// Limit of changed lines; `null` where there is none.
+    /// Limit of changed lines; `null` without one.
     pub max_loc: Option<u64>,
     /// Number of changed files.
     pub files: u64,
@@ -151,6 +151,6 @@ pub struct DeniedPlan {
     /// Id of the plan.
     #[schemars(with = "value::RunId")]
     pub plan: RunId,
-    /// Reason that the approver gave; `null` where there was none.
+    /// Reason that the approver gave; `null` without one.
     pub reason: Option<String>,
 }

@@ -44,7 +44,7 @@ pub struct EndedAction {
     pub status: Status,
     /// Permanent name of the reason why it did not succeed, or `null`.
     pub ground: Option<String>,
-    /// The same reason as a sentence, or `null`.
+    /// Reason as a sentence, or `null`.
     pub message: Option<String>,
     /// Confidence of the planner, from 0 to 1, or `null`.
     #[schemars(with = "Option<f64>", extend("minimum" = 0, "maximum" = 1))]
@@ -87,7 +87,7 @@ pub struct EndedAction {
 pub struct ActionCheck {
     /// The command, or the name of a built-in check.
     pub name: String,
-    /// Whether the check passed.
+    /// True if the check passed.
     pub ok: bool,
     /// Exit code of the command, or `null`.
     pub exit_code: Option<i32>,
@@ -104,9 +104,9 @@ impl From<RecordedCheck> for ActionCheck {
 /// Attempt at a repair or a rollback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Attempt {
-    /// Whether it was attempted.
+    /// True if it was attempted.
     pub attempted: bool,
-    /// Whether it succeeded.
+    /// True if it succeeded.
     pub ok: bool,
 }
 

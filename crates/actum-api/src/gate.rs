@@ -29,13 +29,13 @@ pub struct Gate {
     pub gate: String,
     /// Verdict of the gate.
     pub verdict: Verdict,
-    /// Why, as fields for programs.
+    /// Reason as fields for programs.
     pub ground: Ground,
-    /// Why, as a sentence for people. The wording can change.
+    /// Reason as a sentence for the user. The wording can change.
     pub message: String,
 }
 
-/// The decision for people: on one line, with control characters escaped.
+/// Writes the decision for the user: on one line, with control characters escaped.
 impl fmt::Display for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [gate, verdict, message] =

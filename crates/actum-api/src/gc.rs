@@ -12,7 +12,7 @@ pub(crate) const DOCUMENTS: &[DocumentType] = &[DocumentType::new::<Gc>()];
 /// Result of `actum gc`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Gc {
-    /// Whether this is a forecast and nothing was removed.
+    /// True if this is a forecast and nothing was removed.
     pub dry_run: bool,
     /// Runs that were forgotten, or would be.
     #[schemars(with = "Vec<value::RunId>")]
@@ -23,7 +23,7 @@ pub struct Gc {
     pub freed_bytes: u64,
     /// Bytes of history that stay.
     pub kept_bytes: u64,
-    /// Number of files of actum's own that no run needed any more.
+    /// Number of files of actum's own that no run needed.
     pub removed_files: u64,
     /// Runs beyond the limits that the operator's retention keeps.
     #[schemars(with = "Vec<value::RunId>")]

@@ -41,7 +41,7 @@ pub struct Log {
     pub runs: Vec<LoggedRun>,
     /// Number of all runs, shown or not.
     pub total: u64,
-    /// Run that has begun and not ended; `null` where there is none.
+    /// Run that has begun and not ended; `null` without one.
     #[schemars(with = "Option<value::RunId>")]
     pub unfinished: Option<RunId>,
 }
@@ -58,33 +58,33 @@ pub struct LoggedRun {
     pub run: RunId,
     /// Kind of the run.
     pub kind: RunKind,
-    /// Run that this one takes back. Only for an undo.
+    /// Run that this one undoes. Only for an undo.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "value::RunId")]
     pub undoes: Option<RunId>,
-    /// How the run ended.
+    /// Outcome of the run.
     #[schemars(with = "value::Status")]
     pub status: Status,
-    /// What the history knows of the run. Absent where its record is damaged.
+    /// Facts from the history. Absent where its record of the run is damaged.
     #[serde(flatten)]
     pub facts: Option<RunFacts>,
-    /// Whether the record of the run in the history is damaged.
+    /// True if the record of the run in the history is damaged.
     pub damaged: bool,
-    /// What the ledger knows of the run; `null` where it does not know it, or where the record is not proven.
+    /// Record of the run in the ledger; `null` where it is missing or not proven.
     pub record: Option<RunRecord>,
-    /// Why the record in the ledger is not proven. Absent where it is.
+    /// Reason why the record in the ledger is not proven. Absent where it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub record_problem: Option<String>,
 }
 
-/// What the history knows of a run.
+/// Facts of a run from the history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunFacts {
-    /// When the run was made.
+    /// Time of the run.
     #[schemars(with = "value::Time")]
     pub time: String,
-    /// What the run was for.
+    /// Purpose of the run.
     pub label: String,
     /// Number of changed files, without directories.
     pub files: u64,
@@ -105,20 +105,20 @@ pub struct Run {
     pub run: RunId,
     /// Kind of the run.
     pub kind: RunKind,
-    /// Run that this one takes back. Only for an undo.
+    /// Run that this one undoes. Only for an undo.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "value::RunId")]
     pub undoes: Option<RunId>,
-    /// How the run ended.
+    /// Outcome of the run.
     #[schemars(with = "value::Status")]
     pub status: Status,
     /// Run that took this one back; `null` where none did.
     #[schemars(with = "Option<value::RunId>")]
     pub undone_by: Option<RunId>,
-    /// When the run was made.
+    /// Time of the run.
     #[schemars(with = "value::Time")]
     pub time: String,
-    /// What the run was for.
+    /// Purpose of the run.
     pub label: String,
     /// Number of changed files, without directories.
     pub files: u64,
@@ -128,9 +128,9 @@ pub struct Run {
     pub removed: u64,
     /// Changed paths, in order.
     pub changes: Vec<ImageChange>,
-    /// What the ledger knows of the run; `null` where it does not know it, or where the record is not proven.
+    /// Record of the run in the ledger; `null` where it is missing or not proven.
     pub record: Option<RunRecord>,
-    /// Why the record in the ledger is not proven. Absent where it is.
+    /// Reason why the record in the ledger is not proven. Absent where it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub record_problem: Option<String>,
@@ -148,22 +148,22 @@ impl Document for Run {
     }
 }
 
-/// Change of one path, with what is there before and afterwards.
+/// Change of one path, with its image before and afterwards.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ImageChange {
     /// The change.
     #[serde(flatten)]
     pub change: Change,
-    /// What is there before.
+    /// Image before the run.
     pub before: Image,
-    /// What is there afterwards.
+    /// Image after the run.
     pub after: Image,
 }
 
 /// File or directory at a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Image {
-    /// Type of what is there.
+    /// Type of the object.
     pub r#type: ImageType,
     /// SHA-256 of the content. Only for a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]

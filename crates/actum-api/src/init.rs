@@ -12,7 +12,7 @@ pub(crate) const DOCUMENTS: &[DocumentType] = &[DocumentType::new::<Init>()];
 pub struct Init {
     /// Root of the workspace, as an absolute path. Escaped where its bytes are not UTF-8.
     pub root: String,
-    /// Whether the workspace was made now; `false` where it was there already.
+    /// True if the workspace was made now; `false` if it existed.
     pub created: bool,
 }
 

@@ -34,9 +34,9 @@ pub struct ListedKey {
     /// The key.
     #[serde(flatten)]
     pub key: Key,
-    /// Whether this is the key that signs for its role.
+    /// True if this is the key that signs for its role.
     pub current: bool,
-    /// Whether the key waits to be admitted. Absent where it is `false`.
+    /// True if the key waits to be admitted. Absent where it is `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waits: bool,
     /// Protection of the private half; `null` where its file is missing.
@@ -66,7 +66,7 @@ pub struct Key {
     /// Time of the revocation, from which no signature of the key counts; `null` where it was not revoked.
     #[schemars(with = "Option<value::Time>")]
     pub revoked: Option<Timestamp>,
-    /// Whether the key was admitted by waiting alone. Absent where it is `false`.
+    /// True if the key was admitted by waiting alone. Absent where it is `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unproven: bool,
 }

@@ -28,7 +28,7 @@ pub struct NewLease {
     pub lease: LeaseId,
     /// File of the lease, as the command named it. Escaped where its bytes are not UTF-8.
     pub file: String,
-    /// Whether it can be used, but not narrowed.
+    /// True if it can be used, but not narrowed.
     pub sealed: bool,
     /// Blocks, the one that the lease key signed first. A request must meet the terms of all of them.
     pub blocks: Vec<LeaseBlock>,
@@ -37,9 +37,9 @@ pub struct NewLease {
 /// Result of `actum lease show`: content of a file, of which nothing is verified.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Lease {
-    /// Whether signatures and ledger were checked. Always `false`: `actum lease verify` checks them.
+    /// True if signatures and ledger were checked. Always `false`: `actum lease verify` checks them.
     pub verified: bool,
-    /// Whether it can be used, but not narrowed.
+    /// True if it can be used, but not narrowed.
     pub sealed: bool,
     /// Blocks, the one that the lease key signed first.
     pub blocks: Vec<LeaseBlock>,
@@ -58,14 +58,14 @@ pub struct LeaseBlock {
 /// Result of `actum lease verify`: a lease that a lease key of this installation signed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LeaseVerification {
-    /// Whether a request could be made under it now. Otherwise the command ends with code 1.
+    /// True if a request could be made under it now. Otherwise the command ends with code 1.
     pub usable: bool,
-    /// Whether the ledger records that it was granted.
+    /// True if the ledger records that it was granted.
     pub granted: bool,
     /// Lease key that signed the first block.
     #[schemars(with = "value::KeyId")]
     pub key: KeyId,
-    /// Whether it can be used, but not narrowed.
+    /// True if it can be used, but not narrowed.
     pub sealed: bool,
     /// Blocks, the one that the lease key signed first.
     pub blocks: Vec<VerifiedBlock>,
@@ -93,7 +93,7 @@ pub struct Leases {
     pub tenant: TenantId,
     /// Granted leases, the newest first.
     pub leases: Vec<ListedLease>,
-    /// Whether the ledger has older ones.
+    /// True if the ledger has older ones.
     pub more: bool,
 }
 
@@ -148,7 +148,7 @@ pub struct LeaseTerms {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<value::Time>")]
     pub not_before: Option<Timestamp>,
-    /// Quotas of each request. Absent where there are none.
+    /// Quotas of each request. Absent if empty.
     #[serde(default, skip_serializing_if = "LeaseQuotas::is_empty")]
     pub quotas: LeaseQuotas,
     /// Rules for paths below the base directories.
@@ -204,19 +204,19 @@ words! {
         Waiting = "waiting",
         /// Its time is over.
         Expired = "expired",
-        /// It was revoked.
+        /// The lease was revoked.
         Revoked = "revoked",
-        /// It has started as many runs as it can.
+        /// The lease has started as many runs as it can.
         UsedUp = "used_up",
         /// The ledger does not record that it was granted.
         NotGranted = "not_granted",
-        /// It is for another tenant.
+        /// The lease is for another tenant.
         OtherTenant = "other_tenant",
     }
 }
 
 impl LeaseQuotas {
-    /// Whether there is no quota.
+    /// Returns true if there is no quota.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

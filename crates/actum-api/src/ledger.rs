@@ -113,7 +113,7 @@ pub struct Checkpoint {
 /// Result of `actum ledger verify`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Audit {
-    /// Whether nothing is wrong. Where it is `false`, the command ends with code 4.
+    /// True if nothing is wrong. Where it is `false`, the command ends with code 4.
     pub sound: bool,
     /// Name of the log; `null` where the log has none.
     pub origin: Option<String>,

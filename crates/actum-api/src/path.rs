@@ -48,7 +48,7 @@ impl From<&RelPath> for WorkspacePath {
     }
 }
 
-/// The path for people: on one line, with control characters escaped.
+/// Writes the path for the user: on one line, with control characters escaped.
 impl fmt::Display for WorkspacePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // What `path_hex` says counts; where it says nothing, the text is escaped once more.

@@ -61,7 +61,7 @@ pub struct PluginTest {
     /// Digest of the package.
     #[schemars(with = "value::Digest")]
     pub digest: Digest,
-    /// Whether all checks passed.
+    /// True if all checks passed.
     pub ok: bool,
     /// Output of `execute`.
     pub output: Value,
@@ -82,7 +82,7 @@ pub struct PluginTest {
 pub struct PluginCheck {
     /// Name of the check.
     pub name: String,
-    /// Whether the check passed.
+    /// True if the check passed.
     pub ok: bool,
     /// Exit code of its command. Absent where no command ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,13 +90,13 @@ pub struct PluginCheck {
     /// Duration in milliseconds. Absent where it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// Excerpt of standard output. Absent where there is none.
+    /// Excerpt of standard output. Absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdout: Option<String>,
-    /// Excerpt of standard error. Absent where there is none.
+    /// Excerpt of standard error. Absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
-    /// Further information as a sentence. Absent where there is none.
+    /// Further information as a sentence. Absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }

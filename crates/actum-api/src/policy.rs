@@ -31,22 +31,22 @@ pub struct PolicyCheck {
     pub files: Vec<PolicyFile>,
     /// Policy in force, in the form in which decisions record it.
     pub policy: Map<String, Value>,
-    /// Command that notifies the operator of a plan that waits. Absent where there is none.
+    /// Command that notifies the operator of a plan that waits. Absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notify: Option<Vec<String>>,
-    /// Additional rights of sandboxed commands. Absent where there are none.
+    /// Additional rights of sandboxed commands. Absent if empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxAllowance>,
     /// Rights of plugin packages. Absent where the operator's policy does not name them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plugins: Option<PluginAllowance>,
-    /// Directories in which a workspace may be made although other programs act on their files. Absent where there are none.
+    /// Directories in which a workspace may be made although other programs act on their files. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roots: Vec<String>,
     /// Task envelopes that are accepted. Absent where all are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_envelopes: Option<TaskEnvelopes>,
-    /// Pipelines that task plans may run. Absent where there are none.
+    /// Pipelines that task plans may run. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pipelines: Vec<Pipeline>,
     /// Library and limits of SQL steps. Absent where no policy sets any.
@@ -70,7 +70,7 @@ pub struct PolicyFile {
     /// Digest of the file.
     #[schemars(with = "value::Digest")]
     pub digest: Digest,
-    /// Whether the file is trusted.
+    /// True if the file is trusted.
     pub trusted: bool,
     /// Digest that was trusted before the file changed, or `null`.
     #[schemars(with = "Option<value::Digest>")]
@@ -105,7 +105,7 @@ pub struct SandboxAllowance {
     /// Directories of the workspace that are passed through. No change in them is part of a run.
     #[schemars(with = "Vec<value::PathName>")]
     pub caches: Vec<RelPath>,
-    /// Limits above the default, each `NAME=AMOUNT`. Absent where there are none.
+    /// Limits above the default, each `NAME=AMOUNT`. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<String>,
 }
@@ -124,7 +124,7 @@ pub struct Pipeline {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<value::PathName>")]
     pub cwd: Option<RelPath>,
-    /// Names of environment variables that are passed through, or `NAME=VALUE`. Absent where there are none.
+    /// Names of environment variables that are passed through, or `NAME=VALUE`. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<String>,
     /// Rules of the paths on which the result depends. Absent where it may depend on all.
@@ -135,7 +135,7 @@ pub struct Pipeline {
     /// Time of one run, in seconds, where it is less than the plan allows. Absent where it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<u64>,
-    /// Parameters. Absent where there are none.
+    /// Parameters. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<PipelineParameter>,
 }
@@ -179,7 +179,7 @@ pub struct SqlSettings {
 /// Rights of plugin packages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PluginAllowance {
-    /// Whether their code may run, in a sandbox. Absent where the operator's policy does not say.
+    /// True if their code may run, in a sandbox. Absent where the operator's policy does not say.
     #[serde(default, rename = "allowPluginCodeExecution", skip_serializing_if = "Option::is_none")]
     pub code_execution: Option<bool>,
 }
@@ -225,7 +225,7 @@ pub struct PolicyCase {
     pub line: u64,
     /// Name of the case.
     pub name: String,
-    /// Whether the case holds.
+    /// True if the case holds.
     pub holds: bool,
     /// Expected decision.
     pub expected: ExpectedDecision,
@@ -258,7 +258,7 @@ pub struct FoundDecision {
     /// Ground of that gate, else of the gate that the case expected to refuse, or `null`.
     #[schemars(with = "Option<Ground>")]
     pub ground: Option<Value>,
-    /// The same ground as a sentence. Its wording can change in any version.
+    /// Ground as a sentence. Its wording can change in any version.
     pub message: String,
 }
 
@@ -358,7 +358,7 @@ pub struct Decision {
 pub struct Trust {
     /// The policy file, as an absolute path. Escaped where its bytes are not UTF-8.
     pub file: String,
-    /// Whether the file is trusted now, or will be from `from` on.
+    /// True if the file is trusted now, or will be from `from` on.
     pub trusted: bool,
     /// Time from which the trust counts. Absent where it counts at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -47,7 +47,7 @@ pub struct Demo {
 pub struct DemoCheck {
     /// The expectation as a sentence.
     pub what: String,
-    /// Whether it holds.
+    /// True if it holds.
     pub held: bool,
 }
 

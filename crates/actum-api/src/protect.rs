@@ -1,4 +1,5 @@
-//! `actum.protect/1`: what `actum protect` did to the settings of a client, and what a trial of the client proved.
+//! `actum.protect/1`: changes that `actum protect` made in the settings of a client, and the results of a trial of
+//! the client.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,15 +15,15 @@ pub struct Protection {
     pub client: String,
     /// File of its settings.
     pub settings: String,
-    /// Whether the file was changed now.
+    /// True if the file was changed now.
     pub changed: bool,
-    /// Whether the settings call the hook of actum.
+    /// True if the settings call the hook of actum.
     pub configured: bool,
-    /// Whether they call a strict hook, which refuses commands of the client's shell.
+    /// True if they call a strict hook, which refuses commands of the client's shell.
     pub strict: bool,
-    /// Whether all that was tried with the client held: each edit goes through actum.
+    /// True if all checks of the trial passed: each edit of the client goes through actum.
     pub armed: bool,
-    /// What was tried, in this order; empty where nothing was.
+    /// Checks of the trial, in order; empty without a trial.
     pub checks: Vec<ProtectionCheck>,
 }
 
@@ -33,10 +34,10 @@ impl Document for Protection {
 /// One thing that was tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProtectionCheck {
-    /// What has to hold.
+    /// Requirement that is checked.
     pub what: String,
-    /// Whether it held.
+    /// True if it held.
     pub passed: bool,
-    /// What was seen, for people.
+    /// Observation as a sentence for the user.
     pub detail: String,
 }

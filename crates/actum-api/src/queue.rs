@@ -178,17 +178,17 @@ pub struct Plan {
     pub door: String,
     /// Decisions of the gates.
     pub gates: Vec<Gate>,
-    /// Signed answer of an approver. Absent where there is none.
+    /// Signed answer of an approver. Absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<PlanAnswer>,
     /// Effects on paths as the gates judged them, in the form of a receipt.
     #[schemars(with = "Vec<record::PathEffect>")]
     pub changes: Vec<PathEffect>,
-    /// Earlier version of the plan. Absent where there is none.
+    /// Earlier version of the plan. Absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<EarlierPlan>,
-    /// Differences between the queued plan and what the request would do now, as sentences: the plan is stale. Absent where
-    /// there are none.
+    /// Differences between the queued plan and what the request would do now, as sentences: the plan is stale. Absent if
+    /// empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<String>,
     /// Parts of the request that an approver agrees to. Absent where the plan is no longer open.
@@ -216,23 +216,22 @@ pub struct EarlierPlan {
 /// Parts of a request that an approver agrees to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Asked {
-    /// Commands that ran for the change, or run once it is approved. Absent where there are none.
+    /// Commands that ran for the change, or run once it is approved. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<AskedCommand>,
-    /// Commands that check the change. Absent where there are none.
+    /// Commands that check the change. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
-    /// Command that runs where a check fails. Absent where there is none.
+    /// Command that runs where a check fails. Absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repair: Option<String>,
     /// Directory in which checks start, relative to the root. Absent where it is the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checks_start_in: Option<String>,
-    /// Environment of checks beyond the usual one, each as `NAME=value`. Absent where there is none.
+    /// Environment of checks beyond the usual one, each as `NAME=value`. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks_environment: Vec<String>,
-    /// Limits of checks that differ from the usual ones, each as `NAME=AMOUNT`; times in milliseconds. Absent where there are
-    /// none.
+    /// Limits of checks that differ from the usual ones, each as `NAME=AMOUNT`; times in milliseconds. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks_limits: Vec<String>,
     /// Plan envelope of an action, in the form of `schemas/action-plan.schema.json`. Absent for other requests.
@@ -252,7 +251,7 @@ pub struct Asked {
 pub struct AskedCommand {
     /// The command as it would be typed.
     pub command: String,
-    /// Whether it ran already: its effects are the change.
+    /// True if it ran already: its effects are the change.
     pub has_run: bool,
 }
 

@@ -89,7 +89,7 @@ pub struct Verification {
     pub ended: Timestamp,
     /// Decisions of the gates.
     pub gates: Vec<Gate>,
-    /// Commands that ran for the run. Absent where there are none.
+    /// Commands that ran for the run. Absent if empty.
     #[serde(default, skip_serializing_if = "CommandsRun::is_empty")]
     #[schemars(with = "record::Commands")]
     pub commands: CommandsRun,
@@ -106,12 +106,12 @@ pub struct Verification {
     pub keyring: TrustedKeyring,
     /// Place of the receipt in the ledger; `null` where the file has no proof.
     pub log: Option<LogPlace>,
-    /// What is verified, as sentences.
+    /// Verified facts, as sentences.
     pub verified: Vec<String>,
-    /// What no file can prove, as sentences.
+    /// Facts that no file can prove, as sentences.
     pub not_verified: Vec<String>,
     /// Parts of the file that were not checked: unknown members, and signatures of keys that are not in the keyring. Absent
-    /// where there are none.
+    /// if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<String>,
 }

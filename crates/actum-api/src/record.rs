@@ -36,7 +36,7 @@ pub struct Approval {
     /// Key that signed it.
     #[schemars(with = "value::KeyId")]
     pub key: KeyId,
-    /// Who approved.
+    /// User who approved.
     pub by: Actor,
     /// Protection of the key.
     pub isolation: Isolation,
@@ -81,11 +81,11 @@ pub struct SignedReceipt {
 pub struct PathEffect {
     /// Number of lines added; 0 for what has none.
     pub added: u64,
-    /// The file after the run; `null` where there is none.
+    /// The file after the run; `null` if it does not exist.
     pub after: Option<FileState>,
-    /// The file before the run; `null` where there was none.
+    /// The file before the run; `null` if it did not exist.
     pub before: Option<FileState>,
-    /// What happens to the path.
+    /// Change of the path.
     pub effect: ChangeKind,
     /// Path of a renamed file before the run, else `null`.
     #[schemars(with = "Option<value::PathName>")]
@@ -176,7 +176,7 @@ words! {
 /// Record of a run in the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunRecord {
-    /// Who asked for the run.
+    /// Actor that requested the run.
     pub actor: Actor,
     /// Entry point that received the request.
     pub door: String,
@@ -197,10 +197,10 @@ pub struct RunRecord {
     /// Commands that were run. Absent where none was.
     #[serde(default, skip_serializing_if = "Commands::is_empty")]
     pub commands: Commands,
-    /// External pipelines, which ran after the change was published. Absent where there was none, or the end is not recorded.
+    /// External pipelines, which ran after the change was published. Absent if empty, or if the end is not recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub external: Vec<ExternalRun>,
-    /// SQL steps whose effects the run has. Absent where there are none.
+    /// SQL steps whose effects the run has. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queries: Vec<Query>,
     /// Index of the intent in the ledger, counted from 0.
@@ -232,19 +232,19 @@ pub struct Query {
 /// Commands that were run for a run, and their confinement.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Commands {
-    /// Commands whose effects are the change, in order. Absent where there are none.
+    /// Commands whose effects are the change, in order. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub made: Vec<Command>,
-    /// Commands that checked the staged change. Absent where there are none.
+    /// Commands that checked the staged change. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verified: Vec<Command>,
-    /// Confinement of the commands. Absent where there was none.
+    /// Confinement of the commands. Absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Confinement")]
     pub sandbox: Option<Confinement>,
 }
 
-/// External pipeline of a task plan: nothing takes back what it did outside of the workspace.
+/// External pipeline of a task plan: its effects outside of the workspace are never undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExternalRun {
     /// Id of its action in the plan.
@@ -254,7 +254,7 @@ pub struct ExternalRun {
     /// SHA-256 of its declaration in the operator's policy.
     #[schemars(with = "value::Digest")]
     pub declaration: Digest,
-    /// Variables as they are declared. Absent where there are none.
+    /// Variables as they are declared. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<String>,
     /// Arguments of each step.
@@ -284,7 +284,7 @@ pub enum ExternalEnd {
 pub struct Command {
     /// The program and its arguments.
     pub argv: Vec<String>,
-    /// How the command ended.
+    /// Outcome of the command.
     pub ended: CommandEnding,
     /// Running time in milliseconds.
     pub wall_ms: u64,
@@ -300,11 +300,11 @@ pub struct Command {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandEnding {
-    /// It exited with this code.
+    /// The command exited with this code.
     Code(i32),
     /// This signal ended it.
     Signal(i32),
-    /// It was terminated for this reason.
+    /// The command was terminated for this reason.
     Stopped(String),
 }
 
@@ -315,14 +315,14 @@ pub struct Confinement {
     pub tier: String,
     /// Version of the Landlock interface; `null` where it was not used.
     pub landlock: Option<u32>,
-    /// Whether the commands ran as root, without capabilities.
+    /// True if the commands ran as root, without capabilities.
     pub is_root: bool,
     /// Directories that were passed through. Their changes are not part of the run.
     pub caches: Vec<String>,
 }
 
 impl Commands {
-    /// Whether no command was run.
+    /// Returns true if no command was run.
     pub fn is_empty(&self) -> bool {
         self.made.is_empty() && self.verified.is_empty()
     }

@@ -16,14 +16,14 @@ pub(crate) const DOCUMENTS: &[DocumentType] =
 pub struct Recovery {
     /// Path of the journal that was set aside, from the root; `null` where none was.
     pub set_aside_journal: Option<String>,
-    /// Directory with the displaced and kept files that only the old journal names; `null` where there are none.
+    /// Directory with the displaced and kept files that only the old journal names; `null` without such files.
     pub set_aside_images: Option<String>,
     /// Run in the old journal whose end could not be read, so that its paths are blocked.
     #[schemars(with = "Option<value::RunId>")]
     pub interrupted: Option<RunId>,
-    /// Whether a new journal was started.
+    /// True if a new journal was started.
     pub new_journal: bool,
-    /// What was recovered; `null` where there was nothing to recover.
+    /// Recovered run and files; `null` where there was nothing to recover.
     pub recovery: Option<Recovered>,
     /// Paths that no run touches until they are resolved.
     pub blocked: Vec<BlockedPath>,
@@ -46,17 +46,17 @@ impl Document for Resolve {
     const FORMAT: &'static str = "actum.resolve/1";
 }
 
-/// What a recovery did.
+/// Result of a recovery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Recovered {
-    /// Run that was taken back; `null` where none was unfinished.
+    /// Run that was rolled back; `null` where none was unfinished.
     #[schemars(with = "Option<value::RunId>")]
     pub unfinished: Option<RunId>,
     /// Paths that were rewritten after a power cut.
     pub rewritten: Vec<WorkspacePath>,
     /// Paths with changes of another program, which stay.
     pub foreign: Vec<WorkspacePath>,
-    /// Paths that the operating system refused to change. They stay as they are.
+    /// Paths that the operating system refused to change. They are unchanged.
     pub refused: Vec<RefusedPath>,
     /// Names of files below `.actum/lost` with content that was recorded nowhere.
     pub saved: Vec<String>,
@@ -68,7 +68,7 @@ pub struct RefusedPath {
     /// The path.
     #[serde(flatten)]
     pub path: WorkspacePath,
-    /// Error of the operating system, for people.
+    /// Error of the operating system, for the user.
     pub cause: String,
 }
 

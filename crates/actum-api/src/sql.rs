@@ -16,7 +16,7 @@ pub struct SqlLibrary {
     pub path: String,
     /// SHA-256 of the library, in hexadecimal.
     pub sha256: String,
-    /// Whether it was installed now; `false` where it was there already.
+    /// True if it was installed now; `false` if it existed.
     pub installed: bool,
 }
 

@@ -21,10 +21,10 @@ pub struct SqlPreview {
     pub tables_left_out: u64,
     /// Tables that are the same.
     pub unchanged: u64,
-    /// Views and indexes that are new or removed, at most 200. Their definitions are not compared. Absent where there are none.
+    /// Views and indexes that are new or removed, at most 200. Their definitions are not compared. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub objects: Vec<SqlObject>,
-    /// Further views and indexes that are new or removed. Absent where there are none.
+    /// Further views and indexes that are new or removed. Absent if empty.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub objects_left_out: u64,
     /// Reason why the tables could not be compared. Absent where they were.
@@ -54,7 +54,7 @@ pub struct SqlObject {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub table: Option<String>,
-    /// What happens to it.
+    /// Change of the object.
     pub change: SqlObjectChange,
 }
 
@@ -69,11 +69,11 @@ words! {
 }
 
 words! {
-    /// What happens to a view or an index.
+    /// Change of a view or an index.
     SqlObjectChange {
-        /// It is new.
+        /// The object is new.
         Added = "added",
-        /// It is removed.
+        /// The object is removed.
         Removed = "removed",
     }
 }
@@ -91,7 +91,7 @@ pub struct SqlTable {
     pub rows_after: Option<u64>,
     /// Changed, new and removed rows; `null` if they were not compared.
     pub rows_changed: Option<u64>,
-    /// Reason why the rows were not compared or cannot be shown. Absent where there is none.
+    /// Reason why the rows were not compared or cannot be shown. Absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_compared: Option<String>,
     /// New columns of a table that is there before and after.

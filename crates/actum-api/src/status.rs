@@ -1,4 +1,4 @@
-//! `actum.status/1`: whether a workspace needs attention.
+//! `actum.status/1`: state of a workspace.
 
 use actum_core::RunId;
 use schemars::JsonSchema;
@@ -19,24 +19,24 @@ pub struct Status {
     pub root: String,
     /// Number of runs in the history.
     pub runs: u64,
-    /// Run that has begun and not ended; `null` where there is none.
+    /// Run that has begun and not ended; `null` without one.
     #[schemars(with = "Option<value::RunId>")]
     pub unfinished: Option<RunId>,
-    /// Whether no process works on the unfinished run, so that its files may be new or old until a recovery.
+    /// True if no process works on the unfinished run, so that its files may be new or old until a recovery.
     pub interrupted: bool,
-    /// Whether a recovery has something to check: after a restart, for example.
+    /// True if a recovery has something to check: after a restart, for example.
     pub recovery_due: bool,
-    /// Actions whose process is gone and whose end is not recorded. Absent where there are none.
+    /// Actions whose process is gone and whose end is not recorded. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<value::RunId>")]
     pub cut_off_actions: Vec<RunId>,
-    /// Tasks whose process is gone, or that of their rollback, and whose reports do not say how that ended. Absent where
-    /// there are none.
+    /// Tasks whose process is gone, or that of their rollback, and whose reports do not say how that ended. Absent if
+    /// empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut_off_tasks: Vec<String>,
     /// Paths that no run touches until they are resolved.
     pub blocked: Vec<BlockedPath>,
-    /// Entries of `.actum/lost` that recoveries displaced and attributed to no run. Absent where there are none.
+    /// Entries of `.actum/lost` that recoveries displaced and attributed to no run. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub saved: Vec<String>,
     /// Paths that are not as the newest run on them left them.
@@ -52,7 +52,7 @@ pub struct Status {
     /// Newest recorded runs that the history has lost and no `gc` removed, the newest first.
     #[schemars(with = "Vec<value::RunId>")]
     pub missing: Vec<RunId>,
-    /// Why every change is rejected at present. Empty where changes are possible.
+    /// Reasons why every change is rejected at present. Empty where changes are possible.
     pub unusable: Vec<Refusal>,
     /// Number of the newest runs that were examined for drift.
     pub drift_runs: u64,
@@ -68,7 +68,7 @@ pub struct DriftedPath {
     /// The path.
     #[serde(flatten)]
     pub path: WorkspacePath,
-    /// What differs, for people.
+    /// Difference as a sentence for the user.
     pub difference: String,
     /// Newest run that changed the path.
     #[schemars(with = "value::RunId")]

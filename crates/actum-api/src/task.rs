@@ -28,7 +28,7 @@ pub struct PlanLint {
     /// Id of the plan. Absent where the plan cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
-    /// Whether there are no problems.
+    /// True if there are no problems.
     pub sound: bool,
     /// Number of actions in the plan. Absent where the plan cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,7 +38,7 @@ pub struct PlanLint {
     pub files: Option<u64>,
     /// The problems, up to a limit.
     pub problems: Vec<PlanProblem>,
-    /// Whether there are more problems than are listed.
+    /// True if there are more problems than are listed.
     pub more: bool,
 }
 
@@ -90,7 +90,7 @@ pub enum ErrorCategory {
 }
 
 impl ErrorCategory {
-    /// Returns the word that stands in the document.
+    /// Returns the word in the document.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Validation => "VALIDATION_ERROR",
@@ -122,7 +122,7 @@ pub enum RecoveryAction {
 pub struct PlanPreview {
     /// Id of the plan.
     pub plan: String,
-    /// Whether the whole plan would be carried out.
+    /// True if the whole plan would be carried out.
     pub sound: bool,
     /// Actions in the order in which they would be carried out.
     pub actions: Vec<PreviewedAction>,
@@ -173,7 +173,7 @@ pub enum ActionResult {
     Deferred {
         /// Name of the pipeline.
         pipeline: String,
-        /// Variables as they are declared. Absent where there are none.
+        /// Variables as they are declared. Absent if empty.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         env: Vec<String>,
         /// Arguments of each step.
@@ -193,13 +193,13 @@ pub struct ActionError {
 /// Settings of a task that differ from the defaults, and its commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskSettings {
-    /// Settings of the system config that differ from the defaults. Absent where there are none.
+    /// Settings of the system config that differ from the defaults. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<TaskSetting>,
     /// Commit of the run, as the repository is now. Absent where none is wanted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<TaskCommit>,
-    /// Description of the plan, for the message of the commit. Absent where there is none.
+    /// Description of the plan, for the message of the commit. Absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit_body: Option<String>,
 }
@@ -290,7 +290,7 @@ pub struct TaskUpdate {
     pub actions_done: u32,
     /// Number of all actions.
     pub actions_total: u32,
-    /// Further information as a sentence. Absent where there is none.
+    /// Further information as a sentence. Absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
@@ -321,9 +321,9 @@ pub struct TaskEnd {
     /// Numbers of actions by their end. Absent for a rejected task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actions_summary: Option<ActionsSummary>,
-    /// Whether the task was rolled back.
+    /// True if the task was rolled back.
     pub rollback_performed: bool,
-    /// Error that decided the status. Absent where there is none.
+    /// Error that decided the status. Absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Map<String, Value>>,
 }
@@ -370,9 +370,9 @@ pub struct Rollback {
     /// Run that took the task back; `null` where that was done before and only the reports were missing.
     #[schemars(with = "Option<value::RunId>")]
     pub run: Option<RunId>,
-    /// Commit that reverts the task's commit; `null` where there is none.
+    /// Commit that reverts the task's commit; `null` without one.
     pub commit: Option<String>,
-    /// Whether the task is taken back.
+    /// True if the task is rolled back.
     pub rollback_performed: bool,
 }
 

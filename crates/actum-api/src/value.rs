@@ -57,7 +57,7 @@ texts! {
     }
     /// Permission bits in octal.
     Mode { "pattern": "^([0-7]{4}|120000)$" }
-    /// Status of a request: `reverted` is taken back, `rejected` changed nothing, `queued` waits for an approver, `failed`
+    /// Status of a request: `reverted` is rolled back, `rejected` changed nothing, `queued` waits for an approver, `failed`
     /// needs a look.
     Status { "enum": ["succeeded", "reverted", "rejected", "queued", "failed"] }
     /// Risk tier; from R3 on an approver decides.

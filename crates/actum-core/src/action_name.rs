@@ -11,7 +11,7 @@ use crate::path::Cut;
 /// The longest name of an action, in characters.
 pub const NAME_CHARS_MAX: usize = 64;
 
-/// What an action is called: 1 to 64 characters of a-z, 0-9 and `_`, the first of them a letter.
+/// Name of an action: 1 to 64 characters of a-z, 0-9 and `_`, the first of them a letter.
 ///
 /// It is also the name of a package's directory.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ impl ActionName {
         &self.0
     }
 
-    /// Whether a text starts with a letter of a-z and has the characters of a name alone.
+    /// Returns true if a text starts with a letter of a-z and has only the characters of a name.
     pub fn has_its_characters(text: &str) -> bool {
         text.starts_with(|c: char| c.is_ascii_lowercase())
             && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
@@ -47,7 +47,7 @@ impl ActionName {
         CoreAction::parse(&self.0)
     }
 
-    /// Whether it is a core action.
+    /// Returns true for a core action.
     pub fn is_core(&self) -> bool {
         self.core().is_some()
     }

@@ -1,4 +1,4 @@
-//! How much a run may change (FO-4).
+//! Limits on the size of the change of a run (FO-4).
 
 use serde::{Deserialize, Serialize};
 
@@ -8,15 +8,15 @@ use crate::{RelPath, count};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
-    /// How many paths may change.
+    /// Limit of changed paths.
     #[serde(deserialize_with = "Option::deserialize")]
     pub max_files: Option<u64>,
-    /// How many lines may be added and removed, taken together.
+    /// Limit of added and removed lines, taken together.
     #[serde(deserialize_with = "Option::deserialize")]
     pub max_loc: Option<u64>,
 }
 
-/// What one path costs.
+/// Cost of one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathCost {
     /// The path.
@@ -27,7 +27,7 @@ pub struct PathCost {
     pub removed: u64,
 }
 
-/// What a run asks for, beside what it may.
+/// Cost of a run, beside its limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BudgetStatus {
     /// The limits.
@@ -36,7 +36,7 @@ pub struct BudgetStatus {
     pub files: u64,
     /// Lines that would be added and removed.
     pub loc: u64,
-    /// The same for each path.
+    /// Cost of each path.
     pub per_file: Vec<PathCost>,
 }
 

@@ -16,21 +16,21 @@ use crate::path::Cut;
 
 /// The largest number, and its negative the smallest: 2^53 − 1. Beyond it a double skips integers.
 pub const NUMBER_MAX: f64 = 9_007_199_254_740_991.0;
-/// The same for what counts.
+/// The largest count, such as a length or a version.
 pub const COUNT_MAX: u64 = (1 << 53) - 1;
 
-/// How much of a text an error repeats.
+/// Bytes of a text that an error repeats at most.
 const SHOWN_BYTES_MAX: usize = 40;
-/// How much is told of what is wrong with a shape.
+/// Bytes of the description of a wrong shape at most.
 const MESSAGE_BYTES_MAX: usize = 200;
 
-/// What has no canonical form.
+/// Error for a value without a canonical form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CanonicalError {
-    /// It is not JSON.
+    /// The text is not JSON.
     #[error("at byte {}: {source}", source.offset)]
     Syntax {
-        /// What is wrong, and where.
+        /// Problem, with its place.
         source: SyntaxError,
     },
     /// A number that readers would round, each in its own way.
@@ -39,7 +39,7 @@ pub enum CanonicalError {
         Cut(number.as_bytes(), SHOWN_BYTES_MAX)
     )]
     Number {
-        /// How it is written.
+        /// The number as it is written.
         number: String,
     },
     /// A name that stands twice in one object; readers differ in which of the values counts.
@@ -51,7 +51,7 @@ pub enum CanonicalError {
     /// A value of the program that JSON cannot hold.
     #[error("it cannot be written as JSON: {message}")]
     Unwritable {
-        /// Why.
+        /// Reason.
         message: String,
     },
 }
@@ -65,13 +65,13 @@ pub fn to_vec(value: &impl Serialize) -> Result<Vec<u8>, CanonicalError> {
     if written_numbers(&bytes).all(|number| check_number(number.parse().ok(), number).is_ok()) {
         return Ok(bytes);
     }
-    // It was rounded when it was written, and the error tells it as it is.
+    // The number was rounded when it was written; the error shows it as it is.
     check_numbers(&serde_json::to_value(value).map_err(unwritable)?)?;
     Err(CanonicalError::Unwritable { message: "a number in it has no exact form".to_owned() })
 }
 
-/// The same of a value without fractions, by a way that takes a tenth of the time where the fields of each object
-/// are written in the order of their names. A number without a value (`f64::NAN`) would become `null`.
+/// Writes the canonical form of a value without fractions. It takes a tenth of the time, where the fields of each
+/// object are written in the order of their names. A number without a value (`f64::NAN`) would become `null`.
 ///
 /// # Errors
 /// As [`to_vec`].
@@ -80,8 +80,9 @@ pub fn ordered_to_vec(value: &impl Serialize) -> Result<Vec<u8>, CanonicalError>
     if is_ordered(&bytes) { Ok(bytes) } else { to_vec(value) }
 }
 
-/// Whether what `serde_json` wrote is canonical: names of ASCII in their order, and numbers that are whole and not
-/// too large. It escapes what has to be escaped, in the form that is canonical, and puts no blanks anywhere.
+/// Returns true if the output of `serde_json` is canonical: names of ASCII in their order, and numbers that are
+/// whole and not too large. It escapes what has to be escaped, in the form that is canonical, and puts no blanks
+/// anywhere.
 fn is_ordered(text: &[u8]) -> bool {
     // Of each object that is open, the last name.
     let mut names: Vec<&[u8]> = Vec::new();
@@ -145,7 +146,7 @@ fn written_numbers(mut text: &[u8]) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What stands behind a string that begins before `text`.
+/// Returns the text behind a string that begins before `text`.
 fn behind_string(mut text: &[u8]) -> &[u8] {
     while let Some(at) = memchr::memchr2(b'"', b'\\', text) {
         let is_end = text.get(at) == Some(&b'"');
@@ -175,13 +176,13 @@ fn unwritable(error: serde_json::Error) -> CanonicalError {
     CanonicalError::Unwritable { message: error.to_string() }
 }
 
-/// Whether these are the canonical bytes of some value.
+/// Returns true if these are the canonical bytes of some value.
 pub fn is_canonical(text: &[u8]) -> bool {
     read(text).and_then(|value| to_vec(&value)).is_ok_and(|bytes| bytes == text)
 }
 
-/// What is wrong with the shape of a value that was read, in plain words: without names of types of
-/// this program, and cut off where it repeats what was given.
+/// Describes the wrong shape of a value that was read, without names of types of this program. The
+/// description is cut off where it repeats the input.
 pub fn plainly(error: &serde_json::Error) -> String {
     let text = error.to_string();
     if text.starts_with("data did not match any variant") {

@@ -15,10 +15,10 @@ use crate::path::Cut;
 #[serde(try_from = "String")]
 pub struct Digest([u8; 32]);
 
-/// How much of what is no digest an error shows.
+/// Bytes of an invalid digest that an error shows at most.
 const SHOWN_BYTES_MAX: usize = 80;
 
-/// What was given is not a SHA-256 digest.
+/// Error for a text that is not a SHA-256 digest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{}` is not a SHA-256 digest: expected 64 hexadecimal characters",
@@ -35,9 +35,9 @@ impl Digest {
         Self(sha2::Sha256::digest(bytes).into())
     }
 
-    /// The digest of each message, in their order. Messages that are hashed together take a fraction
-    /// of the time where the processor has wide vectors and no instructions for SHA-256; the more
-    /// there are the better, and 100 KiB of them are enough.
+    /// Computes the digest of each message, in their order. Messages that are hashed together take a
+    /// fraction of the time where the processor has wide vectors and no instructions for SHA-256.
+    /// The more there are the better; 100 KiB of them are enough.
     pub fn of_each(messages: &[&[u8]]) -> Vec<Self> {
         if !lanes::are_faster(messages.len()) {
             return messages.iter().map(|message| Self::of(message)).collect();
@@ -51,9 +51,9 @@ impl Digest {
         digests
     }
 
-    /// The digest of several parts for one purpose: `tag` names the purpose and ends with a NUL, and
-    /// each part follows its length (eight bytes, little end first), so that neither another purpose
-    /// nor another division gives the same digest.
+    /// Computes the digest of several parts for one purpose. `tag` names the purpose and ends with a
+    /// NUL, and each part follows its length (eight bytes, little end first). So neither another
+    /// purpose nor another division gives the same digest.
     pub fn tagged(tag: &str, parts: &[&[u8]]) -> Self {
         let mut hasher = Hasher::tagged(tag);
         parts.iter().for_each(|part| hasher.part(part));
@@ -159,12 +159,12 @@ impl TryFrom<String> for Digest {
 #[derive(Debug, Default)]
 pub struct Messages {
     bytes: Vec<u8>,
-    /// Where each of them ends.
+    /// End of each message, as an offset.
     ends: Vec<usize>,
 }
 
 impl Messages {
-    /// As many bytes as are worth being hashed together. More of them only go farther from the
+    /// Number of bytes that are worth being hashed together. More of them only go farther from the
     /// processor.
     const BYTES_ENOUGH: usize = 256 << 10;
 
@@ -174,7 +174,7 @@ impl Messages {
         self.ends.push(self.bytes.len());
     }
 
-    /// Whether it is time for [`Self::digests`].
+    /// Returns true once it is time for [`Self::digests`].
     pub fn are_enough(&self) -> bool {
         self.bytes.len() >= Self::BYTES_ENOUGH
     }
@@ -204,7 +204,7 @@ impl Hasher {
         Self::default()
     }
 
-    /// The same for one purpose; [`Digest::tagged`].
+    /// Starts a digest for one purpose; see [`Digest::tagged`].
     pub fn tagged(tag: &str) -> Self {
         let mut hasher = Self::new();
         hasher.update(tag.as_bytes());
@@ -212,13 +212,13 @@ impl Hasher {
         hasher
     }
 
-    /// Takes in a part, behind its length.
+    /// Appends a part, behind its length.
     pub fn part(&mut self, part: &[u8]) {
         self.update(&crate::count(part.len()).to_le_bytes());
         self.update(part);
     }
 
-    /// Takes in the next bytes.
+    /// Appends bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::path::Cut;
 
-/// How much of what is no mode an error shows.
+/// Bytes of an invalid mode that an error shows at most.
 const SHOWN_BYTES_MAX: usize = 20;
 
 /// The permission bits of a file or directory: the lower twelve bits of `st_mode` (inode(7)). Those of a symbolic link have no
@@ -39,7 +39,7 @@ impl FileMode {
         if bits == Self::LINK.0 { Self::LINK } else { Self::new(bits) }
     }
 
-    /// Whether it is the mode of a symbolic link.
+    /// Returns true for the mode of a symbolic link.
     pub fn is_link(self) -> bool {
         self == Self::LINK
     }
@@ -49,7 +49,7 @@ impl FileMode {
         self.0
     }
 
-    /// Whether the set-group-ID bit is set (inode(7)).
+    /// Returns true if the set-group-ID bit is set (inode(7)).
     pub fn is_set_group_id(self) -> bool {
         self.0 & 0o2000 != 0
     }
@@ -59,7 +59,7 @@ impl FileMode {
         self.0 & !other.0 & 0o777 != 0
     }
 
-    /// Whether users other than owner and group may write.
+    /// Returns true if users other than owner and group may write.
     pub fn is_world_writable(self) -> bool {
         self.0 & 0o002 != 0
     }

@@ -1,4 +1,4 @@
-//! What a file is, as far as a record or a comparison goes.
+//! State of a file, as far as a record or a comparison needs it.
 
 use serde::{Deserialize, Serialize};
 

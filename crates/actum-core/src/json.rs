@@ -23,13 +23,13 @@ pub const VALUES_MAX: usize = 2_000_000;
 /// A value and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Value<'t> {
-    /// The bytes it stands in.
+    /// Range of its bytes in the text.
     pub span: Range<usize>,
-    /// What it is.
+    /// Content of the value.
     pub content: Content<'t>,
 }
 
-/// What a value is.
+/// Content of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content<'t> {
     /// `null`.
@@ -49,7 +49,7 @@ pub enum Content<'t> {
 /// A member of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member<'t> {
-    /// The bytes its name stands in, with the quotes.
+    /// Range of its name in the text, with the quotes.
     pub name_span: Range<usize>,
     /// Its name, decoded.
     pub name: Cow<'t, str>,
@@ -57,7 +57,7 @@ pub struct Member<'t> {
     pub value: Value<'t>,
 }
 
-/// What kind of value something is, for messages.
+/// Kind of a value, for messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `null`.
@@ -83,7 +83,7 @@ impl<'t> Value<'t> {
         syntax::read(syntax::text(text)?)
     }
 
-    /// What kind of value it is.
+    /// Returns the kind of the value.
     pub fn kind(&self) -> Kind {
         match &self.content {
             Content::Null => Kind::Null,
@@ -109,7 +109,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// Whether it is an object with a member of this name.
+    /// Returns true for an object with a member of this name.
     pub fn has(&self, name: &str) -> bool {
         self.members().iter().any(|member| member.name == name)
     }

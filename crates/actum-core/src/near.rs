@@ -1,10 +1,10 @@
-//! The word that was meant, for error messages. Nothing here decides what a word means.
+//! Nearest known word, for error messages. Nothing here decides the meaning of a word.
 
 /// Longer words are not compared.
 const COMPARED_BYTES_MAX: usize = 100;
 
-/// The word that is meant by one that is none of them, where one is almost the same. Case, `_` and
-/// `-` make no difference, as other languages spell names in other ways.
+/// Returns the known word that is almost the same as the given one. Case, `_` and `-` make no
+/// difference, as other languages spell names in other ways.
 pub fn word<'w>(given: &str, known: &[&'w str]) -> Option<&'w str> {
     let plain = |word: &str| word.replace(['_', '-'], "").to_lowercase();
     if given.len() > COMPARED_BYTES_MAX {

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-/// A path relative to the root of a workspace: one or more components joined by `/`, none of
-/// them `.`, `..` or empty, no NUL, and none that names actum's or git's own state. The bytes
-/// need not be UTF-8.
+/// A path relative to the root of a workspace: one or more components joined by `/`. None of them
+/// is `.`, `..` or empty, has a NUL, or names actum's or git's own state. The bytes need not be
+/// UTF-8.
 ///
 /// Holding one proves the check was made; it does not prove that no symlink lies on the way,
 /// which only the kernel can say at the moment of use (FO-7).
@@ -16,33 +16,33 @@ pub const PATH_BYTES_MAX: usize = 4095;
 /// The longest component, in bytes: Linux's `NAME_MAX`.
 pub const NAME_BYTES_MAX: usize = 255;
 
-/// Why a path was refused.
+/// Reason why a path was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PathProblem {
     /// Nothing was given.
     #[error("it is empty")]
     Empty,
-    /// It starts at the root of the file system.
+    /// The path starts at the root of the file system.
     #[error("it is absolute; give it relative to the workspace root")]
     Absolute,
-    /// It has a `..` component.
+    /// The path has a `..` component.
     #[error("it contains `..`")]
     Parent,
-    /// It has a `.` component, a doubled `/` or a trailing `/`.
+    /// The path has a `.` component, a doubled `/` or a trailing `/`.
     #[error("it contains `.`, `//` or a trailing `/`; write it plainly")]
     NotPlain,
-    /// It contains a NUL byte.
+    /// The path contains a NUL byte.
     #[error("it contains a NUL byte")]
     Nul,
-    /// It is longer than [`PATH_BYTES_MAX`] or has a component over [`NAME_BYTES_MAX`].
+    /// The path is longer than [`PATH_BYTES_MAX`] or has a component over [`NAME_BYTES_MAX`].
     #[error("it is longer than the file system allows (255 bytes a name, 4095 in all)")]
     TooLong,
-    /// It lies in `.git` or `.actum`, in any case and at any depth (D-5).
+    /// The path is in `.git` or `.actum`, in any case and at any depth (D-5).
     #[error("it lies in `.git` or `.actum`, which no change may touch")]
     Reserved,
 }
 
-/// How many bytes of a path that cannot be used an error shows.
+/// Bytes of an unusable path that an error shows at most.
 const SHOWN_BYTES_MAX: usize = 200;
 
 /// A path that no operation accepts.
@@ -51,7 +51,7 @@ const SHOWN_BYTES_MAX: usize = 200;
 pub struct PathError {
     /// The path as it was given.
     pub given: Vec<u8>,
-    /// What is wrong with it.
+    /// Problem of the path.
     pub problem: PathProblem,
 }
 
@@ -94,12 +94,12 @@ impl RelPath {
         self.0.utf8_chunks().map(|chunk| unseen_in(chunk.valid())).max().unwrap_or(Unseen::Nothing)
     }
 
-    /// How many components there are.
+    /// Returns the number of components.
     pub fn depth(&self) -> usize {
         self.components().count()
     }
 
-    /// Whether `self` is `ancestor` or lies below it, compared component by component.
+    /// Returns true if `self` is `ancestor` or lies below it, compared component by component.
     pub fn starts_with(&self, ancestor: &Self) -> bool {
         match self.0.strip_prefix(ancestor.as_bytes()) {
             Some(rest) => rest.is_empty() || rest.starts_with(b"/"),
@@ -143,7 +143,8 @@ fn unseen_in(text: &str) -> Unseen {
     unseen
 }
 
-/// Whether a character is in one of the blocks that emoji are in. Not all in these blocks are emoji.
+/// Returns true for a character in one of the blocks that emoji are in. Not all in these blocks are
+/// emoji.
 fn may_be_emoji(c: char) -> bool {
     matches!(
         c,
@@ -193,14 +194,13 @@ impl fmt::Debug for RelPath {
     }
 }
 
-/// Shows bytes as text a person can read and paste. A tab and the ends of lines appear as `\t`, `\n`
-/// and `\r`; other control characters, characters that nobody sees, and bytes that are not UTF-8
-/// appear as `\ooo` octal escapes, as git writes them; so does a blank behind another blank, so that no text
-/// reaches the next line of a terminal unnoticed. A backslash is doubled. Two different texts are never shown
-/// as the same.
+/// Shows bytes as text that can be read and pasted. A tab and the ends of lines appear as `\t`, `\n` and
+/// `\r`. Other control characters, invisible characters, and bytes that are not UTF-8 appear as `\ooo` octal
+/// escapes, as git writes them. So does a blank behind another blank, so that no text reaches the next line
+/// of a terminal unnoticed. A backslash is doubled. Two different texts are never shown as the same.
 pub struct Quoted<'a>(pub &'a [u8]);
 
-/// Shows bytes that stand between backticks: as [`Quoted`], and a backtick of theirs has a backslash before it.
+/// Shows bytes between backticks: as [`Quoted`], and a backtick of theirs has a backslash before it.
 pub struct InBackticks<'a>(pub &'a [u8]);
 
 /// Bytes from outside as [`Quoted`], cut off with `…` after so many.
@@ -268,12 +268,12 @@ fn write_quoted(f: &mut fmt::Formatter<'_>, bytes: &[u8], blanks_max: usize) -> 
     Ok(())
 }
 
-/// Shows a line as text that a terminal does not obey. Control characters, invisible characters, blanks that are no
-/// space and bytes that are not UTF-8 appear as the escapes of [`Quoted`] between `<` and `>`: `<\r>`, `<\033>`. Tabs and
-/// everything else stay as they are.
+/// Shows a line as text that a terminal does not obey. Control characters, invisible characters, blanks that are no space
+/// and bytes that are not UTF-8 appear as the escapes of [`Quoted`] between `<` and `>`: `<\r>`, `<\033>`. Tabs and
+/// everything else are unchanged.
 ///
-/// INVARIANT: two different lines are never shown as the same text. A `<` that stands before a backslash is
-/// written as `<\074>`, so `<\` always starts an escape.
+/// INVARIANT: two different lines are never shown as the same text. A `<` before a backslash is written as
+/// `<\074>`, so `<\` always starts an escape.
 pub struct Harmless<'a>(pub &'a [u8]);
 
 impl fmt::Display for Harmless<'_> {
@@ -322,10 +322,10 @@ pub(crate) fn write_octal(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Resu
     bytes.iter().try_for_each(|byte| write!(f, "\\{byte:03o}"))
 }
 
-/// Characters that no terminal shows as a letter of the text: controls (C0, DEL, C1), and unseen ones, so
-/// that a text is taken for another: ignorable characters, the blank of Braille, the separators of lines and
-/// of annotations that only some programs know, controls of other scripts, and noncharacters, with some of which the
-/// command line marks colours.
+/// Characters that no terminal shows as a letter of the text. These are controls (C0, DEL, C1), and invisible
+/// characters, so that a text is taken for another. The latter are ignorable characters, the blank of Braille, the
+/// separators of lines and of annotations that only some programs know, controls of other scripts, and
+/// noncharacters. With some of these the command line marks colours.
 #[inline]
 pub fn is_not_shown(c: char) -> bool {
     // Almost all of a text is ASCII.
@@ -345,8 +345,9 @@ pub fn is_not_shown(c: char) -> bool {
             || u32::from(c) & 0xfffe == 0xfffe)
 }
 
-/// Characters that are shown as an escape: those that are not shown, and blanks that look like a space and are none to
-/// a program (Unicode, general category `Zs`): behind one of them `#` begins no comment. A name may hold such blanks.
+/// Characters that are shown as an escape: those that are not shown, and blanks that look like a space but are not one
+/// to a program (Unicode, general category `Zs`). Behind one of them `#` begins no comment. A name may hold such
+/// blanks.
 #[inline]
 pub fn needs_escape(c: char) -> bool {
     is_not_shown(c)

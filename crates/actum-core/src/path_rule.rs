@@ -1,4 +1,4 @@
-//! Which paths a rule speaks of: the one dialect of patterns that scopes and policies are written in.
+//! Patterns for paths: the one dialect that scopes and policies are written in.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -10,20 +10,20 @@ pub const RULE_COMPONENTS_MAX: usize = 63;
 
 /// A pattern for paths below the root of a workspace.
 ///
-/// - `src` and `src/main.rs` speak of that path and, where it is a directory, of all that is below it.
-/// - `src/` speaks of all that is below `src`, and not of a file of that very name.
+/// - `src` and `src/main.rs` match that path and, where it is a directory, all that is below it.
+/// - `src/` matches all that is below `src`, and not a file of that very name.
 /// - `*` stands for any bytes within a name, also for none; `?` for one character.
 /// - `**` stands for any number of names, also for none: `**/*.rs`, `src/**/tests`.
 /// - `\` takes the meaning from what follows it: `app/\[id\]/page.tsx`.
 ///
 /// Names are compared one by one, never as the beginning of a text, and in the case that they have.
 /// What other dialects take for a class, an alternative or a negation (`[`, `]`, `{`, `}`, a leading
-/// `!`) is refused, since a rule that speaks of nothing protects nothing.
+/// `!`) is refused, since a rule that matches nothing protects nothing.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PathRule {
     text: Box<[u8]>,
     names: Vec<NameRule>,
-    /// `dir/`: what lies below, but not a file of that very name.
+    /// True for `dir/`, which matches all that is below, but not a file of that very name.
     below_only: bool,
 }
 
@@ -36,12 +36,12 @@ pub enum NameEnd {
     Last(u8),
 }
 
-/// What a rule says of one name in a path.
+/// Pattern for one name in a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum NameRule {
     /// `**`
     Any,
-    /// A name, in so many bytes.
+    /// A literal name.
     Is(Vec<u8>),
     /// A name with wildcards in it.
     Like(Vec<Piece>),
@@ -56,34 +56,34 @@ enum Piece {
     Bytes,
 }
 
-/// Why a text is no rule for paths.
+/// Reason why a text is no rule for paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PathRuleProblem {
     /// Nothing was given.
     #[error("it is empty; `**` speaks of every path")]
     Empty,
-    /// It starts at the root of the file system.
+    /// The rule starts at the root of the file system.
     #[error("it is absolute; give it relative to the workspace root")]
     Absolute,
-    /// It has a `..` component.
+    /// The rule has a `..` component.
     #[error("it contains `..`")]
     Parent,
-    /// It has a `.` component or a doubled `/`.
+    /// The rule has a `.` component or a doubled `/`.
     #[error("it contains `.` or `//`; write it plainly")]
     NotPlain,
-    /// It contains a NUL byte.
+    /// The rule contains a NUL byte.
     #[error("it contains a NUL byte")]
     Nul,
-    /// It is longer than paths can be, or has more names than [`RULE_COMPONENTS_MAX`].
+    /// The rule is longer than paths can be, or has more names than [`RULE_COMPONENTS_MAX`].
     #[error("it is longer than a path can be (255 bytes a name, 4095 in all, 63 names)")]
     TooLong,
-    /// It uses what has a meaning in other dialects and none in this one.
+    /// The rule uses what has a meaning in other dialects and none in this one.
     #[error("{}", other_dialect(*.0))]
     OtherDialect(u8),
-    /// `**` stands beside something else in a name.
+    /// `**` is only a part of a name.
     #[error("`**` stands for whole names, so it stands between slashes; within a name write `*`")]
     StarsInName,
-    /// It ends with a `\`.
+    /// The rule ends with a `\`.
     #[error("it ends with `\\`, which belongs before another character")]
     LoneEscape,
 }
@@ -104,7 +104,7 @@ fn other_dialect(sign: u8) -> String {
 pub struct PathRuleError {
     /// The text as it was given.
     pub given: Vec<u8>,
-    /// What is wrong with it.
+    /// Problem of the rule.
     pub problem: PathRuleProblem,
 }
 
@@ -118,7 +118,8 @@ impl PathRule {
         read(text).map_err(|problem| PathRuleError { given: text.to_vec(), problem })
     }
 
-    /// The rule that speaks of this path and what is below it, where a rule can have so many names.
+    /// Returns the rule that matches exactly this path and all below it, if a rule can have so many
+    /// names.
     pub fn exactly(path: &RelPath) -> Option<Self> {
         let mut text = Vec::with_capacity(path.as_bytes().len());
         for &byte in path.as_bytes() {
@@ -149,7 +150,7 @@ impl PathRule {
         })
     }
 
-    /// Whether the rule speaks of `path`.
+    /// Returns true if the rule matches `path`.
     pub fn covers(&self, path: &RelPath) -> bool {
         self.covers_names(path.components())
     }
@@ -185,8 +186,8 @@ impl PathRule {
         false
     }
 
-    /// Whether a match that begins at a name in `path` can continue below `path`. A leading `**` begins no match: `**/x` begins at
-    /// `x`.
+    /// Returns true if a match that begins at a name in `path` can continue below `path`. A leading `**` begins no match: `**/x`
+    /// begins at `x`.
     pub fn leads_below(&self, path: &RelPath) -> bool {
         self.leads_below_names(path.components())
     }
@@ -232,12 +233,12 @@ impl PathRule {
         }
     }
 
-    /// Whether it begins with `**`: it speaks of a path wherever that begins.
+    /// Returns true for a rule that begins with `**`: it matches a path wherever that begins.
     pub fn begins_anywhere(&self) -> bool {
         self.names.first() == Some(&NameRule::Any)
     }
 
-    /// A name that each path has of which the rule speaks, where it says one in so many bytes: the longest.
+    /// Returns a name that each path has that the rule matches: the longest literal one.
     pub fn name(&self) -> Option<&[u8]> {
         let names = self.names.iter().filter_map(|rule| match rule {
             NameRule::Is(name) => Some(&**name),
@@ -246,7 +247,7 @@ impl PathRule {
         names.max_by_key(|name| name.len())
     }
 
-    /// The same rule with its names in another form, for whoever compares in that form.
+    /// Returns the rule with its names in another form, for comparisons in that form.
     #[must_use]
     pub fn mapped(&self, form: impl Fn(&[u8]) -> Vec<u8>) -> Self {
         let names = self.names.iter().map(|rule| match rule {
@@ -258,7 +259,7 @@ impl PathRule {
         Self { text: self.text.clone(), names, below_only: self.below_only }
     }
 
-    /// Whether it speaks of every path.
+    /// Returns true if the rule matches every path.
     pub fn covers_everything(&self) -> bool {
         let is_any = |rule: &NameRule| match rule {
             NameRule::Any => true,
@@ -269,7 +270,7 @@ impl PathRule {
         !self.below_only && names <= 1 && self.names.iter().all(is_any)
     }
 
-    /// The same places, and those that are reached from them without a name: `**` may stand for none.
+    /// Adds the places that are reached from these without a name: `**` may stand for none.
     fn passed(&self, mut places: u64) -> u64 {
         for (place, rule) in self.names.iter().enumerate() {
             if *rule == NameRule::Any && places & (1 << place) != 0 {
@@ -366,8 +367,8 @@ fn in_form(pieces: &[Piece], form: impl Fn(&[u8]) -> Vec<u8>) -> Vec<Piece> {
     mapped
 }
 
-/// Whether a name is what the pieces say. Where it is not, only the last `*` is tried with a byte more:
-/// an earlier one could take no more than what lies between.
+/// Returns true if a name matches the pieces. Where it does not, only the last `*` is tried with a byte
+/// more: an earlier one could take no more than what lies between.
 fn is_like(mut pieces: &[Piece], mut name: &[u8]) -> bool {
     // Most names differ at their end. A byte of ASCII there is a character of its own.
     while let Some((Piece::Byte(byte @ 0..=0x7f), before)) = pieces.split_last() {
@@ -402,14 +403,14 @@ fn is_like(mut pieces: &[Piece], mut name: &[u8]) -> bool {
     }
 }
 
-/// What follows the first character; of bytes that are no UTF-8 each is one.
+/// Returns the text behind the first character; each byte that is not UTF-8 counts as one.
 fn after_character(name: &[u8]) -> &[u8] {
     let valid = name.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next());
     name.get(valid.map_or(1, char::len_utf8)..).unwrap_or_default()
 }
 
 impl Serialize for PathRule {
-    /// As it is given to [`PathRule::new`]; as an object with `hex` where that is no UTF-8.
+    /// Writes the text that [`PathRule::new`] reads; an object with `hex` where that is not UTF-8.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         path_name::write(&self.text, serializer)
     }

@@ -14,7 +14,7 @@ pub struct Place {
     pub column: u64,
 }
 
-/// How many bytes of the input an error shows at most.
+/// Bytes of the input that an error shows at most.
 pub const EXCERPT_BYTES_MAX: usize = 80;
 
 /// A piece of the input as an error shows it: escaped, and cut at [`EXCERPT_BYTES_MAX`].
@@ -40,12 +40,12 @@ impl Place {
 }
 
 impl Excerpt {
-    /// What an error shows of `bytes`.
+    /// Excerpt of `bytes` for an error.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Cut(bytes, EXCERPT_BYTES_MAX).to_string())
     }
 
-    /// What an error shows of the first line of `bytes`.
+    /// Excerpt of the first line of `bytes` for an error.
     pub fn of_line(bytes: &[u8]) -> Self {
         Self::of(bytes.split(|&b| b == b'\n').next().unwrap_or_default())
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::path::Cut;
 
-/// An id: 1 to 128 characters of `A-Z`, `a-z`, `0-9`, `.`, `_` and `-`, so that it can stand in the
+/// An id: 1 to 128 characters of `A-Z`, `a-z`, `0-9`, `.`, `_` and `-`, so that it fits into the
 /// name of a file, in a script and in a line of text. Those that actum makes are UUIDs.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
@@ -16,7 +16,7 @@ pub struct PlainId(Box<str>);
 /// The longest id, in characters.
 pub const ID_CHARS_MAX: usize = 128;
 
-/// What was given is no id.
+/// Error for a text that is not an id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{}` is not an id: expected 1 to {ID_CHARS_MAX} characters of A-Z, a-z, 0-9, `.`, `_` and `-`",
@@ -51,13 +51,13 @@ impl PlainId {
         &self.0
     }
 
-    /// Whether a text is an id.
+    /// Returns true if a text is an id.
     pub fn is_one(text: &str) -> bool {
         (1..=ID_CHARS_MAX).contains(&text.len()) && has_its_characters(text)
     }
 }
 
-/// Whether a text has the characters of an id alone.
+/// Returns true if a text has only the characters of an id.
 pub fn has_its_characters(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
 }

@@ -14,11 +14,11 @@ pub struct RunId(u64);
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const LENGTH: usize = 12;
 const MASK: u64 = (1 << 60) - 1;
-/// What each byte stands for: its place in the alphabet, or [`NONE`].
+/// Value of each byte: its place in the alphabet, or [`NONE`].
 const DIGITS: [u8; 256] = digits();
 const NONE: u8 = 0xff;
 
-/// What was given is not the name of a run.
+/// Error for a text that is not the name of a run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{given}` is not a run id: expected 12 characters of 0-9 and a-z without i, l, o, u")]
 pub struct RunIdError {

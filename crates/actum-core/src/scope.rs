@@ -1,21 +1,21 @@
-//! Which paths a run may touch (FO-3).
+//! Paths that a run may touch (FO-3).
 
 use serde::{Deserialize, Serialize};
 
 use crate::{PathRule, RelPath};
 
-/// Which paths a run may touch: those an allow rule covers and no deny rule does. Deny wins.
+/// Paths that a run may touch: those an allow rule covers and no deny rule does. Deny wins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scope {
     /// `None` allows every path; an empty list allows none.
     #[serde(deserialize_with = "Option::deserialize")]
     pub allow: Option<Vec<PathRule>>,
-    /// What is refused whatever `allow` says.
+    /// Paths that are refused whatever `allow` says.
     pub deny: Vec<PathRule>,
 }
 
-/// A path that lies outside the scope, and the rule that says so.
+/// Error for a path outside the scope, with the rule that excludes it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScopeError {
     /// A deny rule covers it.
@@ -49,7 +49,7 @@ impl Scope {
         Self { allow: None, deny: Vec::new() }
     }
 
-    /// Whether `path` may be touched.
+    /// Checks that `path` may be touched.
     ///
     /// # Errors
     /// [`ScopeError`] naming the path and the rule.

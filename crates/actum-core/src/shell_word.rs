@@ -6,8 +6,8 @@ use crate::path::{needs_escape, write_octal};
 
 /// Bytes as one word of a POSIX shell, for a command that a user may copy from a message.
 ///
-/// A name of letters, digits and `/._-+@%,:=` stays as it is. Other printable text stands in single quotes. What a terminal
-/// obeys or hides, a backtick, and a blank behind another blank are octal escapes in `$'…'` (POSIX.1-2024, 2.2.4).
+/// A name of letters, digits and `/._-+@%,:=` is unchanged. Other printable text is in single quotes. What a terminal obeys
+/// or hides, a backtick, and a blank behind another blank are octal escapes in `$'…'` (POSIX.1-2024, 2.2.4).
 ///
 /// INVARIANT: no single quote stands within `$'…'`, so a shell that does not know it (dash) reads one word, too, though
 /// another one. No `<\` is written, which [`Harmless`](crate::path::Harmless) would change.
@@ -51,7 +51,7 @@ fn is_plain(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('=') && text.bytes().all(has_no_meaning)
 }
 
-/// Whether a text in single quotes is shown as what it is between backticks of a message.
+/// Returns true if a text in single quotes is shown unchanged between backticks of a message.
 fn is_shown(text: &str) -> bool {
     let is_hidden = |c: char| c == '`' || needs_escape(c);
     !text.contains(is_hidden) && !text.contains("<\\") && !has_blanks_in_a_row(text)

@@ -2,19 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How a run ended. Every entry point maps its own statuses onto these five.
+/// Outcome of a run. Every entry point maps its own statuses onto these five.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// The change is published and durable.
     Succeeded,
-    /// Effects had begun and were taken back: the workspace is as before.
+    /// Effects had begun and were rolled back: the workspace is as before.
     Reverted,
-    /// Waiting for a person.
+    /// Waiting for an approver.
     Queued,
     /// Refused before any effect.
     Rejected,
-    /// A person must look, and the report says at what.
+    /// An operator must look; the report names the places.
     Failed,
 }
 

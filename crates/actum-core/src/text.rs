@@ -1,4 +1,4 @@
-//! Whether content is text, and how many lines it has.
+//! Text and binary content, and the number of lines.
 
 mod blocks;
 
@@ -6,16 +6,17 @@ use crate::count;
 
 pub use blocks::{BLOCK_BYTES, TextBlocks, TextFinder};
 
-/// How far into a content a NUL byte makes it binary, in bytes, as git has it.
+/// Bytes at the start of a content in which a NUL byte makes it binary, as git has it.
 const LOOKED_AT_MAX: usize = 8000;
 
-/// Whether `content` is shown as text.
+/// Returns true if `content` is shown as text.
 pub fn is_text(content: &[u8]) -> bool {
     let start = content.get(..LOOKED_AT_MAX).unwrap_or(content);
     memchr::memchr(0, start).is_none()
 }
 
-/// How many lines `content` has, a last one without newline among them; `None` where it is binary.
+/// Returns the number of lines of `content`, including a last one without newline; `None` where it
+/// is binary.
 pub fn lines(content: &[u8]) -> Option<u64> {
     let mut counter = LineCounter::default();
     counter.feed(content);
@@ -26,15 +27,15 @@ pub fn lines(content: &[u8]) -> Option<u64> {
 #[derive(Debug, Clone, Default)]
 pub struct LineCounter {
     is_binary: bool,
-    /// How many bytes were looked at for a NUL.
+    /// Number of bytes that were searched for a NUL.
     looked_at: usize,
     newlines: u64,
-    /// Whether the last byte was another than a newline.
+    /// True if the last byte was not a newline.
     is_open: bool,
 }
 
 impl LineCounter {
-    /// Takes in the next piece.
+    /// Reads the next piece.
     pub fn feed(&mut self, piece: &[u8]) {
         let start = piece.get(..LOOKED_AT_MAX - self.looked_at).unwrap_or(piece);
         self.looked_at += start.len();
@@ -45,7 +46,7 @@ impl LineCounter {
             self.newlines.saturating_add(count(memchr::memchr_iter(b'\n', piece).count()));
     }
 
-    /// How many lines there were; `None` where the content is binary.
+    /// Returns the number of lines; `None` where the content is binary.
     pub fn finish(self) -> Option<u64> {
         (!self.is_binary).then(|| self.newlines.saturating_add(u64::from(self.is_open)))
     }

@@ -5,18 +5,18 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How much is at stake. Reversible work asks nobody; from R3 on a person decides.
+/// Risk of a change. Reversible work needs no approval; from R3 on an approver decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum RiskTier {
     /// Reads, and changes nothing.
     R0,
     /// Writes only where agents keep their own work.
     R1,
-    /// Writes what can be taken back. Ordinary work stays here.
+    /// Writes what can be undone. Ordinary work stays here.
     R2,
-    /// Changes what runs by itself later, or what can be taken back only in part.
+    /// Changes what later runs by itself, or what can be undone only in part.
     R3,
-    /// Cannot be taken back, or reaches outside.
+    /// Cannot be undone, or reaches outside.
     R4,
 }
 
@@ -43,7 +43,7 @@ impl RiskTier {
         }
     }
 
-    /// Whether a person must agree (AA-5).
+    /// Returns true if an approver must agree (AA-5).
     pub fn needs_approval(self) -> bool {
         self >= Self::R3
     }

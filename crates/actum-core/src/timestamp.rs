@@ -168,7 +168,8 @@ mod tests {
         assert_eq!(Timestamp::from_micros(i64::MIN).micros(), *RANGE.start());
     }
 
-    /// What stood here before: `jiff` reads, and the one form is what it writes.
+    /// Former implementation for comparison: `jiff` reads the text, and it is accepted only in the
+    /// one form that `jiff` writes.
     fn by_the_calendar_of_jiff(text: &str) -> Option<i64> {
         let moment: jiff::Timestamp = text.parse().ok()?;
         let read = Timestamp::from_micros(moment.as_microsecond());

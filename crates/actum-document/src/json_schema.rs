@@ -1,7 +1,7 @@
 //! Writes the shapes of the contract as JSON Schema (draft 2020-12).
 //!
-//! What a schema cannot say stands in its descriptions: the size of a document, its depth, names
-//! that stand twice, and that commands have to be permitted.
+//! Limits that a schema cannot express are in its descriptions: the size of a document, its depth,
+//! names that occur twice, and that commands have to be permitted.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -89,12 +89,12 @@ fn any() -> Node {
     Node::Map(vec![("$ref", Node::from("#/$defs/value"))])
 }
 
-/// What a schema defines beside the document itself.
+/// Definitions of a schema beside the document itself.
 #[derive(Default)]
 struct Definitions {
     /// Each after those in which it stands.
     tagged: Vec<&'static Tagged>,
-    /// Whether any value can stand somewhere.
+    /// True if a member accepts any value.
     value: bool,
 }
 
@@ -130,8 +130,8 @@ impl Definitions {
     }
 }
 
-/// An object of one of several kinds. A reader of schemas that finds something wrong says what the kind
-/// that was meant asks for, as the conditions of the others do not hold.
+/// An object of one of several kinds. A reader of schemas that finds a problem reports what the
+/// intended kind requires, as the conditions of the others do not hold.
 fn tagged(kind: &Tagged) -> Vec<(&'static str, Node)> {
     let branches = kind.branches.iter().map(|branch| {
         let word = Node::Map(vec![("const", Node::from(branch.word))]);
@@ -155,7 +155,7 @@ fn tagged(kind: &Tagged) -> Vec<(&'static str, Node)> {
     ]
 }
 
-/// An object whose members, all but the tag, can also stand in the object `nested` in it.
+/// An object whose members, all but the tag, can also be in the object `nested` in it.
 fn nesting(shape: &Shape, tag: &str, nested: &'static str) -> Vec<(&'static str, Node)> {
     let others = || shape.members.iter().filter(|member| member.name != tag);
     let closed = ("additionalProperties", Node::Leaf(Value::Bool(false)));
@@ -270,7 +270,7 @@ fn form(form: &Form) -> Vec<(&'static str, Node)> {
     }
 }
 
-/// The same entry of what may also be `null`.
+/// Returns the entry for a value that may also be `null`.
 fn or_null((name, node): (&'static str, Node)) -> (&'static str, Node) {
     match (name, node) {
         ("type", Node::Leaf(Value::String(kind))) => (name, Node::Leaf(json!([kind, "null"]))),
@@ -311,7 +311,7 @@ fn of_text(kind: (&'static str, Node), text: &Text) -> Vec<(&'static str, Node)>
         Characters::Lowercase => Some(pattern("^[a-z]*$")),
         Characters::Id => Some(pattern("^[A-Za-z0-9._-]*$")),
         Characters::Path => Some(pattern(PATH_PATTERN)),
-        // What a rule may have in it stands in the description.
+        // Rules are explained in the description.
         Characters::Rule => None,
         Characters::Digest => Some(pattern("^[0-9A-Fa-f]*$")),
         Characters::Selector => Some(pattern("^\\$")),

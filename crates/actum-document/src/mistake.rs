@@ -1,4 +1,4 @@
-//! What is wrong with a document of the contract, and where.
+//! Problems of a document of the contract, with their places.
 
 use std::fmt;
 
@@ -10,14 +10,14 @@ use actum_core::{PathError, PathRuleError};
 use super::DEPTH_MAX;
 use super::shape::{Form, Text};
 
-/// Something that is wrong with a document.
+/// Problem of a document, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
-    /// The line and column; `None` where the document as a whole is meant.
+    /// Line and column; `None` for the document as a whole.
     pub place: Option<Place>,
-    /// The value that is meant.
+    /// Path of the value.
     pub path: JsonPath,
-    /// What is wrong.
+    /// Problem of the value.
     pub problem: Problem,
 }
 
@@ -34,10 +34,10 @@ pub enum Step {
     Element(usize),
 }
 
-/// What is wrong with a document.
+/// Problem of a document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// It is larger than is read.
+    /// The document is larger than the limit.
     #[error("it has {bytes} bytes, but at most {bytes_max} are read")]
     TooLarge {
         /// Its size.
@@ -45,13 +45,13 @@ pub enum Problem {
         /// The largest.
         bytes_max: usize,
     },
-    /// It is not JSON.
+    /// The text is not JSON.
     #[error("the JSON is not sound: {0}")]
     Syntax(#[source] SyntaxProblem),
     /// A value of the program that JSON cannot hold.
     #[error("it cannot be written as JSON")]
     Unwritable,
-    /// It is nested too deeply.
+    /// The document is nested too deeply.
     #[error("arrays and objects are nested more than {DEPTH_MAX} deep here")]
     TooDeep,
     /// A name stands twice in one object; readers differ in which of the values counts.
@@ -60,15 +60,15 @@ pub enum Problem {
     /// A number that readers would round, each in its own way.
     #[error("the number `{number}` is beyond ±(2^53 − 1), where readers round; write it as a text")]
     Inexact {
-        /// How it is written.
+        /// The number as it is written.
         number: Excerpt,
     },
-    /// A member that nobody reads.
+    /// Unknown member.
     #[error("unknown field{}; {name} has {}", Perhaps(*.nearest), Names(known))]
     Unknown {
-        /// What the object is.
+        /// Name of the object.
         name: &'static str,
-        /// The member that may be meant.
+        /// Known member with a similar name.
         nearest: Option<&'static str>,
         /// The members that it has.
         known: Vec<&'static str>,
@@ -76,15 +76,15 @@ pub enum Problem {
     /// A member that must be there is not.
     #[error("the field is missing; expected {expected}")]
     Missing {
-        /// What it would be.
+        /// Form of the missing value.
         expected: Form,
     },
     /// A value of another kind.
     #[error("expected {expected}, but found {found}")]
     Kind {
-        /// What it must be.
+        /// Required form.
         expected: Form,
-        /// What it is.
+        /// Kind of the value.
         found: Kind,
     },
     /// A word that means nothing there.
@@ -94,29 +94,29 @@ pub enum Problem {
         expected: Form,
         /// The word.
         found: Excerpt,
-        /// The word that may be meant.
+        /// Known word that is similar.
         nearest: Option<&'static str>,
     },
     /// A number that is too small, too large or not whole.
     #[error("expected {expected}, but found `{found}`")]
     Number {
-        /// What it must be.
+        /// Required form.
         expected: Form,
-        /// How it is written.
+        /// The text as it is written.
         found: Excerpt,
     },
     /// A text that is too short or too long.
     #[error("expected a text {expected}, but found {chars} characters")]
     Length {
-        /// What it must be.
+        /// Required text.
         expected: Text,
-        /// How long it is.
+        /// Length of the text.
         chars: usize,
     },
     /// A text with other characters.
     #[error("expected a text {expected}, but found `{found}`")]
     Characters {
-        /// What it must be.
+        /// Required text.
         expected: Text,
         /// The text.
         found: Excerpt,
@@ -124,9 +124,9 @@ pub enum Problem {
     /// A list with too much in it.
     #[error("expected {expected}, but found {count}")]
     TooMany {
-        /// What it must be.
+        /// Required form.
         expected: Form,
-        /// How many there are.
+        /// Number of items.
         count: usize,
     },
     /// A name that a package cannot have (AA-9).
@@ -140,7 +140,7 @@ pub enum Problem {
     /// Two values that cannot both be right, or one that no form describes.
     #[error("the document contradicts itself: {what}")]
     Contradiction {
-        /// Which, in words.
+        /// Contradiction in words.
         what: String,
     },
     /// A package would run a command that it does not ask for (AA-7).
@@ -166,22 +166,22 @@ pub enum Problem {
         "`{last}` is before `{first}`, where the range begins; both are counted from 1 and belong to it"
     )]
     Backwards {
-        /// Where it begins.
+        /// First one.
         first: u32,
-        /// Where it ends.
+        /// Last one.
         last: u32,
     },
-    /// It is not YAML, or not YAML that everybody reads alike.
+    /// The text is not YAML, or not YAML that all readers understand alike.
     #[error("the YAML is not sound: {message}")]
     Yaml {
-        /// What is wrong, in the words of the reader, bounded.
+        /// Problem in the words of the reader, bounded.
         message: String,
     },
 }
 
-/// How many steps of a path a message shows at each end.
+/// Steps of a path that a message shows at each end, at most.
 const STEPS_SHOWN_MAX: usize = 5;
-/// How many bytes of a name a message shows.
+/// Bytes of a name that a message shows at most.
 const NAME_BYTES_SHOWN_MAX: usize = 40;
 
 /// A mistake on its way out of the document: each level puts its step before the others.
@@ -204,12 +204,12 @@ impl Fault {
         self.offset
     }
 
-    /// The same, seen from the object that has the value as this member.
+    /// Returns the problem as seen from the object that has the value as this member.
     pub fn in_member(self, name: &str) -> Self {
         self.below(Step::Member(name.to_owned()))
     }
 
-    /// The same, seen from the array that has the value as this element.
+    /// Returns the problem as seen from the array that has the value as this element.
     pub fn in_element(self, index: usize) -> Self {
         self.below(Step::Element(index))
     }
@@ -219,7 +219,7 @@ impl Fault {
         self
     }
 
-    /// The same, with its line and column in `document`.
+    /// Adds the line and column in `document`.
     pub fn placed(mut self, document: &[u8]) -> Mistake {
         self.steps.reverse();
         let place = Some(Place::of(document, self.offset));
@@ -269,13 +269,13 @@ impl fmt::Display for JsonPath {
     }
 }
 
-/// Whether a name can stand in a path without quotes.
+/// Returns true if a name needs no quotes in a path.
 fn is_plain(name: &str) -> bool {
     (1..=NAME_BYTES_SHOWN_MAX).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// The word that may be meant, as a message goes on to name it.
+/// Similar word, as the end of a message names it.
 struct Perhaps(Option<&'static str>);
 
 impl fmt::Display for Perhaps {

@@ -41,8 +41,8 @@ pub fn read<T>(
         .map_err(|fault| fault.placed(document))
 }
 
-/// Reads a document of this shape that `serde` knows the rest of: what must add up, say. Members that
-/// are not known are passed over.
+/// Reads a document of this shape that `serde` knows the rest of: what must add up, say. Unknown
+/// members are ignored.
 pub fn read_as<T: DeserializeOwned>(
     document: &[u8],
     bytes_max: usize,
@@ -55,7 +55,7 @@ pub fn read_as<T: DeserializeOwned>(
     })
 }
 
-/// Whether a value is as its form says, all the way down.
+/// Checks that a value matches its form, all the way down.
 fn hold<'v>(form: Form, value: &'v Value<'v>) -> Result<(), Fault> {
     match form {
         Form::Text(_) => text(form, value).map(drop),
@@ -107,8 +107,8 @@ pub fn write(document: &impl Serialize) -> Result<Vec<u8>, Mistake> {
     })
 }
 
-/// What every reader would take for the same value, as deep as it may be: also where any value can
-/// stand.
+/// Checks that every reader would read the same value, as deep as it may be: also where any value
+/// is allowed.
 fn check_all(value: &Value<'_>, depth: usize) -> Result<(), Fault> {
     let start = value.span.start;
     match &value.content {
@@ -182,13 +182,14 @@ impl<'v> Members<'v> {
         take(form, value).map(Some).map_err(|fault| fault.in_member(name))
     }
 
-    /// The byte where the member of this name begins; that of the object where there is none.
+    /// Returns the byte where the member of this name begins; that of the object where it is
+    /// missing.
     pub fn start_of_member(&self, name: &str) -> usize {
         member_of(self.value, name).unwrap_or(self.value).span.start
     }
 
-    /// The byte where an element begins, of the list that is reached by these names; that of the
-    /// object where there is none.
+    /// Returns the byte where an element begins, of the list that is reached by these names; that
+    /// of the object where the element is missing.
     pub fn start_of(&self, names: &[&str], index: usize) -> usize {
         let down = |value: &'v Value<'v>, name: &&str| member_of(value, name);
         let list = names.iter().try_fold(self.value, down);
@@ -201,7 +202,7 @@ fn member_of<'v>(object: &'v Value<'v>, name: &str) -> Option<&'v Value<'v>> {
     object.members().iter().find(|member| member.name == name).map(|member| &member.value)
 }
 
-/// What stands where a value of another kind belongs.
+/// Problem of a value of another kind than expected.
 pub fn not(expected: Form, value: &Value<'_>) -> Fault {
     let problem = Problem::Kind { expected, found: value.kind() };
     Fault::at(value.span.start, problem)

@@ -1,4 +1,5 @@
-//! How the documents of the contract are described: what a reader checks and a schema says.
+//! Description of the documents of the contract, for the reader that checks them and for their
+//! schemas.
 
 use std::fmt;
 
@@ -7,13 +8,13 @@ use actum_core::{ActionName, Digest, PathRule, RelPath, Timestamp, plain_id};
 /// An object whose members are known by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// What a message calls it, with its article.
+    /// Name in messages, with its article.
     pub name: &'static str,
-    /// What it is, in a sentence.
+    /// Description in a sentence.
     pub about: &'static str,
     /// Its members, in the order in which they are written.
     pub members: &'static [Member],
-    /// What becomes of other members.
+    /// Treatment of other members.
     pub others: Others,
 }
 
@@ -22,33 +23,33 @@ pub struct Shape {
 pub struct Member {
     /// Its name.
     pub name: &'static str,
-    /// Whether it must be there.
+    /// Required or optional.
     pub need: Need,
-    /// What its value must be.
+    /// Form of its value.
     pub form: Form,
-    /// What it means, in a sentence.
+    /// Meaning in a sentence.
     pub about: &'static str,
 }
 
-/// Whether a member must be there.
+/// Need for a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// It must.
+    /// The member is required.
     Required,
-    /// It can be left out.
+    /// The member can be left out.
     Optional,
 }
 
-/// What becomes of members that are not known (D-4).
+/// Treatment of members that are not known (D-4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Others {
     /// They are refused: of inputs.
     Refused,
-    /// They are passed over: of results, which may gain fields.
+    /// Unknown members are ignored: of results, which may gain fields.
     PassedOver,
 }
 
-/// What a value must be.
+/// Required form of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// A text.
@@ -135,15 +136,15 @@ pub enum Form {
 /// An object of one of several kinds: one of its members, the tag, says which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tagged {
-    /// What a message calls it, with its article.
+    /// Name in messages, with its article.
     pub name: &'static str,
     /// Its name among the definitions of a schema.
     pub id: &'static str,
-    /// What it is, in a sentence.
+    /// Description in a sentence.
     pub about: &'static str,
-    /// The member that says which kind it is. It stands in the shape of each.
+    /// Member that names the kind. It is in the shape of each.
     pub tag: &'static str,
-    /// The same words as `branches` have, in their order.
+    /// Words of `branches`, in their order.
     pub words: &'static [&'static str],
     /// The kinds.
     pub branches: &'static [Branch],
@@ -160,20 +161,20 @@ pub struct Branch {
     pub shape: &'static Shape,
 }
 
-/// What a text must be.
+/// Required form of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Text {
-    /// How many characters it has at least.
+    /// Smallest number of characters.
     pub chars_min: usize,
-    /// How many characters it has at most.
+    /// Largest number of characters.
     pub chars_max: usize,
-    /// Which characters.
+    /// Allowed characters.
     pub characters: Characters,
-    /// What it must not be, because actum itself has that name.
+    /// Words that are not allowed, because actum itself has these names.
     pub taken: &'static [&'static str],
 }
 
-/// Which characters a text has.
+/// Set of characters of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Characters {
     /// Any.
@@ -182,21 +183,21 @@ pub enum Characters {
     NoNul,
     /// Any but control characters: one line.
     OneLine,
-    /// Those of the name of an action.
+    /// Characters of the name of an action.
     Name,
-    /// Those of a version in three numbers.
+    /// Characters of a version in three numbers.
     Version,
     /// Lower-case letters from a to z: those of a language subtag (BCP 47).
     Lowercase,
-    /// Those of a name that can be part of the name of a file.
+    /// Characters of a name that can be part of the name of a file.
     Id,
-    /// Those of a path of the workspace.
+    /// Characters of a path of the workspace.
     Path,
-    /// Those of a rule for paths.
+    /// Characters of a rule for paths.
     Rule,
-    /// Those of a digest.
+    /// Characters of a digest.
     Digest,
-    /// Those of a JSONPath (RFC 9535), of which only the beginning is held to anything.
+    /// Characters of a JSONPath (RFC 9535), of which only the beginning is checked.
     Selector,
     /// 64 hexadecimal digits.
     Sha256,
@@ -204,7 +205,7 @@ pub enum Characters {
     Time,
     /// Four octal digits.
     Mode,
-    /// Those of a word in capitals.
+    /// Characters of a word in capitals.
     Capitals,
 }
 
@@ -240,7 +241,7 @@ impl Text {
 }
 
 impl Text {
-    /// Whether `text` is such a text.
+    /// Returns true if `text` meets these limits.
     pub fn holds(&self, text: &str) -> bool {
         (self.chars_min..=self.chars_max).contains(&text.chars().count())
             && self.characters.hold(text)
@@ -249,7 +250,7 @@ impl Text {
 }
 
 impl Characters {
-    /// Whether `text` has such characters alone.
+    /// Returns true if `text` has only such characters.
     pub fn hold(self, text: &str) -> bool {
         match self {
             Self::Any => true,
@@ -291,7 +292,7 @@ fn is_version(text: &str) -> bool {
     numbers.split('.').count() == 3 && numbers.split('.').all(is_number) && rest.is_none_or(is_rest)
 }
 
-/// What must be there, as it follows "expected" in a message.
+/// Writes the requirement as it follows "expected" in a message.
 impl fmt::Display for Form {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

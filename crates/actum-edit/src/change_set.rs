@@ -16,7 +16,7 @@ pub struct ChangeSet {
     pub patches: Vec<Patch>,
 }
 
-/// What changes in one file.
+/// Changes of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Patch {
@@ -45,29 +45,29 @@ pub struct Hunk {
     pub lines: String,
 }
 
-/// Why a change set cannot be turned into operations.
+/// Reason why a change set cannot be turned into operations.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChangeSetError {
     /// A path is not one of the workspace.
     #[error("patch {patch}: {source}")]
     Path {
-        /// Which patch, counted from 1.
+        /// Number of the patch, counted from 1.
         patch: usize,
-        /// What is wrong.
+        /// Problem of the path.
         source: PathError,
     },
     /// `expected_prev_sha256` is not a digest.
     #[error("patch {patch}: expected_prev_sha256: {source}")]
     Digest {
-        /// Which patch, counted from 1.
+        /// Number of the patch, counted from 1.
         patch: usize,
-        /// What is wrong.
+        /// Problem of the digest.
         source: DigestError,
     },
     /// Two patches name one path.
     #[error("patch {patch}: the path `{path}` already has a patch in this change set")]
     Duplicate {
-        /// Which patch, counted from 1.
+        /// Number of the patch, counted from 1.
         patch: usize,
         /// The path.
         path: RelPath,
@@ -75,7 +75,7 @@ pub enum ChangeSetError {
     /// A patch changes nothing.
     #[error("patch {patch}: the path `{path}` has no hunks")]
     NoHunks {
-        /// Which patch, counted from 1.
+        /// Number of the patch, counted from 1.
         patch: usize,
         /// The path.
         path: RelPath,

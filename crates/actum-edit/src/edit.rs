@@ -1,8 +1,8 @@
 //! Edits that are no hunks of lines: their place is found in the content of a file, or the content
 //! as a whole is known.
 //!
-//! An edit is a pure function of the content: it gives the splices that make it, or says why it
-//! cannot be made. It never chooses between places: what could be meant in two ways is refused.
+//! An edit is a pure function of the content: it gives the splices that make it, or an error with
+//! the reason. It never chooses between places: what is ambiguous is refused.
 
 mod binary;
 mod chunk;
@@ -59,15 +59,15 @@ pub enum Edit {
     YamlRemove(YamlRemove),
 }
 
-/// Why an edit cannot be made.
+/// Reason why an edit cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
     /// The edits of the change so far, this one among them, read more than [`EDIT_WORK_MAX`].
     #[error("{edits} edits that read {bytes} bytes in all are too much at once; split the change")]
     TooMuch {
-        /// How many edits.
+        /// Number of edits.
         edits: u64,
-        /// How many bytes they read.
+        /// Number of bytes that they read.
         bytes: u64,
     },
     /// The text to replace.

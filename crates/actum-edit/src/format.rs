@@ -65,7 +65,7 @@ struct JsonSyntax {
 /// A format of its own, recognised by a line.
 struct TextSyntax {
     read: fn(&[u8], &Reading) -> Result<Vec<Operation>, ParseError>,
-    /// Whether an input is in this format; `None` for diffs, which are tried last.
+    /// Returns true for an input in this format; `None` for diffs, which are tried last.
     is_in: Option<fn(&[u8]) -> bool>,
     /// Lines of such an input, for "which ...".
     sign: &'static str,
@@ -215,7 +215,7 @@ impl Format {
     }
 }
 
-/// Where the line counts of a hunk in a diff come from.
+/// Source of the line counts of a hunk in a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum HunkCounts {
     /// Its header, which its lines must agree with.
@@ -226,24 +226,24 @@ pub enum HunkCounts {
     Counted,
 }
 
-/// How an input is to be read.
+/// Settings for reading an input.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reading {
-    /// What it is written in; recognised by its content where it is not given.
+    /// Format of the input; recognised by the content where it is not given.
     pub format: Option<Format>,
     /// The file that a bare JSON Patch changes. Every other input names its files itself, and is
     /// refused where one is given.
     pub target: Option<RelPath>,
-    /// Where the line counts of hunks in a diff come from; of no account in other formats.
+    /// Source of the line counts of hunks in a diff; of no account in other formats.
     pub counts: HunkCounts,
     /// Root that absolute paths may lie below.
     pub root: RootPrefix,
 }
 
-/// The operations that `input` describes, in the order they must be computed in; in the given
-/// format, or else in the one it is recognised as: JSON when the first byte that is not blank is `{` or `[`, and then
-/// by its fields; SEARCH/REPLACE blocks or a Codex patch when a line begins one; else a diff. Several JSON documents
-/// are one change.
+/// Reads the operations that `input` describes, in the order they must be computed in. The format is the given one,
+/// or else it is recognised. The input is JSON when the first byte that is not blank is `{` or `[`, and then its
+/// fields decide. It is SEARCH/REPLACE blocks or a Codex patch when a line begins one; else it is a diff. Several
+/// JSON documents are one change.
 ///
 /// # Errors
 /// [`ParseError`] at the first place that is not sound.
@@ -312,7 +312,7 @@ fn read_json(
     Ok(steps.into_operations())
 }
 
-/// Whether a text begins as JSON does, and not as prose in brackets: `[PATCH] a subject`.
+/// Returns true if a text begins as JSON does, and not as prose in brackets: `[PATCH] a subject`.
 fn begins_json(start: &[u8]) -> bool {
     let Some((bracket, rest)) = start.split_first() else { return false };
     match (bracket, rest.trim_ascii_start().first()) {
@@ -323,7 +323,7 @@ fn begins_json(start: &[u8]) -> bool {
     }
 }
 
-/// Whether a line of prose begins a change in JSON.
+/// Returns true if a line of prose begins a change in JSON.
 fn is_json_change(line: &[u8]) -> bool {
     let has =
         |field: &&str| memchr::memmem::find(line, format!("\"{field}\"").as_bytes()).is_some();
@@ -466,7 +466,7 @@ mod tests {
         assert!(matches!(error.problem, Problem::Unrecognised { .. }), "{error}");
     }
 
-    /// FO-10, D-4: a diff that stands in a text of the JSON is text.
+    /// FO-10, D-4: a diff in a text of the JSON is text.
     #[test]
     fn json_that_is_not_sound_is_not_read_as_what_it_holds() {
         let diff = "{\"path\":\"d\",\"content\":\"x:\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n\"}";

@@ -18,24 +18,24 @@ use serde::{Deserialize, Serialize};
 pub struct LineHunk {
     /// First line it replaces, counted from 1; for a pure insertion the line it follows.
     pub old_start: u32,
-    /// How many lines of the old content it covers.
+    /// Number of lines of the old content that it covers.
     pub old_lines: u32,
     /// First line in the new content. Not checked: it follows from the hunks before.
     pub new_start: u32,
-    /// How many lines of the new content it covers.
+    /// Number of lines of the new content that it covers.
     pub new_lines: u32,
     /// Lines that begin with ` `, `-` or `+`; `\` marks that the line before has no newline. A
     /// wholly empty line is an empty context line, as GNU diff writes it.
     #[serde(with = "crate::byte_text")]
     pub body: Vec<u8>,
-    /// Whether nothing may follow it. A diff has no context behind a change only where the content
-    /// ends there; without this rule, which git apply has too, lines appended at the end of a file
+    /// True if nothing may follow it. A diff has no context behind a change only where the content
+    /// ends there. Without this rule, which git apply has too, lines appended at the end of a file
     /// would be appended once more by the same diff. A hunk at line 0 that nothing may follow makes a
     /// file, or fills an empty one; any other at line 0 inserts before line 1.
     pub at_end: bool,
 }
 
-/// Where a line of a hunk belongs.
+/// Side that a line of a hunk belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// In both contents.
@@ -49,7 +49,7 @@ pub enum Side {
 /// One line of a hunk's body, with its newline unless the content has none there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// Where it belongs.
+    /// Side that the line belongs to.
     pub side: Side,
     /// Its bytes.
     pub bytes: &'a [u8],
@@ -86,7 +86,7 @@ impl LineHunk {
         u64::from(self.old_start) + u64::from(self.old_lines == 0)
     }
 
-    /// The same hunks of a file of which nothing is known: one that stands alone at line 0 makes the
+    /// Converts hunks of a file of which nothing is known: one that is alone at line 0 makes the
     /// file.
     pub(crate) fn making(mut hunks: Vec<Self>) -> Vec<Self> {
         if let [hunk] = hunks.as_mut_slice()
@@ -113,7 +113,7 @@ impl LineHunk {
         lines.flat_map(|line| line.bytes.iter().copied()).collect()
     }
 
-    /// How many lines the hunks add and remove.
+    /// Returns the number of lines that the hunks add and remove.
     pub fn cost(hunks: &[Self]) -> (u64, u64) {
         let count = |sign: u8| {
             let starts = |hunk: &Self| {

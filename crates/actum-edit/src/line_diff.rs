@@ -9,10 +9,10 @@ use imara_diff::{Algorithm, Diff, InternedInput, Token, sources::byte_lines};
 
 use crate::{LineHunk, Splice};
 
-/// How many unchanged lines a hunk shows around its changes, as diff(1) and git do.
+/// Number of unchanged lines that a hunk shows around its changes, as diff(1) and git do.
 pub const CONTEXT_LINES: u32 = 3;
 
-/// How many lines `new` has that `old` has not, and the other way round.
+/// Counts the lines that `new` has and `old` has not, and the other way round.
 pub fn count(old: &[u8], new: &[u8]) -> (u64, u64) {
     let input = InternedInput::new(byte_lines(old), byte_lines(new));
     let diff = compare(&input);
@@ -90,7 +90,7 @@ pub fn hunks(old: &[u8], new: &[u8], context: u32) -> Vec<LineHunk> {
 
 /// Lines that are compared at most where nearly all of them repeat, old times new.
 const REPEATED_PAIRS_MAX: usize = 1 << 28;
-/// What share of the lines must be told apart for more: one in so many.
+/// Share of the lines that must be distinguished for more: one in so many.
 const REPEATED_SHARE: usize = 16;
 
 /// The difference. Long texts of few different lines, for which no algorithm is quick, are replaced

@@ -1,6 +1,6 @@
-//! Where a text that is not at its place is instead, or what is almost it: for error messages.
+//! Near-miss search for error messages: the nearest match of a text that is not at its place.
 //!
-//! Nothing here decides where an edit goes; it only tells a reader where to look.
+//! Nothing here decides where an edit goes; it only shows a reader where to look.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,25 +11,25 @@ use actum_core::count;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lines(pub Vec<u64>);
 
-/// What is nearest to a text that is not where it should be. Lines are counted from 1.
+/// Nearest match of a text that is not where it should be. Lines are counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Near {
-    /// It is elsewhere.
+    /// The text is elsewhere.
     Elsewhere {
         /// The lines it starts in.
         lines: Lines,
     },
-    /// It is part of longer lines, where whole lines are meant.
+    /// The text is part of longer lines, where whole lines are required.
     Within {
         /// The lines it starts in.
         lines: Lines,
     },
-    /// What should take its place is there already.
+    /// The new text exists already.
     New {
         /// The line that starts in.
         line: u64,
     },
-    /// The file ends with it, but for the newline after it.
+    /// The file ends with the text, except for the newline after it.
     NoFinalNewline {
         /// The line that text starts in.
         line: u64,
@@ -48,14 +48,14 @@ pub enum Near {
     Partly {
         /// The line where all of it would start.
         line: u64,
-        /// How many of its lines are there.
+        /// Number of its lines that match.
         equal: u64,
-        /// How many lines it has.
+        /// Number of its lines.
         of: u64,
     },
 }
 
-/// How many lines a message lists.
+/// Lines that a message lists at most.
 const LINES_SHOWN_MAX: usize = 8;
 /// Longer texts are not compared line by line.
 const COMPARED_LINES_MAX: usize = 2_000;
@@ -63,7 +63,7 @@ const COMPARED_LINES_MAX: usize = 2_000;
 const REPEATED_MAX: usize = 8;
 
 impl Near {
-    /// What in `content` is nearest to `old`, which `new` should take the place of.
+    /// Finds the nearest match in `content` for `old`, which `new` should replace.
     pub fn find(old: &[u8], new: &[u8], content: &[u8]) -> Option<Self> {
         if old.trim_ascii().is_empty() {
             return None;
@@ -91,8 +91,8 @@ impl Near {
     }
 }
 
-/// Where `text` is in `content` with nothing but blanks beside it in its lines: a word within another says
-/// nothing about what was changed.
+/// Finds `text` in `content` with nothing but blanks beside it in its lines: a word within another shows
+/// nothing about the change.
 fn whole_lines(text: &[u8], content: &[u8]) -> Option<usize> {
     let is_inner = |b: &&u8| !b.is_ascii_whitespace() || **b == b'\n';
     let is_bound = |byte: Option<&u8>| byte.is_none_or(|&b| b == b'\n');
@@ -103,7 +103,7 @@ fn whole_lines(text: &[u8], content: &[u8]) -> Option<usize> {
     })
 }
 
-/// Where `old` is in `content` if only the bytes to keep count.
+/// Finds `old` in `content` if only the bytes to keep count.
 fn alike(old: &[u8], content: &[u8], keep: fn(u8) -> bool) -> Option<usize> {
     let kept = |bytes: &[u8]| bytes.iter().copied().filter(|b| keep(*b)).collect::<Vec<_>>();
     let (old, reduced) = (kept(old), kept(content));
@@ -169,9 +169,9 @@ impl fmt::Display for Near {
     }
 }
 
-/// What is nearest, as the end of a sentence; nothing where nothing is.
+/// Nearest match, as the end of a sentence; empty without a match.
 pub struct Clause<'a>(
-    /// What is nearest.
+    /// Nearest match.
     pub Option<&'a Near>,
 );
 

@@ -1,4 +1,4 @@
-//! What one step of a change does to one path; the richer form a [`ChangeSet`] converts into
+//! Operations: one step of a change on one path; the richer form a [`ChangeSet`] converts into
 //! (FO-10).
 //!
 //! [`ChangeSet`]: crate::ChangeSet
@@ -11,18 +11,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Edit, LineHunk};
 
-/// Which permission bits a step asks for.
+/// Permission bits that a step requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ModeChange {
     /// Exactly these bits.
     Exact(FileMode),
-    /// Executable by whoever may read it, or by nobody; the other bits stay.
+    /// Executable for all users who may read it, or for none; the other bits stay.
     Executable(bool),
 }
 
 impl ModeChange {
-    /// What `mode` becomes.
+    /// Returns the new `mode`.
     pub fn apply(self, mode: FileMode) -> FileMode {
         match self {
             Self::Exact(exact) => exact,
@@ -31,7 +31,7 @@ impl ModeChange {
     }
 }
 
-/// What happens to the directories that a deletion leaves empty.
+/// Treatment of the directories that a deletion leaves empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum EmptyParents {
@@ -51,7 +51,7 @@ pub enum Operation {
     Patch {
         /// The file.
         path: RelPath,
-        /// What changes, in ascending order.
+        /// Changes in ascending order.
         hunks: Vec<LineHunk>,
         /// The digest the file must have before this step.
         #[serde(deserialize_with = "Option::deserialize")]
@@ -61,7 +61,7 @@ pub enum Operation {
     Edit {
         /// The file.
         path: RelPath,
-        /// What changes.
+        /// Change of the content.
         edit: Edit,
         /// The digest the file must have before this step.
         #[serde(deserialize_with = "Option::deserialize")]
@@ -114,7 +114,7 @@ pub enum Operation {
         /// The digest the file must have before this step.
         #[serde(deserialize_with = "Option::deserialize")]
         expected: Option<Digest>,
-        /// What happens to directories left empty.
+        /// Treatment of directories left empty.
         parents: EmptyParents,
     },
     /// Moves a file or a symbolic link to where nothing is.
@@ -123,7 +123,7 @@ pub enum Operation {
         from: RelPath,
         /// Its new path.
         to: RelPath,
-        /// What happens to directories left empty.
+        /// Treatment of directories left empty.
         parents: EmptyParents,
     },
     /// Copies a file, its mode and its extended attributes to where nothing is.
@@ -195,7 +195,7 @@ impl Operation {
         }
     }
 
-    /// The paths it speaks of.
+    /// Returns the paths that it names.
     pub fn paths(&self) -> impl Iterator<Item = &RelPath> {
         let (path, other) = match self {
             Self::Patch { path, .. }

@@ -1,6 +1,7 @@
 //! Search for a text in a content, overlapping occurrences included.
 
-/// How many bytes are compared with overlapping occurrences; long before that there are several of them.
+/// Limit for the bytes that are compared with overlapping occurrences; long before that there are
+/// several of them.
 const OVERLAPPING_BYTES_MAX: usize = 1 << 28;
 
 /// Finds the offsets at which `text` starts in `content`, also where occurrences overlap: `aa` is in `aaa` twice, so it is

@@ -8,7 +8,7 @@ use actum_core::count;
 /// every offset counts in the content before the list is applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Splice {
-    /// Where `old` starts, in bytes of the old content.
+    /// Start of `old`, in bytes of the old content.
     pub offset: u64,
     /// The bytes that are replaced; their length is trusted only after comparison.
     pub old: Vec<u8>,
@@ -20,7 +20,7 @@ pub struct Splice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the content differs from what was recorded at byte {offset}")]
 pub struct SpliceError {
-    /// Where the difference starts, in bytes.
+    /// Start of the difference, in bytes.
     pub offset: u64,
 }
 
@@ -66,7 +66,7 @@ impl Splice {
         Ok(result)
     }
 
-    /// How many bytes of old and new content the list holds.
+    /// Returns the number of bytes of old and new content in the list.
     pub fn weight(splices: &[Self]) -> u64 {
         splices.iter().map(|s| count(s.old.len()).saturating_add(count(s.new.len()))).sum()
     }
@@ -76,7 +76,7 @@ impl Splice {
 pub struct Splicer<'a> {
     splices: std::slice::Iter<'a, Splice>,
     current: Option<&'a Splice>,
-    /// How many bytes of `current.old` have been seen.
+    /// Number of bytes of `current.old` that have been seen.
     matched: usize,
     offset: u64,
 }
@@ -89,7 +89,7 @@ impl<'a> Splicer<'a> {
         Self { splices, current, matched: 0, offset: 0 }
     }
 
-    /// Takes in the next piece and passes on what becomes of it.
+    /// Reads the next piece and passes on the result.
     ///
     /// # Errors
     /// [`SpliceError`] when the content does not hold the old bytes of a splice.
@@ -127,7 +127,7 @@ impl<'a> Splicer<'a> {
         Ok(())
     }
 
-    /// Says that the content has ended and passes on what is inserted at its end.
+    /// Ends the content and passes on what is inserted at its end.
     ///
     /// # Errors
     /// [`SpliceError`] when a splice lies past the end.

@@ -192,7 +192,7 @@ fn operation() -> impl Strategy<Value = Operation> {
 }
 
 proptest! {
-    /// AA-5: what a person agrees to is what is done.
+    /// AA-5: the operations that an approver agrees to are carried out.
     #[test]
     fn operations_are_read_as_they_were_written(operations in vec(operation(), 0..5)) {
         let written = canonical::to_vec(&operations).unwrap();

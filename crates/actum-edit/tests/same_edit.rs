@@ -16,7 +16,7 @@ use actum_edit::{ChangeSet, Hunk, LineHunk, Operation, Patch, Splice, line_diff}
 use proptest::prelude::*;
 use serde_json::json;
 
-/// What the operations that `input` describes make of one file, each of what the one before left.
+/// Applies the operations that `input` describes to one file, each to the result of the one before.
 fn made(input: &str, content: &[u8]) -> Vec<u8> {
     let operations = parse(input.as_bytes(), &Reading::default()).unwrap();
     operations.iter().fold(content.to_vec(), |content, operation| step(operation, &content))

@@ -1,4 +1,4 @@
-//! What a log signs to: its name, its size and its root (C2SP `tlog-checkpoint`).
+//! Signed state of a log: its name, its size and its root (C2SP `tlog-checkpoint`).
 
 use actum_core::Digest;
 use actum_core::path::Cut;
@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 pub struct Checkpoint {
     /// The name of the log; not empty, and without line breaks.
     pub origin: String,
-    /// How many entries it has.
+    /// Number of entries.
     pub size: u64,
     /// The root of its Merkle tree.
     pub root: Digest,
@@ -19,7 +19,7 @@ pub struct Checkpoint {
 /// A text that is no checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CheckpointError {
-    /// It has fewer lines than three.
+    /// The note has fewer lines than three.
     #[error("a checkpoint has three lines (origin, size, root), each ended by a line feed")]
     Lines,
     /// The first line is empty.

@@ -12,7 +12,7 @@ pub struct CommandsRun {
     /// The commands that looked at the staged change and found it good.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verified: Vec<CommandRecord>,
-    /// What confined them.
+    /// Sandbox that confined them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxRecord>,
 }
@@ -22,9 +22,9 @@ pub struct CommandsRun {
 pub struct CommandRecord {
     /// The program as it was asked for, and its arguments.
     pub argv: Vec<String>,
-    /// How it ended.
+    /// Outcome of the command.
     pub ended: CommandEnd,
-    /// How long it ran, in milliseconds.
+    /// Duration in milliseconds.
     pub wall_ms: u64,
     /// SHA-256 of what it wrote to standard output.
     pub stdout: Digest,
@@ -32,33 +32,33 @@ pub struct CommandRecord {
     pub stderr: Digest,
 }
 
-/// How a command ended.
+/// Outcome of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandEnd {
-    /// It exited with this code.
+    /// The command exited with this code.
     Code(i32),
     /// A signal ended it.
     Signal(i32),
-    /// It was ended, for this reason.
+    /// The command was ended, for this reason.
     Stopped(String),
 }
 
-/// What confined commands.
+/// Sandbox that confined commands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxRecord {
     /// The tier: `N` for namespaces, Landlock and seccomp.
     pub tier: String,
     /// The version of Landlock's interface that was used.
     pub landlock: Option<u32>,
-    /// Whether they ran as root, without capabilities.
+    /// True if they ran as root, without capabilities.
     pub is_root: bool,
     /// Directories of the workspace that were passed through, of which no change is part of the run.
     pub caches: Vec<String>,
 }
 
 impl CommandsRun {
-    /// Whether nothing was run.
+    /// Returns true if nothing was run.
     pub fn is_empty(&self) -> bool {
         self.made.is_empty() && self.verified.is_empty()
     }

@@ -14,11 +14,11 @@ pub const ENVELOPE_BYTES_MAX: usize = 256 << 20;
 /// A payload and its signatures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Envelope {
-    /// What the payload is: a media type.
+    /// Media type of the payload.
     pub payload_type: String,
     /// The signed bytes.
     pub payload: Vec<u8>,
-    /// Who signed them.
+    /// Signatures of them.
     pub signatures: Vec<EnvelopeSignature>,
 }
 
@@ -34,22 +34,22 @@ pub struct EnvelopeSignature {
 /// Bytes that are no envelope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EnvelopeError {
-    /// It is longer than [`ENVELOPE_BYTES_MAX`].
+    /// The envelope is longer than [`ENVELOPE_BYTES_MAX`].
     #[error("an envelope has {ENVELOPE_BYTES_MAX} bytes at most")]
     TooLarge,
-    /// It is not JSON of which every reader has the same idea.
+    /// The text is not JSON that every reader understands alike.
     #[error(transparent)]
     Json(#[from] CanonicalError),
     /// Fields are missing, too many, or of another kind.
     #[error("it is no signed envelope (DSSE): {message}")]
     Shape {
-        /// Which, and how.
+        /// Name of the field, and its problem.
         message: String,
     },
     /// Something in it is not base64.
     #[error("its {what} is not base64")]
     Base64 {
-        /// What.
+        /// Name of the part.
         what: &'static str,
     },
 }
@@ -117,8 +117,8 @@ impl Envelope {
         })
     }
 
-    /// Reads an envelope, strictly as JSON; fields that are not known are passed over, as the
-    /// standard says, and so is whichever of the two alphabets of base64 is used.
+    /// Reads an envelope, strictly as JSON. Unknown fields are ignored, as the standard requires,
+    /// and both alphabets of base64 are accepted.
     ///
     /// # Errors
     /// [`EnvelopeError`].
@@ -129,7 +129,7 @@ impl Envelope {
         Self::of(serde_json::from_value(canonical::read(bytes)?))
     }
 
-    /// The same for bytes that this program wrote and found by their hash.
+    /// Reads bytes that this program wrote and found by their hash.
     ///
     /// # Errors
     /// [`EnvelopeError`].

@@ -1,4 +1,4 @@
-//! Public keys, what each may sign, and when: what whoever verifies is given once, and trusts.
+//! Public keys, what each may sign, and when. A verifier gets a keyring once, and trusts it.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ pub const KEYRING_BYTES_MAX: usize = 1 << 20;
 pub const KEYS_DIRECTORY: &str = "keys";
 /// Keyring in that directory.
 pub const KEYRING_FILE: &str = "keyring.json";
-/// How much of a file [`Keyring::is_named_in`] looks at, in bytes.
+/// Bytes of a file that [`Keyring::is_named_in`] looks at.
 pub const KEYRING_BEGINNING_BYTES: usize = 4096;
 /// The most keys in a keyring.
 pub const KEYS_MAX: usize = 1000;
@@ -34,7 +34,7 @@ pub struct Keyring {
 pub struct KeyEntry {
     /// Its name.
     pub id: KeyId,
-    /// What it signs.
+    /// Role of the key.
     pub role: KeyRole,
     /// Its public half.
     pub public: PublicKey,
@@ -42,7 +42,7 @@ pub struct KeyEntry {
     pub not_before: Timestamp,
     /// Until when they count; without it there is no end yet.
     pub not_after: Option<Timestamp>,
-    /// When it was found to be in other hands. From then on none of its signatures counts.
+    /// Time at which it was found to be in other hands. From then on none of its signatures counts.
     pub revoked: Option<Timestamp>,
     /// Admitted by waiting alone: neither its predecessor nor a fresh installation vouched for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -52,16 +52,16 @@ pub struct KeyEntry {
 /// Bytes that are no keyring.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyringError {
-    /// It is longer than [`KEYRING_BYTES_MAX`] or has more keys than [`KEYS_MAX`].
+    /// The keyring is longer than [`KEYRING_BYTES_MAX`] or has more keys than [`KEYS_MAX`].
     #[error("a keyring has {KEYRING_BYTES_MAX} bytes and {KEYS_MAX} keys at most")]
     TooLarge,
-    /// It is not JSON of which every reader has the same idea.
+    /// The text is not JSON that every reader understands alike.
     #[error(transparent)]
     Json(#[from] CanonicalError),
     /// Fields are missing, too many, or of another kind.
     #[error("it is no keyring: {message}")]
     Shape {
-        /// Which, and how.
+        /// Name of the field, and its problem.
         message: String,
     },
     /// A later version of this program wrote it.
@@ -88,7 +88,7 @@ pub enum KeyringError {
     },
 }
 
-/// Why a key does not count.
+/// Reason why a key does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyProblem {
     /// No such key.
@@ -97,14 +97,14 @@ pub enum KeyProblem {
         /// The name.
         id: String,
     },
-    /// It is for something else.
+    /// The key is for something else.
     #[error("the key `{id}` signs for the role `{role}`, and not for `{wanted}`")]
     OtherRole {
         /// The name.
         id: KeyId,
-        /// What it signs.
+        /// Role of the key.
         role: KeyRole,
-        /// What was signed.
+        /// Role that signed.
         wanted: KeyRole,
     },
     /// The moment is before its time.
@@ -127,7 +127,7 @@ pub enum KeyProblem {
         /// The moment.
         at: Timestamp,
     },
-    /// It is in other hands.
+    /// The key is in other hands.
     #[error("the key `{id}` was revoked at {since}")]
     Revoked {
         /// The name.
@@ -141,8 +141,8 @@ impl Keyring {
     /// The value of `format`.
     pub const FORMAT: &str = "actum.keyring/1";
 
-    /// Whether a file that begins so is a keyring of any version, sound or not. Cheaper than [`Self::read`], and true for
-    /// more: it finds a home of keys, also of a newer version of this program.
+    /// Returns true if a file that begins so is a keyring of any version, sound or not. Cheaper than [`Self::read`], and
+    /// true for more: it finds a home of keys, also of a newer version of this program.
     pub fn is_named_in(content: &[u8]) -> bool {
         let format = Self::FORMAT.as_bytes();
         let family = format.strip_suffix(b"1").unwrap_or(format);
@@ -160,8 +160,8 @@ impl Keyring {
         &self.keys
     }
 
-    /// Reads a keyring. That a key has its own name is checked; that it is a point of the curve is
-    /// found out by whoever verifies with it.
+    /// Reads a keyring. It checks that a key has its own name; a verifier finds out whether the key
+    /// is a point of the curve.
     ///
     /// # Errors
     /// [`KeyringError`].
@@ -207,8 +207,8 @@ impl Keyring {
         self.keys.iter().rev().find(|key| key.role == role)
     }
 
-    /// Key that signs for a role at `now`: the newest one, passing over unproven keys that still wait or were
-    /// revoked. Whether it has expired is left to [`KeyEntry::check`].
+    /// Returns the key that signs for a role at `now`: the newest one, except for unproven keys that still
+    /// wait or were revoked. Whether it has expired is left to [`KeyEntry::check`].
     pub fn current(&self, role: KeyRole, now: Timestamp) -> Option<&KeyEntry> {
         let of_role = self.keys.iter().rev().filter(|key| key.role == role);
         of_role
@@ -237,7 +237,7 @@ impl Keyring {
 }
 
 impl KeyEntry {
-    /// Whether its signatures of the moment `at` count for `role`.
+    /// Checks that its signatures of the moment `at` count for `role`.
     ///
     /// # Errors
     /// [`KeyProblem`].

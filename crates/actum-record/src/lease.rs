@@ -36,7 +36,7 @@ impl fmt::Display for LeaseId {
     }
 }
 
-/// What a request needs a lease for.
+/// Capability that a request needs a lease for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Capability {
@@ -57,7 +57,7 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// Those that have no parameter.
+    /// All capabilities without a parameter.
     pub const PLAIN: [Self; 6] =
         [Self::Apply, Self::Exec, Self::Task, Self::FileMove, Self::FileCopy, Self::FileDelete];
     /// Start of the name of an action's capability.
@@ -117,7 +117,7 @@ impl AgentName {
         &self.0
     }
 
-    /// Whether `other` is this agent or one of its sub-agents.
+    /// Returns true if `other` is this agent or one of its sub-agents.
     pub fn covers(&self, other: &str) -> bool {
         other.strip_prefix(&self.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
@@ -279,13 +279,13 @@ impl Quotas {
         }
     }
 
-    /// Whether there is no quota.
+    /// Returns true if there is no quota.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// What one block of a lease allows. An absent field narrows nothing.
+/// Terms of one block of a lease. An absent field narrows nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeaseTerms {
@@ -295,7 +295,7 @@ pub struct LeaseTerms {
     /// Directories in which files may be changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_directories: Option<BTreeSet<BaseDirectory>>,
-    /// What may be done.
+    /// Capabilities that are allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<BTreeSet<Capability>>,
     /// Time from which it no longer counts.
@@ -323,7 +323,8 @@ pub struct LeaseTerms {
 }
 
 impl LeaseTerms {
-    /// Whether the terms can be those of a first block: they name a tenant, capabilities, base directories and an expiry.
+    /// Checks that the terms can be those of a first block: they name a tenant, capabilities, base directories and an
+    /// expiry.
     ///
     /// # Errors
     /// `Incomplete` with the name of the first missing field.
@@ -338,7 +339,8 @@ impl LeaseTerms {
         missing.map_or(Ok(()), |(field, _)| Err(LeaseTermError::Incomplete { field }))
     }
 
-    /// Whether each list and count is within its limit, and each text can be written in a lease.
+    /// Checks that each list and count is within its limit, and each text can be written in a
+    /// lease.
     ///
     /// # Errors
     /// `TooMany`, `Empty`, `Count`, `Rule`.
@@ -373,7 +375,7 @@ impl LeaseTerms {
     }
 }
 
-/// Lease that a run was made under, as records name it. Nobody can use it as a lease.
+/// Lease that a run was made under, as records name it. It cannot be used as a lease.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeaseRecord {
@@ -454,7 +456,7 @@ pub enum LeaseTermError {
     TooMany {
         /// Field.
         field: &'static str,
-        /// How many.
+        /// Number of items.
         count: usize,
     },
     /// An empty list, which would allow nothing.
@@ -477,14 +479,14 @@ pub enum LeaseTermError {
     },
 }
 
-/// Whether a text can be the name of an agent or a task.
+/// Returns true if a text can be the name of an agent or a task.
 fn is_name(text: &str) -> bool {
     (1..=LEASE_NAME_BYTES_MAX).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_graphic())
         && is_quotable(text)
 }
 
-/// Whether Datalog can hold a text between quotes without an escape.
+/// Returns true if Datalog can hold a text between quotes without an escape.
 fn is_quotable(text: &str) -> bool {
     !text.contains(|character: char| matches!(character, '"' | '\\') || character.is_control())
 }

@@ -1,4 +1,4 @@
-//! What stands in a ledger: its entries, and what can be told of each from its bytes alone.
+//! Entries of a ledger, and the facts that follow from the bytes of each alone.
 //!
 //! An entry is a document in canonical JSON. Everything that is kept beside it, to find it again,
 //! follows from these bytes ([`EntryFacts`]), so that the hash of the bytes covers all of it.

@@ -1,5 +1,5 @@
-//! What is recorded and proven: the entries of a ledger, receipts, keyrings, checkpoints, and the forms in which they
-//! are signed (DSSE, C2SP notes, RFC 6962 trees).
+//! Records and proofs: the entries of a ledger, receipts, keyrings, checkpoints, and the forms in which they are
+//! signed (DSSE, C2SP notes, RFC 6962 trees).
 //!
 //! Everything here is a value or a function of values: no I/O, clock, randomness, environment or async. Signatures are
 //! made by the ledger and checked by the gate.

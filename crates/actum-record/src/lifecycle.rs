@@ -16,42 +16,42 @@
 //! ```
 //!
 //! A run is announced and changes files at once, so it goes from `New` to `Changing`, and only the journal of the workspace
-//! knows how it ended. Work that makes a run can begin before, where nobody sees what it does; a run of it that is
-//! not in effect leaves it begun. Rejected work has no lifecycle: only the rejection is recorded.
+//! knows how it ended. Work that makes a run can begin before, before its effects are visible; a run of it that is not in
+//! effect leaves it begun. Rejected work has no lifecycle: only the rejection is recorded.
 
 use actum_core::Status;
 
-/// Where a piece of work is in its life.
+/// State of a piece of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// Nothing says that it began.
     New,
-    /// It began. Nothing is changed that anybody sees.
+    /// The work began. No change is visible yet.
     Begun,
     /// Its run is recorded as started: files may be changed.
     Changing,
-    /// It was reported while the end of its run was not known.
+    /// The work was reported while the end of its run was not known.
     Unsettled,
-    /// It ended so, and that is not recorded.
+    /// The work ended with this status, which is not recorded yet.
     Ended(Status),
-    /// How it ended is recorded.
+    /// The outcome is recorded.
     Recorded(Status),
 }
 
-/// What happens to a piece of work.
+/// Event in the life of a piece of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// It begins, before it runs anything.
+    /// The work begins, before it runs anything.
     Start,
     /// A run begins: this one, or the run that the work makes.
     StartRun,
     /// The run that the work makes ended so.
     EndRun(Status),
-    /// It ends so itself.
+    /// The work ends by itself with this status.
     End(Status),
     /// Its process is gone, and the end of its run is known if it can be.
     CutOff,
-    /// How it ended is recorded, or reported.
+    /// The outcome is recorded, or reported.
     Record,
 }
 
@@ -84,7 +84,7 @@ pub fn next(state: State, event: Event) -> Result<State, OutOfOrder> {
         (Unsettled, EndRun(Succeeded)) => Ended(Succeeded),
         (Unsettled, EndRun(Reverted | Rejected | Queued)) => Ended(Reverted),
         (Unsettled, EndRun(Failed)) => Recorded(Failed),
-        // What it did where nobody sees it is gone with its process.
+        // Effects that were not visible yet are gone with the process.
         (Begun, CutOff) => Ended(Reverted),
         (New | Changing | Unsettled | Ended(_) | Recorded(_), CutOff) => state,
         (Changing, Record) => Unsettled,
@@ -132,7 +132,7 @@ mod tests {
         found
     }
 
-    /// AEC-8, AA-13, EX-13: wherever work is cut off, whoever comes next can record how it ended, once.
+    /// AEC-8, AA-13, EX-13: wherever work is cut off, the next process can record how it ended, once.
     #[test]
     fn from_every_state_a_recovery_leads_to_one_record() {
         let states = reachable();
@@ -162,7 +162,8 @@ mod tests {
         }
     }
 
-    /// AEC-8: a change that is in effect is never told as one that was taken back, and the other way round.
+    /// AEC-8: a change that is in effect is never reported as one that was rolled back, and the other way
+    /// round.
     #[test]
     fn what_a_run_left_is_what_is_recorded() {
         for started in [vec![Event::Start, Event::StartRun], vec![Event::StartRun]] {
@@ -205,7 +206,7 @@ mod tests {
         }
     }
 
-    /// AEC-8: while the end of a run is not known, only the journal can tell it.
+    /// AEC-8: while the end of a run is not known, only the journal can show it.
     #[test]
     fn a_run_that_changes_files_is_not_ended_by_being_cut_off() {
         for state in [State::Changing, State::Unsettled] {

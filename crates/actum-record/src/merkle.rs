@@ -1,8 +1,8 @@
 //! The Merkle tree of a log (RFC 6962, section 2.1): its hashes, and the making of proofs. What
 //! checks a proof is in `actum-gate`.
 //!
-//! A log keeps the hash of every complete subtree. They are numbered in the order in which they
-//! come to be, so that keeping them is appending: [`position`].
+//! A log keeps the hash of every complete subtree. They are numbered in the order of their
+//! completion, so that keeping them is appending: [`position`].
 
 use actum_core::{Digest, Hasher, Messages};
 
@@ -53,9 +53,9 @@ pub fn empty_root() -> Digest {
     Digest::of(b"")
 }
 
-/// The number of the complete subtree of `1 << level` entries that is the `index`-th of its level,
-/// in the order in which they come to be: each follows its right half at once. (The stored hash
-/// index of Go's `sumdb/tlog`.)
+/// Number of the complete subtree of `1 << level` entries that is the `index`-th of its level.
+/// Subtrees are numbered in the order of their completion: each follows its right half at once.
+/// (The stored hash index of Go's `sumdb/tlog`.)
 pub fn position(level: u32, index: u64) -> u64 {
     // Written before the subtree of its last entry are all the subtrees of the entries before that.
     let last = index.saturating_add(1).checked_shl(level).unwrap_or(0).saturating_sub(1);
@@ -63,7 +63,7 @@ pub fn position(level: u32, index: u64) -> u64 {
     before.saturating_add(u64::from(level))
 }
 
-/// How many subtrees a log of `size` entries has completed.
+/// Returns the number of subtrees that a log of `size` entries has completed.
 pub fn positions(size: u64) -> u64 {
     position(0, size)
 }
@@ -71,9 +71,9 @@ pub fn positions(size: u64) -> u64 {
 /// A complete subtree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Node {
-    /// It has `1 << level` entries.
+    /// Level of the subtree, which has `1 << level` entries.
     pub level: u32,
-    /// Which of its level it is, counted from 0.
+    /// Index of it in its level, counted from 0.
     pub index: u64,
 }
 
@@ -114,7 +114,7 @@ impl Frontier {
         &self.subtrees
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub fn size(&self) -> u64 {
         self.size
     }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Actor {
     /// The agent that acts for that user, as it calls itself.
     pub agent: Option<String>,
-    /// The same by number.
+    /// Number of the user.
     pub uid: u32,
     /// The user of the operating system, by name where it has one.
     pub user: String,
@@ -65,7 +65,7 @@ const STEP_KEY_PREFIX: &str = "agent:";
 /// With which keys of edits of clients begin.
 const HOOK_KEY_PREFIX: &str = "hook:";
 
-/// Whose ledger it is. The name of a directory, so it is held to what every file system takes.
+/// Owner of a ledger. The name of a directory, so it is limited to what every file system takes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct TenantId(String);
@@ -78,7 +78,7 @@ impl TenantId {
 }
 
 impl Default for TenantId {
-    /// The tenant of who names none.
+    /// Tenant of a request that names none.
     fn default() -> Self {
         Self("default".to_owned())
     }
@@ -141,7 +141,7 @@ impl RequestKey {
         Self(format!("{STEP_KEY_PREFIX}{key}"))
     }
 
-    /// It is the key of a step of the agent core.
+    /// Returns true for the key of a step of the agent core.
     pub fn is_of_step(&self) -> bool {
         self.0.starts_with(STEP_KEY_PREFIX)
     }
@@ -169,7 +169,7 @@ impl FromStr for RequestKey {
     }
 }
 
-/// Which workspace it is, wherever it lies: written as a [`RunId`] is.
+/// Id of a workspace, wherever it lies: written as a [`RunId`] is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct WorkspaceId(RunId);

@@ -14,15 +14,15 @@ pub const NOTE_BYTES_MAX: usize = 1 << 20;
 pub const SIGNATURES_MAX: usize = 100;
 /// The number of Ed25519 among the algorithms of signed notes.
 const ED25519: u8 = 1;
-/// What a signature line begins with: an em dash and a space.
+/// Beginning of a signature line: an em dash and a space.
 const DASH: &str = "\u{2014} ";
 
 /// A text and its signatures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// What is signed; it ends with a line feed.
+    /// Text that is signed; it ends with a line feed.
     pub text: String,
-    /// Who signed it, in the order of the lines.
+    /// Signatures in the order of the lines.
     pub signatures: Vec<NoteSignature>,
 }
 
@@ -31,7 +31,7 @@ pub struct Note {
 pub struct NoteSignature {
     /// The name of the key.
     pub name: String,
-    /// The first bytes of a digest of the key, which tell keys of one name apart.
+    /// First bytes of a digest of the key, which distinguish keys of one name.
     pub key_hash: [u8; 4],
     /// The signature itself; of Ed25519 64 bytes.
     pub signature: Vec<u8>,
@@ -40,13 +40,13 @@ pub struct NoteSignature {
 /// A text that is no signed note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoteError {
-    /// It is longer than [`NOTE_BYTES_MAX`].
+    /// The note is longer than [`NOTE_BYTES_MAX`].
     #[error("a note has {NOTE_BYTES_MAX} bytes at most")]
     TooLarge,
     /// A byte that belongs to no character, or a control character.
     #[error("a note is text without control characters")]
     NotText,
-    /// No blank line stands between the text and the signatures.
+    /// The blank line between the text and the signatures is missing.
     #[error("a note is a text, a blank line, and lines that sign it")]
     NoSignatures,
     /// There are more than [`SIGNATURES_MAX`].
@@ -55,10 +55,10 @@ pub enum NoteError {
     /// A line behind the blank one that signs nothing.
     #[error("signature line {line} has not the form `— name base64`")]
     Line {
-        /// Which, counted from 1.
+        /// Number of the line, counted from 1.
         line: usize,
     },
-    /// What a text cannot be signed for.
+    /// Error for a text that cannot be signed.
     #[error(
         "the text to sign must end with a line feed, and hold no blank line and no control character"
     )]

@@ -17,7 +17,7 @@ pub const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
 /// The type of what is stated.
 pub const PREDICATE_TYPE: &str = "urn:actum:run-result:1";
 
-/// What a receipt states, in the form that generic tools know.
+/// Statement of a receipt, in the form that generic tools know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statement {
     /// [`STATEMENT_TYPE`].
@@ -29,7 +29,7 @@ pub struct Statement {
     /// [`PREDICATE_TYPE`].
     #[serde(rename = "predicateType")]
     pub predicate_type: String,
-    /// How the run ended, and on what grounds.
+    /// Outcome of the run, and its grounds.
     pub predicate: RunResult,
 }
 
@@ -49,18 +49,18 @@ pub struct SubjectDigest {
     pub sha256: Digest,
 }
 
-/// How a run ended. Fields may be added; readers pass over those they do not know (D-4).
+/// Outcome of a run. Fields may be added; readers ignore those they do not know (D-4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunResult {
-    /// Whose ledger it is in.
+    /// Tenant whose ledger it is in.
     pub tenant: TenantId,
-    /// Where it was made.
+    /// Workspace in which it was made.
     pub workspace: WorkspaceId,
     /// The run.
     pub run: RunId,
-    /// The run that it takes back.
+    /// Run that it undoes.
     pub undoes: Option<RunId>,
-    /// How it ended.
+    /// Status of the run.
     pub status: Status,
     /// The permanent name of the reason, where it did not succeed.
     pub reason: Option<String>,
@@ -68,11 +68,11 @@ pub struct RunResult {
     pub plan: Digest,
     /// The digest of the change as a whole: [`change_digest`] of `paths`.
     pub change: Digest,
-    /// What it does to each path, ordered by path.
+    /// Effect on each path, ordered by path.
     pub paths: Vec<PathEffect>,
     /// The digest of the policy that was in force.
     pub policy: Digest,
-    /// What the gates said.
+    /// Decisions of the gates.
     pub decision: DecisionRecord,
     /// The approval that let it run, where one was needed.
     pub approval: Option<Approval>,
@@ -91,39 +91,39 @@ pub struct RunResult {
     /// External pipelines that ran after its change was published.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub external: Vec<ExternalRun>,
-    /// Who made its change visible.
+    /// Process that made its change visible.
     #[serde(default, skip_serializing_if = "Publisher::is_actum")]
     pub published_by: Publisher,
-    /// How to take it back, where it is in effect.
+    /// Instructions to undo it, if it is in effect.
     pub rollback: Option<Rollback>,
-    /// The files with which a task is taken back, as they were before anything of it was visible.
+    /// Files with which a task is rolled back, as they were before anything of it was visible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollback_files: Option<RollbackFiles>,
     /// The key of the request, where the caller gave one.
     pub request: Option<RequestKey>,
-    /// Which attempt at the request it was, counted from 1.
+    /// Number of the attempt at the request, counted from 1.
     pub attempt: u32,
-    /// Who asked for it.
+    /// Actor that requested it.
     pub actor: Actor,
     /// Entry point that received the request.
     pub door: String,
-    /// What it was for, in the words of who asked.
+    /// Purpose, in the words of the requester.
     pub label: String,
-    /// When the intent went into the ledger.
+    /// Time at which the intent went into the ledger.
     pub started: Timestamp,
-    /// When it had ended.
+    /// Time of the end.
     pub ended: Timestamp,
-    /// When this was signed.
+    /// Time of the signature.
     pub settled: Timestamp,
     /// The intent in the ledger.
     pub intent: EntryRef,
-    /// Who found out how it ended.
+    /// Process that found out the outcome.
     pub settled_by: SettledBy,
     /// The program.
     pub engine: String,
 }
 
-/// Who made the change of a run visible.
+/// Process that made the change of a run visible.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Publisher {
@@ -135,13 +135,13 @@ pub enum Publisher {
 }
 
 impl Publisher {
-    /// Whether it is actum, which records leave out.
+    /// Returns true for actum, which records leave out.
     pub fn is_actum(&self) -> bool {
         *self == Self::Actum
     }
 }
 
-/// What a run does to one path. The fields stand in the order of their names, as canonical JSON has them.
+/// Effect of a run on one path. The fields are in the order of their names, as canonical JSON has them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathEffect {
     /// Lines added; 0 for what has none.
@@ -150,9 +150,9 @@ pub struct PathEffect {
     pub after: Option<FileState>,
     /// The file before.
     pub before: Option<FileState>,
-    /// What happens to it.
+    /// Effect on the path.
     pub effect: EffectKind,
-    /// Where a renamed file was.
+    /// Former path of a renamed file.
     pub from: Option<PathName>,
     /// The path; of a renamed file the new one.
     pub path: PathName,
@@ -160,7 +160,7 @@ pub struct PathEffect {
     pub removed: u64,
 }
 
-/// What happens to a path.
+/// Kind of effect on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectKind {
@@ -190,7 +190,7 @@ impl PathEffect {
 }
 
 impl EffectKind {
-    /// Whether it happens to a file, and not to a directory.
+    /// Returns true for an effect on a file, and not on a directory.
     pub fn is_of_file(self) -> bool {
         match self {
             Self::Created
@@ -229,7 +229,7 @@ pub struct DecisionRecord {
     pub digest: Digest,
     /// The risk tier of the change.
     pub tier: RiskTier,
-    /// What each gate said, in their order.
+    /// Decision of each gate, in their order.
     pub gates: Vec<GateRecord>,
 }
 
@@ -240,7 +240,7 @@ pub struct GateRecord {
     pub gate: String,
     /// `allow`, `needs_approval` or `deny`.
     pub verdict: String,
-    /// Why.
+    /// Ground of the decision.
     pub ground: RecordedGround,
 }
 
@@ -260,19 +260,19 @@ pub struct Approval {
     pub entry: EntryRef,
     /// The key that signed it.
     pub key: KeyId,
-    /// Who approved.
+    /// User who approved.
     pub by: Actor,
-    /// What keeps others from approving so.
+    /// Isolation of the approval key, which keeps others from approving.
     pub isolation: Isolation,
 }
 
-/// What keeps others from answering in a person's name.
+/// Isolation of an approval key, which keeps others from answering in a user's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Isolation {
     /// The key that signed is protected by a passphrase.
     Passphrase,
-    /// The key is protected by a passphrase, and was admitted by waiting: nothing vouches for who made it.
+    /// The key is protected by a passphrase, and was admitted by waiting: nothing proves its origin.
     Unproven,
     /// Nothing: any process of the same user can read the key.
     SameUser,
@@ -289,7 +289,7 @@ impl Isolation {
     }
 }
 
-/// How to take a run back.
+/// Instructions to undo a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rollback {
     /// The run to undo.
@@ -312,7 +312,7 @@ pub struct QueryRecord {
     pub query: Digest,
 }
 
-/// Pipeline of a task plan that reaches outside: it runs after the change is published, and nothing takes back what it did.
+/// Pipeline of a task plan that reaches outside: it runs after the change is published, and nothing undoes its effects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExternalPipeline {
@@ -365,8 +365,8 @@ impl ExternalRun {
     }
 }
 
-/// The digests of the files in the reports of a task with which it is taken back. Those of its backups stand with the paths,
-/// as what was there before.
+/// Digests of the files in the reports of a task with which it is rolled back. Those of its backups are with the paths, as
+/// the content before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RollbackFiles {
     /// The rollback manifest, while it is active.
@@ -389,7 +389,7 @@ pub struct EntryRef {
     pub leaf: Digest,
 }
 
-/// Who found out how a run ended.
+/// Process that found out the outcome of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SettledBy {
@@ -399,8 +399,8 @@ pub enum SettledBy {
     Recovery,
 }
 
-/// The digest of a change as a whole: of the list of its [`PathEffect`], or of the same list as it
-/// stands in a document, which may say more of each path than this version knows.
+/// Digest of a change as a whole: of the list of its [`PathEffect`], or of that list in a document.
+/// The document may have more of each path than this version knows.
 ///
 /// # Errors
 /// [`CanonicalError`] where a size has no exact number in JSON.

@@ -1,4 +1,4 @@
-//! Who signs: keys by their role, and the port behind which a private key stays.
+//! Signing: keys by their role, and the port behind which a private key stays.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,18 +8,18 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
-/// What a key may sign. One key has one role, so that a signature for one purpose is never one for
-/// another.
+/// Role of a key, which limits what it may sign. One key has one role, so that a signature for one
+/// purpose is never one for another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyRole {
-    /// Leases that let someone act.
+    /// Leases that allow an agent to act.
     Lease,
     /// Receipts: how a run ended.
     Result,
     /// The state of the ledger.
     Checkpoint,
-    /// That a person agrees.
+    /// Answers of an approver.
     Approval,
     /// Assertions of a host: whose a goal of an agent is, and what the user answered.
     Host,
@@ -122,7 +122,7 @@ impl fmt::Display for KeyId {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Signature(pub [u8; 64]);
 
-/// Why something could not be signed.
+/// Error of a signature that could not be made.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot sign with the {role} key {key}: {message}")]
 pub struct SignError {
@@ -130,13 +130,13 @@ pub struct SignError {
     pub role: KeyRole,
     /// The key.
     pub key: KeyId,
-    /// Why.
+    /// Reason.
     pub message: String,
 }
 
 /// A private key, wherever it is kept.
 pub trait Signer {
-    /// What it may sign.
+    /// Returns the role of the key.
     fn role(&self) -> KeyRole;
 
     /// Its public half.

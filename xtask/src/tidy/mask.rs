@@ -1,4 +1,6 @@
-//! Tells code from comments and literals, so that a word in a message is no use of it.
+//! Views of a Rust source without comments and literals, so that a word in a message is no use of it.
+
+use crate::lexer::{Kind, pieces};
 
 /// Two views of a Rust source. Both keep its line breaks and have blanks for the rest, so a line
 /// number means the same in each.
@@ -11,100 +13,22 @@ pub(super) struct Masked {
 
 impl Masked {
     pub(super) fn new(text: &str) -> Self {
-        let chars: Vec<char> = text.chars().collect();
         let mut masked = Self { code: String::new(), docs: String::new() };
-        let mut rest = chars.as_slice();
-        let mut after_word = false;
-        while let Some(&first) = rest.first() {
-            let (kind, length) = piece(rest, after_word);
-            let (taken, behind) = rest.split_at(length.clamp(1, rest.len()));
-            show(&mut masked.code, taken, kind == Kind::Code);
-            show(&mut masked.docs, taken, kind == Kind::Doc);
-            after_word = kind == Kind::Code && (first.is_alphanumeric() || first == '_');
-            rest = behind;
+        for piece in pieces(text) {
+            let is_doc = piece.kind == Kind::OuterDoc && piece.text.starts_with("///");
+            show(&mut masked.code, piece.text, piece.kind == Kind::Code);
+            show(&mut masked.docs, piece.text, is_doc);
         }
         masked
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Code,
-    Doc,
-    Comment,
-    Literal,
-}
-
-fn show(view: &mut String, piece: &[char], visible: bool) {
-    view.extend(piece.iter().map(|&char| if visible || char == '\n' { char } else { ' ' }));
-}
-
-/// What `rest` begins with, and how many characters of it.
-fn piece(rest: &[char], after_word: bool) -> (Kind, usize) {
-    match rest {
-        ['/', '/', '/', '/', ..] => (Kind::Comment, line(rest)),
-        ['/', '/', '/', ..] => (Kind::Doc, line(rest)),
-        ['/', '/', ..] => (Kind::Comment, line(rest)),
-        ['/', '*', ..] => (Kind::Comment, block_comment(rest)),
-        ['"', ..] => (Kind::Literal, quoted(rest, '"')),
-        // Otherwise it is a lifetime or a label.
-        ['\'', '\\', ..] => (Kind::Literal, quoted(rest, '\'')),
-        ['\'', _, '\'', ..] => (Kind::Literal, 3),
-        ['r' | 'b' | 'c', ..] if !after_word => match raw_string(rest) {
-            Some(length) => (Kind::Literal, length),
-            None => (Kind::Code, 1),
-        },
-        _ => (Kind::Code, 1),
+fn show(view: &mut String, piece: &str, visible: bool) {
+    if visible {
+        view.push_str(piece);
+    } else {
+        view.extend(piece.chars().map(|char| if char == '\n' { char } else { ' ' }));
     }
-}
-
-fn line(rest: &[char]) -> usize {
-    rest.iter().position(|&char| char == '\n').unwrap_or(rest.len())
-}
-
-/// Block comments nest.
-fn block_comment(rest: &[char]) -> usize {
-    let (mut at, mut depth) = (0, 0_usize);
-    loop {
-        match rest.get(at..).unwrap_or_default() {
-            [] => return rest.len(),
-            ['/', '*', ..] => (at, depth) = (at + 2, depth + 1),
-            ['*', '/', ..] if depth == 1 => return at + 2,
-            ['*', '/', ..] => (at, depth) = (at + 2, depth - 1),
-            _ => at += 1,
-        }
-    }
-}
-
-fn quoted(rest: &[char], quote: char) -> usize {
-    let mut at = 1;
-    loop {
-        match rest.get(at) {
-            None => return rest.len(),
-            Some('\\') => at += 2,
-            Some(&char) if char == quote => return at + 1,
-            Some(_) => at += 1,
-        }
-    }
-}
-
-/// `r"..."`, `br#"..."#` and the like; raw identifiers such as `r#type` are none.
-fn raw_string(rest: &[char]) -> Option<usize> {
-    let prefix = if rest.first() == Some(&'r') { 1 } else { 2 };
-    if rest.get(prefix - 1) != Some(&'r') {
-        return None;
-    }
-    let hashes = rest.iter().skip(prefix).take_while(|&&char| char == '#').count();
-    let start = prefix + hashes;
-    if rest.get(start) != Some(&'"') {
-        return None;
-    }
-    let ends_at = |at: &usize| {
-        rest.get(*at) == Some(&'"')
-            && rest.iter().skip(at + 1).take(hashes).filter(|&&char| char == '#').count() == hashes
-    };
-    let end = (start + 1..rest.len()).find(ends_at);
-    Some(end.map_or(rest.len(), |end| end + 1 + hashes))
 }
 
 /// The lines, counted from 1, on which `word` stands as a word of its own in `code`.

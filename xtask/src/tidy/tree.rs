@@ -6,23 +6,23 @@ use std::path::{Path, PathBuf};
 
 use super::mask::Masked;
 
-pub(super) struct Tree {
-    pub(super) root: PathBuf,
+pub(crate) struct Tree {
+    pub(crate) root: PathBuf,
     /// In the order of their paths.
-    pub(super) sources: Vec<Source>,
+    pub(crate) sources: Vec<Source>,
 }
 
 /// One `.rs` file.
-pub(super) struct Source {
+pub(crate) struct Source {
     /// Relative to the root.
-    pub(super) path: String,
-    pub(super) text: String,
+    pub(crate) path: String,
+    pub(crate) text: String,
     pub(super) masked: Masked,
 }
 
 #[derive(Debug, thiserror::Error)]
 #[error("reading `{path}`: {source}")]
-pub(super) struct ReadError {
+pub(crate) struct ReadError {
     path: PathBuf,
     source: io::Error,
 }
@@ -33,7 +33,7 @@ const DATA_DIRECTORY: &str = "scenarios";
 const CACHE_MARK: &str = "CACHEDIR.TAG";
 
 impl Tree {
-    pub(super) fn read(root: &Path) -> Result<Self, ReadError> {
+    pub(crate) fn read(root: &Path) -> Result<Self, ReadError> {
         let mut paths = Vec::new();
         collect(root, &mut paths).map_err(at(root))?;
         let sources =
@@ -78,7 +78,7 @@ fn collect(directory: &Path, paths: &mut Vec<PathBuf>) -> io::Result<()> {
 }
 
 #[cfg(test)]
-pub(super) mod testing {
+pub(crate) mod testing {
     use std::fs::{create_dir_all, write};
 
     use tempfile::TempDir;

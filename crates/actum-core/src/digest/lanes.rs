@@ -1,16 +1,16 @@
 //! SHA-256 (FIPS 180-4) of many messages side by side.
 //!
 //! One message is hashed block after block, each waiting for the one before, so a processor without
-//! SHA instructions spends most of its width on nothing. Many messages do not wait for each other:
-//! each goes through a lane of its own, all lanes take a block at once, and a lane that is done takes
-//! the next message. [`lane`] is the text of the standard for a single lane; the loop around it in
-//! [`each_lane`] is what the compiler turns into vectors, as wide as the processor has them.
+//! SHA instructions spends most of its width on nothing. Many messages do not wait for each other.
+//! Each goes through a lane of its own, all lanes take a block at once, and a lane that is done takes
+//! the next message. [`lane`] is the text of the standard for a single lane. The compiler turns the
+//! loop around it in [`each_lane`] into vectors, as wide as the processor has them.
 
 use std::slice;
 
 use multiversion::multiversion;
 
-/// As many as the widest vectors have room for; narrower ones take them in two or four goes.
+/// Number of lanes that the widest vectors hold; narrower ones take them in two or four steps.
 const LANES: usize = 16;
 /// Fewer messages than this are hashed sooner one after another.
 const MESSAGES_MIN: usize = 4;
@@ -19,7 +19,7 @@ const BLOCK_BYTES: usize = 64;
 const LENGTH_BYTES: usize = 8;
 
 type Block = [u8; BLOCK_BYTES];
-/// The same word of every lane.
+/// One word of every lane.
 type Word = [u32; LANES];
 
 /// FIPS 180-4, section 5.3.3.
@@ -47,8 +47,8 @@ const CONSTANTS: [[u32; 16]; 4] = [
      0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2],
 ];
 
-/// Whether lanes are faster here than one message after another: not where the processor has
-/// instructions for SHA-256, and not where it has no wide vectors.
+/// Returns true if lanes are faster here than one message after another. They are not where the
+/// processor has instructions for SHA-256, or has no wide vectors.
 pub(super) fn are_faster(messages: usize) -> bool {
     #[cfg(target_arch = "x86_64")]
     let has_vectors_alone =
@@ -76,7 +76,7 @@ pub(super) fn hash(messages: &[&[u8]], mut done: impl FnMut(usize, [u8; 32])) {
                 *lane = waiting.pop().map(|(index, message)| Lane::of(index, message));
                 set_column(&mut states, place, BEGINNING);
             }
-            // A lane without a message goes on with what it had; nobody asks for its hash.
+            // A lane without a message continues with its last one; its hash is not read.
             if let Some(next) = lane.as_mut().and_then(Lane::next) {
                 *block = *next;
                 is_busy = true;
@@ -94,9 +94,9 @@ struct Lane<'m> {
     /// Its place among the messages.
     message: usize,
     whole: slice::Iter<'m, Block>,
-    /// What is left behind the whole blocks, with what the standard puts behind a message.
+    /// Rest behind the whole blocks, with the padding of the standard.
     end: [Block; 2],
-    /// How many of `end` are still to come, and are its last ones.
+    /// Number of blocks of `end` that are still to come; they are its last ones.
     ends: usize,
 }
 
@@ -283,7 +283,7 @@ mod tests {
 
     use super::*;
 
-    /// What the lanes make of the messages, in their order.
+    /// Hashes of the messages, in their order, computed by lanes.
     fn hashed(messages: &[&[u8]]) -> Vec<[u8; 32]> {
         let mut hashes = vec![None; messages.len()];
         hash(messages, |index, hash| {

@@ -6,10 +6,10 @@ use super::{Content, Kind, Member, Value};
 use crate::near;
 use crate::place::Excerpt;
 
-/// Which fields an object of some kind has.
+/// Fields of one kind of object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schema {
-    /// What such an object is called, with its article: `an edit`.
+    /// Name of such an object, with its article: `an edit`.
     pub name: &'static str,
     /// Its fields.
     pub fields: &'static [&'static str],
@@ -28,7 +28,7 @@ pub struct Fields<'v> {
 /// One field.
 #[derive(Debug, Clone, Copy)]
 pub struct Field<'v> {
-    /// Its name as it stands there.
+    /// Its name in the text.
     pub name: &'v str,
     /// Its value.
     pub value: &'v Value<'v>,
@@ -40,20 +40,20 @@ pub struct Field<'v> {
 pub struct ShapeError {
     /// The byte where that shows.
     pub offset: usize,
-    /// What is wrong.
+    /// Problem.
     #[source]
     pub problem: ShapeProblem,
 }
 
-/// Why a value is not of the form it must have.
+/// Reason why a value does not have the required form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeProblem {
     /// Something else stands where an object belongs.
     #[error("{name} must be an object, but here is {found}")]
     NoObject {
-        /// What the object would be.
+        /// Name of the expected object.
         name: &'static str,
-        /// What it is.
+        /// Kind of the value.
         found: Kind,
     },
     /// A field with a name that means nothing there.
@@ -63,9 +63,9 @@ pub enum ShapeProblem {
         field: Excerpt,
         /// Known name that is almost the same.
         meant: Option<&'static str>,
-        /// What the object is.
+        /// Name of the object.
         name: &'static str,
-        /// Which fields it has.
+        /// Fields that the object has.
         fields: &'static [&'static str],
     },
     /// A field that must be there is not.
@@ -73,9 +73,9 @@ pub enum ShapeProblem {
     Missing {
         /// The field.
         field: &'static str,
-        /// What the object is.
+        /// Name of the object.
         name: &'static str,
-        /// Which fields it has.
+        /// Fields that the object has.
         fields: &'static [&'static str],
     },
     /// A name stands twice in one object.
@@ -107,9 +107,9 @@ pub enum ShapeProblem {
     Kind {
         /// The field.
         field: Excerpt,
-        /// What it must be.
+        /// Expected value.
         expected: Expected,
-        /// What it is.
+        /// Kind of the value.
         found: Kind,
     },
     /// A number is not one of those a field may have.
@@ -130,7 +130,7 @@ pub enum ShapeProblem {
     },
 }
 
-/// What the value of a field must be.
+/// Required value of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
     /// A string.
@@ -273,7 +273,7 @@ impl<'v> Field<'v> {
         self.whole_number(u64::from(u32::MAX))
     }
 
-    /// As [`u32`](Self::u32), up to 2⁶⁴ - 1.
+    /// Reads a number up to 2⁶⁴ - 1, like [`u32`](Self::u32).
     ///
     /// # Errors
     /// The same.

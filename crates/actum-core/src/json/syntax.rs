@@ -1,4 +1,4 @@
-//! What is JSON and what is not: one parser judges, another gives the places.
+//! Syntax of JSON: one parser judges, another gives the places.
 //!
 //! `serde_json` is the judge, since it keeps to RFC 8259 without options; its errors are reworded
 //! here. `jsonc-parser` then gives each value its range. It also could read comments, which is why
@@ -20,18 +20,18 @@ use crate::place::Excerpt;
 pub struct SyntaxError {
     /// The byte where that shows.
     pub offset: usize,
-    /// What is wrong.
+    /// Problem.
     #[source]
     pub problem: SyntaxProblem,
 }
 
-/// Why a text is not JSON.
+/// Reason why a text is not JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxProblem {
     /// A byte that belongs to no character.
     #[error("JSON is UTF-8, and the byte here is not")]
     NotUtf8,
-    /// It starts with a byte order mark.
+    /// The text starts with a byte order mark.
     #[error("it starts with a byte order mark")]
     ByteOrderMark,
     /// There is nothing in it.
@@ -43,31 +43,31 @@ pub enum SyntaxProblem {
     /// No value is where one belongs.
     #[error("expected a value here, but found `{found}`")]
     NoValue {
-        /// What is there.
+        /// Text at the place.
         found: Excerpt,
     },
     /// No name of a field is where one belongs.
     #[error("expected a name in double quotes here, but found `{found}`")]
     NoName {
-        /// What is there.
+        /// Text at the place.
         found: Excerpt,
     },
     /// No colon is where one belongs.
     #[error("expected `:` after the name, but found `{found}`")]
     NoColon {
-        /// What is there.
+        /// Text at the place.
         found: Excerpt,
     },
     /// Neither a comma nor the end of an array.
     #[error("expected `,` or `]` after the value, but found `{found}`")]
     NoCommaInArray {
-        /// What is there.
+        /// Text at the place.
         found: Excerpt,
     },
     /// Neither a comma nor the end of an object.
     #[error("expected `,` or `}}` after the value, but found `{found}`")]
     NoCommaInObject {
-        /// What is there.
+        /// Text at the place.
         found: Excerpt,
     },
     /// A comma with nothing behind it.
@@ -76,7 +76,7 @@ pub enum SyntaxProblem {
     /// Something follows the value.
     #[error("the JSON has ended, but `{found}` follows")]
     TextAfter {
-        /// What follows.
+        /// Text behind the value.
         found: Excerpt,
     },
     /// A number that is not spelled as JSON asks for.
@@ -160,10 +160,11 @@ fn outermost(json: &[u8]) -> usize {
     json.len()
 }
 
-/// Whether `text` is JSON, and within the limits.
+/// Checks that `text` is JSON, and within the limits.
 ///
 /// # Errors
-/// [`SyntaxError`] at the first byte that is not sound; but for a `\u` that stands for no character.
+/// [`SyntaxError`] at the first byte that is not sound, except for a `\u` that stands for no
+/// character.
 pub fn judge(text: &str) -> Result<(), SyntaxError> {
     let refused = |offset, problem| SyntaxError { offset, problem };
     if text.starts_with('\u{feff}') {
@@ -194,7 +195,7 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// What the judge says, in our words and with a byte offset.
+/// Translates an error of the parser into our words, with a byte offset.
 fn reworded(error: &serde_json::Error, text: &str) -> SyntaxError {
     let (line, column) = (error.line(), error.column());
     let message = error.to_string();
@@ -238,13 +239,13 @@ fn offset_of(text: &str, line: usize, column: usize) -> usize {
     (start + column).saturating_sub(1).min(text.len())
 }
 
-/// Whether a closing bracket stands at a byte, and a comma before it.
+/// Returns true if the byte is a closing bracket behind a comma.
 fn closes_after_comma(text: &str, offset: usize) -> bool {
     let closes = matches!(text.as_bytes().get(offset), Some(b']' | b'}'));
     closes && text.get(..offset).is_some_and(|before| before.trim_ascii_end().ends_with(','))
 }
 
-/// Values of other notations, which are quoted whole where they stand in JSON.
+/// Values of other notations, which are quoted whole where they occur in JSON.
 const FOREIGN_VALUES: [&str; 12] = [
     "False",
     "Infinity",
@@ -306,7 +307,8 @@ pub fn within_limits(json: &[u8]) -> Result<(), SyntaxError> {
     Ok(())
 }
 
-/// How long the string is that `rest` starts with, with its quotes; all of it where it has no end.
+/// Returns the length of the string that `rest` starts with, with its quotes. A string without an
+/// end reaches to the end of `rest`.
 pub fn string(rest: &[u8]) -> usize {
     let mut at = 1;
     // Most strings are short, so that a search that starts slowly does not pay.

@@ -73,8 +73,8 @@ impl TextFinder {
 }
 
 impl TextBlocks {
-    /// Whether the block that holds the byte at `offset`, or one beside it, can hold text: a secret can begin at the end of a block,
-    /// or stand behind its name in the next one.
+    /// Returns true if the block that holds the byte at `offset`, or one beside it, can hold text. A secret can begin at the end
+    /// of a block, or follow its name in the next one.
     pub fn holds_text(&self, offset: u64) -> bool {
         let block = usize::try_from(offset).unwrap_or(usize::MAX) / BLOCK_BYTES;
         let near = self.0.get(block.saturating_sub(1)..).unwrap_or_default();
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(told, [false, true, true, true, true]);
     }
 
-    /// EX-20: other letters of UTF-16 look binary, and what stands between them begins in one block and ends in the next.
+    /// EX-20: other letters of UTF-16 look binary, and the text between them begins in one block and ends in the next.
     #[test]
     fn ascii_between_other_letters_of_utf_16_is_found() {
         let wide =

@@ -20,11 +20,11 @@ pub struct BinaryEdit {
     pub before: BlobId,
     /// The id of the content it leads to.
     pub after: BlobId,
-    /// How to get there.
+    /// Change that leads from one to the other.
     pub change: BinaryChange,
 }
 
-/// How a content is given.
+/// Form in which a content is given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum BinaryChange {
@@ -35,7 +35,7 @@ pub enum BinaryChange {
     Delta(#[serde(with = "crate::byte_text")] Vec<u8>),
 }
 
-/// Why a binary edit cannot be made.
+/// Reason why a binary edit cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BinaryError {
     /// The content is not the one the edit was made for.

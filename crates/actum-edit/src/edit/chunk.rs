@@ -1,8 +1,7 @@
 //! Chunks: lines that find their place by being there, as in Codex patches.
 //!
-//! A chunk applies where its context and removed lines stand, one after the other, byte for byte;
-//! there must be exactly one such place. Lines that stand before it (anchors) can choose between
-//! several.
+//! A chunk applies where its context and removed lines are, one after the other, byte for byte;
+//! there must be exactly one such place. Lines before it (anchors) can choose between several.
 
 mod line;
 
@@ -28,22 +27,22 @@ pub struct Chunk {
     pub anchors: Vec<Vec<u8>>,
     /// The lines of the chunk, without newline.
     pub lines: Vec<ChunkLine>,
-    /// Whether the file must end behind the chunk.
+    /// True if the file must end behind the chunk.
     pub at_end: bool,
 }
 
 /// One line of a chunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChunkLine {
-    /// Where it belongs.
+    /// Side that the line belongs to.
     pub side: Side,
     /// Its bytes, without newline.
     pub bytes: Vec<u8>,
 }
 
-/// Lines that are in more places than this are not told apart, whatever the anchors say.
+/// Lines that are in more places than this are not distinguished, whatever the anchors say.
 const PLACES_MAX: usize = 10_000;
-/// How many bytes of a line an error shows.
+/// Bytes of a line that an error shows at most.
 const SHOWN_BYTES_MAX: usize = 80;
 
 /// Chunk of an edit, in messages.
@@ -64,7 +63,7 @@ impl fmt::Display for ChunkName {
     }
 }
 
-/// Why chunks do not apply. They are counted from 1, lines of the file too.
+/// Reason why chunks do not apply. They are counted from 1, lines of the file too.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChunkError {
     /// Its lines are nowhere.
@@ -75,25 +74,25 @@ pub enum ChunkError {
         Clause(near.as_ref())
     )]
     Missing {
-        /// Which chunk.
+        /// Name of the chunk.
         chunk: ChunkName,
         /// Its first line.
         first: Vec<u8>,
         /// A context line that would be a marker without the blank before it.
         marker: Option<Vec<u8>>,
-        /// What is almost it.
+        /// Nearest match.
         near: Option<Near>,
     },
     /// Its lines are in the file, but not where they should be.
     #[error("the lines of {chunk} are in the file at {places} {lines}, but not {wanted}")]
     Elsewhere {
-        /// Which chunk.
+        /// Name of the chunk.
         chunk: ChunkName,
         /// `line` or `lines`.
         places: &'static str,
-        /// Where its lines are.
+        /// Places of its lines.
         lines: Lines,
-        /// Where they should be.
+        /// Required place.
         wanted: &'static str,
     },
     /// Its lines are in several places.
@@ -102,29 +101,29 @@ pub enum ChunkError {
          meant"
     )]
     Ambiguous {
-        /// Which chunk.
+        /// Name of the chunk.
         chunk: ChunkName,
-        /// Where its lines are.
+        /// Places of its lines.
         lines: Lines,
     },
-    /// An anchor is not there.
+    /// An anchor is missing.
     #[error(
         "{chunk} is to follow the line `{}`, which is not there",
         CutContent(anchor, SHOWN_BYTES_MAX)
     )]
     NoAnchor {
-        /// Which chunk.
+        /// Name of the chunk.
         chunk: ChunkName,
         /// The line.
         anchor: Vec<u8>,
     },
-    /// It only adds lines.
+    /// The chunk only adds lines.
     #[error(
         "{chunk} only adds lines, and no line around them says where; tools differ in where \
          they put them"
     )]
     NoContext {
-        /// Which chunk.
+        /// Name of the chunk.
         chunk: ChunkName,
     },
 }
@@ -179,7 +178,7 @@ impl<'a> Text<'a> {
         Self { content, starts }
     }
 
-    /// How many lines there are.
+    /// Returns the number of lines.
     fn len(&self) -> usize {
         self.starts.len() - 1
     }
@@ -211,8 +210,8 @@ impl<'a> Text<'a> {
         lines.take(PLACES_MAX).collect()
     }
 
-    /// The smallest splice that replaces whole lines by `new`. Whether the file ends with a newline
-    /// stays as it is.
+    /// Returns the smallest splice that replaces whole lines by `new`. A missing newline at the end
+    /// of the file stays missing, and one that exists is kept.
     fn splice(&self, lines: std::ops::Range<usize>, new: &[u8]) -> Option<Splice> {
         let (start, end) = (self.start(lines.start), self.start(lines.end));
         let old = self.content.get(start..end).unwrap_or_default();

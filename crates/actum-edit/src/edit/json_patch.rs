@@ -1,9 +1,9 @@
 //! JSON Patch (RFC 6902) as an edit of a text: what no operation addresses keeps its bytes.
 //!
-//! The text becomes a tree that holds every byte of it; the operations change the tree, and the
-//! tree knows which of its pieces still stand where they stood. Only strict JSON is edited so. Blanks
-//! are pieces like any other; where the tree shows an edit of one value how a file is laid out, comments
-//! are part of them.
+//! The text becomes a tree that holds every byte of it. The operations change the tree, and the tree
+//! knows which of its pieces are still at their old places. Only strict JSON is edited so. Blanks are
+//! pieces like any other; where the tree shows an edit of one value how a file is laid out, comments are
+//! part of them.
 
 mod apply;
 pub(super) mod compare;
@@ -51,42 +51,42 @@ pub struct JsonPatch {
 pub enum PatchOperation {
     /// Adds a member or an element, or replaces the value of a member that is there.
     Add {
-        /// Where.
+        /// Place of the new value.
         path: Pointer,
-        /// What.
+        /// New value.
         value: JsonText,
     },
     /// Removes a member or an element.
     Remove {
-        /// Which.
+        /// Place of the value to remove.
         path: Pointer,
     },
     /// Replaces a value.
     Replace {
-        /// Which.
+        /// Place of the value to replace.
         path: Pointer,
         /// By what.
         value: JsonText,
     },
     /// Removes a value and adds it elsewhere.
     Move {
-        /// What.
+        /// Place of the value to move.
         from: Pointer,
-        /// Where to.
+        /// New place.
         path: Pointer,
     },
     /// Adds a value that is elsewhere.
     Copy {
-        /// What.
+        /// Place of the value to copy.
         from: Pointer,
-        /// Where to.
+        /// Place of the copy.
         path: Pointer,
     },
     /// Stops the patch unless a value is the one given.
     Test {
-        /// Which.
+        /// Place of the value to compare.
         path: Pointer,
-        /// What it must be.
+        /// Expected value.
         value: JsonText,
     },
 }
@@ -96,10 +96,10 @@ pub enum PatchOperation {
 #[serde(try_from = "String")]
 pub struct JsonText(String);
 
-/// What was given is no JSON value, or not one that everybody reads alike.
+/// Error for a text that is not a JSON value, or not one that every reader understands alike.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JsonTextError {
-    /// It is no JSON.
+    /// The text is not JSON.
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
     /// An object has a name twice.

@@ -17,11 +17,11 @@ use serde::{Deserialize, Serialize};
 
 /// The longest path, in bytes.
 pub const PATH_BYTES_MAX: usize = 1_024;
-/// How deeply brackets and parentheses may be nested in a path.
+/// Limit for the nesting of brackets and parentheses in a path.
 pub const PATH_NESTING_MAX: usize = 16;
-/// How many places a query may have to look at, by an estimate from above.
+/// Limit for the places that a query may have to look at, by an estimate from above.
 pub const QUERY_WORK_MAX: u64 = 50_000_000;
-/// How many places an error names where a path selects several.
+/// Places that an error names at most where a path selects several.
 pub const PLACES_SHOWN_MAX: usize = 3;
 
 /// The functions of RFC 9535 that take a regular expression, whose cost no limit here covers.
@@ -69,12 +69,12 @@ impl JsonPath {
         singular::steps(&self.0)
     }
 
-    /// What an error shows of it.
+    /// Returns the excerpt that an error shows.
     pub(super) fn shown(&self) -> Excerpt {
         Excerpt::of(self.0.as_bytes())
     }
 
-    /// Whether it compares values.
+    /// Returns true if it compares values.
     pub(super) fn compares(&self) -> bool {
         self.0.contains('?')
     }
@@ -134,9 +134,9 @@ impl JsonPath {
         }
     }
 
-    /// How many places a query may look at, by an estimate from above: a `..` and a filter may come by
-    /// each value once for each container around it, a `$` in a filter starts at the top again for each,
-    /// a comma doubles what is selected, and each `<=` and `>=` is evaluated twice.
+    /// Estimates from above the number of places that a query may look at. A `..` and a filter may come
+    /// by each value once for each container around it, and a `$` in a filter starts at the top again
+    /// for each. A comma doubles the selection, and each `<=` and `>=` is evaluated twice.
     fn work(&self, document: &serde_json::Value) -> u64 {
         let (values, depth) = extent(document);
         let times = |text: &str| u32::try_from(self.0.matches(text).count()).unwrap_or(u32::MAX);
@@ -182,7 +182,7 @@ fn pattern_function(text: &str) -> Option<&'static str> {
     PATTERN_FUNCTIONS.into_iter().find(calls)
 }
 
-/// How many values there are, and how many containers are around the innermost.
+/// Returns the number of values, and the number of containers around the innermost.
 fn extent(value: &serde_json::Value) -> (u64, u64) {
     use serde_json::Value;
     let sum = |children: &mut dyn Iterator<Item = &Value>| {
@@ -197,7 +197,7 @@ fn extent(value: &serde_json::Value) -> (u64, u64) {
     }
 }
 
-/// How deeply brackets and parentheses are nested, those in quotes left out.
+/// Returns the nesting of brackets and parentheses, except those in quotes.
 fn nesting(text: &str) -> usize {
     let (mut depth, mut deepest) = (0usize, 0);
     for at in order::outside_quotes(text) {

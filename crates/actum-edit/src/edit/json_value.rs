@@ -58,12 +58,12 @@ pub enum JsonValueEdit {
     UpdateValue {
         /// The value.
         path: JsonPath,
-        /// What takes its place.
+        /// New value.
         value: JsonText,
     },
 }
 
-/// What is changed at the place that a path leads to.
+/// Change at the place that a path leads to.
 #[derive(Debug, Clone, Copy)]
 enum Change<'e> {
     Add { key: &'e str, value: &'e JsonText },
@@ -94,9 +94,9 @@ impl JsonValueEdit {
     /// The splices that make the change in `content`, ascending.
     ///
     /// # Errors
-    /// [`JsonValueError`] when `content` is no JSON, also with comments; when the path does not lead to
-    /// exactly one place, or to one of another kind; when the member is there already, or is not there;
-    /// or when a limit is passed.
+    /// [`JsonValueError`] when `content` is not JSON, also with comments. It is also returned when the
+    /// path does not lead to exactly one place, or to one of another kind. The member to add must be
+    /// missing, the one to remove must exist, and limits count as well.
     pub fn splices(&self, content: &[u8]) -> Result<Vec<Splice>, JsonValueError> {
         if count(content.len()) > JSON_BYTES_MAX {
             return Err(JsonValueError::TooLarge { bytes: count(content.len()) });
@@ -180,7 +180,7 @@ impl JsonValueEdit {
 }
 
 impl Change<'_> {
-    /// What is looked at where the path ends.
+    /// Returns the part that is read where the path ends.
     fn last(self) -> Last {
         match self {
             Self::Add { .. } | Self::Remove { .. } => Last::Members,

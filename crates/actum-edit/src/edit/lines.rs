@@ -13,14 +13,15 @@ use crate::Splice;
 /// Puts lines in before another.
 ///
 /// The content goes in byte for byte. Where it does not end with a line feed it gets the line end of the
-/// line before it, else of the line behind it, else of its own first line, else a line feed. Behind a
-/// last line without an end, that line gets one, and the content goes without: the file ends as it did.
+/// line before it, else of the line behind it. Else it gets that of its own first line, else a line
+/// feed. Behind a last line without an end, that line gets one, and the content goes without: the file
+/// ends as it did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LineInsert {
     /// The line that is pushed down, counted from 1; one more than there are appends.
     pub line_number: u32,
-    /// What is put in; nothing is an empty line.
+    /// Content to insert; nothing is an empty line.
     #[serde(with = "crate::byte_text")]
     pub content: Vec<u8>,
 }
@@ -36,7 +37,7 @@ pub struct LineDelete {
     pub end_line: u32,
 }
 
-/// Why lines cannot be put in or taken out.
+/// Reason why lines cannot be inserted or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LineError {
     /// There is no such place for new lines.
@@ -48,7 +49,7 @@ pub enum LineError {
     NoPlace {
         /// The line asked for.
         line: u32,
-        /// How many the file has.
+        /// Number of lines in the file.
         lines: u64,
     },
     /// There is no such line.
@@ -56,7 +57,7 @@ pub enum LineError {
     NoLine {
         /// The line asked for.
         line: u32,
-        /// How many the file has.
+        /// Number of lines in the file.
         lines: u64,
     },
     /// The first line is behind the last.
@@ -129,13 +130,13 @@ impl LineDelete {
     }
 }
 
-/// How many lines there are.
+/// Returns the number of lines.
 fn lines(content: &[u8]) -> u64 {
     let ends = memchr::memchr_iter(b'\n', content).count();
     count(ends) + u64::from(!content.is_empty() && !content.ends_with(b"\n"))
 }
 
-/// Where a line starts, counted from 0; the end of the content for the one behind the last.
+/// Returns the start of a line, counted from 0; the end of the content for the one behind the last.
 fn start_of(content: &[u8], line: u32) -> Option<usize> {
     let Some(before) = line.checked_sub(1) else { return Some(0) };
     let before = usize::try_from(before).ok()?;
@@ -148,13 +149,13 @@ fn start_of(content: &[u8], line: u32) -> Option<usize> {
     }
 }
 
-/// How the first line ends that does.
+/// Returns the first line end.
 fn end_of_first(text: &[u8]) -> Option<&'static [u8]> {
     let end = memchr::memchr(b'\n', text)?;
     Some(spelled(text, end))
 }
 
-/// How the last line ends that does.
+/// Returns the last line end.
 fn end_of_last(text: &[u8]) -> Option<&'static [u8]> {
     let end = memchr::memrchr(b'\n', text)?;
     Some(spelled(text, end))

@@ -15,17 +15,17 @@ use crate::search::find_overlapping;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Replacement {
-    /// What is searched for, byte for byte; never empty.
+    /// Text to search for, byte for byte; never empty.
     #[serde(with = "crate::byte_text")]
     pub old: Vec<u8>,
-    /// What takes its place.
+    /// Text that replaces it.
     #[serde(with = "crate::byte_text")]
     pub new: Vec<u8>,
-    /// How often `old` may be there.
+    /// Number of times that `old` may occur.
     pub occurrences: Occurrences,
 }
 
-/// How often the text that is replaced may be there.
+/// Number of times that the replaced text may occur.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Occurrences {
@@ -36,12 +36,12 @@ pub enum Occurrences {
     All,
 }
 
-/// How often a text is replaced at most by one edit.
+/// Limit for the replacements of one edit.
 pub const OCCURRENCES_MAX: usize = 1_000_000;
-/// How many bytes of a text an error shows.
+/// Bytes of a text that an error shows at most.
 const SHOWN_BYTES_MAX: usize = 80;
 
-/// Why a text cannot be replaced.
+/// Reason why a text cannot be replaced.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReplacementError {
     /// There is nothing to search for.
@@ -53,15 +53,15 @@ pub enum ReplacementError {
         /// The text.
         old: Vec<u8>,
     },
-    /// It is not there.
+    /// The text is missing.
     #[error("the text `{}` is not in the file{}", CutContent(old, SHOWN_BYTES_MAX), Clause(near.as_ref()))]
     Missing {
         /// The text.
         old: Vec<u8>,
-        /// What is almost it.
+        /// Nearest match.
         near: Option<Near>,
     },
-    /// It is there more often than is replaced at once.
+    /// The text occurs more often than one edit replaces.
     #[error(
         "the text `{}` is in the file more than {OCCURRENCES_MAX} times",
         CutContent(old, SHOWN_BYTES_MAX)
@@ -79,7 +79,7 @@ pub enum ReplacementError {
         /// The text.
         old: Vec<u8>,
     },
-    /// It is there more than once.
+    /// The text occurs more than once.
     #[error(
         "the text `{}` is in the file {} times (lines {lines}), so it is not clear which is meant",
         CutContent(old, SHOWN_BYTES_MAX),
@@ -88,12 +88,12 @@ pub enum ReplacementError {
     Ambiguous {
         /// The text.
         old: Vec<u8>,
-        /// Where; no more than one over [`OCCURRENCES_MAX`].
+        /// Lines of the occurrences; no more than one over [`OCCURRENCES_MAX`].
         lines: Lines,
     },
 }
 
-/// How often a text is there: beyond what is counted, more often than that.
+/// Number of times that a text occurs, up to the limit of the count.
 struct Times(usize);
 
 impl fmt::Display for Times {

@@ -1,4 +1,4 @@
-//! Whether a whole text is what its language asks for, by the readers that edits of values rest on.
+//! Soundness of a whole text in its language, by the readers that edits of values rest on.
 
 use std::borrow::Cow;
 
@@ -25,29 +25,29 @@ pub enum Language {
     Yaml,
 }
 
-/// Why a text is not what its language asks for.
+/// Reason why a text is not sound in its language.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unsound {
-    /// It is too large to be read.
+    /// The text is too large to be read.
     #[error("it has more than {bytes_max} bytes")]
     TooLarge {
         /// The most that are read.
         bytes_max: u64,
     },
-    /// It is another thing from a place on.
+    /// The text is wrong from a place on.
     #[error("line {line}, column {column}: {problem}")]
     At {
         /// The line, counted from 1; 0 where it is not known.
         line: u64,
         /// The byte in that line, in YAML the character, counted from 1.
         column: u64,
-        /// What is wrong there.
+        /// Problem at the place.
         #[source]
         problem: UnsoundProblem,
     },
 }
 
-/// What is wrong at a place.
+/// Problem at a place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnsoundProblem {
     /// No JSON.
@@ -68,7 +68,7 @@ pub enum UnsoundProblem {
 }
 
 impl Language {
-    /// What a text in it is, for messages.
+    /// Returns the word for a text in it, for messages.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Json => "JSON",
@@ -86,8 +86,8 @@ impl Language {
         }
     }
 
-    /// Whether `content` is sound; a byte order mark before it is passed over. A JSON text holds one value at least, a
-    /// YAML text may hold none.
+    /// Checks that `content` is sound; a byte order mark before it is ignored. A JSON text holds one value at least, a
+    /// YAML text may be empty.
     ///
     /// # Errors
     /// [`Unsound`] at the first place where it is not; also where it is too large, or nested deeper or with more

@@ -7,7 +7,7 @@ pub const EDIT_WORK_MAX: u64 = 8 << 30;
 
 /// Work that the edits of one change have taken so far.
 ///
-/// Each edit searches its whole file and writes it anew, so a small list of edits of a large file would be at work for hours.
+/// Each edit searches its whole file and writes it again, so a small list of edits of a large file would run for hours.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EditWork {
     edits: u64,
@@ -30,7 +30,7 @@ impl EditWork {
 }
 
 impl Edit {
-    /// How many times the edit may read its file.
+    /// Returns the number of times that the edit may read its file.
     pub fn searches(&self) -> u64 {
         match self {
             Self::Chunks(chunks) => {

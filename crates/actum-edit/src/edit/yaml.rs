@@ -1,8 +1,8 @@
 //! Edits of one value of a YAML file: all else keeps its bytes.
 //!
-//! The events of a parser say at which byte each node stands; what is replaced is cut out there, and no
-//! node is ever written anew that is not addressed. A strict reader judges the file before and after,
-//! and both readings are compared: they may differ at the place alone.
+//! The events of a parser give the byte at which each node begins. The replaced part is cut out there,
+//! and only the node at the path is written. A strict reader judges the file before and after, and both
+//! readings are compared: they may differ at the place alone.
 
 mod error;
 mod find;
@@ -38,11 +38,11 @@ pub const YAML_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 /// A value of a YAML file is replaced, or a member is added to a mapping.
 ///
-/// The path is evaluated over all documents of the file, or over the one that is named, and must select
-/// exactly one place among them; of mappings it sees the members whose names are strings. Where a path of names and indices lacks its
-/// last name alone, in one mapping among them, the member is added behind the last of that. A new mapping or sequence is written in lines
-/// where the old value was, or where the old one was plain and alone in its line; else in one line.
-/// Comments inside of what is replaced go with it.
+/// The path is evaluated over all documents of the file, or over the one that is named, and must select exactly one place among
+/// them. Of mappings it sees the members whose names are strings. Where a path of names and indices lacks its last name alone, in
+/// one mapping among them, the member is added behind the last of that. A new mapping or sequence is written in lines where the
+/// old value was, or where the old one was plain and alone in its line; else in one line. Comments inside the replaced part are
+/// removed with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct YamlUpdate {
@@ -51,7 +51,7 @@ pub struct YamlUpdate {
     /// The only document that the path is evaluated over, counted from 1; empty documents count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<NonZeroU32>,
-    /// What takes its place.
+    /// Value that replaces it.
     pub value: JsonText,
 }
 
@@ -70,7 +70,7 @@ pub struct YamlRemove {
 /// Bytes of the text, and what takes their place.
 type Piece = (Range<usize>, String);
 
-/// What is changed at a place.
+/// Change at a place.
 #[derive(Clone, Copy)]
 enum Change<'v> {
     Replace(&'v Value<'v>),
@@ -82,9 +82,9 @@ impl YamlUpdate {
     /// The splices that make the change in `content`, ascending.
     ///
     /// # Errors
-    /// [`YamlError`] when `content` is no YAML, or could be read in two ways; when the path does not lead
-    /// to exactly one place, or through an alias; when the value there has a tag, or an anchor that an
-    /// alias elsewhere refers to; or when a limit is passed.
+    /// [`YamlError`] when `content` is not YAML, or could be read in two ways. It is also returned when
+    /// the path does not lead to exactly one place, or leads through an alias. The value there must
+    /// have no tag, and no anchor that an alias elsewhere refers to. Limits count as well.
     pub fn splices(&self, content: &[u8]) -> Result<Vec<Splice>, YamlError> {
         let value = Value::read(self.value.as_str().as_bytes()).map_err(|_| YamlError::Value)?;
         splices(content, find::Wanted { path: &self.path, document: self.document }, Some(&value))
@@ -101,7 +101,7 @@ impl YamlRemove {
     }
 }
 
-/// The splices that put `value` at a place, or remove what is there.
+/// Splices that put `value` at a place, or remove the value there.
 fn splices(
     content: &[u8],
     wanted: find::Wanted<'_>,
@@ -137,7 +137,7 @@ fn splices(
     let old = gate::Old { text, loaded: &before, stream: &stream };
     let proven = gate::prove(&old, at, &pieces, &result, change);
     proven.map_err(|error| match (change, pieces.first()) {
-        // How far the lines of a member reach cannot be told in every spelling.
+        // The extent of the lines of a member is unknown for some spellings.
         (Change::Add(_) | Change::Remove, Some((range, _))) => {
             YamlError::Unclear { place: place(range.start) }
         }

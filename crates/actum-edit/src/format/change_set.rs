@@ -19,7 +19,7 @@ const HUNK: Schema = Schema {
     aliases: &[],
 };
 
-/// How this format is recognised and read.
+/// Recogniser and reader of this format.
 pub(super) const SYNTAX: JsonSyntax =
     JsonSyntax { read, fields: &["patches"], fields_in_prose: &["patches"], sign: "has `patches`" };
 
@@ -76,7 +76,7 @@ fn text(fields: &Fields<'_>, name: &'static str) -> Result<String, Refusal> {
     Ok(fields.required(name)?.string()?.to_owned())
 }
 
-/// Where the field stands that an error is about.
+/// Returns the position of the field that an error is about.
 fn offset_of(error: &ChangeSetError, patches: &[Value<'_>]) -> Option<usize> {
     let (number, field) = match error {
         ChangeSetError::Path { patch, .. } | ChangeSetError::Duplicate { patch, .. } => {

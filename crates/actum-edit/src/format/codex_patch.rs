@@ -6,7 +6,7 @@
 //! exactly one place, and a file that exists is not overwritten unless that is asked for.
 //!
 //! Blanks around a marker are ignored, as in the original. Inside a chunk a line that begins with a
-//! blank is a line of the file, whatever follows the blank; only the last `*** End Patch` of an input
+//! blank is a line of the file, whatever follows the blank. Only the last `*** End Patch` of an input
 //! is the end of the patch there too.
 
 mod problem;
@@ -28,7 +28,7 @@ use crate::{EmptyParents, Operation};
 /// The most `@@` lines of one chunk.
 pub const ANCHORS_MAX: usize = 16;
 
-/// How this format is recognised and read.
+/// Recogniser and reader of this format.
 pub(super) const SYNTAX: TextSyntax = TextSyntax {
     read: |input, reading| parse_with(input, &reading.root),
     is_in: Some(begins),
@@ -36,12 +36,12 @@ pub(super) const SYNTAX: TextSyntax = TextSyntax {
     absence: "no line is `*** Begin Patch`",
 };
 
-/// Whether `input` holds a line that begins a patch.
+/// Returns true if `input` holds a line that begins a patch.
 pub fn begins(input: &[u8]) -> bool {
     has_marker(input, BEGIN)
 }
 
-/// Whether a line of `input` is `marker`, without the blanks around it.
+/// Returns true if a line of `input` is `marker`, without the blanks around it.
 fn has_marker(input: &[u8], marker: &str) -> bool {
     let is_inner = |b: &&u8| !b.is_ascii_whitespace() || **b == b'\n';
     let is_bound = |byte: Option<&u8>| byte.is_none_or(|&b| b == b'\n');
@@ -60,7 +60,7 @@ pub fn parse(input: &[u8]) -> Result<Vec<Operation>, ParseError> {
     parse_with(input, RootPrefix::NONE)
 }
 
-/// As [`parse`], with absolute paths below a root.
+/// Reads a patch like [`parse`], with absolute paths below a root.
 ///
 /// # Errors
 /// As [`parse`].
@@ -94,7 +94,7 @@ struct Reader<'a> {
     rest: &'a [u8],
     /// The number of the current line, counted from 1.
     number: u64,
-    /// The paths that sections speak of, and the line of each.
+    /// Paths that sections name, and the line of each.
     sections: BTreeMap<RelPath, u64>,
     /// Root that absolute paths may lie below.
     root: &'a RootPrefix,
@@ -127,14 +127,14 @@ impl<'a> Reader<'a> {
         self.current().is_some_and(|line| line.trim_ascii() == marker.as_bytes())
     }
 
-    /// Whether the current line ends the patch and is not a line of the chunk before it: no line
-    /// behind it ends the patch.
+    /// Returns true if the current line ends the patch and is not a line of the chunk before it: no
+    /// line behind it ends the patch.
     fn is_last_end(&self) -> bool {
         let behind = memchr::memchr(b'\n', self.rest).and_then(|end| self.rest.get(end..));
         self.is(END) && !has_marker(behind.unwrap_or_default(), END)
     }
 
-    /// What follows `keyword` in the current line, which is then left behind.
+    /// Returns the text behind `keyword` in the current line, which is then consumed.
     fn keyword(&mut self, keyword: &str) -> Result<Option<&'a [u8]>, ParseError> {
         let Some(line) = self.current() else { return Ok(None) };
         let Some(rest) = line.trim_ascii_start().strip_prefix(keyword.as_bytes()) else {
@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The path of a section, which no other section may speak of.
+    /// Reads the path of a section, which no other section may name.
     fn new_section(&mut self, path: &[u8], place: Place) -> Result<RelPath, ParseError> {
         let path = RelPath::new(self.root.relative(path))
             .map_err(|error| ParseError::at(place, Problem::Path(error)))?;
@@ -258,7 +258,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The lines that start a chunk with `@@`; `None` where there are none.
+    /// Reads the lines that start a chunk with `@@`; `None` without such lines.
     fn anchors(&mut self) -> Result<Option<Vec<Vec<u8>>>, ParseError> {
         let mut anchors = None;
         while let Some(rest) = self.current().and_then(|line| line.strip_prefix(b"@@")) {
@@ -315,7 +315,7 @@ fn codex(place: Place, problem: CodexProblem) -> ParseError {
     ParseError::at(place, Problem::Codex(problem))
 }
 
-/// Whether an anchor is what follows `@@` in a unified diff: `-1,3 +1,4 @@`.
+/// Returns true if an anchor is what follows `@@` in a unified diff: `-1,3 +1,4 @@`.
 fn is_range(anchor: &[u8]) -> bool {
     let words: Vec<_> = anchor.split(|&b| b == b' ').take(3).collect();
     let is = |word: &[u8], sign: u8| {

@@ -21,7 +21,7 @@ pub(super) struct Document<'t> {
     pub(super) target: Option<&'t RelPath>,
 }
 
-/// What is refused, and at which byte of the input.
+/// Refusal of an input, with the byte.
 pub(super) struct Refusal {
     pub(super) offset: usize,
     pub(super) problem: Problem,
@@ -68,7 +68,7 @@ impl Refusal {
         Self { offset: self.offset + bytes, ..self }
     }
 
-    /// The same with the line and column in `input`.
+    /// Adds the line and column in `input`.
     pub(super) fn placed(self, input: &[u8]) -> ParseError {
         ParseError::at(Place::of(input, self.offset), self.problem)
     }
@@ -89,7 +89,7 @@ impl From<ShapeError> for Refusal {
 /// Other names of the field `path`, as tools of agents have it.
 pub(super) const PATH_ALIASES: &[(&str, &str)] = &[("file_path", "path"), ("filename", "path")];
 
-/// Whether an object names its file.
+/// Returns true if an object names its file.
 pub(super) fn has_path(value: &Value<'_>) -> bool {
     value.has("path") || PATH_ALIASES.iter().any(|(alias, _)| value.has(alias))
 }

@@ -33,7 +33,7 @@ const EDIT_OF_THAT_FILE: Schema = Schema {
     aliases: &[("old_str", "old_string"), ("new_str", "new_string")],
 };
 
-/// How this format is recognised and read.
+/// Recogniser and reader of this format.
 pub(super) const SYNTAX: JsonSyntax = JsonSyntax {
     read,
     fields: &["edits", "old_string", "new_string", "replace_all", "old_str", "new_str"],

@@ -1,4 +1,4 @@
-//! Why a text could not be read as a change, and where.
+//! Errors of a text that could not be read as a change, with the place.
 
 use std::fmt;
 
@@ -17,26 +17,26 @@ use crate::change_set::ChangeSetError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{problem}", Prefix(*place))]
 pub struct ParseError {
-    /// Where the problem is; `None` when it is the input as a whole.
+    /// Place of the problem; `None` for the input as a whole.
     pub place: Option<Place>,
-    /// What is wrong.
+    /// Problem of the text.
     #[source]
     pub problem: Problem,
 }
 
-/// What is wrong with a text.
+/// Problem of a text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// It is larger than [`INPUT_BYTES_MAX`].
+    /// The text is larger than [`INPUT_BYTES_MAX`].
     #[error("the input has {bytes} bytes, but at most {INPUT_BYTES_MAX} are read; split it")]
     TooLarge {
         /// Its size.
         bytes: usize,
     },
-    /// It starts with the UTF-8 byte order mark.
+    /// The text starts with the UTF-8 byte order mark.
     #[error("the input starts with a byte order mark; save it as UTF-8 without one")]
     ByteOrderMark,
-    /// It starts with a UTF-16 byte order mark.
+    /// The text starts with a UTF-16 byte order mark.
     #[error("the input is in UTF-16; save it as UTF-8 without a byte order mark")]
     Utf16,
     /// There is nothing in it.
@@ -45,19 +45,19 @@ pub enum Problem {
         Format::signs_in_text()
     )]
     Blank,
-    /// It is in none of the formats.
+    /// The text is in none of the formats.
     #[error("the input is in no known format: {}", Format::absences(found))]
     Unrecognised {
         /// Its first line.
         found: Excerpt,
     },
-    /// It is not sound JSON, or not of one of the formats in JSON.
+    /// The text is not sound JSON, or not in one of the formats in JSON.
     #[error(transparent)]
     Document(#[from] DocumentProblem),
     /// A file is named that only a bare JSON Patch needs.
     #[error("a file is named for a bare JSON Patch, but the input is {format}")]
     TargetUnused {
-        /// What the input is.
+        /// Format of the input.
         format: Format,
     },
     /// The change set contradicts itself.
@@ -105,7 +105,7 @@ pub enum Remedy {
     NoFences,
     /// Give the change in a known format.
     KnownFormat,
-    /// Count the lines of hunks anew.
+    /// Count the lines of hunks again.
     Recount,
     /// Name the file of a block by its path alone.
     NameFile,

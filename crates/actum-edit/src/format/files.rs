@@ -17,13 +17,13 @@ const FILE: Schema = Schema {
 };
 const LIST: Schema = Schema { name: "a list of files", fields: &["files"], aliases: &[] };
 
-/// What becomes of a file.
+/// Result for a file.
 enum Target {
     Content(Vec<u8>),
     Gone,
 }
 
-/// How this format is recognised and read.
+/// Recogniser and reader of this format.
 pub(super) const SYNTAX: JsonSyntax = JsonSyntax {
     read,
     fields: &["files", "content", "content_base64", "executable"],

@@ -3,7 +3,7 @@
 //!
 //! Prose is skipped before, between and after the sections of the files: mail headers, commit
 //! messages, diffstats, signatures. A line that looks like part of a change but belongs to no
-//! section is refused, since skipping it would apply half of what was meant.
+//! section is refused, since skipping it would apply half of the intended change.
 
 mod binary;
 mod header;
@@ -24,7 +24,7 @@ use super::{Reading, TextSyntax};
 use crate::Operation;
 use lines::Lines;
 
-/// How this format is recognised and read.
+/// Recogniser and reader of this format.
 pub(super) const SYNTAX: TextSyntax = TextSyntax {
     read: parse_with,
     is_in: None,
@@ -32,12 +32,12 @@ pub(super) const SYNTAX: TextSyntax = TextSyntax {
     absence: "it has neither a `diff --git` line nor a `--- ` line followed by a `+++ ` line",
 };
 
-/// The operations that turn the tree a diff was made from into the one it leads to, ordered so
-/// that each may be computed against the result of those before it. Several diffs in one input
-/// count as one, as for `git apply`: all start from the same tree.
+/// Reads the operations that turn the tree a diff was made from into the one it leads to. They are
+/// ordered so that each may be computed against the result of those before it. Several diffs in one
+/// input count as one, as for `git apply`: all start from the same tree.
 ///
-/// A new file gets the default mode unless git calls it executable; a deletion expects exactly
-/// the content that the diff removes, and a binary patch the content that it was made from.
+/// A new file gets the default mode unless git calls it executable. A deletion expects exactly the
+/// content that the diff removes, and a binary patch the content that it was made from.
 ///
 /// # Errors
 /// [`ParseError`] at the first place that is not sound.
@@ -45,7 +45,7 @@ pub fn parse(input: &[u8]) -> Result<Vec<Operation>, ParseError> {
     parse_with(input, &Reading::default())
 }
 
-/// As [`parse`], with the line counts of hunks and the root that `reading` has.
+/// Reads a diff like [`parse`], with the line counts of hunks and the root that `reading` has.
 ///
 /// # Errors
 /// As [`parse`].
@@ -94,12 +94,13 @@ fn refuse_stray(lines: &Lines<'_>, line: &[u8]) -> Result<(), ParseError> {
     Err(ParseError::diff(lines.place(), problem))
 }
 
-/// Whether `line` stands in place of the change of a binary file.
+/// Returns true if `line` replaces the change of a binary file.
 fn is_left_out_binary(line: &[u8]) -> bool {
     line.starts_with(b"Binary files ") && line.trim_ascii_end().ends_with(b" differ")
 }
 
-/// Whether `line` says that a mail does not hold its text as it is (RFC 2045, section 6).
+/// Returns true if `line` declares that a mail does not hold its text as it is (RFC 2045, section
+/// 6).
 fn is_encoding(line: &[u8]) -> bool {
     const FIELD: &[u8] = b"Content-Transfer-Encoding:";
     let (field, encoding) = line.split_at(FIELD.len().min(line.len()));
@@ -108,8 +109,8 @@ fn is_encoding(line: &[u8]) -> bool {
         && [&b"base64"[..], b"quoted-printable"].iter().any(|e| encoding.eq_ignore_ascii_case(e))
 }
 
-/// Whether git wrote `line` in place of a change: of a file in conflict, or of a submodule with
-/// `diff.submodule=log`.
+/// Returns true if git wrote `line` in place of a change: of a file in conflict, or of a submodule
+/// with `diff.submodule=log`.
 fn is_left_out(line: &[u8]) -> bool {
     let is_id = |id: &[u8]| id.len() >= ID_DIGITS_MIN && id.iter().all(u8::is_ascii_hexdigit);
     let is_range = |word: &[u8]| {

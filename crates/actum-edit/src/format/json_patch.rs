@@ -29,7 +29,7 @@ const WITH_SOURCE: Schema =
 const REMOVE: Schema =
     Schema { name: "a `remove` operation", fields: &["op", "path"], aliases: &[] };
 
-/// How this format is recognised and read.
+/// Recogniser and reader of this format.
 pub(super) const SYNTAX: JsonSyntax = JsonSyntax {
     read,
     fields: &["json_patch", "json_patches", "op"],

@@ -2,8 +2,8 @@
 //! `<<<<<<< SEARCH` and `=======`, which those up to `>>>>>>> REPLACE` take the place of.
 //!
 //! Prose around the blocks is skipped, and so are the fences of Markdown. Unlike the original, a block applies only where
-//! its lines stand exactly once, byte for byte, and nothing decides between two readings: a line that could be a marker
-//! or a line of the file, and a line that could be a path or prose, are refused.
+//! its lines occur exactly once, byte for byte. Nothing decides between two readings: a line that could be a marker or a
+//! line of the file, and a line that could be a path or prose, are refused.
 
 mod lead;
 mod problem;
@@ -30,7 +30,7 @@ pub(super) const HEAD: &str = "<<<<<<< SEARCH";
 const DIVIDER: &str = "=======";
 const TAIL: &str = ">>>>>>> REPLACE";
 
-/// How this format is recognised and read.
+/// Recogniser and reader of this format.
 pub(super) const SYNTAX: TextSyntax = TextSyntax {
     read: |input, reading| parse_with(input, &reading.root),
     is_in: Some(begins),
@@ -38,7 +38,7 @@ pub(super) const SYNTAX: TextSyntax = TextSyntax {
     absence: "no line is `<<<<<<< SEARCH`",
 };
 
-/// Whether `input` holds a line that begins a block.
+/// Returns true if `input` holds a line that begins a block.
 pub fn begins(input: &[u8]) -> bool {
     memchr::memmem::find_iter(input, HEAD).any(|at| {
         let is_start = at.checked_sub(1).is_none_or(|before| input.get(before) == Some(&b'\n'));
@@ -55,7 +55,7 @@ pub fn parse(input: &[u8]) -> Result<Vec<Operation>, ParseError> {
     parse_with(input, RootPrefix::NONE)
 }
 
-/// As [`parse`], with absolute paths below a root.
+/// Reads blocks like [`parse`], with absolute paths below a root.
 ///
 /// # Errors
 /// As [`parse`].
@@ -210,7 +210,7 @@ struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// What the block does to the file at `path`, which the block at line `first` changes before, if there is one.
+    /// Effect of the block on the file at `path`, which the block at line `first` changes before, if there is one.
     fn operation(
         self,
         path: RelPath,

@@ -16,11 +16,11 @@ pub(super) struct Steps {
     files: BTreeMap<RelPath, Given>,
 }
 
-/// How a file was changed first.
+/// First change of a file.
 enum Given {
     /// By an edit or by hunks.
     Edited,
-    /// As a whole.
+    /// Replacement as a whole.
     Whole,
 }
 
@@ -33,8 +33,8 @@ impl Steps {
         self.operations
     }
 
-    /// The path and digest of the next edit. Only the first step of a file can expect a digest: a later one could mean
-    /// the file as it was before all of them, or as the one before left it.
+    /// Path and digest of the next edit. Only the first step of a file can expect a digest. A later one could mean the
+    /// file as it was before all of them, or as the one before left it.
     pub(super) fn edited(
         &mut self,
         fields: &Fields<'_>,
@@ -73,8 +73,8 @@ impl Steps {
         Err(Refusal::at(field.value.span.start, problem))
     }
 
-    /// Takes in a file that hunks change, which nothing before may change: their line numbers could mean the file as
-    /// it was before all of them, or as the one before left it.
+    /// Adds a file that hunks change, which nothing before may change. Their line numbers could mean the file as it
+    /// was before all of them, or as the one before left it.
     pub(super) fn patched(&mut self, path: &RelPath) -> Result<(), DocumentProblem> {
         match self.files.insert(path.clone(), Given::Edited) {
             None => Ok(()),

@@ -1,26 +1,26 @@
-//! Why hunks do not apply.
+//! Errors of hunks that do not apply.
 
 use crate::near::Lines;
 use actum_core::path::CutContent;
 
-/// How many bytes of a line an error shows.
+/// Bytes of a line that an error shows at most.
 const SHOWN_BYTES_MAX: usize = 120;
 
-/// Why hunks do not apply. Hunks are counted from 1, lines too.
+/// Reason why hunks do not apply. Hunks are counted from 1, lines too.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HunkError {
     /// A body line starts with something else than ` `, `-`, `+` or `\`.
     #[error("hunk {hunk}: line {line} of its body starts with neither ` `, `-`, `+` nor `\\`")]
     Malformed {
-        /// Which hunk.
+        /// Number of the hunk.
         hunk: usize,
-        /// Which line of its body.
+        /// Number of the line in its body.
         line: usize,
     },
-    /// It has no lines.
+    /// The hunk has no lines.
     #[error("hunk {hunk} is empty")]
     Empty {
-        /// Which hunk.
+        /// Number of the hunk.
         hunk: usize,
     },
     /// The header's counts and the body disagree.
@@ -29,7 +29,7 @@ pub enum HunkError {
          its body has {body_old} and {body_new}"
     )]
     WrongCount {
-        /// Which hunk.
+        /// Number of the hunk.
         hunk: usize,
         /// Old lines by the header.
         header_old: u32,
@@ -40,12 +40,12 @@ pub enum HunkError {
         /// New lines in the body.
         body_new: u64,
     },
-    /// It starts before the end of the hunk before it.
+    /// The hunk starts before the end of the hunk before it.
     #[error("hunk {hunk} starts at line {start}, but the hunk before it reaches line {reached}")]
     OutOfOrder {
-        /// Which hunk.
+        /// Number of the hunk.
         hunk: usize,
-        /// Where it starts.
+        /// Line at which it starts.
         start: u64,
         /// The last line of the hunk before.
         reached: u64,
@@ -57,7 +57,7 @@ pub enum HunkError {
         CutContent(found, SHOWN_BYTES_MAX)
     )]
     Mismatch {
-        /// Which hunk.
+        /// Number of the hunk.
         hunk: usize,
         /// The line in the old content.
         line: u64,
@@ -69,7 +69,7 @@ pub enum HunkError {
     /// The content ends before the hunk does.
     #[error("hunk {hunk} needs line {line}, but the content ends at line {last}")]
     PastEnd {
-        /// Which hunk.
+        /// Number of the hunk.
         hunk: usize,
         /// The line it needs.
         line: u64,
@@ -82,7 +82,7 @@ pub enum HunkError {
          but line {line} follows"
     )]
     NotAtEnd {
-        /// Which hunk.
+        /// Number of the hunk.
         hunk: usize,
         /// The line that follows, in the old content.
         line: u64,
@@ -90,21 +90,21 @@ pub enum HunkError {
     /// Its place was searched for, and there are several.
     #[error("hunk {hunk} fits at lines {lines}, so it is not clear where it belongs")]
     Ambiguous {
-        /// Which hunk.
+        /// Number of the hunk.
         hunk: usize,
-        /// Where it fits.
+        /// Lines at which it fits.
         lines: Lines,
     },
     /// Its place was not searched for, since that takes too long.
     #[error("hunk {hunk} is not where it says, and too much was searched for the hunks before it")]
     TooMuchToSearch {
-        /// Which hunk.
+        /// Number of the hunk.
         hunk: usize,
     },
     /// A new line without newline is followed by more content.
     #[error("hunk {hunk} writes a line without newline before the end of the content")]
     GluedLines {
-        /// Which hunk.
+        /// Number of the hunk.
         hunk: usize,
     },
 }

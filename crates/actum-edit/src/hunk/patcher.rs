@@ -36,7 +36,7 @@ impl<'a> Patcher<'a> {
     /// Checks the hunks in themselves: form, counts, order.
     ///
     /// # Errors
-    /// [`HunkError`], all kinds but those that speak of the content.
+    /// [`HunkError`], all kinds but those about the content.
     pub fn new(hunks: &'a [LineHunk]) -> Result<Self, HunkError> {
         let mut checked = Vec::with_capacity(hunks.len());
         let mut reached = 0u64;
@@ -83,7 +83,7 @@ impl<'a> Patcher<'a> {
         })
     }
 
-    /// Takes in the next piece of the old content and passes on new content.
+    /// Reads the next piece of the old content and passes on new content.
     ///
     /// # Errors
     /// [`HunkError`] when the content is not what a hunk expects.
@@ -126,7 +126,7 @@ impl<'a> Patcher<'a> {
         Ok(())
     }
 
-    /// Says that the content has ended; gives the splices that were made.
+    /// Ends the content; gives the splices that were made.
     ///
     /// # Errors
     /// [`HunkError`] when a hunk is not wholly matched.
@@ -155,8 +155,8 @@ impl<'a> Patcher<'a> {
         lines.iter().find(|line| line.side != Side::New).copied()
     }
 
-    /// Writes the new lines that stand before the next old line of the current hunk, and goes on
-    /// to the next hunk where this one is done.
+    /// Writes the new lines before the next old line of the current hunk, and continues with the
+    /// next hunk where this one is done.
     fn insert_here(&mut self, out: &mut impl FnMut(&[u8])) -> Result<(), HunkError> {
         while let Some(hunk) = self.hunks.get(self.hunk) {
             if self.line < hunk.first_line {

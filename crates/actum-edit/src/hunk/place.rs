@@ -9,7 +9,7 @@ use crate::search::find_overlapping;
 /// A hunk that applies elsewhere than it says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MovedHunk {
-    /// Which hunk, counted from 1.
+    /// Number of the hunk, counted from 1.
     pub hunk: usize,
     /// The line it says.
     pub stated: u64,
@@ -17,14 +17,15 @@ pub struct MovedHunk {
     pub found: u64,
 }
 
-/// How many bytes are searched for the hunks of one file, all searches taken together: 8 GiB.
+/// Limit for the bytes that are searched for the hunks of one file, all searches taken together: 8
+/// GiB.
 pub const SEARCHED_BYTES_MAX: u64 = 8 << 30;
 
 impl LineHunk {
-    /// The same hunks where their old lines are in `content`, and which of them that moved. A hunk
-    /// that fits where it says stays there, unless one before it moved; else there must be exactly
-    /// one place behind the hunk before. A hunk without such a place stays as it is, and so does one
-    /// that only adds lines, for the patcher to judge.
+    /// Moves hunks to where their old lines are in `content`, and returns those that moved. A hunk
+    /// that fits where it should be stays there, unless one before it moved; else there must be
+    /// exactly one place behind the hunk before. A hunk without such a place is unchanged, and so is
+    /// one that only adds lines, for the patcher to judge.
     ///
     /// # Errors
     /// `Ambiguous` where there are several places; `TooMuchToSearch`.
@@ -51,14 +52,14 @@ impl LineHunk {
 
 struct Search<'a> {
     content: &'a [u8],
-    /// Where the hunk before ended, and the line that is.
+    /// End of the hunk before, and its line.
     from: usize,
     line: u64,
     searched: u64,
 }
 
 impl Search<'_> {
-    /// The line at which `hunk` applies; `None` where there is none.
+    /// Returns the line at which `hunk` applies; `None` without one.
     fn place(
         &mut self,
         hunk: &LineHunk,

@@ -21,7 +21,7 @@ impl Operation {
     }
 }
 
-/// Takes in values, each so that no two lists of values give the same bytes: names and bytes behind
+/// Hashes values, each so that no two lists of values give the same bytes: names and bytes behind
 /// their length, numbers as eight bytes, lists behind their count.
 struct Feed(Hasher);
 

@@ -7,8 +7,8 @@ use super::Splice;
 use crate::search::find_overlapping;
 
 impl Splice {
-    /// The same change in whole lines of `content`, to which `splices` apply, with up to `context`
-    /// lines before and after each. Splices that come to touch are one. Widening again
+    /// Extends the change to whole lines of `content`, to which `splices` apply, with up to
+    /// `context` lines before and after each. Splices that come to touch are one. A second call
     /// does not pile lines up.
     pub fn widened(splices: &[Self], content: &[u8], context: u32) -> Vec<Self> {
         let mut widened: Vec<Wide<'_>> = Vec::with_capacity(splices.len());
@@ -25,10 +25,10 @@ impl Splice {
         widened.iter().map(|wide| wide.splice(content)).collect()
     }
 
-    /// This change where its old bytes stand now, in a content that may have changed elsewhere than
-    /// the one it was made for, of which `size` is the size in bytes. `None` unless they stand in
-    /// whole lines of `content`, exactly once, and hold a line that stays as it is; and where they
-    /// began or ended that other content, they must do so here.
+    /// Finds this change where its old bytes are now, in a content that may have changed elsewhere
+    /// than the one it was made for, which had `size` bytes. `None` unless they are whole lines of
+    /// `content`, occur exactly once, and hold a line that is unchanged. Where they began or ended
+    /// that other content, they must do so here.
     pub fn found_in(&self, content: &[u8], size: usize) -> Option<Self> {
         let changed = Narrow::between(0, &self.old, &self.new).lines(&self.old, 0);
         if changed == (0, self.old.len()) {
@@ -51,7 +51,7 @@ impl Splice {
     }
 }
 
-/// What really differs in a splice.
+/// Real difference of a splice.
 #[derive(Clone, Copy)]
 struct Narrow<'a> {
     start: usize,
@@ -71,7 +71,7 @@ impl<'a> Narrow<'a> {
         Self::between(usize::try_from(*offset).unwrap_or(usize::MAX), old, new)
     }
 
-    /// What differs between `old`, which stands at `offset`, and `new`.
+    /// Narrows the difference between `old`, at `offset`, and `new`.
     fn between(offset: usize, old: &[u8], new: &'a [u8]) -> Self {
         let prefix = old.iter().zip(new).take_while(|(a, b)| a == b).count();
         let (old, new) =
@@ -82,7 +82,7 @@ impl<'a> Narrow<'a> {
         Self { start, end, new: new.get(..new.len().saturating_sub(suffix)).unwrap_or_default() }
     }
 
-    /// Where the lines that it is in begin and end, with `context` more on each side.
+    /// Returns the range of its lines, with `context` more on each side.
     fn lines(&self, content: &[u8], context: u32) -> (usize, usize) {
         let start = line_start(content, self.start);
         // At the start of a line it ends cleanly, unless it leaves a line without its end.
@@ -113,13 +113,13 @@ impl Wide<'_> {
     }
 }
 
-/// Where the line begins that `at` is in.
+/// Returns the start of the line of `at`.
 fn line_start(content: &[u8], at: usize) -> usize {
     let before = content.get(..at.min(content.len())).unwrap_or_default();
     memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1)
 }
 
-/// Where the line ends, its newline included, that begins at or goes on at `at`.
+/// Returns the end of the line that begins or continues at `at`, its newline included.
 fn line_end(content: &[u8], at: usize) -> usize {
     let at = at.min(content.len());
     let rest = content.get(at..).unwrap_or_default();

@@ -81,7 +81,7 @@ fn damaged(diff: &[u8], damage: &Damage, at: prop::sample::Index) -> Vec<u8> {
     lines.concat()
 }
 
-/// FO-10: a diff without context whose only hunk stands at the top of a file.
+/// FO-10: a diff without context whose only hunk is at the top of a file.
 #[test]
 fn lines_at_the_top_of_a_file_go_where_git_puts_them() {
     let (writer, reader) = (Repository::new("sha1"), Repository::new("sha1"));

@@ -114,7 +114,7 @@ fn a_diff_of_git_with_text_and_binaries_gives_the_tree_it_was_made_for() {
     assert!(other.apply(&parse(diff)).unwrap_err().contains("was made for `20b5be9"));
 }
 
-/// What becomes of a file.
+/// Fate of a file.
 #[derive(Debug, Clone)]
 enum Fate {
     Appears,
@@ -128,7 +128,7 @@ enum Fate {
 
 type Edits = Vec<(prop::sample::Index, Vec<u8>)>;
 
-/// A file before, what becomes of it, and whether its mode changes.
+/// A file before, its fate, and whether its mode changes.
 type Story = ((Vec<u8>, bool), Fate, bool);
 
 fn content() -> impl Strategy<Value = Vec<u8>> {
@@ -279,7 +279,7 @@ fn damaged(diff: &[u8], damage: &Damage, at: prop::sample::Index) -> Vec<u8> {
     [head, &lines.concat()].concat()
 }
 
-/// Where the `index` line starts.
+/// Returns the start of the `index` line.
 fn index_line(diff: &[u8]) -> usize {
     diff.windows(7).position(|window| window == b"\nindex ").unwrap() + 1
 }

@@ -1,4 +1,4 @@
-//! What each kind of section becomes, as whole values, and in which order.
+//! Operations of each kind of section, as whole values, and their order.
 
 use actum_core::Digest;
 use actum_edit::format::{HunkCounts, Reading, git_diff};
@@ -46,7 +46,7 @@ fn delete(name: &str, content: &str) -> Operation {
     Operation::Delete { path: path(name), expected, parents: PARENTS }
 }
 
-/// As git apply has it: such a hunk ends the file.
+/// Such a hunk ends the file, as git apply has it.
 #[test]
 fn a_hunk_with_context_only_before_its_changes_ends_the_file() {
     let at_end = |body: &str, counts: (u32, u32)| {
@@ -66,8 +66,8 @@ fn a_hunk_with_context_only_before_its_changes_ends_the_file() {
     assert!(!at_end("-a\n+b\n", (1, 1)), "a diff without context says nothing");
 }
 
-/// FO-10: what git calls `index` tells them from lines that fill an empty file, and the same diff is
-/// not made twice.
+/// FO-10: the `index` line of git distinguishes them from lines that fill an empty file, and the
+/// same diff is not made twice.
 #[test]
 fn lines_at_the_top_are_an_insertion_where_git_says_that_there_were_others() {
     let at_end = |header: &str| {

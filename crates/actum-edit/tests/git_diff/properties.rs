@@ -170,7 +170,7 @@ proptest! {
         }
         let operations = parse(&whole).unwrap();
         let (part, rest) = whole.split_at(cut.index(whole.len()));
-        // The mark for a missing newline is a line of its own, so nothing tells that it is gone.
+        // The mark for a missing newline is a line of its own, so nothing shows that it is gone.
         let last = part.split_inclusive(|b| *b == b'\n').next_back().unwrap_or_default();
         if rest.starts_with(b"\\") || last.starts_with(b"\\") {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What is refused, and in which words.
+//! Refused diffs, and the words of their errors.
 
 mod binary;
 

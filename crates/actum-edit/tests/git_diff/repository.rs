@@ -39,13 +39,13 @@ impl Repository {
         self.git(&[&["diff"], flags, &range].concat(), b"").unwrap()
     }
 
-    /// What git makes of a tree by a diff, or what it says. Not to be asked of a repository that
+    /// Applies a diff to a tree with git, or returns the message of git. Not for a repository that
     /// made a diff: git takes a content that it has already, and leaves the one of the diff unread.
     pub(crate) fn apply(&self, tree: &Tree, diff: &[u8]) -> Result<Tree, String> {
         self.apply_with(&[], tree, diff)
     }
 
-    /// The same with these flags.
+    /// Applies a diff with these flags.
     pub(crate) fn apply_with(
         &self,
         flags: &[&str],

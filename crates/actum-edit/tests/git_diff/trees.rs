@@ -361,7 +361,7 @@ fn commits_in_a_log_are_applied_together() {
     assert_eq!(before.apply(&parse(diff)), Ok(after));
 }
 
-/// FO-10; `diff -ruN a b`, which marks a file that is not there by its time.
+/// FO-10; `diff -ruN a b`, which marks a missing file by its time.
 #[test]
 fn a_diff_that_git_did_not_make_gives_the_tree_it_was_made_for() {
     let before = tree(&[("x", "1\n2\n", R), ("gone", "g\n", R), ("s p", "\n", R), ("é", "1\n", R)]);

@@ -1,4 +1,4 @@
-//! What is new is laid out as what is around it, and nothing else moves.
+//! Layout: what is new is laid out as what is around it, and nothing else moves.
 
 use super::patched;
 

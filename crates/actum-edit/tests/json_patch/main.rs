@@ -27,7 +27,7 @@ fn splices(patch: &str, content: &[u8]) -> Result<Vec<Splice>, String> {
     }
 }
 
-/// What the RFC 6902 array `patch` makes of `content`.
+/// Applies the RFC 6902 array `patch` to `content`.
 fn patched(patch: &str, content: &str) -> Result<String, String> {
     let splices = splices(patch, content.as_bytes())?;
     Ok(String::from_utf8(Splice::apply(&splices, content.as_bytes()).unwrap()).unwrap())

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{patched, splices};
 
-/// How a document is written down.
+/// Style of a written document.
 #[derive(Debug, Clone)]
 struct Style {
     newline: &'static str,
@@ -99,7 +99,7 @@ fn document() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Which operation to make, at which of the places there are.
+/// Operation to make, and the choice of its places.
 type Pick = (u8, prop::sample::Index, prop::sample::Index, u8, Value);
 
 fn picks() -> impl Strategy<Value = Vec<Pick>> {

@@ -1,4 +1,4 @@
-//! What is refused, and in which words.
+//! Refused patches, and the words of their errors.
 
 use super::{patched, splices};
 

@@ -32,7 +32,7 @@ fn update(path: &str, value: &str) -> JsonValueEdit {
     JsonValueEdit::UpdateValue { path, value }
 }
 
-/// What the edit makes of `file`.
+/// Applies the edit to `file`.
 fn edited(edit: JsonValueEdit, file: &str) -> Result<String, String> {
     let splices = Edit::JsonValue(edit).splices(file.as_bytes());
     let splices = splices.map_err(|error| error.to_string())?;

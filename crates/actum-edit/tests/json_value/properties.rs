@@ -28,7 +28,7 @@ fn document() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What may stand between two tokens. Each comment is told from the others by its number.
+/// Text that may be between two tokens. Each comment has another number.
 fn gap() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
         "",
@@ -167,7 +167,7 @@ fn places(value: &Value, pointer: &str, path: &str, all: &mut Vec<(String, Strin
     }
 }
 
-/// Where the value at `pointer` stands, and where its own values stand.
+/// Range of the value at `pointer`, and the ranges of its own values.
 fn spans(tree: &ast::Value<'_>, pointer: &str) -> ((usize, usize), Vec<(usize, usize)>) {
     let span = |r: jsonc_parser::common::Range| (r.start, r.end);
     let Some((step, rest)) = pointer.strip_prefix('/').map(|p| {

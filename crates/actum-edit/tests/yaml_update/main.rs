@@ -25,7 +25,7 @@ fn update(path: &str, value: &str) -> YamlUpdate {
     YamlUpdate { path, document: None, value }
 }
 
-/// What the edit makes of one document of `file`.
+/// Applies the edit to one document of `file`.
 fn edited_in(document: u32, path: &str, value: &str, file: &str) -> Result<String, String> {
     let document = NonZeroU32::new(document);
     let edit = Edit::Yaml(YamlUpdate { document, ..update(path, value) });
@@ -33,7 +33,7 @@ fn edited_in(document: u32, path: &str, value: &str, file: &str) -> Result<Strin
     Ok(String::from_utf8(Splice::apply(&splices, file.as_bytes()).unwrap()).unwrap())
 }
 
-/// What the edit makes of `file`.
+/// Applies the edit to `file`.
 fn edited(path: &str, value: &str, file: &str) -> Result<String, String> {
     let splices = Edit::Yaml(update(path, value)).splices(file.as_bytes());
     let splices = splices.map_err(|error| error.to_string())?;

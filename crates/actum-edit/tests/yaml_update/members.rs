@@ -7,7 +7,7 @@ use actum_edit::{Edit, Splice};
 
 use super::{check, edited, edited_in};
 
-/// What a removal makes of `file`.
+/// Applies a removal to `file`.
 pub(super) fn removed(path: &str, file: &str) -> Result<String, String> {
     removed_in(None, path, file)
 }

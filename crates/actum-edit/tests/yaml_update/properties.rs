@@ -32,7 +32,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Where a value stands: behind the mark that it follows, and up to its end.
+/// Places of a value: behind the mark that it follows, and up to its end.
 struct Written {
     pointer: String,
     range: Range<usize>,
@@ -188,7 +188,7 @@ impl Writer<'_> {
         self.place(pointer, slot);
     }
 
-    /// Whether what would follow in the line would be text.
+    /// Returns true if what would follow in the line would be text.
     fn ends_in_literal(&self) -> bool {
         self.places.last().is_some_and(|place| self.out[place.range.clone()].contains('|'))
     }
@@ -384,7 +384,7 @@ proptest! {
         let path = path(pointer, &before);
         let result = match removed(&path, &out) {
             Ok(result) => result,
-            // A mapping with a tag is not written anew where it would be empty.
+            // A mapping with a tag is not written again where it would be empty.
             Err(error) if members.is_empty() && tagged.contains(above) => {
                 prop_assert!(error.contains("has the tag `!t`"), "{}", error);
                 return Ok(());

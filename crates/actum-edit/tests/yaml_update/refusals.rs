@@ -1,4 +1,4 @@
-//! What is refused, each once, in words that say where.
+//! Refused edits, each once, and the words with the place.
 
 use actum_edit::Edit;
 

@@ -1,4 +1,4 @@
-//! Actions: that one begins which a person agreed to, how each ended, and which of them there are (AA-5,
+//! Actions: the start of one that an approver agreed to, the end of each, and the catalog of all (AA-5,
 //! AA-13).
 
 use actum_core::{ActionName, Digest, RiskTier, RunId, Status, Timestamp};
@@ -8,94 +8,94 @@ use super::{Actor, Approval, Bound, Isolation, TenantId, WorkspaceId};
 use crate::ledger::{Attempt, Confidence};
 use crate::receipt::EntryRef;
 
-/// An action begins. It is durable before anything of it runs or is changed. Where a person had to agree before
-/// anything runs, that approval is used up by it, whatever becomes of the action.
+/// Start of an action. It is durable before anything of it runs or is changed. If an approver had to agree
+/// before anything runs, the action uses that approval up, whatever its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ActionStarted {
     /// [`ActionStarted::FORMAT`].
     pub format: String,
-    /// When.
+    /// Time of the start.
     pub time: Timestamp,
-    /// Whose ledger it is in.
+    /// Tenant whose ledger it is in.
     pub tenant: TenantId,
     /// In which workspace.
     pub workspace: WorkspaceId,
-    /// Where that was, escaped where the bytes are no UTF-8.
+    /// Path of that workspace, escaped where the bytes are no UTF-8.
     pub root: String,
     /// The name of this action, by which its [`ActionEnded`] is known.
     pub id: RunId,
-    /// How its planner calls it.
+    /// Id that its planner gave to it.
     pub action_id: Option<String>,
-    /// Which action it is.
+    /// Type of the action.
     pub action_type: ActionName,
     /// The tier that counts, as far as it is known.
     pub tier: RiskTier,
-    /// How sure the planner was.
+    /// Confidence of the planner.
     pub confidence: Option<Confidence>,
-    /// Why the planner proposed it.
+    /// Reason of the planner for the proposal.
     pub reason: Option<String>,
     /// The digest of the plan envelope.
     pub plan: Digest,
-    /// Who asked for it.
+    /// Actor that requested it.
     pub actor: Actor,
     /// Entry point that received the request.
     pub door: String,
-    /// What a person agreed to, where that was needed for it to begin.
+    /// Approval that was needed for it to begin.
     pub agreed: Option<Agreed>,
     /// The program.
     pub engine: String,
 }
 
-/// That a person agreed, and to what.
+/// Approval of an action, and its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Agreed {
-    /// What was approved.
+    /// Change that was approved.
     pub bound: Bound,
     /// The approval that lets it go.
     pub approval: Approval,
 }
 
-/// How an action ended: the feedback that whoever plans can learn from.
+/// End of an action: the feedback that a planner can learn from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ActionEnded {
     /// [`ActionEnded::FORMAT`].
     pub format: String,
-    /// When.
+    /// Time of the end.
     pub time: Timestamp,
-    /// Whose ledger it is in.
+    /// Tenant whose ledger it is in.
     pub tenant: TenantId,
     /// In which workspace.
     pub workspace: WorkspaceId,
-    /// Where that was, escaped where the bytes are no UTF-8.
+    /// Path of that workspace, escaped where the bytes are no UTF-8.
     pub root: String,
     /// The name of this action.
     pub id: RunId,
-    /// How its planner calls it.
+    /// Id that its planner gave to it.
     pub action_id: Option<String>,
-    /// Which action it is.
+    /// Type of the action.
     pub action_type: ActionName,
     /// The tier that counted.
     pub tier: RiskTier,
-    /// How sure the planner was.
+    /// Confidence of the planner.
     pub confidence: Option<Confidence>,
-    /// Why the planner proposed it.
+    /// Reason of the planner for the proposal.
     pub reason: Option<String>,
     /// The digest of the plan envelope, or of the bytes of a malformed one.
     pub plan: Digest,
-    /// Who asked for it.
+    /// Actor that requested it.
     pub actor: Actor,
     /// Entry point that received the request.
     pub door: String,
-    /// How it ended.
+    /// Outcome of the action.
     pub status: Status,
     /// The permanent name of why it ended otherwise than asked for.
     pub ground: Option<String>,
-    /// The same in words.
+    /// Reason in words.
     pub message: Option<String>,
-    /// What was checked.
+    /// Checks that were made.
     pub checks: Vec<ActionCheck>,
     /// The one try to repair it (AA-6).
     pub repair: Attempt,
@@ -107,7 +107,7 @@ pub struct ActionEnded {
     pub queued: Option<RunId>,
     /// The plan whose approval let it go.
     pub approved: Option<RunId>,
-    /// How long all of it took, in milliseconds.
+    /// Total duration in milliseconds.
     pub duration_ms: u64,
     /// The program.
     pub engine: String,
@@ -119,53 +119,53 @@ pub struct ActionEnded {
 pub struct ActionCheck {
     /// The command, or the name of a check that is built in.
     pub name: String,
-    /// Whether it holds.
+    /// True if it holds.
     pub ok: bool,
-    /// How the command ended.
+    /// Exit code of the command.
     pub exit_code: Option<i32>,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub duration_ms: Option<u64>,
 }
 
-/// Where an action of the catalog stands.
+/// State of an action of the catalog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum ActionState {
-    /// It is registered, and nobody may use it yet.
+    /// The action is registered, and cannot be used yet.
     Draft,
-    /// It can be used.
+    /// The action can be used.
     Active,
-    /// It cannot be used any more.
+    /// The action can no longer be used.
     Retired,
 }
 
-/// A person changed the catalog. An approval key signs it as the payload of an envelope, so that no agent
-/// makes code of its own an action.
+/// Change of the catalog by a user. An approval key signs it as the payload of an envelope, so that no
+/// agent makes code of its own an action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CatalogChanged {
     /// [`CatalogChanged::FORMAT`].
     pub format: String,
-    /// When.
+    /// Time of the change.
     pub time: Timestamp,
-    /// Whose catalog it is.
+    /// Tenant whose catalog it is.
     pub tenant: TenantId,
     /// The change before it; of the first change the beginning of the log. What was signed once counts at that
     /// one place alone.
     pub follows: EntryRef,
     /// The action.
     pub action: ActionName,
-    /// Where it stood; nowhere where it is new.
+    /// State before; absent for a new action.
     pub from: Option<ActionState>,
-    /// Where it stands from now on.
+    /// State from now on.
     pub to: ActionState,
-    /// Why, in the person's words.
+    /// Reason, in the user's words.
     pub reason: Option<String>,
     /// The digest of the whole catalog as it is from now on, a document in the ledger.
     pub snapshot: Digest,
-    /// Who changed it.
+    /// User who changed it.
     pub by: Actor,
-    /// What keeps others from changing it so.
+    /// Isolation of the approval key, which keeps others from changing the catalog.
     pub isolation: Isolation,
 }
 

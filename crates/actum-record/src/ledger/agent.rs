@@ -87,7 +87,7 @@ pub struct AgentRefs {
     pub outcome: Option<Digest>,
     /// Policy in force.
     pub policy_snapshot: Digest,
-    /// Prompt that a person has to answer first.
+    /// Prompt that the user has to answer first.
     pub prompt: Option<Digest>,
 }
 
@@ -144,7 +144,7 @@ pub enum AgentState {
     Reverted,
     /// Failed: an operator has to look at it.
     Failed,
-    /// A replay did not give the recorded decision: no effect of the step starts any more.
+    /// A replay did not give the recorded decision: no further effect of the step starts.
     ReplayFailed,
 }
 

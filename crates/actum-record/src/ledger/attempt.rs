@@ -1,13 +1,13 @@
-//! What an action says of its repair and of its rollback.
+//! Repair and rollback, as an action reports them.
 
 use serde::{Deserialize, Serialize};
 
-/// Whether something was tried, and whether it was done.
+/// Attempt, and its success.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Attempt {
-    /// Whether it was tried.
+    /// True if it was tried.
     pub attempted: bool,
-    /// Whether it was done.
+    /// True if it was done.
     pub ok: bool,
 }

@@ -1,13 +1,13 @@
-//! How sure the planner of an action is.
+//! Confidence of the planner of an action.
 
 use serde::{Deserialize, Serialize};
 
-/// How sure a planner is: a number from 0 to 1.
+/// Confidence of a planner: a number from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(into = "f64", try_from = "f64")]
 pub struct Confidence(f64);
 
-/// A number that says how sure nobody can be.
+/// Error for a number outside of that range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a confidence is a number from 0 to 1")]
 pub struct NoConfidence;

@@ -16,9 +16,9 @@ use crate::signer::{KeyId, KeyRole, PublicKey};
 pub struct LogStarted {
     /// [`LogStarted::FORMAT`].
     pub format: String,
-    /// When.
+    /// Time of the first entry.
     pub time: Timestamp,
-    /// Whose log it is.
+    /// Tenant whose log it is.
     pub tenant: TenantId,
     /// Its name, which is in every checkpoint.
     pub origin: String,
@@ -32,7 +32,7 @@ pub struct LogStarted {
 pub struct StartedKey {
     /// Its name.
     pub id: KeyId,
-    /// What it signs.
+    /// Role of the key.
     pub role: KeyRole,
     /// Its public half.
     pub public: PublicKey,
@@ -44,9 +44,9 @@ pub struct StartedKey {
 pub struct KeyRotated {
     /// [`KeyRotated::FORMAT`].
     pub format: String,
-    /// When.
+    /// Time of the change.
     pub time: Timestamp,
-    /// What both keys sign.
+    /// Role of both keys.
     pub role: KeyRole,
     /// The key that has signed until now.
     pub old: KeyId,
@@ -62,48 +62,48 @@ pub struct KeyRotated {
 pub struct EffectStarted {
     /// [`EffectStarted::FORMAT`].
     pub format: String,
-    /// When.
+    /// Time of the intent.
     pub time: Timestamp,
-    /// Whose ledger it is in.
+    /// Tenant whose ledger it is in.
     pub tenant: TenantId,
     /// In which workspace.
     pub workspace: WorkspaceId,
-    /// Where that was, escaped where the bytes are no UTF-8.
+    /// Path of that workspace, escaped where the bytes are no UTF-8.
     pub root: String,
     /// The run.
     pub run: RunId,
-    /// The place in the workspace's journal that it is to have. What is there tells later whether the
-    /// run began.
+    /// Sequence number in the workspace's journal that is reserved for the run. The record there
+    /// shows later whether the run began.
     pub place: u64,
     /// The action that it is a part of, by the name that this has in its [`ActionStarted`](super::ActionStarted).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<RunId>,
-    /// The run that it takes back.
+    /// Run that it undoes.
     pub undoes: Option<RunId>,
     /// The key of the request, where the caller gave one.
     pub request: Option<RequestKey>,
-    /// Which attempt at the request it is, counted from 1.
+    /// Number of the attempt at the request, counted from 1.
     pub attempt: u32,
-    /// Who asked for it.
+    /// Actor that requested it.
     pub actor: Actor,
     /// Entry point that received the request.
     pub door: String,
-    /// What it is for, in the words of who asked.
+    /// Purpose, in the words of the requester.
     pub label: String,
     /// The digest of what was asked for.
     pub plan: Digest,
-    /// The digest of what would change; the bundle of the decision tells it whole.
+    /// Digest of the intended change; the bundle of the decision has the whole change.
     pub change: Digest,
     /// The digest of the policy that is in force.
     pub policy: Digest,
-    /// What the gates said.
+    /// Decisions of the gates.
     pub decision: DecisionRecord,
     /// The approval that lets it go, where one was needed.
     pub approval: Option<Approval>,
     /// Lease that it was made under.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<LeaseRecord>,
-    /// What was run for it.
+    /// Commands that were run for it.
     #[serde(default, skip_serializing_if = "CommandsRun::is_empty")]
     pub commands: CommandsRun,
     /// SQL steps whose effects are part of it.
@@ -112,10 +112,10 @@ pub struct EffectStarted {
     /// External pipelines that are to run after its change is published.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub external: Vec<ExternalPipeline>,
-    /// Who makes its change visible.
+    /// Process that makes its change visible.
     #[serde(default, skip_serializing_if = "Publisher::is_actum")]
     pub published_by: Publisher,
-    /// The files with which a task is taken back.
+    /// Files with which a task is rolled back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollback_files: Option<RollbackFiles>,
     /// The program.

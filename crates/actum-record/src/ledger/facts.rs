@@ -1,4 +1,4 @@
-//! What can be told of an entry from its bytes alone.
+//! Facts that follow from the bytes of an entry alone.
 
 mod agent;
 mod event;
@@ -20,7 +20,7 @@ use crate::lease::{LEASE_BLOCKS_MAX, LeaseRecord};
 use crate::receipt::{EntryRef, PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE};
 pub use event::{AgentEvent, FileTaskEvent, LeaseEvent, LeaseUse};
 
-/// What an entry records. The set is closed; later versions of the format add to it.
+/// Kind of an entry. The set is closed; later versions of the format add to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EntryKind {
     /// The log began: the first entry, and no other.
@@ -33,19 +33,19 @@ pub enum EntryKind {
     EffectDone,
     /// Gates refused a plan.
     PlanRefused,
-    /// A plan waits for a person.
+    /// A plan waits for an approver.
     PlanQueued,
-    /// A person said something of a plan.
+    /// An approver answered a plan.
     PlanAnswered,
-    /// An action that a person had to agree to first begins.
+    /// An action that an approver had to agree to begins.
     ActionStarted,
     /// An action has ended.
     ActionEnded,
-    /// A person changed the catalog of actions.
+    /// A user changed the catalog of actions.
     CatalogChanged,
-    /// Something happened that a person has to look at.
+    /// An event needs the attention of an operator.
     AlertRaised,
-    /// Somebody did.
+    /// An operator looked at an alert.
     AlertSeen,
     /// A collection removed the history of runs.
     HistoryForgotten,
@@ -69,37 +69,37 @@ pub enum EntryKind {
     SloWaived,
 }
 
-/// What is kept beside an entry, to find it again.
+/// Index of an entry, kept beside it for searches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryFacts {
-    /// What it records.
+    /// Kind of the entry.
     pub kind: EntryKind,
-    /// When.
+    /// Time of the entry.
     pub time: Timestamp,
     /// The run it is about; of an action that has ended the one that changed files.
     pub run: Option<RunId>,
     /// The plan in the queue that it is about, or that lets the run or the action go.
     pub plan: Option<RunId>,
-    /// What was judged of that plan.
+    /// Judgement on that plan.
     pub judged: Option<Judged>,
     /// The workspace of run or plan.
     pub workspace: Option<WorkspaceId>,
-    /// The run that the run or the plan in the queue takes back.
+    /// Run that the run or the queued plan undoes.
     pub undoes: Option<RunId>,
     /// The key of the request that it begins, and which attempt at it this is.
     pub request: Option<(RequestKey, u32)>,
-    /// How the run or the action ended.
+    /// Outcome of the run or the action.
     pub status: Option<Status>,
-    /// What a person said of the plan.
+    /// Answer to the plan.
     pub answer: Option<Answer>,
-    /// The entry that it names as the one that it follows, its place and its hash as a leaf: of a receipt
-    /// the beginning of its run, of an answer the plan in the queue, of the beginning of a run or an action its
-    /// approval, of a change of the catalog the one before, of an alert that was seen the alert, of a file task that
-    /// has ended its start.
+    /// Entry that this one names as its predecessor, with its place and its hash as a leaf. A receipt names the
+    /// beginning of its run, an answer the plan in the queue, and the beginning of a run or an action its approval.
+    /// A change of the catalog names the one before, an alert that was seen the alert, and the end of a file task
+    /// its start.
     pub follows: Option<(u64, Digest)>,
-    /// What it does with a lease.
+    /// Event of a lease.
     pub lease: Option<LeaseEvent>,
-    /// What it does with a file task.
+    /// Event of a file task.
     pub file_task: Option<FileTaskEvent>,
     /// Event of the agent core.
     pub agent: Option<AgentEvent>,
@@ -113,9 +113,9 @@ pub struct EntryFacts {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("it is no {kind} entry: {message}")]
 pub struct EntryError {
-    /// What it was taken for.
+    /// Kind of document that was expected.
     pub kind: &'static str,
-    /// What is wrong.
+    /// Problem.
     pub message: String,
 }
 
@@ -241,7 +241,7 @@ impl EntryFacts {
         }
     }
 
-    /// What the bytes of an entry of this kind tell.
+    /// Reads the facts from the bytes of an entry of this kind.
     ///
     /// # Errors
     /// [`EntryError`] where they are no such entry.
@@ -252,7 +252,7 @@ impl EntryFacts {
         }
     }
 
-    /// The same of any entry, or what is wrong with it.
+    /// Reads the facts of any entry, or describes its problem.
     fn at_length(kind: EntryKind, body: &[u8]) -> Result<Self, EntryError> {
         let wrong = |message: String| EntryError { kind: kind.as_str(), message };
         let json = |error: serde_json::Error| wrong(error.to_string());

@@ -16,7 +16,7 @@ pub const FILE_TASK_ROOTS_MAX: usize = 2;
 pub struct FileTaskStarted {
     /// [`FileTaskStarted::FORMAT`].
     pub format: String,
-    /// When.
+    /// Time of the start.
     pub time: Timestamp,
     /// Tenant whose ledger it is in.
     pub tenant: TenantId,
@@ -24,7 +24,7 @@ pub struct FileTaskStarted {
     pub task: TaskName,
     /// Digest of the task manifest.
     pub manifest: Digest,
-    /// What it does.
+    /// Capability that it uses.
     pub capability: Capability,
     /// Path of the file, normalised.
     pub source: String,
@@ -34,7 +34,7 @@ pub struct FileTaskStarted {
     pub lease: LeaseRecord,
     /// Base directories that it changes: one, or [`FILE_TASK_ROOTS_MAX`].
     pub roots: Vec<FileTaskRoot>,
-    /// Who asked for it.
+    /// Actor that requested it.
     pub actor: Actor,
     /// Program.
     pub engine: String,
@@ -61,7 +61,7 @@ pub struct FileTaskEnded {
     /// `FILE_TASK_STARTED` of the task, where it was started.
     #[serde(deserialize_with = "present")]
     pub started: Option<EntryRef>,
-    /// When.
+    /// Time of the end.
     pub time: Timestamp,
 }
 

@@ -12,7 +12,7 @@ use super::{Actor, Isolation, TenantId, WorkspaceId};
 pub struct HistoryForgotten {
     /// [`HistoryForgotten::FORMAT`].
     pub format: String,
-    /// When.
+    /// Time of the removal.
     pub time: Timestamp,
     /// The tenant whose ledger records it.
     pub tenant: TenantId,
@@ -54,7 +54,7 @@ impl Default for Retention {
 impl Retention {
     const DAY_MICROS: i64 = 86_400_000_000;
 
-    /// What both keep.
+    /// Returns the part that both keep.
     #[must_use]
     pub fn longer(self, other: Self) -> Self {
         Self { runs: self.runs.max(other.runs), days: self.days.max(other.days) }

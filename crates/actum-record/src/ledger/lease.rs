@@ -12,13 +12,13 @@ use crate::lease::{LeaseId, LeaseTerms};
 pub struct LeaseGranted {
     /// [`LeaseGranted::FORMAT`].
     pub format: String,
-    /// When.
+    /// Time of the grant.
     pub time: Timestamp,
     /// Tenant whose ledger it is in.
     pub tenant: TenantId,
     /// Id of its first block.
     pub lease: LeaseId,
-    /// What it allows.
+    /// Terms of the lease.
     pub terms: LeaseTerms,
     /// Digest of its signed block, a document in the ledger (`actum.lease-chain/1`).
     pub document: Digest,
@@ -36,13 +36,13 @@ pub struct LeaseGranted {
 pub struct LeaseRevoked {
     /// [`LeaseRevoked::FORMAT`].
     pub format: String,
-    /// When.
+    /// Time of the revocation.
     pub time: Timestamp,
     /// Tenant whose ledger it is in.
     pub tenant: TenantId,
     /// Id of the block. Every lease that has it is revoked.
     pub lease: LeaseId,
-    /// Why, in the words of the user.
+    /// Reason, in the words of the user.
     pub reason: Option<String>,
     /// User who revoked it.
     pub by: Actor,

@@ -1,4 +1,4 @@
-//! Plans that the gates did not let run by themselves, and what a person says of them (AA-5).
+//! Plans that the gates did not let run by themselves, and the answers of approvers (AA-5).
 
 use actum_core::{Digest, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -13,25 +13,25 @@ use crate::receipt::{DecisionRecord, EntryRef, Isolation};
 pub struct JudgedPlan {
     /// Its name: the run that it would have been. Where it is carried out later, that is another run.
     pub id: RunId,
-    /// Whose ledger it is in.
+    /// Tenant whose ledger it is in.
     pub tenant: TenantId,
     /// For which workspace.
     pub workspace: WorkspaceId,
-    /// Where that was, escaped where the bytes are no UTF-8.
+    /// Path of that workspace, escaped where the bytes are no UTF-8.
     pub root: String,
-    /// The run that it would take back.
+    /// Run that it would undo.
     pub undoes: Option<RunId>,
     /// The key of the request, where the caller gave one.
     pub request: Option<RequestKey>,
-    /// Who asked for it.
+    /// Actor that requested it.
     pub actor: Actor,
     /// Entry point that received the request.
     pub door: String,
-    /// What it is for, in the words of who asked.
+    /// Purpose, in the words of the requester.
     pub label: String,
-    /// What was judged.
+    /// Content that was judged.
     pub bound: Bound,
-    /// What the gates said.
+    /// Decisions of the gates.
     pub decision: DecisionRecord,
     /// Lease that it was judged under.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,7 +40,7 @@ pub struct JudgedPlan {
     pub engine: String,
 }
 
-/// What an approval is bound to: where any of it is another, the approval is none.
+/// Content that an approval is bound to: where any of it differs, the approval does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bound {
@@ -66,7 +66,7 @@ pub struct Judged {
 }
 
 impl Bound {
-    /// What the run that is carried out has to repeat.
+    /// Returns the judgement that the run has to repeat.
     pub fn judged(&self) -> Judged {
         let Self { plan, change, policy, .. } = *self;
         Judged { plan, change, policy }
@@ -79,19 +79,19 @@ impl Bound {
 pub struct PlanRefused {
     /// [`PlanRefused::FORMAT`].
     pub format: String,
-    /// When.
+    /// Time of the request.
     pub time: Timestamp,
     /// The plan.
     pub plan: JudgedPlan,
 }
 
-/// A plan waits for a person.
+/// Plan that waits for an approver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanQueued {
     /// [`PlanQueued::FORMAT`].
     pub format: String,
-    /// When.
+    /// Time of the entry.
     pub time: Timestamp,
     /// Until when it can be approved.
     pub expires: Timestamp,
@@ -104,27 +104,27 @@ pub struct PlanQueued {
     pub earlier: Option<RunId>,
 }
 
-/// What a person says of a plan in the queue.
+/// Answer of an approver to a plan in the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// It may be carried out, once.
+    /// Approved: the plan may be carried out, once.
     Approved,
-    /// It may not.
+    /// Denied: the plan may not be carried out.
     Denied,
-    /// It was approved, and may not be carried out any more.
+    /// Revoked: the plan was approved, and may no longer be carried out.
     Revoked,
 }
 
-/// What a person says of a plan. An approval key signs it as the payload of an envelope.
+/// Answer of an approver to a plan. An approval key signs it as the payload of an envelope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanAnswered {
     /// [`PlanAnswered::FORMAT`].
     pub format: String,
-    /// When.
+    /// Time of the answer.
     pub time: Timestamp,
-    /// Whose ledger it is in.
+    /// Tenant whose ledger it is in.
     pub tenant: TenantId,
     /// The workspace of the plan.
     pub workspace: WorkspaceId,
@@ -132,17 +132,17 @@ pub struct PlanAnswered {
     pub plan: RunId,
     /// The entry that put it into the queue.
     pub queued: EntryRef,
-    /// What the person says.
+    /// Answer of the approver.
     pub answer: Answer,
-    /// Why, in the person's words.
+    /// Reason, in the approver's words.
     pub reason: Option<String>,
-    /// What was approved.
+    /// Content that was approved.
     pub bound: Bound,
     /// Until when it may be carried out.
     pub expires: Timestamp,
-    /// Who answered.
+    /// User who answered.
     pub by: Actor,
-    /// What keeps others from answering so.
+    /// Isolation of the approval key, which keeps others from answering.
     pub isolation: Isolation,
 }
 

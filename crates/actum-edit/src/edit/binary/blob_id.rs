@@ -8,7 +8,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha1::Digest as _;
 
-/// How much of what is no id an error shows.
+/// Bytes of an invalid id that an error shows at most.
 const SHOWN_BYTES_MAX: usize = 80;
 
 /// The id of a content in git: the hash of `blob SIZE`, a NUL, and the content.
@@ -48,7 +48,7 @@ impl BlobId {
         }
     }
 
-    /// Whether it is all zeros, which is how git writes that there is no file.
+    /// Returns true for all zeros, which git writes for a missing file.
     pub fn is_zero(&self) -> bool {
         self.bytes().iter().all(|byte| *byte == 0)
     }

@@ -24,29 +24,29 @@ enum Instruction<'a> {
     Insert(&'a [u8]),
 }
 
-/// Why a delta cannot be used.
+/// Reason why a delta cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DeltaError {
-    /// It is cut off.
+    /// The delta is cut off.
     #[error("the delta ends in the middle of a size or an instruction")]
     EndsEarly,
-    /// It has an instruction that means nothing yet.
+    /// The delta has an instruction without a meaning yet.
     #[error("the delta has the instruction 0, which git reserves")]
     Reserved,
-    /// It makes too much.
+    /// The result is too large.
     #[error("the delta makes a content of {bytes} bytes, but at most {EDIT_BYTES_MAX} are made")]
     TooLarge {
         /// The size it announces, as far as a number can hold it.
         bytes: u64,
     },
-    /// It copies what the base does not have.
+    /// The delta copies bytes that the base does not have.
     #[error("the delta copies {size} bytes from byte {offset} on of a content of {base} bytes")]
     BeyondBase {
-        /// Where the copy starts, counted from 0.
+        /// Start of the copy, counted from 0.
         offset: u64,
-        /// How many bytes it takes.
+        /// Number of bytes to copy.
         size: u64,
-        /// How many bytes the base has by the delta.
+        /// Size of the base according to the delta.
         base: u64,
     },
     /// Its instructions make another size than it announces.
@@ -57,12 +57,12 @@ pub enum DeltaError {
         /// The size it makes.
         found: u64,
     },
-    /// It is for a base of another size.
+    /// The delta is for a base of another size.
     #[error("the delta starts from a content of {expected} bytes, but there are {found}")]
     BaseSize {
         /// The size by the delta.
         expected: u64,
-        /// The size of what is there.
+        /// Size of the content.
         found: u64,
     },
 }
@@ -100,7 +100,7 @@ impl<'a> Delta<'a> {
         usize::try_from(self.result_size).unwrap_or(usize::MAX)
     }
 
-    /// What it makes of `base`.
+    /// Applies the delta to `base`.
     pub(crate) fn apply(&self, base: &[u8]) -> Result<Vec<u8>, DeltaError> {
         let (expected, found) = (self.base_size, count(base.len()));
         if found != expected {
@@ -124,10 +124,10 @@ impl<'a> Delta<'a> {
 }
 
 impl<'a> Instruction<'a> {
-    /// Which bits of the first byte say that a byte of the offset or of the size follows.
+    /// Bits of the first byte that announce a byte of the offset or of the size.
     const OFFSET_BITS: [u8; 4] = [0x01, 0x02, 0x04, 0x08];
     const SIZE_BITS: [u8; 3] = [0x10, 0x20, 0x40];
-    /// What a copy of 0 bytes means.
+    /// Number of bytes for which a copy of 0 bytes stands.
     const SIZE_DEFAULT: u64 = 0x10000;
 
     /// The instruction that `bytes` starts with, and what follows it.
@@ -162,8 +162,8 @@ fn number<'a>(mut rest: &'a [u8], flags: u8, bits: &[u8]) -> Result<(u64, &'a [u
     Ok((number, rest))
 }
 
-/// A size as it stands at the start of a delta, seven bits in a byte, the lowest first; and what
-/// follows. A size that no number can hold becomes the largest one.
+/// Reads a size at the start of a delta, seven bits in a byte, the lowest first, and returns the
+/// rest. A size that no number can hold becomes the largest one.
 fn size(mut rest: &[u8]) -> Result<(u64, &[u8]), DeltaError> {
     let mut size = 0u64;
     let mut place = Some(1u64);

@@ -1,4 +1,4 @@
-//! Where chunks apply, and where they do not.
+//! Places where chunks apply, and where they do not.
 
 use super::*;
 

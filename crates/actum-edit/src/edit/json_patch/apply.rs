@@ -19,7 +19,7 @@ pub(super) struct Document<'t> {
     root: Node<'t>,
     trail: Piece<'t>,
     style: Style,
-    /// How a document that holds nothing is laid out.
+    /// Layout of an empty document.
     empty: Layout,
     room: Room,
 }
@@ -45,7 +45,7 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// What turns the file into this.
+    /// Returns the splices that turn the file into this.
     pub(super) fn splices(&self) -> Vec<Splice> {
         let mut emitter = Emitter::new(self.file);
         emitter.part(&self.lead.text, Part::Piece(self.lead.place));

@@ -1,5 +1,5 @@
-//! Whether two values are equal (RFC 6902, section 4.6): names in any order, strings and numbers by
-//! what they mean and not by how they are spelled.
+//! Equality of two values (RFC 6902, section 4.6): names in any order, strings and numbers by their
+//! meaning and not by their spelling.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use actum_core::json::Kind;
 
 use super::tree::{Brackets, Container, Node};
 
-/// Whether `a` and `b` are equal. An object that has a name twice is equal to none.
+/// Returns true if `a` and `b` are equal. An object that has a name twice equals no other.
 pub(in crate::edit) fn equal(a: &Node<'_>, b: &Node<'_>) -> bool {
     match (a, b) {
         (Node::Scalar(kind_a, a), Node::Scalar(kind_b, b)) if kind_a == kind_b => match kind_a {

@@ -8,9 +8,9 @@ use crate::Splice;
 /// Takes the text of a tree part by part, and holds it against the file.
 pub(super) struct Emitter<'t> {
     file: &'t str,
-    /// How much of the file is kept, replaced or removed so far.
+    /// Number of bytes of the file that are kept, replaced or removed so far.
     reached: usize,
-    /// What takes the place of what follows.
+    /// New text that replaces the following bytes.
     new: String,
     splices: Vec<Splice>,
 }
@@ -20,8 +20,8 @@ impl<'t> Emitter<'t> {
         Self { file, reached: 0, new: String::new(), splices: Vec::new() }
     }
 
-    /// The next part. Whatever it is taken for, the splices give the text of the tree; the better
-    /// it is told what was kept, the smaller they are.
+    /// Adds the next part. Whatever its kind, the splices give the text of the tree; the more exact
+    /// the kind is, the smaller they are.
     pub(super) fn part(&mut self, text: &str, part: Part) {
         match part {
             Part::Piece(Some(place)) if place >= self.reached => {

@@ -1,4 +1,4 @@
-//! Why a JSON Patch cannot be applied.
+//! Errors of a JSON Patch that cannot be applied.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use actum_core::place::{Excerpt, Place};
 
 use super::{JSON_BYTES_MAX, OPERATIONS_MAX, Pointer};
 
-/// Why a JSON Patch cannot be applied to a file.
+/// Reason why a JSON Patch cannot be applied to a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JsonPatchError {
     /// The file is no JSON.
@@ -18,9 +18,9 @@ pub enum JsonPatchError {
         place.column
     )]
     NotJson {
-        /// Where.
+        /// Place of the problem.
         place: Place,
-        /// What is wrong.
+        /// Problem of the text.
         problem: SyntaxProblem,
     },
     /// The file is too large.
@@ -32,7 +32,7 @@ pub enum JsonPatchError {
     /// The patch is too long.
     #[error("the patch has {operations} operations, but at most {OPERATIONS_MAX} are made")]
     TooMany {
-        /// How many.
+        /// Number of operations.
         operations: usize,
     },
     /// The patch is too long for a file of this size.
@@ -40,7 +40,7 @@ pub enum JsonPatchError {
         "{operations} operations on a file of {bytes} bytes are too much at once; split the patch"
     )]
     TooMuch {
-        /// How many operations.
+        /// Number of operations.
         operations: usize,
         /// The size of the file.
         bytes: u64,
@@ -48,25 +48,25 @@ pub enum JsonPatchError {
     /// The result is refused as the file would be.
     #[error("the result could not be read again: {problem}")]
     Result {
-        /// What is wrong.
+        /// Problem of the result.
         problem: SyntaxProblem,
     },
     /// An operation cannot be made.
     #[error("operation {number} (`{name}` {}): {problem}", At(pointer))]
     Operation {
-        /// Which, counted from 1.
+        /// Number of the operation, counted from 1.
         number: usize,
-        /// What it does.
+        /// Name of the operation.
         name: &'static str,
-        /// Where it does that, or where it takes the value from.
+        /// Place that it changes, or that it takes the value from.
         pointer: Pointer,
-        /// What is wrong.
+        /// Problem of the operation.
         #[source]
         problem: Box<PointerProblem>,
     },
 }
 
-/// Why an operation cannot be made.
+/// Reason why an operation cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PointerProblem {
     /// An object on the way has no such member.
@@ -95,7 +95,7 @@ pub enum PointerProblem {
         step: Excerpt,
         /// The array.
         inside: Pointer,
-        /// How many elements it has.
+        /// Number of elements.
         length: usize,
     },
     /// A step into an array is no index.
@@ -109,9 +109,9 @@ pub enum PointerProblem {
     /// A value on the way holds nothing.
     #[error("{found} is {}, and has nothing inside", There(inside))]
     NoContainer {
-        /// What it is.
+        /// Kind of the value.
         found: Kind,
-        /// Where.
+        /// Place of the value.
         inside: Pointer,
     },
     /// The whole document would be removed.
@@ -120,21 +120,21 @@ pub enum PointerProblem {
     /// A value would be moved into itself.
     #[error("a value cannot be moved into itself, to `{}`", Excerpt::of(to.to_string().as_bytes()))]
     IntoItself {
-        /// Where to.
+        /// New place.
         to: Pointer,
     },
     /// A test failed.
     #[error("the value is `{found}`, not `{expected}`")]
     Differs {
-        /// What is there.
+        /// Value in the file.
         found: Excerpt,
-        /// What should be there.
+        /// Expected value.
         expected: Excerpt,
     },
     /// The value of the operation is no JSON.
     #[error("its value is not JSON: {problem}")]
     Value {
-        /// What is wrong.
+        /// Problem of the value.
         problem: SyntaxProblem,
     },
     /// The result would be nested too deeply.

@@ -1,33 +1,34 @@
-//! How a file is laid out, and how what is new in it is laid out alike.
+//! Layout of a file, and the same layout for what is new in it.
 
 use super::PointerProblem;
 use super::parcel::Room;
 use super::tree::{Brackets, Container, Item, Node, Piece};
 
-/// Whether a container takes one line or several.
+/// Layout of a container, in one line or in several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::edit) enum Layout {
     OneLine,
     Lines,
 }
 
-/// What a file does, by its first example of each; what is usual where it has none.
+/// Style of a file, by its first example of each property; the usual style where it has no example.
 #[derive(Debug, Clone)]
 pub(in crate::edit) struct Style {
     pub(in crate::edit) newline: &'static str,
-    /// What a line is indented by more than the one around it.
+    /// Indentation of a line against the one around it.
     pub(in crate::edit) unit: String,
     pub(in crate::edit) colon: String,
-    /// What follows a comma in one line.
+    /// Blanks behind a comma in one line.
     pub(in crate::edit) gap: String,
-    /// What stands inside the brackets of an object in one line.
+    /// Blanks inside the brackets of an object in one line.
     object_pad: String,
     array_pad: String,
-    /// How an array is laid out that holds no other container.
+    /// Layout of an array that holds no other container.
     list: Layout,
 }
 
-/// The longest indentation of one line against the one around it, in bytes; a longer one is none.
+/// Longest indentation of one line against the one around it, in bytes; a longer one does not
+/// count.
 const UNIT_BYTES_MAX: usize = 32;
 
 /// The examples found so far.
@@ -60,7 +61,7 @@ impl Style {
         }
     }
 
-    /// The style of what stands in `container`, which goes before that of the file.
+    /// Style of the items of `container`, which has priority over that of the file.
     pub(in crate::edit) fn inside(&self, container: &Container<'_>) -> Self {
         let mut found = Examples::default();
         found.look_at(container, "");
@@ -127,7 +128,7 @@ impl Style {
         Ok(())
     }
 
-    /// How a value is laid out where nothing else gives an example.
+    /// Layout of a value where nothing else gives an example.
     fn usual(&self, node: &Node<'_>) -> Layout {
         let is_list = match node {
             Node::Scalar(..) => false,
@@ -178,21 +179,21 @@ fn learn(known: &mut Option<String>, found: Option<&str>) {
 }
 
 impl Container<'_> {
-    /// Whether its items stand in one line; none where there are none.
+    /// Layout of its items, in one line or in several; `None` without items.
     pub(in crate::edit) fn layout(&self) -> Option<Layout> {
         let last = self.items.last()?;
         let breaks = last.after.has_newline() || self.items.iter().any(|i| i.before.has_newline());
         Some(if breaks { Layout::Lines } else { Layout::OneLine })
     }
 
-    /// Whether it is an array that holds no other container.
+    /// Returns true for an array that holds no other container.
     fn is_list(&self) -> bool {
         let is_scalar = |item: &Item<'_>| matches!(item.value, Node::Scalar(..));
         self.brackets == Brackets::Array && self.items.iter().all(is_scalar)
     }
 
-    /// How `node` is laid out in it, where it is laid out itself in `layout`: as what it takes the
-    /// place of, else as its last sibling of the kind.
+    /// Layout of `node` in it, where it is laid out itself in `layout`: that of the item that it
+    /// replaces, else that of its last sibling of the kind.
     pub(in crate::edit) fn layout_of(
         &self,
         node: &Node<'_>,
@@ -215,7 +216,7 @@ impl Container<'_> {
             .unwrap_or_else(|| style.usual(node))
     }
 
-    /// What the line is indented by in which the item at `index` stands or would stand.
+    /// Indentation of the line for the item at `index`.
     pub(in crate::edit) fn indent_at<'a>(&'a self, index: usize, outer: &'a str) -> &'a str {
         let upto = self.items.get(..=index).unwrap_or(&self.items);
         upto.iter().rev().find_map(|item| item.before.indent()).unwrap_or(outer)
@@ -223,7 +224,7 @@ impl Container<'_> {
 }
 
 impl Node<'_> {
-    /// Whether its items stand in one line; none where there are none.
+    /// Layout of its items, in one line or in several; `None` without items.
     pub(in crate::edit) fn layout(&self) -> Option<Layout> {
         match self {
             Self::Scalar(..) => None,
@@ -250,7 +251,7 @@ impl Node<'_> {
         });
     }
 
-    /// How many line ends are in it.
+    /// Returns the number of line ends in it.
     pub(in crate::edit) fn lines(&self) -> usize {
         let mut lines = 0;
         self.write(&mut |part, _| lines += memchr::memchr_iter(b'\n', part.as_bytes()).count());

@@ -12,7 +12,7 @@ pub(in crate::edit) struct Parcel<'t> {
     pub(in crate::edit) from: Source,
 }
 
-/// Where a value comes from.
+/// Origin of a value.
 pub(in crate::edit) enum Source {
     /// From the patch, so it is laid out as what is around it.
     Patch,
@@ -20,7 +20,7 @@ pub(in crate::edit) enum Source {
     File(String),
 }
 
-/// How many bytes a document may still grow by.
+/// Number of bytes that a document may still grow by.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::edit) struct Room(usize);
 
@@ -61,7 +61,7 @@ impl<'t> Parcel<'t> {
 }
 
 impl Room {
-    /// What a document of so many bytes has.
+    /// Returns the limit for a document of so many bytes.
     pub(in crate::edit) fn beside(bytes: usize) -> Self {
         Self(usize::try_from(JSON_BYTES_MAX).unwrap_or(usize::MAX).saturating_sub(bytes))
     }

@@ -11,18 +11,18 @@ use super::{Pointer, PointerProblem};
 /// A container, and what is known of it from outside.
 pub(super) struct Inside<'d, 't> {
     pub(super) container: &'d mut Container<'t>,
-    /// What the line is indented by that it starts in.
+    /// Indentation of the line that it starts in.
     pub(super) indent: String,
     pub(super) layout: Layout,
     /// The way to it.
     pub(super) pointer: Pointer,
 }
 
-/// Where an added value goes.
+/// Target of an added value.
 enum Place {
-    /// It takes the place of this one.
+    /// Replaces the item with this index.
     Replace(usize),
-    /// It goes before this one.
+    /// Goes before the item with this index.
     Insert(usize),
 }
 

@@ -10,20 +10,20 @@ use serde::{Deserialize, Serialize, Serializer};
 #[serde(try_from = "String")]
 pub struct Pointer(Vec<String>);
 
-/// What was given is no pointer.
+/// Error for a text that is not a pointer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{given}` is no JSON Pointer: {problem}")]
 pub struct PointerError {
     /// The text that was given.
     pub given: Excerpt,
-    /// What is wrong with it.
+    /// Problem of the text.
     pub problem: PointerSyntax,
 }
 
-/// What is wrong with the spelling of a pointer.
+/// Problem of the spelling of a pointer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PointerSyntax {
-    /// It is neither empty nor starts with a slash.
+    /// The text is neither empty nor starts with a slash.
     #[error("it must be empty, for the whole document, or start with `/`")]
     NoSlash,
     /// A tilde that is no escape.
@@ -31,7 +31,7 @@ pub enum PointerSyntax {
     Tilde,
 }
 
-/// What a step of a pointer means in an array.
+/// Meaning of a step of a pointer in an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Index {
     /// The element with this number, counted from 0.
@@ -80,14 +80,14 @@ impl Pointer {
         Self(self.0.iter().take(steps).cloned().collect())
     }
 
-    /// Whether it leads into what `other` leads to.
+    /// Returns true if it leads into the target of `other`.
     pub(super) fn is_inside(&self, other: &Self) -> bool {
         self.0.len() > other.0.len() && self.0.starts_with(&other.0)
     }
 }
 
 impl Index {
-    /// What `step` means: digits without leading zeros, or `-`.
+    /// Reads a step: digits without leading zeros, or `-`.
     pub(super) fn of(step: &str) -> Self {
         let is_number = !step.is_empty() && step.bytes().all(|b| b.is_ascii_digit());
         match step {

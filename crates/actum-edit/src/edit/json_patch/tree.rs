@@ -23,7 +23,7 @@ pub(in crate::edit) enum Node<'t> {
 pub(in crate::edit) struct Container<'t> {
     pub(in crate::edit) brackets: Brackets,
     pub(in crate::edit) items: Vec<Item<'t>>,
-    /// What stands between the brackets where there are no items.
+    /// Blanks between the brackets of an empty container.
     pub(in crate::edit) blank: Piece<'t>,
 }
 
@@ -54,7 +54,7 @@ pub(in crate::edit) struct Name<'t> {
     pub(in crate::edit) colon: Piece<'t>,
 }
 
-/// Which text a tree is made of.
+/// Source of the text of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::edit) enum Origin {
     File,
@@ -66,7 +66,7 @@ impl<'t> Piece<'t> {
         Self { text: text.into(), place: None }
     }
 
-    /// The same text at no place.
+    /// Returns a copy of the text without a place.
     pub(in crate::edit) fn again(&self) -> Self {
         Self { text: self.text.clone(), place: None }
     }
@@ -75,20 +75,20 @@ impl<'t> Piece<'t> {
         self.text.contains('\n')
     }
 
-    /// Whether there is a comment in it, where it is one of blanks. No blank and no mark between
-    /// values has the sign that both kinds of comments begin with.
+    /// Returns true if a piece of blanks holds a comment. No blank and no mark between values has
+    /// the sign that both kinds of comments begin with.
     pub(in crate::edit) fn has_comment(&self) -> bool {
         self.text.contains('/')
     }
 
-    /// What stands behind its last line end, if it has one, up to a comment.
+    /// Returns the blanks behind its last line end, if it has one, up to a comment.
     pub(in crate::edit) fn indent(&self) -> Option<&str> {
         let (_, line) = self.text.rsplit_once('\n')?;
         let blanks = line.find(|c: char| !matches!(c, ' ' | '\t' | '\r'));
         line.get(..blanks.unwrap_or(line.len()))
     }
 
-    /// What stands behind its last line end, or all of it.
+    /// Returns the text behind its last line end, or all of it.
     pub(in crate::edit) fn last_line(&self) -> &str {
         self.indent().unwrap_or(&self.text)
     }
@@ -149,7 +149,7 @@ impl<'t> Node<'t> {
         Self::Container(Container { brackets, items: items.collect(), blank })
     }
 
-    /// How many containers are around its innermost part.
+    /// Returns the number of containers around its innermost part.
     pub(in crate::edit) fn depth(&self) -> usize {
         match self {
             Self::Scalar(..) => 0,
@@ -159,7 +159,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// Calls `visit` with each piece, in order; brackets and commas are none.
+    /// Calls `visit` with each piece, in order, except for brackets and commas.
     pub(in crate::edit) fn each_piece(&mut self, visit: &mut impl FnMut(&mut Piece<'t>)) {
         match self {
             Self::Scalar(_, piece) => visit(piece),
@@ -220,10 +220,10 @@ impl<'t> Node<'t> {
     }
 }
 
-/// What a part of the text of a tree is.
+/// Kind of a part of the text of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::edit) enum Part {
-    /// A piece, and where it stands in the file.
+    /// A piece, with its place in the file.
     Piece(Option<usize>),
     /// A bracket or a comma.
     Mark,

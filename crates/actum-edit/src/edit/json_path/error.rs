@@ -1,4 +1,4 @@
-//! Why a path is none, or does not lead to exactly one place.
+//! Errors of a path that is invalid, or does not lead to exactly one place.
 
 use std::fmt;
 
@@ -6,30 +6,30 @@ use actum_core::place::{Excerpt, Place};
 
 use super::{PATH_BYTES_MAX, PATH_NESTING_MAX};
 
-/// What was given is no path.
+/// Error for a text that is not a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{given}` is no JSONPath: {problem}")]
 pub struct JsonPathError {
     /// The text that was given.
     pub given: Excerpt,
-    /// What is wrong with it.
+    /// Problem of the text.
     #[source]
     pub problem: JsonPathSyntax,
 }
 
-/// What is wrong with the spelling of a path.
+/// Problem of the spelling of a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JsonPathSyntax {
-    /// It is too long.
+    /// The path is too long.
     #[error("it has {bytes} bytes, but at most {PATH_BYTES_MAX} are read")]
     TooLong {
-        /// How long it is.
+        /// Length of the path.
         bytes: usize,
     },
-    /// It is nested too deeply.
+    /// The path is nested too deeply.
     #[error("its brackets and parentheses are nested more than {PATH_NESTING_MAX} deep")]
     TooDeep,
-    /// It calls a function that takes a regular expression.
+    /// The path calls a function that takes a regular expression.
     #[error(
         "the function `{name}` is not supported, since the cost of its regular expression has no \
          limit here; give a path of names and indices"
@@ -38,40 +38,40 @@ pub enum JsonPathSyntax {
         /// The function.
         name: &'static str,
     },
-    /// It is not spelled as RFC 9535 says.
+    /// The path does not follow RFC 9535.
     #[error(
         "it does not read as RFC 9535 says, from byte {byte} on{}; `$.name`, `$['any name']` and \
          `$.list[0]` are paths",
         Found(found.as_ref())
     )]
     Syntax {
-        /// Where that shows, counted from 1.
+        /// Position of the problem, counted from 1.
         byte: u64,
-        /// What is there, if it is not the end.
+        /// Text at the position, if it is not the end.
         found: Option<Excerpt>,
     },
 }
 
-/// Why a path does not lead to one place.
+/// Reason why a path does not lead to one place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathProblem {
-    /// It selects nothing.
+    /// The path selects nothing.
     #[error("the path `{path}` selects nothing in the file")]
     Nothing {
         /// The path.
         path: Excerpt,
     },
-    /// It ends at a place that is there.
+    /// The path ends at a place that exists.
     #[error("the path `{path}` selects nothing in the file: {stop} at `{inside}`")]
     Stops {
         /// The path.
         path: Excerpt,
-        /// How far it leads.
+        /// Place at which it ends.
         inside: Excerpt,
-        /// What is missing there.
+        /// Missing part there.
         stop: Stop,
     },
-    /// It selects more than one place.
+    /// The path selects more than one place.
     #[error(
         "the path `{path}` selects {count} places ({}), so it is not clear which is meant",
         List(first, *count)
@@ -79,12 +79,12 @@ pub enum PathProblem {
     Several {
         /// The path.
         path: Excerpt,
-        /// How many.
+        /// Number of places.
         count: usize,
         /// The first of them.
         first: Vec<Excerpt>,
     },
-    /// It selects one place more than once.
+    /// The path selects one place more than once.
     #[error(
         "the path `{path}` selects the place `{place}` {times} times, and it must select exactly one \
          node; leave out what selects it again"
@@ -94,7 +94,7 @@ pub enum PathProblem {
         path: Excerpt,
         /// The place.
         place: Excerpt,
-        /// How often.
+        /// Number of times.
         times: usize,
     },
     /// A name stands twice in an object, which readers take differently.
@@ -107,7 +107,7 @@ pub enum PathProblem {
     Doubled {
         /// The name.
         name: Excerpt,
-        /// Where it stands the second time.
+        /// Place of the second one.
         place: Place,
     },
     /// A number that a filter may have to compare, and cannot exactly.
@@ -120,7 +120,7 @@ pub enum PathProblem {
     Number {
         /// The number.
         number: Excerpt,
-        /// Where it stands.
+        /// Place of it.
         place: Place,
     },
     /// Evaluating it could take too long.
@@ -134,7 +134,7 @@ pub enum PathProblem {
     },
 }
 
-/// What is missing where a path stops.
+/// Missing part where a path stops.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Stop {
     /// An object has no such member.
@@ -148,23 +148,23 @@ pub enum Stop {
     NoElement {
         /// Its index, counted from 0.
         index: usize,
-        /// How many there are.
+        /// Number of elements.
         length: usize,
     },
-    /// What is there has no members.
+    /// The value at the place has no members.
     #[error("what has a member `{name}` must be an object, but {found} is")]
     NoObject {
         /// The name of the member.
         name: Excerpt,
-        /// What is there.
+        /// Kind of the value at the place.
         found: &'static str,
     },
-    /// What is there has no elements.
+    /// The value at the place has no elements.
     #[error("what has an element {index} must be an array, but {found} is")]
     NoArray {
         /// The index of the element.
         index: usize,
-        /// What is there.
+        /// Kind of the value at the place.
         found: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! Comparisons of order, rewritten for the parser below: it takes `>` for "neither less nor equal" and
+//! Comparisons of order, rewritten for the parser below. It takes `>` for "neither less nor equal" and
 //! `>=` for "not less", also of values that have no order, where RFC 9535 (section 2.3.5.2.2) has both
 //! false. Only `<` and `==` are left, whose meaning is the same there and here.
 
@@ -18,9 +18,9 @@ pub(super) fn outside_quotes(text: &str) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-/// A bracket or parenthesis that is open, as it stands in the output.
+/// An open bracket or parenthesis in the output.
 struct Frame {
-    /// Where the current comparison starts.
+    /// Start of the current comparison.
     start: usize,
     /// Its operator, and where that starts and ends.
     operator: Option<(&'static str, usize, usize)>,
@@ -69,7 +69,7 @@ pub(super) fn rewritten(path: &str) -> String {
     out
 }
 
-/// What delimits a comparison; of two that begin alike the longer one first.
+/// Tokens that delimit a comparison; of two that begin alike the longer one first.
 const TOKENS: [&str; 13] = ["==", "<=", ">=", "<", ">", "[", "]", "(", ")", "?", ",", "&&", "||"];
 
 impl Frame {

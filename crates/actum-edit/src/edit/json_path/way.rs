@@ -33,7 +33,7 @@ impl Way {
 }
 
 impl fmt::Display for Way {
-    /// As a normalized path (RFC 9535, section 2.7); not escaped for a terminal.
+    /// Writes a normalized path (RFC 9535, section 2.7), not escaped for a terminal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("$")?;
         self.0.iter().try_for_each(|step| match step {

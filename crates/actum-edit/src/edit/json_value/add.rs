@@ -14,8 +14,8 @@ struct Member<'t> {
     layout: Layout,
 }
 
-/// What adds the member `key`. It goes behind the comments in the line of the last member; where a comma
-/// stands behind that one, the new one gets a comma as well.
+/// Pieces that add the member `key`. It goes behind the comments in the line of the last member; if a
+/// comma follows that one, the new one gets a comma as well.
 pub(super) fn pieces(
     file: File<'_>,
     object: &Level,
@@ -104,7 +104,8 @@ impl Member<'_> {
     }
 }
 
-/// Whether a new last member gets a line of its own, and what is before it where it does not.
+/// Returns true if a new last member gets a line of its own, and the text before it where it does
+/// not.
 fn separation(spot: &Spot<'_, '_>) -> (bool, String) {
     let gap = || spot.style.gap.clone();
     match spot.container.map(|container| container.items.as_slice()) {
@@ -116,7 +117,7 @@ fn separation(spot: &Spot<'_, '_>) -> (bool, String) {
     }
 }
 
-/// What the line of the last member is indented by.
+/// Indentation of the line of the last member.
 fn line_indent(spot: &Spot<'_, '_>) -> String {
     let Some(container) = spot.container else { return spot.indent.clone() };
     let last = container.items.len().saturating_sub(1);

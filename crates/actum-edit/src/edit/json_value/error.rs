@@ -1,4 +1,4 @@
-//! Why a value of a JSON file cannot be changed.
+//! Errors of a value of a JSON file that cannot be changed.
 
 use actum_core::json::{DEPTH_MAX, SyntaxProblem};
 use actum_core::place::{Excerpt, Place};
@@ -7,25 +7,25 @@ use super::outline::Missed;
 use crate::edit::json_patch::{JSON_BYTES_MAX, PointerProblem};
 use crate::edit::json_path::{JsonPath, PathProblem, Way};
 
-/// Why a value of a JSON file cannot be changed.
+/// Reason why a value of a JSON file cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JsonValueError {
     /// The file is no JSON.
     #[error("the file is not JSON, with or without comments: line {}, column {}: {problem}", place.line, place.column)]
     NotJson {
-        /// Where.
+        /// Place of the problem.
         place: Place,
-        /// What is wrong.
+        /// Problem of the text.
         #[source]
         problem: SyntaxProblem,
     },
     /// A comment has no end.
     #[error("the comment at line {}, column {} has no end", place.line, place.column)]
     OpenComment {
-        /// Where it starts.
+        /// Start of the comment.
         place: Place,
     },
-    /// It is not clear where a comment ends.
+    /// The end of a comment is unclear.
     #[error(
         "in the comment at line {}, column {} is a carriage return without a line feed, which ends it \
          for some readers and not for others",
@@ -33,7 +33,7 @@ pub enum JsonValueError {
         place.column
     )]
     UnclearComment {
-        /// Where the carriage return is.
+        /// Place of the carriage return.
         place: Place,
     },
     /// The file is too large.
@@ -45,7 +45,7 @@ pub enum JsonValueError {
     /// The path does not lead to one place.
     #[error(transparent)]
     Path(#[from] PathProblem),
-    /// What has members must be an object.
+    /// The container of a member must be an object.
     #[error(
         "`{path}` leads to line {}, column {}, where {found} is: only an object has properties",
         place.line,
@@ -54,9 +54,9 @@ pub enum JsonValueError {
     NoObject {
         /// The path.
         path: Excerpt,
-        /// What is there.
+        /// Kind of the value at the place.
         found: &'static str,
-        /// Where.
+        /// Place of the value.
         place: Place,
     },
     /// The member to add is there.
@@ -68,10 +68,10 @@ pub enum JsonValueError {
     Exists {
         /// Its name.
         name: Excerpt,
-        /// Where it stands.
+        /// Place of the member.
         place: Place,
     },
-    /// The member to remove is not there.
+    /// The member to remove is missing.
     #[error(
         "the object at line {}, column {} has no property `{name}`",
         place.line,
@@ -80,7 +80,7 @@ pub enum JsonValueError {
     Missing {
         /// Its name.
         name: Excerpt,
-        /// Where the object stands.
+        /// Place of the object.
         place: Place,
     },
     /// The result would be nested too deeply.
@@ -89,22 +89,22 @@ pub enum JsonValueError {
     /// The value cannot be laid out.
     #[error(transparent)]
     Value(Box<PointerProblem>),
-    /// What was made is not what was asked for.
+    /// The result is not the requested change.
     #[error("internal problem: the edit was made and taken back, since {problem}")]
     Unproven {
-        /// What is wrong with it.
+        /// Problem of the result.
         #[source]
         problem: Unproven,
     },
 }
 
-/// What is wrong with an edit that was made.
+/// Problem of an edit that was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unproven {
-    /// It is no JSON.
+    /// The result is not JSON.
     #[error("its result is no JSON any more")]
     Syntax,
-    /// It reaches beyond the place.
+    /// The result changes more than the place.
     #[error("it reaches beyond the place")]
     Beyond,
     /// Something else has changed.

@@ -1,10 +1,10 @@
-//! What stands between two values: blanks, comments, and perhaps a comma.
+//! Text between two values: blanks, comments, and perhaps a comma.
 
 use std::ops::Range;
 
 use super::strict::comment;
 
-/// What stands between two values, by its places in the text.
+/// Text between two values, by its places in the text.
 #[derive(Debug, Default)]
 pub(super) struct Gap {
     pub(super) range: Range<usize>,
@@ -15,12 +15,12 @@ pub(super) struct Gap {
 #[derive(Debug, Clone)]
 pub(super) struct Comment {
     pub(super) range: Range<usize>,
-    /// Whether it reaches to the end of its line.
+    /// True if it reaches to the end of its line.
     pub(super) is_line: bool,
 }
 
 impl Gap {
-    /// What stands in `range`, which holds no value.
+    /// Reads the text in `range`, which holds no value.
     pub(super) fn of(text: &str, range: Range<usize>) -> Self {
         let mut gap = Self { range: range.clone(), ..Self::default() };
         let bytes = text.as_bytes().get(..range.end).unwrap_or_default();
@@ -42,8 +42,8 @@ impl Gap {
         gap
     }
 
-    /// Where what belongs to the line of `from` ends: behind the comments that start before the line
-    /// ends. With it, whether the last of them leaves nothing of the line.
+    /// Returns the end of what belongs to the line of `from`: behind the comments that start before
+    /// the line ends. The flag is true if the last of them leaves nothing of the line.
     pub(super) fn rest_of_line(&self, text: &str, from: usize) -> (usize, bool) {
         let (mut at, mut is_line) = (from, false);
         for comment in self.comments.iter().filter(|comment| comment.range.start >= from) {

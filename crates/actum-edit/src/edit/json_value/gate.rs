@@ -70,7 +70,8 @@ impl Pair<'_> {
         }
     }
 
-    /// Whether each container on the way has the children that it had, and leads through the same.
+    /// Returns true if each container on the way has the children that it had, and leads through
+    /// the same.
     fn way_is_kept(&self, old: &Outline, new: &Outline) -> bool {
         let on_way = |level: &&Level| level.chosen.is_some();
         let levels = |outline: &Outline| outline.levels.iter().filter(on_way).count();
@@ -125,7 +126,7 @@ impl Pair<'_> {
         self.are_same_children(kept.map(|(_, child)| child), new.children.iter())
     }
 
-    /// Whether what stands in `span` of the result is `value`.
+    /// Returns true if the text in `span` of the result is `value`.
     fn holds(&self, span: &Range<usize>, value: &JsonText) -> bool {
         let found = self.new.strict.get(span.clone()).unwrap_or_default();
         let read = |text| Value::read(str::as_bytes(text)).ok();
@@ -141,7 +142,7 @@ mod tests {
 
     type Pieces<'p> = &'p [(Range<usize>, &'p str)];
 
-    /// What the gate says of `pieces` that should put 3 at the end of the path, or add it as `c`.
+    /// Judges `pieces` that should put 3 at the end of the path, or add it as `c`.
     fn judged(change: &str, pieces: Pieces<'_>) -> Result<(), JsonValueError> {
         let text = "{\"a\": {\"x\": 1}, \"b\": 2}";
         let value = JsonText::new("3").unwrap();

@@ -1,4 +1,4 @@
-//! The containers on the way to a place, and where their children stand; all else is passed over.
+//! The containers on the way to a place, and the places of their children; all else is skipped.
 //!
 //! The text has been judged before, so what is found is sound; what is not is passed back as odd.
 
@@ -12,14 +12,14 @@ use actum_core::place::Excerpt;
 use crate::edit::json_patch::tree::Brackets;
 use crate::edit::json_path::{Step, Stop, Way};
 
-/// What is on the way to a place.
+/// Containers on the way to a place.
 #[derive(Debug, Default)]
 pub(super) struct Outline {
     /// The containers around the place, from the outside in.
     pub(super) levels: Vec<Level>,
-    /// Where the value at the place stands.
+    /// Range of the value at the place.
     pub(super) place: Range<usize>,
-    /// What it is.
+    /// Kind of the value.
     pub(super) found: &'static str,
     /// The whole document.
     pub(super) root: Range<usize>,
@@ -43,7 +43,7 @@ pub(super) struct Child {
     pub(super) value: Range<usize>,
 }
 
-/// How much is looked at where the way ends.
+/// Depth to which the end of the way is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Last {
     Whole,
@@ -51,10 +51,10 @@ pub(super) enum Last {
     Members,
 }
 
-/// Why the way does not lead to a place.
+/// Reason why the way does not lead to a place.
 #[derive(Debug)]
 pub(super) enum Missed {
-    /// It stops after so many steps.
+    /// The way stops after so many steps.
     Stop { depth: usize, stop: Stop },
     /// A name stands twice.
     Doubled { name: Excerpt, offset: usize },
@@ -181,14 +181,14 @@ impl Walk<'_> {
     }
 }
 
-/// Where the blanks at `at` end.
+/// Returns the end of the blanks at `at`.
 pub(super) fn blanks(bytes: &[u8], at: usize) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
     at + rest.iter().position(|byte| !is_blank(byte)).unwrap_or(rest.len())
 }
 
-/// Where the value at `at` ends.
+/// Returns the end of the value at `at`.
 fn end(text: &str, at: usize) -> Result<usize, Missed> {
     let bytes = text.as_bytes();
     let rest = bytes.get(at..).unwrap_or_default();

@@ -34,7 +34,7 @@ fn taken(
                 let number = Excerpt::of(spelled.as_bytes());
                 return Err(PathProblem::Number { number, place: place(value.span.start) });
             }
-            // Nobody looks at it.
+            // The value is not read.
             None => 0.into(),
         },
         Content::Array(elements) => {

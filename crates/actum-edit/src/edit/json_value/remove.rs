@@ -6,7 +6,7 @@ use super::gap::Gap;
 use super::outline::Level;
 use super::{File, Piece};
 
-/// What removes the member at `index`.
+/// Pieces that remove the member at `index`.
 pub(super) fn pieces(file: File<'_>, object: &Level, index: usize) -> Vec<Piece> {
     let text = file.text;
     let Some(member) = object.children.get(index) else { return Vec::new() };

@@ -1,5 +1,5 @@
-//! How the file is laid out around a place: a tree of the containers on the way, with samples of what
-//! else is in them.
+//! Layout of the file around a place: a tree of the containers on the way, with samples of what else
+//! is in them.
 
 use std::ops::Range;
 
@@ -10,9 +10,9 @@ use super::outline::{Child, Level, Outline};
 use crate::edit::json_patch::layout::{Layout, Style};
 use crate::edit::json_patch::tree::{Brackets, Container, Item, Name, Node, Origin, Piece};
 
-/// How many bytes beside the way are looked into for examples.
+/// Bytes beside the way that are searched for examples at most.
 const SAMPLE_BYTES_MAX: usize = 64 * 1024;
-/// How many children of a container are looked at from its start, and how many from its end.
+/// Children of a container that are read from its start at most, and as many from its end.
 const SAMPLE_CHILDREN_MAX: usize = 512;
 
 /// The tree.
@@ -21,18 +21,18 @@ pub(super) struct Sketch<'t> {
     root: Node<'t>,
     /// At each level the item that the way leads through.
     chosen: Vec<Option<usize>>,
-    /// What the first line of the document is indented by.
+    /// Indentation of the first line of the document.
     indent: String,
 }
 
-/// What is known of the place from outside.
+/// Surroundings of the place.
 pub(super) struct Spot<'s, 't> {
     /// The container around the place, or the object at it; none at the top.
     pub(super) container: Option<&'s Container<'t>>,
     pub(super) chosen: Option<usize>,
-    /// How that container is laid out, or the document.
+    /// Layout of that container, or of the document.
     pub(super) layout: Layout,
-    /// What the line is indented by in which the place is.
+    /// Indentation of the line of the place.
     pub(super) indent: String,
     pub(super) style: Style,
 }
@@ -82,7 +82,7 @@ impl<'t> Sketch<'t> {
 }
 
 impl Spot<'_, '_> {
-    /// How `node` is laid out there.
+    /// Layout of `node` there.
     pub(super) fn layout_of(&self, node: &Node<'_>, replaced: Option<usize>) -> Layout {
         match self.container {
             Some(container) => container.layout_of(node, self.layout, replaced, &self.style),
@@ -143,7 +143,7 @@ impl<'t> Artist<'t> {
         Node::Container(Container { brackets: level.brackets, items, blank })
     }
 
-    /// Where the comma behind `child` is, or `next` where there is none.
+    /// Returns the position of the comma behind `child`, or `next` without a comma.
     fn comma(&self, child: &Child, next: usize) -> usize {
         let gap = self.file.strict.get(child.value.end..next).unwrap_or_default();
         gap.find(',').map_or(next, |comma| child.value.end + comma)

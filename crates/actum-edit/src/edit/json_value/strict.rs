@@ -1,4 +1,4 @@
-//! JSON with comments as strict JSON in which everything stands where it stood.
+//! JSON with comments as strict JSON in which everything keeps its place.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use actum_core::place::Place;
 
 use super::error::JsonValueError;
 
-/// What is neither JSON nor JSON with comments, with the byte where that shows.
+/// Error for a text that is neither JSON nor JSON with comments, with the byte of the problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::edit) enum Unread {
     Syntax(SyntaxError),
@@ -15,7 +15,7 @@ pub(in crate::edit) enum Unread {
     UnclearComment(usize),
 }
 
-/// Where comments and commas too many are.
+/// Places of comments and superfluous commas.
 struct Found {
     comments: Vec<std::ops::Range<usize>>,
     commas: Vec<usize>,
@@ -37,7 +37,7 @@ pub(in crate::edit) fn strict(text: &str) -> Result<Cow<'_, str>, Unread> {
     }
     for comment in found.comments {
         for byte in bytes.get_mut(comment).unwrap_or_default() {
-            // Lines stay lines, so that places can be told.
+            // Lines stay lines, so that places can be reported.
             if *byte != b'\n' {
                 *byte = b' ';
             }
@@ -87,13 +87,13 @@ fn look(text: &[u8]) -> Result<Found, Unread> {
     Ok(found)
 }
 
-/// Why a comment cannot be read.
+/// Reason why a comment cannot be read.
 pub(super) enum Open {
     Never,
     CarriageReturn(usize),
 }
 
-/// How long the comment is that `rest` starts with; 0 where it starts with none.
+/// Returns the length of the comment that `rest` starts with; 0 without a comment.
 pub(super) fn comment(rest: &[u8]) -> Result<usize, Open> {
     match rest {
         [b'/', b'/', inside @ ..] => {

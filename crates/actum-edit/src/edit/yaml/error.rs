@@ -1,11 +1,11 @@
-//! Why a value of a YAML file cannot be replaced.
+//! Errors of a value of a YAML file that cannot be replaced.
 
 use actum_core::place::{Excerpt, Place};
 
 use super::{YAML_BYTES_MAX, YamlProblem};
 use crate::edit::json_path::PathProblem;
 
-/// Why a value of a YAML file cannot be replaced.
+/// Reason why a value of a YAML file cannot be replaced.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum YamlError {
     /// The file is too large.
@@ -24,7 +24,7 @@ pub enum YamlError {
         place.column
     )]
     NotUtf8 {
-        /// Where it is.
+        /// Place of the byte.
         place: Place,
     },
     /// The file is no YAML, or not one that all readers take alike.
@@ -34,16 +34,16 @@ pub enum YamlError {
         line: u64,
         /// The character in that line, counted from 1.
         column: u64,
-        /// What is wrong there.
+        /// Problem at the place.
         #[source]
         problem: YamlProblem,
     },
     /// There is no such document.
     #[error("the file has no document {document}: it has {count}")]
     NoDocument {
-        /// Which, counted from 1.
+        /// Number of the document, counted from 1.
         document: u32,
-        /// How many there are.
+        /// Number of documents.
         count: usize,
     },
     /// Nothing is written in the document.
@@ -53,7 +53,7 @@ pub enum YamlError {
         place.column
     )]
     Empty {
-        /// Where it begins.
+        /// Start of the document.
         place: Place,
     },
     /// The path leads to no member of a mapping.
@@ -78,7 +78,7 @@ pub enum YamlError {
     Alias {
         /// The alias.
         alias: Excerpt,
-        /// Where it stands.
+        /// Place of the alias.
         place: Place,
     },
     /// An alias elsewhere stands for the value, or for something in it or around it.
@@ -93,9 +93,9 @@ pub enum YamlError {
     Anchored {
         /// The anchor.
         anchor: Excerpt,
-        /// Where it stands.
+        /// Place of the anchor.
         place: Place,
-        /// Where the first alias stands.
+        /// Place of the first alias.
         alias: Place,
     },
     /// The value has a tag.
@@ -108,7 +108,7 @@ pub enum YamlError {
     Tagged {
         /// The tag.
         tag: Excerpt,
-        /// Where it stands.
+        /// Place of the tag.
         place: Place,
     },
     /// A query looks at all names, and one is no string.
@@ -119,35 +119,35 @@ pub enum YamlError {
         place.column
     )]
     Name {
-        /// Where it stands.
+        /// Place of the name.
         place: Place,
     },
-    /// It cannot be told where something is written.
+    /// The extent of a value is unclear.
     #[error(
         "it is not clear where the value at line {}, column {} begins or ends",
         place.line,
         place.column
     )]
     Unclear {
-        /// Where that shows.
+        /// Place of the value.
         place: Place,
     },
-    /// What was made is not what was asked for.
+    /// The result is not the requested change.
     #[error("internal problem: the edit was made and taken back, since {problem}")]
     Unproven {
-        /// What is wrong with it.
+        /// Problem of the result.
         #[source]
         problem: YamlUnproven,
     },
 }
 
-/// What is wrong with an edit that was made.
+/// Problem of an edit that was made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum YamlUnproven {
-    /// It is no YAML.
+    /// The result is not YAML.
     #[error("its result is not strict YAML any more")]
     Syntax,
-    /// It does not stand in the text.
+    /// The place is outside of the text.
     #[error("it reaches beyond the place")]
     Beyond,
     /// Something else has changed.

@@ -1,4 +1,4 @@
-//! Which node a path means.
+//! Search for the node that a path selects.
 
 use std::num::NonZeroU32;
 
@@ -9,17 +9,17 @@ use super::error::YamlError;
 use super::tree::{Node, Shape, Stream, Style};
 use crate::edit::json_path::{JsonPath, PathProblem, Step, Stop, Way, comparable};
 
-/// How many nodes a query sees at most, each alias counted with all it stands for.
+/// Limit for the nodes that a query sees, each alias counted with its whole target.
 const NODES_MAX: usize = 500_000;
 
-/// What is searched for, and in which document, if not in all.
+/// Path to search for, and the document, if not all.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted<'p> {
     pub(super) path: &'p JsonPath,
     pub(super) document: Option<NonZeroU32>,
 }
 
-/// What is found where a path leads nowhere, but to a mapping that lacks its last name.
+/// Result for a path without a target, except for a mapping that lacks its last name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
     /// The member that could be there.
@@ -28,11 +28,11 @@ pub(super) enum Missing {
     Refuse,
 }
 
-/// Where a path leads.
+/// Target of a path.
 pub(super) struct Found {
     pub(super) document: usize,
     pub(super) way: Way,
-    /// Whether the last name is not there yet.
+    /// True if the last name does not exist yet.
     pub(super) is_new: bool,
 }
 
@@ -100,7 +100,7 @@ pub(super) fn way(
     Ok(at((document, way)))
 }
 
-/// Where a way leads.
+/// Target of a way.
 pub(super) enum Followed<'n, 't> {
     Node(Vec<&'n Node<'t>>),
     Stop { depth: usize, stop: Stop },

@@ -1,4 +1,4 @@
-//! Holds what an edit made against what was asked for: both readings of the result, by value and by
+//! Compares the result of an edit with the request. Both readings of the result, by value and by
 //! spelling, may differ from those of the file at the place alone.
 
 use actum_core::json::{Content, Value};
@@ -105,7 +105,7 @@ fn same_but_member(
     if places == 1 && with.len() == without.len() { Ok(()) } else { Err(YamlUnproven::Place) }
 }
 
-/// The same where a document is replaced as a whole, which leaves it out or makes it show up.
+/// Compares documents where one is replaced as a whole, which leaves it out or makes it show up.
 fn whole_document(old: &[Loaded], new: &[Loaded], value: &Value<'_>) -> Result<(), YamlUnproven> {
     let before = old.iter().zip(new).take_while(|(old, new)| old == new).count();
     let rest = |documents: &'_ [Loaded]| documents.len() - before;
@@ -157,12 +157,12 @@ fn same_spelling(
 struct Pair<'t> {
     old: &'t str,
     new: &'t str,
-    /// Whether one of them has the member at the end of the way, and the other does not.
+    /// True if one of them has the member at the end of the way, and the other does not.
     is_of_member: bool,
 }
 
 impl Pair<'_> {
-    /// Whether two nodes are spelled alike, but for what is at the end of `way`.
+    /// Returns true if two nodes have the same spelling, except at the end of `way`.
     fn same(&self, old: &Node<'_>, new: &Node<'_>, way: Option<&[Step]>) -> bool {
         let anchor = |node: &Node<'_>| node.anchor.as_ref().map(|anchor| anchor.span.clone());
         let tag = |node: &Node<'_>| node.tag.clone();
@@ -232,7 +232,7 @@ mod tests {
 
     type Pieces<'p> = &'p [(Range<usize>, &'p str)];
 
-    /// What the gate says of `pieces` that should put 3 at `$.a`.
+    /// Judges `pieces` that should put 3 at `$.a`.
     fn judged(text: &str, pieces: Pieces<'_>) -> Result<(), String> {
         let stream = Stream::read(text, &|_| Place::START).unwrap();
         let Ok(loaded) = Loaded::read(text) else { panic!("{text}") };

@@ -1,4 +1,4 @@
-//! What a strict reader of YAML makes of a text: each alias with what it stands for.
+//! Values of a text, from a strict reader of YAML: each alias with its target.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -29,7 +29,7 @@ pub(in crate::edit) enum Loaded {
     Mapping(Vec<(Self, Self)>),
 }
 
-/// Why a text cannot be read, and where that shows.
+/// Reason why a text cannot be read, with the place.
 pub(in crate::edit) struct Unread {
     pub(in crate::edit) line: u64,
     pub(in crate::edit) column: u64,
@@ -40,8 +40,8 @@ pub(in crate::edit) struct Unread {
 const STRING_TAGS: [&str; 2] = ["!", "!!str"];
 
 impl Loaded {
-    /// All documents of a text. Tags are not judged: a value with a tag is read as it would be with a
-    /// tag that is not known, but for those that make a string of it.
+    /// Reads all documents of a text. Tags are not judged: a value with a tag is read as it would be
+    /// with an unknown tag, except for tags that make a string of it.
     pub(in crate::edit) fn read(text: &str) -> Result<Vec<Self>, Unread> {
         let options = options! {
             budget: budget! {
@@ -67,7 +67,7 @@ impl Loaded {
         })
     }
 
-    /// Whether it is `value`. Numbers are compared as the reader gives them.
+    /// Returns true if it is `value`. Numbers are compared as the reader gives them.
     pub(super) fn is(&self, value: &Value<'_>) -> bool {
         match (self, &value.content) {
             (Self::Null, Content::Null) => true,
@@ -100,7 +100,7 @@ impl Loaded {
         }
     }
 
-    /// The same in JSON, where that can say it: names are strings, and numbers finite.
+    /// Converts it into JSON, if its names are strings and its numbers finite.
     pub(in crate::edit) fn to_json(&self) -> Option<serde_json::Value> {
         use serde_json::{Number, Value};
         Some(match self {
@@ -246,7 +246,7 @@ fn without_meaning_of_tags(text: &str) -> Cow<'_, str> {
     String::from_utf8(bytes).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// Where the tags of a text stand.
+/// Returns the places of the tags of a text.
 ///
 /// # Errors
 /// What the parser of events refuses, and what is nested too deeply.

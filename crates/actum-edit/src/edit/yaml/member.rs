@@ -115,12 +115,12 @@ fn nodes<'n, 't>(
     }
 }
 
-/// Whether a flow mapping has braces; a pair in a flow sequence has none.
+/// Returns true if a flow mapping has braces; a pair in a flow sequence has none.
 fn has_braces(text: &str, mapping: &Node<'_>) -> bool {
     text.get(mapping.extent.start..).is_some_and(|rest| rest.starts_with('{'))
 }
 
-/// Whether an entry is written as `? key`.
+/// Returns true if an entry is written as `? key`.
 fn is_explicit(text: &str, (key, _): &Entry<'_>) -> bool {
     text.get(..key.extent.slot).is_some_and(|before| before.ends_with('?'))
 }
@@ -174,7 +174,7 @@ fn from_block(
             length => line..stop + length,
         }
     } else {
-        // The first one stands behind a mark, and the next takes its place.
+        // The first one follows a mark, and the next takes its place.
         let next = behind?.0.extent.slot;
         match text.get(stop..next)?.trim().is_empty() {
             true => slot..next,

@@ -1,10 +1,10 @@
-//! Where each node is written: between two nodes stand only blanks, comments, anchors, tags and marks,
-//! so that much is read here.
+//! Places of the nodes. Between two nodes are only blanks, comments, anchors, tags and marks, so that
+//! much is read here.
 
 use super::tree::{Extent, Node, Notation, Shape, Style};
 
-/// Says for `node` and all inside it where they stand. It follows a mark that ends at `slot`. Gives where
-/// it ends; fails with the byte where the text is not what it should be.
+/// Sets the places of `node` and of all inside it. It follows a mark that ends at `slot`. Gives where it
+/// ends; fails with the byte where the text is not what it should be.
 pub(super) fn settle(node: &mut Node<'_>, text: &str, slot: usize) -> Result<usize, usize> {
     let mut free = slot;
     let mut start = skip(text, slot);
@@ -129,8 +129,8 @@ pub(super) fn block_scalar(
     Ok(BlockScalar { header, line, end: body_end.map_or(header, |end| line + end) })
 }
 
-/// Where the last line of a block scalar ends, whose lines are at the beginning of `body`, behind the end of that of its
-/// header; none where no line of it counts. `is_last` says that nothing is behind `body`.
+/// Returns the end of the last line of a block scalar, whose lines are at the beginning of `body`, behind the end of
+/// that of its header. `None` where no line of it counts. `is_last` is true if nothing is behind `body`.
 fn body_end(body: &str, value: &str, keeps: bool, is_last: bool) -> Option<usize> {
     // Folding leaves the first line with text as it is: it has the blanks of the value, and the indentation before them.
     let has_text = |line: &&str| !line.trim_matches([' ', '\r', '\n']).is_empty();
@@ -159,7 +159,7 @@ fn body_end(body: &str, value: &str, keeps: bool, is_last: bool) -> Option<usize
     end
 }
 
-/// Where the line of `at` ends, before its line end.
+/// Returns the end of the line of `at`, before its line end.
 pub(super) fn line_end(text: &str, at: usize) -> usize {
     let rest = text.get(at..).unwrap_or_default();
     at + rest.find(['\n', '\r']).unwrap_or(rest.len())
@@ -180,7 +180,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where the blanks and comments at `at` end.
+/// Returns the end of the blanks and comments at `at`.
 pub(super) fn skip(text: &str, at: usize) -> usize {
     let mut at = at;
     loop {

@@ -1,11 +1,12 @@
-//! What makes a text no strict YAML, in words of our own: no message of a parser reaches a user.
+//! Problems of a text that is not strict YAML, in words of our own: no message of a parser reaches
+//! a user.
 
 use actum_core::json::DEPTH_MAX;
 use serde_saphyr::Error;
 use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::granit_parser::ErrorKind;
 
-/// What makes a text no strict YAML.
+/// Problem of a text that is not strict YAML.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum YamlProblem {
     /// A flow collection is not closed, or its values are not separated.
@@ -44,10 +45,10 @@ pub enum YamlProblem {
     /// A key that stands twice.
     #[error("a key stands a second time in its mapping")]
     DuplicateKey,
-    /// It is nested too deeply.
+    /// The text is nested too deeply.
     #[error("mappings and sequences are nested more than {DEPTH_MAX} deep here")]
     TooDeep,
-    /// It has too much of something.
+    /// The text has too much of something.
     #[error("it has more values, aliases or anchors than are read")]
     TooMuch,
     /// Anything else.

@@ -1,4 +1,4 @@
-//! What is cut out for a value, and what is put there.
+//! Replaces a value: selects the bytes to cut out, and the text to put there.
 
 use actum_core::json::{Content, Value};
 use actum_core::place::{Excerpt, Place};
@@ -11,7 +11,7 @@ use super::tree::{Node, Notation, Shape, Stream, Style};
 use super::{Piece, YamlUnproven};
 use crate::edit::json_path::Way;
 
-/// What a node is in what is around it.
+/// Role of a node in its container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Document,
@@ -24,7 +24,7 @@ struct Spot<'n, 't> {
     text: &'t str,
     node: &'n Node<'t>,
     role: Role,
-    /// Whether brackets are around it.
+    /// True if brackets are around it.
     in_flow: bool,
     /// The column of the block collection it is in.
     column: usize,
@@ -116,7 +116,8 @@ impl Spot<'_, '_> {
         }
     }
 
-    /// Whether a value is put in lines of its own where a scalar was: nothing else is in its line then.
+    /// Returns true if a value is put in lines of its own where a scalar was: nothing else is in its
+    /// line then.
     fn opens(&self, value: &Value<'_>) -> bool {
         let extent = self.node.extent;
         let alone = self.text.get(extent.end..line_end(self.text, extent.end));
@@ -191,7 +192,7 @@ impl Spot<'_, '_> {
         let lines = lines.strip_suffix('\n').unwrap_or(lines);
         let lines = lines.strip_suffix('\r').unwrap_or(lines);
         let cut = match rest.trim().is_empty() {
-            // With the blanks behind the last line, which would come to stand behind the comment.
+            // With the blanks behind the last line, which would otherwise follow the comment.
             true => extent.free + lines.len()..extent.end + rest.len(),
             // A comment behind the last line keeps a line.
             false => extent.start..extent.end,
@@ -235,7 +236,7 @@ impl Spot<'_, '_> {
     }
 }
 
-/// Whether anchors inside of a node count.
+/// Treatment of anchors inside a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Within {
     Look,
@@ -276,7 +277,7 @@ pub(super) fn unanchored(
     }
 }
 
-/// How many characters are before `at` in its line.
+/// Returns the number of characters before `at` in its line.
 pub(super) fn column(text: &str, at: usize) -> usize {
     let before = text.get(..at).unwrap_or_default();
     before.rsplit(['\n', '\r']).next().unwrap_or_default().chars().count()
@@ -291,7 +292,8 @@ pub(super) fn newline(text: &str) -> &'static str {
     }
 }
 
-/// How far the first mapping or sequence inside of a mapping is indented more than that; 2 if none is.
+/// Returns the indentation of the first mapping or sequence inside a mapping against that; 2 without
+/// one.
 pub(super) fn unit(text: &str, root: &Node<'_>) -> usize {
     let mut unit = None;
     root.each(&mut |node| {

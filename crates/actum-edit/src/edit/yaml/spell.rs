@@ -1,4 +1,4 @@
-//! How values are spelled in YAML, so that readers of version 1.1 and of 1.2 take them alike.
+//! Spelling of values in YAML, so that readers of version 1.1 and of 1.2 take them alike.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,8 @@ const WORDS: [&str; 14] = [
     "nil",
 ];
 
-/// Whether a plain scalar may be something other than a string by the core schema of YAML 1.2.
+/// Returns true if a plain scalar may be something other than a string by the core schema of YAML
+/// 1.2.
 pub(super) fn is_resolved(plain: &str) -> bool {
     let is_word =
         ["", "~", "null", "Null", "NULL", "true", "True", "TRUE", "false", "False", "FALSE"]
@@ -70,11 +71,11 @@ fn write_inline(value: &Value<'_>, style: Style, out: &mut String) {
     }
 }
 
-/// How values are written in lines.
+/// Writer of values in lines.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lines<'s> {
     pub(super) newline: &'s str,
-    /// How many blanks what is inside is indented by more.
+    /// Number of blanks by which the content is indented.
     pub(super) unit: usize,
 }
 
@@ -121,7 +122,7 @@ impl Lines<'_> {
     }
 }
 
-/// Whether a value takes lines: a container that holds something.
+/// Returns true if a value takes lines: a container that holds something.
 pub(super) fn is_block(value: &Value<'_>) -> bool {
     match &value.content {
         Content::Array(elements) => !elements.is_empty(),
@@ -146,7 +147,7 @@ pub(super) fn string(text: &str, style: Style) -> String {
     }
 }
 
-/// Whether every reader takes `text` for a string without quotes, at any place.
+/// Returns true if every reader takes `text` for a string without quotes, at any place.
 fn is_plain(text: &str) -> bool {
     let in_word =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '+' | '@');

@@ -20,14 +20,14 @@ pub(super) struct Stream<'t> {
 #[derive(Debug)]
 pub(super) struct Node<'t> {
     pub(super) shape: Shape<'t>,
-    /// Where the parser says it stands.
+    /// Range of the node by the parser.
     pub(super) span: Range<usize>,
     pub(super) anchor: Option<Anchor>,
     pub(super) tag: Option<Range<usize>>,
     pub(super) extent: Extent,
 }
 
-/// Where a node stands in the text.
+/// Places of a node in the text.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Extent {
     /// Behind the mark that it follows: `:`, `-`, `[`, `{`, `,` or `---`.
@@ -73,7 +73,7 @@ pub(super) enum Notation {
 impl<'t> Stream<'t> {
     /// Reads a text that a strict reader has found sound.
     pub(super) fn read(text: &'t str, place: &impl Fn(usize) -> Place) -> Result<Self, YamlError> {
-        // As many comments may stand between a key and its value as there is room for.
+        // There may be as many comments between a key and its value as fit into the text.
         let max_buffered_comment_events = text.len();
         let options = options! {
             emit_anchor_events: true, emit_comments: true,
@@ -209,7 +209,7 @@ impl<'t> Builder<'t> {
 impl<'t> Node<'t> {
     fn new(shape: Shape<'t>, span: Range<usize>, is_tagged: bool, at: &Span, text: &str) -> Self {
         let tag = at.tag_span().and_then(|span| bytes(&span));
-        // A tag whose place is not told counts as one all the same.
+        // A tag whose place is not reported counts as one all the same.
         let tag = tag.or(is_tagged.then_some(span.start..span.start));
         debug_assert!(text.get(span.clone()).is_some());
         Self { shape, span, anchor: None, tag, extent: Extent::default() }
@@ -226,12 +226,12 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// Whether nothing is written for it.
+    /// Returns true if nothing is written for it.
     pub(super) fn is_empty(&self) -> bool {
         matches!(self.shape, Shape::Scalar(_, Style::Plain)) && self.span.is_empty()
     }
 
-    /// What it is, for messages.
+    /// Returns the kind of the node, for messages.
     pub(super) fn kind(&self) -> &'static str {
         match self.shape {
             Shape::Scalar(..) => "a scalar",

@@ -1,20 +1,20 @@
-//! Why a Codex patch is refused.
+//! Errors of a Codex patch that is refused.
 
 use actum_core::RelPath;
 use actum_core::place::Excerpt;
 
 use super::ANCHORS_MAX;
 
-/// What is wrong with a Codex patch.
+/// Problem of a Codex patch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CodexProblem {
-    /// It does not begin.
+    /// The beginning of the patch is missing.
     #[error("the input is no Codex patch: no line is `*** Begin Patch`")]
     NoBegin,
-    /// It does not end.
+    /// The end of the patch is missing.
     #[error("the patch is cut off: no line is `*** End Patch`; give all of it")]
     NoEnd,
-    /// It changes no file.
+    /// The patch changes no file.
     #[error("the patch is empty: nothing stands between `*** Begin Patch` and `*** End Patch`")]
     NoSection,
     /// There are two patches.
@@ -26,7 +26,7 @@ pub enum CodexProblem {
         /// The line.
         found: Excerpt,
     },
-    /// Another change stands beside the patch.
+    /// The input has another change beside the patch.
     #[error(
         "`{found}` is a change in another format, beside a Codex patch; make each an input of its own"
     )]
@@ -58,7 +58,7 @@ pub enum CodexProblem {
          follows `@@`, or nothing"
     )]
     HunkHeader {
-        /// What follows `@@`.
+        /// Text behind `@@`.
         found: Excerpt,
     },
     /// A line has no meaning where it is.
@@ -76,7 +76,7 @@ pub enum CodexProblem {
     SamePath {
         /// The path.
         path: RelPath,
-        /// Where the other section starts.
+        /// Line at which the other section starts.
         first: u64,
     },
     /// A section changes nothing.

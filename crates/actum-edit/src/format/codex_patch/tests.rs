@@ -1,4 +1,4 @@
-//! What Codex patches mean, and which are refused.
+//! Tests of the meaning of Codex patches, and of refused ones.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Why an input in JSON is refused.
+//! Errors of an input in JSON that is refused.
 
 use std::fmt;
 
@@ -10,19 +10,19 @@ use actum_core::place::Excerpt;
 use crate::edit::json_patch::PointerError;
 use crate::format::Format;
 
-/// What is wrong with an input in JSON.
+/// Problem of an input in JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentProblem {
-    /// It is not JSON.
+    /// The input is not JSON.
     #[error("the JSON is not sound: {0}")]
     Syntax(#[source] SyntaxProblem),
     /// A value or field is not as the format asks for.
     #[error(transparent)]
     Shape(ShapeProblem),
-    /// It is an array with nothing in it.
+    /// The input is an empty array.
     #[error("the array is empty, so there is nothing to change")]
     EmptyArray,
-    /// It has the fields of no format.
+    /// The input has the fields of no format.
     #[error(
         "the JSON is in no known format: it has {}; so it is {}{}",
         Found(found),
@@ -35,7 +35,7 @@ pub enum DocumentProblem {
         /// Fields of formats that are almost the same as one of them.
         meant: Vec<&'static str>,
     },
-    /// It has the fields of several formats.
+    /// The input has the fields of several formats.
     #[error(
         "the JSON mixes formats: {}; give one list of edits and whole files, and make other formats inputs of their \
          own",
@@ -48,7 +48,7 @@ pub enum DocumentProblem {
     /// `expected_prev_sha256` is not a digest.
     #[error("`expected_prev_sha256` cannot be used: {source}")]
     Digest {
-        /// What is wrong.
+        /// Problem of the digest.
         source: DigestError,
     },
     /// A digest is expected by a later edit of a file.
@@ -132,7 +132,7 @@ pub enum DocumentProblem {
     },
 }
 
-/// How many fields of an input in no format an error names.
+/// Fields of an input in no format that an error names at most.
 const NAMED_MAX: usize = 8;
 
 struct Found<'a>(&'a [Excerpt]);

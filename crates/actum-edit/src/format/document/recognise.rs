@@ -1,4 +1,4 @@
-//! Tells by its fields which format an input in JSON is in.
+//! Recognises the format of an input in JSON by its fields.
 
 use std::collections::BTreeSet;
 
@@ -57,7 +57,7 @@ fn mixed(found: Vec<Mark>) -> DocumentProblem {
     DocumentProblem::Mixed { marks }
 }
 
-/// How many suggestions an error has.
+/// Suggestions of an error at most.
 const MEANT_MAX: usize = 3;
 
 /// Fields of formats that are almost the same as one of `names`.

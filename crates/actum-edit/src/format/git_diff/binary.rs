@@ -16,14 +16,14 @@ use crate::format::{INPUT_BYTES_MAX, ParseError};
 use ids::Ids;
 use miniz_oxide::inflate::{TINFLStatus, decompress_to_vec_zlib_with_limit};
 
-/// How many bytes the binary hunks of one diff may unpack to: 200 MiB, which is the largest content
-/// in both directions. A packed byte can become a thousand.
+/// Limit for the bytes that the binary hunks of one diff may unpack to: 200 MiB, which is the
+/// largest content in both directions. A packed byte can become a thousand.
 pub const UNPACKED_BYTES_MAX: usize = 2 * INPUT_BYTES_MAX;
 
-/// How hard it is tried to write little, from 0 to 10.
+/// Level of compression, from 0 to 10.
 const PACKING_LEVEL: u8 = 6;
 
-/// How many bytes may still be unpacked.
+/// Number of bytes that may still be unpacked.
 pub(super) struct Room(usize);
 
 /// The binary patch of one file. Whatever it says about the ids in the header is true.
@@ -36,19 +36,19 @@ pub(super) struct BinaryPatch {
 }
 
 struct Hunk {
-    /// Where its first line starts.
+    /// Place of its first line.
     place: Place,
     change: BinaryChange,
 }
 
-/// How a hunk gives its content.
+/// Form in which a hunk gives its content.
 #[derive(Clone, Copy)]
 enum Form {
     Literal,
     Delta,
 }
 
-/// How the first line of a hunk starts.
+/// Beginning of the first line of a hunk, by its form.
 const FORMS: [(Form, &str); 2] = [(Form::Literal, "literal "), (Form::Delta, "delta ")];
 
 impl Room {
@@ -145,7 +145,6 @@ impl Hunk {
     }
 }
 
-/// Reads the hunk that starts at the current line, if one does, and leaves `lines` behind its blank
 /// Writes a patch that holds both contents whole, so that it leads there and back.
 pub(super) fn write(old: &[u8], new: &[u8]) -> Vec<u8> {
     let mut out = b"GIT binary patch\n".to_vec();
@@ -158,6 +157,7 @@ pub(super) fn write(old: &[u8], new: &[u8]) -> Vec<u8> {
     out
 }
 
+/// Reads the hunk that starts at the current line, if one does, and leaves `lines` behind its blank
 /// line.
 fn hunk(lines: &mut Lines<'_>, room: &mut Room) -> Result<Option<Hunk>, ParseError> {
     let place = lines.place();
@@ -224,7 +224,7 @@ fn refuse_excess(lines: &Lines<'_>) -> Result<(), ParseError> {
     Ok(())
 }
 
-/// Whether `line` announces a hunk.
+/// Returns true if `line` announces a hunk.
 fn is_first_line(line: &[u8]) -> bool {
     FORMS.iter().any(|(_, keyword)| {
         let size = line.strip_prefix(keyword.as_bytes()).map(<[u8]>::trim_ascii_end);

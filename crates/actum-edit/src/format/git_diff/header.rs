@@ -73,7 +73,7 @@ struct Header<'a> {
     root: &'a RootPrefix,
 }
 
-/// What a section does by its header.
+/// Kind of a section by its header.
 enum Kind {
     Modify(RelPath),
     Create(RelPath),
@@ -83,7 +83,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// The file before and the file after; `None` where there is none.
+    /// Returns the file before and the file after; `None` where one is missing.
     fn sides(&self) -> (Option<&RelPath>, Option<&RelPath>) {
         match self {
             Self::Modify(path) => (Some(path), Some(path)),
@@ -94,7 +94,7 @@ impl Kind {
     }
 }
 
-/// What follows the header of a section.
+/// Body behind the header of a section.
 pub(super) enum Body<'a> {
     /// Hunks of lines, of which there may be none.
     Lines(Vec<Hunk<'a>>),
@@ -193,7 +193,8 @@ impl<'a> Header<'a> {
         self.fields.get(&field).copied().map(git_mode).transpose()
     }
 
-    /// Whether the file is a symbolic link before and after, by the mode in its `index` line.
+    /// Returns true if the file is a symbolic link before and after, by the mode in its `index`
+    /// line.
     fn is_link(&self) -> Result<bool, ParseError> {
         let Some(index) = self.fields.get(&Field::Index) else { return Ok(false) };
         let Some(space) = memchr::memchr(b' ', index.bytes) else { return Ok(false) };
@@ -202,7 +203,7 @@ impl<'a> Header<'a> {
         Ok(mode == GitMode::Link)
     }
 
-    /// What the section does to which files, and the prefixes of their names.
+    /// Returns the effect of the section on its files, and the prefixes of their names.
     fn kind(&self) -> Result<(Kind, Prefixes), ParseError> {
         let path = |field: Field| match self.fields.get(&field) {
             Some(text) => Name::whole(*text)?.path("", self.root).map(Some),
@@ -302,7 +303,7 @@ impl<'a> Header<'a> {
         Ok(Edit { before: self.before(), content, executable: new.filter(|_| new != old) })
     }
 
-    /// What the `index` line tells of the content before.
+    /// Content before, by the `index` line.
     fn before(&self) -> Before {
         match self.fields.get(&Field::Index).map(|index| ids(*index)) {
             Some((old, _)) if is_known_id(old) && !is_empty_id(old) => Before::Something,
@@ -350,7 +351,7 @@ fn ids(index: Text<'_>) -> (&[u8], &[u8]) {
     (old, new.strip_prefix(b"..").unwrap_or_default())
 }
 
-/// Whether `id` names a content: git writes zeros for none.
+/// Returns true if `id` names a content: git writes zeros for none.
 fn is_known_id(id: &[u8]) -> bool {
     id.len() >= super::ID_DIGITS_MIN
         && id.iter().all(u8::is_ascii_hexdigit)
@@ -368,16 +369,16 @@ fn is_empty_id(id: &[u8]) -> bool {
 }
 
 impl Field {
-    /// How the line starts, as an error shows it.
+    /// Beginning of the line, as an error shows it.
     fn keyword(self) -> &'static str {
         let keyword = FIELDS.iter().find(|(field, _)| *field == self).map(|(_, keyword)| *keyword);
         keyword.unwrap_or_default().trim_end()
     }
 }
 
-/// The extended header line that is the current one, if it is one. The last line of a rename, a copy or a
-/// change of the mode ends the section, so the input may end with it; a file that is made or removed has
-/// more behind its mode.
+/// Reads the current line as an extended header line, if it is one. The last line of a rename, a copy or
+/// a change of the mode ends the section, so the input may end with it. A file that is made or removed
+/// has more behind its mode.
 fn field<'a>(lines: &Lines<'a>) -> Result<Option<(Field, Text<'a>)>, ParseError> {
     for (field, keyword) in FIELDS {
         let is_followed = matches!(field, Field::NewFileMode | Field::DeletedFileMode);
@@ -402,7 +403,7 @@ fn git_mode(mode: Text<'_>) -> Result<GitMode, ParseError> {
     Err(ParseError::diff(mode.place, problem))
 }
 
-/// Whether `---` and `+++` lines follow, which must be right; leaves `lines` behind them.
+/// Returns true if `---` and `+++` lines follow, which must be right; leaves `lines` behind them.
 fn names_follow(
     lines: &mut Lines<'_>,
     kind: &Kind,

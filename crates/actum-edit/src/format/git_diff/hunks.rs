@@ -37,19 +37,19 @@ impl Hunk<'_> {
             && last.is_some_and(|line| !is_context(line))
     }
 
-    /// Whether it fills an empty file.
+    /// Returns true if it fills an empty file.
     pub(super) fn creates(&self) -> bool {
         (self.old_start, self.old_lines, self.new_start) == (0, 0, 1)
     }
 
-    /// Whether it empties a file.
+    /// Returns true if it empties a file.
     pub(super) fn deletes(&self) -> bool {
         (self.old_start, self.new_start, self.new_lines) == (1, 0, 0)
     }
 
-    /// Gives the content of a hunk whose lines are all on one side, in pieces.
+    /// Passes on the content of a hunk whose lines are all on one side, in pieces.
     pub(super) fn for_each_line(&self, mut take: impl FnMut(&[u8])) {
-        // INVARIANT: the counts and marks were checked, so each line is of that side, but for a
+        // INVARIANT: the counts and marks were checked, so each line is of that side, except for a
         // mark that may be the last.
         let mut rest = self.body;
         while !rest.is_empty() {
@@ -101,8 +101,8 @@ fn header(line: &[u8]) -> Result<Hunk<'static>, DiffProblem> {
     Ok(Hunk { old_start, old_lines, new_start, new_lines, body: b"" })
 }
 
-/// How many old and new lines follow the hunk header that is the current line. Empty lines at the end of a
-/// hunk, which have lost the blank of a context line or belong to the text behind it, do not count.
+/// Counts the old and new lines behind the hunk header that is the current line. Empty lines at the end of
+/// a hunk, which have lost the blank of a context line or belong to the text behind it, do not count.
 fn counted(lines: &Lines<'_>) -> (u32, u32) {
     let mut ahead = lines.clone();
     let (mut counts, mut until_empty) = ((0u32, 0u32), None);
@@ -127,7 +127,7 @@ fn counted(lines: &Lines<'_>) -> (u32, u32) {
     until_empty.unwrap_or(counts)
 }
 
-/// Whether a line that starts with `-` begins the next section, or the signature of a mail.
+/// Returns true if a line that starts with `-` begins the next section, or the signature of a mail.
 fn starts_next(lines: &Lines<'_>, line: &[u8]) -> bool {
     let mut behind = lines.clone();
     behind.advance();
@@ -196,8 +196,8 @@ fn body<'a>(lines: &mut Lines<'a>, hunk: Hunk<'static>) -> Result<Hunk<'a>, Pars
     Ok(Hunk { body: lines.since(&start), ..hunk })
 }
 
-/// Refuses a mark for a missing newline that has the wrong form, or follows something else than
-/// the last line of its side: `last` counts the line before on each side, `left` what is to come.
+/// Refuses a mark for a missing newline that has the wrong form, or follows something else than the
+/// last line of its side. `last` counts the line before on each side, `left` what is to come.
 fn check_mark(
     lines: &Lines<'_>,
     line: &[u8],
@@ -213,7 +213,7 @@ fn check_mark(
     Err(ParseError::diff(lines.place(), problem))
 }
 
-/// How a line starts that stands behind a hunk, not in it.
+/// Beginnings of a line that follows a hunk and is not in it.
 const NEXT_STARTS: [&[u8]; 4] = [b"diff ", b"@@ ", b"From ", b"Index: "];
 
 fn no_line(lines: &Lines<'_>, line: &[u8], hunk: &Hunk<'_>) -> ParseError {
@@ -233,8 +233,8 @@ fn goes_on(lines: &Lines<'_>, line: &[u8], hunk: &Hunk<'_>) -> ParseError {
     ParseError::diff(lines.place(), DiffProblem::HunkGoesOn { old, new, found })
 }
 
-/// Refuses lines behind the last hunk of a file that look like more of it: with wrong counts in
-/// its header, a part of the change would be taken for prose.
+/// Refuses lines behind the last hunk of a file that look like more of it. With wrong counts in its
+/// header, a part of the change would be taken for prose.
 fn refuse_excess(lines: &Lines<'_>, hunk: &Hunk<'_>) -> Result<(), ParseError> {
     let mut ahead = lines.clone();
     while ahead.current().is_some_and(|line| matches!(line, b"\n" | b"\r\n")) {
@@ -249,7 +249,7 @@ fn refuse_excess(lines: &Lines<'_>, hunk: &Hunk<'_>) -> Result<(), ParseError> {
     }
 }
 
-/// Whether `line` starts the signature of a mail (RFC 3676, section 4.3).
+/// Returns true if `line` starts the signature of a mail (RFC 3676, section 4.3).
 fn is_signature(line: &[u8]) -> bool {
     line.trim_ascii_end() == b"--"
 }

@@ -10,11 +10,11 @@ use crate::format::{HunkCounts, ParseError, Reading, RootPrefix};
 pub(super) struct Lines<'a> {
     /// The input from the current line on.
     rest: &'a [u8],
-    /// How many bytes the current line has, with its newline; 0 at the end of the input.
+    /// Length of the current line in bytes, with its newline; 0 at the end of the input.
     length: usize,
     /// The number of the current line, counted from 1.
     number: u64,
-    /// Where the line counts of hunks come from.
+    /// Source of the line counts of hunks.
     pub(super) counts: HunkCounts,
     /// Root that absolute names may lie below.
     pub(super) root: &'a RootPrefix,
@@ -62,12 +62,12 @@ impl<'a> Lines<'a> {
         Place { line: self.number, column: 1 }
     }
 
-    /// What an error says is here.
+    /// Description of the current line for an error.
     pub(super) fn found(&self) -> Found {
         self.current().map_or(Found::End, |line| Found::Line(excerpt(line)))
     }
 
-    /// What follows `keyword` in the current line, if that starts with it.
+    /// Returns the text behind `keyword` in the current line, if that starts with it.
     ///
     /// # Errors
     /// The line starts with `keyword`, but has no newline or ends with CRLF.
@@ -79,7 +79,8 @@ impl<'a> Lines<'a> {
         Ok(text)
     }
 
-    /// As `after`, for a line that may be the last of the input without a newline.
+    /// Returns the text like `after`, for a line that may be the last of the input without a
+    /// newline.
     ///
     /// # Errors
     /// The line starts with `keyword`, but ends with CRLF.
@@ -108,7 +109,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// What an error shows of a line.
+/// Excerpt of a line for an error.
 pub(super) fn excerpt(line: &[u8]) -> Excerpt {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     Excerpt::of(line)

@@ -16,7 +16,7 @@ pub(super) struct Name<'a> {
     pub(super) place: Place,
 }
 
-/// What a diff puts before the old and the new name.
+/// Prefixes of a diff before the old and the new name.
 pub(super) type Prefixes = (&'static str, &'static str);
 
 /// The prefixes git writes: by default, with `-R`, with `diff.noprefix`, and with
@@ -53,7 +53,7 @@ impl<'a> Name<'a> {
         if rest.bytes.is_empty() { Ok(name) } else { Err(after_name(rest)) }
     }
 
-    /// The name in a `---` or `+++` line, and what stands behind the tab that may follow it.
+    /// Reads the name in a `---` or `+++` line, and the text behind the tab that may follow it.
     pub(super) fn before_tab(text: Text<'a>) -> Result<(Self, &'a [u8]), ParseError> {
         if text.bytes.starts_with(b"\"") {
             let (name, rest) = Self::quoted(text)?;
@@ -148,8 +148,8 @@ pub(super) fn common_prefixes(
     })
 }
 
-/// What follows `diff --git`: two names with a space between, which names without quotes may
-/// hold too, so that only knowing one name says where the other starts.
+/// Names behind `diff --git`: two names with a space between, which names without quotes may hold
+/// too. So only knowing one name shows where the other starts.
 pub(super) enum NamePair<'a> {
     /// At least one name is quoted, so it is clear where each ends.
     Split(Name<'a>, Name<'a>),
@@ -199,7 +199,7 @@ impl<'a> NamePair<'a> {
         }
     }
 
-    /// Whether these are the two names.
+    /// Returns true if these are the two names.
     fn is(&self, old: &[u8], new: &[u8]) -> bool {
         match self {
             Self::Split(a, b) => *a.bytes == *old && *b.bytes == *new,

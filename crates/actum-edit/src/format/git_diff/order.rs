@@ -12,7 +12,7 @@ use super::section::{self, Change, Content, Edit, GitMode, Section};
 use crate::format::ParseError;
 use crate::{EmptyParents, ModeChange, Operation};
 
-/// What a section does to one path.
+/// Effect of a section on one path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Use {
     /// Reads a file, to copy it.
@@ -21,7 +21,7 @@ enum Use {
     Modify,
     /// Takes a file away by moving it.
     MoveAway,
-    /// Takes a file away for good.
+    /// Removes a file permanently.
     Delete,
     /// Puts a file where none is.
     Fill,
@@ -35,7 +35,7 @@ struct Touch<'a> {
     section: usize,
     /// The line it starts at.
     line: u64,
-    /// Whether a symbolic link is made or removed.
+    /// True if a symbolic link is made or removed.
     is_link: bool,
 }
 
@@ -142,7 +142,7 @@ fn is_rename(section: &Section<'_>) -> bool {
     matches!(section.change, Change::Rename { .. })
 }
 
-/// Which sections come first when nothing else decides.
+/// Order of sections when nothing else decides.
 fn rank(section: &Section<'_>) -> u8 {
     match section.change {
         Change::Copy { .. } => 0,
@@ -264,12 +264,12 @@ impl<'a> Node<'a> {
         Ok(())
     }
 
-    /// Whether it is a file before the diff.
+    /// Returns true if it is a file before the diff.
     fn is_before(&self) -> bool {
         self.touches.iter().any(|touch| touch.used != Use::Fill)
     }
 
-    /// Whether it is a file after the diff.
+    /// Returns true if it is a file after the diff.
     fn is_after(&self) -> bool {
         let fills = self.touches.iter().any(|touch| touch.used == Use::Fill);
         fills || !self.touches.iter().any(Touch::takes_away)

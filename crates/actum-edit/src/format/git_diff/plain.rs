@@ -8,7 +8,7 @@ use super::problem::DiffProblem;
 use super::section::{self, Before, Change, Content, Edit, GitMode, Section};
 use crate::format::ParseError;
 
-/// Whether the current line starts a section.
+/// Returns true if the current line starts a section.
 pub(super) fn starts(lines: &Lines<'_>) -> bool {
     lines.current().is_some_and(|line| line.starts_with(b"--- "))
         && lines.following().is_some_and(|line| line.starts_with(b"+++ "))
@@ -61,8 +61,8 @@ pub(super) fn section<'a>(lines: &mut Lines<'a>) -> Result<Section<'a>, ParseErr
     Ok(Section { line: place.line, change })
 }
 
-/// Whether a time stamp is the start of 1970, which diff(1) writes with `-N` for a file that is
-/// not there, in the local time of any zone: `1970-01-01 01:00:00.000000000 +0100`.
+/// Returns true for the start of 1970, which diff(1) writes with `-N` for a missing file, in the
+/// local time of any zone: `1970-01-01 01:00:00.000000000 +0100`.
 fn is_epoch(stamp: &[u8]) -> bool {
     let parse = || {
         let mut words = std::str::from_utf8(stamp).ok()?.split(' ');

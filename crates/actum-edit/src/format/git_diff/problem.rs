@@ -1,4 +1,4 @@
-//! Why a diff is refused.
+//! Errors of a diff that is refused.
 
 use std::fmt;
 
@@ -7,28 +7,28 @@ use actum_core::place::Excerpt;
 
 use super::binary::BinaryProblem;
 
-/// What is wrong with a diff.
+/// Problem of a diff.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DiffProblem {
-    /// It changes no file.
+    /// The input changes no file.
     #[error(
         "the input is no diff: it has neither a `diff --git` line nor a `--- ` line followed by \
          a `+++ ` line"
     )]
     NoSection,
-    /// It is the diff of a merge.
+    /// The input is the diff of a merge.
     #[error(
         "a combined diff cannot be applied, since it describes a merge; make the diff against \
          one parent"
     )]
     Combined,
-    /// It leaves out a file in conflict, or a submodule.
+    /// The diff leaves out a file in conflict, or a submodule.
     #[error("`{found}` stands for a change that the diff leaves out; make the diff without it")]
     LeftOut {
-        /// The line that says so.
+        /// Line that stands for it.
         found: Excerpt,
     },
-    /// Another change stands beside the diff.
+    /// The input has another change beside the diff.
     #[error(
         "`{found}` is a change in another format, beside a diff; make each an input of its own"
     )]
@@ -36,19 +36,19 @@ pub enum DiffProblem {
         /// The line.
         found: Excerpt,
     },
-    /// It is part of a mail whose text is encoded.
+    /// The diff is part of a mail whose text is encoded.
     #[error("the mail is encoded by `{found}`, so its lines are not those of the diff; decode it")]
     Encoded {
-        /// The header line that says so.
+        /// Header line with the encoding.
         found: Excerpt,
     },
-    /// It changes a binary file without saying to what.
+    /// The diff changes a binary file without its content.
     #[error(
         "the content of a binary file is left out: `{found}`; make the diff with `git diff \
          --binary`"
     )]
     Binary {
-        /// The line that says so.
+        /// Line that stands for it.
         found: Excerpt,
     },
     /// A binary patch is not sound.
@@ -70,7 +70,7 @@ pub enum DiffProblem {
         /// The link.
         path: RelPath,
     },
-    /// It changes a submodule.
+    /// The diff changes a submodule.
     #[error(
         "mode `{mode}` is a submodule, and only regular files and symbolic links can be changed"
     )]
@@ -78,7 +78,7 @@ pub enum DiffProblem {
         /// The mode.
         mode: Excerpt,
     },
-    /// A mode is none that git gives to files.
+    /// A mode is not one that git gives to files.
     #[error("`{mode}` is no mode of a file; git knows 100644, 100755 and 120000")]
     UnknownMode {
         /// The mode.
@@ -111,7 +111,7 @@ pub enum DiffProblem {
     /// Something follows a name.
     #[error("`{found}` follows the name")]
     AfterName {
-        /// What follows.
+        /// Text behind it.
         found: Excerpt,
     },
     /// The `diff --git` line does not name one file twice, and it is no rename or copy.
@@ -153,15 +153,15 @@ pub enum DiffProblem {
     /// A header line is there twice.
     #[error("a second `{field}` line in one section")]
     Repeated {
-        /// How the line starts.
+        /// Beginning of the line.
         field: &'static str,
     },
-    /// A header line promises another that is not there.
+    /// A header line promises another that is missing.
     #[error("the section has `{has}` but no `{lacks}`")]
     Lacks {
-        /// What it has.
+        /// Line that exists.
         has: &'static str,
-        /// What it lacks.
+        /// Line that is missing.
         lacks: &'static str,
     },
     /// Two header lines exclude each other.
@@ -196,7 +196,7 @@ pub enum DiffProblem {
     /// The lines that name a file are followed by no hunk.
     #[error("no hunk follows the names of the section: found {found}")]
     NoHunks {
-        /// What follows.
+        /// Next line.
         found: Found,
     },
     /// A section that makes or removes a file is not one hunk of the right kind.
@@ -207,7 +207,7 @@ pub enum DiffProblem {
         /// The only form of hunk header there may be.
         form: &'static str,
     },
-    /// A hunk stands in no section.
+    /// A hunk is in no section.
     #[error("the hunk `{found}` belongs to no file; put `--- ` and `+++ ` lines before it")]
     HunkWithoutFile {
         /// Its header.
@@ -238,7 +238,7 @@ pub enum DiffProblem {
         old: u32,
         /// New lines by its header.
         new: u32,
-        /// What is there instead.
+        /// Line in its place.
         found: Found,
     },
     /// A hunk has more lines than its header says.
@@ -251,7 +251,7 @@ pub enum DiffProblem {
         /// The first line too many.
         found: Excerpt,
     },
-    /// A line of a hunk is none.
+    /// A line is not one of a hunk.
     #[error("a line of a hunk starts with neither ` `, `-`, `+` nor `\\`: found `{found}`")]
     HunkGarbage {
         /// The line.
@@ -268,7 +268,7 @@ pub enum DiffProblem {
     SamePath {
         /// The path.
         path: RelPath,
-        /// Where the other section starts.
+        /// Line at which the other section starts.
         first: u64,
     },
     /// One file would have to be a directory of another.
@@ -278,7 +278,7 @@ pub enum DiffProblem {
         outer: RelPath,
         /// The path below it.
         inner: RelPath,
-        /// Where the section of `outer` starts.
+        /// Line at which the section of `outer` starts.
         first: u64,
     },
     /// Renames wait for each other.
@@ -292,7 +292,7 @@ pub enum DiffProblem {
     },
 }
 
-/// What stands where something else was expected.
+/// Line in place of the expected one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     /// A line.
@@ -305,7 +305,7 @@ pub enum Found {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moves(pub Vec<(RelPath, RelPath)>);
 
-/// How many moves an error shows at most.
+/// Moves that an error shows at most.
 const MOVES_SHOWN_MAX: usize = 8;
 
 impl fmt::Display for Found {

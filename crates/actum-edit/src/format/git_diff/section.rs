@@ -1,4 +1,4 @@
-//! What one section of a diff does to its file.
+//! Effect of one section of a diff on its file.
 
 use actum_core::place::Place;
 use actum_core::{Digest, Hasher, RelPath};
@@ -16,8 +16,8 @@ pub(super) struct Section<'a> {
     pub(super) change: Change<'a>,
 }
 
-/// What happens to a file. Every path but the target of a rename or copy refers to the tree
-/// before the whole diff.
+/// Effect on a file. Every path but the target of a rename or copy refers to the tree before the
+/// whole diff.
 pub(super) enum Change<'a> {
     /// An existing file.
     Modify { path: RelPath, edit: Edit<'a> },
@@ -42,7 +42,7 @@ pub(super) enum GitMode {
     Link,
 }
 
-/// What changes in a file that stays.
+/// Changes in a file that stays.
 pub(super) struct Edit<'a> {
     pub(super) before: Before,
     pub(super) content: Content<'a>,
@@ -50,7 +50,7 @@ pub(super) struct Edit<'a> {
     pub(super) executable: Option<bool>,
 }
 
-/// What is known of the content before.
+/// Knowledge of the content before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Before {
     /// There was some.
@@ -59,11 +59,11 @@ pub(super) enum Before {
     Unknown,
 }
 
-/// How the content of a file changes.
+/// Change of the content of a file.
 pub(super) enum Content<'a> {
     /// By lines, of which there may be none.
     Lines(Vec<Hunk<'a>>),
-    /// As a whole.
+    /// Replacement as a whole.
     Binary(BinaryEdit),
     /// The target of a symbolic link.
     Target { old: Vec<u8>, new: Vec<u8> },
@@ -90,8 +90,8 @@ impl Edit<'_> {
     }
 }
 
-/// The hunks of a file that is there. Lines at line 0 stand before others only where it is known that
-/// there were others: else the same diff could be made twice.
+/// Returns the hunks of an existing file. Lines at line 0 go before others only where it is known
+/// that there were others: else the same diff could be made twice.
 pub(super) fn line_hunks(hunks: &[Hunk<'_>], before: Before) -> Vec<LineHunk> {
     let hunks = hunks.iter().map(Hunk::to_line_hunk).collect();
     match before {

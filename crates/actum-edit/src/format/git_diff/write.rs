@@ -9,7 +9,7 @@ use crate::{LineHunk, line_diff};
 /// A file on one side of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Side<'a> {
-    /// Where it is.
+    /// Path of the file.
     pub path: &'a RelPath,
     /// Its permission bits, of which git knows whether the owner may execute it.
     pub mode: FileMode,
@@ -17,12 +17,12 @@ pub struct Side<'a> {
     pub content: &'a [u8],
 }
 
-/// Which part of a diff a piece of text is, so that it can be shown as such.
+/// Part of a diff that a piece of text belongs to, so that it can be shown as such.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// What is said of the file as a whole.
+    /// Lines about the file as a whole.
     Header,
-    /// Where a hunk is.
+    /// Line with the place of a hunk.
     HunkHeader,
     /// A line on both sides.
     Context,
@@ -167,7 +167,8 @@ pub fn unknown(from: &RelPath, path: &RelPath, why: &str, mut out: impl FnMut(Pa
     out(Part::HunkHeader, refused(why).as_bytes());
 }
 
-/// The head of a hunk that is none, and why: it promises lines, and what follows is no line.
+/// Writes the head of an invalid hunk, with the reason: it promises lines, and what follows is no
+/// line.
 fn refused(why: &str) -> String {
     format!("@@ -1 +1 @@\n# {why}\n")
 }

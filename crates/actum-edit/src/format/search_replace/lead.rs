@@ -8,15 +8,15 @@ use actum_core::place::{Excerpt, Place};
 use super::{BlockProblem, refused};
 use crate::format::{ParseError, Problem, RootPrefix};
 
-/// How many lines before a block can name its file: a path, a fence, and a path behind that.
+/// Number of lines before a block that can name its file: a path, a fence, and a path behind that.
 const KEPT: usize = 3;
 
-/// What stands before a block, from the block before it on.
+/// Lines before a block, from the block before it on.
 #[derive(Default)]
 pub(super) struct Lead<'a> {
     /// The file of the block before.
     before: Option<RelPath>,
-    /// Whether there are lines besides blank ones and fences.
+    /// True if there are lines besides blank ones and fences.
     has_text: bool,
     /// The last lines that are not blank.
     lines: VecDeque<Line<'a>>,
@@ -32,12 +32,12 @@ struct Line<'a> {
 enum Reading<'a> {
     /// Its bytes are one.
     Path(&'a [u8]),
-    /// It could be prose, or a path within other signs.
+    /// The line could be prose, or a path within other signs.
     Unclear,
 }
 
 impl<'a> Lead<'a> {
-    /// What stands behind a block of the file at `path`, so far nothing.
+    /// Starts behind a block of the file at `path`, without lines so far.
     pub(super) fn behind(path: RelPath) -> Self {
         Self { before: Some(path), ..Self::default() }
     }
@@ -54,11 +54,11 @@ impl<'a> Lead<'a> {
         self.lines.push_back(line);
     }
 
-    /// The path of the file of the block at `block`: the line before it or before its fence, or that of the block before
-    /// where only fences stand between.
+    /// Returns the path of the file of the block at `block`: the line before it or before its fence. Where only
+    /// fences are between two blocks, it is the path of the block before.
     ///
     /// # Errors
-    /// There is none, it is not clear whether there is one, or there are two.
+    /// The path is missing, it is not clear whether there is one, or there are two.
     pub(super) fn path(&self, block: Place, root: &RootPrefix) -> Result<RelPath, ParseError> {
         let mut lines = self.lines.iter().rev().copied();
         let last = lines.next();
@@ -88,7 +88,7 @@ impl<'a> Lead<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// What follows the signs of a fence of Markdown, where the line is one.
+    /// Returns the text behind the signs of a fence of Markdown, where the line is one.
     fn fence(self) -> Option<&'a [u8]> {
         let text = self.bytes.trim_ascii();
         let sign = text.first().copied().filter(|sign| matches!(sign, b'`' | b'~'))?;
@@ -135,7 +135,7 @@ fn read(line: &[u8]) -> Reading<'_> {
     if is_unclear { Reading::Unclear } else { Reading::Path(text) }
 }
 
-/// Whether a text without blanks looks like a path: it has a `/`, or a `.` before its end.
+/// Returns true if a text without blanks looks like a path: it has a `/`, or a `.` before its end.
 fn is_like_path(text: &[u8]) -> bool {
     let inner = text.split_last().map_or(text, |(_, inner)| inner);
     !text.iter().any(u8::is_ascii_whitespace) && (text.contains(&b'/') || inner.contains(&b'.'))

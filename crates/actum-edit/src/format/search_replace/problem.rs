@@ -1,4 +1,4 @@
-//! Why SEARCH/REPLACE blocks are refused.
+//! Errors of SEARCH/REPLACE blocks that are refused.
 
 use actum_core::RelPath;
 use actum_core::place::Excerpt;
@@ -6,10 +6,10 @@ use actum_core::place::Excerpt;
 use super::LINES_MAX;
 use crate::format::Remedy;
 
-/// What is wrong with SEARCH/REPLACE blocks. A block is named by the line that begins it.
+/// Problem of SEARCH/REPLACE blocks. A block is named by the line that begins it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BlockProblem {
-    /// There is none.
+    /// The input has no block.
     #[error("the input has no SEARCH/REPLACE block: no line is `<<<<<<< SEARCH`")]
     NoBlock,
     /// The input ends within a block.
@@ -48,7 +48,7 @@ pub enum BlockProblem {
         /// The line.
         found: Excerpt,
     },
-    /// Another change stands beside the blocks.
+    /// The input has another change beside the blocks.
     #[error(
         "`{found}` is a change in another format, beside SEARCH/REPLACE blocks; make each an input of its own"
     )]

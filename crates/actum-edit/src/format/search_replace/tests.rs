@@ -1,4 +1,4 @@
-//! What SEARCH/REPLACE blocks mean, and which are refused.
+//! Tests of the meaning of SEARCH/REPLACE blocks, and of refused ones.
 
 use super::*;
 use crate::Splice;
@@ -30,7 +30,7 @@ fn create(name: &str, content: &str) -> Operation {
     Operation::Create { path: path(name), content: content.into(), mode: None }
 }
 
-/// What `input` makes of one file.
+/// Result of `input` on one file.
 fn made(input: impl AsRef<[u8]>, content: &[u8]) -> Result<Vec<u8>, String> {
     let mut content = content.to_vec();
     for operation in parse(input.as_ref()).map_err(|error| error.to_string())? {

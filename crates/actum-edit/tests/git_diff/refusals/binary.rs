@@ -1,4 +1,4 @@
-//! What is refused of binary patches, and in which words.
+//! Refused binary patches, and the words of their errors.
 
 use actum_edit::format::git_diff::parse;
 

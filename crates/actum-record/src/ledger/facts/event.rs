@@ -6,7 +6,7 @@ use crate::ledger::{
     AgentAccessDecided, AgentConfirmation, AgentExecution, IntakeResolved, TenantId,
 };
 
-/// What an entry does with a lease.
+/// Effect of an entry on a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LeaseEvent {
     /// Grants it.
@@ -40,7 +40,7 @@ pub struct LeaseUse {
     pub uses: Option<u64>,
 }
 
-/// What an entry does with a file task.
+/// Effect of an entry on a file task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileTaskEvent {
     /// Starts it.

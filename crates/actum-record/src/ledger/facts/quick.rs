@@ -1,9 +1,9 @@
-//! The same by the shortest way: of entries as they are written, in canonical JSON and with what this
+//! Fast path to the facts: for entries as they are written, in canonical JSON and with what this
 //! version knows.
 //!
 //! INVARIANT: what is found here is what the long way finds. Whatever is out of the ordinary, sound or
-//! not, is left to that way, which tells what is wrong. So nothing here needs a message, and each
-//! step may give up.
+//! not, is left to that way, which names the problem. So nothing here needs a message, and each step
+//! may give up.
 
 use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
 use base64::Engine;
@@ -17,7 +17,7 @@ use crate::receipt::{PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE};
 /// Values within values that are followed.
 const DEPTH_MAX: usize = 16;
 
-/// What the bytes tell, where they are an ordinary entry.
+/// Reads the facts from the bytes of an ordinary entry; `None` for any other.
 pub(super) fn of(kind: EntryKind, body: &[u8]) -> Option<EntryFacts> {
     match kind {
         EntryKind::LogStarted
@@ -209,8 +209,8 @@ fn receipt(payload: &[u8]) -> Option<EntryFacts> {
     })
 }
 
-/// What base64 stands for, with all its padding and nothing left over in the last character (RFC 4648,
-/// section 3.5).
+/// Decodes base64 with all its padding and nothing left over in the last character (RFC 4648, section
+/// 3.5).
 fn decoded(text: &[u8]) -> Option<Vec<u8>> {
     // Only the last four characters may be padded.
     let (text, last) = text.split_at_checked(text.len().checked_sub(4)?)?;
@@ -258,7 +258,7 @@ fn parsed<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// What is left of the bytes. Where a step gives nothing, it may stand anywhere.
+/// Rest of the bytes. After a step that gives nothing its position is undefined.
 struct Cursor<'b> {
     rest: &'b [u8],
 }
@@ -421,7 +421,7 @@ impl<'b> Cursor<'b> {
         }
     }
 
-    /// An object whose names ascend, so that none stands there twice.
+    /// Reads an object whose names ascend, so that none occurs twice.
     fn members(&mut self, mut each: impl FnMut(&[u8], &mut Self) -> Option<()>) -> Option<()> {
         self.pass(b"{")?;
         if self.passes(b'}') {
@@ -457,8 +457,8 @@ impl<'b> Cursor<'b> {
     }
 }
 
-/// How many bytes stand before the first that is special in a text, and that one: a quote, a backslash,
-/// a control character, or no ASCII. Eight at a time.
+/// Returns the number of bytes before the first that is special in a text, and that one: a quote, a
+/// backslash, a control character, or no ASCII. Eight at a time.
 fn plain_bytes(bytes: &[u8]) -> (usize, Option<u8>) {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;

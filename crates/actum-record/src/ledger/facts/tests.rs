@@ -198,7 +198,7 @@ fn assert_the_same(kind: EntryKind, body: &[u8]) {
     );
 }
 
-/// The same of the bytes as either kind, and as the payload of a receipt.
+/// Asserts that the bytes give the same facts as either kind, and as the payload of a receipt.
 fn assert_the_same_in_all_ways(body: &[u8]) {
     KINDS.into_iter().for_each(|kind| assert_the_same(kind, body));
     assert_the_same(EntryKind::EffectDone, &envelope(body));
@@ -208,7 +208,7 @@ fn assert_the_same_in_all_ways(body: &[u8]) {
 fn entries_as_they_are_written_go_the_short_way() {
     for (kind, body) in ordinary() {
         let facts = EntryFacts::at_length(kind, &body).unwrap();
-        // A run that a person let go is none of the many.
+        // A run that was approved is none of the many.
         let is_ordinary = facts.plan.is_none();
         assert_eq!(quick::of(kind, &body), is_ordinary.then_some(facts));
     }
@@ -311,7 +311,7 @@ fn what_a_later_version_adds_to_a_receipt_goes_the_short_way_too() {
     assert!(facts.is_some());
 }
 
-/// AEC-11: no byte of an entry can be another without the same being told of it as before.
+/// AEC-11: a change of any byte of an entry has the same result on both ways.
 #[test]
 fn every_byte_that_is_another_one_is_told_of_as_by_the_long_way() {
     let others = b"\0\t\n \"\\,:{}[]09afgzAF-+.eutn/\x7f\x80\xc3\xff";
@@ -358,7 +358,7 @@ fn what_is_cut_off_or_goes_on_is_told_of_as_by_the_long_way() {
 }
 
 /// D-4 and the closed form of an intent: each member missing, doubled, of another kind, in another
-/// place, and one that nobody knows.
+/// place, and an unknown one.
 #[test]
 fn members_that_are_missing_doubled_moved_or_unknown_are_told_of_as_by_the_long_way() {
     let values = [
@@ -426,7 +426,7 @@ fn members_of(text: &str) -> &str {
     text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap()
 }
 
-/// Where each value stands that is within another.
+/// Pointer to each value that is within another.
 fn pointers(value: &Value) -> Vec<String> {
     let children: Vec<(String, &Value)> = match value {
         Value::Object(members) => {

@@ -10,10 +10,10 @@ use crate::format::git_diff::problem::DiffProblem;
 /// The letters that follow the digits and the letters of ASCII, ascending by their value.
 const SYMBOLS: &[u8] = b"!#$%&()*+-;<=>?@^_`{|}~";
 
-/// How many letters stand for four bytes.
+/// Number of letters for four bytes.
 const GROUP: usize = 5;
 
-/// How a line starts that stands behind a hunk, not in it.
+/// Beginnings of a line that follows a hunk and is not in it.
 const NEXT_STARTS: [&[u8]; 5] = [b"diff ", b"literal ", b"delta ", b"From ", b"-- "];
 
 /// The bytes that the lines from the current one on stand for, up to a blank line; leaves `lines`
@@ -51,7 +51,7 @@ pub(super) fn read(lines: &mut Lines<'_>) -> Result<Vec<u8>, ParseError> {
     }
 }
 
-/// How many bytes a line stands for at most.
+/// Number of bytes in a line, at most.
 const LINE_BYTES_MAX: usize = 52;
 
 /// Writes `bytes` as lines, without the blank line that ends them.
@@ -84,7 +84,7 @@ fn symbol(value: u32) -> u8 {
     }
 }
 
-/// How many bytes a line has that starts with `letter`.
+/// Returns the number of bytes in a line that starts with `letter`.
 fn length(letter: u8) -> Option<usize> {
     match letter {
         b'A'..=b'Z' => Some(usize::from(letter - b'A') + 1),

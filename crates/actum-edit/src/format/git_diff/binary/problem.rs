@@ -1,4 +1,4 @@
-//! Why a binary patch is refused.
+//! Errors of a binary patch that is refused.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use crate::edit::{BlobId, DeltaError};
 use crate::format::git_diff::problem::{DiffProblem, Found};
 use crate::format::{INPUT_BYTES_MAX, ParseError};
 
-/// What is wrong with a binary patch.
+/// Problem of a binary patch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BinaryProblem {
-    /// It stands in no section.
+    /// The patch is in no section.
     #[error("`{found}` belongs to no file; put a `diff --git` line and an `index` line before it")]
     WithoutFile {
         /// Its first line.
@@ -34,27 +34,27 @@ pub enum BinaryProblem {
     /// An id is zero, though there is a file.
     #[error("the {side} id is zero, which means that there is no {side} file, but there is one")]
     ZeroId {
-        /// Which one.
+        /// Side of the hunk.
         side: Side,
     },
     /// An id is not zero, though there is no file.
     #[error("the {side} id is `{id}`, but there is no {side} file, so it must be zero")]
     IdOfNoFile {
-        /// Which one.
+        /// Side of the hunk.
         side: Side,
         /// The id.
         id: BlobId,
     },
-    /// It has no hunk.
+    /// The patch has no hunk.
     #[error("no `literal SIZE` or `delta SIZE` follows `GIT binary patch`: found {found}")]
     NoHunk {
-        /// What follows.
+        /// Next line.
         found: Found,
     },
-    /// The size of a hunk is none.
+    /// The size of a hunk is invalid.
     #[error("the size `{found}` is no decimal number")]
     NoSize {
-        /// What stands in its place.
+        /// Text in place of the size.
         found: Excerpt,
     },
     /// A hunk is too large.
@@ -103,10 +103,10 @@ pub enum BinaryProblem {
     /// A hunk is cut off.
     #[error("the binary hunk has no blank line at its end: found {found}; give the whole diff")]
     EndsEarly {
-        /// What is there instead.
+        /// Line in its place.
         found: Found,
     },
-    /// What a hunk holds cannot be unpacked.
+    /// The content of a hunk cannot be unpacked.
     #[error("what the hunk holds cannot be unpacked; it is damaged or not whole")]
     Packed,
     /// A hunk holds less than it says.
@@ -140,7 +140,7 @@ pub enum BinaryProblem {
     /// A hunk is a delta where there is no file to start from.
     #[error("the hunk starts from where there is no file, so it must be `literal SIZE`")]
     DeltaOfNoFile,
-    /// A file is deleted, and its content is not there.
+    /// A file is deleted, and its content is missing.
     #[error(
         "the section deletes `{path}`, but has no second hunk with the content that goes; make the \
          diff with `git diff --binary`"
@@ -149,7 +149,7 @@ pub enum BinaryProblem {
         /// The file.
         path: RelPath,
     },
-    /// A hunk follows the last one, or blank lines stand before it.
+    /// A hunk follows the last one, or blank lines precede it.
     #[error("the binary patch of the file ended before this hunk: found {found}")]
     GoesOn {
         /// The first line of the hunk.

@@ -1,4 +1,4 @@
-//! What entries about actions and their catalog tell.
+//! Facts of entries about actions and their catalog.
 
 use super::*;
 use crate::ledger::{ActionCheck, ActionState, Agreed, Attempt, Confidence};
@@ -38,7 +38,7 @@ fn an_entry_about_an_action_tells_which_approval_it_uses_up_and_how_it_ended() {
         ..nothing(EntryKind::ActionStarted)
     };
     assert_eq!(EntryFacts::of(EntryKind::ActionStarted, &body).unwrap(), expected);
-    // Where nobody had to agree it is about no plan.
+    // An action without an approval is about no plan.
     let body = canonical::to_vec(&ActionStarted { agreed: None, ..begun }).unwrap();
     let expected = EntryFacts { workspace: Some(workspace), ..nothing(EntryKind::ActionStarted) };
     assert_eq!(EntryFacts::of(EntryKind::ActionStarted, &body).unwrap(), expected);
@@ -52,7 +52,7 @@ fn an_entry_about_an_action_tells_which_approval_it_uses_up_and_how_it_ended() {
             ..nothing(EntryKind::ActionEnded)
         };
         assert_eq!(EntryFacts::of(EntryKind::ActionEnded, &body).unwrap(), expected);
-        // One is not the other, and what stands in an entry is read back as it was.
+        // One is not the other, and the content of an entry is read back as it was.
         assert!(EntryFacts::of(EntryKind::ActionStarted, &body).is_err());
         assert_eq!(serde_json::from_slice::<ActionEnded>(&body).unwrap(), ended);
     }

@@ -1,4 +1,4 @@
-//! What entries about alerts tell.
+//! Facts of entries about alerts.
 
 use super::*;
 use crate::ledger::{AlertRaised, AlertSeen, HistoryForgotten, Isolation, Retention};
