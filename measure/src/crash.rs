@@ -6,9 +6,9 @@ mod judge;
 mod options;
 mod plan;
 mod random;
+mod running_worker;
 mod shaker;
 mod tree;
-mod watch;
 pub(crate) mod worker;
 
 use std::error::Error;

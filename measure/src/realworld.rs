@@ -245,7 +245,7 @@ fn git_apply(material: &Material, diff: &[u8], place: &Path) -> Result<Duration,
     material.old.write(&root)?;
     std::fs::write(&patch, diff)?;
     let time = git::apply(&root, &patch)?;
-    Tree::read(&root)?.must_be(&material.new, Modes::Executable)?;
+    Tree::read(&root)?.check_same(&material.new, Modes::Executable)?;
     Ok(time)
 }
 

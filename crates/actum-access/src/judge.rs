@@ -13,7 +13,7 @@ use crate::request::{AccessRequest, Asked};
 const APPROVALS_MAX: u32 = 4;
 
 /// What policies say together: a `forbid` that holds wins, and without any there must be a `permit`.
-enum Said {
+enum Combined {
     /// By these.
     Forbidden(Vec<PolicyId>),
     /// By these.
@@ -21,7 +21,7 @@ enum Said {
     Nothing,
 }
 
-impl Said {
+impl Combined {
     /// What they say together with others.
     fn and(&self, others: &Self) -> Self {
         let both = |some: &[PolicyId], more: &[PolicyId]| [some, more].concat();
@@ -81,19 +81,19 @@ impl AccessPolicies {
             (Err(failed), Ok(_)) | (Ok(_), Err(failed)) => return Err(Failed::Policies(failed)),
         };
         let mut grounds = match settled.and(&varying) {
-            Said::Permitted(by) => {
+            Combined::Permitted(by) => {
                 return Ok(AccessAnswer::new(Access::Allowed, self.grounds(&by, None)));
             }
-            Said::Forbidden(by) => self.grounds(&by, None),
-            Said::Nothing => vec![AccessGround::NotPermitted],
+            Combined::Forbidden(by) => self.grounds(&by, None),
+            Combined::Nothing => vec![AccessGround::NotPermitted],
         };
         // What is settled stays as it is, so only the others are asked again.
-        let can_change = !matches!(settled, Said::Forbidden(_));
+        let can_change = !matches!(settled, Combined::Forbidden(_));
         let first = request.approvals.saturating_add(1);
         for approvals in (first..=APPROVALS_MAX).filter(|_| can_change) {
             let more = asked.with_approvals(approvals, &self.types)?;
             let varying = self.evaluate(&policies.varying, &asked, &more);
-            if let Said::Permitted(by) = settled.and(&varying.map_err(Failed::Policies)?) {
+            if let Combined::Permitted(by) = settled.and(&varying.map_err(Failed::Policies)?) {
                 grounds.extend(self.grounds(&by, Some(approvals)));
                 return Ok(AccessAnswer::new(Access::NeedsApproval { approvals }, grounds));
             }
@@ -107,7 +107,7 @@ impl AccessPolicies {
         policies: &PolicySet,
         asked: &Asked,
         request: &Request,
-    ) -> Result<Said, Vec<AccessGround>> {
+    ) -> Result<Combined, Vec<AccessGround>> {
         let response = self.authorizer.is_authorized(request, policies, &asked.entities);
         let failed = response.diagnostics().errors().map(|error| {
             let AuthorizationError::PolicyEvaluationError(error) = error;
@@ -122,9 +122,9 @@ impl AccessPolicies {
         }
         let by: Vec<PolicyId> = response.diagnostics().reason().cloned().collect();
         Ok(match response.decision() {
-            Decision::Allow => Said::Permitted(by),
-            Decision::Deny if by.is_empty() => Said::Nothing,
-            Decision::Deny => Said::Forbidden(by),
+            Decision::Allow => Combined::Permitted(by),
+            Decision::Deny if by.is_empty() => Combined::Nothing,
+            Decision::Deny => Combined::Forbidden(by),
         })
     }
 

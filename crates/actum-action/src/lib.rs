@@ -1,6 +1,6 @@
 //! The frozen contract of the action API, v4.0.17: plan envelope, result envelope, plugin package.
 //!
-//! Each of the three documents is described once, as a [`Shape`](actum_document::Shape). What is read is held to it, and
+//! Each of the three documents is described once, as an [`ObjectSchema`](actum_document::ObjectSchema). What is read is held to it, and
 //! the published JSON Schemas are written from it, so neither can say something else than the other.
 
 pub mod limits;

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use actum_core::place::Excerpt;
 use actum_core::{ActionName, CORE_ACTIONS, NAME_CHARS_MAX, RiskTier, json};
 use actum_document::reader::{self, Members};
-use actum_document::{Characters, Fault, Form, Member, Mistake, Others, Problem, Shape, Text};
+use actum_document::{
+    Characters, Diagnostic, Fault, Form, Member, ObjectSchema, Others, Problem, Text,
+};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -94,7 +96,7 @@ pub struct RollbackRule {
 /// Bytes that are no `action.json`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`action.json` cannot be used: {0}")]
-pub struct ManifestError(#[source] pub Mistake);
+pub struct ManifestError(#[source] pub Diagnostic);
 
 /// Primary language subtag (BCP 47, section 2.2.1), as ISO 639 has it.
 const LANGUAGE: Text =
@@ -104,7 +106,7 @@ const PHRASES: Form =
 
 const FILESYSTEMS: &[&str] = &["none", "read", "workspace"];
 
-pub(super) static MANIFEST: Shape = Shape {
+pub(super) static MANIFEST: ObjectSchema = ObjectSchema {
     name: "`action.json`",
     about: "What a package of a plugin action is: the file action.json beside execute.js, verify.js and rollback.js in actions/NAME. One with other members, or with a name twice in one object, is refused; so is one of more than 1 MiB, or nested more than 64 deep.",
     others: Others::Refused,
@@ -158,7 +160,7 @@ pub(super) static MANIFEST: Shape = Shape {
     ],
 };
 
-static PERMISSIONS: Shape = Shape {
+static PERMISSIONS: ObjectSchema = ObjectSchema {
     name: "the permissions",
     about: "What an action may do. The rules of the operator can only take from it.",
     others: Others::Refused,
@@ -172,7 +174,7 @@ static PERMISSIONS: Shape = Shape {
     ],
 };
 
-static ROLLBACK: Shape = Shape {
+static ROLLBACK: ObjectSchema = ObjectSchema {
     name: "a rollback",
     about: "How an action is taken back.",
     others: Others::Refused,

@@ -3,7 +3,9 @@
 use actum_core::place::Excerpt;
 use actum_core::{ActionName, NAME_CHARS_MAX, RiskTier, json};
 use actum_document::reader::{self, Members};
-use actum_document::{Characters, Fault, Form, Member, Mistake, Others, Problem, Shape, Text};
+use actum_document::{
+    Characters, Diagnostic, Fault, Form, Member, ObjectSchema, Others, Problem, Text,
+};
 use actum_record::ledger::Confidence;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -77,7 +79,7 @@ pub struct PlanScope {
 /// Bytes that are no plan envelope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the plan envelope cannot be used: {0}")]
-pub struct PlanError(#[source] pub Mistake);
+pub struct PlanError(#[source] pub Diagnostic);
 
 /// The words for tiers.
 pub(super) const TIERS: &[&str] = &["R0", "R1", "R2", "R3", "R4"];
@@ -90,7 +92,7 @@ const PATHS: Form = Form::Texts {
 };
 const NAME: Text = Text::filled(NAME_CHARS_MAX, Characters::Name);
 
-pub(super) static PLAN: Shape = Shape {
+pub(super) static PLAN: ObjectSchema = ObjectSchema {
     name: "a plan envelope",
     about: "An action that is proposed. A plan with other members, or with a name twice in one object, is refused; so is one of more than 16 MiB, or nested more than 64 deep.",
     others: Others::Refused,
@@ -131,7 +133,7 @@ pub(super) static PLAN: Shape = Shape {
     ],
 };
 
-pub(super) static VERIFICATION: Shape = Shape {
+pub(super) static VERIFICATION: ObjectSchema = ObjectSchema {
     name: "a verification",
     about: "Whether something must be checked, and how.",
     others: Others::Refused,
@@ -149,7 +151,7 @@ pub(super) static VERIFICATION: Shape = Shape {
     ],
 };
 
-static SCOPE: Shape = Shape {
+static SCOPE: ObjectSchema = ObjectSchema {
     name: "a scope",
     about: "Where an action may write. What is forbidden wins over what is allowed.",
     others: Others::Refused,

@@ -3,7 +3,7 @@
 use actum_core::canonical::COUNT_MAX;
 use actum_core::{ActionName, NAME_CHARS_MAX, RiskTier, Status, json};
 use actum_document::reader::{self, Members};
-use actum_document::{Characters, Fault, Form, Member, Mistake, Others, Shape, Text};
+use actum_document::{Characters, Diagnostic, Fault, Form, Member, ObjectSchema, Others, Text};
 use actum_record::ledger::Attempt;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -70,7 +70,7 @@ pub struct Check {
 /// Bytes that are no result envelope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the result envelope cannot be used: {0}")]
-pub struct ResultError(#[source] pub Mistake);
+pub struct ResultError(#[source] pub Diagnostic);
 
 /// The words for statuses.
 const STATUSES: &[&str] = &["succeeded", "reverted", "queued", "rejected", "failed"];
@@ -80,7 +80,7 @@ const EXIT_CODE: Form = Form::Whole { min: -(1 << 31), max: (1 << 31) - 1 };
 /// Up to [`COUNT_MAX`].
 const DURATION: Form = Form::Whole { min: 0, max: (1 << 53) - 1 };
 
-pub(super) static RESULT: Shape = Shape {
+pub(super) static RESULT: ObjectSchema = ObjectSchema {
     name: "a result envelope",
     about: "What became of an action. Other members may come to it; pass over those that you do not know. At most 16 MiB, and nested at most 64 deep.",
     others: Others::PassedOver,
@@ -104,7 +104,7 @@ pub(super) static RESULT: Shape = Shape {
     ],
 };
 
-static VERIFICATION: Shape = Shape {
+static VERIFICATION: ObjectSchema = ObjectSchema {
     name: "what was checked",
     about: "What was checked.",
     others: Others::PassedOver,
@@ -118,7 +118,7 @@ static VERIFICATION: Shape = Shape {
     ],
 };
 
-static CHECK: Shape = Shape {
+static CHECK: ObjectSchema = ObjectSchema {
     name: "a check",
     about: "One check.",
     others: Others::PassedOver,
@@ -141,7 +141,7 @@ static CHECK: Shape = Shape {
     ],
 };
 
-static ATTEMPT: Shape = Shape {
+static ATTEMPT: ObjectSchema = ObjectSchema {
     name: "an attempt",
     about: "Whether something was tried, and whether it was done.",
     others: Others::PassedOver,

@@ -3,7 +3,7 @@
 use alloc::string::String;
 
 use actum_core::Digest;
-use actum_document::{Characters, Form, Member, Mistake, Others, Shape, Text, reader};
+use actum_document::{Characters, Diagnostic, Form, Member, ObjectSchema, Others, Text, reader};
 use actum_record::agent::{CorrelationId, ThreadId, UserId};
 use actum_record::ledger::TenantId;
 use serde::{Deserialize, Serialize};
@@ -56,9 +56,9 @@ pub struct ConfirmState {
 /// Bytes that are no goal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the goal cannot be used: {0}; nothing was dispatched or recorded")]
-pub struct GoalError(#[source] pub Mistake);
+pub struct GoalError(#[source] pub Diagnostic);
 
-pub(crate) static GOAL: Shape = Shape {
+pub(crate) static GOAL: ObjectSchema = ObjectSchema {
     name: "an agent goal request",
     about: "A goal of a user with exactly one packet of a Finder. A goal with other members, with a name twice in one object, or of more than 256 KiB is refused.",
     others: Others::Refused,
@@ -104,7 +104,7 @@ pub(crate) static GOAL: Shape = Shape {
     ],
 };
 
-static CONFIRM_STATE: Shape = Shape {
+static CONFIRM_STATE: ObjectSchema = ObjectSchema {
     name: "a confirm state",
     about: "The answer to one confirmation prompt.",
     others: Others::Refused,

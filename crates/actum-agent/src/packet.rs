@@ -6,7 +6,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use actum_core::{ActionName, Digest, canonical};
-use actum_document::{Characters, Form, Member, Mistake, Others, Shape, Text, reader};
+use actum_document::{Characters, Diagnostic, Form, Member, ObjectSchema, Others, Text, reader};
 use actum_record::agent::CorrelationId;
 use actum_record::ledger::TenantId;
 use serde::{Deserialize, Serialize};
@@ -133,7 +133,7 @@ pub enum PacketError {
     Type,
     /// Its members are not those of its type.
     #[error("the packet cannot be used: {0}")]
-    Document(#[source] Mistake),
+    Document(#[source] Diagnostic),
     /// A packet of a match without a candidate.
     #[error("a `SimulationMatchPacket` needs at least one candidate")]
     NoCandidate,
@@ -173,7 +173,7 @@ macro_rules! packet_members {
 
 const CANDIDATES: Form = Form::Objects { of: &CANDIDATE, count_max: CANDIDATES_MAX };
 
-pub(crate) static MATCH: Shape = Shape {
+pub(crate) static MATCH: ObjectSchema = ObjectSchema {
     name: "a simulation match packet",
     about: "A simulation matches the goal. The first candidate is consumed as it is.",
     others: Others::Refused,
@@ -199,7 +199,7 @@ pub(crate) static MATCH: Shape = Shape {
     ],
 };
 
-static CANDIDATE: Shape = Shape {
+static CANDIDATE: ObjectSchema = ObjectSchema {
     name: "a candidate",
     about: "A simulation and its score.",
     others: Others::Refused,
@@ -213,7 +213,7 @@ static CANDIDATE: Shape = Shape {
     ],
 };
 
-static ROLLBACK: Shape = Shape {
+static ROLLBACK: ObjectSchema = ObjectSchema {
     name: "a rollback simulation",
     about: "The simulation that takes an effect back.",
     others: Others::Refused,
@@ -223,7 +223,7 @@ static ROLLBACK: Shape = Shape {
     ],
 };
 
-pub(crate) static CLARIFY: Shape = Shape {
+pub(crate) static CLARIFY: ObjectSchema = ObjectSchema {
     name: "a clarify packet",
     about: "The user has to answer one question.",
     others: Others::Refused,
@@ -239,7 +239,7 @@ pub(crate) static CLARIFY: Shape = Shape {
     ],
 };
 
-pub(crate) static REFUSE: Shape = Shape {
+pub(crate) static REFUSE: ObjectSchema = ObjectSchema {
     name: "a refuse packet",
     about: "The Finder refuses the goal.",
     others: Others::Refused,
@@ -250,7 +250,7 @@ pub(crate) static REFUSE: Shape = Shape {
     ],
 };
 
-pub(crate) static MISSING: Shape = Shape {
+pub(crate) static MISSING: ObjectSchema = ObjectSchema {
     name: "a missing simulation packet",
     about: "No simulation can do it. The goal goes to Dev Intake.",
     others: Others::Refused,
@@ -349,7 +349,7 @@ impl RollbackSimulation {
 
 fn read<T: serde::de::DeserializeOwned>(
     bytes: &[u8],
-    shape: &'static Shape,
+    shape: &'static ObjectSchema,
 ) -> Result<T, PacketError> {
     reader::read_as(bytes, PACKET_BYTES_MAX, shape).map_err(PacketError::Document)
 }

@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use actum_core::{ActionName, Digest, RiskTier, Timestamp, canonical};
-use actum_document::{Form, Member, Mistake, Others, Shape, Text, reader};
+use actum_document::{Diagnostic, Form, Member, ObjectSchema, Others, Text, reader};
 use actum_record::agent::{AgentPlanId, CorrelationId, StepId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -74,7 +74,7 @@ pub struct RetryPolicy {
 pub enum PlanError {
     /// Its members are not those of a plan.
     #[error("the execution plan cannot be used: {0}")]
-    Document(#[source] Mistake),
+    Document(#[source] Diagnostic),
     /// It has no step, or several, which phase 1 refuses (AEC-18).
     #[error("the execution plan has {steps} steps, and one at a time is supported")]
     Steps {
@@ -89,7 +89,7 @@ pub const KEY_RECIPE: &str = "sha256(\"actum/agent-step/1\", correlation_id, ste
 /// The only step of phase 1.
 const STEP: &str = "step-1";
 
-pub(crate) static PLAN: Shape = Shape {
+pub(crate) static PLAN: ObjectSchema = ObjectSchema {
     name: "an agent execution plan",
     about: "What the core would dispatch. Phase 1 has one step; a plan with more is refused.",
     others: Others::Refused,
@@ -128,7 +128,7 @@ pub(crate) static PLAN: Shape = Shape {
     ],
 };
 
-pub(crate) static STEP_SHAPE: Shape = Shape {
+pub(crate) static STEP_SHAPE: ObjectSchema = ObjectSchema {
     name: "an agent step",
     about: "One simulation of a plan.",
     others: Others::Refused,
@@ -170,7 +170,7 @@ pub(crate) static STEP_SHAPE: Shape = Shape {
     ],
 };
 
-static RETRY: Shape = Shape {
+static RETRY: ObjectSchema = ObjectSchema {
     name: "a retry policy",
     about: "When a step is tried again.",
     others: Others::Refused,

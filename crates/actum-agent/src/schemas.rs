@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use actum_document::json_schema::file;
-use actum_document::{Characters, Form, Member, Others, SchemaFile, Shape, Text};
+use actum_document::{Characters, Form, Member, ObjectSchema, Others, SchemaFile, Text};
 
 use crate::goal::GOAL;
 use crate::limits::MESSAGE_CHARS_MAX;
@@ -12,7 +12,7 @@ use crate::packet::{CLARIFY, MATCH, MISSING, REFUSE};
 use crate::plan::{PLAN, STEP_SHAPE};
 use crate::shape::{ACCESS_ACTION, DIGEST, DIGEST_OR_NULL, ID, SIMULATION, TENANT};
 
-static ENVELOPE: Shape = Shape {
+static ENVELOPE: ObjectSchema = ObjectSchema {
     name: "a dispatch envelope",
     about: "What a SimulationExecutor is given. Only the core makes one.",
     others: Others::Refused,
@@ -44,7 +44,7 @@ static ENVELOPE: Shape = Shape {
     ],
 };
 
-static OUTCOME: Shape = Shape {
+static OUTCOME: ObjectSchema = ObjectSchema {
     name: "an agent execution outcome",
     about: "The result of one cycle.",
     others: Others::PassedOver,

@@ -10,9 +10,9 @@ use actum_api::error::{
     BudgetUse, Conflict, DeniedPlan, FileCost, Queued, Refusal, WorkspaceState,
 };
 use actum_api::gate::Gate;
-use actum_core::near::word;
 use actum_core::path::Quoted;
 use actum_core::place::Place;
+use actum_core::suggestion::suggest;
 use actum_core::{BudgetStatus, RunId, Timestamp};
 use actum_edit::format::{INPUT_BYTES_MAX, ParseError};
 use actum_sandbox::NoProgram;
@@ -374,7 +374,7 @@ impl Failure {
             Self::UnknownReason { name } => {
                 let upper = name.to_ascii_uppercase();
                 let known: Vec<_> = Reason::ALL.iter().map(|reason| reason.name()).collect();
-                let meant = word(&upper, &known).map(|known| format!("did you mean `{known}`?"));
+                let meant = suggest(&upper, &known).map(|known| format!("did you mean `{known}`?"));
                 meant.into_iter().chain(["`actum explain` lists the reasons".to_owned()]).collect()
             }
             Self::Input { source, .. } => hint::input::after(&source.problem).into_iter().collect(),

@@ -15,7 +15,7 @@ use actum::{
 use actum_core::ShellWord;
 use actum_core::path::Quoted;
 use actum_edit::HunkError;
-use actum_edit::near::Near;
+use actum_edit::nearest_match::NearestMatch;
 use actum_gate::{GateDecision, GateName, Ground};
 use actum_ledger::{KeyError, LedgerError, Refusal};
 use actum_record::signer::KeyRole;
@@ -403,10 +403,10 @@ pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
         } => "the change itself is malformed; make it again".to_owned(),
         ErrorKind::Edit { source, .. } => edit::after(source).to_owned(),
         ErrorKind::Hunk { source: HunkError::Ambiguous { .. }, .. } => AMBIGUOUS.to_owned(),
-        ErrorKind::Hunk { near: Some(Near::Elsewhere { lines }), .. } if lines.0.len() == 1 => {
+        ErrorKind::Hunk { near: Some(NearestMatch::Elsewhere { lines }), .. } if lines.0.len() == 1 => {
             "`--allow-offset` lets a hunk apply where its lines are, if that is one place".to_owned()
         }
-        ErrorKind::Hunk { near: Some(Near::New { .. }), .. } => {
+        ErrorKind::Hunk { near: Some(NearestMatch::New { .. }), .. } => {
             "the change may be applied already; if not, read the file and make the change again".to_owned()
         }
         ErrorKind::Hunk { .. } => {

@@ -98,7 +98,7 @@ pub(crate) enum OutputRefused {
     )]
     OperatorsOwn(PathBuf),
     #[error("`{}` is closed to result files: {what}", Quoted(place.as_os_str().as_bytes()))]
-    Acted { place: PathBuf, what: &'static str },
+    ActionOutcome { place: PathBuf, what: &'static str },
     #[error("it names no file")]
     NoName,
 }
@@ -129,7 +129,7 @@ impl FailureKind for OutputFailure {
             OutputRefused::Protected(_)
             | OutputRefused::NotAllowed { .. }
             | OutputRefused::OperatorsOwn(_)
-            | OutputRefused::Acted { .. } => "name a file elsewhere",
+            | OutputRefused::ActionOutcome { .. } => "name a file elsewhere",
         };
         vec![hint.to_owned()]
     }
@@ -338,7 +338,7 @@ fn check_place(path: &Path, real: &Path, tenant: &Tenant) -> Result<(), Failure>
         {
             records::check_own(root, tenant)?;
         } else {
-            return Err(refused(path, OutputRefused::Acted { place, what }));
+            return Err(refused(path, OutputRefused::ActionOutcome { place, what }));
         }
     }
     Ok(())

@@ -114,7 +114,7 @@ pub(crate) fn write_external(
 
 /// What is told of a run that a ledger was asked about.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Told {
+pub(crate) struct RecordedFacts {
     /// What is known, if anything is.
     pub(crate) record: Option<Record>,
     /// Why nothing of it can be believed, where that is so.
@@ -149,7 +149,7 @@ impl Record {
     }
 }
 
-impl Told {
+impl RecordedFacts {
     /// Makes the form of the record in documents.
     pub(crate) fn document(&self) -> Option<RunRecord> {
         let record = self.record.clone()?;

@@ -23,7 +23,7 @@ use crate::failure::Failure;
 use crate::home::Tenant;
 use crate::ledger_queue::Queue;
 use crate::output::Screen;
-use crate::record::Told;
+use crate::record::RecordedFacts;
 use crate::session::Session;
 use crate::trusted::Trusted;
 use crate::{clock, home, new_home, private_place, root, signals};
@@ -159,18 +159,21 @@ impl Seen {
     }
 
     /// What it tells of a run.
-    pub(crate) fn told(&self, run: RunId) -> Result<Told, Failure> {
+    pub(crate) fn told(&self, run: RunId) -> Result<RecordedFacts, Failure> {
         match self {
             Self::Ledger(view, keyring) => {
-                Ok(Told::of(view, keyring, run).map_err(actum::Error::from)?)
+                Ok(RecordedFacts::of(view, keyring, run).map_err(actum::Error::from)?)
             }
-            Self::Nothing | Self::Unreadable => Ok(Told::default()),
+            Self::Nothing | Self::Unreadable => Ok(RecordedFacts::default()),
         }
     }
 }
 
 /// Tells that something in the ledger is not what it was; gives the code to end with.
-pub(crate) fn tell_problems<'t>(screen: &Screen, mut told: impl Iterator<Item = &'t Told>) -> Exit {
+pub(crate) fn tell_problems<'t>(
+    screen: &Screen,
+    mut told: impl Iterator<Item = &'t RecordedFacts>,
+) -> Exit {
     let Some(problem) = told.find_map(|told| told.problem.as_ref()) else { return Exit::Success };
     screen.note(format_args!(
         "what the ledger has of a run is not proven: {}; `actum ledger verify` tells all that is wrong",
@@ -359,7 +362,7 @@ pub(crate) fn examine(root: &Path, tenant: &Tenant) -> Result<Examination, Failu
         match Witness::of(workspace, &origin)? {
             // A run may have ended since the ledger was opened, so it is looked at as it is now.
             Some(witness) => match opened_view(tenant)? {
-                Some(view) => witness.must_be_in(&view).map_err(actum::Error::from)?,
+                Some(view) => witness.check_in(&view).map_err(actum::Error::from)?,
                 None => return nothing(),
             },
             None => {

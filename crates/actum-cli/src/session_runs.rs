@@ -9,7 +9,7 @@ use actum_workspace::{Outcome, RunKind, Turn, View};
 
 use crate::actor;
 use crate::failure::Failure;
-use crate::record::Told;
+use crate::record::RecordedFacts;
 use crate::records::Seen;
 use crate::session::Session;
 
@@ -78,14 +78,14 @@ fn newest_turn(view: &View, session: Option<&str>) -> Result<Option<Turn>, Failu
 }
 
 /// Whether it is a run of changes that `actum adopt` made one.
-fn is_adopted(told: &Told) -> bool {
+fn is_adopted(told: &RecordedFacts) -> bool {
     told.record.as_ref().is_some_and(|record| {
         record.published_by == Publisher::Client && record.door == EntryPoint::CommandLine.as_str()
     })
 }
 
 /// Whether it was asked for on the command line, in the name of a client.
-fn is_by_agent_in_shell(told: &Told) -> bool {
+fn is_by_agent_in_shell(told: &RecordedFacts) -> bool {
     told.record.as_ref().is_some_and(|record| {
         let agent = record.actor.agent.as_deref();
         let is_client = agent.is_some_and(|agent| agent.parse::<Client>().is_ok());
@@ -94,7 +94,7 @@ fn is_by_agent_in_shell(told: &Told) -> bool {
 }
 
 /// The session of a run, as turns have it.
-fn digest_of(told: &Told) -> Option<Digest> {
+fn digest_of(told: &RecordedFacts) -> Option<Digest> {
     let agent = told.record.as_ref()?.actor.agent.as_deref()?;
     let client = agent.parse::<Client>().ok()?;
     Some(session_digest(client, told.session()?))
@@ -102,7 +102,7 @@ fn digest_of(told: &Told) -> Option<Digest> {
 
 /// Whether a run belongs to an actor. Without an agent that is so for the runs of all agents of the user, and for one without a
 /// record, which is nobody else's.
-fn is_own(told: &Told, own: &Actor) -> bool {
+fn is_own(told: &RecordedFacts, own: &Actor) -> bool {
     match &told.record {
         Some(record) => {
             record.actor.uid == own.uid && (own.agent.is_none() || record.actor.agent == own.agent)

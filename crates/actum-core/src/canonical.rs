@@ -183,7 +183,7 @@ pub fn is_canonical(text: &[u8]) -> bool {
 
 /// Describes the wrong shape of a value that was read, without names of types of this program. The
 /// description is cut off where it repeats the input.
-pub fn plainly(error: &serde_json::Error) -> String {
+pub fn describe(error: &serde_json::Error) -> String {
     let text = error.to_string();
     if text.starts_with("data did not match any variant") {
         return "a value has none of the forms that it may have".to_owned();
@@ -388,14 +388,14 @@ mod tests {
             #[expect(dead_code, reason = "only its absence matters")]
             Inner(Inner),
         }
-        let said = |value| plainly(&serde_json::from_value::<Inner>(value).unwrap_err());
+        let said = |value| describe(&serde_json::from_value::<Inner>(value).unwrap_err());
         assert_eq!(said(json!({})), "missing field `name`");
         assert_eq!(said(json!(1)), "invalid type: integer `1`, expected an object");
         assert_eq!(said(json!({ "name": 1 })), "invalid type: integer `1`, expected a string");
         let long = said(json!("a".repeat(1000)));
         assert!(long.len() < 210 && long.ends_with("aaa…"), "{long}");
         let error = serde_json::from_value::<Either>(json!(1)).unwrap_err();
-        assert_eq!(plainly(&error), "a value has none of the forms that it may have");
+        assert_eq!(describe(&error), "a value has none of the forms that it may have");
     }
 
     #[test]

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use actum::reason::Reason;
 use actum::{
-    Acted, ActionCompanion, ActionEnd, ActionRefusal, ActionStart, Engine, InForce, Proposal,
-    Registered, Request,
+    ActionCompanion, ActionEnd, ActionOutcome, ActionRefusal, ActionStart, Engine, InForce,
+    Proposal, Registered, Request,
 };
 use actum_action::{PlanEnvelope, ResultEnvelope, RollbackPlan, VerificationPlan};
 use actum_agent::{DispatchEnvelope, ReasonCode, SimulationExecutor, SimulationReturn};
@@ -70,7 +70,7 @@ impl<D: Disk> SimulationExecutor for ActionExecutor<'_, D> {
                 self.engine.act_with(&proposed.proposal(), companion)
             }
         };
-        let Acted { envelope: result, held, .. } = acted?;
+        let ActionOutcome { envelope: result, held, .. } = acted?;
         self.held = held;
         self.queued = queued_plan(&result);
         let ended = self.logged.borrow_mut().ended.take();

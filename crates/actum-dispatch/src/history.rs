@@ -6,7 +6,7 @@ use actum_agent::bundle::{ClaimFacts, ConfirmationFacts, GoalFacts, HistoryFacts
 use actum_agent::confirmation::ParseProof;
 use actum_agent::limits::AMBIGUOUS_ANSWERS_MAX;
 use actum_agent::prompt::ConfirmationPrompt;
-use actum_core::canonical::plainly;
+use actum_core::canonical::describe;
 use actum_core::{Digest, Timestamp};
 use actum_gate::verify_confirmation;
 use actum_ledger::{LedgerError, Log};
@@ -308,5 +308,5 @@ pub(crate) fn document<T: DeserializeOwned>(
     if Digest::of(&bytes) != digest {
         return Err(wrong(&format_args!("the document {digest} was changed")));
     }
-    serde_json::from_slice(&bytes).map_err(|error| wrong(&plainly(&error)))
+    serde_json::from_slice(&bytes).map_err(|error| wrong(&describe(&error)))
 }

@@ -1,7 +1,7 @@
 //! Steps whose process was killed: their outcome is recorded from what their action left (AEC-8).
 
 use actum::Engine;
-use actum_core::canonical::{self, plainly};
+use actum_core::canonical::{self, describe};
 use actum_core::{Digest, Status};
 use actum_ledger::{LedgerError, Log, NewEntry, Refusal};
 use actum_record::ledger::{
@@ -81,7 +81,7 @@ fn find_end(
         let entry = log.sound_entry(near)?;
         if Some(leaf_hash(&entry.body)) == open.simulation_entry {
             let read = serde_json::from_slice::<ActionStarted>(&entry.body);
-            started = Some(read.map_err(|error| LedgerError::entry(near, &plainly(&error)))?);
+            started = Some(read.map_err(|error| LedgerError::entry(near, &describe(&error)))?);
         }
     }
     let Some(started) = started else { return Ok(None) };
@@ -120,6 +120,6 @@ pub(crate) fn ends_between(
 fn end_at(log: &dyn Log, at: u64) -> Result<(ActionEnded, Digest), LedgerError> {
     let body = log.sound_entry(at)?.body;
     let ended = serde_json::from_slice::<ActionEnded>(&body);
-    let ended = ended.map_err(|error| LedgerError::entry(at, &plainly(&error)))?;
+    let ended = ended.map_err(|error| LedgerError::entry(at, &describe(&error)))?;
     Ok((ended, leaf_hash(&body)))
 }

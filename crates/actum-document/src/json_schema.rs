@@ -7,7 +7,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::shape::{Characters, Form, Member, Need, Others, Shape, Tagged, Text};
+use super::object_schema::{Characters, Form, Member, Need, ObjectSchema, Others, Tagged, Text};
 
 /// A published JSON Schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ const PATH_PATTERN: &str =
     "^(?!([\\s\\S]*/)?(\\.{0,2}|\\.[gG][iI][tT]|\\.[aA][cC][tT][uU][mM])(/|$))[^\\u0000]+$";
 
 /// The schema of documents of this shape, as a file.
-pub fn file(name: &'static str, id: &str, title: &str, shape: &'static Shape) -> SchemaFile {
+pub fn file(name: &'static str, id: &str, title: &str, shape: &'static ObjectSchema) -> SchemaFile {
     let mut entries = vec![
         ("$schema", Node::from("https://json-schema.org/draft/2020-12/schema")),
         ("$id", Node::from(id)),
@@ -99,7 +99,7 @@ struct Definitions {
 }
 
 impl Definitions {
-    fn of_shape(&mut self, shape: &'static Shape) {
+    fn of_shape(&mut self, shape: &'static ObjectSchema) {
         self.value |= shape.others == Others::PassedOver;
         shape.members.iter().for_each(|member| self.of_form(&member.form));
     }
@@ -156,7 +156,7 @@ fn tagged(kind: &Tagged) -> Vec<(&'static str, Node)> {
 }
 
 /// An object whose members, all but the tag, can also be in the object `nested` in it.
-fn nesting(shape: &Shape, tag: &str, nested: &'static str) -> Vec<(&'static str, Node)> {
+fn nesting(shape: &ObjectSchema, tag: &str, nested: &'static str) -> Vec<(&'static str, Node)> {
     let others = || shape.members.iter().filter(|member| member.name != tag);
     let closed = ("additionalProperties", Node::Leaf(Value::Bool(false)));
     let inner = vec![
@@ -198,7 +198,7 @@ fn property(member: &Member) -> (&'static str, Node) {
     (member.name, Node::Map(std::iter::once(about).chain(entries).collect()))
 }
 
-fn object(shape: &Shape) -> Vec<(&'static str, Node)> {
+fn object(shape: &ObjectSchema) -> Vec<(&'static str, Node)> {
     let required = shape.members.iter().filter(|member| member.need == Need::Required);
     let required: Vec<&str> = required.map(|member| member.name).collect();
     let properties = shape.members.iter().map(property);

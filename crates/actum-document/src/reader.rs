@@ -4,19 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use actum_core::canonical::NUMBER_MAX;
 use actum_core::json::{self, Content, SyntaxProblem, Value};
-use actum_core::near;
 use actum_core::place::Excerpt;
+use actum_core::suggestion;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Number};
 
 use super::DEPTH_MAX;
-use super::mistake::{Fault, JsonPath, Mistake, Problem};
-use super::shape::{Form, Member, Need, Others, Shape, Text};
+use super::diagnostic::{Diagnostic, Fault, JsonPath, Problem};
+use super::object_schema::{Form, Member, Need, ObjectSchema, Others, Text};
 
 /// The members of one object.
 pub struct Members<'v> {
-    shape: &'static Shape,
+    shape: &'static ObjectSchema,
     value: &'v Value<'v>,
 }
 
@@ -24,12 +24,12 @@ pub struct Members<'v> {
 pub fn read<T>(
     document: &[u8],
     bytes_max: usize,
-    shape: &'static Shape,
+    shape: &'static ObjectSchema,
     take: fn(&Members<'_>) -> Result<T, Fault>,
-) -> Result<T, Mistake> {
+) -> Result<T, Diagnostic> {
     if document.len() > bytes_max {
         let problem = Problem::TooLarge { bytes: document.len(), bytes_max };
-        return Err(Mistake { place: None, path: JsonPath::default(), problem });
+        return Err(Diagnostic { place: None, path: JsonPath::default(), problem });
     }
     let value = Value::read(document).map_err(|error| {
         let is_too_deep = error.problem == SyntaxProblem::TooDeep;
@@ -46,12 +46,12 @@ pub fn read<T>(
 pub fn read_as<T: DeserializeOwned>(
     document: &[u8],
     bytes_max: usize,
-    shape: &'static Shape,
-) -> Result<T, Mistake> {
+    shape: &'static ObjectSchema,
+) -> Result<T, Diagnostic> {
     read(document, bytes_max, shape, hold_members)?;
     serde_json::from_slice(document).map_err(|error| {
         let problem = Problem::Contradiction { what: error.to_string() };
-        Mistake { place: None, path: JsonPath::default(), problem }
+        Diagnostic { place: None, path: JsonPath::default(), problem }
     })
 }
 
@@ -99,8 +99,8 @@ fn hold_members(members: &Members<'_>) -> Result<(), Fault> {
 }
 
 /// Writes a document of the contract.
-pub fn write(document: &impl Serialize) -> Result<Vec<u8>, Mistake> {
-    serde_json::to_vec(document).map_err(|_| Mistake {
+pub fn write(document: &impl Serialize) -> Result<Vec<u8>, Diagnostic> {
+    serde_json::to_vec(document).map_err(|_| Diagnostic {
         place: None,
         path: JsonPath::default(),
         problem: Problem::Unwritable,
@@ -141,7 +141,7 @@ fn inexact(offset: usize, number: &str) -> Fault {
 }
 
 fn object_of<'v>(
-    shape: &'static Shape,
+    shape: &'static ObjectSchema,
     form: Form,
     value: &'v Value<'v>,
 ) -> Result<Members<'v>, Fault> {
@@ -149,7 +149,7 @@ fn object_of<'v>(
     let is_unknown = |name: &str| shape.others == Others::Refused && shape.member(name).is_none();
     if let Some(member) = members.iter().find(|member| is_unknown(&member.name)) {
         let known: Vec<&'static str> = shape.members.iter().map(|member| member.name).collect();
-        let nearest = near::word(&member.name, &known);
+        let nearest = suggestion::suggest(&member.name, &known);
         let problem = Problem::Unknown { name: shape.name, nearest, known };
         return Err(Fault::at(member.name_span.start, problem).in_member(&member.name));
     }
@@ -325,7 +325,7 @@ pub fn word<T>(
         return Err(not(form, value));
     };
     let refused = || {
-        let (found, nearest) = (Excerpt::of(text.as_bytes()), near::word(text, words));
+        let (found, nearest) = (Excerpt::of(text.as_bytes()), suggestion::suggest(text, words));
         Fault::at(value.span.start, Problem::Word { expected: form, found, nearest })
     };
     words.contains(&&**text).then(|| meaning(text)).flatten().ok_or_else(refused)

@@ -8,7 +8,7 @@ pub mod edit;
 pub mod format;
 pub mod hunk;
 pub mod line_diff;
-pub mod near;
+pub mod nearest_match;
 pub mod operation;
 mod search;
 pub mod splice;

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
-use actum_core::canonical::{self, plainly};
+use actum_core::canonical::{self, describe};
 use actum_core::{Digest, FileMode, RelPath};
 use actum_edit::edit::json_patch::{JsonText, PatchOperation, Pointer};
 use actum_edit::edit::{
@@ -207,7 +207,7 @@ proptest! {
 }
 
 fn problem(operation: Value) -> String {
-    plainly(&serde_json::from_value::<Operation>(operation).unwrap_err())
+    describe(&serde_json::from_value::<Operation>(operation).unwrap_err())
 }
 
 /// D-4

@@ -135,7 +135,7 @@ fn start(log: &dyn Log, index: u64) -> Result<(TaskStart, EntryRef), LedgerError
     let wrong = |message: &str| LedgerError::entry(index, &message);
     let entry = log.sound_entry(index)?;
     let started: FileTaskStarted = serde_json::from_slice(&entry.body)
-        .map_err(|error| LedgerError::entry(index, &canonical::plainly(&error)))?;
+        .map_err(|error| LedgerError::entry(index, &canonical::describe(&error)))?;
     let FileTaskStarted { time, task, manifest, lease, roots, actor, .. } = started;
     let capability = match started.capability {
         Capability::FileMove => FileCapability::FileMove,
@@ -172,7 +172,7 @@ fn envelope(
     let verified = verify_file_task_ended(&entry.body, keyring)
         .map_err(|problem| LedgerError::entry(index, &problem))?;
     let result = serde_json::from_slice(&verified.payload)
-        .map_err(|error| LedgerError::entry(index, &canonical::plainly(&error)))?;
+        .map_err(|error| LedgerError::entry(index, &canonical::describe(&error)))?;
     Ok((entry.body, result))
 }
 

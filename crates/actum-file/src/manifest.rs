@@ -6,7 +6,9 @@ use actum_core::Digest;
 use actum_core::json::{Content, Value};
 use actum_core::path::PATH_BYTES_MAX;
 use actum_document::reader::{self, Members};
-use actum_document::{Characters, Fault, Form, Member, Mistake, Others, Problem, Shape, Text};
+use actum_document::{
+    Characters, Diagnostic, Fault, Form, Member, ObjectSchema, Others, Problem, Text,
+};
 use actum_record::lease::{Capability, LEASE_NAME_BYTES_MAX, TaskName};
 use serde::{Deserialize, Serialize};
 
@@ -92,7 +94,7 @@ pub enum ManifestError {
     },
     /// A document that is not a task manifest.
     #[error("the task manifest cannot be used: {0}")]
-    Document(#[from] Mistake),
+    Document(#[from] Diagnostic),
     /// A deletion that is not declared reversible.
     #[error("FILE_DELETE needs `constraints.reversible` to be true, and it is {}", match found {
         Some(_) => "false",
@@ -258,7 +260,7 @@ struct Written {
 const CAPABILITIES: &[&str] = &["FILE_MOVE", "FILE_COPY", "FILE_DELETE"];
 const PATH: Form = Form::Text(Text::filled(PATH_BYTES_MAX, Characters::OneLine));
 
-pub(crate) static TASK_MANIFEST: Shape = Shape {
+pub(crate) static TASK_MANIFEST: ObjectSchema = ObjectSchema {
     name: "a task manifest",
     about: "What the File Executor is asked to do with one file. A manifest with other members, with a name twice in one object, or of more than 64 KiB is refused.",
     others: Others::Refused,
@@ -274,7 +276,7 @@ pub(crate) static TASK_MANIFEST: Shape = Shape {
     ],
 };
 
-static INPUT: Shape = Shape {
+static INPUT: ObjectSchema = ObjectSchema {
     name: "an input",
     about: "Absolute paths of regular files below base directories of the operator, without `..`. No component of a path is a symbolic link.",
     others: Others::Refused,
@@ -288,7 +290,7 @@ static INPUT: Shape = Shape {
     ],
 };
 
-static CONSTRAINTS: Shape = Shape {
+static CONSTRAINTS: ObjectSchema = ObjectSchema {
     name: "the constraints",
     about: "What must hold for the task.",
     others: Others::Refused,

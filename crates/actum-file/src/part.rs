@@ -110,8 +110,8 @@ impl<D: Disk> Task<'_, D> {
         to: &RelPath,
         attributes: TakenAttributes,
     ) -> Result<(), Cause> {
-        transaction.must_be_absent(to)?;
-        transaction.must_have_directory(to)?;
+        transaction.check_absent(to)?;
+        transaction.check_directory(to)?;
         self.bounds.check_space(source.size())?;
         let staged = transaction.stage_file()?;
         self.worker.copy(source.handle(), staged.handle(), &self.bounds)?;
@@ -170,8 +170,8 @@ impl<D: Disk> Whole<'_, '_, D> {
         self.task.bounds.check_files(1)?;
         match (&self.task.manifest.work, self.destination) {
             (FileWork::Move { .. }, Some(to)) => {
-                transaction.must_be_absent(to)?;
-                transaction.must_have_directory(to)?;
+                transaction.check_absent(to)?;
+                transaction.check_directory(to)?;
                 self.task.read(transaction, self.source)?;
                 transaction.rename(self.source, to, EmptyParents::Keep)?;
                 let kind = ChangeKind::Renamed { from: self.source.clone() };

@@ -4,7 +4,7 @@ use std::fmt;
 
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::{Digest, RunId, Timestamp};
-use actum_document::{Characters, Form, Member, Others, Shape, Text};
+use actum_document::{Characters, Form, Member, ObjectSchema, Others, Text};
 use actum_record::dsse::Envelope;
 use actum_record::lease::{LeaseId, TaskName};
 use actum_record::receipt::EntryRef;
@@ -226,7 +226,7 @@ const CODES: &[&str] = &[
 const STATES: &[&str] = &["unchanged", "restored", "needs_attention"];
 const CAPABILITIES: &[&str] = &["FILE_MOVE", "FILE_COPY", "FILE_DELETE"];
 
-pub(crate) static EXECUTION_RESULT: Shape = Shape {
+pub(crate) static EXECUTION_RESULT: ObjectSchema = ObjectSchema {
     name: "an execution result",
     about: "How a file task ended: the payload of the signed envelope that `actum file run` prints. Readers tolerate members that are not listed.",
     others: Others::PassedOver,
@@ -281,7 +281,7 @@ pub(crate) static EXECUTION_RESULT: Shape = Shape {
     ],
 };
 
-static OUTPUT: Shape = Shape {
+static OUTPUT: ObjectSchema = ObjectSchema {
     name: "an output",
     about: "Effect of a file task.",
     others: Others::PassedOver,
@@ -293,7 +293,7 @@ static OUTPUT: Shape = Shape {
     ],
 };
 
-static SUMMARY: Shape = Shape {
+static SUMMARY: ObjectSchema = ObjectSchema {
     name: "a result summary",
     about: "Paths of a file task, normalised.",
     others: Others::PassedOver,
@@ -303,7 +303,7 @@ static SUMMARY: Shape = Shape {
     ],
 };
 
-static UNDO: Shape = Shape {
+static UNDO: ObjectSchema = ObjectSchema {
     name: "undo metadata",
     about: "What undoes a file task: `original_path` of FILE_MOVE, `recovery` of FILE_DELETE.",
     others: Others::PassedOver,
@@ -313,7 +313,7 @@ static UNDO: Shape = Shape {
     ],
 };
 
-static DETAIL: Shape = Shape {
+static DETAIL: ObjectSchema = ObjectSchema {
     name: "a detail",
     about: "Reason of a failure.",
     others: Others::PassedOver,

@@ -26,7 +26,7 @@ struct Document {
 /// Makes the simulations of all core actions, in the order of their documentation.
 pub(crate) fn core_simulations(lexicons: &Lexicons) -> Result<Vec<Simulation>, LexiconError> {
     let document: Document = serde_json::from_value(canonical::read(DOCUMENT)?)
-        .map_err(|error| LexiconError::Form { message: canonical::plainly(&error) })?;
+        .map_err(|error| LexiconError::Form { message: canonical::describe(&error) })?;
     if document.format != FORMAT {
         return Err(LexiconError::Format { language: "core".to_owned() });
     }

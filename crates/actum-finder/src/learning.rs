@@ -84,7 +84,7 @@ impl LearningTable {
             return Err(LearningError::NotCanonical);
         }
         let document: LearningDocument = serde_json::from_slice(bytes)
-            .map_err(|error| LearningError::Form { message: canonical::plainly(&error) })?;
+            .map_err(|error| LearningError::Form { message: canonical::describe(&error) })?;
         if document.format != Self::FORMAT {
             return Err(LearningError::Format { found: document.format });
         }

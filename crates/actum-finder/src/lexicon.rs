@@ -158,7 +158,7 @@ impl Lexicon {
             return Err(LexiconError::Size { bytes: bytes.len() });
         }
         let document: Document = serde_json::from_value(canonical::read(bytes)?)
-            .map_err(|error| LexiconError::Form { message: canonical::plainly(&error) })?;
+            .map_err(|error| LexiconError::Form { message: canonical::describe(&error) })?;
         if document.format != Self::FORMAT || document.language != language {
             return Err(LexiconError::Format { language: language.to_owned() });
         }

@@ -3,7 +3,7 @@
 use actum_agent::limits::UTTERANCE_CHARS_MAX;
 use actum_core::NAME_CHARS_MAX;
 use actum_document::json_schema::file;
-use actum_document::{Characters, Form, Member, Others, SchemaFile, Shape, Text};
+use actum_document::{Characters, Form, Member, ObjectSchema, Others, SchemaFile, Text};
 
 use crate::finder::{EVIDENCE_FORMAT, EVIDENCE_READINGS_MAX, LANGUAGES_MAX};
 use crate::learning::LearningTable;
@@ -31,7 +31,7 @@ const OUTCOMES: &[&str] = &[
     "missing",
 ];
 
-static EVIDENCE: Shape = Shape {
+static EVIDENCE: ObjectSchema = ObjectSchema {
     name: "the evidence of a search",
     about: "What a Finder made a packet from, in canonical JSON (RFC 8785). Its SHA-256 is finder_proof_ref of the packet. It holds no values of the utterance.",
     others: Others::Refused,
@@ -77,7 +77,7 @@ static EVIDENCE: Shape = Shape {
 
 const WORDS_MAX: usize = UTTERANCE_CHARS_MAX;
 
-static READING: Shape = Shape {
+static READING: ObjectSchema = ObjectSchema {
     name: "a reading",
     about: "One way to understand the utterance: a phrase of a simulation in a language.",
     others: Others::Refused,
@@ -119,7 +119,7 @@ static READING: Shape = Shape {
     ],
 };
 
-static LEARNING: Shape = Shape {
+static LEARNING: ObjectSchema = ObjectSchema {
     name: "a learning table",
     about: "Bonuses of simulations, in canonical JSON (RFC 8785). It is the payload of a DSSE envelope of the type application/vnd.actum.finder-learning+json that an approval key signed. Its SHA-256 is learning_table_ref of a packet. One of more than 256 KiB is refused.",
     others: Others::Refused,

@@ -39,7 +39,7 @@ impl AnswerProblem {
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Envelope(_)
-            | Self::Payload(PayloadProblem::Json { .. } | PayloadProblem::Shape { .. }) => {
+            | Self::Payload(PayloadProblem::Json { .. } | PayloadProblem::Schema { .. }) => {
                 "ANSWER_MALFORMED"
             }
             Self::Signer(problem) => problem.reason(),

@@ -69,7 +69,7 @@ pub enum BundleProblem {
     Json(#[from] CanonicalError),
     /// Fields of it are missing, or of another kind.
     #[error("the receipt with its proof cannot be read: {message}")]
-    Shape {
+    Schema {
         /// Which, and how.
         message: String,
     },
@@ -126,7 +126,7 @@ impl BundleProblem {
     /// The permanent name.
     pub fn reason(&self) -> &'static str {
         match self {
-            Self::TooLarge | Self::Json(_) | Self::Shape { .. } => "BUNDLE_MALFORMED",
+            Self::TooLarge | Self::Json(_) | Self::Schema { .. } => "BUNDLE_MALFORMED",
             Self::Format { .. } => "BUNDLE_OF_ANOTHER_FORMAT",
             Self::Receipt(problem) => problem.reason(),
             Self::Checkpoint(problem) => problem.reason(),
@@ -171,7 +171,7 @@ impl ReceiptBundle {
     /// Reads a bundle; fields that are not known are passed over (D-4).
     ///
     /// # Errors
-    /// `TooLarge`, `Json`, `Shape`, `Format`, `Receipt`.
+    /// `TooLarge`, `Json`, `Schema`, `Format`, `Receipt`.
     pub fn read(bytes: &[u8]) -> Result<Self, BundleProblem> {
         if bytes.len() > BUNDLE_BYTES_MAX {
             return Err(BundleProblem::TooLarge);
@@ -181,7 +181,7 @@ impl ReceiptBundle {
         if format != Self::FORMAT {
             return Err(BundleProblem::Format { found: format.to_owned() });
         }
-        let shape = |error| BundleProblem::Shape { message: canonical::plainly(&error) };
+        let shape = |error| BundleProblem::Schema { message: canonical::describe(&error) };
         let Written { receipt, proof, .. } = serde_json::from_value(value).map_err(shape)?;
         let receipt = Envelope::read(&canonical::to_vec(&receipt)?);
         let receipt = receipt.map_err(|error: EnvelopeError| ReceiptProblem::from(error))?;

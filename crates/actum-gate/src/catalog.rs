@@ -39,7 +39,7 @@ impl CatalogProblem {
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Envelope(_)
-            | Self::Payload(PayloadProblem::Json { .. } | PayloadProblem::Shape { .. }) => {
+            | Self::Payload(PayloadProblem::Json { .. } | PayloadProblem::Schema { .. }) => {
                 "CATALOG_CHANGE_MALFORMED"
             }
             Self::Signer(problem) => problem.reason(),

@@ -20,7 +20,7 @@ mod private_key;
 mod published;
 mod rule;
 mod search;
-mod shape;
+mod secret_pattern;
 #[cfg(test)]
 mod tests;
 mod url;

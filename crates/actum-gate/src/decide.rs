@@ -6,7 +6,7 @@ use actum_core::Digest;
 
 use crate::access::{AccessJudge, AccessUnknown};
 use crate::decision::{Bundle, Case, DECISION_SEMANTICS, Decision, GateDecision};
-use crate::gate::{self, Said};
+use crate::gate::{self, GateVerdict};
 use crate::gate_name::GateName;
 use crate::ground::Ground;
 use crate::policy::{ExpectedCase, Policy};
@@ -32,7 +32,7 @@ fn decided(
         Ok(said) => (said, None),
         Err(unknown) => {
             let ground = Ground::AccessUnknown { problem: unknown.kind }.into();
-            (Said { verdict: Verdict::Deny, ground }, Some(unknown))
+            (GateVerdict { verdict: Verdict::Deny, ground }, Some(unknown))
         }
     };
     let said = GateName::ALL.iter();
@@ -57,7 +57,7 @@ pub fn judge_access(bundle: &Bundle, policy: &Policy, access: &dyn AccessJudge) 
     let (tier, _) = gate::tier::judge(bundle, policy);
     let said = gate::access::judge(bundle, policy, tier, access).unwrap_or_else(|unknown| {
         let ground = Ground::AccessUnknown { problem: unknown.kind }.into();
-        Said { verdict: Verdict::Deny, ground }
+        GateVerdict { verdict: Verdict::Deny, ground }
     });
     GateDecision::new((GateName::Access, said))
 }
@@ -77,7 +77,7 @@ impl ExpectedCase {
 }
 
 impl GateDecision {
-    fn new((gate, Said { verdict, ground }): (GateName, Said)) -> Self {
+    fn new((gate, GateVerdict { verdict, ground }): (GateName, GateVerdict)) -> Self {
         Self { gate, verdict, ground }
     }
 }

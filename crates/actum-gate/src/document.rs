@@ -35,7 +35,7 @@ pub enum DocumentProblem {
     },
     /// Fields are missing, too many, or of another kind.
     #[error("cannot be read: {message}")]
-    Shape {
+    Schema {
         /// Which, and how.
         message: String,
     },
@@ -61,8 +61,9 @@ pub fn read<T: DeserializeOwned + Serialize>(
     if found != known {
         return Err(failed(DocumentProblem::OtherVersion { found, known }));
     }
-    let document: T = serde_json::from_value(value)
-        .map_err(|error| failed(DocumentProblem::Shape { message: canonical::plainly(&error) }))?;
+    let document: T = serde_json::from_value(value).map_err(|error| {
+        failed(DocumentProblem::Schema { message: canonical::describe(&error) })
+    })?;
     let again = canonical::to_vec(&document).map_err(|error| failed(error.into()))?;
     if again == bytes { Ok(document) } else { Err(failed(DocumentProblem::NotCanonical)) }
 }

@@ -76,7 +76,7 @@ pub enum PayloadProblem {
     },
     /// Fields of it are missing, too many, or of another kind.
     #[error("the {noun} cannot be read: {message}")]
-    Shape {
+    Schema {
         /// What it is taken for.
         noun: &'static str,
         /// Which, and how.
@@ -115,7 +115,7 @@ pub(crate) fn signed_payload<T: DeserializeOwned>(
     let value = canonical::read(&envelope.payload);
     let value = value.map_err(|source| PayloadProblem::Json { noun, source })?;
     format.map_or(Ok(()), |format| is("format", format_of(&value), format))?;
-    let shape = |error| PayloadProblem::Shape { noun, message: canonical::plainly(&error) };
+    let shape = |error| PayloadProblem::Schema { noun, message: canonical::describe(&error) };
     serde_json::from_value(value).map_err(shape)
 }
 

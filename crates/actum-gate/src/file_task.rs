@@ -41,7 +41,7 @@ impl FileTaskProblem {
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Envelope(_)
-            | Self::Payload(PayloadProblem::Json { .. } | PayloadProblem::Shape { .. }) => {
+            | Self::Payload(PayloadProblem::Json { .. } | PayloadProblem::Schema { .. }) => {
                 "FILE_TASK_RESULT_MALFORMED"
             }
             Self::Signer(problem) => problem.reason(),

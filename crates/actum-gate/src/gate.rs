@@ -19,12 +19,12 @@ use crate::policy::Policy;
 pub use output::{OutputContent, refuses_output, refuses_result, refuses_root};
 
 /// Verdict of one gate, and its ground.
-pub(crate) struct Said {
+pub(crate) struct GateVerdict {
     pub(crate) verdict: Verdict,
     pub(crate) ground: Grounds,
 }
 
-impl Said {
+impl GateVerdict {
     fn allow(ground: Ground) -> Self {
         Self { verdict: Verdict::Allow, ground: ground.into() }
     }
@@ -42,7 +42,7 @@ impl Said {
 
 /// Judges by one gate. `None` for the gates that need more than a bundle and a policy:
 /// [`decide`](crate::decide()) asks these itself.
-pub(crate) fn judge(gate: GateName, bundle: &Bundle, policy: &Policy) -> Option<Said> {
+pub(crate) fn judge(gate: GateName, bundle: &Bundle, policy: &Policy) -> Option<GateVerdict> {
     match gate {
         GateName::Protected => Some(protected::judge(bundle, policy)),
         GateName::Scope => Some(scope::judge(bundle, policy)),

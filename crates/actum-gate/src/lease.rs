@@ -64,7 +64,7 @@ impl LeaseEntryProblem {
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Envelope { .. }
-            | Self::Payload(PayloadProblem::Json { .. } | PayloadProblem::Shape { .. }) => {
+            | Self::Payload(PayloadProblem::Json { .. } | PayloadProblem::Schema { .. }) => {
                 "LEASE_ENTRY_MALFORMED"
             }
             Self::Signer { source, .. } => source.reason(),

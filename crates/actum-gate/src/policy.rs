@@ -6,12 +6,12 @@
 //! them only narrow.
 
 mod command;
+mod diagnostic;
 mod exception;
 mod expectation;
 mod file;
 mod lease;
 mod ledger;
-mod mistake;
 mod pipeline;
 mod plugins;
 mod profile;
@@ -38,11 +38,11 @@ use crate::spelling::{Above, Guard, GuardKind};
 pub use crate::source::Source;
 
 pub use command::LayerCommands;
+pub use diagnostic::{Diagnostic, MistakeProblem};
 pub use exception::NoException;
 pub use expectation::{ExpectedCase, PolicyTest, PolicyTestError, expected_word};
 pub use file::{POLICY_BYTES_MAX, PolicyFile, PolicyFileError};
 pub use lease::LeasedWork;
-pub use mistake::{Mistake, MistakeProblem};
 pub use pipeline::{Argument, DeclaredPipeline, ParameterError, ParameterRule, ParameterValues};
 pub use plugins::PluginAllowance;
 pub use profile::{Exceptions, PROTECTED_GROUPS, Profile, ProtectedGroup};

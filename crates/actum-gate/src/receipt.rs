@@ -58,7 +58,7 @@ pub enum ReceiptProblem {
     Json(#[source] CanonicalError),
     /// Fields of it are missing, or of another kind.
     #[error("the statement in the receipt cannot be read: {message}")]
-    Shape {
+    Schema {
         /// Which, and how.
         message: String,
     },
@@ -85,7 +85,7 @@ impl ReceiptProblem {
     /// The permanent name.
     pub fn reason(&self) -> &'static str {
         match self {
-            Self::Envelope(_) | Self::Json(_) | Self::Shape { .. } => "RECEIPT_MALFORMED",
+            Self::Envelope(_) | Self::Json(_) | Self::Schema { .. } => "RECEIPT_MALFORMED",
             Self::Signer(problem) => problem.reason(),
             Self::Key(problem) => crate::key_reason(problem),
             Self::Type { .. } => "RECEIPT_OF_ANOTHER_TYPE",
@@ -154,7 +154,7 @@ pub fn signed_intent(envelope: &[u8], keyring: &Keyring) -> Result<SignedIntent,
     let envelope = Envelope::read(envelope)?;
     let signers = signers(&envelope, keyring)?;
     is_of_type("payload type", &envelope.payload_type, PAYLOAD_TYPE)?;
-    let shape = |error| ReceiptProblem::Shape { message: canonical::plainly(&error) };
+    let shape = |error| ReceiptProblem::Schema { message: canonical::describe(&error) };
     let part: Part = serde_json::from_slice(&envelope.payload).map_err(shape)?;
     is_of_type("statement type", &part.statement_type, STATEMENT_TYPE)?;
     is_of_type("predicate type", &part.predicate_type, PREDICATE_TYPE)?;
@@ -177,7 +177,7 @@ fn read(payload_type: &str, payload: &[u8]) -> Result<Statement, ReceiptProblem>
     let text = |name| value.get(name).and_then(Value::as_str).unwrap_or_default();
     is_of_type("statement type", text("_type"), STATEMENT_TYPE)?;
     is_of_type("predicate type", text("predicateType"), PREDICATE_TYPE)?;
-    let shape = |error| ReceiptProblem::Shape { message: canonical::plainly(&error) };
+    let shape = |error| ReceiptProblem::Schema { message: canonical::describe(&error) };
     // As they stand there: a later version may say more of each path, and all of it is bound.
     let paths = value.get("predicate").and_then(|predicate| predicate.get("paths"));
     let change = change_digest(paths.unwrap_or(&Value::Null)).map_err(ReceiptProblem::Json)?;

@@ -55,7 +55,7 @@ impl RotationProblem {
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Envelope(_)
-            | Self::Payload(PayloadProblem::Json { .. } | PayloadProblem::Shape { .. }) => {
+            | Self::Payload(PayloadProblem::Json { .. } | PayloadProblem::Schema { .. }) => {
                 "ROTATION_MALFORMED"
             }
             Self::Signer(problem) => problem.reason(),

@@ -39,7 +39,7 @@ impl SloWaiverProblem {
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Envelope(_)
-            | Self::Payload(PayloadProblem::Json { .. } | PayloadProblem::Shape { .. }) => {
+            | Self::Payload(PayloadProblem::Json { .. } | PayloadProblem::Schema { .. }) => {
                 "SLO_WAIVER_MALFORMED"
             }
             Self::Signer(source) => source.reason(),

@@ -3,7 +3,7 @@
 use actum_core::Timestamp;
 use actum_core::path::Cut;
 
-use crate::problem::{Doing, GitProblem};
+use crate::problem::{GitProblem, ResultExt};
 
 /// Who makes a commit, and when: its author and its committer. The time is written in seconds, in UTC.
 #[derive(Debug, Clone, PartialEq, Eq)]

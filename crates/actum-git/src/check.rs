@@ -12,7 +12,7 @@ use git2::{Index, ObjectType, Tree};
 use crate::bounded::Bounded;
 use crate::conversion::ContentRules;
 use crate::head::Head;
-use crate::problem::{Dirt, Doing, GitProblem};
+use crate::problem::{Dirt, GitProblem, ResultExt};
 use crate::repository::{Handle, Repository};
 use crate::tree::{EXECUTABLE, Entry, REGULAR};
 use crate::unfit::Unfit;

@@ -16,7 +16,7 @@ use crate::id::CommitId;
 use crate::index::{IndexOutcome, IndexProblem, Moved, NotReady, Pending};
 use crate::message::Message;
 use crate::objects::{self, Object};
-use crate::problem::{Doing, GitProblem};
+use crate::problem::{GitProblem, ResultExt};
 use crate::repository::{Handle, Repository};
 use crate::tree::{self, Entry};
 use crate::unfit::Unfit;

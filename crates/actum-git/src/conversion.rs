@@ -8,7 +8,7 @@ use std::path::Path;
 
 use git2::{AttrCheckFlags, AttrValue, Repository as Raw};
 
-use crate::problem::{Doing, GitProblem};
+use crate::problem::{GitProblem, ResultExt};
 use crate::unfit::Conversion;
 
 const DOING: &str = "reading the attributes of a file";

@@ -2,7 +2,7 @@
 
 use git2::{Oid, ReferenceType, Repository as Raw};
 
-use crate::problem::{Doing, GitProblem};
+use crate::problem::{GitProblem, ResultExt};
 
 /// The branch that HEAD names, and its commit.
 #[derive(Debug, Clone, PartialEq, Eq)]

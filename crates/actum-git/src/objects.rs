@@ -12,7 +12,7 @@ use std::{io, thread};
 
 use git2::{ObjectType, Odb, Oid, Repository as Raw};
 
-use crate::problem::{Doing, GitProblem};
+use crate::problem::{GitProblem, ResultExt};
 use crate::repository::Repository;
 
 /// An object that is to be on the disk.

@@ -238,17 +238,17 @@ impl GitProblem {
 }
 
 /// Says what was attempted, where it failed.
-pub(crate) trait Doing<T> {
+pub(crate) trait ResultExt<T> {
     fn doing(self, doing: &'static str) -> Result<T, GitProblem>;
 }
 
-impl<T> Doing<T> for Result<T, git2::Error> {
+impl<T> ResultExt<T> for Result<T, git2::Error> {
     fn doing(self, doing: &'static str) -> Result<T, GitProblem> {
         self.map_err(|source| GitProblem::Git { doing, source })
     }
 }
 
-impl<T> Doing<T> for Result<T, std::io::Error> {
+impl<T> ResultExt<T> for Result<T, std::io::Error> {
     fn doing(self, doing: &'static str) -> Result<T, GitProblem> {
         self.map_err(|source| GitProblem::Disk { doing, source })
     }

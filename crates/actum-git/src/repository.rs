@@ -9,7 +9,7 @@ use actum_core::path::{Cut, InBackticks};
 use git2::{ErrorCode, RepositoryOpenFlags, RepositoryState};
 
 use crate::head::Head;
-use crate::problem::{Doing, GitProblem};
+use crate::problem::{GitProblem, ResultExt};
 use crate::settings::Settings;
 use crate::special;
 

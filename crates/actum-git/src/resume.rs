@@ -15,7 +15,7 @@ use crate::id::CommitId;
 use crate::index::{IndexOutcome, IndexProblem, LeftIndex, Pending};
 use crate::lock::remove;
 use crate::message::{reverted_by, run_of};
-use crate::problem::{Doing, GitProblem};
+use crate::problem::{GitProblem, ResultExt};
 use crate::repository::{Handle, Repository};
 use crate::tree::Entry;
 

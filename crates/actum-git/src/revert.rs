@@ -12,7 +12,7 @@ use crate::commit::{Change, NewFile};
 use crate::head::Head;
 use crate::id::CommitId;
 use crate::message::{Message, run_of};
-use crate::problem::{Doing, GitProblem};
+use crate::problem::{GitProblem, ResultExt};
 use crate::repository::Repository;
 use crate::tree::{EXECUTABLE, REGULAR};
 

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use git2::ConfigLevel;
 
-use crate::problem::{Doing, GitProblem};
+use crate::problem::{GitProblem, ResultExt};
 
 /// - `fsyncObjectFiles`: objects and references are on the disk before they count.
 /// - `protectHFS`, `protectNTFS`: a name that any file system takes for `.git` is refused everywhere.

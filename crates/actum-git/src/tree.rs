@@ -3,7 +3,7 @@
 use git2::{ObjectType, Oid, Repository as Raw, Tree};
 
 use crate::bounded::Bounded;
-use crate::problem::{Doing, GitProblem};
+use crate::problem::{GitProblem, ResultExt};
 
 /// A file as a tree holds it: its blob, and `0o100644` or `0o100755`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

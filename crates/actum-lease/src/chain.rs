@@ -110,7 +110,7 @@ fn decode_chain(bytes: &[u8]) -> Result<(Vec<SignedBlock>, KeyId), LeaseError> {
         None => return Err(wrong("it has no `format`")),
     }
     let WrittenChain { blocks, format: _, key } =
-        serde_json::from_value(value).map_err(|error| wrong(&canonical::plainly(&error)))?;
+        serde_json::from_value(value).map_err(|error| wrong(&canonical::describe(&error)))?;
     let blocks: Option<Vec<SignedBlock>> = blocks.iter().map(decode_block).collect();
     let blocks = blocks.filter(|blocks| !blocks.is_empty());
     let blocks = blocks.ok_or_else(|| wrong("a block of it cannot be decoded"))?;

@@ -10,11 +10,11 @@
 //! HOME/trusted/         which workspaces' policies are trusted (see `trust`)
 //! ```
 
+mod activity;
 mod begun;
 mod disk;
 mod problem;
 mod trust;
-mod under_way;
 mod waiting;
 
 use std::path::{Path, PathBuf};
@@ -24,11 +24,11 @@ use actum_record::keyring::KEYS_DIRECTORY as KEYS;
 use actum_record::ledger::TenantId;
 use actum_record::signer::KeyRole;
 
+pub use activity::{Activity, Marks, TaskTurn, UnderWay};
 pub(crate) use disk::{Directory, FileId, random};
 pub(crate) use problem::Shown;
 pub use problem::{HomeError, Thing};
 pub use trust::TrustedPolicy;
-pub use under_way::{Doing, Marks, TaskTurn, UnderWay};
 
 use disk::{Lock, Sharing};
 

@@ -3,6 +3,7 @@
 mod agent;
 mod append;
 mod check;
+mod fair_lock;
 mod fault;
 mod link;
 mod make;
@@ -11,7 +12,6 @@ mod reading;
 mod rows;
 mod schema;
 mod snapshot;
-mod turnstile;
 
 use std::path::Path;
 use std::time::Duration;
@@ -25,10 +25,10 @@ use crate::log::SignedCheckpoint;
 use crate::new_entry::{Appended, NewEntry, Request};
 use crate::snapshot::OpenSnapshot;
 use crate::store::Store;
+use fair_lock::FairLock;
 use link::{Link, Linked};
 use make::Files;
 use schema::Purpose;
-use turnstile::Turnstile;
 
 use fault::fault;
 pub use snapshot::SqliteSnapshot;
@@ -71,7 +71,7 @@ pub struct SqliteStore {
     link: Link,
     /// Which files that leads to.
     files: Files,
-    turnstile: Turnstile,
+    turnstile: FairLock,
     options: SqliteOptions,
     /// The edge of the log as this connection last saw it.
     frontier: Option<Frontier>,
@@ -97,7 +97,7 @@ impl SqliteStore {
         let directory = make::canonical(directory)?;
         let path = directory.join(DATABASE);
         let is_there = make::is_there(&path)?;
-        let mut turnstile = Turnstile::open(&path, Duration::from_secs(options.turn_seconds))?;
+        let mut turnstile = FairLock::open(&path, Duration::from_secs(options.turn_seconds))?;
         let inside = turnstile.enter()?;
         if !is_there && !make::is_there(&path)? {
             make::make(&directory, &path, options, first)?;

@@ -42,7 +42,7 @@ pub enum EnvelopeError {
     Json(#[from] CanonicalError),
     /// Fields are missing, too many, or of another kind.
     #[error("it is no signed envelope (DSSE): {message}")]
-    Shape {
+    Schema {
         /// Name of the field, and its problem.
         message: String,
     },
@@ -138,7 +138,7 @@ impl Envelope {
     }
 
     fn of(written: serde_json::Result<Written>) -> Result<Self, EnvelopeError> {
-        let shape = |error| EnvelopeError::Shape { message: canonical::plainly(&error) };
+        let shape = |error| EnvelopeError::Schema { message: canonical::describe(&error) };
         let written = written.map_err(shape)?;
         let decode = |text: &str, what| {
             let decoded = STANDARD.decode(text).or_else(|_| URL_SAFE.decode(text));

@@ -60,7 +60,7 @@ pub enum KeyringError {
     Json(#[from] CanonicalError),
     /// Fields are missing, too many, or of another kind.
     #[error("it is no keyring: {message}")]
-    Shape {
+    Schema {
         /// Name of the field, and its problem.
         message: String,
     },
@@ -169,7 +169,7 @@ impl Keyring {
         if bytes.len() > KEYRING_BYTES_MAX {
             return Err(KeyringError::TooLarge);
         }
-        let shape = |message: String| KeyringError::Shape { message };
+        let shape = |message: String| KeyringError::Schema { message };
         let value = canonical::read(bytes)?;
         let format = value.get("format").and_then(serde_json::Value::as_str);
         match format {
@@ -178,7 +178,7 @@ impl Keyring {
             None => return Err(shape("it has no `format`".to_owned())),
         }
         let read: Self =
-            serde_json::from_value(value).map_err(|error| shape(canonical::plainly(&error)))?;
+            serde_json::from_value(value).map_err(|error| shape(canonical::describe(&error)))?;
         if read.keys.len() > KEYS_MAX {
             return Err(KeyringError::TooLarge);
         }

@@ -42,7 +42,7 @@ pub(crate) struct Start {
 
 /// What the helper says.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Said {
+pub(crate) enum HelperMessage {
     /// The first process of the command's own PID namespace was started; its pidfd comes along.
     Init,
     /// The layer that takes what the command changes in its view; its descriptor comes along.

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, pidfd_send_signal};
 
 use crate::cgroup::{Counted, Group};
-use crate::channel::{Channel, Report, Said};
+use crate::channel::{Channel, HelperMessage, Report};
 use crate::inside::declared::is_absent;
 use crate::layer::{Layer, is_in};
 use crate::limits::Resource;
@@ -84,14 +84,14 @@ impl Child {
             };
             let mut descriptors = descriptors.into_iter();
             match said {
-                Said::Init => self.init = descriptors.next(),
-                Said::Captures => self.captures = descriptors.next(),
-                Said::Running => return Ok(()),
-                Said::NotStarted(missing) => return Err(SpawnError::Sandbox(missing)),
-                Said::NotExecuted(missing, errno) => {
+                HelperMessage::Init => self.init = descriptors.next(),
+                HelperMessage::Captures => self.captures = descriptors.next(),
+                HelperMessage::Running => return Ok(()),
+                HelperMessage::NotStarted(missing) => return Err(SpawnError::Sandbox(missing)),
+                HelperMessage::NotExecuted(missing, errno) => {
                     return Err(SpawnError::Command { missing, errno });
                 }
-                Said::Ended(_) => {
+                HelperMessage::Ended(_) => {
                     return Err(io::Error::other("it told of an end before a beginning").into());
                 }
             }
@@ -179,7 +179,7 @@ impl Child {
         }
         over |= self.drain(&mut sink)?;
         let report = match self.channel.receive()? {
-            Some((Said::Ended(report), _)) => report,
+            Some((HelperMessage::Ended(report), _)) => report,
             // It was ended at once, and had no time to tell.
             None if self.init.is_some() && self.is_killed.get() => {
                 let wall = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);

@@ -5,11 +5,11 @@
 
 mod bytes;
 pub(crate) mod declared;
-mod keeper;
 mod landlock;
 mod namespaces;
 mod payload;
 mod processes;
+mod reaper;
 mod root;
 mod view;
 mod worker;
@@ -26,12 +26,12 @@ use rustix::process::{
 };
 use rustix::stdio::{self, dup2_stdin};
 
-use crate::channel::{Channel, Said, Start};
+use crate::channel::{Channel, HelperMessage, Start};
 use crate::host::Missing;
 use crate::policy::{Net, SandboxPolicy, Stdin, Tier};
 use crate::sys;
-use keeper::Keeper;
 use processes::{Kin, Processes};
+use reaper::Reaper;
 
 pub use bytes::Stopped;
 pub use worker::{Files, enter_worker};
@@ -107,11 +107,11 @@ fn run() -> io::Result<()> {
             .trying(|| "take in the processes of the command".to_owned())
             .map(|()| Kin::Descendants),
     };
-    let begun = kin.map_err(Said::NotStarted).and_then(|kin| {
+    let begun = kin.map_err(HelperMessage::NotStarted).and_then(|kin| {
         if kin == Kin::Namespace {
-            settle(&channel, &start).map_err(Said::NotStarted)?;
+            settle(&channel, &start).map_err(HelperMessage::NotStarted)?;
         }
-        let processes = Processes::new(kin).map_err(Said::NotStarted)?;
+        let processes = Processes::new(kin).map_err(HelperMessage::NotStarted)?;
         begin(&start, &stdio).map(|command| (command, processes))
     });
     let (command, processes) = match begun {
@@ -120,10 +120,10 @@ fn run() -> io::Result<()> {
     };
     drop(stdio);
     // Where nobody hears it any more the command is ended at once.
-    let is_wanted = channel.send(&Said::Running, &[]).is_ok();
-    let keeper = Keeper::new(&channel, &start.plan, command, processes);
+    let is_wanted = channel.send(&HelperMessage::Running, &[]).is_ok();
+    let keeper = Reaper::new(&channel, &start.plan, command, processes);
     let report = keeper.keep(is_wanted)?;
-    channel.send(&Said::Ended(report), &[])
+    channel.send(&HelperMessage::Ended(report), &[])
 }
 
 /// Makes the namespaces a place for the command, from their first process.
@@ -131,7 +131,7 @@ fn settle(channel: &Channel, start: &Start) -> Result<()> {
     let policy = &start.plan.policy;
     if let Some(captures) = root::enter(policy)? {
         let doing = || "hand over the layer of changes".to_owned();
-        channel.send(&Said::Captures, &[captures.as_fd()]).trying(doing)?;
+        channel.send(&HelperMessage::Captures, &[captures.as_fd()]).trying(doing)?;
     }
     if let Some(pid_max) = start.plan.pid_max {
         namespaces::limit_processes(pid_max)?;
@@ -147,11 +147,11 @@ fn settle(channel: &Channel, start: &Start) -> Result<()> {
 }
 
 /// Starts the command; the error is what to say where it was not started or not executed.
-fn begin(start: &Start, stdio: &[OwnedFd]) -> std::result::Result<Pid, Said> {
+fn begin(start: &Start, stdio: &[OwnedFd]) -> std::result::Result<Pid, HelperMessage> {
     let keeper = getpid();
     // What stands here when the other process is gone from our memory is how it went. Where it ends on the
     // way, that is no end of the command.
-    let mut failed = Some(Said::NotStarted(Missing {
+    let mut failed = Some(HelperMessage::NotStarted(Missing {
         step: "confine the command".to_owned(),
         why: "its process ended before that was done".to_owned(),
         // A limit of this process can end it, and the caller sets those.
@@ -165,7 +165,7 @@ fn begin(start: &Start, stdio: &[OwnedFd]) -> std::result::Result<Pid, Said> {
         }
         let ready = tied.and_then(|()| payload::confine(start, stdio));
         failed = match ready {
-            Err(missing) => Some(Said::NotStarted(missing)),
+            Err(missing) => Some(HelperMessage::NotStarted(missing)),
             Ok(command) => {
                 failed = None;
                 std::hint::black_box(&failed); // who reads it is the other process
@@ -175,6 +175,6 @@ fn begin(start: &Start, stdio: &[OwnedFd]) -> std::result::Result<Pid, Said> {
     };
     let command = sys::spawn_sharing_memory(&mut become_command)
         .trying(|| "start the command's process".to_owned())
-        .map_err(Said::NotStarted)?;
+        .map_err(HelperMessage::NotStarted)?;
     failed.map_or(Ok(command), Err)
 }

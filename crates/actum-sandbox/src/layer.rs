@@ -118,17 +118,17 @@ pub enum LayerError {
 
 type Result<T> = std::result::Result<T, LayerError>;
 
-trait Doing<T> {
+trait ResultExt<T> {
     fn doing(self, step: &'static str, path: &Path) -> Result<T>;
 }
 
-impl<T> Doing<T> for rustix::io::Result<T> {
+impl<T> ResultExt<T> for rustix::io::Result<T> {
     fn doing(self, step: &'static str, path: &Path) -> Result<T> {
         self.map_err(io::Error::from).doing(step, path)
     }
 }
 
-impl<T> Doing<T> for io::Result<T> {
+impl<T> ResultExt<T> for io::Result<T> {
     fn doing(self, step: &'static str, path: &Path) -> Result<T> {
         self.map_err(|why| LayerError::Io { step, path: path.to_owned(), why })
     }

@@ -82,7 +82,7 @@ fn work(job: &Job, started: Instant) -> Result<Done> {
         let connection = connect(&database)?;
         lock(&connection, job)?;
         let statements = run(&connection, job)?;
-        must_be_closed(&connection)?;
+        check_closed(&connection)?;
         connection.command("CHECKPOINT").map_err(|why| {
             Failure::of_engine(Problem::Unsound, (None, "cannot write the database: "), why)
         })?;
@@ -241,7 +241,7 @@ fn save(
 }
 
 /// Checks that no transaction is open: one cannot begin within another.
-fn must_be_closed(connection: &Connection<'_>) -> Result<()> {
+fn check_closed(connection: &Connection<'_>) -> Result<()> {
     let begun = connection.command("BEGIN").and_then(|_| connection.command("ROLLBACK"));
     begun.map(drop).map_err(|_| {
         let message = "a transaction is open after the last statement; end it with COMMIT";

@@ -3,7 +3,7 @@
 use actum_core::place::Excerpt;
 use actum_core::{Digest, RelPath};
 use actum_document::reader::text;
-use actum_document::{Branch, Characters, Form, Member, Others, Shape, Tagged, Text};
+use actum_document::{Branch, Characters, Form, Member, ObjectSchema, Others, Tagged, Text};
 
 use super::limits::{CONTENT_CHARS_MAX, PATH_CHARS_MAX};
 use super::reader::{self, Fields};
@@ -56,8 +56,12 @@ const CONTAINED: Member =
     Member::required("text", SOUGHT, "The text that must be in the file, byte for byte.");
 const LACKING: Member = Member::required("text", SOUGHT, "The text that must not be in the file.");
 
-const fn condition(name: &'static str, about: &'static str, members: &'static [Member]) -> Shape {
-    Shape { name, about, others: Others::Refused, members }
+const fn condition(
+    name: &'static str,
+    about: &'static str,
+    members: &'static [Member],
+) -> ObjectSchema {
+    ObjectSchema { name, about, others: Others::Refused, members }
 }
 
 const EXISTS_ABOUT: &str = "The file is there, as a regular file.";
@@ -66,29 +70,29 @@ const SHA256_ABOUT: &str = "The file has this content.";
 const CONTAINS_ABOUT: &str = "The text is in the file at least once.";
 const LACKS_ABOUT: &str = "The file is there, and the text is not in it.";
 
-static EXISTS: Shape =
+static EXISTS: ObjectSchema =
     condition("a condition `exists`", EXISTS_ABOUT, &[tag(&["exists"]), OPTIONAL_PATH]);
-static ABSENT: Shape =
+static ABSENT: ObjectSchema =
     condition("a condition `absent`", ABSENT_ABOUT, &[tag(&["absent"]), OPTIONAL_PATH]);
-static HASHED: Shape =
+static HASHED: ObjectSchema =
     condition("a condition `sha256`", SHA256_ABOUT, &[tag(&["sha256"]), OPTIONAL_PATH, SHA256]);
-static CONTAINS: Shape = condition(
+static CONTAINS: ObjectSchema = condition(
     "a condition `contains`",
     CONTAINS_ABOUT,
     &[tag(&["contains"]), OPTIONAL_PATH, CONTAINED],
 );
-static LACKS: Shape =
+static LACKS: ObjectSchema =
     condition("a condition `lacks`", LACKS_ABOUT, &[tag(&["lacks"]), OPTIONAL_PATH, LACKING]);
 
-static RULE_EXISTS: Shape =
+static RULE_EXISTS: ObjectSchema =
     condition("a rule `exists`", EXISTS_ABOUT, &[tag(&["exists"]), REQUIRED_PATH]);
-static RULE_ABSENT: Shape =
+static RULE_ABSENT: ObjectSchema =
     condition("a rule `absent`", ABSENT_ABOUT, &[tag(&["absent"]), REQUIRED_PATH]);
-static RULE_HASHED: Shape =
+static RULE_HASHED: ObjectSchema =
     condition("a rule `sha256`", SHA256_ABOUT, &[tag(&["sha256"]), REQUIRED_PATH, SHA256]);
-static RULE_CONTAINS: Shape =
+static RULE_CONTAINS: ObjectSchema =
     condition("a rule `contains`", CONTAINS_ABOUT, &[tag(&["contains"]), REQUIRED_PATH, CONTAINED]);
-static RULE_LACKS: Shape =
+static RULE_LACKS: ObjectSchema =
     condition("a rule `lacks`", LACKS_ABOUT, &[tag(&["lacks"]), REQUIRED_PATH, LACKING]);
 
 /// A condition of an action.

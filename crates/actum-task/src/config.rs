@@ -9,13 +9,13 @@ use actum_core::PathRule;
 use actum_core::json::Value;
 use actum_core::path::PATH_BYTES_MAX;
 use actum_document::reader::{flag, whole, word};
-use actum_document::{Characters, Form, Member, Others, Shape, Text};
+use actum_document::{Characters, Form, Member, ObjectSchema, Others, Text};
 
+use super::diagnostics::Mistakes;
 use super::limits::{
     BACKUP_BYTES_MAX, CONFIG_BYTES_MAX, FILE_BYTES_MAX, FILE_TIME, FILES_MAX, MANIFEST_DAYS_MAX,
     PARALLEL_MAX, PIPELINE_TIME, PROTECTED_RULES_MAX, SCHEMA_TIME, SQL_TIME, TASK_TIME,
 };
-use super::mistakes::Mistakes;
 use super::plan::{Action, ActionType, CONSTRAINT_FIELDS, Constraints, constraints};
 use super::reader::{self, Faults, Fields, Taken};
 use super::yaml::Node;
@@ -73,7 +73,7 @@ pub struct SystemConfigError(#[source] pub Mistakes);
 const FORMAT: &str = "actum.system-config/1";
 
 /// A `system_config.yaml`.
-pub(super) static SYSTEM_CONFIG: Shape = Shape {
+pub(super) static SYSTEM_CONFIG: ObjectSchema = ObjectSchema {
     name: "a system config",
     about: "What holds for the tasks of a project. All of it can be left out. A config with other members, or with a name twice in one object, is refused; so is one of more than 256 KiB.",
     others: Others::Refused,
@@ -103,7 +103,7 @@ pub(super) static SYSTEM_CONFIG: Shape = Shape {
     ],
 };
 
-static SOFT_CONSTRAINTS: Shape = Shape {
+static SOFT_CONSTRAINTS: ObjectSchema = ObjectSchema {
     name: "soft constraints",
     about: "What a plan can set otherwise.",
     others: Others::Refused,
@@ -114,7 +114,7 @@ const fn seconds(name: &'static str, max: i64, about: &'static str) -> Member {
     Member::optional(name, Form::Whole { min: 1, max }, about)
 }
 
-static TIMEOUTS: Shape = Shape {
+static TIMEOUTS: ObjectSchema = ObjectSchema {
     name: "timeouts",
     about: "How long things may take.",
     others: Others::Refused,
@@ -127,7 +127,7 @@ static TIMEOUTS: Shape = Shape {
     ],
 };
 
-static LIMITS: Shape = Shape {
+static LIMITS: ObjectSchema = ObjectSchema {
     name: "limits",
     about: "How much of things there may be.",
     others: Others::Refused,
@@ -155,7 +155,7 @@ static LIMITS: Shape = Shape {
     ],
 };
 
-static ROLLBACK_MANIFEST: Shape = Shape {
+static ROLLBACK_MANIFEST: ObjectSchema = ObjectSchema {
     name: "a rollback manifest's settings",
     about: "What becomes of rollback manifests.",
     others: Others::Refused,
@@ -166,7 +166,7 @@ static ROLLBACK_MANIFEST: Shape = Shape {
     )],
 };
 
-static GIT: Shape = Shape {
+static GIT: ObjectSchema = ObjectSchema {
     name: "git settings",
     about: "What becomes of the repository.",
     others: Others::Refused,

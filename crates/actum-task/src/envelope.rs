@@ -3,13 +3,15 @@
 use actum_core::json::Value;
 use actum_core::{Digest, RelPath, RunId};
 use actum_document::reader::word;
-use actum_document::{Characters, Form, Member, Mistake, Others, Problem, Shape, Step, Text};
+use actum_document::{
+    Characters, Diagnostic, Form, Member, ObjectSchema, Others, Problem, Step, Text,
+};
 use actum_record::ledger::WorkspaceId;
 
 use super::codes::ErrorCode;
 use super::condition::{DIGEST, PATH_TEXT};
+use super::diagnostics::Mistakes;
 use super::limits::ENVELOPE_BYTES_MAX;
-use super::mistakes::Mistakes;
 use super::name::{TASK_ID, TaskId};
 use super::reader::{self, Faults, Taken, digest, parsed, path};
 
@@ -103,7 +105,7 @@ const WORKSPACE: Form = Form::Text(Text {
 });
 
 /// A task envelope.
-pub(super) static TASK_ENVELOPE: Shape = Shape {
+pub(super) static TASK_ENVELOPE: ObjectSchema = ObjectSchema {
     name: "a task envelope",
     about: "An approved task: its plan, its config, and that the protocol layer validated and approved both. An envelope with other members, or with a name twice in one object, is refused; so is one of more than 64 KiB.",
     others: Others::Refused,
@@ -135,7 +137,7 @@ pub(super) static TASK_ENVELOPE: Shape = Shape {
     ],
 };
 
-static FILE: Shape = Shape {
+static FILE: ObjectSchema = ObjectSchema {
     name: "an approved file",
     about: "A document as it was approved.",
     others: Others::Refused,
@@ -159,8 +161,8 @@ impl TaskEnvelope {
     /// [`TaskEnvelopeError`]; that the task is not approved is told before anything else that is wrong.
     pub fn read(bytes: &[u8]) -> Result<Self, TaskEnvelopeError> {
         reader::read(bytes, ENVELOPE_BYTES_MAX, |_, value| envelope(value)).map_err(|mistakes| {
-            let told = |list: Vec<Mistake>| Mistakes { list, is_cut: false };
-            let about = |is_meant: fn(&Mistake) -> bool| {
+            let told = |list: Vec<Diagnostic>| Mistakes { list, is_cut: false };
+            let about = |is_meant: fn(&Diagnostic) -> bool| {
                 let list: Vec<_> =
                     mistakes.list.iter().filter(|it| is_meant(it)).cloned().collect();
                 (!list.is_empty()).then(|| told(list))
@@ -204,7 +206,7 @@ impl TaskEnvelope {
 }
 
 /// Whether what is wrong is what the protocol layer says in this field, and not that it says nothing.
-fn is_refusal(mistake: &Mistake, field: &str) -> bool {
+fn is_refusal(mistake: &Diagnostic, field: &str) -> bool {
     matches!(&*mistake.path.0, [Step::Member(name)] if name == field)
         && matches!(mistake.problem, Problem::Word { .. })
 }

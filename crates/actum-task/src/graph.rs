@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
 use std::fmt;
 
-use actum_core::near;
+use actum_core::suggestion;
 use actum_document::{JsonPath, Step};
 
 use super::codes::ErrorCode;
@@ -234,7 +234,7 @@ fn waits_for(
 /// The id that may be meant; of several that are as near, always the same.
 fn nearest(meant: &ActionId, mut known: Vec<&str>) -> Option<ActionId> {
     known.sort_unstable();
-    near::word(meant.as_str(), &known)?.parse().ok()
+    suggestion::suggest(meant.as_str(), &known)?.parse().ok()
 }
 
 fn free(waiting: &[usize]) -> BinaryHeap<Reverse<usize>> {

@@ -2,17 +2,17 @@
 //!
 //! Everything here is the input side: a plan, the config of a project, the envelope in which both are
 //! approved, the order of the actions, and what a plan would come to. Each document is described once, as
-//! a [`Shape`](actum_document::Shape); it is read by that and its JSON Schema is written from it.
+//! an [`ObjectSchema`](actum_document::ObjectSchema); it is read by that and its JSON Schema is written from it.
 
 mod approval;
 mod codes;
 mod condition;
 mod config;
+mod diagnostics;
 mod envelope;
 mod graph;
 pub mod limits;
 mod lint;
-mod mistakes;
 mod name;
 mod plan;
 mod reader;
@@ -28,10 +28,10 @@ pub use approval::{
 pub use codes::{ErrorCategory, ErrorCode, RecoveryAction, Response};
 pub use condition::{Check, Condition};
 pub use config::{Limits, SystemConfig, SystemConfigError, Timeouts};
+pub use diagnostics::Mistakes;
 pub use envelope::{ApprovedFile, ChangedInput, OtherWorkspace, TaskEnvelope, TaskEnvelopeError};
 pub use graph::{Graph, GraphError, GraphProblem, Reach};
 pub use lint::{Files, Finding, is_rejected, links, lint, unavailable};
-pub use mistakes::Mistakes;
 pub use name::{ActionId, NameError, PlanId, Selector, TaskId};
 pub use plan::{
     Action, ActionPlaces, ActionType, Change, ConstraintOverrides, Constraints, ExecutionOrder,

@@ -2,11 +2,11 @@
 
 mod operation;
 mod read;
-mod shape;
+mod schema;
 mod write;
 
 pub(super) use read::constraints;
-pub(super) use shape::{CONSTRAINT_FIELDS, TASK_PLAN};
+pub(super) use schema::{CONSTRAINT_FIELDS, TASK_PLAN};
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -17,9 +17,9 @@ use actum_edit::change_set::Hunk;
 use actum_edit::edit::json_patch::JsonText;
 
 use super::condition::Condition;
+use super::diagnostics::Mistakes;
 use super::graph::{Graph, GraphError, GraphProblem, Node};
 use super::limits::{self, TimeLimit};
-use super::mistakes::Mistakes;
 use super::name::{ActionId, PlanId, Selector};
 
 /// What an inspector asks for: actions on files, and how they are to be carried out.

@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 
 use actum_core::json::{Content, Kind, Member, Value};
 use actum_core::place::Excerpt;
-use actum_core::{Digest, PathRule, RelPath, near};
-use actum_document::{Fault, Form, JsonPath, Mistake, Problem, Shape, Tagged, reader};
+use actum_core::{Digest, PathRule, RelPath, suggestion};
+use actum_document::{Diagnostic, Fault, Form, JsonPath, ObjectSchema, Problem, Tagged, reader};
 use actum_edit::edit::json_patch::JsonText;
 
+use super::diagnostics::Mistakes;
 use super::limits::PROBLEMS_MAX;
-use super::mistakes::Mistakes;
 
 /// What is wrong with a part of a document: as much of it as is told.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ pub(super) type Taken<T> = Result<T, Faults>;
 
 /// The members of one object, and what was found wrong with them so far.
 pub(super) struct Fields<'v> {
-    shape: &'static Shape,
+    shape: &'static ObjectSchema,
     value: &'v Value<'v>,
     /// The member that says which kind of object it is.
     tag: Option<&'static str>,
@@ -56,7 +56,7 @@ pub(super) fn check_size(document: &[u8], bytes_max: usize) -> Result<(), Mistak
         return Ok(());
     }
     let problem = Problem::TooLarge { bytes: document.len(), bytes_max };
-    Err(Mistakes::of_one(Mistake { place: None, path: JsonPath::default(), problem }))
+    Err(Mistakes::of_one(Diagnostic { place: None, path: JsonPath::default(), problem }))
 }
 
 /// Makes what `value` stands for, if neither it nor any name in it is wrong.
@@ -139,7 +139,7 @@ impl From<Fault> for Faults {
 
 /// The members of an object of this shape.
 pub(super) fn object<'v>(
-    shape: &'static Shape,
+    shape: &'static ObjectSchema,
     form: Form,
     value: &'v Value<'v>,
 ) -> Taken<Fields<'v>> {
@@ -166,7 +166,7 @@ fn of_kind<'v>(kind: &'static Tagged, value: &'v Value<'v>) -> Taken<(&'static s
 }
 
 fn of_shape<'v>(
-    shape: &'static Shape,
+    shape: &'static ObjectSchema,
     form: Form,
     value: &'v Value<'v>,
     tag: Option<&'static str>,
@@ -224,7 +224,7 @@ impl<'v> Fields<'v> {
 
     fn unknown(&self, member: &Member<'_>, known: impl Iterator<Item = &'static str>) -> Faults {
         let known: Vec<&'static str> = known.collect();
-        let nearest = near::word(&member.name, &known);
+        let nearest = suggestion::suggest(&member.name, &known);
         let problem = Problem::Unknown { name: self.shape.name, nearest, known };
         Fault::at(member.name_span.start, problem).in_member(&member.name).into()
     }

@@ -15,8 +15,8 @@ mod manifest;
 mod names;
 mod prompt;
 mod rollback;
+mod schemas;
 mod script;
-mod shapes;
 mod summary;
 mod task_status;
 
@@ -46,7 +46,7 @@ pub use names::{
 };
 pub use prompt::{executor_prompt, is_executor_prompt};
 pub use rollback::{BackupDelta, Checkpoint, DirectoryChange, FileChange, Rollback, RollbackError};
-pub use shapes::{ACTIONS_MAX, schemas};
+pub use schemas::{ACTIONS_MAX, schemas};
 pub use summary::{
     PlannedAction, PlannedSummary, implementation_summary, is_implementation_summary,
 };
@@ -55,9 +55,9 @@ pub use task_status::{
     TASK_STATUS_FORMAT, TaskStatus, TaskStatusFormat, outcome,
 };
 
-use actum_document::Mistake;
+use actum_document::Diagnostic;
 
 /// Bytes that are no document of a task, or a document that would not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the document of the task cannot be used: {0}")]
-pub struct ReportError(#[source] pub Mistake);
+pub struct ReportError(#[source] pub Diagnostic);

@@ -9,7 +9,7 @@ use std::fmt;
 use actum_core::json::{Content, Member, Value};
 use actum_core::path::Cut;
 use actum_core::place::Place;
-use actum_document::{JsonPath, Mistake, Problem, Step};
+use actum_document::{Diagnostic, JsonPath, Problem, Step};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::options::{AliasLimits, DuplicateKeyPolicy, MergeKeyPolicy};
 use serde_saphyr::{Error, Location, Spanned};
@@ -37,7 +37,7 @@ const MESSAGE_BYTES_MAX: usize = 300;
 
 impl Node {
     /// The value that `text` holds and nothing else.
-    pub(super) fn read(text: &[u8]) -> Result<Self, Mistake> {
+    pub(super) fn read(text: &[u8]) -> Result<Self, Diagnostic> {
         let text = std::str::from_utf8(text).map_err(|error| {
             let message = "YAML is UTF-8, and the byte here is not".to_owned();
             mistake(Some(Place::of(text, error.valid_up_to())), message)
@@ -100,13 +100,13 @@ fn alias_limits() -> AliasLimits {
 }
 
 /// What the reader refuses, in words that speak of the text and not of the reader.
-fn refused(error: &Error) -> Mistake {
+fn refused(error: &Error) -> Diagnostic {
     let location = error.location().filter(|location| location.line() > 0);
     let place = location.map(|it| Place { line: it.line(), column: it.column() });
     let error = error.without_snippet();
     if let Error::DuplicateMappingKey { key, .. } = error {
         let path = JsonPath(key.iter().cloned().map(Step::Member).collect());
-        return Mistake { place, path, problem: Problem::Doubled };
+        return Diagnostic { place, path, problem: Problem::Doubled };
     }
     let message = if let Error::MultipleDocuments { .. } = error {
         "a second document begins here; one is read".to_owned()
@@ -120,8 +120,8 @@ fn refused(error: &Error) -> Mistake {
     mistake(place, message)
 }
 
-fn mistake(place: Option<Place>, message: String) -> Mistake {
-    Mistake { place, path: JsonPath::default(), problem: Problem::Yaml { message } }
+fn mistake(place: Option<Place>, message: String) -> Diagnostic {
+    Diagnostic { place, path: JsonPath::default(), problem: Problem::Yaml { message } }
 }
 
 fn start(location: &Location) -> usize {

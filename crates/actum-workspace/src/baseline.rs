@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use actum_core::{Digest, FileMode, RelPath};
 
 use crate::disk::{Disk, Kind, Rename, Stat, Time};
-use crate::error::{Doing, Result};
+use crate::error::{Result, ResultExt};
 use crate::history::view::View;
 use crate::home::Home;
 use crate::journal::sector::{Framed, frame, unframe};

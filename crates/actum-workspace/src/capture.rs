@@ -19,7 +19,7 @@ use actum_core::{FileMode, RelPath, RunId};
 
 use crate::STATE_DIRECTORY;
 use crate::disk::{Barrier, Disk, Kind, Stat, Time};
-use crate::error::{Doing, Error, Result};
+use crate::error::{Error, Result, ResultExt};
 use crate::file_by_path::OpenedDirectory;
 use crate::tree::read_whole;
 use crate::workspace::Workspace;

@@ -4,7 +4,7 @@ use std::io;
 
 use actum_core::path::Quoted;
 use actum_core::{BudgetStatus, Digest, PathError, RelPath, RunId, scope::ScopeError};
-use actum_edit::near::Near;
+use actum_edit::nearest_match::NearestMatch;
 use actum_edit::{EditError, HunkError, change_set::ChangeSetError};
 use actum_record::keyring::{KEYRING_FILE, KEYS_DIRECTORY};
 
@@ -271,7 +271,7 @@ pub enum ErrorKind {
     Budget { status: BudgetStatus },
     /// The hunks do not apply; with what in the file is nearest to the one that does not.
     #[error("cannot patch `{path}`: {}", hunk_text(source, near.as_ref(), *quoting))]
-    Hunk { path: RelPath, source: HunkError, near: Option<Near>, quoting: Quoting },
+    Hunk { path: RelPath, source: HunkError, near: Option<NearestMatch>, quoting: Quoting },
     /// An edit has no place in the file, or more than one, or was made for another content.
     #[error("cannot edit `{path}`: {}", edit_text(source, *quoting))]
     Edit { path: RelPath, source: EditError, quoting: Quoting },
@@ -444,7 +444,7 @@ fn found_text(found: Option<&Digest>) -> String {
     found.map_or_else(|| "no file".to_owned(), ToString::to_string)
 }
 
-fn hunk_text(source: &HunkError, near: Option<&Near>, quoting: Quoting) -> String {
+fn hunk_text(source: &HunkError, near: Option<&NearestMatch>, quoting: Quoting) -> String {
     match quoting {
         Quoting::Allowed => {
             let near = near.map_or_else(String::new, |near| format!("; {near}"));
@@ -483,11 +483,11 @@ fn holder_text(holder: Option<&str>) -> String {
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Says what was attempted when the operating system refuses.
-pub(crate) trait Doing<T> {
+pub(crate) trait ResultExt<T> {
     fn doing(self, action: impl FnOnce() -> String) -> Result<T>;
 }
 
-impl<T> Doing<T> for io::Result<T> {
+impl<T> ResultExt<T> for io::Result<T> {
     fn doing(self, action: impl FnOnce() -> String) -> Result<T> {
         self.map_err(|source| ErrorKind::Io { action: action(), source }.into())
     }

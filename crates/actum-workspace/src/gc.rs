@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use actum_core::{Digest, RunId};
 
 use crate::disk::{Disk, Time};
-use crate::error::{Doing, Result, State};
+use crate::error::{Result, ResultExt, State};
 use crate::history::sweep::RUN_ID_LENGTH;
 use crate::history::{self, RunRef};
 use crate::journal::back::Back;

@@ -17,7 +17,7 @@ pub(crate) mod view;
 use actum_core::{FileMode, RunId};
 
 use crate::disk::Disk;
-use crate::error::{Doing, ErrorKind, Result};
+use crate::error::{ErrorKind, Result, ResultExt};
 use crate::journal::record::{End, Intent, Outcome, Record, RunKind};
 use crate::journal::sector::{Framed, frame, unframe};
 

@@ -32,7 +32,7 @@ use actum_core::FileMode;
 use actum_core::path::Quoted;
 
 use crate::disk::{Barrier, Disk, Kind, Rename, Stat};
-use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, ResultExt};
 use crate::journal::Journal;
 
 pub(crate) use rebuilding::{RebuildNote, RebuildTime};

@@ -9,7 +9,7 @@ use actum_core::{FileMode, RunId};
 use actum_record::ledger::WorkspaceId;
 
 use crate::disk::{Barrier, Disk, Rename};
-use crate::error::{Doing, ErrorKind, Result};
+use crate::error::{ErrorKind, Result, ResultExt};
 use crate::history::view::View;
 use crate::home::Home;
 use crate::transaction::Transaction;

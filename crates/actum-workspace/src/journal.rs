@@ -14,7 +14,7 @@ pub(crate) mod sector;
 use std::io;
 
 use crate::disk::{Barrier, Disk, Epoch};
-use crate::error::{Doing, ErrorKind, Result};
+use crate::error::{ErrorKind, Result, ResultExt};
 use crate::journal::codec::{Decoder, Encoder};
 use crate::journal::record::Record;
 use crate::journal::sector::{Framed, PAGE, SECTOR, Sight, frame, framed_length, look, unframe};

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::disk::{Disk, LinuxDisk};
-use crate::error::{Doing, ErrorKind, Result};
+use crate::error::{ErrorKind, Result, ResultExt};
 use crate::home::{Home, IfMissing};
 use crate::workspace::{Limits, Workspace};
 

@@ -6,7 +6,7 @@ pub(crate) mod set_aside;
 use actum_core::{RelPath, RunId};
 
 use crate::disk::{Barrier, Disk};
-use crate::error::{Doing, ErrorKind, Result, State};
+use crate::error::{ErrorKind, Result, ResultExt, State};
 use crate::home::{Lock, Named};
 use crate::journal::Scan;
 use crate::journal::ended::EndedRun;

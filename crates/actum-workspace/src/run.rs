@@ -9,7 +9,7 @@ pub(crate) mod second_name;
 use actum_core::{Digest, RunId};
 
 use crate::disk::{Barrier, Disk};
-use crate::error::{Doing, Error, Result, State};
+use crate::error::{Error, Result, ResultExt, State};
 use crate::journal::ended::EndedRun;
 use crate::journal::record::{Body, End, Image, Intent, Outcome, Record};
 use crate::run::publish::{Displaced, Step, gone_name, publish, steps, take_kept, verify};

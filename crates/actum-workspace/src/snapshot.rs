@@ -9,7 +9,7 @@ use actum_core::{Digest, RunId};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{Disk, Time};
-use crate::error::{Doing, ErrorKind, Result};
+use crate::error::{ErrorKind, Result, ResultExt};
 use crate::journal::record::{Intent, Record};
 use crate::journal::sector::{Framed, unframe};
 use crate::tree::read_whole;

@@ -38,7 +38,7 @@ use actum_edit::{EmptyParents, ModeChange, Operation};
 use crate::attributes::Attributes;
 use crate::content::Sink;
 use crate::disk::Disk;
-use crate::error::{Doing, Error, ErrorKind, NeededFor, Result};
+use crate::error::{Error, ErrorKind, NeededFor, Result, ResultExt};
 use crate::file_by_path::OpenedDirectory;
 use crate::home::Lock;
 use crate::journal::record::RunKind;
@@ -280,7 +280,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
             self.write(path, content, None)?;
             return mode.map_or(Ok(()), |mode| self.chmod(path, mode));
         }
-        self.must_be_absent(path)?;
+        self.check_absent(path)?;
         self.make_parents(path)?;
         let attributes = self.fresh_attributes(path, mode)?;
         let post = self.stage(path, content, attributes, None)?;
@@ -409,7 +409,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         if from != to && self.replaces(to)? {
             return self.delete(to, None, EmptyParents::Keep);
         }
-        self.must_be_absent(to)?;
+        self.check_absent(to)?;
         self.make_parents(to)
     }
 

@@ -10,7 +10,7 @@ use actum_core::{Digest, Hasher, RelPath};
 
 use crate::attributes::Attributes;
 use crate::disk::{Disk, Kind, Stat, Time, is_loop, nothing_there};
-use crate::error::{Doing, Error, ErrorKind, NotAFile, Result};
+use crate::error::{Error, ErrorKind, NotAFile, Result, ResultExt};
 
 /// How many directories are held open at once: paths come in order, so few are in use.
 const PARENTS_MAX: usize = 16;

@@ -11,7 +11,7 @@ use actum_edit::Splice;
 use crate::change::Extent;
 use crate::content::{Bytes, Source};
 use crate::disk::Disk;
-use crate::error::{Attempt, Difference, Doing, ErrorKind, PathConflict, Result};
+use crate::error::{Attempt, Difference, ErrorKind, PathConflict, Result, ResultExt};
 use crate::history::RunRef;
 use crate::history::images::Images;
 use crate::journal::back::Back;
@@ -216,7 +216,7 @@ impl<D: Disk> Transaction<'_, D> {
 
 impl<D: Disk> Transaction<'_, D> {
     fn invert(&mut self, intent: &Intent) -> Result<()> {
-        let since = self.must_be_as_left(intent)?;
+        let since = self.check_as_left(intent)?;
         let (moved_to, told) = (moved_to(intent), told_changes(intent));
         for (index, entry) in intent.entries.iter().enumerate() {
             if let Some(back) = since.edited.get(&index) {
@@ -276,7 +276,7 @@ impl<D: Disk> Transaction<'_, D> {
 
     /// Refuses an undo where any path is not as the run left it. A path that is as before the run
     /// already is no obstacle; nor is a file that was edited elsewhere, where it may keep that.
-    fn must_be_as_left(&mut self, intent: &Intent) -> Result<Since> {
+    fn check_as_left(&mut self, intent: &Intent) -> Result<Since> {
         let run = intent.run;
         let (mut since, mut conflicts) = (Since::default(), Vec::new());
         let mut as_left = true;

@@ -13,7 +13,7 @@ use actum_core::path::Quoted;
 use actum_core::{Digest, FileMode, RelPath};
 
 use crate::disk::{Barrier, Disk, Kind, LinuxDisk};
-use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, ResultExt};
 use crate::history::view::View;
 use crate::home::{Home, PRIVATE, RECORDED, STATE_DIRECTORY};
 use crate::transaction::Transaction;

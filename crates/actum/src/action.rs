@@ -5,15 +5,15 @@
 //! change, record the result. The ledger records the start before any effect, so that the next process can record the
 //! end of an interrupted action.
 
+mod action_error;
+mod action_report;
 mod begin;
 mod built_in;
 mod core_action;
-mod halt;
 mod keep;
 mod package;
 mod propose;
 mod scope;
-mod story;
 
 use std::any::Any;
 
@@ -32,9 +32,9 @@ use crate::error::{Error, Result};
 use crate::reason::Reason;
 use crate::request::Request;
 
-use halt::Halt;
+use action_error::ActionError;
+use action_report::ActionReport;
 use propose::Proposed;
-use story::Story;
 
 /// An action that is proposed, and by whom.
 #[derive(Debug, Clone)]
@@ -64,7 +64,7 @@ pub struct MalformedProposal {
 
 /// An action that ended, one way or the other.
 #[derive(Debug)]
-pub struct Acted {
+pub struct ActionOutcome {
     /// The result.
     pub envelope: ResultEnvelope,
     /// The place in the ledger of the entry that says the same (AA-13).
@@ -80,7 +80,7 @@ impl<D: Disk> Engine<D> {
     ///
     /// # Errors
     /// Where how it ended could not be recorded, so that there is no result. All else is in the result.
-    pub fn act(&mut self, proposal: &Proposal) -> Result<Acted> {
+    pub fn act(&mut self, proposal: &Proposal) -> Result<ActionOutcome> {
         self.act_with(proposal, None)
     }
 
@@ -92,7 +92,7 @@ impl<D: Disk> Engine<D> {
         &mut self,
         proposal: &Proposal,
         companion: Option<Box<dyn ActionCompanion>>,
-    ) -> Result<Acted> {
+    ) -> Result<ActionOutcome> {
         let mut story = self.story(&proposal.plan, proposal.wait)?;
         story.companion = companion;
         let end = self
@@ -105,11 +105,11 @@ impl<D: Disk> Engine<D> {
     ///
     /// # Errors
     /// As [`Self::act`].
-    pub fn reject(&mut self, proposal: &MalformedProposal) -> Result<Acted> {
+    pub fn reject(&mut self, proposal: &MalformedProposal) -> Result<ActionOutcome> {
         let MalformedProposal { plan, message, actor, wait } = proposal;
         let (workspace, id) = (self.workspace_id(*wait)?, self.workspace.new_id()?);
-        let story = Story::of_malformed(plan, id, workspace, self.now());
-        let end = Err(Halt::rejected(Reason::PlanEnvelopeInvalid, message));
+        let story = ActionReport::of_malformed(plan, id, workspace, self.now());
+        let end = Err(ActionError::rejected(Reason::PlanEnvelopeInvalid, message));
         self.tell(story, end, actor)
     }
 
@@ -121,7 +121,7 @@ impl<D: Disk> Engine<D> {
         &mut self,
         request: Request,
         companion: Option<Box<dyn ActionCompanion>>,
-    ) -> Result<Acted> {
+    ) -> Result<ActionOutcome> {
         let Some(action) = &request.action else { return Err(Error::NoAction) };
         let mut story = self.story(&action.plan, request.wait)?;
         story.companion = companion;
@@ -139,19 +139,19 @@ impl<D: Disk> Engine<D> {
         self.tell(story, end, &actor)
     }
 
-    fn story(&mut self, plan: &PlanEnvelope, wait: bool) -> Result<Story> {
+    fn story(&mut self, plan: &PlanEnvelope, wait: bool) -> Result<ActionReport> {
         // Whatever could not be told later is found out before anything is done.
         let (workspace, id) = (self.workspace_id(wait)?, self.workspace.new_id()?);
-        Story::of(plan, id, workspace, self.now())
+        ActionReport::of(plan, id, workspace, self.now())
     }
 
     /// Records how it ended, and gives the result.
     fn tell(
         &mut self,
-        mut story: Story,
-        end: std::result::Result<(), Halt>,
+        mut story: ActionReport,
+        end: std::result::Result<(), ActionError>,
         actor: &Actor,
-    ) -> Result<Acted> {
+    ) -> Result<ActionOutcome> {
         let held = story.held.take();
         let is_stopped = self.runner.as_ref().is_some_and(Runner::is_stopped);
         let ending = story.ending(end, is_stopped)?;
@@ -170,7 +170,7 @@ impl<D: Disk> Engine<D> {
         envelope.feedback.insert("entry".to_owned(), json!(entry));
         // Where the mark stays, whoever finds it finds the entry, too.
         drop(acting.map(UnderWay::end));
-        Ok(Acted { envelope, entry, error, held })
+        Ok(ActionOutcome { envelope, entry, error, held })
     }
 
     /// The name of the workspace. It gets one where it has none yet.

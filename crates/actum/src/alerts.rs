@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use actum_core::Timestamp;
-use actum_core::canonical::{self, plainly};
+use actum_core::canonical::{self, describe};
 use actum_ledger::{Entry, LedgerError, Log, NewEntry, REQUEST_ENTRIES_MAX};
 use actum_record::ledger::{Actor, AlertRaised, AlertSeen, EntryFacts, EntryKind, WorkspaceId};
 use actum_record::merkle::leaf_hash;
@@ -117,7 +117,7 @@ impl Alert {
 
 fn read(entry: &Entry) -> std::result::Result<AlertRaised, LedgerError> {
     serde_json::from_slice(&entry.body)
-        .map_err(|error| LedgerError::entry(entry.index, &plainly(&error)))
+        .map_err(|error| LedgerError::entry(entry.index, &describe(&error)))
 }
 
 /// The alerts that somebody has seen, as far as that stands behind the entry `oldest`.

@@ -142,7 +142,7 @@ impl Engine<LinuxDisk> {
     /// As [`Workspace::open`]; `BoundElsewhere`; `HomeInside` where ledger and keys lie in it.
     pub fn open(root: impl AsRef<Path>, records: Records) -> Result<Self> {
         let root = root.as_ref();
-        records.must_lie_outside(root)?;
+        records.check_outside(root)?;
         // Where there is a workspace already, the first run checks its ledger under the lock.
         if root.join(STATE_DIRECTORY).symlink_metadata().is_err() {
             let ledger = records.own_ledger()?; // before anything is made
@@ -157,7 +157,7 @@ impl Engine<LinuxDisk> {
     /// As [`Workspace::open_existing`]; `HomeInside`.
     pub fn open_existing(root: impl AsRef<Path>, records: Records) -> Result<Self> {
         let root = root.as_ref();
-        records.must_lie_outside(root)?;
+        records.check_outside(root)?;
         Ok(Self::new(Workspace::open_existing(root)?, root, records))
     }
 }

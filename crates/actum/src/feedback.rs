@@ -4,7 +4,7 @@
 mod resume;
 
 use actum_action::ResultEnvelope;
-use actum_core::canonical::{self, CanonicalError, plainly};
+use actum_core::canonical::{self, CanonicalError, describe};
 use actum_core::{ActionName, Status};
 use actum_ledger::{LedgerError, Log, NewEntry};
 use actum_record::ledger::{ActionEnded, ActionStarted, Attempt, EntryKind};
@@ -68,7 +68,7 @@ impl Feedback {
     fn read(log: &dyn Log, index: u64) -> Result<Self, LedgerError> {
         let ended = serde_json::from_slice(&log.sound_entry(index)?.body);
         let ended: ActionEnded =
-            ended.map_err(|error| LedgerError::entry(index, &plainly(&error)))?;
+            ended.map_err(|error| LedgerError::entry(index, &describe(&error)))?;
         match ended.format == ActionEnded::FORMAT {
             true => Ok(Self { index, ended }),
             false => Err(LedgerError::entry(index, &"it does not say how an action ended")),

@@ -53,7 +53,7 @@ mod schema;
 mod sql_host;
 pub mod task;
 
-pub use action::{Acted, MalformedProposal, Proposal};
+pub use action::{ActionOutcome, MalformedProposal, Proposal};
 pub use actum_access::Cedar;
 pub use alerts::{Alert, AlertMessage, NewAlert};
 pub use catalog::{

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use actum_core::{PathRule, RelPath, near};
+use actum_core::{PathRule, RelPath, suggestion};
 use actum_gate::Policy;
 use actum_gate::policy::DeclaredPipeline;
 use actum_sql::KeptResults;
@@ -84,7 +84,7 @@ impl PipelineRunner {
             return Ok(found);
         }
         let names: Vec<_> = self.declared.iter().map(|it| it.name.as_str()).collect();
-        let meant = near::word(name, &names).map(|it| format!("; did you mean `{it}`?"));
+        let meant = suggestion::suggest(name, &names).map(|it| format!("; did you mean `{it}`?"));
         let message =
             format!("the operator's policy declares no pipeline `{}`", name.escape_debug());
         Err(message + &meant.unwrap_or_default())

@@ -342,7 +342,7 @@ impl PolicyFiles {
         match fs::metadata(directory) {
             Ok(found) => {
                 let too_open = |mode| PolicyProblem::DirectoryTooOpen { mode };
-                must_be_closed(&found, too_open).map_err(failed)
+                check_closed(&found, too_open).map_err(failed)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(failed(PolicyProblem::Unreadable(error))),
@@ -493,11 +493,11 @@ fn bytes(whose: Source, path: &Path) -> std::result::Result<Option<Vec<u8>>, Pol
         return Err(PolicyProblem::NoFile);
     }
     match whose {
-        Source::Operator => must_be_closed(&opened, |mode| PolicyProblem::TooOpen { mode })?,
+        Source::Operator => check_closed(&opened, |mode| PolicyProblem::TooOpen { mode })?,
         Source::System if opened.uid() != 0 => {
             return Err(PolicyProblem::OfAnother { uid: opened.uid() });
         }
-        Source::System => must_be_closed(&opened, |mode| PolicyProblem::TooOpen { mode })?,
+        Source::System => check_closed(&opened, |mode| PolicyProblem::TooOpen { mode })?,
         Source::Workspace | Source::Enclosing => {}
     }
     let mut bytes = Vec::new();
@@ -508,7 +508,7 @@ fn bytes(whose: Source, path: &Path) -> std::result::Result<Option<Vec<u8>>, Pol
 }
 
 /// Refuses what another user than this one and root owns, or may write to.
-fn must_be_closed(
+fn check_closed(
     found: &fs::Metadata,
     too_open: fn(u32) -> PolicyProblem,
 ) -> std::result::Result<(), PolicyProblem> {

@@ -9,7 +9,7 @@ mod answer;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use actum_core::canonical::{CanonicalError, plainly};
+use actum_core::canonical::{CanonicalError, describe};
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RunId, Timestamp};
 use actum_gate::answer::AnswerProblem;
@@ -71,7 +71,7 @@ impl QueuedPlan {
         let damaged = |error: &dyn fmt::Display| LedgerError::entry(index, error);
         let body = log.sound_entry(index)?.body;
         let queued: PlanQueued =
-            serde_json::from_slice(&body).map_err(|error| damaged(&plainly(&error)))?;
+            serde_json::from_slice(&body).map_err(|error| damaged(&describe(&error)))?;
         if queued.plan.id != plan || queued.plan.workspace != row.workspace {
             return Err(damaged(&format_args!("it does not queue the plan {plan}")));
         }
@@ -135,7 +135,7 @@ impl QueuedPlan {
     ///
     /// # Errors
     /// `State`.
-    pub fn must_take(&self, answer: Answer, now: Timestamp) -> Result<(), QueueError> {
+    pub fn check_answerable(&self, answer: Answer, now: Timestamp) -> Result<(), QueueError> {
         let (plan, state) = (self.id(), self.state(now));
         // The ledger takes no other order of answers.
         let takes = match (answer, self.row.answered.map(|(said, _)| said)) {
@@ -253,7 +253,7 @@ pub(crate) fn earlier(
         }
         let body = log.sound_entry(row.queued)?.body;
         let other: PlanQueued = serde_json::from_slice(&body)
-            .map_err(|error| LedgerError::entry(row.queued, &plainly(&error)))?;
+            .map_err(|error| LedgerError::entry(row.queued, &describe(&error)))?;
         let is_same_key = plan.request.is_some() && other.plan.request == plan.request;
         let is_same = is_same_key || other.plan.bound.plan == plan.bound.plan;
         let is_of_files = || -> Result<bool, LedgerError> {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use actum_core::canonical::plainly;
+use actum_core::canonical::describe;
 use actum_core::{Digest, RunId, Status};
 use actum_gate::decision::Undone;
 use actum_gate::{VerifiedReceipt, signed_intent, verify_receipt};
@@ -82,7 +82,7 @@ fn intent(log: &dyn Log, row: &RunRow) -> Result<(EffectStarted, Digest), Ledger
     let damaged = |error: &dyn fmt::Display| LedgerError::entry(row.started, error);
     let body = log.sound_entry(row.started)?.body;
     let intent: EffectStarted =
-        serde_json::from_slice(&body).map_err(|error| damaged(&plainly(&error)))?;
+        serde_json::from_slice(&body).map_err(|error| damaged(&describe(&error)))?;
     if intent.run != row.run || intent.workspace != row.workspace {
         return Err(damaged(&format_args!("it is not the intent of the run {}", row.run)));
     }

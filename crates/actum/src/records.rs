@@ -169,7 +169,7 @@ impl Records {
         }
     }
 
-    pub(crate) fn must_lie_outside(&self, root: &Path) -> Result<()> {
+    pub(crate) fn check_outside(&self, root: &Path) -> Result<()> {
         self.home.as_ref().map_or(Ok(()), |home| Self::check_home(home, root))
     }
 

@@ -47,7 +47,7 @@ pub use outputs::{ACTIVE_DIRECTORY, OutputError, read_document};
 pub use problem::{ActionProblem, TaskProblem};
 pub use protected::{Violation, linked, violations};
 pub use rehearsal::{
-    ActionChange, ActionEnd, Rehearsal, Rehearsed, Script, Verdict, Watch, sql_rows,
+    ActionChange, ActionEnd, Rehearsal, RehearsalObserver, Rehearsed, Script, Verdict, sql_rows,
 };
 pub use resume::{FinishedTask, cut_off_tasks, finish};
 pub use rollback::{RollbackRefused, RolledBack, rollback};

@@ -21,7 +21,7 @@ use super::rounds::sync;
 use super::{Failure, finish, take_precedence};
 use crate::{Outcome, packages};
 use memory::Peak;
-use plan::Desk;
+use plan::Fixture;
 
 /// Written by a full run.
 const PAGE: &str = "docs/benchmarks-tasks.md";
@@ -117,7 +117,7 @@ impl Many {
             }));
         }
         let program = programs.actum.as_ref().map_err(String::as_str)?;
-        let desk = Desk::make(&place.join("run"), program, &stock)?;
+        let desk = Fixture::make(&place.join("run"), program, &stock)?;
         let (stock, mut round) = (&stock, 0);
         contestants.push(Contestant::new(RUN, move || -> Result<Duration, Failure> {
             round += 1;

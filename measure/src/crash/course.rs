@@ -10,8 +10,8 @@ use super::judge::{Found, judge, look};
 use super::options::{Job, Writer, name};
 use super::plan::Plan;
 use super::random::Random;
+use super::running_worker::{Acknowledged, RunningWorker};
 use super::shaker::Shaker;
-use super::watch::{Acknowledged, Watch};
 use super::{Failure, tree};
 
 /// What came of the rounds of one writer on one file system.
@@ -156,7 +156,7 @@ impl<'g> Place<'g> {
     ) -> Result<Vec<String>, Failure> {
         let job = self.job(Writer::Actum, choices.shaker);
         for _ in 0..choices.kills {
-            let worker = Watch::start(&job)?;
+            let worker = RunningWorker::start(&job)?;
             sleep(some_time(random));
             tally.kills += 1;
             let violations = self.end(worker, Instant::now(), tally)?;
@@ -189,7 +189,7 @@ impl<'g> Place<'g> {
         random: &mut Random,
         tally: &mut Tally,
     ) -> Result<Vec<String>, Failure> {
-        let worker = Watch::start(job)?;
+        let worker = RunningWorker::start(job)?;
         sleep(if first { some_time(random) } else { short_time(random) });
         let blameless = Instant::now();
         let cut = self.mounted.cut(choices.cut);
@@ -202,7 +202,7 @@ impl<'g> Place<'g> {
 
     fn end(
         &mut self,
-        worker: Watch,
+        worker: RunningWorker,
         blameless: Instant,
         tally: &mut Tally,
     ) -> Result<Vec<String>, Failure> {

@@ -6,8 +6,8 @@ use actum_workspace::{Outcome, View, Workspace};
 
 use super::Failure;
 use super::plan::Plan;
+use super::running_worker::Acknowledged;
 use super::tree::Tree;
-use super::watch::Acknowledged;
 use super::worker::{last_run, last_step};
 
 /// The tree that the cut left, before anything was recovered.
@@ -58,9 +58,9 @@ pub(super) fn judge(
     if !acknowledged.allows(step) {
         return Err(format!("acknowledged work is lost: {}", because()).into());
     }
-    must_be(root, plan, step).map_err(|error| format!("{error}; {}", because()))?;
+    check_same(root, plan, step).map_err(|error| format!("{error}; {}", because()))?;
     opening_again_does_nothing(root)?;
-    must_be(root, plan, step).map_err(|error| format!("after a second opening {error}"))?;
+    check_same(root, plan, step).map_err(|error| format!("after a second opening {error}"))?;
     log_is_whole(root)?;
     if step > 0 {
         undo_works(root, plan, step)?;
@@ -68,7 +68,7 @@ pub(super) fn judge(
     Ok(step)
 }
 
-fn must_be(root: &Path, plan: &mut Plan, step: usize) -> Result<(), Failure> {
+fn check_same(root: &Path, plan: &mut Plan, step: usize) -> Result<(), Failure> {
     let tree = Tree::read(root)?;
     let version = plan.version(step)?;
     if tree.is(version) {
@@ -105,9 +105,9 @@ fn undo_works(root: &Path, plan: &mut Plan, step: usize) -> Result<(), Failure> 
     let mut workspace = Workspace::open(root)?;
     let last = last_run(root)?.ok_or("the log knows no committed run")?;
     let undo = workspace.revert(last).map_err(|error| format!("undo of step {step}: {error}"))?;
-    must_be(root, plan, step - 1).map_err(|error| format!("undo of step {step}: {error}"))?;
+    check_same(root, plan, step - 1).map_err(|error| format!("undo of step {step}: {error}"))?;
     workspace.revert(undo).map_err(|error| format!("undo of an undo: {error}"))?;
-    must_be(root, plan, step).map_err(|error| format!("undo of an undo: {error}").into())
+    check_same(root, plan, step).map_err(|error| format!("undo of an undo: {error}").into())
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ const RUNS_KEPT: usize = 20;
 pub(crate) fn run(job: &Job) -> Result<(), Failure> {
     let worked = match job.writer {
         Writer::Actum => with_actum(job),
-        Writer::Plain => plainly(job),
+        Writer::Plain => write_plain(job),
     };
     if let Err(error) = &worked {
         say(&Word::Failed(error.to_string()))?;
@@ -78,19 +78,19 @@ fn with_actum(job: &Job) -> Result<(), Failure> {
 }
 
 /// The control: what many programs do, each file whole or not at all, and no file synced.
-fn plainly(job: &Job) -> Result<(), Failure> {
+fn write_plain(job: &Job) -> Result<(), Failure> {
     let mut plan = Plan::new(job.seed);
     say(&Word::At(0))?;
     shaker::start(job.shaker, &job.root, job.seed);
     for step in 1.. {
         let before = plan.version(step - 1)?.clone();
-        write_plainly(&job.root, &before, plan.version(step)?)?;
+        write_write_plain(&job.root, &before, plan.version(step)?)?;
         say(&Word::Did(step))?;
     }
     Ok(())
 }
 
-fn write_plainly(root: &Path, before: &Version, after: &Version) -> Result<(), Failure> {
+fn write_write_plain(root: &Path, before: &Version, after: &Version) -> Result<(), Failure> {
     let (old, new) = (directories(before), directories(after));
     for path in before.keys().filter(|&path| !after.contains_key(path)) {
         std::fs::remove_file(root.join(path))?;
@@ -175,7 +175,7 @@ mod tests {
         tree::write(&root, plan.version(0).unwrap()).unwrap();
         for step in 1..20 {
             let before = plan.version(step - 1).unwrap().clone();
-            write_plainly(&root, &before, plan.version(step).unwrap()).unwrap();
+            write_write_plain(&root, &before, plan.version(step).unwrap()).unwrap();
             assert!(Tree::read(&root).unwrap().is(plan.version(step).unwrap()), "step {step}");
         }
     }

@@ -57,7 +57,7 @@ pub(super) fn run(old: &Tree, diff: &[u8], place: &Path) -> Result<Refusals, Fai
         }
     }
     drop(workspace);
-    let found = Tree::read(&root)?.must_be(&before, Modes::All);
+    let found = Tree::read(&root)?.check_same(&before, Modes::All);
     found.map_err(|differences| format!("after refusals: {differences}"))?;
     Ok(refusals)
 }

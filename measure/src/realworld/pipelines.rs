@@ -136,22 +136,22 @@ impl Project<'_> {
         });
         let sources = workspace.tree()?;
         workspace.run("first", std::slice::from_ref(&build))?;
-        self.must_show(&workspace, self.built)?;
+        self.check_shown(&workspace, self.built)?;
         let first = workspace.tree()?;
 
         let edits: Vec<Value> = self.edits.iter().map(edit).collect();
         workspace.run("second", &[edits, vec![build.clone()]].concat())?;
-        self.must_show(&workspace, self.rebuilt)?;
-        workspace.must_be_taken_back_by_script("second", &first)?;
-        workspace.must_be_taken_back(&["rollback", "second"], &first)?;
-        self.must_show(&workspace, self.built)?;
+        self.check_shown(&workspace, self.rebuilt)?;
+        workspace.check_taken_back_by_script("second", &first)?;
+        workspace.check_taken_back(&["rollback", "second"], &first)?;
+        self.check_shown(&workspace, self.built)?;
 
-        workspace.must_fail(("broken", FAILED), &[edit(&self.breaks), build], &first)?;
-        workspace.must_be_taken_back_by_script("first", &sources)?;
-        workspace.must_be_taken_back(&["rollback", "first"], &sources)
+        workspace.check_failure(("broken", FAILED), &[edit(&self.breaks), build], &first)?;
+        workspace.check_taken_back_by_script("first", &sources)?;
+        workspace.check_taken_back(&["rollback", "first"], &sources)
     }
 
-    fn must_show(&self, workspace: &Workspace<'_>, wanted: &str) -> Result<(), Failure> {
+    fn check_shown(&self, workspace: &Workspace<'_>, wanted: &str) -> Result<(), Failure> {
         let shown = child::run((self.look)(&workspace.root).stdin(Stdio::null()), TIME_MAX)?;
         let shown = String::from_utf8(shown)?;
         if shown == wanted {

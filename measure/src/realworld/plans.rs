@@ -116,7 +116,7 @@ fn there_and_back(package: &str, number: u64, tree: &Tree, place: &Path) -> Resu
         let mut found = Tree::read(root)?;
         found.forget(b"agent");
         Ok(found
-            .must_be(&before, Modes::All)
+            .check_same(&before, Modes::All)
             .map_err(|differences| format!("{when}: {differences}"))?)
     };
     if report.status() != ReportStatus::Success {

@@ -79,7 +79,7 @@ fn json(content: &[u8]) -> Option<Result<usize, String>> {
     let one = |edits: usize, (path, value): &(String, String)| {
         let (of, value) = (json_path(path)?, json_text(value)?);
         let edit = Edit::JsonValue(JsonValueEdit::UpdateValue { path: of, value });
-        must_stay(&edit, path, content).map(|()| edits + 1)
+        check_unchanged(&edit, path, content).map(|()| edits + 1)
     };
     Some(plain.iter().try_fold(0, one))
 }
@@ -134,12 +134,12 @@ fn yaml(content: &[u8]) -> Option<Result<usize, String>> {
     let one = |edits: usize, (key, value): &(&str, &str)| {
         let path = json_path(&format!("$['{key}']"))?;
         let edit = Edit::Yaml(YamlUpdate { path, document: None, value: json_text(value)? });
-        must_stay(&edit, key, content).map(|()| edits + 1)
+        check_unchanged(&edit, key, content).map(|()| edits + 1)
     };
     Some(scalars.iter().try_fold(0, one))
 }
 
-fn must_stay(edit: &Edit, key: &str, content: &[u8]) -> Result<(), String> {
+fn check_unchanged(edit: &Edit, key: &str, content: &[u8]) -> Result<(), String> {
     let splices = edit.splices(content).map_err(|error| format!("`{key}`: {error}"))?;
     let edited = Splice::apply(&splices, content).map_err(|error| error.to_string())?;
     if edited == content { Ok(()) } else { Err(format!("`{key}` is not what it was")) }

@@ -137,7 +137,7 @@ fn ask(
         fs::copy(workspace.root.join("results").join(&name), &copy)?;
         cases.push(query.case(before, "result", &copy)?);
     }
-    workspace.must_be_taken_back(&["rollback", "queries"], &tree)?;
+    workspace.check_taken_back(&["rollback", "queries"], &tree)?;
     Ok(cases)
 }
 
@@ -154,10 +154,10 @@ fn change(
         return Err("it changed nothing".into());
     }
     if number % 3 == 0 {
-        workspace.must_be_taken_back_by_script(update.name, &before)?;
+        workspace.check_taken_back_by_script(update.name, &before)?;
     }
     let taken_back: &[&str] = if number % 2 == 0 { &["rollback", update.name] } else { &["undo"] };
-    workspace.must_be_taken_back(taken_back, &before)
+    workspace.check_taken_back(taken_back, &before)
 }
 
 /// An SQL step of a plan.

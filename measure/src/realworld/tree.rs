@@ -178,7 +178,7 @@ impl Tree {
     }
 
     /// Refuses a tree that is not as `wanted`; the error shows the first differences.
-    pub(super) fn must_be(&self, wanted: &Self, modes: Modes) -> Result<(), String> {
+    pub(super) fn check_same(&self, wanted: &Self, modes: Modes) -> Result<(), String> {
         let differences = self.differences(wanted, modes);
         if differences.is_empty() {
             return Ok(());
@@ -243,7 +243,7 @@ mod tests {
             Tree::of(&[("a/b/c", b"1", 0o644), ("a/run", b"2", 0o755), ("d", NOTHING, 0o600)]);
         written.write(&root).unwrap();
         let read = Tree::read(&root).unwrap();
-        assert_eq!(read.must_be(&written, Modes::Executable), Ok(()));
+        assert_eq!(read.check_same(&written, Modes::Executable), Ok(()));
         assert_eq!(read.files, written.files);
     }
 
@@ -291,8 +291,8 @@ mod tests {
         );
         let mut narrower = found.clone();
         narrower.directories.insert(b"e".to_vec(), 0o700);
-        assert!(found.must_be(&narrower, Modes::Executable).is_ok());
-        assert!(found.must_be(&narrower, Modes::All).is_err());
+        assert!(found.check_same(&narrower, Modes::Executable).is_ok());
+        assert!(found.check_same(&narrower, Modes::All).is_err());
     }
 
     #[test]

@@ -60,8 +60,8 @@ fn there_and_back(
     material.old.write(&root)?;
     let before = Tree::read(&root)?;
     let after = written.result(material);
-    let must_be = |when: &str, wanted: &Tree, modes: Modes| -> Result<(), Failure> {
-        let compared = Tree::read(&root)?.must_be(wanted, modes);
+    let check = |when: &str, wanted: &Tree, modes: Modes| -> Result<(), Failure> {
+        let compared = Tree::read(&root)?.check_same(wanted, modes);
         Ok(compared.map_err(|differences| format!("{when}: {differences}"))?)
     };
 
@@ -76,15 +76,15 @@ fn there_and_back(
     let run = match applied {
         Ok(run) => run,
         Err(error) => {
-            must_be("after a refusal", &before, Modes::All)?;
+            check_same("after a refusal", &before, Modes::All)?;
             return Err(format!("applying: {error}").into());
         }
     };
-    must_be("after applying", &after, Modes::Executable)?;
+    check_same("after applying", &after, Modes::Executable)?;
     take_back(&mut workspace, run).map_err(|error| format!("taking back: {error}"))?;
-    must_be("after taking back", &before, Modes::All)?;
+    check_same("after taking back", &before, Modes::All)?;
     apply(&mut workspace, &operations).map_err(|error| format!("applying again: {error}"))?;
-    must_be("after applying again", &after, Modes::Executable)?;
+    check_same("after applying again", &after, Modes::Executable)?;
     Ok(time)
 }
 

@@ -93,7 +93,7 @@ impl<'t> Workspace<'t> {
     }
 
     /// Carries a task out that has to fail with this code, and compares all files with those before it.
-    pub(super) fn must_fail(
+    pub(super) fn check_failure(
         &self,
         (task, code): (&str, u64),
         actions: &[Value],
@@ -108,7 +108,7 @@ impl<'t> Workspace<'t> {
         if failed["error_code"] != code {
             return Err(format!("the task `{task}` failed otherwise: {failed}").into());
         }
-        let after = self.tree()?.must_be(before, Modes::All);
+        let after = self.tree()?.check_same(before, Modes::All);
         after.map_err(|why| format!("after the failed task `{task}`: {why}").into())
     }
 
@@ -120,7 +120,7 @@ impl<'t> Workspace<'t> {
     }
 
     /// Takes a task back in a copy by its script, which needs no actum, and compares all files with those before it.
-    pub(super) fn must_be_taken_back_by_script(
+    pub(super) fn check_taken_back_by_script(
         &self,
         task: &str,
         before: &Tree,
@@ -137,19 +137,15 @@ impl<'t> Workspace<'t> {
             return Err("cp failed".into());
         }
         tree(&copy)?
-            .must_be(before, Modes::All)
+            .check_same(before, Modes::All)
             .map_err(|why| format!("after its script: {why}"))?;
         Ok(())
     }
 
     /// Takes the last task back by `command`, and compares all files with those before it.
-    pub(super) fn must_be_taken_back(
-        &self,
-        command: &[&str],
-        before: &Tree,
-    ) -> Result<(), Failure> {
+    pub(super) fn check_taken_back(&self, command: &[&str], before: &Tree) -> Result<(), Failure> {
         self.actum(command)?;
-        let after = self.tree()?.must_be(before, Modes::All);
+        let after = self.tree()?.check_same(before, Modes::All);
         after.map_err(|why| format!("after `actum {}`: {why}", command.join(" ")).into())
     }
 

@@ -107,12 +107,12 @@ pub enum LexiconError {
     Token {
         /// Language; `und` for the words of all languages.
         language: String,
-        /// Mistake.
+        /// Diagnostic.
         problem: TokenProblem,
     },
 }
 
-/// Mistake in the words of a language.
+/// Diagnostic in the words of a language.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TokenProblem {
     /// There is no affirmative, or no negative.
@@ -167,7 +167,7 @@ impl Lexicon {
         // Refuses what a map would hide: a language that stands twice.
         let value = canonical::read(&bytes)?;
         let document: Document = serde_json::from_value(value)
-            .map_err(|error| LexiconError::Form { message: canonical::plainly(&error) })?;
+            .map_err(|error| LexiconError::Form { message: canonical::describe(&error) })?;
         document.check()?;
         Ok(Self { reference: Digest::of(&bytes), bytes, document })
     }

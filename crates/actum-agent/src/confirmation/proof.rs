@@ -159,7 +159,7 @@ impl ParseProof {
     /// [`ProofError`]
     pub fn read(bytes: &[u8]) -> Result<Self, ProofError> {
         let proof: Self = serde_json::from_value(canonical::read(bytes)?)
-            .map_err(|error| ProofError::Form { message: canonical::plainly(&error) })?;
+            .map_err(|error| ProofError::Form { message: canonical::describe(&error) })?;
         if proof.format != Self::FORMAT {
             return Err(ProofError::Format { found: proof.format });
         }

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use actum::{
-    Acted, Engine, Error, MalformedProposal, PolicyInForce, Proposal, Records, Request,
+    ActionOutcome, Engine, Error, MalformedProposal, PolicyInForce, Proposal, Records, Request,
     RequestLease,
 };
 use actum_action::limits::PLAN_BYTES_MAX;
@@ -163,7 +163,7 @@ fn act(
     session: &Session,
     root: &Path,
     lease: impl FnOnce(&Records) -> Result<Option<RequestLease>, Failure>,
-    act: impl FnOnce(&mut Engine, Option<&RequestLease>) -> Result<Acted, Error>,
+    act: impl FnOnce(&mut Engine, Option<&RequestLease>) -> Result<ActionOutcome, Error>,
 ) -> Result<Exit, Failure> {
     let act = |engine: &mut Engine, lease: Option<&RequestLease>| Ok(act(engine, lease)?);
     with_engine(session, root, lease, act, |acted, in_force| {
@@ -230,7 +230,7 @@ pub(super) fn with_engine<T>(
 }
 
 /// Prints the result envelope: on one line for programs, and for a person so that it can be read.
-fn tell(session: &Session, acted: &Acted) -> Result<(), Failure> {
+fn tell(session: &Session, acted: &ActionOutcome) -> Result<(), Failure> {
     let written = match io::stdout().is_terminal() {
         true => serde_json::to_vec_pretty(&acted.envelope).map_err(io::Error::other),
         false => acted.envelope.write().map_err(io::Error::other),

@@ -42,14 +42,14 @@ pub(crate) struct Arguments {
 
 /// What happened, told step by step.
 #[derive(Default)]
-struct Story {
+struct Transcript {
     document: Demo,
     text: String,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let project = Project::make(&session.tenant)?;
-    let mut story = Story::default();
+    let mut story = Transcript::default();
     story.tell(&project)?;
     if arguments.keep {
         let (root, records) = (project.root().to_owned(), project.records());
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(if held { Exit::Success } else { Exit::NeedsAttention })
 }
 
-impl Story {
+impl Transcript {
     fn tell(&mut self, project: &Project) -> Result<(), Failure> {
         let root = project.root();
         let at_the_start = Tree::read(root)?;
@@ -181,7 +181,7 @@ fn fits(root: &std::path::Path, operations: &[Operation]) -> Result<bool, Failur
     Ok(tried.is_ok_and(|end| !end.is_empty()))
 }
 
-impl Document for Story {
+impl Document for Transcript {
     type Api = Demo;
 
     fn document(&self) -> impl Borrow<Demo> {

@@ -125,7 +125,7 @@ fn answer(
 ) -> Result<Exit, Failure> {
     let (queue, plan) = plans::find(prefix, session)?;
     let id = plan.id();
-    plan.must_take(reply.answer, clock::now()).map_err(actum::Error::from)?;
+    plan.check_answerable(reply.answer, clock::now()).map_err(actum::Error::from)?;
     drop(queue);
     let key = OperatorKey::approval(session, &format!("{verb} plan {id}?"), file)?;
     let records = records::open(&session.tenant)?;

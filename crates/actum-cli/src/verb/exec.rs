@@ -154,7 +154,7 @@ enum Place {
 
 /// Runs the command, and sees to what it changed.
 fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failure> {
-    arguments.must_name_a_program()?;
+    arguments.check_program()?;
     let key = run_arguments::request_key(arguments.request_key.as_deref())?;
     let lease = arguments.lease.look(session)?;
     let exec = arguments.exec(lease.as_ref());
@@ -349,7 +349,7 @@ fn make(
 
 impl Arguments {
     /// Refuses what is most likely a mistyped option: it would be sought as a program.
-    fn must_name_a_program(&self) -> Result<(), Failure> {
+    fn check_program(&self) -> Result<(), Failure> {
         match self.command.first() {
             Some(first) if first.as_bytes().starts_with(b"-") => {
                 let first = Harmless(first.as_bytes());

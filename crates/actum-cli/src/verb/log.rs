@@ -15,7 +15,7 @@ use crate::count::{count, lines, number};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Document, Kind};
-use crate::record::Told;
+use crate::record::RecordedFacts;
 use crate::records::{self, Seen};
 use crate::style::{self, Painted};
 use crate::timestamp;
@@ -44,7 +44,7 @@ impl Arguments {
         self.session.is_none() && self.agent.is_none()
     }
 
-    fn selects(&self, told: &Told) -> bool {
+    fn selects(&self, told: &RecordedFacts) -> bool {
         let agent = told.record.as_ref().and_then(|record| record.actor.agent.as_deref());
         let is_of_session =
             self.session.as_deref().is_none_or(|session| told.session() == Some(session));
@@ -69,7 +69,7 @@ struct Line {
     /// `None` where the record of the run is damaged.
     facts: Option<Facts>,
     /// What the ledger tells of it.
-    told: Told,
+    told: RecordedFacts,
 }
 
 #[derive(Debug, Clone)]

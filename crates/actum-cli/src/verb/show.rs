@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::file_diffs::FileDiffs;
 use crate::gate_view::views;
 use crate::output::{Document, Kind};
-use crate::record::{Record, Told, write_commands, write_external, write_queries};
+use crate::record::{Record, RecordedFacts, write_commands, write_external, write_queries};
 use crate::records::{self, Seen};
 use crate::run_prefix::{RunPrefix, newest};
 use crate::{shown_path, timestamp};
@@ -39,7 +39,7 @@ struct Shown {
     report: RunReport,
     changes: Changes,
     /// What the ledger tells of it.
-    told: Told,
+    told: RecordedFacts,
     /// Whether it could not be asked.
     unread: bool,
     /// Left out where the user wants none.

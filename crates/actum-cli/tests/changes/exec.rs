@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::meanwhile::started;
 use crate::program::{Ended, actum, command, workspace};
-use crate::trees::{plainly, tree};
+use crate::trees::{plain_run, tree};
 use serde_json::Value;
 
 fn exec(root: &Path, options: &[&str], script: &str) -> Ended {
@@ -26,7 +26,7 @@ fn what_a_command_changed_is_kept_as_one_run_and_undo_takes_it_back() {
     let before = tree(&root);
     let script =
         "echo more >> a.txt; rm -r sub; mkdir -p new/empty; echo x > new/x; chmod 755 new/x";
-    let after = plainly(&root, script);
+    let after = plain_run(&root, script);
     let ended = exec(&root, &[], script);
     assert_eq!(ended.code, 0, "{ended:?}");
     assert!(ended.stdout.is_empty(), "standard output is the command's: {ended:?}");
@@ -61,7 +61,7 @@ fn a_directory_that_is_removed_and_made_again_is_compared_with_the_one_before() 
         "rm -r d; echo file > d",
         "rm -r d; mkdir -p d/s; echo 2 > d/s/b; rm -r d; mkdir d; echo 1 > d/a",
     ] {
-        let after = plainly(&root, script);
+        let after = plain_run(&root, script);
         let ended = exec(&root, &[], script);
         assert_eq!(ended.code, 0, "{script}: {ended:?}");
         assert_eq!(tree(&root), after, "{script}");

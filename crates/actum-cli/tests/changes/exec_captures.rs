@@ -8,7 +8,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use crate::meanwhile::{started, wait_check, while_it_is_checked};
 use crate::program::{Ended, actum, approval_key, command, workspace};
-use crate::trees::{plainly, tree};
+use crate::trees::{plain_run, tree};
 use serde_json::Value;
 
 fn exec(root: &Path, options: &[&str], script: &str) -> Ended {
@@ -62,7 +62,8 @@ fn a_capture_on_disk_is_taken_over_and_undone() {
         assert_eq!(actum(&root, &["undo"]).code, 0);
     }
     assert_eq!(tree(&root), before);
-    let expected = plainly(&root, "echo 1 > n; chmod 600 n; mkdir d; echo 2 > d/m; echo 3 > a.txt");
+    let expected =
+        plain_run(&root, "echo 1 > n; chmod 600 n; mkdir d; echo 2 > d/m; echo 3 > a.txt");
     let ended = exec(&root, &[], "echo 1 > n; chmod 600 n; mkdir d; echo 2 > d/m; echo 3 > a.txt");
     assert_eq!(ended.code, 0, "{ended:?}");
     assert_eq!(tree(&root), expected);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::meanwhile::started;
 use crate::program::{Ended, actum, workspace};
-use crate::trees::{plainly, tree};
+use crate::trees::{plain_run, tree};
 
 fn exec(root: &Path, options: &[&str], script: &str) -> Ended {
     actum(root, &[&["exec"], options, &["--", "sh", "-c", script]].concat())
@@ -29,7 +29,7 @@ fn links_and_permissions_of_directories_are_kept_and_undone() {
         "chmod 2755 sub || true; chmod 1777 sub",
     ] {
         let before = tree(&root);
-        let after = plainly(&root, script);
+        let after = plain_run(&root, script);
         let ended = exec(&root, &["--verify", "true"], script);
         // A path that every user may write needs an approval.
         if script.contains("1777") {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::program::{Ended, actum, operator_of, workspace};
-use crate::trees::{Tree, plainly, tree};
+use crate::trees::{Tree, plain_run, tree};
 use serde_json::Value;
 
 fn exec(root: &Path, options: &[&str], script: &str) -> Ended {
@@ -38,7 +38,7 @@ fn real_commands_leave_what_they_leave_without_actum() {
         "chmod 600 sub; truncate -s 100000 sub",
     ];
     for script in scripts {
-        let (before, after) = (tree(&root), plainly(&root, script));
+        let (before, after) = (tree(&root), plain_run(&root, script));
         let ended = exec(&root, &[], script);
         assert_eq!(ended.code, 0, "{script}: {ended:?}");
         assert_eq!(tree(&root), after, "{script}");
@@ -76,7 +76,7 @@ fn known_of_the_compiler(tree: &mut Tree) -> Value {
 fn a_build_leaves_what_it_leaves_without_actum_and_need_not_be_made_again() {
     let (_directory, root) = workspace();
     let (toolchain, script) = build(&root);
-    let (before, mut plain) = (tree(&root), plainly(&root, &script));
+    let (before, mut plain) = (tree(&root), plain_run(&root, &script));
     say(&root, &format!("[sandbox]\nexec = [{toolchain:?}]\n"));
     let ended = exec(&root, &["--exec", toolchain.to_str().unwrap()], &script);
     assert_eq!(ended.code, 0, "{ended:?}");
@@ -111,7 +111,7 @@ fn npm_install_leaves_the_same_tree_as_without_actum() {
     assert!(tar.arg("package").status().unwrap().success());
     fs::write(root.join("package.json"), "{\"name\":\"app\",\"version\":\"1.0.0\"}\n").unwrap();
     let script = "npm install --offline --no-audit --no-fund --no-update-notifier ./left-1.0.0.tgz";
-    let (before, after) = (tree(&root), plainly(&root, script));
+    let (before, after) = (tree(&root), plain_run(&root, script));
     assert!(after.contains_key(Path::new("node_modules/.bin/left")));
     let ended = exec(&root, &[], script);
     assert_eq!(ended.code, 0, "{ended:?}");
@@ -120,7 +120,7 @@ fn npm_install_leaves_the_same_tree_as_without_actum() {
     assert_eq!(tree(&root), before);
     say(&root, "[sandbox]\ncaches = [\"node_modules\"]\n");
     fs::create_dir(root.join("node_modules")).unwrap();
-    let after = plainly(&root, script);
+    let after = plain_run(&root, script);
     let ended = exec(&root, &[], script);
     assert_eq!(ended.code, 0, "{ended:?}");
     assert!(fs::symlink_metadata(root.join("node_modules/.bin/left")).unwrap().is_symlink());

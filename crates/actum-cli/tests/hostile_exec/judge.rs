@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::attack::{Attack, Course};
 use crate::effect::BEGUN;
+use crate::invocation::{self, Invocation, Ran};
 use crate::scene::{Facts, Scene};
-use crate::way::{self, Ran, Way};
 use crate::{course, table};
 
 /// What came of an attack.
@@ -37,13 +37,13 @@ pub(crate) fn control(name: &str) {
     let before = scene.look();
     let ran = course::run(&attack, &mut scene, None);
     let seen = attack.effect.seen(&mut scene, &before, &ran.out, None);
-    let unsaid = way::options(&attack, &scene.facts).err().map(str::to_owned);
+    let unsaid = invocation::options(&attack, &scene.facts).err().map(str::to_owned);
     tell(&Verdict { seen, unsaid, ..Verdict::default() });
 }
 
 /// `hostile look NAME WAY`: makes it through `actum exec`.
 pub(crate) fn look(name: &str, way: &str) {
-    let (attack, way) = (table::find(name), Way::find(way));
+    let (attack, way) = (table::find(name), Invocation::find(way));
     let mut scene = Scene::with_workspace_at(&std::env::current_exe().unwrap(), way.workspace());
     let (host, files) = (scene.look(), tree(&way.root(&scene.facts)));
     scene.patience = course::patience(&attack);
@@ -74,7 +74,7 @@ fn tell(verdict: &Verdict) {
     println!("{}", serde_json::to_string(verdict).unwrap());
 }
 
-fn run(attack: &Attack, facts: &Facts, way: Way) -> Ran {
+fn run(attack: &Attack, facts: &Facts, way: Invocation) -> Ran {
     let root = way.root(facts);
     match attack.course {
         Course::Whole | Course::SetUpFails => {
@@ -163,7 +163,7 @@ fn difference(before: &Files, after: &Files) -> Option<String> {
 
 /// Nothing is changed that is not told, what is told is taken back by `undo`, and no secret is in it.
 fn wrong_workspace(
-    way: Way,
+    way: Invocation,
     facts: &Facts,
     before: &Files,
     ran: &Ran,
@@ -176,13 +176,13 @@ fn wrong_workspace(
         return Some(format!("the secret is in `{}`", path.display()));
     }
     let mut before = before.clone();
-    if way == Way::Cache {
+    if way == Invocation::Cache {
         // What is changed there is changed for good, and no change of the workspace.
         let is_outside = |path: &PathBuf| !path.starts_with("cache");
         before.retain(|path, _| is_outside(path));
         after.retain(|path, _| is_outside(path));
     }
-    let what_is_told = || way == Way::Keep && ran.outcome == "changed";
+    let what_is_told = || way == Invocation::Keep && ran.outcome == "changed";
     match (difference(&before, &after), what_is_told()) {
         (None, false) => None,
         (Some(differs), false) => Some(format!("changed, and that is not told: {differs}")),

@@ -22,9 +22,9 @@
     reason = "it attacks, and a test may fail loudly"
 )]
 
+mod invocation;
 mod judge;
 mod runner;
-mod way;
 
 #[path = "../../../actum-sandbox/tests/hostile"]
 #[allow(dead_code, reason = "the suite of the sandbox uses more of it")]
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
         ["control", name] => judge::control(name),
         ["look", name, way] => judge::look(name, way),
         ["supervise", name, host, facts] => course::supervise(name, host, facts),
-        ["terminal", name, way, facts] => way::at_terminal(name, way, facts),
+        ["terminal", name, way, facts] => invocation::at_terminal(name, way, facts),
         _ => return runner::run(),
     }
     ExitCode::SUCCESS

@@ -10,11 +10,11 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use tempfile::TempDir;
 
 use crate::attack::{Attack, Expected};
+use crate::invocation::{HOME, Invocation};
 use crate::judge::Verdict;
 use crate::scene::{SECRET, new_secret};
 use crate::table;
 use crate::user::{User, install, users};
-use crate::way::{HOME, Way};
 
 /// Most of the time they wait.
 const THREADS: usize = 4;
@@ -51,7 +51,7 @@ fn known(place: &TempDir, user: &User) -> PathBuf {
 }
 
 fn name(attack: &Attack, user: &User) -> String {
-    match Way::Cache.expected(attack) {
+    match Invocation::Cache.expected(attack) {
         Expected::Stopped => format!("through exec {} it cannot {}", user.name, attack.name),
         Expected::Open(_) => {
             format!("through exec {} it can {}, as documented", user.name, attack.name)
@@ -74,7 +74,7 @@ fn judge(attack: &Attack, user: &User, program: &Path, known: &Path) -> Result<(
     if control.unsaid.is_some() {
         return Ok(());
     }
-    for way in Way::of(attack) {
+    for way in Invocation::of(attack) {
         let mut command = Command::new(program);
         command.args(["look", attack.name, way.name()]);
         let home = Home::new(user, known);

@@ -208,7 +208,7 @@ impl Place {
     }
 
     /// Asserts that the reports of a task say what is there.
-    fn must_be_reported(&self, is_done: bool, what: &str) {
+    fn check_reported(&self, is_done: bool, what: &str) {
         let Some(report) = self.report("task-7") else {
             assert!(!is_done, "{what}: no report");
             return;
@@ -232,7 +232,7 @@ impl Place {
 
     /// Asserts that no directory is left in which a step worked. Staged files, and what recovery displaced, are swept a minute
     /// later.
-    fn must_have_no_staged_directory(&self, what: &str) {
+    fn check_no_staged_directory(&self, what: &str) {
         let stage = fs::read_dir(self.root.join(".actum/stage")).unwrap();
         let is_staged = |number: &OsStr| number.to_string_lossy().starts_with('s');
         let of_step = |path: &PathBuf| path.is_dir() && path.extension().is_some_and(is_staged);
@@ -241,7 +241,7 @@ impl Place {
     }
 
     /// Asserts that nothing is to be recovered.
-    fn must_be_recovered(&self, what: &str) {
+    fn check_recovered(&self, what: &str) {
         let status = actum(&self.root, &["status", "--json"]);
         let status: Value = serde_json::from_str(&status.stdout).unwrap();
         for (name, nothing) in [
@@ -298,7 +298,7 @@ impl AtWork {
     }
 
     /// Asserts that all processes end. They do so by themselves; that takes them a moment.
-    fn must_end(&self, what: &str) {
+    fn assert_ended(&self, what: &str) {
         let is_alive = |(number, started): &&Process| {
             parent_and_start(*number).is_some_and(|(_, now)| now == *started)
         };
@@ -366,7 +366,7 @@ fn kill_at_each(template: &Place) -> Count {
         let what = format!("killed at {moment:?} of {course:?} (number {system_call})");
         count.with_processes += usize::from(!at_work.processes.is_empty());
         count.with_temporary += usize::from(!at_work.temporary.is_empty());
-        at_work.must_end(&what);
+        at_work.assert_ended(&what);
         let is_recovered = number % 2 == 0;
         if is_recovered {
             copy.done(&["recover"]);
@@ -374,13 +374,13 @@ fn kill_at_each(template: &Place) -> Count {
             copy.run_another_task();
         }
         let is_done = copy.is_all_done(&before, &what);
-        copy.must_be_reported(is_done, &what);
+        copy.check_reported(is_done, &what);
         copy.done(&["ledger", "verify"]);
         for left in &at_work.temporary {
             assert!(!left.exists(), "{what}: {} is left", left.display());
         }
         if is_recovered {
-            copy.must_be_recovered(&what);
+            copy.check_recovered(&what);
             // And the task can be carried out then, or taken back.
             if is_done {
                 copy.done(&["rollback", "task-7"]);
@@ -389,7 +389,7 @@ fn kill_at_each(template: &Place) -> Count {
                 copy.done(&RUN);
                 assert!(copy.is_all_done(&before, &what), "{what}: run again");
             }
-            copy.must_have_no_staged_directory(&what);
+            copy.check_no_staged_directory(&what);
             copy.done(&["ledger", "verify"]);
         }
         if is_done { count.done += 1 } else { count.undone += 1 }

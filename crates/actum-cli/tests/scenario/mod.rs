@@ -49,7 +49,7 @@ pub(crate) fn play(wanted: &str) {
     let name = name.unwrap_or_else(|| panic!("there is no scenario NNN_{wanted}"));
     let scenario = Path::new(DIRECTORY).join(name);
     let stage = Stage::set(&scenario);
-    let mut told = Told::default();
+    let mut told = Transcript::default();
     for line in read(&scenario.join("command")).lines().filter(|line| !line.trim().is_empty()) {
         told.add(&stage, line);
     }
@@ -143,12 +143,12 @@ fn placeholder(index: usize) -> String {
 
 /// What was written so far.
 #[derive(Default)]
-struct Told {
+struct Transcript {
     stdout: String,
     stderr: String,
 }
 
-impl Told {
+impl Transcript {
     fn add(&mut self, stage: &Stage, line: &str) {
         let (typed, code) = match line.split_once(" => ") {
             Some((typed, code)) => (typed, code.trim().parse().expect("an exit code after ` => `")),

@@ -105,11 +105,11 @@ pub(crate) fn document(root: &Path, name: &str) -> Value {
         other => panic!("{other}"),
     };
     let value: Value = serde_json::from_slice(&bytes).unwrap();
-    must_hold_to(schema, &value);
+    assert_schema(schema, &value);
     value
 }
 
-pub(crate) fn must_hold_to(schema: &str, value: &Value) {
+pub(crate) fn assert_schema(schema: &str, value: &Value) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
     let schema = fs::read(path.join(format!("{schema}.schema.json"))).unwrap();
     let schema: Value = serde_json::from_slice(&schema).unwrap();

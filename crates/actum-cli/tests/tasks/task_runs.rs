@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::program::{Ended, actum, text, workspace};
 use crate::task::{
-    REPORTS, action, after, create, document, edit_envelope, every_kind, is_part_of, must_hold_to,
+    REPORTS, action, after, assert_schema, create, document, edit_envelope, every_kind, is_part_of,
     plan, put, replace, report, run, run_as, tree,
 };
 use actum_core::Digest;
@@ -506,7 +506,7 @@ fn the_protocol_layer_is_told_line_by_line() {
             ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         for (number, line) in told.iter().enumerate() {
             TaskStatus::read(line.to_string().as_bytes()).unwrap();
-            must_hold_to("task-status", line);
+            assert_schema("task-status", line);
             assert_eq!(line["sequence"], number);
             assert_eq!(line["kind"] == "final", number + 1 == told.len(), "{line}");
         }

@@ -39,7 +39,7 @@ pub(crate) fn tree(root: &Path) -> Tree {
 }
 
 /// What a plain run of the same script leaves, which is made at the same path, on a copy.
-pub(crate) fn plainly(root: &Path, script: &str) -> Tree {
+pub(crate) fn plain_run(root: &Path, script: &str) -> Tree {
     let held = root.with_file_name("held");
     fs::rename(root, &held).unwrap();
     let copied = Command::new("cp").arg("-a").arg(&held).arg(root).status().unwrap();

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::{Content, Kind, Member, Value};
-use crate::near;
 use crate::place::Excerpt;
+use crate::suggestion;
 
 /// Fields of one kind of object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,7 +165,7 @@ impl Schema {
     fn check(&self, member: &Member<'_>, before: &[Field<'_>]) -> Result<(), ShapeProblem> {
         let Some(name) = self.names().find(|name| **name == *member.name) else {
             let (field, fields) = (Excerpt::of(member.name.as_bytes()), self.fields);
-            let meant = near::word(&member.name, &self.names().collect::<Vec<_>>());
+            let meant = suggestion::suggest(&member.name, &self.names().collect::<Vec<_>>());
             return Err(ShapeProblem::Unknown { field, meant, name: self.name, fields });
         };
         let field = self.meaning(name);

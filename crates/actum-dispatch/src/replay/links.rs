@@ -1,7 +1,7 @@
 //! Entries that an event names exist, precede it and match its bundle.
 
 use actum_agent::bundle::AgentBundle;
-use actum_core::canonical::plainly;
+use actum_core::canonical::describe;
 use actum_core::{Digest, Status};
 use actum_ledger::{LedgerError, Log};
 use actum_record::ledger::{
@@ -67,7 +67,7 @@ fn check_action(
         }
         if entry.kind == EntryKind::ActionStarted && event.event.starts_effect() {
             let started = serde_json::from_slice::<ActionStarted>(&entry.body);
-            let started = started.map_err(|error| LedgerError::entry(near, &plainly(&error)))?;
+            let started = started.map_err(|error| LedgerError::entry(near, &describe(&error)))?;
             return match started.action_id.as_ref() == Some(&id) {
                 true => Ok(None),
                 false => wrong("the action that it names is of another step"),
@@ -75,7 +75,7 @@ fn check_action(
         }
         if entry.kind == EntryKind::ActionEnded {
             let read = serde_json::from_slice::<ActionEnded>(&entry.body);
-            ended = Some(read.map_err(|error| LedgerError::entry(near, &plainly(&error)))?);
+            ended = Some(read.map_err(|error| LedgerError::entry(near, &describe(&error)))?);
         }
     }
     if ended.is_none() {
@@ -103,7 +103,7 @@ fn check_action(
     let Some(row) = run.map(|run| log.run(run)).transpose()?.flatten() else { return Ok(None) };
     let body = log.sound_entry(row.started)?.body;
     let started = serde_json::from_slice::<EffectStarted>(&body);
-    let started = started.map_err(|error| LedgerError::entry(row.started, &plainly(&error)))?;
+    let started = started.map_err(|error| LedgerError::entry(row.started, &describe(&error)))?;
     match started.policy == event.refs.policy_snapshot {
         true => Ok(None),
         false => wrong("its run was judged under another policy"),

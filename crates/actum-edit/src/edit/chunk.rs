@@ -8,7 +8,7 @@ mod line;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::near::{Clause, Lines, Near};
+use crate::nearest_match::{Clause, Lines, NearestMatch};
 use actum_core::count;
 use actum_core::path::CutContent;
 use serde::{Deserialize, Serialize};
@@ -81,7 +81,7 @@ pub enum ChunkError {
         /// A context line that would be a marker without the blank before it.
         marker: Option<Vec<u8>>,
         /// Nearest match.
-        near: Option<Near>,
+        near: Option<NearestMatch>,
     },
     /// Its lines are in the file, but not where they should be.
     #[error("the lines of {chunk} are in the file at {places} {lines}, but not {wanted}")]
@@ -253,9 +253,14 @@ impl Search<'_> {
         }
         if everywhere.is_empty() {
             // Its whole lines are nowhere.
-            let near = Near::find(&old, &chunk.text(Side::New), self.text.content).map(|near| {
-                if let Near::Elsewhere { lines } = near { Near::Within { lines } } else { near }
-            });
+            let near =
+                NearestMatch::find(&old, &chunk.text(Side::New), self.text.content).map(|near| {
+                    if let NearestMatch::Elsewhere { lines } = near {
+                        NearestMatch::Within { lines }
+                    } else {
+                        near
+                    }
+                });
             let first = chunk.old().next().unwrap_or_default().to_vec();
             let is_marker = |line: &&ChunkLine| {
                 line.side == Side::Context && codex_marker::is_marker(&line.bytes)

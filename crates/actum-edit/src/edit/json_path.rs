@@ -4,12 +4,12 @@
 //! document, within limits: what a query costs grows with its form as well as with the document.
 
 mod error;
+mod node_path;
 mod order;
 mod singular;
-mod way;
 
 pub use error::{JsonPathError, JsonPathSyntax, PathProblem, Stop};
-pub(super) use way::{Step, Way};
+pub(super) use node_path::{NodePath, Step};
 
 use actum_core::count;
 use actum_core::place::Excerpt;
@@ -65,7 +65,7 @@ impl JsonPath {
     }
 
     /// The steps, where there are only names and indices from the front.
-    pub(super) fn steps(&self) -> Option<Way> {
+    pub(super) fn steps(&self) -> Option<NodePath> {
         singular::steps(&self.0)
     }
 
@@ -87,7 +87,7 @@ impl JsonPath {
     pub(super) fn places(
         &self,
         documents: &[serde_json::Value],
-    ) -> Result<Vec<(usize, Way)>, PathProblem> {
+    ) -> Result<Vec<(usize, NodePath)>, PathProblem> {
         let refused = || PathProblem::TooMuch { path: self.shown() };
         let work = documents.iter().map(|document| self.work(document));
         if work.fold(0, u64::saturating_add) > QUERY_WORK_MAX {
@@ -100,7 +100,7 @@ impl JsonPath {
             let found = path.query_located(document);
             times = times.saturating_add(found.len());
             for found in found.dedup() {
-                places.push((index, Way::of(found.location())));
+                places.push((index, NodePath::of(found.location())));
             }
         }
         match &*places {
@@ -118,9 +118,9 @@ impl JsonPath {
     /// [`PathProblem::Nothing`] and [`PathProblem::Several`].
     pub(super) fn only<T>(
         &self,
-        mut places: Vec<(T, Way)>,
-        shown: impl Fn(&T, &Way) -> String,
-    ) -> Result<(T, Way), PathProblem> {
+        mut places: Vec<(T, NodePath)>,
+        shown: impl Fn(&T, &NodePath) -> String,
+    ) -> Result<(T, NodePath), PathProblem> {
         let path = self.shown();
         match (places.pop(), places.is_empty()) {
             (None, _) => Err(PathProblem::Nothing { path }),

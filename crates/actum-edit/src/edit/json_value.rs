@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use super::json_patch::parcel::{Parcel, Room};
 use super::json_patch::{BYTE_ORDER_MARK, JSON_BYTES_MAX, JsonText};
-use super::json_path::{JsonPath, Way};
+use super::json_path::{JsonPath, NodePath};
 use crate::Splice;
 use outline::{Last, Outline};
 use sketch::Sketch;
@@ -128,7 +128,11 @@ impl JsonValueEdit {
     }
 
     /// The way to the only place that the path selects.
-    fn way(&self, file: File<'_>, place: impl Fn(usize) -> Place) -> Result<Way, JsonValueError> {
+    fn way(
+        &self,
+        file: File<'_>,
+        place: impl Fn(usize) -> Place,
+    ) -> Result<NodePath, JsonValueError> {
         let path = self.path();
         if let Some(way) = path.steps() {
             return Ok(way);

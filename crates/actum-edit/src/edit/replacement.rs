@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::near::{Clause, Lines, Near};
+use crate::nearest_match::{Clause, Lines, NearestMatch};
 use actum_core::count;
 use actum_core::path::CutContent;
 use serde::{Deserialize, Serialize};
@@ -59,7 +59,7 @@ pub enum ReplacementError {
         /// The text.
         old: Vec<u8>,
         /// Nearest match.
-        near: Option<Near>,
+        near: Option<NearestMatch>,
     },
     /// The text occurs more often than one edit replaces.
     #[error(
@@ -128,7 +128,7 @@ impl Replacement {
         let added = new.len().saturating_sub(old.len()).saturating_mul(places.len());
         match (places.as_slice(), occurrences) {
             ([], _) => {
-                let near = Near::find(old, new, content);
+                let near = NearestMatch::find(old, new, content);
                 Err(ReplacementError::Missing { old: old.clone(), near })
             }
             ([_, _, ..], Occurrences::One) => {

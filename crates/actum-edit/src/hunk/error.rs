@@ -1,6 +1,6 @@
 //! Errors of hunks that do not apply.
 
-use crate::near::Lines;
+use crate::nearest_match::Lines;
 use actum_core::path::CutContent;
 
 /// Bytes of a line that an error shows at most.

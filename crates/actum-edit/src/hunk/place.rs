@@ -1,6 +1,6 @@
 //! Finds the places of hunks whose line numbers are off, where that is allowed.
 
-use crate::near::Lines;
+use crate::nearest_match::Lines;
 use actum_core::count;
 
 use super::{HunkError, LineHunk};

@@ -129,7 +129,7 @@ enum Fate {
 type Edits = Vec<(prop::sample::Index, Vec<u8>)>;
 
 /// A file before, its fate, and whether its mode changes.
-type Story = ((Vec<u8>, bool), Fate, bool);
+type FileCase = ((Vec<u8>, bool), Fate, bool);
 
 fn content() -> impl Strategy<Value = Vec<u8>> {
     let sizes = prop_oneof![0usize..6, 50usize..60, 500usize..9000];
@@ -139,7 +139,7 @@ fn content() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![3 => noise, 1 => repeated, 1 => Just(Vec::new())]
 }
 
-fn stories() -> impl Strategy<Value = Vec<Story>> {
+fn stories() -> impl Strategy<Value = Vec<FileCase>> {
     let edits = || {
         let piece = proptest::collection::vec(any::<u8>(), 1..9);
         proptest::collection::vec((any::<prop::sample::Index>(), piece), 0..4)
@@ -157,7 +157,7 @@ fn stories() -> impl Strategy<Value = Vec<Story>> {
 }
 
 /// The trees before and after.
-fn trees(stories: &[Story]) -> (Tree, Tree) {
+fn trees(stories: &[FileCase]) -> (Tree, Tree) {
     let (mut before, mut after) = (Tree::default(), Tree::default());
     for (number, ((content, executable), fate, flips)) in stories.iter().enumerate() {
         let name = format!("d{}/é {number}", number % 2);

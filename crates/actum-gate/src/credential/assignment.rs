@@ -112,7 +112,7 @@ pub(super) fn secret<'a>(content: &'a [u8], at: &Range<usize>, named: Named) -> 
         Named::Password => is_password(&value),
     };
     let start = content.len() - value.rest.len();
-    is_one.then(|| shape::secret(content, start..start + value.bytes.len())).flatten()
+    is_one.then(|| secret_pattern::secret(content, start..start + value.bytes.len())).flatten()
 }
 
 struct Value<'a> {

@@ -7,7 +7,7 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use super::placeholder::{holds_any, is_made_up, is_random, is_sample_password};
-use super::shape::{self, Alphabet};
+use super::secret_pattern::{self, Alphabet};
 use super::{Secret, effort};
 
 /// Reads base 64 with or without padding, also where it was cut off.
@@ -42,7 +42,7 @@ pub(super) fn pem<'a>(content: &'a [u8], at: &Range<usize>) -> Option<Secret<'a>
     effort::spend(length);
     let beginning = STANDARD.decode(rest.get(PEM_HEADER..PEM_BEGINNING.min(length & !3))?).ok()?;
     let is_key = beginning.len() >= PEM_BODY_MIN && beginning.is_ascii() && is_random(&beginning);
-    is_key.then(|| shape::secret(content, at.start..at.start + length)).flatten()
+    is_key.then(|| secret_pattern::secret(content, at.start..at.start + length)).flatten()
 }
 
 /// `user:password` in base 64 behind a name or the scheme of a header.
@@ -62,7 +62,7 @@ pub(super) fn user_password<'a>(content: &'a [u8], at: &Range<usize>) -> Option<
     let (user, password) = (decoded.get(..colon)?, decoded.get(colon + 1..)?);
     let start = at.end + gap;
     let is_one = !user.is_empty() && user.iter().all(u8::is_ascii_graphic) && is_password(password);
-    is_one.then(|| shape::secret(content, start..start + length)).flatten()
+    is_one.then(|| secret_pattern::secret(content, start..start + length)).flatten()
 }
 
 fn is_password(text: &[u8]) -> bool {
@@ -124,7 +124,7 @@ pub(super) fn kubernetes_secret<'a>(content: &'a [u8], at: &Range<usize>) -> Opt
             _ => {}
         }
     }
-    found.and_then(|range| shape::secret(content, range))
+    found.and_then(|range| secret_pattern::secret(content, range))
 }
 
 /// Words in the claims of web tokens that documentation shows.

@@ -13,7 +13,7 @@ const PASSWORD_BYTES_MIN: usize = 8;
 
 /// The password of an entry of a `.netrc` file.
 pub(super) fn netrc<'a>(content: &'a [u8], at: &Range<usize>) -> Option<Secret<'a>> {
-    if !shape::begins_word(content.get(..at.start)?) {
+    if !secret_pattern::begins_word(content.get(..at.start)?) {
         return None;
     }
     let end = content.len().min(at.end.saturating_add(NETRC_BYTES_MAX));
@@ -34,7 +34,7 @@ pub(super) fn netrc<'a>(content: &'a [u8], at: &Range<usize>) -> Option<Secret<'
             b"login" | b"account" => {}
             b"password" => {
                 let is_one = is_password(content.get(value.clone())?);
-                return is_one.then(|| shape::secret(content, value)).flatten();
+                return is_one.then(|| secret_pattern::secret(content, value)).flatten();
             }
             _ => return None,
         }
@@ -53,7 +53,7 @@ pub(super) fn pgpass(content: &[u8]) -> impl Iterator<Item = Secret<'_>> {
         let end = line_start + line.len();
         let is_entry =
             !line.starts_with(b"#") && !password.contains(&b':') && is_password(password);
-        is_entry.then(|| shape::secret(content, end - password.len()..end)).flatten()
+        is_entry.then(|| secret_pattern::secret(content, end - password.len()..end)).flatten()
     })
 }
 

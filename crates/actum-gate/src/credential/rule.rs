@@ -3,7 +3,7 @@
 mod contexts;
 mod services;
 
-use super::shape::Shape;
+use super::secret_pattern::SecretPattern;
 
 /// One kind of credential.
 pub(super) struct Rule {
@@ -15,7 +15,7 @@ pub(super) struct Rule {
     /// Texts of three bytes or more of which one is in every credential of the kind, or in front of it.
     pub(super) literals: &'static [&'static str],
     /// What must stand there; the first that does counts.
-    pub(super) shapes: &'static [Shape],
+    pub(super) shapes: &'static [SecretPattern],
     /// Contents in which the rule alone finds something. `{word 20}` and the like stand for text that
     /// only looks like chance, so that no scanner takes the table for a leak.
     #[cfg_attr(not(test), expect(dead_code, reason = "read by the test of the table"))]
@@ -37,7 +37,7 @@ impl Rule {
     /// Whether the rule rests on a name alone. Where another rule finds the same bytes, that one is
     /// reported.
     pub(super) fn is_generic(&self) -> bool {
-        self.shapes.iter().any(|shape| matches!(shape, Shape::Named(_)))
+        self.shapes.iter().any(|shape| matches!(shape, SecretPattern::Named(_)))
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::placeholder::{holds_any, is_random, is_sample_password, looks_random};
-use super::shape::begins_word;
+use super::secret_pattern::begins_word;
 use super::{Secret, effort};
 
 const USER_BYTES_MAX: usize = 128;

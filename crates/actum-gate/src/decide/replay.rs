@@ -73,7 +73,7 @@ pub fn replay(
     expected: &DecisionRecord,
     access: &dyn AccessJudge,
 ) -> Result<(), ReplayProblem> {
-    must_be(expected.bundle, bundle)?;
+    check_digest(expected.bundle, bundle)?;
     let unsupported = |message: String| ReplayProblem::EngineUnsupported { message };
     let must_be_known = |semantics| match semantics {
         DECISION_SEMANTICS => Ok(()),
@@ -85,7 +85,7 @@ pub fn replay(
     must_be_known(expected.semantics)?;
     let read = Bundle::read(bundle).map_err(|error| unsupported(error.to_string()))?;
     must_be_known(read.semantics())?;
-    must_be(read.policy(), policy)?;
+    check_digest(read.policy(), policy)?;
     let policy = Policy::read(policy).map_err(|error| unsupported(error.to_string()))?;
     let (decision, unknown) = decided(&read, &policy, access);
     if let Some(unknown) = unknown {
@@ -109,7 +109,7 @@ pub fn replay(
     Ok(())
 }
 
-fn must_be(expected: Digest, bytes: &[u8]) -> Result<(), ReplayProblem> {
+fn check_digest(expected: Digest, bytes: &[u8]) -> Result<(), ReplayProblem> {
     match Digest::of(bytes) {
         found if found == expected => Ok(()),
         found => Err(ReplayProblem::RefHashMismatch { expected, found }),

@@ -2,7 +2,7 @@
 
 use actum_core::RiskTier;
 
-use super::Said;
+use super::GateVerdict;
 use crate::access::{AccessJudge, AccessSaid, AccessUnknown};
 use crate::decision::Bundle;
 use crate::ground::{Ground, Grounds};
@@ -15,14 +15,14 @@ pub(crate) fn judge(
     policy: &Policy,
     tier: RiskTier,
     access: &dyn AccessJudge,
-) -> Result<Said, AccessUnknown> {
+) -> Result<GateVerdict, AccessUnknown> {
     let Some(texts) = policy.access() else {
-        return Ok(Said::allow(Ground::NoAccessPolicies));
+        return Ok(GateVerdict::allow(Ground::NoAccessPolicies));
     };
     if bundle.restores() {
-        return Ok(Said::allow(Ground::Restores));
+        return Ok(GateVerdict::allow(Ground::Restores));
     }
     let AccessSaid { verdict, approvals, grounds, more } = access.judge(texts, bundle, tier)?;
     let first = Ground::Access { approvals, grounds };
-    Ok(Said { verdict, ground: Grounds { first, more } })
+    Ok(GateVerdict { verdict, ground: Grounds { first, more } })
 }

@@ -1,28 +1,30 @@
 //! The gate of approval: where another gate asks for a person, one must have agreed to exactly this (AA-5).
 
-use super::Said;
+use super::GateVerdict;
 use crate::decision::{Approved, Bundle, Verdict};
 use crate::ground::{ApprovalMismatch, Ground};
 
 /// Judges after the other gates, whose strictest verdict is `strictest`. An approval that is bound to another change denies,
 /// since it may be an attack.
-pub(crate) fn judge(bundle: &Bundle, strictest: Verdict) -> Said {
+pub(crate) fn judge(bundle: &Bundle, strictest: Verdict) -> GateVerdict {
     let Some(approved) = bundle.approved() else {
         return match strictest {
             Verdict::NeedsApproval => {
-                Said { verdict: Verdict::NeedsApproval, ground: Ground::NotApproved.into() }
+                GateVerdict { verdict: Verdict::NeedsApproval, ground: Ground::NotApproved.into() }
             }
-            Verdict::Allow | Verdict::Deny => Said::allow(Ground::NoApprovalNeeded),
+            Verdict::Allow | Verdict::Deny => GateVerdict::allow(Ground::NoApprovalNeeded),
         };
     };
     let Approved { approval, .. } = approved;
     match mismatch(bundle, approved) {
-        None => Said::allow(Ground::Approved {
+        None => GateVerdict::allow(Ground::Approved {
             user: approval.by.user.clone(),
             plan: approval.plan,
             key: approval.key.clone(),
         }),
-        Some(problem) => Said::deny(Ground::ApprovalRejected { plan: approval.plan, problem }),
+        Some(problem) => {
+            GateVerdict::deny(Ground::ApprovalRejected { plan: approval.plan, problem })
+        }
     }
 }
 

@@ -2,13 +2,13 @@
 
 use actum_core::{Budget, BudgetStatus, PathCost};
 
-use super::Said;
+use super::GateVerdict;
 use crate::decision::Bundle;
 use crate::ground::Ground;
 use crate::policy::{Policy, Source};
 
 /// A renamed file counts once, a directory not at all. Who asks may set a budget, and so may each policy.
-pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
+pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     let costs = bundle.files().map(|effect| PathCost {
         path: effect.path.0.clone(),
         added: effect.added,
@@ -22,11 +22,11 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
         budget.check(costs.clone()).err().map(|status| (status, source))
     });
     match exceeded {
-        Some((status, policy)) => Said::deny(ground(&status, policy)),
+        Some((status, policy)) => GateVerdict::deny(ground(&status, policy)),
         None => {
             let strictest = layers.iter().map(|layer| layer.budget).fold(bundle.budget(), within);
             let (Ok(status) | Err(status)) = strictest.check(costs);
-            Said::allow(ground(&status, None))
+            GateVerdict::allow(ground(&status, None))
         }
     }
 }

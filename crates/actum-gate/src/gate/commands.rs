@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::Said;
+use super::GateVerdict;
 use crate::command::{CommandJudgement, CommandLine};
 use crate::decision::Bundle;
 use crate::ground::Ground;
@@ -12,11 +12,11 @@ use crate::policy::Policy;
 pub(crate) const COMMANDS_MAX: usize = 1000;
 
 /// Each command is judged by itself, and the strictest counts.
-pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
+pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     let (lines, confined) = (bundle.commands(), bundle.confined());
     let count = lines.len() + confined.len();
     if count > COMMANDS_MAX {
-        return Said::deny(Ground::TooManyCommands { count, max: COMMANDS_MAX });
+        return GateVerdict::deny(Ground::TooManyCommands { count, max: COMMANDS_MAX });
     }
     let said = lines.iter().map(|line| said(line, &policy.judge_command(line)));
     let said = said.chain(confined.iter().map(|line| judge_confined(line, policy)));
@@ -29,18 +29,18 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
             first
         }
     })
-    .unwrap_or_else(|| Said::allow(Ground::NoCommand))
+    .unwrap_or_else(|| GateVerdict::allow(Ground::NoCommand))
 }
 
 /// Other gates judge what such a command changes, so no rule has to allow it.
-fn judge_confined(line: &CommandLine, policy: &Policy) -> Said {
+fn judge_confined(line: &CommandLine, policy: &Policy) -> GateVerdict {
     match policy.restrain_command(line) {
         Some(judgement) => said(line, &judgement),
-        None => Said::allow(Ground::Confined { command: line.into() }),
+        None => GateVerdict::allow(Ground::Confined { command: line.into() }),
     }
 }
 
-fn said(line: &CommandLine, judgement: &CommandJudgement) -> Said {
+fn said(line: &CommandLine, judgement: &CommandJudgement) -> GateVerdict {
     let ground = Ground::of_command(line, judgement).into();
-    Said { verdict: judgement.verdict, ground }
+    GateVerdict { verdict: judgement.verdict, ground }
 }

@@ -1,11 +1,11 @@
 //! The gate of credentials: what looks like one in new content goes into no file (EX-20).
 
-use super::Said;
+use super::GateVerdict;
 use crate::decision::{Bundle, Found};
 use crate::ground::Ground;
 use crate::policy::Policy;
 
-pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
+pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     let is_allowed = |found: &&Found| policy.credentials().contains(&found.finding.digest);
     let mut found = bundle.found().iter().filter(|found| !is_allowed(found));
     if let Some(Found { path, finding }) = found.next() {
@@ -16,12 +16,12 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
             rule: finding.rule.clone(),
             digest: finding.digest,
         };
-        return Said::deny(first).with_more(found.count());
+        return GateVerdict::deny(first).with_more(found.count());
     }
     if let [path, more @ ..] = bundle.unscanned() {
-        return Said::deny(Ground::Unscanned { path: path.clone() }).with_more(more.len());
+        return GateVerdict::deny(Ground::Unscanned { path: path.clone() }).with_more(more.len());
     }
-    Said::allow(match bundle.found().len() {
+    GateVerdict::allow(match bundle.found().len() {
         0 => Ground::NoCredential,
         count => Ground::AllowedCredentials { count },
     })

@@ -4,7 +4,7 @@ use actum_core::path_name::PathName;
 use actum_core::{RelPath, Scope};
 use actum_record::lease::{BaseDirectory, LeaseTerms};
 
-use super::Said;
+use super::GateVerdict;
 use crate::decision::{Bundle, LeadsTo, LeaseBlock, LeaseCase};
 use crate::ground::{Ground, LeaseProblem, QuotaName};
 use crate::policy::{LeasedWork, Policy};
@@ -14,30 +14,30 @@ const FILE_TASK: &str = "file task";
 
 /// A lease that came with a request must allow it, whether the request needs one or not. Its terms hold for undo as well;
 /// only where no lease came along, an undo that restores is not held.
-pub(crate) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
+pub(crate) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     let Some(lease) = bundle.lease() else { return without_lease(bundle, policy) };
     let allowed = || {
         let id = lease.blocks.last().map(|block| block.id);
         id.map_or_else(
-            || Said::deny(Ground::NoLeaseBlock),
-            |lease| Said::allow(Ground::LeaseAllows { lease }),
+            || GateVerdict::deny(Ground::NoLeaseBlock),
+            |lease| GateVerdict::allow(Ground::LeaseAllows { lease }),
         )
     };
-    denial(bundle, lease).map_or_else(allowed, Said::deny)
+    denial(bundle, lease).map_or_else(allowed, GateVerdict::deny)
 }
 
-fn without_lease(bundle: &Bundle, policy: &Policy) -> Said {
+fn without_lease(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     let door = bundle.door();
     let mut layers = policy.layers().iter();
     let required = layers.find(|layer| LeasedWork::is_required(&layer.lease, door));
     let policy = required.map(|layer| layer.source);
     if door != FILE_TASK && policy.is_none() {
-        return Said::allow(Ground::NoLease);
+        return GateVerdict::allow(Ground::NoLease);
     }
     if bundle.restores() {
-        return Said::allow(Ground::Restores);
+        return GateVerdict::allow(Ground::Restores);
     }
-    Said::deny(Ground::LeaseRequired { entry_point: door.to_owned(), policy })
+    GateVerdict::deny(Ground::LeaseRequired { entry_point: door.to_owned(), policy })
 }
 
 /// First term that the request does not meet.

@@ -7,20 +7,20 @@ use actum_core::path::Unseen;
 use actum_core::path_name::PathName;
 use actum_record::receipt::{EffectKind, PathEffect};
 
-use super::Said;
+use super::GateVerdict;
 use crate::decision::{Bundle, LeadsTo, LinkFound, TriggerFound, Verdict, WorkKind};
 use crate::ground::{Ground, Protector};
 use crate::policy::{Exceptions, Policy, ProtectedGroup, Source, groups_below, groups_covering};
 use crate::spelling::{Above, Guard, Guards, Spellings};
 
-pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
+pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     // Permission bits belong to all names of a file, and one of the others may be protected.
     let is_shared = |effect: &&PathEffect| {
         matches!(effect.effect, EffectKind::Mode | EffectKind::Attributes)
             && bundle.linked().contains(&effect.path)
     };
     if let Some(PathEffect { path, .. }) = bundle.change().iter().find(is_shared) {
-        return Said::deny(Ground::SharedPermissions { path: path.clone() });
+        return GateVerdict::deny(Ground::SharedPermissions { path: path.clone() });
     }
     if let Some(said) = unseen_characters(bundle, Unseen::Deceptive) {
         return said;
@@ -49,7 +49,7 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
         })
     };
     if let Some(found) = bundle.links().iter().find(|it| it.leads_to == LeadsTo::State) {
-        return Said::deny(Ground::StateTarget { link: found.path.clone() });
+        return GateVerdict::deny(Ground::StateTarget { link: found.path.clone() });
     }
     // A rule for something below a path, if that is a directory.
     let rule_below = |relative: &RelPath| {
@@ -68,7 +68,7 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
     if let Some((found, path, (guard, by))) = led_to.next() {
         let (root, rule) = (bundle.root_shown(path, guard), guard.rule().clone());
         let (link, path) = (found.path.clone(), PathName(path.clone()));
-        let said = Said::deny(Ground::ProtectedTarget { link, path, root, rule, by });
+        let said = GateVerdict::deny(Ground::ProtectedTarget { link, path, root, rule, by });
         return said.with_more(led_to.count());
     }
     // A link at the path of a directory replaces all paths below it with those of its target.
@@ -78,12 +78,12 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
         Some(Ground::Protected { path: found.path.clone(), root, rule, by })
     };
     if let Some(ground) = bundle.links().iter().find_map(replaced) {
-        return Said::deny(ground);
+        return GateVerdict::deny(ground);
     }
     let mut touched = bundle.paths().filter_map(|path| Some((path, rule_for(path)?)));
     match touched.next() {
         None => unseen_characters(bundle, Unseen::InEmoji).unwrap_or_else(|| {
-            Said::allow(match bundle.paths().find(|path| excepted.contains(path)) {
+            GateVerdict::allow(match bundle.paths().find(|path| excepted.contains(path)) {
                 None => Ground::NotProtected,
                 Some(path) => Ground::Excepted { path: PathName(path.clone()) },
             })
@@ -91,7 +91,7 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
         Some((path, (guard, by))) => {
             let (root, rule) = (bundle.root_shown(path, guard), guard.rule().clone());
             let path = PathName(path.clone());
-            Said::deny(Ground::Protected { path, root, rule, by }).with_more(touched.count())
+            GateVerdict::deny(Ground::Protected { path, root, rule, by }).with_more(touched.count())
         }
     }
 }
@@ -109,7 +109,7 @@ fn exceptions<'p>(policy: &'p Policy, above: &Above<'_>) -> BTreeSet<&'p RelPath
 
 /// Judges new names with characters that are not shown: those of emoji need approval, all others are denied. What undo
 /// and redo bring back is no new name, and a file that has such a name already can be changed and deleted.
-fn unseen_characters(bundle: &Bundle, found: Unseen) -> Option<Said> {
+fn unseen_characters(bundle: &Bundle, found: Unseen) -> Option<GateVerdict> {
     if bundle.work() != WorkKind::Apply {
         return None;
     }
@@ -129,13 +129,13 @@ fn unseen_characters(bundle: &Bundle, found: Unseen) -> Option<Said> {
         Unseen::InEmoji => (Verdict::NeedsApproval, Ground::EmojiCharacters { path }),
         Unseen::Deceptive => (Verdict::Deny, Ground::HiddenCharacters { path }),
     };
-    Some(Said { verdict, ground: ground.into() }.with_more(named.count()))
+    Some(GateVerdict { verdict, ground: ground.into() }.with_more(named.count()))
 }
 
 /// Denies what makes a directory a git repository, whose state is protected in any profile, or a home of ledgers and keys,
 /// in which no change could be undone.
-fn new_states(bundle: &Bundle) -> Option<Said> {
+fn new_states(bundle: &Bundle) -> Option<GateVerdict> {
     let mut marks = bundle.triggers().iter().filter(|it| it.trigger.is_denied());
     let TriggerFound { path, trigger } = marks.next()?.clone();
-    Some(Said::deny(Ground::NewState { path, trigger }).with_more(marks.count()))
+    Some(GateVerdict::deny(Ground::NewState { path, trigger }).with_more(marks.count()))
 }

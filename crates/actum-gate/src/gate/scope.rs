@@ -6,7 +6,7 @@ use actum_core::path_name::PathName;
 use actum_core::scope::ScopeError;
 use actum_core::{RelPath, Scope};
 
-use super::Said;
+use super::GateVerdict;
 use crate::decision::{Bundle, LeadsTo, LinkFound};
 use crate::ground::Ground;
 use crate::policy::{Policy, Source};
@@ -16,26 +16,31 @@ const RULES_NAMED_MAX: usize = 10;
 
 /// The caller may set a scope, and so may each policy; a path must be in all of them. A scope counts from the root
 /// that it was written for. An undo that restores is not held by the policies, which may be narrower by now.
-pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
+pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     let above = bundle.above();
     let own = above.names.len();
     if let Some(refused) = outside(bundle, bundle.scope(), own, None) {
         return refused;
     }
     if bundle.restores() {
-        return Said::allow(Ground::Restores);
+        return GateVerdict::allow(Ground::Restores);
     }
     let refused = policy.layers().iter().find_map(|layer| {
         let mut roots = layer.roots(bundle, &above).into_iter();
         roots.find_map(|root| outside(bundle, &layer.scope, root, Some(layer.source)))
     });
-    refused.unwrap_or_else(|| Said::allow(Ground::InScope))
+    refused.unwrap_or_else(|| GateVerdict::allow(Ground::InScope))
 }
 
 /// Denies the part of a change that lies outside a scope of the root that `depth` names lead to. A renamed file is judged
 /// at both its paths. A directory comes and goes with the files below it, and for their sake it need not be in an
 /// allowed place itself.
-fn outside(bundle: &Bundle, scope: &Scope, depth: usize, policy: Option<Source>) -> Option<Said> {
+fn outside(
+    bundle: &Bundle,
+    scope: &Scope,
+    depth: usize,
+    policy: Option<Source>,
+) -> Option<GateVerdict> {
     if *scope == Scope::everything() {
         return None;
     }
@@ -46,7 +51,7 @@ fn outside(bundle: &Bundle, scope: &Scope, depth: usize, policy: Option<Source>)
                 Ok(path) => paths.push((path, effect.effect.is_of_file())),
                 Err(_) => {
                     let path = PathName(path.clone());
-                    return Some(Said::deny(Ground::ScopeUnknown { path, policy }));
+                    return Some(GateVerdict::deny(Ground::ScopeUnknown { path, policy }));
                 }
             }
         }
@@ -56,12 +61,12 @@ fn outside(bundle: &Bundle, scope: &Scope, depth: usize, policy: Option<Source>)
         match &found.leads_to {
             LeadsTo::Path(to) => match bundle.seen_from(depth, &to.0) {
                 Ok(path) if may_be_denied_below(scope, &path) => {
-                    return Some(Said::deny(ground_of_link(found, policy)));
+                    return Some(GateVerdict::deny(ground_of_link(found, policy)));
                 }
                 Ok(path) => paths.push((path, true)),
-                Err(_) => return Some(Said::deny(ground_of_link(found, policy))),
+                Err(_) => return Some(GateVerdict::deny(ground_of_link(found, policy))),
             },
-            LeadsTo::Root => return Some(Said::deny(ground_of_link(found, policy))),
+            LeadsTo::Root => return Some(GateVerdict::deny(ground_of_link(found, policy))),
             // The other gates judge these.
             LeadsTo::State | LeadsTo::Outside => {}
         }
@@ -78,7 +83,7 @@ fn outside(bundle: &Bundle, scope: &Scope, depth: usize, policy: Option<Source>)
         Err(error) => Some(error),
     });
     let first = refused.next()?;
-    Some(Said::deny(ground(first, policy)).with_more(refused.count()))
+    Some(GateVerdict::deny(ground(first, policy)).with_more(refused.count()))
 }
 
 /// Whether a rule may deny something below a path, if that is a directory.

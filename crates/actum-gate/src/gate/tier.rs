@@ -8,7 +8,7 @@ use actum_core::path_name::PathName;
 use actum_core::{PathRule, RelPath, RiskTier};
 use actum_record::receipt::{EffectKind, PathEffect};
 
-use super::Said;
+use super::GateVerdict;
 use crate::decision::{Bundle, LeadsTo, LinkFound, TriggerFound, Verdict};
 use crate::fold::folded;
 use crate::ground::{Ground, TierReason};
@@ -31,14 +31,14 @@ const REPORT_PARENTS: [&str; 3] = ["agent", "agent/agent_outputs", "agent/agent_
 type Raised = (RiskTier, TierReason, usize);
 
 /// The tier of the change, and what the gate says of it.
-pub(crate) fn judge(bundle: &Bundle, policy: &Policy) -> (RiskTier, Said) {
+pub(crate) fn judge(bundle: &Bundle, policy: &Policy) -> (RiskTier, GateVerdict) {
     let computed = computed(bundle, policy);
     let (tier, reason, more) = match bundle.declared() {
         Some(declared) if declared > computed.0 => (declared, TierReason::Declared, 0),
         Some(_) | None => computed,
     };
     let verdict = if tier.needs_approval() { Verdict::NeedsApproval } else { Verdict::Allow };
-    (tier, Said { verdict, ground: Ground::Tier { tier, reason }.into() }.with_more(more))
+    (tier, GateVerdict { verdict, ground: Ground::Tier { tier, reason }.into() }.with_more(more))
 }
 
 /// To bring back what was there asks nobody: it is what makes everything else safe. To do again what was

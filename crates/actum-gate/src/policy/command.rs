@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::diagnostic::Diagnostic;
 use super::file::{PolicyFileError, RULES_MAX};
-use super::mistake::Mistake;
 use super::written::{Secret, Table, Value};
 use super::{Ignored, Policy};
 use crate::command::{
@@ -78,14 +78,14 @@ pub(super) fn rules(root: &Table<'_>) -> Result<CommandRules, PolicyFileError> {
     let rules = tables
         .iter()
         .map(|table| LoadedRule::new(rule(table)?).map_err(|problem| mistake(table, &problem)));
-    let rules = rules.collect::<Result<Vec<_>, Mistake>>()?;
+    let rules = rules.collect::<Result<Vec<_>, Diagnostic>>()?;
     CommandRules::of(rules).map_err(|_| too_many())
 }
 
-fn rule(table: &Table<'_>) -> Result<CommandRule, Mistake> {
+fn rule(table: &Table<'_>) -> Result<CommandRule, Diagnostic> {
     table.only(&["argv", "exact", "decision", "reason", "match", "not_match"], Secret::No)?;
     let decisions = [RuleDecision::Allow, RuleDecision::Ask, RuleDecision::Deny];
-    let examples = |key| -> Result<Vec<String>, Mistake> {
+    let examples = |key| -> Result<Vec<String>, Diagnostic> {
         let text = |it: &Value<'_>| Ok(it.text("a command, which is a text")?.to_owned());
         Ok(table.list(key, "commands", text)?.unwrap_or_default())
     };
@@ -101,7 +101,7 @@ fn rule(table: &Table<'_>) -> Result<CommandRule, Mistake> {
 }
 
 /// One argument, or several of which the command has one.
-fn argument(place: &Value<'_>) -> Result<RuleArgument, Mistake> {
+fn argument(place: &Value<'_>) -> Result<RuleArgument, Diagnostic> {
     if !place.is_list() {
         return Ok(place.text("an argument, which is a text, or a list of them")?.into());
     }
@@ -115,7 +115,7 @@ fn argument(place: &Value<'_>) -> Result<RuleArgument, Mistake> {
     }
 }
 
-fn reason(value: &Value<'_>) -> Result<String, Mistake> {
+fn reason(value: &Value<'_>) -> Result<String, Diagnostic> {
     let reason = value.text("a text")?;
     match reason.len() {
         1..=REASON_BYTES_MAX => Ok(reason.to_owned()),
@@ -127,7 +127,7 @@ fn reason(value: &Value<'_>) -> Result<String, Mistake> {
 }
 
 /// What is wrong with a rule, at the key that says it.
-fn mistake(table: &Table<'_>, problem: &CommandRuleProblem) -> Mistake {
+fn mistake(table: &Table<'_>, problem: &CommandRuleProblem) -> Diagnostic {
     // Of examples the very one, in whichever list it is.
     let example = |key, found: &str| {
         let is_it = |it: &Value<'_>| match it.text("")? == found {

@@ -4,7 +4,7 @@ use actum_core::{PathRule, RelPath};
 
 use super::profile::{Exceptions, Profile, groups_covering};
 use super::written::Value;
-use super::{Mistake, Policy};
+use super::{Diagnostic, Policy};
 use crate::spelling::{Guard, Spellings};
 
 /// Why the operator's policy cannot except a path.
@@ -52,7 +52,7 @@ impl Policy {
 }
 
 /// Reads one exception of a file that protects these paths besides.
-pub(super) fn read(value: &Value<'_>, own: &[PathRule]) -> Result<RelPath, Mistake> {
+pub(super) fn read(value: &Value<'_>, own: &[PathRule]) -> Result<RelPath, Diagnostic> {
     let text = value.text("a path, which is a text")?;
     let path = RelPath::new(text).map_err(|error| value.unusable(&error))?;
     let checked =

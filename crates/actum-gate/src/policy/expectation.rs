@@ -6,8 +6,8 @@ use actum_core::path_name::PathName;
 use actum_core::{RelPath, RiskTier};
 use actum_record::receipt::{EffectKind, PathEffect};
 
+use super::diagnostic::{Diagnostic, listed};
 use super::file::POLICY_BYTES_MAX;
-use super::mistake::{Mistake, listed};
 use super::written::{Secret, Table, Text, Value};
 use crate::command::CommandLine;
 use crate::decision::{Case, Decision, GateDecision, TriggerFound, Verdict};
@@ -64,7 +64,7 @@ pub enum PolicyTestError {
     NoText,
     /// It is no TOML, or says what no case says.
     #[error(transparent)]
-    Malformed(#[from] Mistake),
+    Malformed(#[from] Diagnostic),
     /// It cannot fail.
     #[error("it has no `[[case]]`, so it could not fail")]
     NoCase,
@@ -147,7 +147,7 @@ pub fn expected_word(verdict: Verdict) -> &'static str {
     }
 }
 
-fn case(table: &Table<'_>) -> Result<ExpectedCase, Mistake> {
+fn case(table: &Table<'_>) -> Result<ExpectedCase, Diagnostic> {
     const KNOWN: [&str; 8] =
         ["name", "agent", "change", "command", "declared", "expect", "tier", "gate"];
     table.only(&KNOWN, Secret::No)?;
@@ -163,7 +163,7 @@ fn case(table: &Table<'_>) -> Result<ExpectedCase, Mistake> {
         Some(_) => table.get("change").map(|it| effects(&it)).transpose()?.unwrap_or_default(),
         None => effects(&table.need("change")?)?,
     };
-    let tier = |key| -> Result<_, Mistake> {
+    let tier = |key| -> Result<_, Diagnostic> {
         table.get(key).map(|it| it.one_of(&RiskTier::ALL, RiskTier::as_str)).transpose()
     };
     let verdicts = [Verdict::Allow, Verdict::NeedsApproval, Verdict::Deny];
@@ -189,7 +189,7 @@ fn case(table: &Table<'_>) -> Result<ExpectedCase, Mistake> {
     })
 }
 
-fn name_in(value: &Value<'_>) -> Result<String, Mistake> {
+fn name_in(value: &Value<'_>) -> Result<String, Diagnostic> {
     let name = value.text("a text")?;
     if name.is_empty() || name.len() > NAME_BYTES_MAX {
         let expected = format!("a text of 1 to {NAME_BYTES_MAX} bytes");
@@ -199,7 +199,7 @@ fn name_in(value: &Value<'_>) -> Result<String, Mistake> {
 }
 
 /// What a change does, in the order of a change that is really made.
-fn effects(change: &Value<'_>) -> Result<Vec<PathEffect>, Mistake> {
+fn effects(change: &Value<'_>) -> Result<Vec<PathEffect>, Diagnostic> {
     let mut effects = change.list("effects, such as 'modified src/lib.rs'", effect)?;
     let touched: BTreeSet<_> = effects.iter().flat_map(PathEffect::paths).collect();
     if touched.len() < effects.iter().flat_map(PathEffect::paths).count() {
@@ -213,7 +213,7 @@ fn effects(change: &Value<'_>) -> Result<Vec<PathEffect>, Mistake> {
 }
 
 /// An effect, in one line or as a table.
-fn effect(value: &Value<'_>) -> Result<PathEffect, Mistake> {
+fn effect(value: &Value<'_>) -> Result<PathEffect, Diagnostic> {
     if let Some(table) = value.table() {
         return effect_of(&table);
     }
@@ -234,7 +234,7 @@ fn effect(value: &Value<'_>) -> Result<PathEffect, Mistake> {
     Ok(PathEffect { effect: kind, from, ..touching(path_in(value, path)?) })
 }
 
-fn effect_of(table: &Table<'_>) -> Result<PathEffect, Mistake> {
+fn effect_of(table: &Table<'_>) -> Result<PathEffect, Diagnostic> {
     table.only(&["path", "effect", "from", "added", "removed"], Secret::No)?;
     let named = |value: Value<'_>| path_in(&value, value.text("a path, which is a text")?);
     let lines = |key| table.get(key).map_or(Ok(0), |lines| lines.count());
@@ -256,7 +256,7 @@ fn effect_of(table: &Table<'_>) -> Result<PathEffect, Mistake> {
     })
 }
 
-fn path_in(value: &Value<'_>, path: &str) -> Result<PathName, Mistake> {
+fn path_in(value: &Value<'_>, path: &str) -> Result<PathName, Diagnostic> {
     RelPath::new(path).map(PathName).map_err(|error| value.unusable(&error))
 }
 

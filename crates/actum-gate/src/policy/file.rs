@@ -7,9 +7,9 @@ use actum_core::{Budget, Digest, PathRule, RelPath, RiskTier, Scope};
 use actum_record::ledger::Retention;
 use actum_record::receipt::EffectKind;
 
+use super::diagnostic::Diagnostic;
 use super::exception::{self, NoException};
 use super::lease::LeasedWork;
-use super::mistake::Mistake;
 use super::pipeline::DeclaredPipeline;
 use super::plugins::PluginAllowance;
 use super::profile::Profile;
@@ -98,7 +98,7 @@ pub enum PolicyFileError {
     NoText,
     /// It is no TOML, or says what no policy says.
     #[error(transparent)]
-    Malformed(#[from] Mistake),
+    Malformed(#[from] Diagnostic),
     /// It does not say which version it is.
     #[error("it does not say its version; begin it with `version = {VERSION}`")]
     NoVersion,
@@ -337,35 +337,35 @@ impl PolicyFile {
     }
 }
 
-fn workspaces(table: Option<Table<'_>>) -> Result<Vec<String>, Mistake> {
+fn workspaces(table: Option<Table<'_>>) -> Result<Vec<String>, Diagnostic> {
     let Some(table) = table else { return Ok(Vec::new()) };
     table.only(&["roots"], Secret::No)?;
     Ok(table.list("roots", "paths", absolute)?.unwrap_or_default())
 }
 
 /// Base directories of file tasks.
-fn base_directories(table: Option<Table<'_>>) -> Result<Vec<String>, Mistake> {
+fn base_directories(table: Option<Table<'_>>) -> Result<Vec<String>, Diagnostic> {
     let Some(table) = table else { return Ok(Vec::new()) };
     table.only(&["base_directories"], Secret::No)?;
     Ok(table.list("base_directories", "paths", absolute)?.unwrap_or_default())
 }
 
 /// An absolute path that is not `/`.
-pub(super) fn absolute(value: &Value<'_>) -> Result<String, Mistake> {
+pub(super) fn absolute(value: &Value<'_>) -> Result<String, Diagnostic> {
     match value.text("a path, which is a text")? {
         path if path.starts_with('/') && path.len() > 1 => Ok(path.to_owned()),
         other => Err(value.other_than("an absolute path".to_owned(), format!("`{other}`"))),
     }
 }
 
-fn patterns(table: &Table<'_>, key: &str) -> Result<Option<Vec<PathRule>>, Mistake> {
+fn patterns(table: &Table<'_>, key: &str) -> Result<Option<Vec<PathRule>>, Diagnostic> {
     table.list(key, "patterns", Value::pattern)
 }
 
 /// Profile, rules and exceptions.
 type Protected = (Option<Profile>, Vec<PathRule>, Vec<RelPath>);
 
-fn protected(table: Option<Table<'_>>) -> Result<Protected, Mistake> {
+fn protected(table: Option<Table<'_>>) -> Result<Protected, Diagnostic> {
     let Some(table) = table else { return Ok((None, Vec::new(), Vec::new())) };
     table.only(&["profile", "paths", "except"], Secret::No)?;
     let profile = table.get("profile").map(|it| it.one_of(&Profile::ALL, Profile::as_str));
@@ -381,23 +381,23 @@ fn protected(table: Option<Table<'_>>) -> Result<Protected, Mistake> {
     Ok((profile, paths, except.unwrap_or_default()))
 }
 
-fn scope(table: Option<Table<'_>>) -> Result<Scope, Mistake> {
+fn scope(table: Option<Table<'_>>) -> Result<Scope, Diagnostic> {
     let Some(table) = table else { return Ok(Scope::everything()) };
     table.only(&["allow", "deny"], Secret::No)?;
     let (allow, deny) = (patterns(&table, "allow")?, patterns(&table, "deny")?);
     Ok(Scope { allow, deny: deny.unwrap_or_default() })
 }
 
-fn budget(table: Option<Table<'_>>) -> Result<Budget, Mistake> {
+fn budget(table: Option<Table<'_>>) -> Result<Budget, Diagnostic> {
     let Some(table) = table else { return Ok(Budget::unlimited()) };
     table.only(&["max_files", "max_loc"], Secret::No)?;
     let limit = |key| table.get(key).map(|limit| limit.count()).transpose();
     Ok(Budget { max_files: limit("max_files")?, max_loc: limit("max_loc")? })
 }
 
-fn tier(table: &Table<'_>) -> Result<TierRule, Mistake> {
+fn tier(table: &Table<'_>) -> Result<TierRule, Diagnostic> {
     table.only(&["tier", "paths", "effects", "why", "match", "not_match"], Secret::No)?;
-    let examples = |key| -> Result<Vec<String>, Mistake> {
+    let examples = |key| -> Result<Vec<String>, Diagnostic> {
         let paths =
             table.list(key, "paths", |path| Ok(path.text("a path, which is a text")?.to_owned()));
         Ok(paths?.unwrap_or_default())
@@ -414,7 +414,7 @@ fn tier(table: &Table<'_>) -> Result<TierRule, Mistake> {
 }
 
 /// A command that is found by where it is, not by a search that its caller could lead elsewhere.
-fn notify(table: Option<Table<'_>>) -> Result<Option<Vec<String>>, Mistake> {
+fn notify(table: Option<Table<'_>>) -> Result<Option<Vec<String>>, Diagnostic> {
     let Some(table) = table else { return Ok(None) };
     table.only(&["notify"], Secret::No)?;
     let Some(value) = table.get("notify") else { return Ok(None) };
@@ -431,7 +431,7 @@ fn notify(table: Option<Table<'_>>) -> Result<Option<Vec<String>>, Mistake> {
 
 /// Of what looks like a digest and is none nothing is told: who pastes the secret itself is not to find it
 /// in a log.
-fn credentials(table: Option<Table<'_>>) -> Result<Vec<Digest>, Mistake> {
+fn credentials(table: Option<Table<'_>>) -> Result<Vec<Digest>, Diagnostic> {
     let Some(table) = table else { return Ok(Vec::new()) };
     table.only(&["allow"], Secret::Perhaps)?;
     let digest = |it: &Value<'_>| {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::mistake::Mistake;
+use super::diagnostic::Diagnostic;
 use super::written::{Secret, Table};
 
 /// Kind of requests that a policy can require a lease for. File tasks always need one (FE-17).
@@ -52,7 +52,7 @@ impl LeasedWork {
     }
 
     /// Reads the table.
-    pub(super) fn read(table: Option<Table<'_>>) -> Result<BTreeSet<Self>, Mistake> {
+    pub(super) fn read(table: Option<Table<'_>>) -> Result<BTreeSet<Self>, Diagnostic> {
         let Some(table) = table else { return Ok(BTreeSet::new()) };
         table.only(&["required"], Secret::No)?;
         let required = table.list("required", "kinds of requests", |value| {

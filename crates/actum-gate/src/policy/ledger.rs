@@ -1,10 +1,10 @@
 //! How large a ledger may become: `[ledger]`.
 
-use super::mistake::Mistake;
+use super::diagnostic::Diagnostic;
 use super::written::{Secret, Table};
 
 /// Reads the table; `None` where nothing is set.
-pub(super) fn read(table: Option<Table<'_>>) -> Result<Option<u64>, Mistake> {
+pub(super) fn read(table: Option<Table<'_>>) -> Result<Option<u64>, Diagnostic> {
     let Some(table) = table else { return Ok(None) };
     table.only(&["max_bytes"], Secret::No)?;
     table.get("max_bytes").map(|value| value.count()).transpose()

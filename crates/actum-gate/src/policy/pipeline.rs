@@ -8,7 +8,7 @@ use actum_core::json::{Content, Value as Json};
 use actum_core::{Digest, PathRule, RelPath};
 use serde::Serialize;
 
-use super::mistake::{Mistake, shown};
+use super::diagnostic::{Diagnostic, shown};
 use super::written::{Secret, Table, Value};
 
 /// Pipelines of one policy, at most.
@@ -216,7 +216,7 @@ impl DeclaredPipeline {
     }
 
     /// Reads the tables.
-    pub(super) fn read_all(root: &Table<'_>) -> Result<Vec<Self>, Mistake> {
+    pub(super) fn read_all(root: &Table<'_>) -> Result<Vec<Self>, Diagnostic> {
         let mut read: Vec<Self> = Vec::new();
         for table in root.tables("pipeline")? {
             let pipeline = Self::read(&table)?;
@@ -234,7 +234,7 @@ impl DeclaredPipeline {
         Ok(read)
     }
 
-    fn read(table: &Table<'_>) -> Result<Self, Mistake> {
+    fn read(table: &Table<'_>) -> Result<Self, Diagnostic> {
         let known = &[
             "name",
             "steps",
@@ -326,7 +326,7 @@ impl DeclaredPipeline {
 }
 
 impl ParameterRule {
-    fn read(table: &Table<'_>) -> Result<(String, Self), Mistake> {
+    fn read(table: &Table<'_>) -> Result<(String, Self), Diagnostic> {
         table.only(&["name", "one_of", "min", "max", "max_chars", "default"], Secret::No)?;
         let written = table.need("name")?;
         let name = name(&written)?;
@@ -421,7 +421,7 @@ impl std::fmt::Display for ParameterValues {
 }
 
 /// A name: letters, digits, `_` and `-`.
-fn name(value: &Value<'_>) -> Result<String, Mistake> {
+fn name(value: &Value<'_>) -> Result<String, Diagnostic> {
     let text = value.text("a name, which is a text")?;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
     match !text.is_empty() && text.len() <= NAME_BYTES_MAX && text.bytes().all(is_plain) {
@@ -434,7 +434,7 @@ fn name(value: &Value<'_>) -> Result<String, Mistake> {
 }
 
 /// A text that can be an argument of a program.
-fn line<'t>(value: &Value<'t>) -> Result<&'t str, Mistake> {
+fn line<'t>(value: &Value<'t>) -> Result<&'t str, Diagnostic> {
     let text = value.text("a text")?;
     match text.contains('\0') {
         true => Err(value.unusable(&"it contains a NUL byte")),
@@ -446,7 +446,7 @@ fn line<'t>(value: &Value<'t>) -> Result<&'t str, Mistake> {
 fn argument(
     value: &Value<'_>,
     parameters: &BTreeMap<String, ParameterRule>,
-) -> Result<Argument, Mistake> {
+) -> Result<Argument, Diagnostic> {
     let text = line(value)?;
     let named = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
     let is_name = |it: &&str| !it.is_empty() && !it.contains(['{', '}']);
@@ -463,7 +463,7 @@ fn argument(
 }
 
 /// A directory of the workspace; none for its root.
-fn directory(value: &Value<'_>) -> Result<Option<RelPath>, Mistake> {
+fn directory(value: &Value<'_>) -> Result<Option<RelPath>, Diagnostic> {
     match value.text("a directory, which is a text")? {
         "." => Ok(None),
         text => {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::mistake::Mistake;
+use super::diagnostic::Diagnostic;
 use super::written::{Secret, Table};
 
 /// What an operator lets plugin packages do. Only the operator's own policy can say it: who could write a
@@ -24,7 +24,7 @@ impl PluginAllowance {
     }
 
     /// Reads the table.
-    pub(super) fn read(table: Option<Table<'_>>) -> Result<Self, Mistake> {
+    pub(super) fn read(table: Option<Table<'_>>) -> Result<Self, Diagnostic> {
         let Some(table) = table else { return Ok(Self::default()) };
         table.only(&[KEY], Secret::No)?;
         let code_execution = table.get(KEY).map(|value| value.truth()).transpose()?;

@@ -2,11 +2,11 @@
 
 use actum_record::ledger::Retention;
 
-use super::mistake::Mistake;
+use super::diagnostic::Diagnostic;
 use super::written::{Secret, Table};
 
 /// Reads the table; `None` where there is none.
-pub(super) fn read(table: Option<Table<'_>>) -> Result<Option<Retention>, Mistake> {
+pub(super) fn read(table: Option<Table<'_>>) -> Result<Option<Retention>, Diagnostic> {
     let Some(table) = table else { return Ok(None) };
     table.only(&["runs", "days"], Secret::No)?;
     let count = |key, default| table.get(key).map_or(Ok(default), |value| value.count());

@@ -3,8 +3,8 @@
 use actum_core::RelPath;
 use serde::Serialize;
 
+use super::diagnostic::Diagnostic;
 use super::file::absolute;
-use super::mistake::Mistake;
 use super::written::{Secret, Table, Value};
 
 /// What an operator lets commands do whose effects are captured. No gate judges it, and only the operator's own
@@ -35,7 +35,7 @@ impl SandboxAllowance {
     }
 
     /// Reads the table.
-    pub(super) fn read(table: Option<Table<'_>>) -> Result<Self, Mistake> {
+    pub(super) fn read(table: Option<Table<'_>>) -> Result<Self, Diagnostic> {
         let Some(table) = table else { return Ok(Self::default()) };
         table.only(&["read", "write", "exec", "env", "caches", "limits"], Secret::Perhaps)?;
         let list = |key| Ok(table.list(key, "paths", absolute)?.unwrap_or_default());
@@ -58,7 +58,7 @@ impl SandboxAllowance {
 }
 
 /// A variable of the environment: a name, or `NAME=VALUE`.
-pub(super) fn variable(value: &Value<'_>) -> Result<String, Mistake> {
+pub(super) fn variable(value: &Value<'_>) -> Result<String, Diagnostic> {
     match value.text("a variable, which is a text")? {
         text if text.starts_with('=') || text.is_empty() || text.contains('\0') => {
             let wanted = "a name, or `NAME=VALUE`".to_owned();
@@ -68,7 +68,7 @@ pub(super) fn variable(value: &Value<'_>) -> Result<String, Mistake> {
     }
 }
 
-fn cache(value: &Value<'_>) -> Result<RelPath, Mistake> {
+fn cache(value: &Value<'_>) -> Result<RelPath, Diagnostic> {
     let text = value.text("a directory, which is a text")?;
     let path = RelPath::new(text.strip_suffix('/').unwrap_or(text));
     // The state of git and of actum is no such path.

@@ -4,8 +4,8 @@ use actum_core::Digest;
 use actum_core::canonical::COUNT_MAX;
 use serde::Serialize;
 
+use super::diagnostic::{Diagnostic, shown};
 use super::file::absolute;
-use super::mistake::{Mistake, shown};
 use super::written::{Secret, Table, Value};
 
 /// Library and limits of SQL steps, as a policy sets them; `None` where it does not.
@@ -116,7 +116,7 @@ impl SqlSettings {
     }
 
     /// Reads the table, and the rows above which a change needs approval.
-    pub(super) fn read(table: Option<Table<'_>>) -> Result<(Self, Option<u64>), Mistake> {
+    pub(super) fn read(table: Option<Table<'_>>) -> Result<(Self, Option<u64>), Diagnostic> {
         let Some(table) = table else { return Ok((Self::default(), None)) };
         table.only(
             &[
@@ -152,7 +152,7 @@ impl SqlSettings {
 }
 
 /// Reads the pinned library: its path and its digest, neither without the other.
-fn library(table: &Table<'_>) -> Result<Option<PinnedLibrary>, Mistake> {
+fn library(table: &Table<'_>) -> Result<Option<PinnedLibrary>, Diagnostic> {
     if table.get("library").is_none() && table.get("sha256").is_none() {
         return Ok(None);
     }
@@ -160,7 +160,7 @@ fn library(table: &Table<'_>) -> Result<Option<PinnedLibrary>, Mistake> {
     Ok(Some(PinnedLibrary { path: absolute(&path)?, sha256: sha256(&digest)? }))
 }
 
-fn sha256(value: &Value<'_>) -> Result<Digest, Mistake> {
+fn sha256(value: &Value<'_>) -> Result<Digest, Diagnostic> {
     let text = value.text("a digest, which is a text")?;
     text.parse().map_err(|_| {
         let expected = "a digest of 64 hexadecimal characters".to_owned();

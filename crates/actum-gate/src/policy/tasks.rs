@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::mistake::Mistake;
+use super::diagnostic::Diagnostic;
 use super::written::{Secret, Table};
 
 /// Task envelopes that are accepted. Of several policies the strictest counts, which is the last.
@@ -23,7 +23,7 @@ impl TaskEnvelopes {
     }
 
     /// Reads the table.
-    pub(super) fn read(table: Option<Table<'_>>) -> Result<Self, Mistake> {
+    pub(super) fn read(table: Option<Table<'_>>) -> Result<Self, Diagnostic> {
         let Some(table) = table else { return Ok(Self::Any) };
         table.only(&["signed"], Secret::No)?;
         let is_signed = table.get("signed").map_or(Ok(false), |value| value.truth())?;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::mistake::{Mistake, MistakeProblem, kind, listed, no_toml, shown};
+use super::diagnostic::{Diagnostic, MistakeProblem, kind, listed, no_toml, shown};
 
 /// The text of a file.
 pub(super) struct Text<'t> {
@@ -41,11 +41,11 @@ impl<'t> Text<'t> {
     }
 
     /// The same as TOML.
-    pub(super) fn parse(&self) -> Result<Spanned<DeTable<'t>>, Mistake> {
+    pub(super) fn parse(&self) -> Result<Spanned<DeTable<'t>>, Diagnostic> {
         DeTable::parse(self.text).map_err(|error| {
             let place = error.span().unwrap_or_default();
             let spoken_of = self.text.get(place.clone()).unwrap_or_default();
-            Mistake {
+            Diagnostic {
                 line: self.line(place.start),
                 column: Some(self.column(place.start)),
                 problem: no_toml(error.message(), spoken_of),
@@ -71,8 +71,8 @@ impl<'t> Text<'t> {
         u64::try_from(characters).unwrap_or(u64::MAX).saturating_add(1)
     }
 
-    fn mistake(&self, at: usize, problem: MistakeProblem) -> Mistake {
-        Mistake { line: self.line(at), column: None, problem }
+    fn mistake(&self, at: usize, problem: MistakeProblem) -> Diagnostic {
+        Diagnostic { line: self.line(at), column: None, problem }
     }
 }
 
@@ -87,7 +87,7 @@ impl<'t> Table<'t> {
         &self,
         known: &'static [&'static str],
         secret: Secret,
-    ) -> Result<(), Mistake> {
+    ) -> Result<(), Diagnostic> {
         let unknown = self.entries.keys().filter(|key| !known.contains(&key.get_ref().as_ref()));
         // The first in the file, not in the alphabet.
         let Some(key) = unknown.min_by_key(|key| key.span().start) else { return Ok(()) };
@@ -108,7 +108,7 @@ impl<'t> Table<'t> {
     }
 
     /// What must stand under a key.
-    pub(super) fn need(&self, key: &'static str) -> Result<Value<'t>, Mistake> {
+    pub(super) fn need(&self, key: &'static str) -> Result<Value<'t>, Diagnostic> {
         self.get(key).ok_or_else(|| {
             let problem = MistakeProblem::Missing { table: self.key.to_string(), key };
             self.text.mistake(self.at, problem)
@@ -116,14 +116,14 @@ impl<'t> Table<'t> {
     }
 
     /// A table in this one, if it is there.
-    pub(super) fn table(&self, key: &str) -> Result<Option<Self>, Mistake> {
+    pub(super) fn table(&self, key: &str) -> Result<Option<Self>, Diagnostic> {
         let Some(value) = self.get(key) else { return Ok(None) };
         let expected = || format!("one table, under `[{}]`", value.key);
         value.table().map(Some).ok_or_else(|| value.other(expected()))
     }
 
     /// The tables of a list of them; none where it is not there.
-    pub(super) fn tables(&self, key: &str) -> Result<Vec<Self>, Mistake> {
+    pub(super) fn tables(&self, key: &str) -> Result<Vec<Self>, Diagnostic> {
         let Some(list) = self.get(key) else { return Ok(Vec::new()) };
         let expected = || format!("a list of tables, each under `[[{}]]`", list.key);
         let items = list.value.get_ref().as_array().ok_or_else(|| list.other(expected()))?;
@@ -136,8 +136,8 @@ impl<'t> Table<'t> {
         &self,
         key: &str,
         of: &str,
-        read: impl Fn(&Value<'t>) -> Result<T, Mistake>,
-    ) -> Result<Option<Vec<T>>, Mistake> {
+        read: impl Fn(&Value<'t>) -> Result<T, Diagnostic>,
+    ) -> Result<Option<Vec<T>>, Diagnostic> {
         self.get(key).map(|list| list.list(of, read)).transpose()
     }
 }
@@ -160,8 +160,8 @@ impl<'t> Value<'t> {
     pub(super) fn list<T>(
         &self,
         of: &str,
-        read: impl Fn(&Self) -> Result<T, Mistake>,
-    ) -> Result<Vec<T>, Mistake> {
+        read: impl Fn(&Self) -> Result<T, Diagnostic>,
+    ) -> Result<Vec<T>, Diagnostic> {
         let items = self.value.get_ref().as_array();
         let items = items.ok_or_else(|| self.other(format!("a list of {of}, in `[` and `]`")))?;
         self.items(items).map(|item| read(&item)).collect()
@@ -175,12 +175,12 @@ impl<'t> Value<'t> {
     }
 
     /// A text; `expected` is what it is called.
-    pub(super) fn text(&self, expected: &str) -> Result<&'t str, Mistake> {
+    pub(super) fn text(&self, expected: &str) -> Result<&'t str, Diagnostic> {
         self.value.get_ref().as_str().ok_or_else(|| self.other(expected.to_owned()))
     }
 
     /// Yes or no.
-    pub(super) fn truth(&self) -> Result<bool, Mistake> {
+    pub(super) fn truth(&self) -> Result<bool, Diagnostic> {
         let expected = || self.other("`true` or `false`".to_owned());
         self.value.get_ref().as_bool().ok_or_else(expected)
     }
@@ -191,12 +191,12 @@ impl<'t> Value<'t> {
     }
 
     /// A number that may be less than 0.
-    pub(super) fn whole(&self) -> Result<i64, Mistake> {
+    pub(super) fn whole(&self) -> Result<i64, Diagnostic> {
         self.number(|digits, radix| i64::from_str_radix(digits, radix).ok(), "a whole number")
     }
 
     /// A number from 0 on.
-    pub(super) fn count(&self) -> Result<u64, Mistake> {
+    pub(super) fn count(&self) -> Result<u64, Diagnostic> {
         self.number(
             |digits, radix| u64::from_str_radix(digits, radix).ok(),
             "a whole number, 0 or more",
@@ -207,7 +207,7 @@ impl<'t> Value<'t> {
         &self,
         read: impl Fn(&str, u32) -> Option<T>,
         in_range: &str,
-    ) -> Result<T, Mistake> {
+    ) -> Result<T, Diagnostic> {
         let number = self.value.get_ref().as_integer();
         let number = number.ok_or_else(|| self.other("a whole number".to_owned()))?;
         read(number.as_str(), number.radix())
@@ -219,7 +219,7 @@ impl<'t> Value<'t> {
         &self,
         all: &[T],
         word: impl Fn(T) -> &'static str,
-    ) -> Result<T, Mistake> {
+    ) -> Result<T, Diagnostic> {
         let expected = || listed(all.iter().map(|it| word(*it)), "or");
         let text = self.text(&expected())?;
         let found = all.iter().copied().find(|it| word(*it) == text);
@@ -227,7 +227,7 @@ impl<'t> Value<'t> {
     }
 
     /// A pattern for paths; a table with `hex` where it is no UTF-8, as documents have it.
-    pub(super) fn pattern(&self) -> Result<PathRule, Mistake> {
+    pub(super) fn pattern(&self) -> Result<PathRule, Diagnostic> {
         if let Some(table) = self.table() {
             table.only(&["hex"], Secret::No)?;
             let hex = table.need("hex")?.text("a text of hexadecimal digits")?.to_owned();
@@ -239,18 +239,18 @@ impl<'t> Value<'t> {
     }
 
     /// It is no such thing.
-    pub(super) fn other(&self, expected: String) -> Mistake {
+    pub(super) fn other(&self, expected: String) -> Diagnostic {
         self.other_than(expected, kind(self.value.get_ref()).to_owned())
     }
 
     /// It is something else, in these words.
-    pub(super) fn other_than(&self, expected: String, found: String) -> Mistake {
+    pub(super) fn other_than(&self, expected: String, found: String) -> Diagnostic {
         let problem = MistakeProblem::Other { key: self.name(), expected, found };
         self.text.mistake(self.value.span().start, problem)
     }
 
     /// It is a text that says nothing.
-    pub(super) fn unusable(&self, why: &dyn std::fmt::Display) -> Mistake {
+    pub(super) fn unusable(&self, why: &dyn std::fmt::Display) -> Diagnostic {
         let problem = MistakeProblem::Unusable { key: self.name(), why: why.to_string() };
         self.text.mistake(self.value.span().start, problem)
     }

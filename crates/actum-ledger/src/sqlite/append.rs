@@ -61,7 +61,7 @@ impl SqliteStore {
     ) -> Result<T, LedgerError> {
         let Self { link, files, turnstile, frontier, is_spent, .. } = self;
         let _inside = turnstile.enter()?;
-        files.must_be_there()?;
+        files.check_present()?;
         if *is_spent {
             reconnect(link)?;
             *is_spent = false;

@@ -38,7 +38,7 @@ impl Files {
 
     /// Sees to it that the names lead to them still: what is appended to a file without a name is lost
     /// with the process, and who has another index does not see it. Nothing would tell.
-    pub(super) fn must_be_there(&self) -> Result<(), LedgerError> {
+    pub(super) fn check_present(&self) -> Result<(), LedgerError> {
         for (path, id) in &self.0 {
             if file_id(path)? != *id {
                 return Err(LedgerError::Gone { path: path.clone() });
@@ -76,11 +76,11 @@ pub(super) fn is_there(path: &Path) -> Result<bool, LedgerError> {
             Err(LedgerError::NoLedger { store: path.into(), message })
         }
         Ok(found) => {
-            must_be_own(path, &found)?;
+            check_own_key(path, &found)?;
             for beside in ["-journal", "-wal", "-shm"] {
                 let beside = self::beside(path, beside);
                 match fs::symlink_metadata(&beside) {
-                    Ok(found) if found.is_file() => must_be_own(&beside, &found)?,
+                    Ok(found) if found.is_file() => check_own_key(&beside, &found)?,
                     Ok(found) if found.is_symlink() => {
                         return Err(LedgerError::NoFile { path: beside, found: "a symbolic link" });
                     }
@@ -118,7 +118,7 @@ pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
 
 /// Refuses what others could have written, or write: the directory is closed to them, but not a second
 /// name of the file elsewhere, or a descriptor from before.
-fn must_be_own(path: &Path, found: &Metadata) -> Result<(), LedgerError> {
+fn check_own_key(path: &Path, found: &Metadata) -> Result<(), LedgerError> {
     let refused = |error| LedgerError::Home { source: Arc::new(error) };
     let directory = path.parent().unwrap_or(Path::new("."));
     let user = fs::metadata(directory).map_err(|error| failed("look at", directory, error))?.uid();

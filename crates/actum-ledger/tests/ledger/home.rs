@@ -58,7 +58,7 @@ fn tree(path: &Path) -> Vec<(String, u32)> {
     found
 }
 
-fn must_be_root() {
+fn check_root() {
     assert!(
         rustix::process::geteuid().is_root(),
         "this test must run as root, as all of `cargo xtask test` that needs it"
@@ -70,7 +70,7 @@ struct Mount(PathBuf);
 
 impl Mount {
     fn new(path: &Path, options: &str) -> Self {
-        must_be_root();
+        check_root();
         fs::create_dir_all(path).unwrap();
         let options = std::ffi::CString::new(options).unwrap();
         rustix::mount::mount("tmpfs", path, "tmpfs", MountFlags::empty(), options.as_c_str())
@@ -244,7 +244,7 @@ fn a_fifo_in_the_place_of_a_file_is_refused_and_not_waited_for() {
 /// AEC-11
 #[test]
 fn what_belongs_to_another_user_is_not_believed() {
-    must_be_root();
+    check_root();
     let (_directory, root) = directory();
     let path = root.join("home");
     let home = LedgerHome::open(&path).unwrap();

@@ -13,7 +13,7 @@ use rustix::process::{
 use rustix::thread::UnshareFlags;
 
 use super::{Result, Trying};
-use crate::channel::{Channel, Said};
+use crate::channel::{Channel, HelperMessage};
 use crate::policy::Net;
 use crate::sys::{self, Forked};
 
@@ -42,7 +42,7 @@ pub(super) fn enter(channel: &Channel, net: Net) -> Result<Option<OwnedFd>> {
         Forked::Parent(init) => {
             let doing = || "tell of the first process".to_owned();
             let init = pidfd_open(init, PidfdFlags::empty()).trying(doing)?;
-            channel.send(&Said::Init, &[init.as_fd()]).trying(doing)?;
+            channel.send(&HelperMessage::Init, &[init.as_fd()]).trying(doing)?;
             // From here on it may speak.
             rustix::io::write(&gate.1, b"!").trying(doing)?;
             Ok(Some(init))

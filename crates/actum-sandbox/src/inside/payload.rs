@@ -18,7 +18,7 @@ use rustix::thread::{
 };
 
 use super::{Result, Trying, landlock};
-use crate::channel::{Said, Start};
+use crate::channel::{HelperMessage, Start};
 use crate::filter::filter;
 use crate::host::{HostReport, Missing};
 use crate::limits::Resource;
@@ -87,12 +87,12 @@ fn executing(start: &Start) -> String {
 }
 
 /// Becomes the command. Returns only where the kernel does not execute it, and then gives what to say.
-pub(super) fn execute(start: &Start, words: &Option<Words>) -> Said {
+pub(super) fn execute(start: &Start, words: &Option<Words>) -> HelperMessage {
     let Some(Words { program, arguments, variables }) = words else { sys::exit_at_once(0) };
     let Err(errno) = execve(program, arguments, variables);
     let error = io::Error::from(errno);
     let missing = Missing::of_host(executing(start), why(&error));
-    Said::NotExecuted(missing, error.raw_os_error())
+    HelperMessage::NotExecuted(missing, error.raw_os_error())
 }
 
 /// What the kernel's answer to execve(2) means where its own words tell little.

@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
 
-use super::{COMPARED_MAX, Doing, Layer, Node, Place, Result};
+use super::{COMPARED_MAX, Layer, Node, Place, Result, ResultExt};
 
 impl Layer {
     /// Compares the content of a file of the layer with the file below it.

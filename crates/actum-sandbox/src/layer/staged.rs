@@ -12,7 +12,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::{Doing, LayerError, OPAQUE, Result};
+use super::{LayerError, OPAQUE, Result, ResultExt};
 use crate::scratch::Scratch;
 
 /// A directory that holds staged changes as a layer over a base.

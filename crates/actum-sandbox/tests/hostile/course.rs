@@ -17,7 +17,7 @@ use actum_sandbox::{
 use serde::{Deserialize, Serialize};
 
 use crate::attack::{Attack, Course};
-use crate::effect::{BEGUN, Effect, Told};
+use crate::effect::{BEGUN, Effect, RunReport};
 use crate::scene::{Facts, Scene};
 use crate::table;
 
@@ -63,7 +63,7 @@ pub(crate) fn trial(name: &str, tier: &str, host: &str) {
         let mut scene = Scene::new(&program);
         let before = scene.look();
         let ran = run(&attack, &mut scene, sandbox);
-        let told = ran.outcome.as_ref().map(Told::from);
+        let told = ran.outcome.as_ref().map(RunReport::from);
         let seen = attack.effect.seen(&mut scene, &before, &ran.out, told.as_ref());
         if sandbox.is_none() {
             verdict.control = seen;

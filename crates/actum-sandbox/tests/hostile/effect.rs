@@ -18,7 +18,7 @@ pub(crate) const GOT: &str = "GOT";
 
 /// What was told of a run in a sandbox, by whoever ran it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Told {
+pub(crate) struct RunReport {
     /// The paths that the command made although they were to stay absent, or that it changed.
     pub(crate) made: Vec<PathBuf>,
     /// How the command ended by itself.
@@ -27,7 +27,7 @@ pub(crate) struct Told {
     pub(crate) stderr: Vec<u8>,
 }
 
-impl From<&Outcome> for Told {
+impl From<&Outcome> for RunReport {
     fn from(outcome: &Outcome) -> Self {
         let made = outcome.violated.iter().filter_map(|violation| match violation {
             Violation::Made(path) => Some(path.clone()),
@@ -112,7 +112,7 @@ impl Effect {
         scene: &mut Scene,
         before: &Sight,
         out: &[u8],
-        told: Option<&Told>,
+        told: Option<&RunReport>,
     ) -> Option<String> {
         let text = String::from_utf8_lossy(out);
         let differs = |name: &str, was: &[String], is: Vec<String>| {

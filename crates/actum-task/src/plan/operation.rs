@@ -1,6 +1,6 @@
 //! The operations of a plan as they are described: one shape for each `type` (EX-9, EX-10, A.1, A.2).
 
-use actum_document::{Branch, Characters, Form, Member, Others, Shape, Tagged, Text};
+use actum_document::{Branch, Characters, Form, Member, ObjectSchema, Others, Tagged, Text};
 use actum_edit::edit::OCCURRENCES_MAX;
 
 use super::super::condition::{DIGEST, PATH_TEXT};
@@ -37,11 +37,15 @@ const KEY: Member =
     Member::required("key", Form::Text(Text::any(KEY_CHARS_MAX)), "The name of the property.");
 const VALUE: Member = Member::required("value", Form::Json, "The value, which keeps its spelling.");
 
-const fn operation(name: &'static str, about: &'static str, members: &'static [Member]) -> Shape {
-    Shape { name, about, others: Others::Refused, members }
+const fn operation(
+    name: &'static str,
+    about: &'static str,
+    members: &'static [Member],
+) -> ObjectSchema {
+    ObjectSchema { name, about, others: Others::Refused, members }
 }
 
-static CREATE: Shape = operation(
+static CREATE: ObjectSchema = operation(
     "the operation `create`",
     "Makes the file, which must not exist.",
     &[
@@ -54,12 +58,12 @@ static CREATE: Shape = operation(
         ),
     ],
 );
-static CONTENT: Shape = operation(
+static CONTENT: ObjectSchema = operation(
     "the operation `content`",
     "Replaces all that is in the file.",
     &[tag(&["content"]), WHOLE, EXPECTED],
 );
-static HUNKS: Shape = operation(
+static HUNKS: ObjectSchema = operation(
     "the operation `hunks`",
     "Applies hunks of a unified diff, in ascending order, each exactly where it says.",
     &[
@@ -72,7 +76,7 @@ static HUNKS: Shape = operation(
         EXPECTED,
     ],
 );
-static HUNK: Shape = operation(
+static HUNK: ObjectSchema = operation(
     "a hunk",
     "A hunk of a unified diff.",
     &[
@@ -87,7 +91,7 @@ static HUNK: Shape = operation(
         Member::required("lines", ANY_TEXT, "Lines that begin with a space, `-` or `+`."),
     ],
 );
-static TEXT_REPLACE: Shape = operation(
+static TEXT_REPLACE: ObjectSchema = operation(
     "the operation `text_replace`",
     "Replaces a text by another, byte for byte.",
     &[
@@ -105,7 +109,7 @@ static TEXT_REPLACE: Shape = operation(
 /// As many as one edit replaces at most; a test holds the two together.
 const OCCURRENCES_MAX_WHOLE: i64 = 1_000_000;
 const _: () = assert!(OCCURRENCES_MAX == 1_000_000, "the two limits are one");
-static LINE_INSERT: Shape = operation(
+static LINE_INSERT: ObjectSchema = operation(
     "the operation `line_insert`",
     "Inserts lines before a line.",
     &[
@@ -119,7 +123,7 @@ static LINE_INSERT: Shape = operation(
         EXPECTED,
     ],
 );
-static LINE_DELETE: Shape = operation(
+static LINE_DELETE: ObjectSchema = operation(
     "the operation `line_delete`",
     "Deletes lines.",
     &[
@@ -129,17 +133,17 @@ static LINE_DELETE: Shape = operation(
         EXPECTED,
     ],
 );
-static JSON_ADD_PROPERTY: Shape = operation(
+static JSON_ADD_PROPERTY: ObjectSchema = operation(
     "the operation `json_add_property`",
     "Adds a property, which must not be there, to an object in JSON.",
     &[tag(&["json_add_property"]), JSON_PATH, KEY, VALUE, EXPECTED],
 );
-static JSON_REMOVE_PROPERTY: Shape = operation(
+static JSON_REMOVE_PROPERTY: ObjectSchema = operation(
     "the operation `json_remove_property`",
     "Removes a property, which must be there, from an object in JSON.",
     &[tag(&["json_remove_property"]), JSON_PATH, KEY, EXPECTED],
 );
-static JSON_UPDATE_VALUE: Shape = operation(
+static JSON_UPDATE_VALUE: ObjectSchema = operation(
     "the operation `json_update_value`",
     "Replaces a value in JSON.",
     &[tag(&["json_update_value"]), JSON_PATH, VALUE, EXPECTED],
@@ -149,27 +153,27 @@ const DOCUMENT: Member = Member::optional(
     LINE,
     "The only document that is searched, counted from 1, empty ones too; absent is the same as all of them.",
 );
-static YAML_REMOVE: Shape = operation(
+static YAML_REMOVE: ObjectSchema = operation(
     "the operation `yaml_remove`",
     "Removes a member, which must be there, from a mapping in YAML.",
     &[tag(&["yaml_remove"]), JSON_PATH, DOCUMENT, EXPECTED],
 );
-static YAML_UPDATE: Shape = operation(
+static YAML_UPDATE: ObjectSchema = operation(
     "the operation `yaml_update`",
     "Replaces a value in YAML, or adds a member where a mapping lacks the last name of the path.",
     &[tag(&["yaml_update"]), JSON_PATH, DOCUMENT, VALUE, EXPECTED],
 );
-static DELETE: Shape = operation(
+static DELETE: ObjectSchema = operation(
     "the operation `delete`",
     "Removes the file, which must exist.",
     &[tag(&["delete"]), EXPECTED],
 );
-static RENAME: Shape = operation(
+static RENAME: ObjectSchema = operation(
     "the operation `rename`",
     "Moves the file, which must exist, to where nothing is.",
     &[tag(&["rename"]), Member::required("new_path", PATH, "Where it is moved to."), EXPECTED],
 );
-static SQL_EXECUTE: Shape = operation(
+static SQL_EXECUTE: ObjectSchema = operation(
     "the operation `sql_execute`",
     "Runs SQL statements on the database that is the target.",
     &[
@@ -194,7 +198,7 @@ static SQL_EXECUTE: Shape = operation(
         EXPECTED,
     ],
 );
-static PIPELINE_RUN: Shape = operation(
+static PIPELINE_RUN: ObjectSchema = operation(
     "the operation `pipeline_run`",
     "Runs a pipeline that the operator's policy declares.",
     &[

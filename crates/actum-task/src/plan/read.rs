@@ -12,12 +12,12 @@ use actum_edit::change_set::Hunk;
 use actum_edit::edit::json_patch::JsonText;
 
 use super::super::condition::{Condition, Unbound};
+use super::super::diagnostics::Mistakes;
 use super::super::graph::{Graph, GraphError, GraphProblem, Node};
 use super::super::limits::PLAN_BYTES_MAX;
-use super::super::mistakes::Mistakes;
 use super::super::name::ActionId;
 use super::super::reader::{self, Faults, Fields, Taken, digest, parsed, path};
-use super::shape::TASK_PLAN;
+use super::schema::TASK_PLAN;
 use super::{
     Action, ActionPlaces, Change, ConstraintOverrides, ExecutionOrder, Instructions, NamedTarget,
     Pipeline, SchemaChange, SqlQuery, StructureEdit, TaskPlan, Work,

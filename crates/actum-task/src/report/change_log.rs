@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::clean_text::CleanText;
 use super::diff_summary::DiffSummary;
 use super::file_path::{FilePath, NewPath};
-use super::shapes::CHANGE_LOG;
+use super::schemas::CHANGE_LOG;
 use super::{ReportError, document};
 
 /// What the actions did to files, in the order in which they did it. A run that was taken back lists

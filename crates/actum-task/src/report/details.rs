@@ -1,7 +1,7 @@
 //! Details of an action that ran in a process of its own, for the execution report (EX-11, EX-13).
 
 use actum_core::Digest;
-use actum_document::{Characters, Form, Member, Others, Shape, Text};
+use actum_document::{Characters, Form, Member, ObjectSchema, Others, Text};
 use serde::{Deserialize, Serialize};
 
 use super::clean_text::{CleanText, TEXT_CHARS_MAX};
@@ -141,7 +141,7 @@ pub(super) const OF_ACTION: Member = Member::optional(
     "Details of an action that ran in a process of its own, by what ran it.",
 );
 
-static ACTION_DETAILS: Shape = Shape {
+static ACTION_DETAILS: ObjectSchema = ObjectSchema {
     name: "details of an action",
     about: "Details of an action: digests and counts, and neither values of parameters nor data.",
     others: Others::PassedOver,
@@ -151,7 +151,7 @@ static ACTION_DETAILS: Shape = Shape {
     ],
 };
 
-static PIPELINE_DETAILS: Shape = Shape {
+static PIPELINE_DETAILS: ObjectSchema = ObjectSchema {
     name: "details of a pipeline",
     about: "Details of a pipeline.",
     others: Others::PassedOver,
@@ -177,7 +177,7 @@ static PIPELINE_DETAILS: Shape = Shape {
     ],
 };
 
-static STEP: Shape = Shape {
+static STEP: ObjectSchema = ObjectSchema {
     name: "a step",
     about: "Step that ran.",
     others: Others::PassedOver,
@@ -189,7 +189,7 @@ static STEP: Shape = Shape {
     ],
 };
 
-static SQL_DETAILS: Shape = Shape {
+static SQL_DETAILS: ObjectSchema = ObjectSchema {
     name: "details of an SQL step",
     about: "Details of an SQL step.",
     others: Others::PassedOver,
@@ -230,7 +230,7 @@ static SQL_DETAILS: Shape = Shape {
     ],
 };
 
-static ENGINE: Shape = Shape {
+static ENGINE: ObjectSchema = ObjectSchema {
     name: "a database engine",
     about: "Database engine.",
     others: Others::PassedOver,
@@ -240,7 +240,7 @@ static ENGINE: Shape = Shape {
     ],
 };
 
-static STATEMENT: Shape = Shape {
+static STATEMENT: ObjectSchema = ObjectSchema {
     name: "a statement",
     about: "Statement that ran.",
     others: Others::PassedOver,
@@ -250,7 +250,7 @@ static STATEMENT: Shape = Shape {
     ],
 };
 
-static CONFINEMENT: Shape = Shape {
+static CONFINEMENT: ObjectSchema = ObjectSchema {
     name: "a confinement",
     about: "Confinement of a process.",
     others: Others::PassedOver,

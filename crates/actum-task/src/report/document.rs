@@ -1,6 +1,6 @@
 //! Reads and writes the documents of a task by their shapes.
 
-use actum_document::{JsonPath, Mistake, Problem, Shape, reader};
+use actum_document::{Diagnostic, JsonPath, ObjectSchema, Problem, reader};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -11,7 +11,7 @@ pub(super) const DOCUMENT_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 pub(super) fn read<T: DeserializeOwned>(
     bytes: &[u8],
-    shape: &'static Shape,
+    shape: &'static ObjectSchema,
 ) -> Result<T, ReportError> {
     reader::read_as(bytes, DOCUMENT_BYTES_MAX, shape).map_err(ReportError)
 }
@@ -38,7 +38,7 @@ fn written<T>(
 ) -> Result<Vec<u8>, ReportError> {
     let mut bytes = bytes.map_err(|_| {
         let (path, problem) = (JsonPath::default(), Problem::Unwritable);
-        ReportError(Mistake { place: None, path, problem })
+        ReportError(Diagnostic { place: None, path, problem })
     })?;
     bytes.push(b'\n');
     read(&bytes).map(|_| bytes)

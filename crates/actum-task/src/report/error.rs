@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::clean_text::CleanText;
 use super::execution::ReportStatus;
-use super::shapes::ERROR_REPORT;
+use super::schemas::ERROR_REPORT;
 use super::{ReportError, document};
 use crate::{ErrorCategory, ErrorCode, RecoveryAction};
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::clean_text::CleanText;
 use super::details::ActionDetails;
-use super::shapes::EXECUTION_REPORT;
+use super::schemas::EXECUTION_REPORT;
 use super::{ReportError, document};
 
 /// The version of the contract that reports are written by.

@@ -10,7 +10,7 @@ use super::clean_text::CleanText;
 use super::file_path::{FilePath, NewPath};
 use super::names::{ROLLBACK_SCRIPT_FILE, ReportName};
 use super::rollback::{Checkpoint, FileChange, Rollback};
-use super::shapes::ROLLBACK_MANIFEST;
+use super::schemas::ROLLBACK_MANIFEST;
 use super::{ReportError, document};
 
 /// What is kept to take a run back.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::clean_text::CleanText;
 use super::error::{ErrorObject, ErrorReport};
 use super::execution::{ActionsSummary, ExecutionReport, ReportStatus};
-use super::shapes::TASK_STATUS;
+use super::schemas::TASK_STATUS;
 use super::{ReportError, document};
 use crate::ErrorCode;
 

@@ -13,7 +13,7 @@ use super::{Baseline, Known, KnownFiles, Source, Stamp};
 use crate::attributes::Attributes;
 use crate::content::Opened;
 use crate::disk::{Disk, Kind};
-use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, ResultExt};
 use crate::history::images::Images;
 use crate::journal::record::{Image, Outcome, Side};
 use crate::tree::{Found, Tree, digest_of_found, read_whole};

@@ -8,7 +8,7 @@ use actum_core::{Digest, FileMode, RelPath};
 
 use super::{Baseline, Known, Source, Stamp};
 use crate::disk::{Disk, Kind, Time};
-use crate::error::{Doing, Result};
+use crate::error::{Result, ResultExt};
 use crate::journal::record::{Body, FileImage, Image, Intent};
 use crate::tree::{Found, Tree, read_whole};
 use crate::workspace::Workspace;

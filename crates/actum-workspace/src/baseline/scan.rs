@@ -7,7 +7,7 @@ use actum_core::RelPath;
 
 use super::{BASELINE_FILES_MAX, Baseline, KnownFiles};
 use crate::disk::{Disk, Kind, Stat};
-use crate::error::{Doing, Result};
+use crate::error::{Result, ResultExt};
 use crate::home::STATE_DIRECTORY;
 use crate::workspace::Workspace;
 

@@ -3,7 +3,7 @@
 use actum_core::RunId;
 
 use crate::disk::{Barrier, Disk};
-use crate::error::{Doing, Result};
+use crate::error::{Result, ResultExt};
 use crate::history;
 use crate::history::sweep::Amount;
 use crate::journal::ended::EndedRun;

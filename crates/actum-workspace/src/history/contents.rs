@@ -14,7 +14,7 @@ use actum_edit::Splice;
 
 use crate::blocks;
 use crate::disk::Disk;
-use crate::error::{Doing, ErrorKind, Result};
+use crate::error::{ErrorKind, Result, ResultExt};
 use crate::history::runs::Runs;
 use crate::home::Home;
 use crate::journal::back::Back;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use actum_core::{RelPath, RunId};
 
 use crate::disk::Disk;
-use crate::error::{Difference, Doing, Result};
+use crate::error::{Difference, Result, ResultExt};
 use crate::history::view::View;
 use crate::journal::record::{Image, Outcome};
 use crate::tree::{Found, Tree, digest_of_found};

@@ -8,7 +8,7 @@ use actum_edit::splice::Splicer;
 use crate::blocks;
 use crate::content::{Bytes, Opened, Sink, Source};
 use crate::disk::{Barrier, Disk};
-use crate::error::{Doing, Result};
+use crate::error::{Result, ResultExt};
 use crate::home::Home;
 use crate::journal::back::Back;
 use crate::journal::record::{

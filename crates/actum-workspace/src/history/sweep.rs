@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use actum_core::{FileMode, RunId};
 
 use crate::disk::{Disk, Kind, Stat};
-use crate::error::{Doing, Result};
+use crate::error::{Result, ResultExt};
 use crate::history;
 use crate::workspace::Workspace;
 

@@ -9,7 +9,7 @@ use actum_record::receipt::PathEffect;
 
 use crate::change::{Change, facts};
 use crate::disk::{Disk, LinuxDisk, Time};
-use crate::error::{Doing, ErrorKind, Result};
+use crate::error::{ErrorKind, Result, ResultExt};
 use crate::history::contents::Contents;
 use crate::history::runs::Runs;
 use crate::history::{self, RunRef};

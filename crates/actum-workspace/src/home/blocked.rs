@@ -7,7 +7,7 @@ use actum_core::path::Quoted;
 use actum_core::{RelPath, RunId};
 
 use crate::disk::Disk;
-use crate::error::{Doing, ErrorKind, Result};
+use crate::error::{ErrorKind, Result, ResultExt};
 use crate::home::{Home, replace_file};
 use crate::tree::read_whole;
 

@@ -1,7 +1,7 @@
 //! Names in the directory `.actum/lost`.
 
 use crate::disk::Disk;
-use crate::error::{Doing, Result};
+use crate::error::{Result, ResultExt};
 
 /// Endings of the names that displaced files of an entry get in the lost directory: by an exchange, by a removal, and by a
 /// rollback that was killed.

@@ -9,7 +9,7 @@
 use std::cell::Cell;
 
 use crate::disk::{Barrier, Disk, Rename, Time};
-use crate::error::{Doing, Result};
+use crate::error::{Result, ResultExt};
 use crate::home::{Home, PRIVATE};
 
 const REBUILDING: &[u8] = b"rebuilding";

@@ -2,7 +2,7 @@
 
 use super::{JOURNAL, LOCK, RECORDED};
 use crate::disk::{Barrier, Disk, Kind, Rename};
-use crate::error::{Doing, Result};
+use crate::error::{Result, ResultExt};
 use crate::home::{Home, PRIVATE};
 
 const COPY_NEW: &[u8] = b"copy.new";

@@ -1,7 +1,7 @@
 //! Records of a damaged journal that still prove themselves.
 
 use crate::disk::Disk;
-use crate::error::{Doing, Result};
+use crate::error::{Result, ResultExt};
 use crate::journal::record::{Intent, Record};
 use crate::journal::sector::{Framed, PAGE, unframe};
 use crate::journal::{CAPACITY_MAX, Head, RECORDS};

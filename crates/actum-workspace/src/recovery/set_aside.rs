@@ -6,7 +6,7 @@ use std::path::Path;
 use actum_core::{FileMode, RunId};
 
 use crate::disk::{Barrier, Disk, LinuxDisk, Rename};
-use crate::error::{Doing, Error, ErrorKind, Result, State};
+use crate::error::{Error, ErrorKind, Result, ResultExt, State};
 use crate::history;
 use crate::home::lost_names::JOURNAL_IMAGES_ENDING;
 use crate::home::{Home, IfMissing, STATE_DIRECTORY};

@@ -7,7 +7,7 @@ use actum_core::{Digest, FileMode, RelPath, RunId};
 
 use crate::content::{Bytes, Source};
 use crate::disk::{Barrier, Disk, Kind, Rename, Stat};
-use crate::error::{Doing, Result};
+use crate::error::{Result, ResultExt};
 use crate::history::images::Images;
 use crate::home::lost_names::DISPLACED_ENDINGS;
 use crate::home::{Home, replace_file};

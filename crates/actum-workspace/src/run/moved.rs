@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::io;
 
 use crate::disk::{Disk, Kind, Rename, Stat};
-use crate::error::{Doing, Result};
+use crate::error::{Result, ResultExt};
 use crate::home::lost_names::DISPLACED_ENDINGS;
 use crate::journal::record::{Body, FileImage, Image, Intent, Side, keep_name, stage_name};
 use crate::run::publish::{Step, exchanged_name, gone_name, steps};

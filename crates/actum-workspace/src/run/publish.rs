@@ -7,7 +7,7 @@ use actum_core::{RelPath, RunId};
 
 use crate::attributes::{Attributes, set_attributes, set_attributes_beside};
 use crate::disk::{Disk, Rename, Stat, Time};
-use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, ResultExt};
 use crate::home::Home;
 use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Side, keep_name, stage_name};
 use crate::tree::{Tree, digest_of, open_content};

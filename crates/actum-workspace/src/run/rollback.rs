@@ -14,7 +14,7 @@ use actum_core::Digest;
 
 use crate::attributes::{Attributes, PLACE, make_directory, set_attributes};
 use crate::disk::{Barrier, Disk, Kind, Rename, Stat, Xattr};
-use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, ResultExt};
 use crate::history::images::Images;
 use crate::home::Home;
 use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Side, stage_name};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::disk::{Disk, Stat};
-use crate::error::{Doing, Result};
+use crate::error::{Result, ResultExt};
 use crate::journal::record::{Body, Entry, Intent};
 use crate::tree::Tree;
 

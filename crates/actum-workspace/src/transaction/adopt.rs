@@ -10,7 +10,7 @@ use actum_core::{Digest, RelPath, RunId};
 use crate::baseline::kind_of;
 use crate::content::{Bytes, Opened};
 use crate::disk::{Disk, Stat, Time};
-use crate::error::{Attempt, Doing, ErrorKind, Result};
+use crate::error::{Attempt, ErrorKind, Result, ResultExt};
 use crate::history::images::Images;
 use crate::journal::record::{Body, FileImage, Image, Intent, RunKind, Side};
 use crate::snapshot::SnapshotId;

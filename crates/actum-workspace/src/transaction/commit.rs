@@ -10,7 +10,7 @@ use actum_core::{Budget, PathCost, RelPath, RunId};
 use crate::baseline::contents_left;
 use crate::change::{Change, ChangeKind, Lines};
 use crate::disk::{Disk, Time};
-use crate::error::{Doing, Error, ErrorKind, Result, State};
+use crate::error::{Error, ErrorKind, Result, ResultExt, State};
 use crate::journal::record::Intent;
 use crate::run::publish::Displaced;
 use crate::transaction::Transaction;

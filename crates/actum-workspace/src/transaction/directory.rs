@@ -12,7 +12,7 @@ impl<D: Disk> Transaction<'_, D> {
     /// Makes an empty directory where nothing is, and those that lead to it.
     pub fn make_directory(&mut self, path: &RelPath, mode: Option<FileMode>) -> Result<()> {
         self.directory_in_scope(path)?;
-        self.must_be_absent(path)?;
+        self.check_absent(path)?;
         self.make_parents(path)?;
         let attributes = self.fresh_directory_attributes(path, mode)?;
         self.set(path, Post::Directory(attributes))

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use actum_core::{Digest, RelPath};
 use actum_edit::edit::EDIT_BYTES_MAX;
 use actum_edit::hunk::{MovedHunk, Patcher};
-use actum_edit::near::Near;
+use actum_edit::nearest_match::NearestMatch;
 use actum_edit::splice::Splicer;
 use actum_edit::{Edit, HunkError, LineHunk, Splice};
 
 use crate::change::Lines;
 use crate::content::{Bytes, Sink, Written};
 use crate::disk::Disk;
-use crate::error::{Doing, Error, ErrorKind, NeededFor, Quoting, Result};
+use crate::error::{Error, ErrorKind, NeededFor, Quoting, Result, ResultExt};
 use crate::transaction::Transaction;
 use crate::transaction::cost::cost_of;
 use crate::transaction::node::{Content, Counted, New, Post, PostFile};
@@ -246,7 +246,7 @@ impl<D: Disk> Transaction<'_, D> {
         file: &PostFile<D::Handle>,
         hunks: &[LineHunk],
         error: &HunkError,
-    ) -> Result<Option<Near>> {
+    ) -> Result<Option<NearestMatch>> {
         let refused = error.misplaced().and_then(|number| hunks.get(number - 1));
         match refused {
             // Its lines were searched for; where they are elsewhere they do not end the file.
@@ -257,7 +257,7 @@ impl<D: Disk> Transaction<'_, D> {
             }
             Some(hunk) if file.size <= EDIT_BYTES_MAX => {
                 let content = self.whole(path, file)?;
-                Ok(Near::find(&hunk.old_text(), &hunk.new_text(), &content))
+                Ok(NearestMatch::find(&hunk.old_text(), &hunk.new_text(), &content))
             }
             Some(_) | None => Ok(None),
         }

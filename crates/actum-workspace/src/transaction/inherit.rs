@@ -8,7 +8,7 @@ use actum_edit::ModeChange;
 
 use crate::attributes::Attributes;
 use crate::disk::Disk;
-use crate::error::{Doing, Result};
+use crate::error::{Result, ResultExt};
 use crate::transaction::Transaction;
 use crate::transaction::node::{Node, Post};
 use crate::tree::Tree;

@@ -9,7 +9,7 @@ use crate::blocks::{self, BlockDelta, Old};
 use crate::content::{Bytes, INLINE_BYTES_MAX, Opened};
 use crate::digest_while_reading::copy_file;
 use crate::disk::{Barrier, Disk, Stat};
-use crate::error::{Doing, ErrorKind, Result};
+use crate::error::{ErrorKind, Result, ResultExt};
 use crate::journal::back::Back;
 use crate::journal::record::{Body, Side, blocks_name, keep_name, stage_name};
 use crate::transaction::Transaction;

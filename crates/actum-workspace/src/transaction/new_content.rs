@@ -9,7 +9,7 @@ use actum_edit::Splice;
 
 use crate::content::{Bytes, Opened};
 use crate::disk::Disk;
-use crate::error::{Doing, ErrorKind, Result};
+use crate::error::{ErrorKind, Result, ResultExt};
 use crate::path_change::CONTENT_BYTES_MAX;
 use crate::transaction::Transaction;
 use crate::transaction::node::{Content, New, PostFile};

@@ -9,7 +9,7 @@ use actum_core::{Digest, RelPath};
 use crate::content::{Bytes, INLINE_BYTES_MAX, Opened, Source};
 use crate::digest_while_reading::digest_of_pieces;
 use crate::disk::{Disk, Stat};
-use crate::error::{Doing, Error, ErrorKind, NeededFor, NotAFile, Result};
+use crate::error::{Error, ErrorKind, NeededFor, NotAFile, Result, ResultExt};
 use crate::file_by_path::{FileByPath, OpenedDirectory};
 use crate::transaction::Transaction;
 use crate::transaction::node::{Content, Node, Post, PostFile, Pre, PreFile};
@@ -281,7 +281,7 @@ impl<D: Disk> Transaction<'_, D> {
     ///
     /// # Errors
     /// `Exists`; `NotAFile` for a symbolic link; those of looking there.
-    pub fn must_be_absent(&mut self, path: &RelPath) -> Result<()> {
+    pub fn check_absent(&mut self, path: &RelPath) -> Result<()> {
         match &self.node(path)?.post {
             Post::Absent => Ok(()),
             Post::File(file) if file.attributes.mode.is_link() => {

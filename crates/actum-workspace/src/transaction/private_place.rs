@@ -3,7 +3,7 @@
 use actum_core::RelPath;
 
 use crate::disk::Disk;
-use crate::error::{Doing, ErrorKind, PrivatePlace, Result};
+use crate::error::{ErrorKind, PrivatePlace, Result, ResultExt};
 use crate::ledger_home::holds_keys;
 use crate::transaction::Transaction;
 use crate::tree::Tree;

@@ -8,7 +8,7 @@ use crate::attributes::{set_attributes, set_new_attributes};
 use crate::content::{Bytes, Opened, Source};
 use crate::digest_while_reading::copy_file;
 use crate::disk::{Disk, Rename};
-use crate::error::{Doing, ErrorKind, Result};
+use crate::error::{ErrorKind, Result, ResultExt};
 use crate::journal::record::{Body, stage_name};
 use crate::transaction::adopt::Adoption;
 use crate::transaction::node::{Content, New, Node, PostFile, Pre, PreFile};

@@ -12,7 +12,7 @@ use crate::STATE_DIRECTORY;
 use crate::content::{Bytes, Store, Written};
 use crate::digest_while_reading::digest_while_reading;
 use crate::disk::{Disk, Kind, Rename};
-use crate::error::{Doing, ErrorKind, NotAFile, Result};
+use crate::error::{ErrorKind, NotAFile, Result, ResultExt};
 use crate::history::sweep::is_staged;
 use crate::transaction::Transaction;
 use crate::transaction::node::{Post, PostFile};
@@ -105,7 +105,7 @@ impl<D: Disk> Transaction<'_, D> {
         let (attributes, origin) = match &self.node(path)?.post {
             Post::File(file) => (file.attributes.clone(), file.content.origin(path).cloned()),
             Post::Absent | Post::Directory(_) => {
-                self.must_be_absent(path)?;
+                self.check_absent(path)?;
                 self.make_parents(path)?;
                 (self.fresh_attributes(path, None)?, None)
             }

@@ -12,7 +12,7 @@ use crate::attributes::Attributes;
 use crate::content::{Store, Written};
 use crate::digest_while_reading::{PIECE_BYTES, digest_while_reading};
 use crate::disk::{Disk, Kind, Stat, Time};
-use crate::error::{Doing, ErrorKind, NeededFor, NotAFile, Result};
+use crate::error::{ErrorKind, NeededFor, NotAFile, Result, ResultExt};
 use crate::transaction::Transaction;
 use crate::transaction::node::{Post, PostFile};
 use crate::transaction::observe::under;
@@ -134,8 +134,8 @@ impl<D: Disk> Transaction<'_, D> {
         attributes: TakenAttributes,
     ) -> Result<FileState> {
         self.in_scope(path)?;
-        self.must_be_absent(path)?;
-        self.must_have_directory(path)?;
+        self.check_absent(path)?;
+        self.check_directory(path)?;
         let attributes = match attributes {
             TakenAttributes::New => self.fresh_attributes(path, None)?,
             TakenAttributes::Kept(attributes, modified) => {
@@ -154,7 +154,7 @@ impl<D: Disk> Transaction<'_, D> {
     ///
     /// # Errors
     /// `Missing` with the directory; `UnderAFile`, `Io`.
-    pub fn must_have_directory(&mut self, path: &RelPath) -> Result<()> {
+    pub fn check_directory(&mut self, path: &RelPath) -> Result<()> {
         let Some(parent) = path.parent() else { return Ok(()) };
         match &self.node(&parent)?.post {
             Post::Directory(_) => Ok(()),

@@ -12,7 +12,7 @@ use crate::capture::OpenedCapture;
 use crate::content::{Bytes, INLINE_BYTES_MAX};
 use crate::digest_while_reading::{copy_file, digest_while_reading};
 use crate::disk::{Barrier, Disk, Stat};
-use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, ResultExt};
 use crate::file_by_path::FileByPath;
 use crate::journal::record::{Body, stage_name};
 use crate::transaction::Transaction;
@@ -60,7 +60,7 @@ impl<D: Disk> Transaction<'_, D> {
                 (attributes, origin)
             }
             None => {
-                self.must_be_absent(path)?;
+                self.check_absent(path)?;
                 self.make_parents(path)?;
                 (self.fresh_attributes(path, mode)?, None)
             }

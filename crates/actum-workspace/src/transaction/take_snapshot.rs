@@ -8,7 +8,7 @@ use crate::change::Extent;
 use crate::content::{Bytes, INLINE_BYTES_MAX, Opened};
 use crate::digest_while_reading::copy_file;
 use crate::disk::Disk;
-use crate::error::{Doing, ErrorKind, Result};
+use crate::error::{ErrorKind, Result, ResultExt};
 use crate::journal::record::{
     Body, Entry, FileImage, Image, Intent, Record, RunKind, Side, keep_name,
 };

@@ -9,7 +9,7 @@ use crate::attributes::Attributes;
 use crate::baseline::{Baseline, Before, KnownFiles, Stamp, Undeclared, UndeclaredChange, kind_of};
 use crate::content::Bytes;
 use crate::disk::{Disk, Stat, Time};
-use crate::error::{Doing, Error, Result};
+use crate::error::{Error, Result, ResultExt};
 use crate::journal::record::{Image, Outcome};
 use crate::snapshot::SnapshotId;
 use crate::transaction::Transaction;

@@ -10,12 +10,12 @@ use actum_sandbox::Stdin;
 use actum_workspace::disk::Disk;
 use serde_json::{Map, Value, json};
 
+use super::action_error::ActionError;
+use super::action_report::ActionReport;
 use super::core_action::Task;
-use super::halt::Halt;
 use super::keep::OwnChecks;
 use super::propose::Proposed;
 use super::scope::Places;
-use super::story::Story;
 use crate::command::{Accepted, Caches, CommandError, Runner, Trial, Tried, as_check};
 use crate::engine::Engine;
 use crate::engine::stage::Stage;
@@ -29,7 +29,11 @@ const NOTHING_CHECKED: &str = "nothing was checked: the plan has neither command
 
 impl<D: Disk> Engine<D> {
     /// Does what was proposed.
-    pub(super) fn perform(&mut self, proposed: Proposed, story: &mut Story) -> Result<(), Halt> {
+    pub(super) fn perform(
+        &mut self,
+        proposed: Proposed,
+        story: &mut ActionReport,
+    ) -> Result<(), ActionError> {
         let Proposed { request, task } = proposed;
         let is_to_run = request.begins_action();
         match task {
@@ -62,8 +66,8 @@ impl<D: Disk> Engine<D> {
         &mut self,
         request: Request,
         (line, accepted): (&CommandLine, &Accepted),
-        story: &mut Story,
-    ) -> Result<(), Halt> {
+        story: &mut ActionReport,
+    ) -> Result<(), ActionError> {
         let runner = self.confined_runner(&request)?;
         if self.permit(&request, story)? == Permitted::Answered {
             return Ok(());
@@ -73,7 +77,7 @@ impl<D: Disk> Engine<D> {
         story.command_ms = tried.record.wall_ms;
         if !tried.succeeded(accepted) {
             let message = format!("the command `{}` failed: {}", line.quoted(), tried.record.ended);
-            return Err(Halt::reverted(Reason::CommandFailed, message));
+            return Err(ActionError::reverted(Reason::CommandFailed, message));
         }
         let made = tried.request(tried.captured()?, request.commands.checks.clone(), &runner)?;
         let mut commands = made.commands;
@@ -88,14 +92,14 @@ impl<D: Disk> Engine<D> {
         &mut self,
         request: Request,
         steps: &Steps<'_>,
-        story: &mut Story,
-    ) -> Result<(), Halt> {
+        story: &mut ActionReport,
+    ) -> Result<(), ActionError> {
         if self.permit(&request, story)? == Permitted::Answered {
             return Ok(());
         }
         let call = Call { input: &story.plan.input, scope: &story.plan.scope };
-        let done = steps.execute(call).map_err(|error| Halt::of_plugin(&error))?;
-        must_be_tellable(&story.plan, &done.output)?;
+        let done = steps.execute(call).map_err(|error| ActionError::of_plugin(&error))?;
+        check_reportable(&story.plan, &done.output)?;
         story.returned = Some(done.output.clone());
         let Executed { output, captured, record, sandbox, .. } = done;
         story.command_ms = record.wall_ms;
@@ -115,8 +119,8 @@ impl<D: Disk> Engine<D> {
         &mut self,
         request: Request,
         lines: &[CommandLine],
-        story: &mut Story,
-    ) -> Result<(), Halt> {
+        story: &mut ActionReport,
+    ) -> Result<(), ActionError> {
         let runner = self.confined_runner(&request)?;
         if self.permit(&request, story)? == Permitted::Answered {
             return Ok(());
@@ -131,21 +135,21 @@ impl<D: Disk> Engine<D> {
             story.output.insert("note".to_owned(), json!(NOTHING_CHECKED));
         }
         if runner.is_stopped() {
-            return Err(Halt::interrupted());
+            return Err(ActionError::interrupted());
         }
         for line in &request.commands.checks {
             let check = self.look(&runner, line)?;
             let failed = (!check.ok).then(|| format!("the check `{}` failed", check.name));
             story.checks.push(check);
             if let Some(message) = failed {
-                return Err(Halt::reverted(Reason::VerificationFailed, message));
+                return Err(ActionError::reverted(Reason::VerificationFailed, message));
             }
         }
         Ok(())
     }
 
     /// What runs the commands of a request, confined as it says.
-    pub(super) fn confined_runner(&self, request: &Request) -> Result<Runner, Halt> {
+    pub(super) fn confined_runner(&self, request: &Request) -> Result<Runner, ActionError> {
         let runner = self.runner.as_ref().ok_or(CommandError::NoRunner).map_err(Error::from)?;
         let runner = match &request.commands.confinement {
             Some(confinement) => runner.clone().confined_by(confinement.clone()),
@@ -155,7 +159,11 @@ impl<D: Disk> Engine<D> {
     }
 
     /// Asks whether it may begin; what waits for a person goes into the queue, and nothing of it runs.
-    fn permit(&mut self, request: &Request, story: &mut Story) -> Result<Permitted, Halt> {
+    fn permit(
+        &mut self,
+        request: &Request,
+        story: &mut ActionReport,
+    ) -> Result<Permitted, ActionError> {
         let hold = self.hold.clone();
         let admitted = self.admit(request.clone())?;
         match self.stage(admitted)? {
@@ -178,7 +186,7 @@ impl<D: Disk> Engine<D> {
         runner: &Runner,
         line: &CommandLine,
         places: &Places,
-    ) -> Result<Tried, Halt> {
+    ) -> Result<Tried, ActionError> {
         let (policy, _) = self.rules.read(&self.records.ledger)?;
         // A cache is changed for good, whatever becomes of the action: only where the plan may write.
         let caches = match places.cover_all(runner.caches()) {
@@ -189,7 +197,7 @@ impl<D: Disk> Engine<D> {
         Ok(trial.wait(|_, _| ControlFlow::Continue(()))?)
     }
 
-    fn look(&mut self, runner: &Runner, line: &CommandLine) -> Result<Check, Halt> {
+    fn look(&mut self, runner: &Runner, line: &CommandLine) -> Result<Check, ActionError> {
         let (policy, _) = self.rules.read(&self.records.ledger)?;
         let trial = Trial::start(runner, &policy, line.argv(), Stdin::Empty, Caches::Forgotten)?;
         let tried = trial.wait(|_, _| ControlFlow::Continue(()))?;
@@ -200,7 +208,7 @@ impl<D: Disk> Engine<D> {
 /// The request to make what was changed by what has run, with what that adds to its action.
 fn has_run(
     request: Request,
-    story: &Story,
+    story: &ActionReport,
     adds: impl FnOnce(RequestedAction) -> RequestedAction,
 ) -> Request {
     let agreed = story.agreed;
@@ -219,14 +227,14 @@ fn has_run(
 }
 
 /// What a package returned has to fit into a result, before anything of what it did is kept.
-fn must_be_tellable(plan: &PlanEnvelope, output: &Value) -> Result<(), Halt> {
+fn check_reportable(plan: &PlanEnvelope, output: &Value) -> Result<(), ActionError> {
     let result = ResultEnvelope {
         output: output.clone(),
         ..ResultEnvelope::new(Status::Succeeded, plan.action_type.clone(), RiskTier::R4)
     };
     result.write().map(drop).map_err(|error| {
         let message = format!("what the package returned cannot be told: {error}");
-        Halt::reverted(Reason::PluginFailed, message)
+        ActionError::reverted(Reason::PluginFailed, message)
     })
 }
 

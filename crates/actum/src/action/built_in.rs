@@ -9,8 +9,8 @@ use actum_record::receipt::{EffectKind, PathEffect};
 use actum_workspace::Transaction;
 use actum_workspace::disk::Disk;
 
+use super::action_error::ActionError;
 use super::core_action::{Wanted, wanted};
-use super::halt::Halt;
 use crate::engine::stage::Staged;
 use crate::error::Result;
 use crate::reason::Reason;
@@ -120,8 +120,8 @@ fn unknown() -> Check {
 }
 
 /// What comes of it where it does not hold.
-pub(super) fn refusal(check: &Check) -> Halt {
+pub(super) fn refusal(check: &Check) -> ActionError {
     let why = check.message.as_deref().unwrap_or_default();
     let message = format!("the check `{}` does not hold: {why}", check.name);
-    Halt::reverted(Reason::VerificationFailed, message)
+    ActionError::reverted(Reason::VerificationFailed, message)
 }

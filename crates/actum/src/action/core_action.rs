@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::halt::Halt;
+use super::action_error::ActionError;
 use super::package;
 use crate::command::Accepted;
 use crate::plugin::Package;
@@ -45,7 +45,7 @@ pub(super) struct Intake {
 
 impl Task {
     /// The commands that the action itself runs.
-    pub(super) fn commands(&self) -> Result<Vec<CommandLine>, Halt> {
+    pub(super) fn commands(&self) -> Result<Vec<CommandLine>, ActionError> {
         Ok(match self {
             Self::Work(_) => Vec::new(),
             Self::Package(package) => vec![package::line(package)?],
@@ -163,7 +163,10 @@ struct UndoRun {
 
 /// Reads what a core action is given; `None` where the action is none of them. The input has the form of the
 /// action's schema already. Absolute paths in a change may lie below the root.
-pub(super) fn intake(plan: &PlanEnvelope, root: &RootPrefix) -> Result<Option<Intake>, Halt> {
+pub(super) fn intake(
+    plan: &PlanEnvelope,
+    root: &RootPrefix,
+) -> Result<Option<Intake>, ActionError> {
     let Some(action) = plan.action_type.core() else { return Ok(None) };
     let (work, repair) = match action {
         CoreAction::ApplyChangeset => {
@@ -213,9 +216,9 @@ pub(super) fn intake(plan: &PlanEnvelope, root: &RootPrefix) -> Result<Option<In
             let line = match (command, argv) {
                 (Some(text), None) => command_line("input.command", &text)?,
                 (None, Some(argv)) => CommandLine::new(argv)
-                    .map_err(|error| Halt::unusable_command("input.argv", &error))?,
+                    .map_err(|error| ActionError::unusable_command("input.argv", &error))?,
                 (Some(_), Some(_)) | (None, None) => {
-                    return Err(Halt::input("give `command` or `argv`, one of them"));
+                    return Err(ActionError::input("give `command` or `argv`, one of them"));
                 }
             };
             let accepted = accept_exit_codes.into_iter().map(i32::from).collect();
@@ -232,76 +235,80 @@ pub(super) fn intake(plan: &PlanEnvelope, root: &RootPrefix) -> Result<Option<In
     intake_of(Task::Work(work), repair)
 }
 
-fn intake_of(task: Task, repair: Option<String>) -> Result<Option<Intake>, Halt> {
+fn intake_of(task: Task, repair: Option<String>) -> Result<Option<Intake>, ActionError> {
     let repair = repair.map(|text| command_line("input.repair", &text)).transpose()?;
     Ok(Some(Intake { task, repair }))
 }
 
-fn read<T: DeserializeOwned>(plan: &PlanEnvelope) -> Result<T, Halt> {
+fn read<T: DeserializeOwned>(plan: &PlanEnvelope) -> Result<T, ActionError> {
     let value = Value::Object(plan.input.clone());
-    serde_json::from_value(value).map_err(Halt::input)
+    serde_json::from_value(value).map_err(ActionError::input)
 }
 
 /// A command, as it would be typed.
-pub(super) fn command_line(place: &str, text: &str) -> Result<CommandLine, Halt> {
-    CommandLine::parse(text).map_err(|error| Halt::unusable_command(place, &error))
+pub(super) fn command_line(place: &str, text: &str) -> Result<CommandLine, ActionError> {
+    CommandLine::parse(text).map_err(|error| ActionError::unusable_command(place, &error))
 }
 
-fn rel_path(name: &str, text: &str) -> Result<RelPath, Halt> {
+fn rel_path(name: &str, text: &str) -> Result<RelPath, ActionError> {
     RelPath::new(text).map_err(|error| {
-        Halt::rejected(Reason::PathRefused, format!("`input.{name}` cannot be used: {error}"))
+        ActionError::rejected(
+            Reason::PathRefused,
+            format!("`input.{name}` cannot be used: {error}"),
+        )
     })
 }
 
-fn digest(text: Option<String>) -> Result<Option<Digest>, Halt> {
+fn digest(text: Option<String>) -> Result<Option<Digest>, ActionError> {
     let read = text.map(|text| text.parse::<Digest>()).transpose();
-    read.map_err(|error| Halt::input(format!("`input.expectedSha256`: {error}")))
+    read.map_err(|error| ActionError::input(format!("`input.expectedSha256`: {error}")))
 }
 
-fn bytes(text: Option<String>, base64: Option<String>) -> Result<Option<Vec<u8>>, Halt> {
+fn bytes(text: Option<String>, base64: Option<String>) -> Result<Option<Vec<u8>>, ActionError> {
     match (text, base64) {
         (Some(text), None) => Ok(Some(text.into_bytes())),
-        (None, Some(base64)) => STANDARD
-            .decode(base64)
-            .map(Some)
-            .map_err(|error| Halt::input(format!("`input.contentBase64` is no base64: {error}"))),
+        (None, Some(base64)) => STANDARD.decode(base64).map(Some).map_err(|error| {
+            ActionError::input(format!("`input.contentBase64` is no base64: {error}"))
+        }),
         (None, None) => Ok(None),
         (Some(_), Some(_)) => {
-            Err(Halt::input("give `content` or `contentBase64`, and not both of them"))
+            Err(ActionError::input("give `content` or `contentBase64`, and not both of them"))
         }
     }
 }
 
-fn which(run: &str) -> Result<Which, Halt> {
+fn which(run: &str) -> Result<Which, ActionError> {
     if run == "newest" {
         return Ok(Which::Newest);
     }
     let read = run.parse().map(Which::Run);
-    read.map_err(|error| Halt::input(format!("`input.run` is neither `newest` nor a run: {error}")))
+    read.map_err(|error| {
+        ActionError::input(format!("`input.run` is neither `newest` nor a run: {error}"))
+    })
 }
 
 fn change_set(
     document: &str,
     format: Option<&str>,
     reading: Reading,
-) -> Result<Vec<Operation>, Halt> {
+) -> Result<Vec<Operation>, ActionError> {
     let format = match format {
         None => None,
         Some(name) => Some(Format::named(name).ok_or_else(|| {
             let given = Harmless(name.as_bytes());
             let names = Format::ALL.map(Format::name).join("`, `");
-            Halt::input(format!("`input.format` is `{given}`, and none of `{names}`"))
+            ActionError::input(format!("`input.format` is `{given}`, and none of `{names}`"))
         })?),
     };
     let reading = Reading { format, ..reading };
     parse(document.as_bytes(), &reading).map_err(|error| {
         let reason = reason::of_input(&error.problem);
-        Halt::rejected(reason, format!("`input.document` cannot be used: {error}"))
+        ActionError::rejected(reason, format!("`input.document` cannot be used: {error}"))
     })
 }
 
 impl FileModify {
-    fn operations(self) -> Result<Vec<Operation>, Halt> {
+    fn operations(self) -> Result<Vec<Operation>, ActionError> {
         let path = rel_path("path", &self.path)?;
         let mut expected = digest(self.expected_sha256)?;
         let mut operations = Vec::new();
@@ -322,7 +329,7 @@ impl FileModify {
             }
             (None, None) if self.executable.is_some() => {}
             (Some(_), Some(_)) | (None, None) => {
-                return Err(Halt::input(
+                return Err(ActionError::input(
                     "give `content`, `contentBase64` or `edits`, one of them; or `executable` alone",
                 ));
             }

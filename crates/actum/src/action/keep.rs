@@ -7,9 +7,9 @@ use actum_sandbox::Stdin;
 use actum_workspace::disk::Disk;
 use std::ops::ControlFlow;
 
-use super::halt::Halt;
+use super::action_error::ActionError;
+use super::action_report::ActionReport;
 use super::scope::Places;
-use super::story::Story;
 use super::{built_in, package};
 use crate::command::{Accepted, Runner, Trial, Tried};
 use crate::engine::clear::Cleared;
@@ -39,19 +39,19 @@ struct ActionObserver<'k, 's> {
     runs_something: bool,
     hold: Option<Hold>,
     rules: Rules,
-    story: &'k mut Story,
+    story: &'k mut ActionReport,
 }
 
 /// Reason why `run_with` stopped.
 enum ActionStop {
-    Halt(Halt),
+    ActionError(ActionError),
     /// Nothing to change, and the checks passed.
     NothingToPublish,
 }
 
-impl<E: Into<Halt>> From<E> for ActionStop {
+impl<E: Into<ActionError>> From<E> for ActionStop {
     fn from(error: E) -> Self {
-        Self::Halt(error.into())
+        Self::ActionError(error.into())
     }
 }
 
@@ -112,7 +112,7 @@ impl<D: Disk> Observer<D> for ActionObserver<'_, '_> {
     fn verified(&mut self, verified: &mut Verified<'_, D>) -> Result<(), ActionStop> {
         self.story.checked(Ok(&verified.told));
         if verified.cleared.staged.begun.runner.as_deref().is_some_and(Runner::is_stopped) {
-            return Err(Halt::interrupted().into());
+            return Err(ActionError::interrupted().into());
         }
         self.story.join(&mut verified.cleared.staged, &self.rules)?;
         Ok(())
@@ -133,13 +133,13 @@ impl<D: Disk> Engine<D> {
         &mut self,
         request: Request,
         own: OwnChecks<'_, '_>,
-        story: &mut Story,
-    ) -> Result<(), Halt> {
+        story: &mut ActionReport,
+    ) -> Result<(), ActionError> {
         story.agreed = story.agreed.or(request.plan);
         let repair = request.commands.repair.clone();
         let (refused, repair) = match (self.make(request.clone(), own, story), repair) {
             (
-                Err(refused @ (Halt::Unverified(_) | Halt::PackageUnverified { .. })),
+                Err(refused @ (ActionError::Unverified(_) | ActionError::PackageUnverified { .. })),
                 Some(repair),
             ) => (refused, repair),
             (end, _) => return end,
@@ -158,8 +158,8 @@ impl<D: Disk> Engine<D> {
         &mut self,
         request: Request,
         own: OwnChecks<'_, '_>,
-        story: &mut Story,
-    ) -> Result<(), Halt> {
+        story: &mut ActionReport,
+    ) -> Result<(), ActionError> {
         let places = Places::of(&story.plan.scope)?;
         let runs_something =
             matches!(own, OwnChecks::Package(_)) || !request.commands.checks.is_empty();
@@ -175,8 +175,8 @@ impl<D: Disk> Engine<D> {
         match self.run_with(request, &mut keeping) {
             Ok(done) => story.made(&done),
             Err(ActionStop::NothingToPublish) => {}
-            Err(ActionStop::Halt(halt)) => {
-                if let Halt::Unverified(error) = &halt {
+            Err(ActionStop::ActionError(halt)) => {
+                if let ActionError::Unverified(error) = &halt {
                     story.checked(Err(error));
                 }
                 return Err(halt);
@@ -187,9 +187,9 @@ impl<D: Disk> Engine<D> {
 
     /// Releases the signal guard, so that a wait for the workspace can be interrupted. Keeps it once part of the action
     /// has run; the result then reports the interruption.
-    pub(super) fn let_go(&self, story: &mut Story) -> Result<(), Halt> {
+    pub(super) fn let_go(&self, story: &mut ActionReport) -> Result<(), ActionError> {
         match &self.runner {
-            Some(runner) if runner.is_stopped() => Err(Halt::interrupted()),
+            Some(runner) if runner.is_stopped() => Err(ActionError::interrupted()),
             Some(_) | None => {
                 story.held = story.held.take().filter(|_| story.acting.is_some());
                 Ok(())
@@ -202,8 +202,8 @@ impl<D: Disk> Engine<D> {
         &mut self,
         request: Request,
         repair: &CommandLine,
-        story: &mut Story,
-    ) -> Result<Option<Request>, Halt> {
+        story: &mut ActionReport,
+    ) -> Result<Option<Request>, ActionError> {
         let Work::Apply(operations) = &request.work else { return Ok(None) };
         let runner = self.confined_runner(&request)?;
         let (policy, _) = self.rules.read(&self.records.ledger)?;

@@ -7,8 +7,8 @@ use actum_record::receipt::PathEffect;
 use actum_workspace::disk::Disk;
 use serde_json::Value;
 
-use super::halt::Halt;
-use super::story::Story;
+use super::action_error::ActionError;
+use super::action_report::ActionReport;
 use crate::command::{CommandError, Runner, StagedView};
 use crate::engine::Engine;
 use crate::error::Error;
@@ -23,19 +23,23 @@ const RESTORES: &str = "actum: rollback.js restores what was changed";
 
 impl<D: Disk> Engine<D> {
     /// The package of an action, as it was registered with this digest.
-    pub(super) fn package(&self, name: &ActionName, digest: Digest) -> Result<Package, Halt> {
+    pub(super) fn package(
+        &self,
+        name: &ActionName,
+        digest: Digest,
+    ) -> Result<Package, ActionError> {
         if self.rules.plugin_code()?.is_none() {
             let message = format!(
                 "the action `{name}` is a package, and the operator's policy does not say \
                  `allowPluginCodeExecution = true` under `[plugins]`"
             );
-            return Err(Halt::rejected(Reason::PluginCodeNotAllowed, message));
+            return Err(ActionError::rejected(Reason::PluginCodeNotAllowed, message));
         }
         let root = self.runner.as_ref().map(Runner::root).ok_or(CommandError::NoRunner);
         let directory = root.map_err(Error::from)?.join(PACKAGES).join(name.as_str());
-        let package = Package::read(&directory)
-            .map_err(Box::new)
-            .map_err(|problem| Halt::of_plugin(&PluginError::Package { directory, problem }))?;
+        let package = Package::read(&directory).map_err(Box::new).map_err(|problem| {
+            ActionError::of_plugin(&PluginError::Package { directory, problem })
+        })?;
         if package.digest != digest {
             let message = format!(
                 "the package `{PACKAGES}/{name}` is not the one that was made active: its digest is {} and not \
@@ -43,7 +47,7 @@ impl<D: Disk> Engine<D> {
                  looked at it",
                 package.digest
             );
-            return Err(Halt::rejected(Reason::PluginChanged, message));
+            return Err(ActionError::rejected(Reason::PluginChanged, message));
         }
         Ok(package)
     }
@@ -53,21 +57,21 @@ impl<D: Disk> Engine<D> {
         &self,
         package: &'p Package,
         runner: &Runner,
-    ) -> Result<Steps<'p>, Halt> {
+    ) -> Result<Steps<'p>, ActionError> {
         let Some(allowed) = self.rules.plugin_code()? else {
             let message = "the operator's policy does not let code of packages run";
-            return Err(Halt::rejected(Reason::PluginCodeNotAllowed, message));
+            return Err(ActionError::rejected(Reason::PluginCodeNotAllowed, message));
         };
-        Steps::prepare(package, runner, allowed).map_err(|error| Halt::of_plugin(&error))
+        Steps::prepare(package, runner, allowed).map_err(|error| ActionError::of_plugin(&error))
     }
 }
 
 /// What a package runs, as rules judge it and records tell it. What is really run is a private copy, the path of which
 /// says nothing to anybody.
-pub(super) fn line(package: &Package) -> Result<CommandLine, Halt> {
+pub(super) fn line(package: &Package) -> Result<CommandLine, ActionError> {
     let file = format!("{PACKAGES}/{}/{EXECUTE_FILE}", package.manifest.name);
     let line = CommandLine::new(vec!["node".to_owned(), file]);
-    line.map_err(|error| Halt::unusable_command("the code of the package", &error))
+    line.map_err(|error| ActionError::unusable_command("the code of the package", &error))
 }
 
 /// Lets a package check what it did, and prove that it can take it back, both on what is staged.
@@ -75,8 +79,8 @@ pub(super) fn verify(
     steps: &Steps<'_>,
     staged: &StagedView,
     change: &[PathEffect],
-    story: &mut Story,
-) -> Result<(), Halt> {
+    story: &mut ActionReport,
+) -> Result<(), ActionError> {
     let call = Call { input: &story.plan.input, scope: &story.plan.scope };
     let output = story.returned.as_ref().unwrap_or(&Value::Null);
     // Neither sees what the other does.
@@ -85,20 +89,20 @@ pub(super) fn verify(
         let verified = steps.verify(call, output, staged);
         (verified, rollback.join())
     });
-    let checks = verified.map_err(|error| Halt::of_plugin(&error))?;
+    let checks = verified.map_err(|error| ActionError::of_plugin(&error))?;
     let failed = checks.iter().find(|check| !check.ok).map(|check| check.name.clone());
     story.checks.extend(checks);
     if let Some(check) = failed {
-        return Err(Halt::PackageUnverified { check });
+        return Err(ActionError::PackageUnverified { check });
     }
     let Ok(restored) = restored else {
         let message = "the rollback of the package could not be looked at";
-        return Err(Halt::rejected(Reason::RollbackUnproven, message));
+        return Err(ActionError::rejected(Reason::RollbackUnproven, message));
     };
     if steps.is_stopped() {
-        return Err(Halt::interrupted());
+        return Err(ActionError::interrupted());
     }
-    let evidence = restored.map_err(|error| Halt::rollback_unproven(&error))?;
+    let evidence = restored.map_err(|error| ActionError::rollback_unproven(&error))?;
     let paths = match evidence.files {
         1 => "1 path is".to_owned(),
         paths => format!("{paths} paths are"),
@@ -108,7 +112,7 @@ pub(super) fn verify(
     Ok(())
 }
 
-impl Halt {
+impl ActionError {
     /// A package did not do its work, or may not. What a step wrote may hold contents of files, and the message is in the
     /// ledger, so it is in no message; `actum plugin test` shows it.
     pub(super) fn of_plugin(error: &PluginError) -> Self {

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use actum_action::{PlanEnvelope, RollbackPlan};
 use actum_core::path::Harmless;
-use actum_core::{Budget, RiskTier, near};
+use actum_core::{Budget, RiskTier, suggestion};
 use actum_gate::CommandLine;
 use actum_record::ledger::ActionState;
 use actum_workspace::disk::Disk;
 use actum_workspace::{ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits};
 
+use super::action_error::ActionError;
+use super::action_report::ActionReport;
 use super::core_action::{Intake, Task, command_line, intake};
-use super::halt::Halt;
 use super::scope::Places;
-use super::story::Story;
 use super::{Proposal, label};
 use crate::catalog::Registered;
 use crate::engine::Engine;
@@ -35,8 +35,8 @@ impl<D: Disk> Engine<D> {
     pub(super) fn propose(
         &mut self,
         proposal: &Proposal,
-        story: &mut Story,
-    ) -> Result<Proposed, Halt> {
+        story: &mut ActionReport,
+    ) -> Result<Proposed, ActionError> {
         let plan = &proposal.plan;
         // Where it cannot be read nothing is done.
         self.rules.read(&self.records.ledger)?;
@@ -44,31 +44,31 @@ impl<D: Disk> Engine<D> {
         let registered = catalog.find(&plan.action_type).ok_or_else(|| {
             let known: Vec<_> = catalog.actions().map(|action| action.name.as_str()).collect();
             let asked = &plan.action_type;
-            let meant = match near::word(asked.as_str(), &known) {
+            let meant = match suggestion::suggest(asked.as_str(), &known) {
                 Some(meant) => format!(", perhaps `{meant}` is meant"),
                 None => String::new(),
             };
             let message = format!("there is no action `{asked}` in the catalog{meant}");
-            Halt::rejected(Reason::UnknownAction, message)
+            ActionError::rejected(Reason::UnknownAction, message)
         })?;
-        must_be_active(registered)?;
-        registered.input_schema.check(&plan.input).map_err(Halt::input)?;
+        check_active(registered)?;
+        registered.input_schema.check(&plan.input).map_err(ActionError::input)?;
         story.tier = plan.tier().max(registered.tier);
         let digest = registered.origin.digest();
         let Intake { task, repair } = match (intake(plan, &self.root_prefix())?, digest) {
             (_, Some(digest)) => {
                 let package = self.package(&plan.action_type, digest)?;
-                must_be_permitted(plan, &package)?;
+                check_permitted(plan, &package)?;
                 let repair = package.repair.clone();
                 Intake { task: Task::Package(Box::new(package)), repair }
             }
             (Some(intake), None) => intake,
             (None, None) => {
                 let message = format!("this program cannot do the action `{}`", plan.action_type);
-                return Err(Halt::rejected(Reason::UnknownAction, message));
+                return Err(ActionError::rejected(Reason::UnknownAction, message));
             }
         };
-        must_be_provided_for(plan, registered, &task, story.tier)?;
+        check_provided(plan, registered, &task, story.tier)?;
         let places = Places::of(&plan.scope)?;
         // Of a command only what it did can be held against it.
         if let Task::Work(Work::Apply(operations)) = &task {
@@ -137,18 +137,18 @@ impl<D: Disk> Engine<D> {
     }
 }
 
-fn must_be_active(registered: &Registered) -> Result<(), Halt> {
+fn check_active(registered: &Registered) -> Result<(), ActionError> {
     let name = &registered.name;
     let told = match registered.state {
         ActionState::Active => return Ok(()),
         ActionState::Draft => format!("the action `{name}` is a draft that nobody has activated"),
         ActionState::Retired => format!("the action `{name}` was retired"),
     };
-    Err(Halt::rejected(Reason::ActionNotActive, told))
+    Err(ActionError::rejected(Reason::ActionNotActive, told))
 }
 
 /// The commands with which a package is checked are those that it asked for (AA-7).
-fn must_be_permitted(plan: &PlanEnvelope, package: &Package) -> Result<(), Halt> {
+fn check_permitted(plan: &PlanEnvelope, package: &Package) -> Result<(), ActionError> {
     let permitted = &package.manifest.permissions.commands;
     match plan.verification.commands.iter().find(|command| !permitted.contains(command)) {
         Some(command) => {
@@ -156,25 +156,25 @@ fn must_be_permitted(plan: &PlanEnvelope, package: &Package) -> Result<(), Halt>
             let message = format!(
                 "`verification.commands` has `{command}`, which is not in `permissions.commands` of the package"
             );
-            Err(Halt::rejected(Reason::CommandUnusable, message))
+            Err(ActionError::rejected(Reason::CommandUnusable, message))
         }
         None => Ok(()),
     }
 }
 
 /// An action of R2 that writes says how it is checked and how it is taken back (AA-3).
-fn must_be_provided_for(
+fn check_provided(
     plan: &PlanEnvelope,
     registered: &Registered,
     task: &Task,
     tier: RiskTier,
-) -> Result<(), Halt> {
+) -> Result<(), ActionError> {
     if tier != RiskTier::R2 || !registered.flags.writes {
         return Ok(());
     }
     if !plan.verification.required {
         let message = "the action is of R2 and writes, so `verification.required` has to be true";
-        return Err(Halt::rejected(Reason::VerificationNeeded, message));
+        return Err(ActionError::rejected(Reason::VerificationNeeded, message));
     }
     if plan.verification.commands.is_empty() && !task.has_built_in_check() {
         let message = format!(
@@ -182,7 +182,7 @@ fn must_be_provided_for(
              name one",
             plan.action_type
         );
-        return Err(Halt::rejected(Reason::VerificationNeeded, message));
+        return Err(ActionError::rejected(Reason::VerificationNeeded, message));
     }
     let has_plan = match &plan.rollback_plan {
         None => false,
@@ -194,7 +194,7 @@ fn must_be_provided_for(
         false => {
             let message =
                 "the action is of R2 and writes, so `rollbackPlan` has to say how it is taken back";
-            Err(Halt::rejected(Reason::RollbackPlanNeeded, message))
+            Err(ActionError::rejected(Reason::RollbackPlanNeeded, message))
         }
     }
 }

@@ -6,7 +6,7 @@ use actum_core::{PathRule, RelPath, Scope};
 use actum_edit::Operation;
 use actum_record::receipt::PathEffect;
 
-use super::halt::Halt;
+use super::action_error::ActionError;
 use crate::reason::Reason;
 
 /// The scope of a plan, read. Its entries are paths and no patterns.
@@ -23,7 +23,7 @@ pub(super) struct Places {
 const ROOT: &str = ".";
 
 impl Places {
-    pub(super) fn of(scope: &PlanScope) -> Result<Self, Halt> {
+    pub(super) fn of(scope: &PlanScope) -> Result<Self, ActionError> {
         let dirs = scope.allowed_dirs.iter().filter(|dir| *dir != ROOT);
         Ok(Self {
             files: paths("allowedFiles", scope.allowed_files.iter())?,
@@ -35,7 +35,7 @@ impl Places {
 
     /// The same as the gates judge it. A rule for a path speaks of what is below it, too, so that
     /// [`Self::check`] has to have its say as well.
-    pub(super) fn scope(&self) -> Result<Scope, Halt> {
+    pub(super) fn scope(&self) -> Result<Scope, ActionError> {
         let rules =
             |paths: &[&RelPath]| paths.iter().map(|path| rule(path)).collect::<Result<Vec<_>, _>>();
         let allowed: Vec<&RelPath> = self.files.iter().chain(&self.dirs).collect();
@@ -47,20 +47,20 @@ impl Places {
     }
 
     /// Sees to it that what is asked for stays where it may.
-    pub(super) fn check_asked(&self, operations: &[Operation]) -> Result<(), Halt> {
+    pub(super) fn check_asked(&self, operations: &[Operation]) -> Result<(), ActionError> {
         // A copy leaves the file that it is made of as it is.
         let written = operations.iter().flat_map(|operation| {
             let is_copy = matches!(operation, Operation::Copy { .. });
             operation.paths().skip(usize::from(is_copy))
         });
-        self.must_cover(written)
+        self.check_covers(written)
     }
 
     /// The same of what would really be done.
-    pub(super) fn check(&self, change: &[PathEffect]) -> Result<(), Halt> {
+    pub(super) fn check(&self, change: &[PathEffect]) -> Result<(), ActionError> {
         let (files, directories): (Vec<_>, Vec<_>) =
             change.iter().partition(|effect| effect.effect.is_of_file());
-        self.must_cover(files.iter().flat_map(|effect| effect.paths()))?;
+        self.check_covers(files.iter().flat_map(|effect| effect.paths()))?;
         // A directory comes and goes with what is in it, or where directories may.
         let has_file = |path: &RelPath| {
             files.iter().flat_map(|effect| effect.paths()).any(|file| file.starts_with(path))
@@ -72,7 +72,7 @@ impl Places {
                     "the directory `{path}` would be made or removed, and it is none of `scope.allowedDirs` nor \
                      below one"
                 );
-                return Err(Halt::rejected(Reason::OutsideScope, message));
+                return Err(ActionError::rejected(Reason::OutsideScope, message));
             }
         }
         Ok(())
@@ -89,13 +89,16 @@ impl Places {
         })
     }
 
-    fn must_cover<'p>(&self, paths: impl Iterator<Item = &'p RelPath>) -> Result<(), Halt> {
+    fn check_covers<'p>(
+        &self,
+        paths: impl Iterator<Item = &'p RelPath>,
+    ) -> Result<(), ActionError> {
         for path in paths {
             if let Some(forbidden) = self.forbidden.iter().find(|of| path.starts_with(of)) {
                 let message = format!(
                     "`{path}` would be changed, and `scope.forbiddenFiles` has `{forbidden}`"
                 );
-                return Err(Halt::rejected(Reason::OutsideScope, message));
+                return Err(ActionError::rejected(Reason::OutsideScope, message));
             }
             let is_allowed = self.is_everything
                 || self.files.contains(path)
@@ -105,36 +108,39 @@ impl Places {
                     "`{path}` would be changed, and the plan has no `scope` that allows anything: name it in \
                      `scope.allowedFiles`, or a directory in `scope.allowedDirs`"
                 );
-                return Err(Halt::rejected(Reason::OutsideScope, message));
+                return Err(ActionError::rejected(Reason::OutsideScope, message));
             }
             if !is_allowed {
                 let message = format!(
                     "`{path}` would be changed, and it is neither in `scope.allowedFiles` nor below one of \
                      `scope.allowedDirs`"
                 );
-                return Err(Halt::rejected(Reason::OutsideScope, message));
+                return Err(ActionError::rejected(Reason::OutsideScope, message));
             }
         }
         Ok(())
     }
 }
 
-fn paths<'s>(list: &str, texts: impl Iterator<Item = &'s String>) -> Result<Vec<RelPath>, Halt> {
+fn paths<'s>(
+    list: &str,
+    texts: impl Iterator<Item = &'s String>,
+) -> Result<Vec<RelPath>, ActionError> {
     let read = texts.map(|text| {
         let plain = text.strip_suffix('/').unwrap_or(text);
         RelPath::new(plain).map_err(|error| {
             let given = Quoted(text.as_bytes());
             let message =
                 format!("`scope.{list}` has `{given}`, which cannot be used: {}", error.problem);
-            Halt::rejected(Reason::ScopeUnusable, message)
+            ActionError::rejected(Reason::ScopeUnusable, message)
         })
     });
     read.collect()
 }
 
-fn rule(path: &RelPath) -> Result<PathRule, Halt> {
+fn rule(path: &RelPath) -> Result<PathRule, ActionError> {
     PathRule::exactly(path).ok_or_else(|| {
         let message = format!("the scope has `{path}`, which has too many names for a rule");
-        Halt::rejected(Reason::ScopeUnusable, message)
+        ActionError::rejected(Reason::ScopeUnusable, message)
     })
 }

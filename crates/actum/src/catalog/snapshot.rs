@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use actum_core::Digest;
-use actum_core::canonical::{self, CanonicalError, plainly};
+use actum_core::canonical::{self, CanonicalError, describe};
 use serde::{Deserialize, Serialize};
 
 use super::{Catalog, CatalogError, Contents, Origin, Registered};
@@ -56,7 +56,7 @@ impl Catalog {
         let mut actions = Self::core()?.contents.actions.clone();
         let snapshot: Snapshot = match serde_json::from_slice(bytes) {
             Ok(snapshot) => snapshot,
-            Err(error) => return Ok(Err(format!("cannot be read: {}", plainly(&error)))),
+            Err(error) => return Ok(Err(format!("cannot be read: {}", describe(&error)))),
         };
         if snapshot.format != FORMAT {
             return Ok(Err(format!("has the format `{}` and not `{FORMAT}`", snapshot.format)));

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use actum_core::Timestamp;
-use actum_core::canonical::plainly;
+use actum_core::canonical::describe;
 use actum_core::path::Quoted;
 use actum_core::path_name::PathName;
 use actum_gate::credential::is_withheld;
@@ -67,7 +67,7 @@ impl Adoption {
 
     fn read(line: Option<String>) -> Result<Option<Self>> {
         let read = |line: String| serde_json::from_str(&line);
-        let unusable = |error| actum_workspace::unusable_witness(&plainly(&error)).into();
+        let unusable = |error| actum_workspace::unusable_witness(&describe(&error)).into();
         line.map(read).transpose().map_err(unusable)
     }
 
@@ -243,7 +243,7 @@ impl<D: Disk> Engine<D> {
         }
         let asked = Adoption { log: origin, since: now, user: by.user.clone() };
         let line = serde_json::to_string(&asked)
-            .map_err(|error| actum_workspace::unusable_witness(&plainly(&error)))?;
+            .map_err(|error| actum_workspace::unusable_witness(&describe(&error)))?;
         let message = format!(
             "the workspace belongs to the ledger `{log}` and is to be adopted by this one; it counts from {} on, \
              unless `actum bind --cancel` rejects it",

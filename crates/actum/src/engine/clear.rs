@@ -94,7 +94,7 @@ impl<'e, D: Disk> Staged<'e, D> {
             &self.begun.policy,
             &self.begun.cedar,
         )?;
-        self.must_be_as_approved(&judged)?;
+        self.check_as_approved(&judged)?;
         match judged.decision.verdict {
             Verdict::Allow => Ok(judged),
             Verdict::Deny => Err(self.refuse(judged)?),

@@ -50,7 +50,7 @@ impl<D: Disk> Staged<'_, D> {
     }
 
     /// Where the request is a plan of the queue, it must do what was approved, whatever the gates say now.
-    pub(crate) fn must_be_as_approved(&self, judged: &Judgement) -> Result<()> {
+    pub(crate) fn check_as_approved(&self, judged: &Judgement) -> Result<()> {
         let Some(queued) = &self.queued else { return Ok(()) };
         let actor = &self.request.actor;
         if queued.is_same((&judged.bundle, &judged.decision), actor)? {

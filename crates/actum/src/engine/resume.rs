@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use actum_core::canonical::plainly;
+use actum_core::canonical::describe;
 use actum_core::{Digest, RunId, Status};
 use actum_gate::decision::Bundle;
 use actum_ledger::{LedgerError, Log, SigningKey};
@@ -49,7 +49,7 @@ pub(crate) fn settle_open_runs<D: Disk>(
     let newest =
         transaction.newest_ended()?.filter(|run| adopted.is_some_and(|it| it != Some(*run)));
     let (open, unrecorded) = records.ledger.read(|log| {
-        witness.map_or(Ok(()), |witness| witness.must_be_in(log))?;
+        witness.map_or(Ok(()), |witness| witness.check_in(log))?;
         let unrecorded = unrecorded(log, newest, workspace)?;
         Ok((open_runs(log, workspace)?, unrecorded))
     })?;
@@ -112,7 +112,7 @@ fn open_runs(log: &dyn Log, workspace: WorkspaceId) -> std::result::Result<Vec<O
         let damaged = |error: &dyn fmt::Display| LedgerError::entry(index, error);
         let entry = log.sound_entry(index)?;
         let started = serde_json::from_slice(&entry.body);
-        let started: EffectStarted = started.map_err(|error| damaged(&plainly(&error)))?;
+        let started: EffectStarted = started.map_err(|error| damaged(&describe(&error)))?;
         let bundle = log.blob(&started.decision.bundle)?;
         let bundle = bundle.ok_or_else(|| damaged(&"its bundle is missing"))?;
         let bundle = Bundle::read(&bundle).map_err(|error| damaged(&error))?;

@@ -186,7 +186,7 @@ impl<'e, D: Disk> Begun<'e, D> {
         let undone = |receipt: &Receipt| {
             let run = receipt.statement.predicate.run;
             if !self.transaction.knows(run)? {
-                self.records.must_be_forgotten(self.workspace, key, run)?;
+                self.records.check_forgotten(self.workspace, key, run)?;
             }
             Ok(self.transaction.undone_by(run)?.is_some())
         };
@@ -360,7 +360,7 @@ impl Records {
     ///
     /// # Errors
     /// `WorkspaceIsACopy`, `Ledger`.
-    pub(crate) fn must_be_forgotten(
+    pub(crate) fn check_forgotten(
         &self,
         workspace: WorkspaceId,
         key: &RequestKey,

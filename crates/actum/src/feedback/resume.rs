@@ -1,8 +1,8 @@
 //! Actions that were cut off: whoever comes to the workspace next records how they ended (AA-13).
 
-use actum_core::canonical::plainly;
+use actum_core::canonical::describe;
 use actum_core::{RunId, Status, Timestamp};
-use actum_ledger::{Doing, LedgerError, Log, Marks};
+use actum_ledger::{Activity, LedgerError, Log, Marks};
 use actum_record::keyring::Keyring;
 use actum_record::ledger::{
     ActionEnded, ActionStarted, Attempt, EffectStarted, EntryKind, WorkspaceId,
@@ -32,7 +32,7 @@ impl Records {
     /// `Home`, `Ledger`; the action stays left then, and is found again.
     pub(crate) fn settle_left_actions(&self, workspace: WorkspaceId) -> Result<Vec<RunId>> {
         let mut settled = Vec::new();
-        for left in self.marks().abandoned(Doing::Action, workspace)? {
+        for left in self.marks().abandoned(Activity::Action, workspace)? {
             let left = left?;
             match self.ledger.read(|log| CutOff::find(log, self.keyring(), left.id()))? {
                 None => {}
@@ -60,7 +60,7 @@ pub fn cut_off_actions(
     workspace: WorkspaceId,
 ) -> Result<Vec<RunId>> {
     let mut cut_off = Vec::new();
-    for left in marks.abandoned(Doing::Action, workspace)? {
+    for left in marks.abandoned(Activity::Action, workspace)? {
         let id = left?.id();
         cut_off.extend(CutOff::find(log, keyring, id)?.map(|_| id));
     }
@@ -187,7 +187,7 @@ fn newest<T: DeserializeOwned>(
                 return Ok(None);
             }
             let entry = serde_json::from_slice(&log.sound_entry(index)?.body);
-            let entry: T = entry.map_err(|error| LedgerError::entry(index, &plainly(&error)))?;
+            let entry: T = entry.map_err(|error| LedgerError::entry(index, &describe(&error)))?;
             if is_wanted(&entry) {
                 return Ok(Some((index, entry)));
             }

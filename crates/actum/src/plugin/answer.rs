@@ -36,12 +36,12 @@ struct Answer {
     #[serde(default, deserialize_with = "given")]
     output: Option<Value>,
     #[serde(default)]
-    error: Option<Told>,
+    error: Option<AnswerDocument>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Told {
+struct AnswerDocument {
     kind: String,
     message: String,
     #[serde(default)]
@@ -67,7 +67,7 @@ pub(super) fn read(
     };
     match answered(outcome) {
         Ok(Given::Output(output)) => Ok(output),
-        Ok(Given::Error(Told { kind, message, at })) => {
+        Ok(Given::Error(AnswerDocument { kind, message, at })) => {
             failed(&kind, cut(&message), at.map(|at| cut(&at)))
         }
         Err(none) => match (why_not(), none) {
@@ -91,7 +91,7 @@ pub(super) fn read(
 /// An answer of the driver.
 enum Given {
     Output(Value),
-    Error(Told),
+    Error(AnswerDocument),
 }
 
 /// What a process did in place of answering.

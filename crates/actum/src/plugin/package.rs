@@ -165,8 +165,8 @@ impl Package {
         }
         let manifest = files.get(MANIFEST_FILE).map(|file| file.bytes.as_slice());
         let manifest = Manifest::read(manifest.unwrap_or_default())?;
-        must_be_named(&manifest, directory)?;
-        must_be_safe(&manifest)?;
+        check_name(&manifest, directory)?;
+        check_safe(&manifest)?;
         let schema = |schema, written| {
             Schema::read(written).map_err(|problem| PackageProblem::Schema { schema, problem })
         };
@@ -209,7 +209,7 @@ impl Package {
 }
 
 /// The name by which a plan asks for it is that of its directory.
-fn must_be_named(manifest: &Manifest, directory: &Path) -> Result<(), PackageProblem> {
+fn check_name(manifest: &Manifest, directory: &Path) -> Result<(), PackageProblem> {
     let unreadable = |why| PackageProblem::Unreadable { path: String::new(), why };
     // It may be given as `.`.
     let real = fs::canonicalize(directory).map_err(unreadable)?;
@@ -223,7 +223,7 @@ fn must_be_named(manifest: &Manifest, directory: &Path) -> Result<(), PackagePro
     }
 }
 
-fn must_be_safe(manifest: &Manifest) -> Result<(), PackageProblem> {
+fn check_safe(manifest: &Manifest) -> Result<(), PackageProblem> {
     let tier = manifest.risk_tier;
     if manifest.is_write_like() && tier < RiskTier::R2 {
         return Err(PackageProblem::Tier { tier });

@@ -158,7 +158,7 @@ impl<'p> Steps<'p> {
                 .of_content(),
             None => Captured::default(),
         };
-        self.must_be_permitted(&captured)?;
+        self.check_permitted(&captured)?;
         if !captured.unkept.is_empty() {
             return Err(PluginError::Unkept(captured.unkept));
         }
@@ -208,7 +208,7 @@ impl<'p> Steps<'p> {
         self.runner.is_stopped()
     }
 
-    fn must_be_permitted(&self, captured: &Captured) -> Result<()> {
+    fn check_permitted(&self, captured: &Captured) -> Result<()> {
         if self.package.manifest.is_write_like() {
             return Ok(());
         }

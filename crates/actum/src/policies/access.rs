@@ -10,7 +10,7 @@ use actum_core::Digest;
 use actum_gate::AccessText;
 use actum_gate::policy::Source;
 
-use super::{PolicyError, PolicyProblem, bytes, must_be_closed};
+use super::{PolicyError, PolicyProblem, bytes, check_closed};
 use crate::error::{ACCESS_FILES_MAX, ACCESS_NAME_BYTES_MAX};
 
 /// The name of the directory.
@@ -82,7 +82,7 @@ fn names(directory: &Path) -> Result<Vec<String>, PolicyProblem> {
     if !found.is_dir() {
         return Err(PolicyProblem::NoDirectory);
     }
-    must_be_closed(&found, |mode| PolicyProblem::DirectoryTooOpen { mode })?;
+    check_closed(&found, |mode| PolicyProblem::DirectoryTooOpen { mode })?;
     let mut names = Vec::new();
     for entry in fs::read_dir(directory).map_err(PolicyProblem::Unreadable)? {
         let name = entry.map_err(PolicyProblem::Unreadable)?.file_name();

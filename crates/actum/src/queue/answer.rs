@@ -83,7 +83,7 @@ impl Records {
     ) -> Result<NewEntry> {
         let plan = queued.id();
         let now = self.clock.now();
-        queued.must_take(*answer, now)?;
+        queued.check_answerable(*answer, now)?;
         let expires = now.micros().saturating_add(APPROVED_MICROS);
         let payload = canonical::to_vec(&PlanAnswered {
             format: PlanAnswered::FORMAT.to_owned(),

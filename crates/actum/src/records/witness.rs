@@ -3,7 +3,7 @@
 //! It binds a workspace to its ledger. A ledger that lost its newest entries is rejected, and so is every ledger
 //! that never recorded the workspace while another one did (`engine/binding.rs`).
 
-use actum_core::canonical::plainly;
+use actum_core::canonical::describe;
 use actum_core::{Digest, RunId};
 use actum_ledger::{LedgerError, Log};
 use actum_record::merkle::Node;
@@ -68,7 +68,7 @@ impl Witness {
         let Some(line) = line else { return Ok(None) };
         match serde_json::from_str(&line) {
             Ok(witness) => Ok(Some(witness)),
-            Err(error) => Err(actum_workspace::unusable_witness(&plainly(&error)).into()),
+            Err(error) => Err(actum_workspace::unusable_witness(&describe(&error)).into()),
         }
     }
 
@@ -107,7 +107,7 @@ impl Witness {
     ///
     /// # Errors
     /// `Forgot`; any other where the log cannot be read.
-    pub fn must_be_in(&self, log: &dyn Log) -> std::result::Result<(), LedgerError> {
+    pub fn check_in(&self, log: &dyn Log) -> std::result::Result<(), LedgerError> {
         let Self { origin, index, leaf, .. } = self;
         let (index, size) = (*index, log.size()?);
         if index < size && log.node(Node { level: 0, index })? == *leaf {

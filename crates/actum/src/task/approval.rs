@@ -12,7 +12,7 @@ use actum_task::limits::APPROVAL_BYTES_MAX;
 use actum_task::{TaskApproval, TaskEnvelope, TaskId, verify_task_approval};
 use serde_json::json;
 
-use super::rehearsal::{Rehearsal, Script, Watch};
+use super::rehearsal::{Rehearsal, RehearsalObserver, Script};
 use super::run::{APPROVAL_FILE, options, request};
 use crate::engine::Engine;
 use crate::error::Error;
@@ -157,7 +157,7 @@ pub fn approve_change(
     engine: &mut Engine,
     task: (Script<'_>, TaskDocuments),
     asked: (&PlainId, Actor),
-    (shown, watch): (&ShownChange, &mut dyn Watch),
+    (shown, watch): (&ShownChange, &mut dyn RehearsalObserver),
     (approver, reason): (&Approver<'_>, Option<String>),
 ) -> Result<(), ApprovalError> {
     let Some(plan) = queue(engine, task, asked, watch)? else { return Ok(()) };
@@ -182,7 +182,7 @@ fn queue(
     engine: &mut Engine,
     (script, documents): (Script<'_>, TaskDocuments),
     (task, actor): (&PlainId, Actor),
-    watch: &mut dyn Watch,
+    watch: &mut dyn RehearsalObserver,
 ) -> Result<Option<RunId>, Error> {
     let mut begun = engine.begin(options(script, task))?;
     let rehearsal = Rehearsal::on(&mut begun.transaction, script, watch);

@@ -24,7 +24,7 @@ use super::documents::clean;
 use super::git_code::code_of;
 use super::input::Task;
 use super::outputs::Outputs;
-use super::run::Acted;
+use super::run::TaskActions;
 
 /// Whether a run will be committed.
 pub(super) enum Committing {
@@ -79,7 +79,7 @@ impl PlannedCommit {
 
 impl Committing {
     /// Looks, before the run, whether a run that does this could be committed to the repository at `root`.
-    pub(super) fn of(task: &Task, root: &Path, acted: &Acted) -> Self {
+    pub(super) fn of(task: &Task, root: &Path, acted: &TaskActions) -> Self {
         if !task.config.commit {
             return Self::Unasked;
         }

@@ -161,7 +161,7 @@ impl Task {
     }
 
     /// Checks that an approver consented to it, as the policies demand.
-    pub(super) fn must_be_approved(
+    pub(super) fn check_approved(
         &self,
         here: &Here<'_>,
     ) -> std::result::Result<Consent, TaskProblem> {

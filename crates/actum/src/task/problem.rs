@@ -4,7 +4,7 @@ use std::io;
 
 use actum_core::RelPath;
 use actum_core::place::Place;
-use actum_document::{JsonPath, Mistake, Problem, Step};
+use actum_document::{Diagnostic, JsonPath, Problem, Step};
 use actum_edit::edit::{
     EditError, JsonValueError, LineError, PathProblem, ReplacementError, YamlError,
 };
@@ -330,7 +330,7 @@ impl TaskProblem {
 
     /// All that is wrong with a document.
     pub(super) fn of_mistakes(document: &str, mistakes: &Mistakes) -> Vec<Self> {
-        let one = |mistake: &Mistake| Self {
+        let one = |mistake: &Diagnostic| Self {
             action: match &*mistake.path.0 {
                 [Step::Member(list), Step::Element(action), ..] if list == "action_plan" => {
                     Some(*action)

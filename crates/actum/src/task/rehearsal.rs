@@ -63,7 +63,7 @@ pub struct Script<'p> {
 }
 
 /// Who looks on while a plan is rehearsed.
-pub trait Watch {
+pub trait RehearsalObserver {
     /// The time now.
     fn now(&self) -> Timestamp;
     /// Whether somebody wants it to end; no other action is begun then.
@@ -176,7 +176,7 @@ impl Rehearsal {
     pub fn on<D: Disk>(
         transaction: &mut Transaction<'_, D>,
         script: Script<'_>,
-        watch: &mut dyn Watch,
+        watch: &mut dyn RehearsalObserver,
     ) -> Self {
         let plan = script.plan;
         let mut stage = Stage {
@@ -239,7 +239,7 @@ struct Stage<'p> {
     constraints: Constraints,
     /// When the whole task has to be done.
     deadline: Timestamp,
-    watch: &'p mut dyn Watch,
+    watch: &'p mut dyn RehearsalObserver,
     ends: Vec<Rehearsed>,
     /// The action after which no other is tried.
     stopped_by: Option<usize>,

@@ -83,7 +83,7 @@ impl Task {
             };
             let undone_by = undone_by.get(&run);
             if undone_by.is_none() {
-                records.must_be_forgotten(workspace, &key, run)?;
+                records.check_forgotten(workspace, &key, run)?;
             }
             let paths = &receipt.statement.predicate.paths;
             // The rollback script leaves files as they were, and no run.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use actum_core::plain_id::PlainId;
 use actum_core::{RunId, Status, Timestamp};
-use actum_ledger::{Doing, Marks, TaskTurn, UnderWay};
+use actum_ledger::{Activity, Marks, TaskTurn, UnderWay};
 use actum_record::ledger::WorkspaceId;
 use actum_record::lifecycle::{self, Event, State};
 use actum_task::ErrorCode;
@@ -67,7 +67,7 @@ fn remove_left_views() {
 /// `Home`, `Output`.
 pub fn cut_off_tasks(marks: &Marks, root: &Path, workspace: WorkspaceId) -> Result<Vec<String>> {
     let mut cut_off = Vec::new();
-    for left in marks.abandoned(Doing::Task, workspace)? {
+    for left in marks.abandoned(Activity::Task, workspace)? {
         let noted = left?.noted()?.map(|notes| Noted::read(&notes)).transpose()?;
         let Some(noted) = noted.flatten() else { continue };
         let Some(name) = ReportName::read(noted.report().as_bytes()) else { continue };

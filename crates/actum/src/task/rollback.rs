@@ -7,7 +7,7 @@ use std::path::Path;
 
 use actum_core::{Digest, RelPath, RunId, ShellWord, Timestamp};
 use actum_git::CommitId;
-use actum_ledger::Doing;
+use actum_ledger::Activity;
 use actum_record::ledger::{Actor, WorkspaceId};
 use actum_record::receipt::{ExternalEnd, ExternalRun, PathEffect, RollbackFiles};
 use actum_task::ErrorCode;
@@ -80,7 +80,7 @@ pub fn rollback(
     };
     let (effects, files) = engine.records.effects_of_task(run, &directory.name)?;
     if let Some(files) = files {
-        must_be_as_written(&outputs, (&directory, &manifest), (run, &effects, files))?;
+        check_as_written(&outputs, (&directory, &manifest), (run, &effects, files))?;
     }
     let settled = settle::put_back_displaced(engine, &outputs, (&directory, &manifest))?;
     let what = (run, effects, workspace);
@@ -112,7 +112,7 @@ fn carry_out(
     let outside = engine.records.describe_external(run)?;
     let meant = Meant { run, effects, directory, manifest, commit };
     let id = RunId::from_random(random()?);
-    let mark = engine.records.marks().begin(Doing::Task, id, workspace)?;
+    let mark = engine.records.marks().begin(Activity::Task, id, workspace)?;
     RollbackNotes::new(&directory.name, commit).keep(&mark)?;
     let done = match taken_back(engine, (root, outputs), &meant, &actor) {
         Ok(done) => Done { notes: [done.notes, outside].concat(), ..done },
@@ -393,7 +393,7 @@ impl Records {
 
 /// Refuses a task of which the manifest, the script or a backup is not what its receipt has the digest of. One that is
 /// missing takes nobody in.
-fn must_be_as_written(
+fn check_as_written(
     outputs: &Outputs,
     (directory, manifest): (&ReportDirectory, &RollbackManifest),
     (run, effects, files): (RunId, &[PathEffect], RollbackFiles),

@@ -13,7 +13,7 @@ use actum_core::plain_id::PlainId;
 use actum_core::{PathRule, RelPath, RunId, Scope, Timestamp};
 use actum_edit::Operation;
 use actum_gate::GateName;
-use actum_ledger::{Doing, UnderWay};
+use actum_ledger::{Activity, UnderWay};
 use actum_record::ledger::{Actor, WorkspaceId};
 use actum_record::receipt::{ExternalPipeline, PathEffect};
 use actum_task::report::{
@@ -106,7 +106,7 @@ pub fn run(
         Ok(task) => task.id.clone(),
         Err(unread) => unread.task(),
     };
-    let mut desk = Desk {
+    let mut desk = TaskContext {
         outputs: Outputs::of(root)?,
         alerts: Alerts::of(&records, (workspace, root), Some(actor.clone())),
         status: StatusWriter::new(progress, records.clock.clone(), id),
@@ -115,7 +115,7 @@ pub fn run(
         report_id: new_id()?,
         finished,
         reported,
-        mark: records.marks().begin(Doing::Task, RunId::from_random(random()?), workspace)?,
+        mark: records.marks().begin(Activity::Task, RunId::from_random(random()?), workspace)?,
         unfilled: None,
         is_noted: false,
         manifest: None,
@@ -170,7 +170,7 @@ struct Place<'t> {
 }
 
 /// What the actions came to.
-pub(super) struct Acted {
+pub(super) struct TaskActions {
     actions: Vec<Rehearsed>,
     operations: Vec<Operation>,
     pub(super) effects: Arc<[PathEffect]>,
@@ -180,7 +180,7 @@ pub(super) struct Acted {
     verdict: Verdict,
 }
 
-impl Acted {
+impl TaskActions {
     /// Tests whether there is something to publish, or to find out that all is as asked.
     fn has_work(&self) -> bool {
         !self.operations.is_empty() || !self.effects.is_empty() || self.deferred().next().is_some()
@@ -214,7 +214,7 @@ impl Acted {
     }
 }
 
-struct Desk<'o> {
+struct TaskContext<'o> {
     outputs: Outputs,
     alerts: Alerts,
     status: StatusWriter<'o>,
@@ -236,7 +236,7 @@ struct Desk<'o> {
     archived_to: Option<String>,
 }
 
-impl Desk<'_> {
+impl TaskContext<'_> {
     /// From what was read to the end: first all that can refuse it, then the task itself.
     fn handle(
         &mut self,
@@ -280,7 +280,7 @@ impl Desk<'_> {
             keyring: records.keyring(),
             now: records.clock.now(),
         };
-        let consent = match task.must_be_approved(&here) {
+        let consent = match task.check_approved(&here) {
             Ok(consent) => consent,
             Err(problem) => {
                 return Ok(self.reject(Some(&task), task.refusal(vec![problem]), None));
@@ -388,7 +388,7 @@ impl Desk<'_> {
         &mut self,
         transaction: &mut Transaction<'_, LinuxDisk>,
         (task, script): (&Task, Script<'_>),
-    ) -> Acted {
+    ) -> TaskActions {
         let constraints = task.plan.constraints(task.config.constraints);
         let rehearsal = Rehearsal::on(transaction, script, &mut self.status);
         let verdict = rehearsal.verdict(constraints);
@@ -409,15 +409,15 @@ impl Desk<'_> {
         let targets = task.plan.actions.iter().map(|action| &action.target);
         let modified = |path: &RelPath| Some((path.clone(), self.outputs.modified(path)?));
         let modified = targets.filter_map(modified).collect();
-        let mut acted = Acted { actions, operations, effects, problems, modified, verdict };
+        let mut acted = TaskActions { actions, operations, effects, problems, modified, verdict };
         self.attribute(&task.plan, &mut acted);
         acted
     }
 
     /// Attributes each error that showed after the actions to the one that wrote its path last; where no action did, or the
     /// system named no path, to the last one. So the counts of the report add up.
-    fn attribute(&mut self, plan: &TaskPlan, acted: &mut Acted) {
-        let Acted { actions, problems, .. } = acted;
+    fn attribute(&mut self, plan: &TaskPlan, acted: &mut TaskActions) {
+        let TaskActions { actions, problems, .. } = acted;
         let is_done = |it: &&Rehearsed| matches!(it.end, ActionEnd::Completed { .. });
         let done: Vec<usize> = actions.iter().filter(is_done).map(|it| it.action).collect();
         for problem in problems.iter_mut().filter(|it| it.action.is_none() && it.is_of_action()) {

@@ -55,7 +55,7 @@ pub(super) fn stage<D: Disk>(
     let before = File::at(transaction, &action.target, file_bytes_max, allowance)?;
     let operation = operation::of(action)?;
     check_preconditions(transaction, action, allowance)?;
-    must_be_there_so_often(transaction, action)?;
+    check_match_count(transaction, action)?;
     for path in action.written() {
         transaction.may_change(path)?;
     }
@@ -296,7 +296,7 @@ fn word(work: &Work) -> ChangeWord {
 }
 
 /// A text is replaced as often as the plan says, or not at all (EX-10).
-fn must_be_there_so_often<D: Disk>(
+fn check_match_count<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     action: &Action,
 ) -> std::result::Result<(), ActionProblem> {
@@ -333,10 +333,10 @@ pub(super) fn broken<D: Disk>(
     allowance: &Allowance<'_>,
 ) -> std::result::Result<Option<String>, ActionProblem> {
     let found = allowance.file_state(transaction, &condition.path)?;
-    Ok(must_hold(transaction, condition, found).err())
+    Ok(check_condition(transaction, condition, found).err())
 }
 
-fn must_hold<D: Disk>(
+fn check_condition<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     condition: &Condition,
     found: actum_workspace::Result<FileState>,

@@ -12,7 +12,7 @@ use super::documents::clean;
 use super::external::NOT_STARTED;
 use super::input::Task;
 use super::problem::TaskProblem;
-use super::rehearsal::{ActionEnd, Rehearsed, Watch};
+use super::rehearsal::{ActionEnd, RehearsalObserver, Rehearsed};
 use crate::records::Clock;
 
 /// Progress observer of a task.
@@ -118,7 +118,7 @@ pub(super) enum EndLine<'r> {
     Rejected(&'r ErrorReport),
 }
 
-impl Watch for StatusWriter<'_> {
+impl RehearsalObserver for StatusWriter<'_> {
     fn now(&self) -> Timestamp {
         self.clock.now()
     }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::fs;
 use std::path::Path;
 
-use actum::task::{ActionEnd, Rehearsal, Rehearsed, Script, Watch};
+use actum::task::{ActionEnd, Rehearsal, RehearsalObserver, Rehearsed, Script};
 use actum_core::Timestamp;
 use actum_task::{ErrorCode, SystemConfig, TaskPlan};
 use actum_testkit::SimDisk;
@@ -26,7 +26,7 @@ impl Default for Looker {
     }
 }
 
-impl Watch for Looker {
+impl RehearsalObserver for Looker {
     fn now(&self) -> Timestamp {
         self.now.set(self.now.get() + self.look);
         Timestamp::from_micros(self.now.get() * 1_000_000)

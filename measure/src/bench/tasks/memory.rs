@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::plan::{Desk, of_change};
+use super::plan::{Fixture, of_change};
 use crate::bench::Failure;
 use crate::bench::material::Stock;
 use crate::bench::measurement::Work;
@@ -17,7 +17,7 @@ pub(super) struct Peak {
 /// Plans that edit so many files of a megabyte.
 pub(super) fn peaks(place: &Path, program: &Path) -> Result<Vec<Peak>, Failure> {
     let stock = Stock::of_megabytes(100);
-    let desk = Desk::make(place, program, &stock)?;
+    let desk = Fixture::make(place, program, &stock)?;
     let peak = |(round, files): (u64, usize)| -> Result<Peak, Failure> {
         let change = stock.change(Work::Spread { changed: files, files: 100 }, round)?;
         desk.put(&of_change(&change.change_set))?;

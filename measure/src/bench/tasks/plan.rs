@@ -23,14 +23,14 @@ const ACTIONS: usize = 1000;
 const FILES: usize = 100;
 
 /// A workspace with files, and documents beside it.
-pub(super) struct Desk {
+pub(super) struct Fixture {
     program: PathBuf,
     directory: PathBuf,
     pub(super) workspace: PathBuf,
     surroundings: Surroundings,
 }
 
-impl Desk {
+impl Fixture {
     pub(super) fn make(directory: &Path, program: &Path, stock: &Stock) -> Result<Self, Failure> {
         let workspace = directory.join("workspace");
         stock.put(&workspace)?;
@@ -96,7 +96,7 @@ pub(super) fn of_change(change: &ChangeSet) -> Value {
 pub(super) fn lint(directory: &Path, program: &Path, rounds: usize) -> Result<Contest, Failure> {
     create_dir_all(directory)?;
     let stock = Stock::of_files(FILES);
-    let desk = Desk::make(directory, program, &stock)?;
+    let desk = Fixture::make(directory, program, &stock)?;
     let action = |index: usize| {
         json!({
             "action_id": format!("a{index}"),

@@ -123,7 +123,7 @@ impl ClientHost {
             label: None,
             if_missing: IfMissing::Refuse,
         };
-        let check = |_: &[PathEffect]| must_go_on(call);
+        let check = |_: &[PathEffect]| check_not_cancelled(call);
         let end = self.make(call, root, asked, form(arguments.dry_run), &check, work)?;
         if end.outcome.run.is_some() {
             call.seen.forget(&end.effects);
@@ -301,13 +301,13 @@ fn changed(end: &RunEnd) -> Changed {
 
 /// Refuses a change of a file that is not as the client has seen it, and one that the client cancelled.
 fn check(call: &Call, effects: &[PathEffect]) -> Result<(), Error> {
-    must_go_on(call)?;
+    check_not_cancelled(call)?;
     let Some(Stale { path, seen, found }) = call.seen.find_stale(effects) else { return Ok(()) };
     let kind = ErrorKind::Expected { path, expected: seen, found, needed_for: NeededFor::Change };
     Err(Error::Workspace(WorkspaceError { kind, state: State::Unchanged, also: Vec::new() }))
 }
 
-fn must_go_on(call: &Call) -> Result<(), Error> {
+fn check_not_cancelled(call: &Call) -> Result<(), Error> {
     match call.is_cancelled() {
         true => Err(Error::Command(actum::CommandError::Interrupted)),
         false => Ok(()),

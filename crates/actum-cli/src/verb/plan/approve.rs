@@ -7,8 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use actum::task::{
-    self, APPROVAL_FILE, ApprovalError, ApprovedPlan, KeptUse, PipelineHost, Script,
-    SignedApproval, SqlHost, TaskDocuments, Watch,
+    self, APPROVAL_FILE, ApprovalError, ApprovedPlan, KeptUse, PipelineHost, RehearsalObserver,
+    Script, SignedApproval, SqlHost, TaskDocuments,
 };
 use actum_api::task::PlanApprove;
 use actum_core::ShellWord;
@@ -168,7 +168,7 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
             let host = pipeline_host::of(root, session.screen, KeptUse::Publish, None)?;
             let pipelines = PipelineHost::open_for(Some(host), plan, &in_force);
             let script = Script { plan, graph, config, sql: &sql, pipelines: &pipelines };
-            let shown = (&previewed.change, &mut Nobody as &mut dyn Watch);
+            let shown = (&previewed.change, &mut Nobody as &mut dyn RehearsalObserver);
             let external = previewed.change.external.clone();
             let documents = (script, task.documents.clone().with_external(external));
             task::approve_change(&mut engine, documents, (&id, actor), shown, (&approver, reason))
@@ -350,7 +350,7 @@ impl Files {
         let tenant = &session.tenant;
         let is_ours =
             |there: &[u8]| std::str::from_utf8(there).is_ok_and(is_implementation_summary);
-        match must_give_way(&self.summary, is_ours) {
+        match check_replaceable(&self.summary, is_ours) {
             Ok(()) => {
                 let text = summary.as_bytes();
                 OutputFile::write(&self.summary, Existing::Replace, text, tenant)?;
@@ -365,23 +365,23 @@ impl Files {
 
     fn may_be_written(&self, is_signed: bool, tenant: &Tenant) -> Result<(), Failure> {
         OutputFile::check_file(&self.envelope, tenant)?;
-        must_give_way(&self.envelope, |there| TaskEnvelope::read(there).is_ok())?;
+        check_replaceable(&self.envelope, |there| TaskEnvelope::read(there).is_ok())?;
         OutputFile::check_file(&self.prompt, tenant)?;
-        must_give_way(&self.prompt, |there| {
+        check_replaceable(&self.prompt, |there| {
             std::str::from_utf8(there).is_ok_and(is_executor_prompt)
         })?;
         if is_signed {
             OutputFile::check_file(&self.approval, tenant)?;
         }
         match is_signed {
-            true => must_give_way(&self.approval, |there| Envelope::read(there).is_ok()),
+            true => check_replaceable(&self.approval, |there| Envelope::read(there).is_ok()),
             false => Ok(()),
         }
     }
 }
 
 /// Whether nothing is there, or a document of the kind that is to be written there. No link is followed.
-fn must_give_way(path: &Path, is_one: impl Fn(&[u8]) -> bool) -> Result<(), Failure> {
+fn check_replaceable(path: &Path, is_one: impl Fn(&[u8]) -> bool) -> Result<(), Failure> {
     let failed = |source| Failure::PageUnwritten { path: path.to_owned(), source };
     let found = match path.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use actum::task::{
-    self, ActionEnd, ActionProblem, KeptUse, PipelineHost, Rehearsal, Rehearsed, Script,
-    ShownChange, SqlHost, Verdict, Watch,
+    self, ActionEnd, ActionProblem, KeptUse, PipelineHost, Rehearsal, RehearsalObserver, Rehearsed,
+    Script, ShownChange, SqlHost, Verdict,
 };
 use actum::{Error, Judgement, PolicyInForce, Preview};
 use actum_api::change::Diffs;
@@ -45,7 +45,7 @@ pub(super) struct Arguments {
 /// Nobody looks on.
 pub(super) struct Nobody;
 
-impl Watch for Nobody {
+impl RehearsalObserver for Nobody {
     fn now(&self) -> Timestamp {
         clock::now()
     }

@@ -11,7 +11,7 @@ use actum_api::policy::{self as api, ExpectedDecision, FoundDecision, PolicyCase
 use actum_core::path::{Harmless, Quoted};
 use actum_core::place::Place;
 use actum_core::{Digest, RiskTier};
-use actum_gate::policy::{ExpectedCase, Mistake, PolicyTest, PolicyTestError, expected_word};
+use actum_gate::policy::{Diagnostic, ExpectedCase, PolicyTest, PolicyTestError, expected_word};
 use actum_gate::{Decision, Grounds, Verdict};
 
 use crate::count::number;
@@ -81,7 +81,7 @@ fn read(file: &std::path::Path, session: &Session) -> Result<PolicyTest, Failure
     };
     let test = PolicyTest::read(&bytes);
     test.map_err(|source| {
-        let place = if let PolicyTestError::Malformed(Mistake { line, column, .. }) = &source {
+        let place = if let PolicyTestError::Malformed(Diagnostic { line, column, .. }) = &source {
             Some(Place { line: *line, column: column.unwrap_or(1) })
         } else {
             None

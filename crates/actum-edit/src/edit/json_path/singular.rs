@@ -3,10 +3,10 @@
 //! Only the spelling of a path is read here that another parser has found sound. What is not
 //! plain is left to that parser: nothing is ever read differently here.
 
-use super::{Step, Way};
+use super::{NodePath, Step};
 
 /// The steps of `path`; none where it may select anything but one place.
-pub(super) fn steps(path: &str) -> Option<Way> {
+pub(super) fn steps(path: &str) -> Option<NodePath> {
     let mut rest = path.strip_prefix('$')?;
     let mut steps = Vec::new();
     while !rest.is_empty() {
@@ -17,7 +17,7 @@ pub(super) fn steps(path: &str) -> Option<Way> {
         steps.push(step);
         rest = after;
     }
-    Some(Way(steps))
+    Some(NodePath(steps))
 }
 
 /// `name` and what follows.

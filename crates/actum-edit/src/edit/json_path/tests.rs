@@ -208,7 +208,7 @@ fn a_number_is_compared_only_where_that_is_exact() {
 #[test]
 fn an_escape_in_a_name_stands_for_its_character() {
     let name = |path: &str| {
-        let Way(steps) = JsonPath::new(path).unwrap().steps()?;
+        let NodePath(steps) = JsonPath::new(path).unwrap().steps()?;
         let [Step::Name(name)] = &*steps else { panic!("{path}") };
         Some(name.clone())
     };

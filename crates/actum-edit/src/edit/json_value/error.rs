@@ -5,7 +5,7 @@ use actum_core::place::{Excerpt, Place};
 
 use super::outline::Missed;
 use crate::edit::json_patch::{JSON_BYTES_MAX, PointerProblem};
-use crate::edit::json_path::{JsonPath, PathProblem, Way};
+use crate::edit::json_path::{JsonPath, NodePath, PathProblem};
 
 /// Reason why a value of a JSON file cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -132,7 +132,7 @@ impl JsonValueError {
     pub(super) fn missed(
         missed: Missed,
         path: &JsonPath,
-        way: &Way,
+        way: &NodePath,
         place: impl Fn(usize) -> Place,
     ) -> Self {
         match missed {

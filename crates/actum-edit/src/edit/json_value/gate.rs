@@ -10,7 +10,7 @@ use super::{Change, File, JsonValueError, Piece, strict};
 use crate::edit::json_patch::JsonText;
 use crate::edit::json_patch::compare::equal;
 use crate::edit::json_patch::tree::{Node, Origin};
-use crate::edit::json_path::Way;
+use crate::edit::json_path::NodePath;
 
 /// Refuses pieces that do not make exactly `change` at the end of `way`, along which `old` is the file.
 ///
@@ -18,7 +18,7 @@ use crate::edit::json_path::Way;
 /// `Unproven`.
 pub(super) fn prove(
     file: File<'_>,
-    (way, old): (&Way, &Outline),
+    (way, old): (&NodePath, &Outline),
     change: Change<'_>,
     pieces: &[Piece],
 ) -> Result<(), JsonValueError> {
@@ -152,7 +152,7 @@ mod tests {
             _ => (vec!["a"], Change::Remove { key: "x" }),
         };
         let step = |name: &&str| crate::edit::json_path::Step::Name((*name).to_owned());
-        let way = Way(way.iter().map(step).collect());
+        let way = NodePath(way.iter().map(step).collect());
         let file = File { text, strict: text };
         let old = Outline::of(text, &way, change.last()).unwrap();
         let pieces: Vec<_> = pieces.iter().map(|(r, new)| (r.clone(), (*new).to_owned())).collect();

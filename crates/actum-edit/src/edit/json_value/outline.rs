@@ -10,7 +10,7 @@ use actum_core::json::string;
 use actum_core::place::Excerpt;
 
 use crate::edit::json_patch::tree::Brackets;
-use crate::edit::json_path::{Step, Stop, Way};
+use crate::edit::json_path::{NodePath, Step, Stop};
 
 /// Containers on the way to a place.
 #[derive(Debug, Default)]
@@ -65,7 +65,7 @@ pub(super) enum Missed {
 }
 
 impl Outline {
-    pub(super) fn of(strict: &str, way: &Way, last: Last) -> Result<Self, Missed> {
+    pub(super) fn of(strict: &str, way: &NodePath, last: Last) -> Result<Self, Missed> {
         let mut walk = Walk { text: strict, last, outline: Self::default() };
         let start = blanks(strict.as_bytes(), 0);
         let end = walk.value(start, &way.0)?;

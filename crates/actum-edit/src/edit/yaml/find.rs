@@ -6,8 +6,8 @@ use actum_core::place::{Excerpt, Place};
 use serde_json::Value;
 
 use super::error::YamlError;
-use super::tree::{Node, Shape, Stream, Style};
-use crate::edit::json_path::{JsonPath, PathProblem, Step, Stop, Way, comparable};
+use super::tree::{Node, NodeKind, Stream, Style};
+use crate::edit::json_path::{JsonPath, NodePath, PathProblem, Step, Stop, comparable};
 
 /// Limit for the nodes that a query sees, each alias counted with its whole target.
 const NODES_MAX: usize = 500_000;
@@ -31,7 +31,7 @@ pub(super) enum Missing {
 /// Target of a path.
 pub(super) struct Found {
     pub(super) document: usize,
-    pub(super) way: Way,
+    pub(super) way: NodePath,
     /// True if the last name does not exist yet.
     pub(super) is_new: bool,
 }
@@ -56,7 +56,7 @@ pub(super) fn way(
         }
     };
     let only_document = searched.len() == 1;
-    let shown = |document: &usize, way: &Way| {
+    let shown = |document: &usize, way: &NodePath| {
         if only_document { way.to_string() } else { format!("document {}: {way}", document + 1) }
     };
     if let Some(way) = path.steps() {
@@ -109,7 +109,7 @@ pub(super) enum Followed<'n, 't> {
 /// The nodes on the way, from the document to the place.
 pub(super) fn follow<'n, 't>(
     root: &'n Node<'t>,
-    way: &Way,
+    way: &NodePath,
     text: &str,
     place: &impl Fn(usize) -> Place,
 ) -> Result<Followed<'n, 't>, YamlError> {
@@ -118,7 +118,7 @@ pub(super) fn follow<'n, 't>(
     for (depth, step) in way.0.iter().enumerate() {
         aliased(node, text, place)?;
         let next = match (step, &node.shape) {
-            (Step::Name(name), Shape::Mapping(_, entries)) => {
+            (Step::Name(name), NodeKind::Mapping(_, entries)) => {
                 let mut meant = entries.iter().filter(|(key, _)| key.as_string() == Some(name));
                 match (meant.next(), meant.next()) {
                     (Some((_, value)), None) => Ok(value),
@@ -130,17 +130,21 @@ pub(super) fn follow<'n, 't>(
                     (None, _) => Err(Stop::NoMember { name: Excerpt::of(name.as_bytes()) }),
                 }
             }
-            (Step::Index(index), Shape::Sequence(_, items)) => {
+            (Step::Index(index), NodeKind::Sequence(_, items)) => {
                 let length = items.len();
                 items.get(*index).ok_or(Stop::NoElement { index: *index, length })
             }
-            (Step::Name(name), Shape::Scalar(..) | Shape::Sequence(..) | Shape::Alias(_)) => {
+            (
+                Step::Name(name),
+                NodeKind::Scalar(..) | NodeKind::Sequence(..) | NodeKind::Alias(_),
+            ) => {
                 let name = Excerpt::of(name.as_bytes());
                 Err(Stop::NoObject { name, found: node.kind() })
             }
-            (Step::Index(index), Shape::Scalar(..) | Shape::Mapping(..) | Shape::Alias(_)) => {
-                Err(Stop::NoArray { index: *index, found: node.kind() })
-            }
+            (
+                Step::Index(index),
+                NodeKind::Scalar(..) | NodeKind::Mapping(..) | NodeKind::Alias(_),
+            ) => Err(Stop::NoArray { index: *index, found: node.kind() }),
         };
         match next {
             Ok(next) => node = next,
@@ -153,7 +157,7 @@ pub(super) fn follow<'n, 't>(
 }
 
 fn aliased(node: &Node<'_>, text: &str, place: impl Fn(usize) -> Place) -> Result<(), YamlError> {
-    let Shape::Alias(_) = node.shape else { return Ok(()) };
+    let NodeKind::Alias(_) = node.shape else { return Ok(()) };
     let alias = text.get(node.span.clone()).unwrap_or_default();
     let place = place(node.span.start);
     Err(YamlError::Alias { alias: Excerpt::of(alias.as_bytes()), place })
@@ -172,12 +176,12 @@ impl<P: Fn(usize) -> Place> Plain<'_, '_, P> {
         let too_much = || PathProblem::TooMuch { path: path.shown() };
         self.room = self.room.checked_sub(1).ok_or_else(too_much)?;
         match &node.shape {
-            Shape::Scalar(value, style) => self.scalar(node, value, *style),
-            Shape::Sequence(_, items) => {
+            NodeKind::Scalar(value, style) => self.scalar(node, value, *style),
+            NodeKind::Sequence(_, items) => {
                 let items = items.iter().map(|item| self.value(item, path));
                 Ok(Value::Array(items.collect::<Result<_, _>>()?))
             }
-            Shape::Mapping(_, entries) => {
+            NodeKind::Mapping(_, entries) => {
                 let mut members = serde_json::Map::new();
                 for (key, value) in entries {
                     let refused = || YamlError::Name { place: (self.place)(key.extent.start) };
@@ -191,7 +195,7 @@ impl<P: Fn(usize) -> Place> Plain<'_, '_, P> {
                 }
                 Ok(Value::Object(members))
             }
-            Shape::Alias(id) => {
+            NodeKind::Alias(id) => {
                 let target = self.anchors.iter().find(|(anchor, _)| anchor == id);
                 match target.map(|(_, node)| *node) {
                     Some(target) => self.value(target, path),

@@ -6,9 +6,9 @@ use actum_core::place::{Excerpt, Place};
 
 use super::error::{YamlError, YamlUnproven};
 use super::loaded::Loaded;
-use super::tree::{Node, Shape, Stream};
+use super::tree::{Node, NodeKind, Stream};
 use super::{Change, Piece, find};
-use crate::edit::json_path::{Step, Way};
+use crate::edit::json_path::{NodePath, Step};
 
 /// The file before.
 pub(super) struct Old<'o, 't> {
@@ -23,7 +23,7 @@ pub(super) struct Old<'o, 't> {
 /// `Unproven`.
 pub(super) fn prove(
     old: &Old<'_, '_>,
-    (document, way): (usize, &Way),
+    (document, way): (usize, &NodePath),
     pieces: &[Piece],
     result: &str,
     change: Change<'_>,
@@ -54,15 +54,16 @@ fn same_values(
     old: &[Loaded],
     new: &[Loaded],
     document: usize,
-    way: &Way,
+    way: &NodePath,
     value: &Value<'_>,
 ) -> Result<(), YamlUnproven> {
-    let beside = |way: &Way| YamlUnproven::Beside { way: Excerpt::of(way.to_string().as_bytes()) };
+    let beside =
+        |way: &NodePath| YamlUnproven::Beside { way: Excerpt::of(way.to_string().as_bytes()) };
     if way.0.is_empty() {
         return whole_document(old, new, value);
     }
     if old.len() != new.len() {
-        return Err(beside(&Way::default()));
+        return Err(beside(&NodePath::default()));
     }
     let mut places = 0;
     for (index, (old, new)) in old.iter().zip(new).enumerate() {
@@ -70,10 +71,10 @@ fn same_values(
         let at_place = index <= document
             && old.at(&way.0).is_some()
             && new.at(&way.0).is_some_and(|new| new.is(value))
-            && old.differs(new, Some(&way.0), &mut Way::default()).is_none();
+            && old.differs(new, Some(&way.0), &mut NodePath::default()).is_none();
         let untouched = old == new;
         if !at_place && !untouched {
-            let differs = old.differs(new, Some(&way.0), &mut Way::default());
+            let differs = old.differs(new, Some(&way.0), &mut NodePath::default());
             return Err(differs.map_or(YamlUnproven::Place, |way| beside(&way)));
         }
         places += usize::from(at_place);
@@ -84,7 +85,7 @@ fn same_values(
 /// By the strict reader: the documents that have the member at the end of `way` are the others without it.
 fn same_but_member(
     (with, without): (&[Loaded], &[Loaded]),
-    (document, way): (usize, &Way),
+    (document, way): (usize, &NodePath),
     value: Option<&Value<'_>>,
 ) -> Result<(), YamlUnproven> {
     let mut places = 0;
@@ -126,7 +127,7 @@ fn same_spelling(
     old: &Old<'_, '_>,
     new: &Stream<'_>,
     result: &str,
-    (document, way): (usize, &Way),
+    (document, way): (usize, &NodePath),
     change: Change<'_>,
 ) -> Result<(), YamlUnproven> {
     let beside = || YamlUnproven::Beside { way: Excerpt::of(b"the spelling of something else") };
@@ -179,47 +180,54 @@ impl Pair<'_> {
             way.and_then(<[Step]>::split_first)
                 .and_then(|(first, rest)| (*first == step).then_some(rest))
         };
-        let alike =
-            match (&old.shape, &new.shape) {
-                (Shape::Scalar(a, style), Shape::Scalar(b, other)) => a == b && style == other,
-                (Shape::Alias(a), Shape::Alias(b)) => {
-                    // Ids count the anchors before, of which some may be gone.
-                    let spelled = (self.old.get(old.span.clone()), self.new.get(new.span.clone()));
-                    a == b || spelled.0 == spelled.1
-                }
-                (Shape::Sequence(a, items), Shape::Sequence(b, others)) => {
-                    a == b
-                        && items.len() == others.len()
-                        && items.iter().zip(others).enumerate().all(|(index, (old, new))| {
-                            self.same(old, new, inner(Step::Index(index)))
-                        })
-                }
-                (Shape::Mapping(a, entries), Shape::Mapping(b, others))
-                    if let (true, Some([Step::Name(name)])) = (self.is_of_member, way) =>
-                {
-                    let rest = |(key, _): &&(Node<'_>, Node<'_>)| key.as_string() != Some(name);
-                    let old: Vec<_> = entries.iter().filter(rest).collect();
-                    let new: Vec<_> = others.iter().filter(rest).collect();
-                    // A mapping without members has no lines.
-                    (a == b || old.is_empty())
-                        && old.len() == new.len()
-                        && old.iter().zip(new).all(|((key, old), (other, new))| {
-                            self.same(key, other, None) && self.same(old, new, None)
-                        })
-                }
-                (Shape::Mapping(a, entries), Shape::Mapping(b, others)) => {
-                    a == b
-                        && entries.len() == others.len()
-                        && entries.iter().zip(others).all(|((key, old), (other, new))| {
-                            let name = key.as_string().map(|name| Step::Name(name.to_owned()));
-                            self.same(key, other, None) && self.same(old, new, name.and_then(inner))
-                        })
-                }
-                (
-                    Shape::Scalar(..) | Shape::Alias(_) | Shape::Sequence(..) | Shape::Mapping(..),
-                    Shape::Scalar(..) | Shape::Alias(_) | Shape::Sequence(..) | Shape::Mapping(..),
-                ) => false,
-            };
+        let alike = match (&old.shape, &new.shape) {
+            (NodeKind::Scalar(a, style), NodeKind::Scalar(b, other)) => a == b && style == other,
+            (NodeKind::Alias(a), NodeKind::Alias(b)) => {
+                // Ids count the anchors before, of which some may be gone.
+                let spelled = (self.old.get(old.span.clone()), self.new.get(new.span.clone()));
+                a == b || spelled.0 == spelled.1
+            }
+            (NodeKind::Sequence(a, items), NodeKind::Sequence(b, others)) => {
+                a == b
+                    && items.len() == others.len()
+                    && items
+                        .iter()
+                        .zip(others)
+                        .enumerate()
+                        .all(|(index, (old, new))| self.same(old, new, inner(Step::Index(index))))
+            }
+            (NodeKind::Mapping(a, entries), NodeKind::Mapping(b, others))
+                if let (true, Some([Step::Name(name)])) = (self.is_of_member, way) =>
+            {
+                let rest = |(key, _): &&(Node<'_>, Node<'_>)| key.as_string() != Some(name);
+                let old: Vec<_> = entries.iter().filter(rest).collect();
+                let new: Vec<_> = others.iter().filter(rest).collect();
+                // A mapping without members has no lines.
+                (a == b || old.is_empty())
+                    && old.len() == new.len()
+                    && old.iter().zip(new).all(|((key, old), (other, new))| {
+                        self.same(key, other, None) && self.same(old, new, None)
+                    })
+            }
+            (NodeKind::Mapping(a, entries), NodeKind::Mapping(b, others)) => {
+                a == b
+                    && entries.len() == others.len()
+                    && entries.iter().zip(others).all(|((key, old), (other, new))| {
+                        let name = key.as_string().map(|name| Step::Name(name.to_owned()));
+                        self.same(key, other, None) && self.same(old, new, name.and_then(inner))
+                    })
+            }
+            (
+                NodeKind::Scalar(..)
+                | NodeKind::Alias(_)
+                | NodeKind::Sequence(..)
+                | NodeKind::Mapping(..),
+                NodeKind::Scalar(..)
+                | NodeKind::Alias(_)
+                | NodeKind::Sequence(..)
+                | NodeKind::Mapping(..),
+            ) => false,
+        };
         alike && text(self.old, tag(old)) == text(self.new, tag(new))
     }
 }
@@ -236,7 +244,7 @@ mod tests {
     fn judged(text: &str, pieces: Pieces<'_>) -> Result<(), String> {
         let stream = Stream::read(text, &|_| Place::START).unwrap();
         let Ok(loaded) = Loaded::read(text) else { panic!("{text}") };
-        let way = Way(vec![Step::Name("a".to_owned())]);
+        let way = NodePath(vec![Step::Name("a".to_owned())]);
         let value = Value::read(b"3").unwrap();
         let pieces: Vec<_> = pieces.iter().map(|(r, new)| (r.clone(), (*new).to_owned())).collect();
         let result = super::super::made(text, &pieces).unwrap();

@@ -11,7 +11,7 @@ use serde_saphyr::{Location, MergeKeyPolicy, NonFiniteFloatPolicy, budget, optio
 
 use super::YamlProblem;
 use super::error::YamlError;
-use crate::edit::json_path::{Step, Way};
+use crate::edit::json_path::{NodePath, Step};
 
 /// The most nodes in a file.
 const NODES_MAX: usize = 1_000_000;
@@ -186,7 +186,12 @@ impl Loaded {
     }
 
     /// The first place where the two differ, other than inside of `way`.
-    pub(super) fn differs(&self, other: &Self, way: Option<&[Step]>, at: &mut Way) -> Option<Way> {
+    pub(super) fn differs(
+        &self,
+        other: &Self,
+        way: Option<&[Step]>,
+        at: &mut NodePath,
+    ) -> Option<NodePath> {
         if way.is_some_and(<[Step]>::is_empty) {
             return None;
         }

@@ -8,9 +8,9 @@ use super::find::{Followed, follow};
 use super::place::{line_end, skip};
 use super::replace::{self, Within, column, newline, unanchored, unit};
 use super::spell::{self, Lines};
-use super::tree::{Node, Notation, Shape, Stream, Style};
+use super::tree::{Node, NodeKind, Notation, Stream, Style};
 use super::{Piece, YamlUnproven};
-use crate::edit::json_path::{Step, Way};
+use crate::edit::json_path::{NodePath, Step};
 
 type Entry<'t> = (Node<'t>, Node<'t>);
 
@@ -18,7 +18,7 @@ type Entry<'t> = (Node<'t>, Node<'t>);
 pub(super) fn added(
     text: &str,
     stream: &Stream<'_>,
-    (document, way): (usize, &Way),
+    (document, way): (usize, &NodePath),
     value: &Value<'_>,
     place: &impl Fn(usize) -> Place,
 ) -> Result<Vec<Piece>, YamlError> {
@@ -27,11 +27,11 @@ pub(super) fn added(
     let nodes = nodes(root, &above, text, place)?;
     let parent = *nodes.last().ok_or(YamlUnproven::Beyond)?;
     unanchored(text, &nodes, Within::Skip, place)?;
-    let Shape::Mapping(notation, entries) = &parent.shape else {
+    let NodeKind::Mapping(notation, entries) = &parent.shape else {
         return Err(YamlUnproven::Beyond.into());
     };
     // Some readers take a name that is no string for one.
-    let is_alike = |key: &Node<'_>| matches!(&key.shape, Shape::Scalar(text, _) if text == name);
+    let is_alike = |key: &Node<'_>| matches!(&key.shape, NodeKind::Scalar(text, _) if text == name);
     if let Some((key, _)) = entries.iter().find(|(key, _)| is_alike(key)) {
         return Err(YamlError::Name { place: place(key.extent.start) });
     }
@@ -63,7 +63,7 @@ pub(super) fn added(
 pub(super) fn removed(
     text: &str,
     stream: &Stream<'_>,
-    (document, way): (usize, &Way),
+    (document, way): (usize, &NodePath),
     place: &impl Fn(usize) -> Place,
 ) -> Result<Vec<Piece>, YamlError> {
     let root = stream.documents.get(document).ok_or(YamlUnproven::Beyond)?;
@@ -71,7 +71,7 @@ pub(super) fn removed(
     let nodes = nodes(root, way, text, place)?;
     unanchored(text, &nodes, Within::Look, place)?;
     let [.., parent, _] = nodes.as_slice() else { return Err(YamlUnproven::Beyond.into()) };
-    let Shape::Mapping(notation, entries) = &parent.shape else {
+    let NodeKind::Mapping(notation, entries) = &parent.shape else {
         return Err(YamlUnproven::Beyond.into());
     };
     let meant = entries.iter().position(|(key, _)| key.as_string() == Some(name));
@@ -94,7 +94,7 @@ pub(super) fn removed(
 }
 
 /// The name of the member that a way leads to, and the way to its mapping.
-fn member(way: &Way) -> Result<(&str, Way), YamlError> {
+fn member(way: &NodePath) -> Result<(&str, NodePath), YamlError> {
     match way.0.last() {
         Some(Step::Name(name)) => Ok((name, way.first(way.0.len() - 1))),
         Some(Step::Index(_)) | None => {
@@ -105,7 +105,7 @@ fn member(way: &Way) -> Result<(&str, Way), YamlError> {
 
 fn nodes<'n, 't>(
     root: &'n Node<'t>,
-    way: &Way,
+    way: &NodePath,
     text: &str,
     place: &impl Fn(usize) -> Place,
 ) -> Result<Vec<&'n Node<'t>>, YamlError> {

@@ -1,7 +1,7 @@
 //! Places of the nodes. Between two nodes are only blanks, comments, anchors, tags and marks, so that
 //! much is read here.
 
-use super::tree::{Extent, Node, Notation, Shape, Style};
+use super::tree::{Extent, Node, NodeKind, Notation, Style};
 
 /// Sets the places of `node` and of all inside it. It follows a mark that ends at `slot`. Gives where it
 /// ends; fails with the byte where the text is not what it should be.
@@ -25,17 +25,17 @@ pub(super) fn settle(node: &mut Node<'_>, text: &str, slot: usize) -> Result<usi
     }
     let span = node.span.clone();
     let end = match &mut node.shape {
-        Shape::Alias(_) if span.start == start => span.end,
-        Shape::Scalar(_, Style::Plain | Style::SingleQuoted | Style::DoubleQuoted)
+        NodeKind::Alias(_) if span.start == start => span.end,
+        NodeKind::Scalar(_, Style::Plain | Style::SingleQuoted | Style::DoubleQuoted)
             if span.start == start =>
         {
             span.end
         }
-        Shape::Scalar(value, Style::Literal | Style::Folded) => {
+        NodeKind::Scalar(value, Style::Literal | Style::Folded) => {
             block_scalar(text, start, span.end, value)?.end
         }
-        Shape::Scalar(..) | Shape::Alias(_) => return Err(start),
-        Shape::Sequence(notation, items) => {
+        NodeKind::Scalar(..) | NodeKind::Alias(_) => return Err(start),
+        NodeKind::Sequence(notation, items) => {
             let mut at = start;
             let is_flow = *notation == Notation::Flow;
             at += usize::from(is_flow);
@@ -54,7 +54,7 @@ pub(super) fn settle(node: &mut Node<'_>, text: &str, slot: usize) -> Result<usi
             }
             if is_flow { extent.end } else { at }
         }
-        Shape::Mapping(notation, entries) => {
+        NodeKind::Mapping(notation, entries) => {
             let is_flow = *notation == Notation::Flow;
             // A pair in a flow sequence has no braces.
             let has_braces = is_flow && text.get(start..).is_some_and(|rest| rest.starts_with('{'));

@@ -7,9 +7,9 @@ use super::error::YamlError;
 use super::find::{Followed, follow};
 use super::place::{block_scalar, line_end};
 use super::spell::{self, Lines};
-use super::tree::{Node, Notation, Shape, Stream, Style};
+use super::tree::{Node, NodeKind, Notation, Stream, Style};
 use super::{Piece, YamlUnproven};
-use crate::edit::json_path::Way;
+use crate::edit::json_path::NodePath;
 
 /// Role of a node in its container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(super) fn pieces(
     text: &str,
     stream: &Stream<'_>,
     document: usize,
-    way: &Way,
+    way: &NodePath,
     value: &Value<'_>,
     place: &impl Fn(usize) -> Place,
 ) -> Result<Vec<Piece>, YamlError> {
@@ -53,13 +53,15 @@ pub(super) fn pieces(
     unanchored(text, &nodes, Within::Look, place)?;
     let around = nodes.len().checked_sub(2).and_then(|parent| nodes.get(parent));
     let is_flow = |node: &&&Node<'_>| match &node.shape {
-        Shape::Sequence(notation, _) | Shape::Mapping(notation, _) => *notation == Notation::Flow,
-        Shape::Scalar(..) | Shape::Alias(_) => false,
+        NodeKind::Sequence(notation, _) | NodeKind::Mapping(notation, _) => {
+            *notation == Notation::Flow
+        }
+        NodeKind::Scalar(..) | NodeKind::Alias(_) => false,
     };
     let role = match around.map(|parent| &parent.shape) {
         None => Role::Document,
-        Some(Shape::Sequence(..)) => Role::Item,
-        Some(Shape::Mapping(..) | Shape::Scalar(..) | Shape::Alias(_)) => Role::Member,
+        Some(NodeKind::Sequence(..)) => Role::Item,
+        Some(NodeKind::Mapping(..) | NodeKind::Scalar(..) | NodeKind::Alias(_)) => Role::Member,
     };
     let spot = Spot {
         text,
@@ -82,14 +84,14 @@ impl Spot<'_, '_> {
             return self.in_line(value);
         }
         match &self.node.shape {
-            Shape::Scalar(_, Style::Literal | Style::Folded) => self.over_block_scalar(value),
-            Shape::Sequence(Notation::Block, _) | Shape::Mapping(Notation::Block, _) => {
+            NodeKind::Scalar(_, Style::Literal | Style::Folded) => self.over_block_scalar(value),
+            NodeKind::Sequence(Notation::Block, _) | NodeKind::Mapping(Notation::Block, _) => {
                 if spell::is_block(value) {
                     return self.block_over_block(value);
                 }
                 self.in_line_over_block(value)
             }
-            Shape::Scalar(..) | Shape::Alias(_) if self.opens(value) => {
+            NodeKind::Scalar(..) | NodeKind::Alias(_) if self.opens(value) => {
                 let mut text = String::new();
                 match self.role {
                     Role::Member => {
@@ -109,10 +111,10 @@ impl Spot<'_, '_> {
                     }
                 }
             }
-            Shape::Scalar(..)
-            | Shape::Alias(_)
-            | Shape::Sequence(Notation::Flow, _)
-            | Shape::Mapping(Notation::Flow, _) => self.in_line(value),
+            NodeKind::Scalar(..)
+            | NodeKind::Alias(_)
+            | NodeKind::Sequence(Notation::Flow, _)
+            | NodeKind::Mapping(Notation::Flow, _) => self.in_line(value),
         }
     }
 
@@ -136,8 +138,8 @@ impl Spot<'_, '_> {
 
     fn style(&self) -> Style {
         match &self.node.shape {
-            Shape::Scalar(_, style) => *style,
-            Shape::Sequence(..) | Shape::Mapping(..) | Shape::Alias(_) => Style::Plain,
+            NodeKind::Scalar(_, style) => *style,
+            NodeKind::Sequence(..) | NodeKind::Mapping(..) | NodeKind::Alias(_) => Style::Plain,
         }
     }
 
@@ -203,7 +205,7 @@ impl Spot<'_, '_> {
     /// In the place of a block scalar. A comment behind its header stays.
     fn over_block_scalar(&self, value: &Value<'_>) -> Vec<Piece> {
         let extent = self.node.extent;
-        let Shape::Scalar(old, _) = &self.node.shape else { return Vec::new() };
+        let NodeKind::Scalar(old, _) = &self.node.shape else { return Vec::new() };
         let Ok(scalar) = block_scalar(self.text, extent.start, extent.end, old) else {
             return Vec::new();
         };
@@ -259,7 +261,7 @@ pub(super) fn unanchored(
     root.each(&mut |other| {
         let is_outside =
             other.extent.start < node.extent.start || other.extent.end > node.extent.end;
-        if let Shape::Alias(id) = other.shape
+        if let NodeKind::Alias(id) = other.shape
             && is_outside
         {
             aliases.push((id, other.span.start));
@@ -297,14 +299,14 @@ pub(super) fn newline(text: &str) -> &'static str {
 pub(super) fn unit(text: &str, root: &Node<'_>) -> usize {
     let mut unit = None;
     root.each(&mut |node| {
-        let Shape::Mapping(Notation::Block, entries) = &node.shape else { return };
+        let NodeKind::Mapping(Notation::Block, entries) = &node.shape else { return };
         let own = column(text, node.extent.start);
         for (_, value) in entries {
             let is_block = match &value.shape {
-                Shape::Sequence(notation, _) | Shape::Mapping(notation, _) => {
+                NodeKind::Sequence(notation, _) | NodeKind::Mapping(notation, _) => {
                     *notation == Notation::Block
                 }
-                Shape::Scalar(..) | Shape::Alias(_) => false,
+                NodeKind::Scalar(..) | NodeKind::Alias(_) => false,
             };
             let more = column(text, value.extent.start).saturating_sub(own);
             if unit.is_none() && is_block && (1..=8).contains(&more) {

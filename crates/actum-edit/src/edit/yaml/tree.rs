@@ -19,7 +19,7 @@ pub(super) struct Stream<'t> {
 /// A node.
 #[derive(Debug)]
 pub(super) struct Node<'t> {
-    pub(super) shape: Shape<'t>,
+    pub(super) shape: NodeKind<'t>,
     /// Range of the node by the parser.
     pub(super) span: Range<usize>,
     pub(super) anchor: Option<Anchor>,
@@ -48,7 +48,7 @@ pub(super) struct Anchor {
 }
 
 #[derive(Debug)]
-pub(super) enum Shape<'t> {
+pub(super) enum NodeKind<'t> {
     Scalar(Cow<'t, str>, Style),
     Sequence(Notation, Vec<Node<'t>>),
     Mapping(Notation, Vec<(Node<'t>, Node<'t>)>),
@@ -98,18 +98,18 @@ impl<'t> Stream<'t> {
                     builder = Builder { slot, ..Builder::default() };
                 }
                 Event::Scalar(value, style, _, tag) => {
-                    let shape = Shape::Scalar(value, Style::of(style));
+                    let shape = NodeKind::Scalar(value, Style::of(style));
                     builder.leaf(Node::new(shape, span, tag.is_some(), &at, text));
                 }
                 Event::Alias(id) => {
-                    builder.leaf(Node::new(Shape::Alias(id), span, false, &at, text))
+                    builder.leaf(Node::new(NodeKind::Alias(id), span, false, &at, text))
                 }
                 Event::SequenceStart(style, _, tag) => {
-                    let shape = Shape::Sequence(Notation::of(style), Vec::new());
+                    let shape = NodeKind::Sequence(Notation::of(style), Vec::new());
                     builder.open.push(Open::new(Node::new(shape, span, tag.is_some(), &at, text)));
                 }
                 Event::MappingStart(style, _, tag) => {
-                    let shape = Shape::Mapping(Notation::of(style), Vec::new());
+                    let shape = NodeKind::Mapping(Notation::of(style), Vec::new());
                     builder.open.push(Open::new(Node::new(shape, span, tag.is_some(), &at, text)));
                 }
                 Event::Anchor(id, _) => builder.anchor(Anchor { id, span }),
@@ -150,21 +150,21 @@ impl<'t> Open<'t> {
 
     fn take(&mut self, child: Node<'t>) {
         match &mut self.node.shape {
-            Shape::Sequence(_, items) => items.push(child),
-            Shape::Mapping(_, entries) => match self.key.take() {
+            NodeKind::Sequence(_, items) => items.push(child),
+            NodeKind::Mapping(_, entries) => match self.key.take() {
                 Some(key) => entries.push((key, child)),
                 None => self.key = Some(child),
             },
-            Shape::Scalar(..) | Shape::Alias(_) => {}
+            NodeKind::Scalar(..) | NodeKind::Alias(_) => {}
         }
     }
 
     /// The node that was taken last.
     fn last(&mut self) -> Option<&mut Node<'t>> {
         let is_empty = match &self.node.shape {
-            Shape::Sequence(_, items) => items.is_empty(),
-            Shape::Mapping(_, entries) => entries.is_empty() && self.key.is_none(),
-            Shape::Scalar(..) | Shape::Alias(_) => true,
+            NodeKind::Sequence(_, items) => items.is_empty(),
+            NodeKind::Mapping(_, entries) => entries.is_empty() && self.key.is_none(),
+            NodeKind::Scalar(..) | NodeKind::Alias(_) => true,
         };
         if is_empty {
             return Some(&mut self.node);
@@ -173,9 +173,9 @@ impl<'t> Open<'t> {
             return self.key.as_mut();
         }
         match &mut self.node.shape {
-            Shape::Sequence(_, items) => items.last_mut(),
-            Shape::Mapping(_, entries) => entries.last_mut().map(|(_, value)| value),
-            Shape::Scalar(..) | Shape::Alias(_) => None,
+            NodeKind::Sequence(_, items) => items.last_mut(),
+            NodeKind::Mapping(_, entries) => entries.last_mut().map(|(_, value)| value),
+            NodeKind::Scalar(..) | NodeKind::Alias(_) => None,
         }
     }
 }
@@ -207,7 +207,13 @@ impl<'t> Builder<'t> {
 }
 
 impl<'t> Node<'t> {
-    fn new(shape: Shape<'t>, span: Range<usize>, is_tagged: bool, at: &Span, text: &str) -> Self {
+    fn new(
+        shape: NodeKind<'t>,
+        span: Range<usize>,
+        is_tagged: bool,
+        at: &Span,
+        text: &str,
+    ) -> Self {
         let tag = at.tag_span().and_then(|span| bytes(&span));
         // A tag whose place is not reported counts as one all the same.
         let tag = tag.or(is_tagged.then_some(span.start..span.start));
@@ -218,26 +224,29 @@ impl<'t> Node<'t> {
     /// Its value, if it is a string that is written out.
     pub(super) fn as_string(&self) -> Option<&str> {
         match &self.shape {
-            Shape::Scalar(value, Style::Plain) if self.tag.is_none() => {
+            NodeKind::Scalar(value, Style::Plain) if self.tag.is_none() => {
                 (!super::spell::is_resolved(value) && !self.is_empty()).then_some(value)
             }
-            Shape::Scalar(value, _) if self.tag.is_none() => Some(value),
-            Shape::Scalar(..) | Shape::Sequence(..) | Shape::Mapping(..) | Shape::Alias(_) => None,
+            NodeKind::Scalar(value, _) if self.tag.is_none() => Some(value),
+            NodeKind::Scalar(..)
+            | NodeKind::Sequence(..)
+            | NodeKind::Mapping(..)
+            | NodeKind::Alias(_) => None,
         }
     }
 
     /// Returns true if nothing is written for it.
     pub(super) fn is_empty(&self) -> bool {
-        matches!(self.shape, Shape::Scalar(_, Style::Plain)) && self.span.is_empty()
+        matches!(self.shape, NodeKind::Scalar(_, Style::Plain)) && self.span.is_empty()
     }
 
     /// Returns the kind of the node, for messages.
     pub(super) fn kind(&self) -> &'static str {
         match self.shape {
-            Shape::Scalar(..) => "a scalar",
-            Shape::Sequence(..) => "a sequence",
-            Shape::Mapping(..) => "a mapping",
-            Shape::Alias(_) => "an alias",
+            NodeKind::Scalar(..) => "a scalar",
+            NodeKind::Sequence(..) => "a sequence",
+            NodeKind::Mapping(..) => "a mapping",
+            NodeKind::Alias(_) => "an alias",
         }
     }
 
@@ -245,9 +254,9 @@ impl<'t> Node<'t> {
     pub(super) fn each<'n>(&'n self, visit: &mut impl FnMut(&'n Node<'t>)) {
         visit(self);
         match &self.shape {
-            Shape::Scalar(..) | Shape::Alias(_) => {}
-            Shape::Sequence(_, items) => items.iter().for_each(|item| item.each(visit)),
-            Shape::Mapping(_, entries) => entries.iter().for_each(|(key, value)| {
+            NodeKind::Scalar(..) | NodeKind::Alias(_) => {}
+            NodeKind::Sequence(_, items) => items.iter().for_each(|item| item.each(visit)),
+            NodeKind::Mapping(_, entries) => entries.iter().for_each(|(key, value)| {
                 key.each(visit);
                 value.each(visit);
             }),

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use actum_core::json::{Kind, Value};
-use actum_core::near;
 use actum_core::place::Excerpt;
+use actum_core::suggestion;
 
 use super::{DocumentProblem, Format, JsonSyntax};
 
@@ -64,7 +64,8 @@ const MEANT_MAX: usize = 3;
 fn meant(names: &BTreeSet<&str>) -> Vec<&'static str> {
     let known: Vec<_> =
         Format::in_json().flat_map(|(_, syntax)| syntax.fields.iter().copied()).collect();
-    let meant: BTreeSet<_> = names.iter().filter_map(|name| near::word(name, &known)).collect();
+    let meant: BTreeSet<_> =
+        names.iter().filter_map(|name| suggestion::suggest(name, &known)).collect();
     meant.into_iter().take(MEANT_MAX).collect()
 }
 

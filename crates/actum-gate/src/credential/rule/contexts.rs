@@ -1,10 +1,10 @@
 //! Credentials that show by what stands around them: a name, a header, a format of files.
 
 use super::super::assignment::Named::{Password, Token as RandomToken};
-use super::super::shape::Alphabet::{AnyBase64, Base64, Base64Url, Bearer, Hex};
-use super::super::shape::Part::{Run, Text};
-use super::super::shape::Proof::{self, Ends, Entropy, Mixed, Random};
-use super::super::shape::Shape::{
+use super::super::secret_pattern::Alphabet::{AnyBase64, Base64, Base64Url, Bearer, Hex};
+use super::super::secret_pattern::Part::{Run, Text};
+use super::super::secret_pattern::Proof::{self, Ends, Entropy, Mixed, Random};
+use super::super::secret_pattern::SecretPattern::{
     After, Assigned, DatabaseUrl, EncodedPem, KubernetesSecret, Named, Netrc, PrivateKey, Putty,
     Token, UserPassword, WebUrl,
 };

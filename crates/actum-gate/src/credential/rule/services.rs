@@ -1,13 +1,13 @@
 //! Credentials that show by themselves whose they are.
 
-use super::super::shape::Alphabet::{
+use super::super::secret_pattern::Alphabet::{
     Base32, Base62, Base64, Base64Url, Digits, Hex, Lower, Unreserved, Upper, UrlBase64,
 };
-use super::super::shape::Part::{self, Run, Text};
-use super::super::shape::Proof::{
+use super::super::secret_pattern::Part::{self, Run, Text};
+use super::super::secret_pattern::Proof::{
     Bech32, Crc32, Ends, Holds, Mixed, NotOneOf, Random, Signature, Unlikely,
 };
-use super::super::shape::Shape::{After, Around, GoogleKey, Token, Within};
+use super::super::secret_pattern::SecretPattern::{After, Around, GoogleKey, Token, Within};
 use super::Case::Exact;
 use super::Rule;
 

@@ -25,12 +25,12 @@ pub(in crate::sqlite) fn check(link: &Link, plans: &Plans) -> Result<Vec<Finding
     Ok(told.into_iter().map(|(subject, message)| Finding { subject, message }).collect())
 }
 
-type Told = Vec<(Subject, String)>;
+type Problems = Vec<(Subject, String)>;
 
 /// The rows themselves.
-fn rows(link: &Link, plans: &Plans) -> rusqlite::Result<Told> {
+fn rows(link: &Link, plans: &Plans) -> rusqlite::Result<Problems> {
     let sql = "SELECT plan, workspace, queued, answer, answered, started, open FROM plan";
-    let mut told = Told::new();
+    let mut told = Problems::new();
     let mut count = 0;
     let mut statement = link.connection.prepare_cached(sql)?;
     let mut kept = statement.query(())?;
@@ -56,7 +56,7 @@ fn rows(link: &Link, plans: &Plans) -> rusqlite::Result<Told> {
 }
 
 /// The index that finds open plans.
-fn open(link: &Link, plans: &Plans) -> rusqlite::Result<Told> {
+fn open(link: &Link, plans: &Plans) -> rusqlite::Result<Problems> {
     let sql = "SELECT plan, queued FROM plan INDEXED BY plan_open WHERE open = 1 ORDER BY queued";
     let mut statement = link.connection.prepare_cached(sql)?;
     let found =
@@ -68,7 +68,7 @@ fn open(link: &Link, plans: &Plans) -> rusqlite::Result<Told> {
     expected.sort_unstable_by_key(|(_, queued)| *queued);
     let message = "what finds open plans finds others than there are";
     Ok(match found == expected {
-        true => Told::new(),
+        true => Problems::new(),
         false => vec![(Subject::Database, message.to_owned())],
     })
 }

@@ -26,15 +26,15 @@ pub(in crate::sqlite) fn check(
     Ok(told.map(|(subject, message)| Finding { subject, message: message.to_owned() }).collect())
 }
 
-type Told = Vec<(Subject, &'static str)>;
+type Problems = Vec<(Subject, &'static str)>;
 
 const OTHER: &str = "what is kept about it is not what its entries say";
 
 /// The rows themselves.
-fn rows(link: &Link, runs: &HashMap<RunId, Known>) -> rusqlite::Result<Told> {
+fn rows(link: &Link, runs: &HashMap<RunId, Known>) -> rusqlite::Result<Problems> {
     let sql =
         "SELECT run, workspace, request, attempt, started, done, status FROM run ORDER BY run";
-    let mut told = Told::new();
+    let mut told = Problems::new();
     let mut count = 0;
     let mut statement = link.connection.prepare_cached(sql)?;
     let mut kept = statement.query(())?;
@@ -59,7 +59,7 @@ fn rows(link: &Link, runs: &HashMap<RunId, Known>) -> rusqlite::Result<Told> {
 }
 
 /// The index that finds open runs.
-fn open(link: &Link, runs: &HashMap<RunId, Known>) -> rusqlite::Result<Told> {
+fn open(link: &Link, runs: &HashMap<RunId, Known>) -> rusqlite::Result<Problems> {
     let sql = "SELECT run, workspace, started FROM run INDEXED BY run_open WHERE done IS NULL \
                ORDER BY workspace, started";
     let is_it = |row: &RunRow, found: &Row<'_>| {
@@ -73,7 +73,7 @@ fn open(link: &Link, runs: &HashMap<RunId, Known>) -> rusqlite::Result<Told> {
 }
 
 /// The index that finds the attempts at a request.
-fn requests(link: &Link, runs: &HashMap<RunId, Known>) -> rusqlite::Result<Told> {
+fn requests(link: &Link, runs: &HashMap<RunId, Known>) -> rusqlite::Result<Problems> {
     let sql = "SELECT run, workspace, request, attempt FROM run INDEXED BY run_request \
                WHERE request IS NOT NULL ORDER BY workspace, request, attempt";
     let is_it = |row: &RunRow, found: &Row<'_>| {
@@ -99,8 +99,8 @@ fn index<O: PartialOrd>(
         impl Fn(&Row<'_>) -> rusqlite::Result<O>,
     ),
     expected: usize,
-) -> rusqlite::Result<Told> {
-    let mut told = Told::new();
+) -> rusqlite::Result<Problems> {
+    let mut told = Problems::new();
     let mut count = 0;
     let mut statement = link.connection.prepare_cached(sql)?;
     let mut found = statement.query(())?;

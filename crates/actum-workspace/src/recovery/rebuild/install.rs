@@ -10,7 +10,7 @@ use super::unrecorded::DISPLACED;
 use crate::attributes::{make_directory, set_attributes};
 use crate::content::Bytes;
 use crate::disk::{Barrier, Disk, Rename, Stat};
-use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, ResultExt};
 use crate::history::images::Images;
 use crate::journal::record::{FileImage, Image, stage_name};
 use crate::run::publish::set_in_place;

@@ -7,7 +7,7 @@ use super::unrecorded::BLOCK;
 use super::{Rebuilder, Task};
 use crate::attributes::Attributes;
 use crate::disk::{Disk, Stat, Time};
-use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, ResultExt};
 use crate::journal::record::{Body, FileImage, Image};
 use crate::tree::{Found, digest_of};
 

@@ -7,7 +7,7 @@ use actum_core::RelPath;
 
 use super::Rebuilder;
 use crate::disk::{Disk, Kind, Rename, Stat};
-use crate::error::{Doing, Result, State};
+use crate::error::{Result, ResultExt, State};
 use crate::journal::record::{Image, stage_name};
 use crate::journal::runs::LoggedRun;
 use crate::run::publish::{exchanged_name, gone_name};

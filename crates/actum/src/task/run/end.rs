@@ -10,7 +10,7 @@ use actum_task::report::{
 use actum_workspace::State;
 
 use super::make::{After, Made};
-use super::{Acted, Desk, Outcome, Place, Stored, TaskEnd};
+use super::{Outcome, Place, Stored, TaskActions, TaskContext, TaskEnd};
 use crate::error::{Error, Result};
 use crate::task::documents::{ErrorFacts, clean};
 use crate::task::git::CommittedRun;
@@ -18,7 +18,7 @@ use crate::task::input::{Task, Unread};
 use crate::task::notes::Notes;
 use crate::task::outputs::{EndReports, OutputError, ReportDirectory};
 use crate::task::problem::TaskProblem;
-use crate::task::rehearsal::{Verdict, Watch};
+use crate::task::rehearsal::{RehearsalObserver, Verdict};
 use crate::task::status_writer::EndLine;
 
 pub(super) struct Documents {
@@ -37,7 +37,7 @@ pub(super) struct End {
 }
 
 impl End {
-    pub(super) fn of(rehearsed: &Acted, run: Option<RunId>) -> Self {
+    pub(super) fn of(rehearsed: &TaskActions, run: Option<RunId>) -> Self {
         let how = match rehearsed.verdict {
             Verdict::Keep => RunEnd::Finished,
             Verdict::TakeBack => RunEnd::RolledBack,
@@ -47,12 +47,12 @@ impl End {
     }
 }
 
-impl Desk<'_> {
+impl TaskContext<'_> {
     /// Writes how it ended.
     pub(super) fn ended(
         &mut self,
         place: Place<'_>,
-        mut rehearsed: Acted,
+        mut rehearsed: TaskActions,
         made: Option<Made>,
     ) -> TaskEnd {
         self.status.phase(Phase::Reporting);
@@ -189,7 +189,7 @@ impl Desk<'_> {
     pub(super) fn documents(
         &mut self,
         place: &Place<'_>,
-        rehearsed: &Acted,
+        rehearsed: &TaskActions,
         end: End,
     ) -> Documents {
         let task = place.task;

@@ -8,7 +8,7 @@ use super::make::TaskObserver;
 use crate::error::Result;
 use crate::task::documents::clean;
 use crate::task::external::{self, ExternalResult, NotedState};
-use crate::task::rehearsal::{ActionEnd, Rehearsed, Watch};
+use crate::task::rehearsal::{ActionEnd, RehearsalObserver, Rehearsed};
 
 impl TaskObserver<'_, '_> {
     /// Runs the pipelines. Start and end of each are noted durably, so that recovery can report both. `held_back` is the reason why none

@@ -12,7 +12,7 @@ use actum_task::{ErrorCode, TaskPlan};
 use actum_workspace::{ErrorKind, LinuxDisk, Transaction};
 
 use super::end::{Documents, End};
-use super::{Acted, Desk, Place, request};
+use super::{Place, TaskActions, TaskContext, request};
 use crate::engine::clear::Cleared;
 use crate::engine::observer::Observer;
 use crate::engine::outcome::settled_status;
@@ -28,7 +28,7 @@ use crate::task::git::{CommittedRun, Committing};
 use crate::task::notes::{Notes, Prepared};
 use crate::task::outputs::{BackupError, OutputError};
 use crate::task::problem::TaskProblem;
-use crate::task::rehearsal::{Rehearsed, Script, Watch, later};
+use crate::task::rehearsal::{RehearsalObserver, Rehearsed, Script, later};
 
 /// How the change was made.
 pub(super) enum Made {
@@ -60,10 +60,10 @@ pub(super) struct After {
 
 /// Observer of a task's run.
 pub(super) struct TaskObserver<'m, 'o> {
-    pub(super) desk: &'m mut Desk<'o>,
+    pub(super) desk: &'m mut TaskContext<'o>,
     pub(super) place: &'m Place<'m>,
     pub(super) script: Script<'m>,
-    pub(super) rehearsed: &'m Acted,
+    pub(super) rehearsed: &'m TaskActions,
     run: RunId,
     pub(super) notes: Notes,
     /// Digests of the rollback files, once they are written.
@@ -168,13 +168,13 @@ impl Observer<LinuxDisk> for TaskObserver<'_, '_> {
     }
 }
 
-impl Desk<'_> {
+impl TaskContext<'_> {
     /// Publishes the rehearsed change.
     pub(super) fn make(
         &mut self,
         begun: Begun<'_, LinuxDisk>,
         (place, script): (&Place<'_>, Script<'_>),
-        rehearsed: &Acted,
+        rehearsed: &TaskActions,
         notes: Notes,
     ) -> Made {
         let not = |error: Error| Made::Not(TaskProblem::of_error(&error), Some(error));
@@ -324,7 +324,7 @@ fn code_of(error: &std::io::Error, otherwise: ErrorCode) -> ErrorCode {
 }
 
 /// Returns the SQL steps whose effects are kept.
-fn queries(plan: &TaskPlan, rehearsed: &Acted) -> Vec<QueryRecord> {
+fn queries(plan: &TaskPlan, rehearsed: &TaskActions) -> Vec<QueryRecord> {
     let ran = rehearsed.actions.iter().filter_map(|it| {
         let action = plan.actions.get(it.action)?;
         Some(it.sql.as_ref()?.record(action))

@@ -12,7 +12,7 @@ const SHOWN_BYTES_MAX: usize = 80;
 /// Something that is wrong with a file, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}{}: {problem}", behind_line(*.column))]
-pub struct Mistake {
+pub struct Diagnostic {
     /// The line, counted from 1.
     pub line: u64,
     /// The column, counted from 1 in characters, where the line alone would not tell the place.

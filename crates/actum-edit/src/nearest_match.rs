@@ -13,7 +13,7 @@ pub struct Lines(pub Vec<u64>);
 
 /// Nearest match of a text that is not where it should be. Lines are counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Near {
+pub enum NearestMatch {
     /// The text is elsewhere.
     Elsewhere {
         /// The lines it starts in.
@@ -62,7 +62,7 @@ const COMPARED_LINES_MAX: usize = 2_000;
 /// Lines that are in a text more often than this say nothing about where it belongs.
 const REPEATED_MAX: usize = 8;
 
-impl Near {
+impl NearestMatch {
     /// Finds the nearest match in `content` for `old`, which `new` should replace.
     pub fn find(old: &[u8], new: &[u8], content: &[u8]) -> Option<Self> {
         if old.trim_ascii().is_empty() {
@@ -113,7 +113,7 @@ fn alike(old: &[u8], content: &[u8], keep: fn(u8) -> bool) -> Option<usize> {
 }
 
 /// The place where most lines of `old` are in `content`, if that is at least half of them.
-fn partly(old: &[u8], content: &[u8]) -> Option<Near> {
+fn partly(old: &[u8], content: &[u8]) -> Option<NearestMatch> {
     let lines: Vec<&[u8]> = old.split_inclusive(|&b| b == b'\n').collect();
     if lines.len() < 2 || lines.len() > COMPARED_LINES_MAX {
         return None;
@@ -137,14 +137,14 @@ fn partly(old: &[u8], content: &[u8]) -> Option<Near> {
     let (start, _) = best?;
     let there = content.split_inclusive(|&b| b == b'\n').skip(start);
     let equal = there.zip(&lines).filter(|(a, b)| a == *b).count();
-    (equal * 2 >= lines.len()).then(|| Near::Partly {
+    (equal * 2 >= lines.len()).then(|| NearestMatch::Partly {
         line: count(start) + 1,
         equal: count(equal),
         of: count(lines.len()),
     })
 }
 
-impl fmt::Display for Near {
+impl fmt::Display for NearestMatch {
     /// A clause that follows what was attempted.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -172,7 +172,7 @@ impl fmt::Display for Near {
 /// Nearest match, as the end of a sentence; empty without a match.
 pub struct Clause<'a>(
     /// Nearest match.
-    pub Option<&'a Near>,
+    pub Option<&'a NearestMatch>,
 );
 
 impl fmt::Display for Clause<'_> {
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     fn near(old: &str, new: &str, content: &str) -> String {
-        let near = Near::find(old.as_bytes(), new.as_bytes(), content.as_bytes());
+        let near = NearestMatch::find(old.as_bytes(), new.as_bytes(), content.as_bytes());
         Clause(near.as_ref()).to_string()
     }
 

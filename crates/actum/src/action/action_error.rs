@@ -16,7 +16,7 @@ use crate::reason::{self, Reason};
 
 /// Why an action did not come to its end.
 #[derive(Debug)]
-pub(super) enum Halt {
+pub(super) enum ActionError {
     /// It ended so, and the result says it.
     Told {
         status: Status,
@@ -44,7 +44,7 @@ pub(super) struct Waiting {
     pub(super) error: Box<Error>,
 }
 
-impl Halt {
+impl ActionError {
     /// A gate, or what stands before the gates, says no.
     pub(super) fn rejected(reason: Reason, message: impl Display) -> Self {
         let message = format!("{message}; nothing was changed");
@@ -78,7 +78,7 @@ impl Halt {
     }
 }
 
-impl From<ActionRefusal> for Halt {
+impl From<ActionRefusal> for ActionError {
     fn from(refusal: ActionRefusal) -> Self {
         match refusal {
             ActionRefusal::Refused { reason, message } => Self::rejected(reason, message),
@@ -87,7 +87,7 @@ impl From<ActionRefusal> for Halt {
     }
 }
 
-impl From<Error> for Halt {
+impl From<Error> for ActionError {
     fn from(error: Error) -> Self {
         if let Error::Queued { plan, tier, expires, .. } = error {
             return Self::Queued(Waiting { plan, tier, expires, error: Box::new(error) });

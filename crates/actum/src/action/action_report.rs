@@ -9,7 +9,7 @@ use actum_action::{
 };
 use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
 use actum_gate::credential::spans;
-use actum_ledger::{Doing, NewEntry, UnderWay};
+use actum_ledger::{Activity, NewEntry, UnderWay};
 use actum_record::ledger::{
     ActionCheck, ActionEnded, ActionStarted, Actor, Agreed, Attempt, TenantId, WorkspaceId,
 };
@@ -19,7 +19,7 @@ use actum_task::report::CleanText;
 use actum_workspace::disk::Disk;
 use serde_json::{Map, Value, json};
 
-use super::halt::{Halt, Waiting};
+use super::action_error::{ActionError, Waiting};
 use crate::companion::{ActionCompanion, ActionRefusal, ActionStart, InForce};
 use crate::engine::Rules;
 use crate::engine::outcome::settled_status;
@@ -34,7 +34,7 @@ use crate::request::EntryPoint;
 const PATHS_MAX: usize = 1000;
 
 /// What is told of an action.
-pub(super) struct Story {
+pub(super) struct ActionReport {
     /// Its own id.
     pub(super) id: RunId,
     pub(super) plan: PlanEnvelope,
@@ -83,7 +83,7 @@ pub(super) struct Ending {
     pub(super) queued: Option<(RunId, Timestamp)>,
 }
 
-impl Story {
+impl ActionReport {
     pub(super) fn of(
         plan: &PlanEnvelope,
         id: RunId,
@@ -151,7 +151,7 @@ impl Story {
         &mut self,
         staged: &Staged<'_, D>,
         agreed: Option<Agreed>,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), ActionError> {
         let plan = agreed.as_ref().map(|agreed| agreed.approval.plan);
         let entries = self.starting(staged, agreed)?;
         staged.begun.records.append_start(entries)?;
@@ -168,7 +168,7 @@ impl Story {
         &mut self,
         staged: &mut Staged<'_, D>,
         rules: &Rules,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), ActionError> {
         let begins = match &self.acting {
             Some(_) => {
                 if let Some(companion) = &mut self.companion {
@@ -177,7 +177,7 @@ impl Story {
                     match companion.check_in_force(&InForce { records, policy: &policy }) {
                         Ok(()) => {}
                         Err(ActionRefusal::Refused { reason, message }) => {
-                            return Err(Halt::reverted(reason, message));
+                            return Err(ActionError::reverted(reason, message));
                         }
                         Err(ActionRefusal::Engine(error)) => return Err(error.into()),
                     }
@@ -195,7 +195,7 @@ impl Story {
         &mut self,
         staged: &Staged<'_, D>,
         agreed: Option<Agreed>,
-    ) -> Result<Vec<NewEntry>, Halt> {
+    ) -> Result<Vec<NewEntry>, ActionError> {
         let started = self.started(staged, agreed)?;
         let entry = feedback::begins(&started).map_err(Error::from)?;
         let mut entries = Vec::new();
@@ -216,7 +216,7 @@ impl Story {
         agreed: Option<Agreed>,
     ) -> Result<ActionStarted, Error> {
         let records = staged.begun.records;
-        self.acting = Some(records.marks().begin(Doing::Action, self.id, self.workspace)?);
+        self.acting = Some(records.marks().begin(Activity::Action, self.id, self.workspace)?);
         Ok(ActionStarted {
             format: ActionStarted::FORMAT.to_owned(),
             time: records.clock.now(),
@@ -287,24 +287,24 @@ impl Story {
     /// What was dropped once everything was to stop was dropped for that.
     pub(super) fn ending(
         &mut self,
-        end: Result<(), Halt>,
+        end: Result<(), ActionError>,
         is_stopped: bool,
     ) -> Result<Ending, Error> {
         let (status, reason, message, queued) = match end {
             Err(
-                Halt::Told { status: Status::Reverted, .. }
-                | Halt::Unverified(_)
-                | Halt::PackageUnverified { .. },
+                ActionError::Told { status: Status::Reverted, .. }
+                | ActionError::Unverified(_)
+                | ActionError::PackageUnverified { .. },
             ) if is_stopped => {
                 let message = "it was asked to stop before it was done; nothing was changed";
                 (Status::Reverted, Some(Reason::Interrupted.name()), Some(message.to_owned()), None)
             }
             Ok(()) => (Status::Succeeded, None, None, None),
-            Err(Halt::Told { status, reason, message, error }) => {
+            Err(ActionError::Told { status, reason, message, error }) => {
                 self.error = error;
                 (status, Some(reason.name()), Some(message), None)
             }
-            Err(Halt::Queued(Waiting { plan, tier, expires, error })) => {
+            Err(ActionError::Queued(Waiting { plan, tier, expires, error })) => {
                 let message = self.why_queued(error.with_state());
                 self.denied = denied(&error);
                 self.error = Some(error);
@@ -312,20 +312,20 @@ impl Story {
                 let reason = Reason::NeedsApproval.name();
                 (Status::Queued, Some(reason), Some(message), Some((plan, expires)))
             }
-            Err(Halt::Unverified(error)) => {
+            Err(ActionError::Unverified(error)) => {
                 let reason = crate::reason::of_engine(&error).name();
                 let message = without_output(&error);
                 self.error = Some(error);
                 (Status::Reverted, Some(reason), Some(message), None)
             }
-            Err(Halt::PackageUnverified { check }) => {
+            Err(ActionError::PackageUnverified { check }) => {
                 let message = format!(
                     "the check `{check}` of the package does not hold; nothing was changed"
                 );
                 let reason = Reason::VerificationFailed.name();
                 (Status::Reverted, Some(reason), Some(message), None)
             }
-            Err(Halt::Broken(error)) => return Err(*error),
+            Err(ActionError::Broken(error)) => return Err(*error),
         };
         Ok(Ending { status, reason, message, queued })
     }

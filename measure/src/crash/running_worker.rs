@@ -12,7 +12,7 @@ use super::options::Job;
 use super::worker::Word;
 
 /// A running worker.
-pub(super) struct Watch {
+pub(super) struct RunningWorker {
     process: Child,
     reader: JoinHandle<()>,
     heard: Receiver<(Instant, Word)>,
@@ -29,7 +29,7 @@ impl Acknowledged {
     }
 }
 
-impl Watch {
+impl RunningWorker {
     pub(super) fn start(job: &Job) -> Result<Self, Failure> {
         let mut process = Command::new(std::env::current_exe()?)
             .args(job.arguments())

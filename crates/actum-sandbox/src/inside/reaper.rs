@@ -25,7 +25,7 @@ use crate::sys;
 const EVERY: Duration = Duration::from_millis(10);
 
 /// Keeps a command that was started until all is over.
-pub(super) struct Keeper<'a> {
+pub(super) struct Reaper<'a> {
     channel: &'a Channel,
     limits: &'a Limits,
     in_force: &'a InForce,
@@ -43,7 +43,7 @@ struct Watched {
     violated: Option<Violation>,
 }
 
-impl<'a> Keeper<'a> {
+impl<'a> Reaper<'a> {
     pub(super) fn new(
         channel: &'a Channel,
         plan: &'a Plan,

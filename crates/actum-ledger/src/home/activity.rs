@@ -17,7 +17,7 @@ const NOTES_BYTES_MAX: usize = 64 << 20;
 
 /// What can be under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doing {
+pub enum Activity {
     /// An action.
     Action,
     /// A task plan.
@@ -55,7 +55,7 @@ impl Marks {
     /// [`HomeError`]
     pub fn begin(
         &self,
-        doing: Doing,
+        doing: Activity,
         id: RunId,
         workspace: WorkspaceId,
     ) -> Result<UnderWay, HomeError> {
@@ -71,7 +71,7 @@ impl Marks {
     /// [`HomeError`]
     pub fn take(
         &self,
-        doing: Doing,
+        doing: Activity,
         id: RunId,
         workspace: WorkspaceId,
     ) -> Result<Option<UnderWay>, HomeError> {
@@ -87,7 +87,7 @@ impl Marks {
     /// # Errors
     /// [`HomeError`]
     pub fn begin_tasks(&self, workspace: WorkspaceId) -> Result<Option<TaskTurn>, HomeError> {
-        let directory = self.directory_made(Doing::Task)?;
+        let directory = self.directory_made(Activity::Task)?;
         let lock = directory.lock_if_free_made(&format!("{workspace}"))?;
         Ok(lock.map(|lock| TaskTurn { _lock: lock }))
     }
@@ -99,7 +99,7 @@ impl Marks {
     /// [`HomeError`]
     pub fn abandoned(
         &self,
-        doing: Doing,
+        doing: Activity,
         workspace: WorkspaceId,
     ) -> Result<impl Iterator<Item = Result<UnderWay, HomeError>>, HomeError> {
         self.taken(doing, workspace, Directory::lock_if_free)
@@ -115,12 +115,12 @@ impl Marks {
         _turn: &TaskTurn,
         workspace: WorkspaceId,
     ) -> Result<impl Iterator<Item = Result<UnderWay, HomeError>>, HomeError> {
-        self.taken(Doing::Task, workspace, Directory::lock_soon)
+        self.taken(Activity::Task, workspace, Directory::lock_soon)
     }
 
     fn taken(
         &self,
-        doing: Doing,
+        doing: Activity,
         workspace: WorkspaceId,
         lock: fn(&Directory, &str) -> Result<Option<Lock>, HomeError>,
     ) -> Result<impl Iterator<Item = Result<UnderWay, HomeError>>, HomeError> {
@@ -135,12 +135,12 @@ impl Marks {
         Ok(ids.into_iter().filter_map(move |id| take(id).transpose()))
     }
 
-    fn directory(&self, doing: Doing) -> Result<Option<Directory>, HomeError> {
+    fn directory(&self, doing: Activity) -> Result<Option<Directory>, HomeError> {
         let tenant = self.home.existing_tenant(&self.tenant)?;
         tenant.map_or(Ok(None), |tenant| tenant.directory.directory(doing.directory()))
     }
 
-    fn directory_made(&self, doing: Doing) -> Result<Directory, HomeError> {
+    fn directory_made(&self, doing: Activity) -> Result<Directory, HomeError> {
         self.home.tenant(&self.tenant)?.directory.directory_made(doing.directory())
     }
 }
@@ -163,7 +163,7 @@ pub struct TaskTurn {
     _lock: Lock,
 }
 
-impl Doing {
+impl Activity {
     fn directory(self) -> &'static str {
         match self {
             Self::Action => "acting",
@@ -249,18 +249,18 @@ mod tests {
         let marks = Marks::new(home, TenantId::default());
         let [here, elsewhere] = [1, 2].map(WorkspaceId::from_random);
         let left = |workspace| -> Vec<RunId> {
-            let left = marks.abandoned(Doing::Action, workspace).unwrap();
+            let left = marks.abandoned(Activity::Action, workspace).unwrap();
             left.map(|left| left.unwrap().id()).collect()
         };
         assert_eq!(left(here), []);
         let [one, two] = [1, 2].map(RunId::from_random);
-        let first = marks.begin(Doing::Action, one, here).unwrap();
-        let second = marks.begin(Doing::Action, two, here).unwrap();
+        let first = marks.begin(Activity::Action, one, here).unwrap();
+        let second = marks.begin(Activity::Action, two, here).unwrap();
         assert_eq!(left(here), []);
         drop(first);
         assert_eq!((left(here), left(elsewhere)), (vec![one], vec![]));
         second.end().unwrap();
-        let settled = marks.abandoned(Doing::Action, here).unwrap().next().unwrap().unwrap();
+        let settled = marks.abandoned(Activity::Action, here).unwrap().next().unwrap().unwrap();
         assert_eq!((settled.id(), left(here)), (one, vec![]), "somebody settles it");
         settled.end().unwrap();
         let files = std::fs::read_dir(directory.path().join("home/tenants/default/acting"));
@@ -279,7 +279,7 @@ mod tests {
             for _ in 0..4 {
                 threads.spawn(|| {
                     for _ in 0..2000 {
-                        let Some(mark) = marks.take(Doing::FileTask, id, here).unwrap() else {
+                        let Some(mark) = marks.take(Activity::FileTask, id, here).unwrap() else {
                             continue;
                         };
                         assert!(!held.swap(true, Ordering::SeqCst), "two hold it");
@@ -301,16 +301,16 @@ mod tests {
         let home = LedgerHome::open(&directory.path().join("home")).unwrap();
         let marks = Marks::new(home, TenantId::default());
         let (here, id) = (WorkspaceId::from_random(1), RunId::from_random(2));
-        let begun = marks.begin(Doing::Task, id, here).unwrap();
+        let begun = marks.begin(Activity::Task, id, here).unwrap();
         assert_eq!(begun.noted().unwrap(), None);
         begun.note(b"one").unwrap();
         begun.note(b"another").unwrap();
         begun.sync().unwrap();
-        assert!(marks.abandoned(Doing::Task, here).unwrap().next().is_none(), "it is held");
+        assert!(marks.abandoned(Activity::Task, here).unwrap().next().is_none(), "it is held");
         drop(begun);
-        assert!(marks.abandoned(Doing::Action, here).unwrap().next().is_none());
+        assert!(marks.abandoned(Activity::Action, here).unwrap().next().is_none());
         let turn = marks.begin_tasks(here).unwrap().unwrap();
-        let looked_at = marks.abandoned(Doing::Task, here).unwrap().next().unwrap().unwrap();
+        let looked_at = marks.abandoned(Activity::Task, here).unwrap().next().unwrap().unwrap();
         std::thread::scope(|threads| {
             let taken = threads.spawn(|| {
                 let mut taken = marks.abandoned_tasks(&turn, here).unwrap();
@@ -319,9 +319,9 @@ mod tests {
             drop(looked_at);
             assert!(taken.join().unwrap(), "it is waited for");
         });
-        let left = marks.abandoned(Doing::Task, here).unwrap().next().unwrap().unwrap();
+        let left = marks.abandoned(Activity::Task, here).unwrap().next().unwrap().unwrap();
         assert_eq!(left.noted().unwrap().unwrap(), b"another");
         left.end().unwrap();
-        assert!(marks.abandoned(Doing::Task, here).unwrap().next().is_none());
+        assert!(marks.abandoned(Activity::Task, here).unwrap().next().is_none());
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use actum_core::path::PathProblem;
-use actum_document::{JsonPath, Mistake, Problem, Step};
+use actum_document::{Diagnostic, JsonPath, Problem, Step};
 
 use super::codes::ErrorCode;
 
@@ -11,13 +11,13 @@ use super::codes::ErrorCode;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistakes {
     /// Each of them, at most [`PROBLEMS_MAX`](super::limits::PROBLEMS_MAX); at least one.
-    pub list: Vec<Mistake>,
+    pub list: Vec<Diagnostic>,
     /// Whether there are more than are listed.
     pub is_cut: bool,
 }
 
 impl Mistakes {
-    pub(super) fn of_one(mistake: Mistake) -> Self {
+    pub(super) fn of_one(mistake: Diagnostic) -> Self {
         Self { list: vec![mistake], is_cut: false }
     }
 
@@ -30,7 +30,7 @@ impl Mistakes {
     }
 
     /// The mistakes with this code.
-    pub fn with_code(&self, code: ErrorCode) -> impl Iterator<Item = &Mistake> {
+    pub fn with_code(&self, code: ErrorCode) -> impl Iterator<Item = &Diagnostic> {
         self.list.iter().filter(move |mistake| ErrorCode::of(mistake) == code)
     }
 }
@@ -53,7 +53,7 @@ impl fmt::Display for Mistakes {
 
 impl ErrorCode {
     /// The code of a mistake (EX-18).
-    pub fn of(mistake: &Mistake) -> Self {
+    pub fn of(mistake: &Diagnostic) -> Self {
         match &mistake.problem {
             Problem::TooLarge { .. } => Self::InputTooLarge,
             Problem::Syntax(_) | Problem::Unwritable | Problem::TooDeep => Self::InvalidJson,

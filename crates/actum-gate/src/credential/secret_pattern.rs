@@ -9,7 +9,7 @@ use super::placeholder::{is_made_up, looks_random};
 use super::{Secret, effort, encoded, password_file, private_key, url, web_key};
 
 /// How a secret is recognised, once a literal of its rule was found.
-pub(super) enum Shape {
+pub(super) enum SecretPattern {
     /// The literal begins a word; these parts follow, and with them the word ends.
     Token(&'static [Part], Proof),
     /// The literal is a name to which so many of these characters, at least and at most, are assigned.
@@ -158,7 +158,7 @@ impl Proof {
 /// How far an assigned value may be from its name.
 const ASSIGNMENT_BYTES_MAX: usize = 12;
 
-impl Shape {
+impl SecretPattern {
     /// The secret that the literal at this place is part of, if it has this shape.
     ///
     /// INVARIANT: the bytes that all calls for one content look at are at most a fixed multiple of

@@ -17,7 +17,7 @@ pub(crate) const HOME: &str = "ACTUM_HOSTILE_HOME";
 
 /// A way of running the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Invocation {
     /// What it changes is shown, and forgotten.
     Drop,
     /// What it changes is one run.
@@ -26,11 +26,11 @@ pub(crate) enum Way {
     Cache,
 }
 
-const ALL: &[Way] = &[Way::Drop, Way::Keep, Way::Cache];
+const ALL: &[Invocation] = &[Invocation::Drop, Invocation::Keep, Invocation::Cache];
 /// Where a command may write what no program of the workspace is, it may run it, too.
 const PROGRAMS_OF_THE_WORKSPACE: &str = "programs of the workspace may be run";
 
-impl Way {
+impl Invocation {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Drop => "drop",
@@ -219,7 +219,7 @@ impl Ran {
 
 /// `hostile terminal NAME WAY FACTS`: makes the attack with a terminal as standard input.
 pub(crate) fn at_terminal(name: &str, way: &str, facts: &str) {
-    let (attack, way) = (table::find(name), Way::find(way));
+    let (attack, way) = (table::find(name), Invocation::find(way));
     let facts: Facts = serde_json::from_str(facts).unwrap();
     let output = way.exec(&attack, &facts).stdin(Stdio::inherit()).output().unwrap();
     println!("{}", String::from_utf8_lossy(&Ran::of(output, &facts.workspace).out));

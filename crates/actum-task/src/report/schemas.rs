@@ -1,7 +1,9 @@
 //! The documents of a task, each described once: readers and published schemas hold to it.
 
 use actum_core::plain_id::ID_CHARS_MAX;
-use actum_document::{Characters, Form, Member, Others, SchemaFile, Shape, Text, json_schema};
+use actum_document::{
+    Characters, Form, Member, ObjectSchema, Others, SchemaFile, Text, json_schema,
+};
 
 use super::clean_text::TEXT_CHARS_MAX;
 use super::details::OF_ACTION;
@@ -34,7 +36,7 @@ const RUN_ID: Member =
 const PLAN_ID: Member = Member::required("plan_id", ID, "The plan.");
 const TASK_ID: Member = Member::optional("task_id", ID, "The task.");
 
-pub(super) static EXECUTION_REPORT: Shape = Shape {
+pub(super) static EXECUTION_REPORT: ObjectSchema = ObjectSchema {
     name: "an execution report",
     about: "What became of a task plan. Other members may come to it; pass over those that you do not know. The counts are those of the lists, and `duration_ms` is the time between the two moments.",
     others: Others::PassedOver,
@@ -94,7 +96,7 @@ pub(super) static EXECUTION_REPORT: Shape = Shape {
     ],
 };
 
-static ACTIONS_SUMMARY: Shape = Shape {
+static ACTIONS_SUMMARY: ObjectSchema = ObjectSchema {
     name: "a summary of actions",
     about: "How many actions came to what.",
     others: Others::PassedOver,
@@ -106,7 +108,7 @@ static ACTIONS_SUMMARY: Shape = Shape {
     ],
 };
 
-static COMPLETED: Shape = Shape {
+static COMPLETED: ObjectSchema = ObjectSchema {
     name: "an action that was carried out",
     about: "An action that was carried out.",
     others: Others::PassedOver,
@@ -120,7 +122,7 @@ static COMPLETED: Shape = Shape {
     ],
 };
 
-static FAILED: Shape = Shape {
+static FAILED: ObjectSchema = ObjectSchema {
     name: "an action that failed",
     about: "An action that could not be carried out.",
     others: Others::PassedOver,
@@ -138,14 +140,14 @@ static FAILED: Shape = Shape {
     ],
 };
 
-static SKIPPED: Shape = Shape {
+static SKIPPED: ObjectSchema = ObjectSchema {
     name: "an action that was skipped",
     about: "An action that was not tried.",
     others: Others::PassedOver,
     members: &[ACTION_ID, Member::required("reason", LINES, "Why.")],
 };
 
-pub(super) static CHANGE_LOG: Shape = Shape {
+pub(super) static CHANGE_LOG: ObjectSchema = ObjectSchema {
     name: "a change log",
     about: "What the actions of a plan did to files, in their order. Other members may come to it; pass over those that you do not know.",
     others: Others::PassedOver,
@@ -170,7 +172,7 @@ pub(super) static CHANGE_LOG: Shape = Shape {
 
 const OPERATION: Form = Form::Word(&["CREATE", "MODIFY", "DELETE", "RENAME"]);
 
-static CHANGE: Shape = Shape {
+static CHANGE: ObjectSchema = ObjectSchema {
     name: "a change",
     about: "What an action did to a file.",
     others: Others::PassedOver,
@@ -193,7 +195,7 @@ static CHANGE: Shape = Shape {
     ],
 };
 
-static STATE: Shape = Shape {
+static STATE: ObjectSchema = ObjectSchema {
     name: "the state of a file",
     about: "A file at a moment. Hash, size and time are `null` where there is no file, and there only.",
     others: Others::PassedOver,
@@ -206,7 +208,7 @@ static STATE: Shape = Shape {
     ],
 };
 
-static DIFF: Shape = Shape {
+static DIFF: ObjectSchema = ObjectSchema {
     name: "the summary of a difference",
     about: "How the content of a file differs. Binary content has no lines.",
     others: Others::PassedOver,
@@ -221,7 +223,7 @@ static DIFF: Shape = Shape {
     ],
 };
 
-pub(super) static ROLLBACK_MANIFEST: Shape = Shape {
+pub(super) static ROLLBACK_MANIFEST: ObjectSchema = ObjectSchema {
     name: "a rollback manifest",
     about: "What is kept to take a run back. Other members may come to it; pass over those that you do not know. The order names each checkpoint once.",
     others: Others::PassedOver,
@@ -260,7 +262,7 @@ pub(super) static ROLLBACK_MANIFEST: Shape = Shape {
     ],
 };
 
-static CHECKPOINT: Shape = Shape {
+static CHECKPOINT: ObjectSchema = ObjectSchema {
     name: "a checkpoint",
     about: "What is kept of one file. What was is `null` where there was no file; the backup is `null` where none is needed.",
     others: Others::PassedOver,
@@ -317,7 +319,7 @@ const RECOVERY: Member = Member::required(
 );
 const TIMESTAMP: Member = Member::required("timestamp", TIME, "When, in UTC.");
 
-pub(super) static ERROR_REPORT: Shape = Shape {
+pub(super) static ERROR_REPORT: ObjectSchema = ObjectSchema {
     name: "an error report",
     about: "Why a plan was refused, or what went wrong in a run. Other members may come to it; pass over those that you do not know.",
     others: Others::PassedOver,
@@ -346,7 +348,7 @@ pub(super) static ERROR_REPORT: Shape = Shape {
     ],
 };
 
-static ERROR: Shape = Shape {
+static ERROR: ObjectSchema = ObjectSchema {
     name: "an error",
     about: "One error.",
     others: Others::PassedOver,
@@ -362,7 +364,7 @@ static ERROR: Shape = Shape {
     ],
 };
 
-static ERROR_DETAILS: Shape = Shape {
+static ERROR_DETAILS: ObjectSchema = ObjectSchema {
     name: "the details of an error",
     about: "What an error is of. Each member is there where it applies.",
     others: Others::PassedOver,
@@ -392,7 +394,7 @@ static ERROR_DETAILS: Shape = Shape {
     ],
 };
 
-static VIOLATION: Shape = Shape {
+static VIOLATION: ObjectSchema = ObjectSchema {
     name: "a violation",
     about: "A target that no plan may have.",
     others: Others::PassedOver,
@@ -403,7 +405,7 @@ static VIOLATION: Shape = Shape {
     ],
 };
 
-pub(super) static TASK_STATUS: Shape = Shape {
+pub(super) static TASK_STATUS: ObjectSchema = ObjectSchema {
     name: "a status line",
     about: "How far a task is (`update`), or how it ended (`final`, the last line). Other members may come to it; pass over those that you do not know. An update has `phase`, `actions_done` and `actions_total`; a final line has `status`, `outcome`, `report_id` and `rollback_performed`.",
     others: Others::PassedOver,

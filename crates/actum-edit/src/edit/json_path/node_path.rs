@@ -15,9 +15,9 @@ pub(in crate::edit) enum Step {
 
 /// The steps to a place, none to the whole document.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::edit) struct Way(pub(in crate::edit) Vec<Step>);
+pub(in crate::edit) struct NodePath(pub(in crate::edit) Vec<Step>);
 
-impl Way {
+impl NodePath {
     pub(super) fn of(path: &NormalizedPath<'_>) -> Self {
         let step = |element: &PathElement<'_>| match element {
             PathElement::Name(name) => Step::Name((*name).to_owned()),
@@ -32,7 +32,7 @@ impl Way {
     }
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for NodePath {
     /// Writes a normalized path (RFC 9535, section 2.7), not escaped for a terminal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("$")?;

@@ -18,7 +18,7 @@ const DOOR: &str = "ledger.door";
 
 /// Two files that are locked, and never written.
 #[derive(Debug)]
-pub(super) struct Turnstile {
+pub(super) struct FairLock {
     queue: Lock,
     door: Lock,
     /// What is behind it, for messages.
@@ -38,7 +38,7 @@ struct Lock {
     file: File,
 }
 
-impl Turnstile {
+impl FairLock {
     pub(super) fn open(database: &Path, patience: Duration) -> Result<Self, LedgerError> {
         let open = |name| Lock::open(database.with_file_name(name));
         let (queue, door) = (open(QUEUE)?, open(DOOR)?);

@@ -1,6 +1,6 @@
 //! The task plan as it is described: what a reader checks and the published schema says (3.3, EX-2).
 
-use actum_document::{Branch, Form, Member, Need, Others, Shape, Tagged, Text};
+use actum_document::{Branch, Form, Member, Need, ObjectSchema, Others, Tagged, Text};
 
 use super::super::condition::{CONDITION, PATH_TEXT, VALIDATION_RULE};
 use super::super::limits::{
@@ -12,7 +12,7 @@ use super::operation::{
 };
 
 /// A `task_plan.json`.
-pub(crate) static TASK_PLAN: Shape = Shape {
+pub(crate) static TASK_PLAN: ObjectSchema = ObjectSchema {
     name: "a task plan",
     about: "What an inspector asks for. A plan with other members, or with a name twice in one object, is refused; so is one of more than 100 MiB. Ids of actions stand once, what an action depends on is in the plan, and no action waits for itself.",
     others: Others::Refused,
@@ -58,7 +58,7 @@ const VERIFY_HASHES: Member = Member::optional(
 pub(crate) static CONSTRAINT_FIELDS: [Member; 4] =
     [STOP_ON_ERROR, ROLLBACK_ON_FAILURE, PRESERVE_PERMISSIONS, VERIFY_HASHES];
 
-static INSTRUCTIONS: Shape = Shape {
+static INSTRUCTIONS: ObjectSchema = ObjectSchema {
     name: "execution instructions",
     about: "How a plan is carried out.",
     others: Others::Refused,
@@ -128,41 +128,45 @@ const fn members(
     ]
 }
 
-const fn action(name: &'static str, about: &'static str, members: &'static [Member]) -> Shape {
-    Shape { name, about, others: Others::Refused, members }
+const fn action(
+    name: &'static str,
+    about: &'static str,
+    members: &'static [Member],
+) -> ObjectSchema {
+    ObjectSchema { name, about, others: Others::Refused, members }
 }
 
-static FILE_CREATE: Shape = action(
+static FILE_CREATE: ObjectSchema = action(
     "an action FILE_CREATE",
     "Makes a file, which must not exist.",
     &members(&["FILE_CREATE"], Form::Tagged(&OF_CREATE), Need::Required, 120),
 );
-static FILE_MODIFY: Shape = action(
+static FILE_MODIFY: ObjectSchema = action(
     "an action FILE_MODIFY",
     "Changes a file, which must exist.",
     &members(&["FILE_MODIFY"], Form::Tagged(&OF_MODIFY), Need::Required, 120),
 );
-static FILE_DELETE: Shape = action(
+static FILE_DELETE: ObjectSchema = action(
     "an action FILE_DELETE",
     "Removes a file, which must exist.",
     &members(&["FILE_DELETE"], Form::Tagged(&OF_DELETE), Need::Optional, 120),
 );
-static FILE_RENAME: Shape = action(
+static FILE_RENAME: ObjectSchema = action(
     "an action FILE_RENAME",
     "Moves a file, which must exist, to where nothing is.",
     &members(&["FILE_RENAME"], Form::Tagged(&OF_RENAME), Need::Required, 120),
 );
-static SCHEMA_UPDATE: Shape = action(
+static SCHEMA_UPDATE: ObjectSchema = action(
     "an action SCHEMA_UPDATE",
     "Changes a schema in JSON or YAML, which must exist and stay one.",
     &members(&["SCHEMA_UPDATE"], Form::Tagged(&OF_SCHEMA), Need::Required, 60),
 );
-static SQL_EXECUTE: Shape = action(
+static SQL_EXECUTE: ObjectSchema = action(
     "an action SQL_EXECUTE",
     "Runs a query on a database.",
     &members(&["SQL_EXECUTE"], Form::Tagged(&OF_SQL), Need::Required, 300),
 );
-static PIPELINE_RUN: Shape = action(
+static PIPELINE_RUN: ObjectSchema = action(
     "an action PIPELINE_RUN",
     "Runs a pipeline that the operator's policy declares.",
     &members(&["PIPELINE_RUN"], Form::Tagged(&OF_PIPELINE), Need::Required, 3600),

@@ -8,11 +8,11 @@ use actum_core::place::{Excerpt, Place};
 use actum_core::{PathError, PathRuleError};
 
 use super::DEPTH_MAX;
-use super::shape::{Form, Text};
+use super::object_schema::{Form, Text};
 
 /// Problem of a document, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mistake {
+pub struct Diagnostic {
     /// Line and column; `None` for the document as a whole.
     pub place: Option<Place>,
     /// Path of the value.
@@ -220,20 +220,20 @@ impl Fault {
     }
 
     /// Adds the line and column in `document`.
-    pub fn placed(mut self, document: &[u8]) -> Mistake {
+    pub fn placed(mut self, document: &[u8]) -> Diagnostic {
         self.steps.reverse();
         let place = Some(Place::of(document, self.offset));
-        Mistake { place, path: JsonPath(self.steps), problem: self.problem }
+        Diagnostic { place, path: JsonPath(self.steps), problem: self.problem }
     }
 }
 
-impl std::error::Error for Mistake {
+impl std::error::Error for Diagnostic {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         std::error::Error::source(&self.problem)
     }
 }
 
-impl fmt::Display for Mistake {
+impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(Place { line, column }) = self.place {
             write!(f, "line {line}, column {column}: ")?;

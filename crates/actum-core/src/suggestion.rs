@@ -5,7 +5,7 @@ const COMPARED_BYTES_MAX: usize = 100;
 
 /// Returns the known word that is almost the same as the given one. Case, `_` and `-` make no
 /// difference, as other languages spell names in other ways.
-pub fn word<'w>(given: &str, known: &[&'w str]) -> Option<&'w str> {
+pub fn suggest<'w>(given: &str, known: &[&'w str]) -> Option<&'w str> {
     let plain = |word: &str| word.replace(['_', '-'], "").to_lowercase();
     if given.len() > COMPARED_BYTES_MAX {
         return None;
@@ -35,11 +35,11 @@ mod tests {
             ("output", None),
             ("", None),
         ] {
-            assert_eq!(word(given, &known), meant, "{given}");
+            assert_eq!(suggest(given, &known), meant, "{given}");
         }
-        assert_eq!(word("a", &[]), None);
+        assert_eq!(suggest("a", &[]), None);
         let long = "é".repeat(COMPARED_BYTES_MAX / 2);
-        assert_eq!(word(&long, &[&long]), Some(&*long));
-        assert_eq!(word(&format!("{long}x"), &[&long]), None);
+        assert_eq!(suggest(&long, &[&long]), Some(&*long));
+        assert_eq!(suggest(&format!("{long}x"), &[&long]), None);
     }
 }

@@ -7,7 +7,7 @@ use actum_core::{ActionName, Digest, PathRule, RelPath, Timestamp, plain_id};
 
 /// An object whose members are known by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
+pub struct ObjectSchema {
     /// Name in messages, with its article.
     pub name: &'static str,
     /// Description in a sentence.
@@ -75,11 +75,11 @@ pub enum Form {
         count_max: usize,
     },
     /// An object with known members.
-    Object(&'static Shape),
+    Object(&'static ObjectSchema),
     /// A list of such objects.
     Objects {
         /// Each of them.
-        of: &'static Shape,
+        of: &'static ObjectSchema,
         /// The most of them.
         count_max: usize,
     },
@@ -110,7 +110,7 @@ pub enum Form {
     /// A list with at least one object with known members.
     SomeObjects {
         /// Each of them.
-        of: &'static Shape,
+        of: &'static ObjectSchema,
         /// The most of them.
         count_max: usize,
     },
@@ -158,7 +158,7 @@ pub struct Branch {
     /// The value of the tag.
     pub word: &'static str,
     /// Its members, the tag among them.
-    pub shape: &'static Shape,
+    pub shape: &'static ObjectSchema,
 }
 
 /// Required form of a text.
@@ -209,7 +209,7 @@ pub enum Characters {
     Capitals,
 }
 
-impl Shape {
+impl ObjectSchema {
     /// The member of this name.
     pub fn member(&self, name: &str) -> Option<&Member> {
         self.members.iter().find(|member| member.name == name)
