@@ -6,9 +6,11 @@ use actum_api::change::{Change as Line, ChangeKind as Kind, Changes, Sides};
 use actum_api::path::WorkspacePath;
 use actum_core::FileMode;
 use actum_workspace::{Change, ChangeKind, Extent, Lines};
+use anstyle::Style;
 
-use crate::count::{count, lines};
+use crate::count::{count, painted_lines};
 use crate::folded_paths::{self, ChangedPath, LISTED_MAX};
+use crate::style::{ADDED, CHANGED, Painted, REMOVED};
 
 /// Paths longer than this are not aligned, in characters.
 const ALIGNED_MAX: usize = 60;
@@ -93,18 +95,18 @@ fn shown_path(Line { path, renamed_from, kind, .. }: &Line) -> String {
 }
 
 fn text(line: &Line, path: &str, width: usize) -> String {
-    let word = word(&line.kind);
+    let word = Painted(style(&line.kind), format!("{:10}", word(&line.kind)));
     let details: Vec<_> = [extent(line), mode(line)].into_iter().flatten().collect();
     match details.is_empty() {
-        true => format!("{word:10}  {path}"),
-        false => format!("{word:10}  {path:width$}  {}", details.join("  ")),
+        true => format!("{word}  {path}"),
+        false => format!("{word}  {path:width$}  {}", details.join("  ")),
     }
 }
 
 fn extent(line: &Line) -> Option<String> {
     match &line.bytes {
         Some(Sides { before, after }) => Some(format!("{before} -> {}", count(*after, "byte"))),
-        None => lines(line.added, line.removed),
+        None => painted_lines(line.added, line.removed),
     }
 }
 
@@ -117,6 +119,16 @@ fn mode(line: &Line) -> Option<String> {
 /// Permission bits as chmod(1) takes them.
 pub(crate) fn octal(mode: FileMode) -> String {
     format!("{:04o}", mode.bits())
+}
+
+/// Colour of a kind of change.
+fn style(kind: &Kind) -> Style {
+    match kind {
+        Kind::Created | Kind::DirectoryCreated => ADDED,
+        Kind::Deleted | Kind::DirectoryRemoved => REMOVED,
+        Kind::Modified | Kind::Renamed | Kind::Mode | Kind::Attributes => CHANGED,
+        Kind::Other(_) => Style::new(),
+    }
 }
 
 /// The word for people; a directory is told from a file by the `/` behind its name.

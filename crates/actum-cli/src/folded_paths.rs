@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use crate::count::{count, lines, number};
+use crate::count::{count, number, painted_lines};
 
 /// Changed paths that are listed one by one. Longer lists are folded.
 pub(crate) const LISTED_MAX: usize = 200;
@@ -40,7 +40,7 @@ pub(crate) fn write(changed: &[ChangedPath], indent: usize, out: &mut dyn Write)
     let by_depth = (0..=deepest).rev().map(|depth| rows(changed, depth));
     let rows = by_depth.into_iter().find(|rows| rows.len() <= ROWS_MAX);
     for ((word, directory), row) in rows.unwrap_or_else(|| self::rows(changed, 0)) {
-        let lines = lines(row.added, row.removed);
+        let lines = painted_lines(row.added, row.removed);
         let lines = lines.map(|lines| format!("  {lines}")).unwrap_or_default();
         match row.only {
             Some(path) => writeln!(out, "{:indent$}{word:10}  {path}{lines}", "")?,

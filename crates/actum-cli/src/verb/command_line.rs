@@ -1,4 +1,6 @@
-//! What can be typed.
+//! The command line: global options, and the verb.
+
+mod groups;
 
 use std::path::PathBuf;
 
@@ -67,12 +69,12 @@ pub(crate) enum Color {
 impl CommandLine {
     /// The command line with every verb and its arguments.
     pub(crate) fn described() -> Command {
-        CommandLine::<DescribedVerb>::command()
+        groups::grouped(CommandLine::<DescribedVerb>::command())
     }
 
     /// Why nothing can be run with `arguments`, if that is so, with all verbs in mind.
     pub(crate) fn error(arguments: impl IntoIterator<Item = String>) -> Option<clap::Error> {
-        CommandLine::<DescribedVerb>::try_parse_from(arguments).err()
+        Self::described().try_get_matches_from(arguments).err()
     }
 
     /// Where the results go.

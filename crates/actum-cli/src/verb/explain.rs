@@ -1,5 +1,7 @@
 //! `actum explain`: what a reason for a refusal means, and what to do.
 
+mod glossary;
+
 use std::borrow::Borrow;
 use std::io::{self, Write};
 
@@ -14,13 +16,13 @@ use crate::failure::Failure;
 use crate::output::{Document, Kind};
 use actum::reason::Reason;
 
-/// Explain the reason for a refusal, as errors name it, or a code of a task plan; without one list all reasons
+/// Explain a reason, a code of a task plan, or a word that messages use; without one, list all reasons
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The name of the reason, for example HUNK_DOES_NOT_APPLY; case does not matter. Of a code of task plans the
-    /// number or the word, for example 1100
-    #[arg(value_name = "REASON")]
-    reason: Option<String>,
+    /// Name of a reason, such as HUNK_DOES_NOT_APPLY; number or name of a code of task plans, such as 1100; or a word of
+    /// the glossary, such as drift or R3. Case does not matter
+    #[arg(value_name = "REASON", num_args = 1..)]
+    reason: Vec<String>,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -28,19 +30,21 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         reason: reason.name().to_owned(),
         page: reason.page().to_owned(),
     };
-    match &arguments.reason {
-        None => {
-            let reasons = Reason::ALL.iter().copied().map(explained).collect();
-            session.screen.show(&Reasons { reasons })?;
-        }
-        Some(name) => {
-            let known = Reason::ALL.iter().find(|reason| reason.name().eq_ignore_ascii_case(name));
-            match (known, task_code(name)) {
-                (Some(reason), _) => session.screen.show(&explained(*reason))?,
-                (None, Some(code)) => session.screen.show(&code_page(code))?,
-                (None, None) => return Err(Failure::UnknownReason { name: name.clone() }),
-            }
-        }
+    if arguments.reason.is_empty() {
+        let reasons = Reason::ALL.iter().copied().map(explained).collect();
+        session.screen.show(&Reasons { reasons })?;
+        return Ok(Exit::Success);
+    }
+    let name = arguments.reason.join(" ");
+    let known = Reason::ALL.iter().find(|reason| reason.name().eq_ignore_ascii_case(&name));
+    if let Some(reason) = known {
+        session.screen.show(&explained(*reason))?;
+    } else if let Some(code) = task_code(&name) {
+        session.screen.show(&code_page(code))?;
+    } else if let Some(entry) = glossary::entry(&name) {
+        session.screen.show(&entry)?;
+    } else {
+        return Err(Failure::UnknownReason { name });
     }
     Ok(Exit::Success)
 }

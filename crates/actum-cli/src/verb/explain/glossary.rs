@@ -1,0 +1,58 @@
+//! Words of messages and documents, as the glossary explains them.
+
+use actum_api::reason::Reason;
+
+const GLOSSARY: &str = include_str!("../../../../../docs/glossary.md");
+/// Names of risk tiers, which the glossary explains together.
+const TIERS: [&str; 5] = ["R0", "R1", "R2", "R3", "R4"];
+
+/// Finds the entry of a word. Case does not matter.
+pub(super) fn entry(word: &str) -> Option<Reason> {
+    let is_tier = TIERS.iter().any(|tier| tier.eq_ignore_ascii_case(word));
+    let word = if is_tier { "risk tier" } else { word };
+    let row = rows().find(|row| names(row).any(|name| name.eq_ignore_ascii_case(word)))?;
+    let [_, meaning, why] = cells(row)?;
+    Some(Reason {
+        reason: word.to_lowercase(),
+        page: format!("# {}\n\n{meaning}\n\nWhy this word: {why}\n", word.to_lowercase()),
+    })
+}
+
+/// Rows of the tables, without their headings.
+fn rows() -> impl Iterator<Item = &'static str> {
+    GLOSSARY.lines().filter(|line| line.starts_with("| **"))
+}
+
+fn cells(row: &str) -> Option<[&str; 3]> {
+    let mut cells = row.trim_matches('|').split(" | ").map(|cell| cell.trim_matches(['|', ' ']));
+    Some([cells.next()?, cells.next()?, cells.next()?])
+}
+
+/// Words that a row explains: they are bold.
+fn names(row: &str) -> impl Iterator<Item = &str> {
+    let first = cells(row).map(|[first, ..]| first).unwrap_or_default();
+    first.split("**").skip(1).step_by(2).map(|name| name.trim_matches('`'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_of_the_glossary_is_found_by_its_words() {
+        assert!(rows().count() > 50);
+        for row in rows() {
+            for name in names(row) {
+                let entry = entry(name).unwrap_or_else(|| panic!("{row}"));
+                assert!(entry.page.contains("\n\nWhy this word: "), "{entry:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_risk_tier_is_explained_by_its_name() {
+        let entry = entry("r3").unwrap();
+        assert!(entry.page.starts_with("# risk tier\n\nThe risk of a change, R0 to R4"), "{entry:?}");
+        assert!(super::entry("no such word").is_none());
+    }
+}
