@@ -21,8 +21,8 @@ pub(crate) fn lines(added: u64, removed: u64) -> Option<String> {
 /// Writes changed lines in the colours of a diff.
 pub(crate) fn painted_lines(added: u64, removed: u64) -> Option<String> {
     let (more, fewer) = (format!("+{added}"), format!("-{removed}"));
-    let paint = |style, count, text| if count == 0 { text } else { Painted(style, text).to_string() };
-    (added > 0 || removed > 0).then(|| {
-        format!("{} {}", paint(ADDED, added, more), paint(REMOVED, removed, fewer))
-    })
+    let paint =
+        |style, count, text| if count == 0 { text } else { Painted(style, text).to_string() };
+    (added > 0 || removed > 0)
+        .then(|| format!("{} {}", paint(ADDED, added, more), paint(REMOVED, removed, fewer)))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use actum::{Engine, Records, Request, Which};
 use actum_core::{Digest, RunId, Timestamp};
-use actum_ledger::{Doing, LedgerError, UnderWay};
+use actum_ledger::{Activity, LedgerError, UnderWay};
 use actum_record::keyring::Keyring;
 use actum_record::ledger::{Actor, WorkspaceId};
 use actum_workspace::disk::Disk;
@@ -277,7 +277,7 @@ fn take_mark(records: &Records, task: &TaskName) -> Result<Option<UnderWay>, act
     let [id, workspace] = [high, low]
         .map(|bytes| bytes.iter().take(8).fold(0, |bits, byte| (bits << 8) | u64::from(*byte)));
     let (id, workspace) = (RunId::from_random(id), WorkspaceId::from_random(workspace));
-    Ok(records.marks().take(Doing::FileTask, id, workspace)?)
+    Ok(records.marks().take(Activity::FileTask, id, workspace)?)
 }
 
 /// Output of a task that succeeded.

@@ -76,15 +76,15 @@ fn there_and_back(
     let run = match applied {
         Ok(run) => run,
         Err(error) => {
-            check_same("after a refusal", &before, Modes::All)?;
+            check("after a refusal", &before, Modes::All)?;
             return Err(format!("applying: {error}").into());
         }
     };
-    check_same("after applying", &after, Modes::Executable)?;
+    check("after applying", &after, Modes::Executable)?;
     take_back(&mut workspace, run).map_err(|error| format!("taking back: {error}"))?;
-    check_same("after taking back", &before, Modes::All)?;
+    check("after taking back", &before, Modes::All)?;
     apply(&mut workspace, &operations).map_err(|error| format!("applying again: {error}"))?;
-    check_same("after applying again", &after, Modes::Executable)?;
+    check("after applying again", &after, Modes::Executable)?;
     Ok(time)
 }
 

@@ -8,7 +8,7 @@ use actum_sandbox::{Enforcement, Net, SandboxPolicy};
 use serde_json::Value;
 
 use crate::attack::{Attack, Course, Expected};
-use crate::effect::{Effect, Told};
+use crate::effect::{Effect, RunReport};
 use crate::scene::Facts;
 use crate::{course, table};
 
@@ -185,7 +185,7 @@ pub(crate) fn options(attack: &Attack, facts: &Facts) -> Result<Vec<String>, &'s
 #[derive(Default)]
 pub(crate) struct Ran {
     pub(crate) out: Vec<u8>,
-    pub(crate) told: Told,
+    pub(crate) told: RunReport,
     /// The field `outcome`, where it ran.
     pub(crate) outcome: String,
     /// Everything, for who has to find out why.
@@ -205,7 +205,7 @@ impl Ran {
         let text = |name: &str| document[name].as_str().unwrap_or_default().to_owned();
         let changes = document["change"]["changes"].as_array();
         let paths = changes.into_iter().flatten().filter_map(|change| change["path"].as_str());
-        let told = Told {
+        let told = RunReport {
             made: paths.map(|path| root.join(path)).collect(),
             ended: serde_json::from_value(document["ended"].clone()).ok(),
             // It counts with what came out.

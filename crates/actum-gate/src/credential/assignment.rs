@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::placeholder::{
     holds_any, is_made_up, is_random, is_reference, is_sample_password, looks_random,
 };
-use super::{Secret, effort, encoded, shape};
+use super::{Secret, effort, encoded, secret_pattern};
 
 /// What kind of value the name says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

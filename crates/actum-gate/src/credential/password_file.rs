@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::placeholder::{is_random, is_sample_password};
-use super::{Secret, effort, shape};
+use super::{Secret, effort, secret_pattern};
 
 /// How far the password of an entry of a `.netrc` file may be from its first word.
 const NETRC_BYTES_MAX: usize = 512;

@@ -12,7 +12,7 @@ use crate::policy::Policy;
 /// on the decision.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayProblem {
-    /// What the decision was made from is not in the ledger. (Told by whoever looks there.)
+    /// What the decision was made from is not in the ledger. (The ledger reports it.)
     #[error("the ledger does not hold `{digest}`, which the decision was made from")]
     RefMissing {
         /// Its digest.

@@ -18,7 +18,7 @@ use crate::reason::{self, Reason};
 #[derive(Debug)]
 pub(super) enum ActionError {
     /// It ended so, and the result says it.
-    Told {
+    Ended {
         status: Status,
         reason: Reason,
         message: String,
@@ -48,13 +48,13 @@ impl ActionError {
     /// A gate, or what stands before the gates, says no.
     pub(super) fn rejected(reason: Reason, message: impl Display) -> Self {
         let message = format!("{message}; nothing was changed");
-        Self::Told { status: Status::Rejected, reason, message, error: None }
+        Self::Ended { status: Status::Rejected, reason, message, error: None }
     }
 
     /// It was begun, and all that it did is taken back.
     pub(super) fn reverted(reason: Reason, message: impl Display) -> Self {
         let message = format!("{message}; nothing was changed");
-        Self::Told { status: Status::Reverted, reason, message, error: None }
+        Self::Ended { status: Status::Reverted, reason, message, error: None }
     }
 
     /// Whoever asked for it wants it to stop.
@@ -98,7 +98,7 @@ impl From<Error> for ActionError {
             }
             Some(status) => {
                 let (reason, message) = (reason::of_engine(&error), error.with_state());
-                Self::Told { status, reason, message, error: Some(Box::new(error)) }
+                Self::Ended { status, reason, message, error: Some(Box::new(error)) }
             }
             None => Self::Broken(Box::new(error)),
         }

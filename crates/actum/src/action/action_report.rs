@@ -292,7 +292,7 @@ impl ActionReport {
     ) -> Result<Ending, Error> {
         let (status, reason, message, queued) = match end {
             Err(
-                ActionError::Told { status: Status::Reverted, .. }
+                ActionError::Ended { status: Status::Reverted, .. }
                 | ActionError::Unverified(_)
                 | ActionError::PackageUnverified { .. },
             ) if is_stopped => {
@@ -300,7 +300,7 @@ impl ActionReport {
                 (Status::Reverted, Some(Reason::Interrupted.name()), Some(message.to_owned()), None)
             }
             Ok(()) => (Status::Succeeded, None, None, None),
-            Err(ActionError::Told { status, reason, message, error }) => {
+            Err(ActionError::Ended { status, reason, message, error }) => {
                 self.error = error;
                 (status, Some(reason.name()), Some(message), None)
             }

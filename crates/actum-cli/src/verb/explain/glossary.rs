@@ -52,7 +52,10 @@ mod tests {
     #[test]
     fn a_risk_tier_is_explained_by_its_name() {
         let entry = entry("r3").unwrap();
-        assert!(entry.page.starts_with("# risk tier\n\nThe risk of a change, R0 to R4"), "{entry:?}");
+        assert!(
+            entry.page.starts_with("# risk tier\n\nThe risk of a change, R0 to R4"),
+            "{entry:?}"
+        );
         assert!(super::entry("no such word").is_none());
     }
 }
