@@ -101,8 +101,8 @@ fn undone_runs(root: &Path) -> Result<BTreeSet<RunId>> {
     Ok(newest.filter_map(is_undone).collect())
 }
 
-/// Returns the updated report of a task that was rolled back without `actum rollback`. A committed task counts as
-/// rolled back only if a commit reverts it. A run with an unknown end is not considered.
+/// Returns the updated report of a task that was rolled back without `actum rollback`. Returns `None` for a task with a
+/// git commit, which only a reverting commit rolls back, and for a run that is not known to be in effect.
 fn rolled_back(
     outputs: &Outputs,
     directory: &ReportDirectory,

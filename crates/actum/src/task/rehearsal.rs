@@ -291,7 +291,7 @@ impl Stage<'_> {
             };
             if let ActionEnd::Failed(problem) = &end {
                 let response = problem.code.response();
-                // All actions are searched for content that would be rejected.
+                // After a rejection the other actions are tried as well, to find all rejections.
                 let goes_on = !response.overrides_constraints() || response.is_refusal();
                 if self.constraints.stop_on_error || !goes_on {
                     self.stopped_by = Some(index);

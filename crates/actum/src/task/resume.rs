@@ -313,7 +313,7 @@ impl Reports {
         let is_undone = report.rollback_performed() && report.facts().more.receipt.is_some();
         let needs_error = ErrorStatus::of(report.status()).is_some() && !is_undone;
         let is_whole = has_log && (!needs_error || error.is_some());
-        // Otherwise a run that ended may have no successful action.
+        // The status alone is not enough: a run that ended may have no successful action.
         let is_open = had_run
             && report.status() == ReportStatus::Failed
             && error

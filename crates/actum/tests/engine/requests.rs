@@ -92,7 +92,7 @@ fn a_request_that_had_no_effect_can_be_made_again_and_is_the_next_attempt() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let request = || Request::apply(mixture()).keyed("T-1".parse().unwrap());
-    // Number of an early call of publishing, found by trying.
+    // Finds the last call whose failure reverts the run, by trying.
     let calls = {
         let whole = disk.clone_deep();
         run(&whole, grounds.records_of(&grounds.store.fork()), request()).unwrap();

@@ -16,7 +16,7 @@ struct Place<'m> {
     left: Option<Digest>,
     /// Path that the file is moved back to, if no backup has its content.
     from: Option<&'m RelPath>,
-    /// Digest of the file before the run, if a delta needs the file that the run left to compute it.
+    /// Digest of the file before the run, if only a delta and the file that the run left yield its content.
     delta_to: Option<Digest>,
 }
 
