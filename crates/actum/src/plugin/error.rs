@@ -28,7 +28,7 @@ pub enum PluginError {
         problem: Box<PackageProblem>,
     },
     /// The input does not match the `inputSchema` of the action.
-    #[error("the input of `{action}` is not as its `inputSchema` says, {problem}")]
+    #[error("the input of `{action}` does not match its `inputSchema`, {problem}")]
     Input {
         /// Action.
         action: String,
@@ -37,7 +37,7 @@ pub enum PluginError {
     },
     /// The request of a step would be larger than the limit.
     #[error(
-        "a step takes at most {max} bytes of input and output of `execute`, and these are {bytes}"
+        "the input and the output of `execute` have {bytes} bytes, and a step accepts at most {max}"
     )]
     RequestTooLarge {
         /// Actual number of bytes.
@@ -56,7 +56,7 @@ pub enum PluginError {
     },
     /// Node.js is too old, or the program is not Node.js.
     #[error(
-        "cannot run plugin actions: `{}` says that its version is `{}`, and Node.js {NODE_MAJOR_LEAST} or newer \
+        "cannot run plugin actions: `{}` reports the version `{}`, and Node.js {NODE_MAJOR_LEAST} or newer \
          is needed",
         Quoted(program.as_os_str().as_bytes()),
         Harmless(said.as_bytes())
@@ -120,7 +120,7 @@ pub enum PluginError {
         said: String,
     },
     /// The output of `execute` does not match the `outputSchema` of the package.
-    #[error("the output of `execute` is not as `outputSchema` says, {0}")]
+    #[error("the output of `execute` does not match `outputSchema`, {0}")]
     Output(SchemaProblem),
     /// A package with read permission only changed something.
     #[error(
@@ -135,7 +135,7 @@ pub enum PluginError {
         more: usize,
     },
     /// The step made a change that no run can make.
-    #[error("`execute` did what cannot be kept: {}", list_unkept(.0))]
+    #[error("`execute` made a change that cannot be kept: {}", list_unkept(.0))]
     Unkept(Vec<Unkept>),
     /// A path differs from its previous state after `rollback` (AA-11).
     #[error(
@@ -157,10 +157,10 @@ pub enum PluginError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Difference {
     /// Exists, and did not before.
-    #[error("is there, and was not")]
+    #[error("exists, but did not before")]
     Added,
     /// Missing, and existed before.
-    #[error("is gone")]
+    #[error("is missing")]
     Missing,
     /// Has other content.
     #[error("has another content")]
@@ -169,10 +169,10 @@ pub enum Difference {
     #[error("has other permissions")]
     Mode,
     /// Is of another file type.
-    #[error("is something else than it was")]
+    #[error("is another file type than before")]
     Kind,
     /// Was not touched by `execute`.
-    #[error("was changed by it, and not by `execute`")]
+    #[error("was changed by `rollback`, but not by `execute`")]
     Untouched,
 }
 

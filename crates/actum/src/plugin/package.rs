@@ -48,7 +48,7 @@ pub enum PackageProblem {
     #[error("it is no directory; a symbolic link to one is not followed")]
     NoDirectory,
     /// Only regular files and directories are allowed in a package.
-    #[error("`{}` is {is}; a package has regular files and directories alone", Harmless(.path.as_bytes()))]
+    #[error("`{}` is {is}; a package may contain only regular files and directories", Harmless(.path.as_bytes()))]
     Special {
         /// Path.
         path: String,
@@ -65,7 +65,7 @@ pub enum PackageProblem {
         path: String,
     },
     /// Name that Node could not find.
-    #[error("{} holds a file whose name `{}` is no UTF-8", named(.within), Quoted(.name))]
+    #[error("{} has a file whose name `{}` is not UTF-8", named(.within), Quoted(.name))]
     NoText {
         /// Directory of the file.
         within: String,

@@ -60,14 +60,14 @@ pub struct SignedApproval {
 pub enum ApprovalError {
     /// The signed document would exceed its limit.
     #[error(
-        "its change has so many and so long paths that the approval would be longer than {} MiB",
+        "the paths of its change are so many or so long that the approval would be longer than {} MiB",
         APPROVAL_BYTES_MAX >> 20
     )]
     TooLong,
     /// The change differs from the one that was shown.
     #[error(
-        "the change differs from the one shown: a file changed, or a step is not reproducible (a pipeline needs `inputs` \
-         to keep its result); nothing was approved; review it again"
+        "the change differs from the one shown: a file changed, or a step is not reproducible (a pipeline needs \
+         `inputs` to keep its result); nothing was approved; review it again"
     )]
     ChangedSinceShown,
     /// The created document does not verify or cannot be read.
