@@ -66,8 +66,8 @@ pub enum ApprovalError {
     TooLong,
     /// The change differs from the one that was shown.
     #[error(
-        "the change differs from the one shown: a file changed, or a step is not reproducible (a pipeline needs \
-         `inputs` to keep its result); nothing was approved; review it again"
+        "the change differs from the one shown: a file changed, or a step does not give the same result twice \
+         (pipelines need `inputs` to keep results); review it again"
     )]
     ChangedSinceShown,
     /// The created document does not verify or cannot be read.
