@@ -1,5 +1,5 @@
-//! Entry point of actions: takes a plan envelope, carries it out as a transaction, and returns a result envelope
-//! (AA-1, AA-2, AA-6).
+//! Entry point of actions: accepts a plan envelope, executes it as a transaction, and returns a result envelope (AA-1,
+//! AA-2, AA-6).
 //!
 //! [`Engine::act`] runs the sequence: check policy and scope, run in a staged view, run the checks, publish or drop the
 //! change, record the result. The ledger records the start before any effect, so that the next process can record the
@@ -36,55 +36,56 @@ use action_error::ActionError;
 use action_report::ActionReport;
 use propose::Proposed;
 
-/// An action that is proposed, and by whom.
+/// Proposed action, and the actor who proposes it.
 #[derive(Debug, Clone)]
 pub struct Proposal {
-    /// What is asked for.
+    /// Plan envelope of the action.
     pub plan: PlanEnvelope,
-    /// Who asks.
+    /// Actor who proposes it.
     pub actor: Actor,
-    /// The key under which it is asked for, so that asking again does not do it again.
+    /// Request key of the proposal. A second proposal under the same key does not repeat the action.
     pub key: Option<RequestKey>,
-    /// Whether to wait for another process that is at work in the workspace.
+    /// True if the call waits for another process that is at work in the workspace.
     pub wait: bool,
 }
 
-/// A malformed plan envelope that names its action, and who handed it over.
+/// Malformed plan envelope that names its action, and the actor who submitted it.
 #[derive(Debug, Clone)]
 pub struct MalformedProposal {
-    /// What could be read of it.
+    /// Fields that could be read.
     pub plan: MalformedPlan,
-    /// What is wrong with it. It goes into the ledger, so it quotes nothing secret.
+    /// Description of the problem. It goes into the ledger, so it contains no secrets.
     pub message: String,
-    /// Who asks.
+    /// Actor who submitted it.
     pub actor: Actor,
-    /// Whether to wait for another process that is at work in the workspace.
+    /// True if the call waits for another process that is at work in the workspace.
     pub wait: bool,
 }
 
-/// An action that ended, one way or the other.
+/// Outcome of an action, whatever its status.
 #[derive(Debug)]
 pub struct ActionOutcome {
-    /// The result.
+    /// Result envelope.
     pub envelope: ResultEnvelope,
-    /// The place in the ledger of the entry that says the same (AA-13).
+    /// Index of the ledger entry that records the same result (AA-13).
     pub entry: u64,
-    /// The error of the engine with which it ended, if it was one: that it waits for a person, for example.
+    /// Engine error that ended the action, if any; for example, that it waits for approval.
     pub error: Option<Box<Error>>,
-    /// What [`Engine::holding`] gave.
+    /// Guard that [`Engine::holding`] returned.
     pub held: Option<Box<dyn Any>>,
 }
 
 impl<D: Disk> Engine<D> {
-    /// Carries out an action: all of it, or nothing; and records how it ended.
+    /// Executes an action completely or not at all, and records its outcome.
     ///
     /// # Errors
-    /// Where how it ended could not be recorded, so that there is no result. All else is in the result.
+    /// Fails only where the outcome could not be recorded, so that no result exists. The result reports all other
+    /// errors.
     pub fn act(&mut self, proposal: &Proposal) -> Result<ActionOutcome> {
         self.act_with(proposal, None)
     }
 
-    /// Carries out an action as [`act`](Self::act) does, with a companion that keeps a log of its own.
+    /// Executes an action as [`act`](Self::act) does, with a companion that keeps its own log.
     ///
     /// # Errors
     /// As [`Self::act`].
@@ -101,7 +102,7 @@ impl<D: Disk> Engine<D> {
         self.tell(story, end, &proposal.actor)
     }
 
-    /// Rejects a malformed plan envelope: records that, and gives the result. Nothing of it is carried out.
+    /// Rejects a malformed plan envelope, records the rejection, and returns the result. Nothing of it is executed.
     ///
     /// # Errors
     /// As [`Self::act`].
@@ -113,7 +114,7 @@ impl<D: Disk> Engine<D> {
         self.tell(story, end, actor)
     }
 
-    /// The same for the request of a plan in the queue, to which a person agreed: exactly that is done.
+    /// Executes the approved request of a queued plan as [`act_with`](Self::act_with) does, without any deviation.
     ///
     /// # Errors
     /// As [`Self::act`]; where the request belongs to no action, `NoAction`.
@@ -132,7 +133,7 @@ impl<D: Disk> Engine<D> {
             key: request.key.clone(),
             wait: request.wait,
         };
-        // What was retired since, or is other than it was, is not carried out.
+        // An action that was retired or changed since the approval is not executed.
         let end = self
             .propose(&proposal, &mut story)
             .and_then(|proposed| self.perform(Proposed { request, ..proposed }, &mut story));
@@ -140,12 +141,12 @@ impl<D: Disk> Engine<D> {
     }
 
     fn story(&mut self, plan: &PlanEnvelope, wait: bool) -> Result<ActionReport> {
-        // Whatever could not be told later is found out before anything is done.
+        // Anything that could prevent the report is checked before the action has an effect.
         let (workspace, id) = (self.workspace_id(wait)?, self.workspace.new_id()?);
         ActionReport::of(plan, id, workspace, self.now())
     }
 
-    /// Records how it ended, and gives the result.
+    /// Records the outcome, and returns the result.
     fn tell(
         &mut self,
         mut story: ActionReport,
@@ -168,12 +169,12 @@ impl<D: Disk> Engine<D> {
         let companion = companion.map(|companion| (companion, command_ms));
         let entry = self.records.append_end(&ended, &envelope, companion).map_err(untold)?;
         envelope.feedback.insert("entry".to_owned(), json!(entry));
-        // Where the mark stays, whoever finds it finds the entry, too.
+        // If the mark stays, the process that finds it finds the entry, too.
         drop(acting.map(UnderWay::end));
         Ok(ActionOutcome { envelope, entry, error, held })
     }
 
-    /// The name of the workspace. It gets one where it has none yet.
+    /// Returns the id of the workspace, and assigns one first if it has none.
     fn workspace_id(&mut self, wait: bool) -> Result<WorkspaceId> {
         if let Some(id) = self.workspace.id()? {
             return Ok(id);
@@ -188,7 +189,7 @@ impl<D: Disk> Engine<D> {
     }
 }
 
-/// What an action is in the log: its type, and what it is for.
+/// Returns the label of an action in the log: its type and its reason.
 fn label(plan: &PlanEnvelope) -> String {
     match &plan.reason {
         Some(reason) => format!("action {}: {reason}", plan.action_type),

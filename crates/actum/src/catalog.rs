@@ -1,8 +1,8 @@
-//! The actions that there are, and where each stands (AA-9, AA-13).
+//! Catalog of actions and their states (AA-9, AA-13).
 //!
-//! The core actions are built in. What people say of them and of packages is in the ledger: each change is signed
-//! by an approval key, follows the change before it, and names the whole catalog as it is from then on. Only the
-//! newest change counts, and where it is not proven nothing is in force.
+//! The core actions are built in. The ledger has the operator's decisions about them and about packages. Each change is
+//! signed by an approval key, follows the previous change, and names the whole resulting catalog. Only the newest
+//! change counts; if it is not proven, no catalog is in force.
 
 mod change;
 mod core;
@@ -29,7 +29,7 @@ pub use input_schema::InputSchema;
 pub use lint::{Lint, lint_manifest};
 pub use standing::Standing;
 
-/// All actions, by name. Clones share them, and the snapshot.
+/// Catalog: all actions, by name. Clones share them, and the snapshot.
 #[derive(Debug, Clone)]
 pub struct Catalog {
     contents: Arc<Contents>,
@@ -38,97 +38,97 @@ pub struct Catalog {
 #[derive(Debug)]
 struct Contents {
     actions: Actions,
-    /// Written when it is first needed.
+    /// Document of the catalog, created on first use.
     snapshot: OnceLock<Vec<u8>>,
 }
 
 type Actions = BTreeMap<ActionName, Arc<Registered>>;
 
-/// One action of the catalog. The fields are in the order of their names, as a snapshot has them.
+/// Action of the catalog. The fields are in the order of their names, as a snapshot has them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Registered {
-    /// As what access policies see it.
+    /// Action as access policies see it.
     #[serde(with = "snapshot::access")]
     pub access: AccessAction,
-    /// What it does, for people.
+    /// Human-readable description.
     pub description: Option<String>,
-    /// What it does to what is around it.
+    /// Effects on the environment.
     pub flags: Flags,
-    /// The JSON Schema of what it is given.
+    /// JSON Schema of the input.
     pub input_schema: InputSchema,
     /// Name.
     pub name: ActionName,
-    /// Where it is from.
+    /// Source of the action.
     pub origin: Origin,
-    /// The JSON Schema of what it gives.
+    /// JSON Schema of the output.
     pub output_schema: Map<String, Value>,
-    /// Phrases by which users ask for a package. Absent of a core action, and of a package without any.
+    /// Phrases by which users ask for a package. Absent for a core action, and for a package without any.
     #[serde(default, skip_serializing_if = "Phrases::is_empty")]
     pub phrases: Phrases,
-    /// How it is taken back.
+    /// Rollback method.
     pub rollback: RollbackKind,
-    /// Where it stands.
+    /// State of the action.
     pub state: ActionState,
-    /// The least tier that its runs have.
+    /// Minimum risk tier of its runs.
     pub tier: RiskTier,
-    /// Which version of it this is, where it says so.
+    /// Version, if declared.
     pub version: Option<String>,
 }
 
-/// Where an action is from.
+/// Source of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Origin {
-    /// It is built in.
+    /// Built in.
     Core,
-    /// A package, of which every byte was looked at when it was registered.
+    /// Package, of which every byte was checked when it was registered.
     Package {
-        /// The digest of the package.
+        /// Digest of the package.
         digest: Digest,
     },
 }
 
-/// What an action does to what is around it.
+/// Effects of an action on its environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flags {
-    /// It changes what others work with: it takes a plan for taking it back.
+    /// Changes shared state, so it needs a rollback plan.
     pub impactful: bool,
-    /// What it does cannot be taken back.
+    /// Cannot be undone.
     pub irreversible: bool,
-    /// Something is other afterwards: asking twice is not asking once.
+    /// Leaves a lasting effect, so two executions differ from one.
     pub side_effecting: bool,
-    /// It may change files of the workspace, so that the rules for R2 that writes hold (AA-3, AA-11).
+    /// May change files of the workspace, so the rules for writing R2 actions apply (AA-3, AA-11).
     pub writes: bool,
 }
 
-/// How an action is taken back.
+/// Rollback method of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RollbackKind {
-    /// There is nothing to take back.
+    /// Nothing to roll back.
     None,
-    /// As every run is, by the images that it left.
+    /// Undone like every run, from its images.
     Undo,
-    /// By what the package brings along, and as every run is.
+    /// Rolled back by the package's own code, and undone like every run.
     Package,
 }
 
-/// A package that is to be registered: what its `action.json` says, and the digest of all of it.
+/// Package to register: its manifest, and the digest of all of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Registration {
-    /// What `action.json` says.
+    /// Content of `action.json`.
     pub manifest: Manifest,
-    /// The digest of the package.
+    /// Digest of the package.
     pub digest: Digest,
 }
 
 impl Catalog {
-    /// The catalog that is in force.
+    /// Returns the catalog in force.
     ///
     /// # Errors
-    /// [`CatalogError`]; also where the newest change of it is not proven, by whoever made it.
+    /// [`CatalogError`]; also if the newest change is not proven, whatever made it.
     pub fn in_force(log: &dyn Log, keyring: &Keyring) -> Result<Self, CatalogError> {
         Standing::read(log, keyring)?.in_force()
     }
@@ -137,18 +137,18 @@ impl Catalog {
         Self { contents: Arc::new(Contents { actions, snapshot: OnceLock::new() }) }
     }
 
-    /// The action of that name, wherever it stands.
+    /// Returns the action of that name in any state.
     pub fn find(&self, name: &ActionName) -> Option<&Arc<Registered>> {
         self.contents.actions.get(name)
     }
 
-    /// All of them, by name.
+    /// Returns all actions, ordered by name.
     pub fn actions(&self) -> impl Iterator<Item = &Registered> {
         self.contents.actions.values().map(|registered| &**registered)
     }
 }
 
-/// Catalogs are equal if their actions are.
+/// Catalogs are equal if their actions are equal.
 impl PartialEq for Catalog {
     fn eq(&self, other: &Self) -> bool {
         self.contents.actions == other.contents.actions
@@ -158,19 +158,19 @@ impl PartialEq for Catalog {
 impl Eq for Catalog {}
 
 impl Registered {
-    /// Whether it can be used.
+    /// Returns true if the action can be used.
     pub fn is_active(&self) -> bool {
         self.state == ActionState::Active
     }
 
-    /// The same action where it stands elsewhere.
+    /// Returns a copy of the action in another state.
     fn in_state(&self, state: ActionState) -> Self {
         Self { state, ..self.clone() }
     }
 }
 
 impl From<&Registration> for Registered {
-    /// A package as it is registered: a draft.
+    /// Returns a package as it is registered: a draft.
     fn from(Registration { manifest, digest }: &Registration) -> Self {
         let writes = manifest.is_write_like();
         let irreversible = manifest.risk_tier >= RiskTier::R4;
@@ -201,7 +201,7 @@ impl From<&Registration> for Registered {
 }
 
 impl Origin {
-    /// The digest of the package, where it is one.
+    /// Returns the digest of a package; `None` for a core action.
     pub fn digest(self) -> Option<Digest> {
         match self {
             Self::Core => None,
@@ -211,7 +211,7 @@ impl Origin {
 }
 
 impl RollbackKind {
-    /// The word for it.
+    /// Returns the name of the method.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",

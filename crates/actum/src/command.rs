@@ -1,5 +1,5 @@
-//! Commands of which all effects are captured: each runs in a sandbox, on a view of the workspace, and what it
-//! changes there comes back as operations that go through the gates like any other (AA-6, AA-10).
+//! Commands with captured effects. Each runs in a sandbox on a view of the workspace, and its changes become operations
+//! that pass the gates like any others (AA-6, AA-10).
 
 mod cache;
 mod capture;
@@ -40,35 +40,35 @@ pub(crate) use quotas::quotas_of;
 pub use staged_view::StagedView;
 pub use trial::{Trial, Tried, permitted_line};
 
-/// What runs commands for a workspace: by which program, on which host, and how confined.
+/// Runner of commands for a workspace: its helper program, host and confinement.
 #[derive(Debug, Clone)]
 pub struct Runner {
     helper: Helper,
     host: HostReport,
     policy: SandboxPolicy,
     root: PathBuf,
-    /// The directories that the operator declares as caches.
+    /// Directories that the operator declares as caches.
     caches: Vec<RelPath>,
-    /// What asks for whatever runs to be ended.
+    /// Request to end all running commands.
     stop: Option<Stop>,
 }
 
-/// What a command sees of the workspace besides its files.
+/// View of the workspace for a command.
 #[derive(Debug, Default)]
 pub(crate) struct Seen<'s> {
-    /// What is staged, over them.
+    /// Staged changes over the files.
     pub(crate) staged: Option<&'s StagedView>,
-    /// A path at which they are seen as they are.
+    /// Path at which the files are visible without the staged changes.
     pub(crate) before: Option<PathBuf>,
     /// Directories that are passed through.
     pub(crate) caches: Vec<PathBuf>,
-    /// An empty directory that takes the changes; memory without one.
+    /// Empty directory for the changes; without one they stay in memory.
     pub(crate) upper: Option<PathBuf>,
 }
 
 impl Runner {
-    /// What runs commands in the workspace at `root`, confined by `policy`, which has no view and lets nothing in
-    /// the workspace be written; the operator's allowance says which directories are caches.
+    /// Creates a runner for commands in the workspace at `root`, confined by `policy`. The policy has no view, and
+    /// allows no writes in the workspace. The operator's allowance names the caches.
     pub fn new(
         helper: Helper,
         host: HostReport,
@@ -80,28 +80,28 @@ impl Runner {
         Self { helper, host, policy, root: root.to_owned(), caches, stop: None }
     }
 
-    /// The same, ending whatever runs once that is asked for.
+    /// Returns the runner with a stop request, which ends all running commands.
     #[must_use]
     pub fn stopping_when(mut self, stop: Stop) -> Self {
         self.stop = Some(stop);
         self
     }
 
-    /// Whether nothing is to run any more.
+    /// Returns true if nothing may start any longer.
     pub(crate) fn is_stopped(&self) -> bool {
-        // What cannot be looked at is not asked for.
+        // A stop request that cannot be read does not count.
         self.stop.as_ref().is_some_and(|stop| stop.is_asked_for().unwrap_or(false))
     }
 
-    /// The same, confined by another policy of the same kind.
+    /// Returns the runner with another policy of the same kind.
     #[must_use]
     pub fn confined_by(mut self, policy: SandboxPolicy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// The same, finding programs by their names outside of the workspace alone: whoever may write there does not choose
-    /// what a rule speaks of.
+    /// Returns the runner with a `PATH` outside the workspace only, so that no process with write access to the
+    /// workspace chooses the program behind a name in a rule.
     #[must_use]
     pub fn finding_programs_outside(mut self) -> Self {
         let root = real(&self.root);
@@ -112,7 +112,7 @@ impl Runner {
         self
     }
 
-    /// A place in the workspace that commands do not see, apart from its state and sockets.
+    /// Returns a path in the workspace that commands do not see, apart from its state and sockets.
     fn unseen(&self) -> Option<&Path> {
         let root = real(&self.root);
         let is_socket = |path: &Path| {
@@ -123,7 +123,7 @@ impl Runner {
         hidden.find(|path| path.starts_with(&root) && !is_state(path) && !is_socket(path))
     }
 
-    /// The directories of the workspace that the operator declares as caches.
+    /// Returns the directories of the workspace that the operator declares as caches.
     pub(crate) fn caches(&self) -> &[RelPath] {
         &self.caches
     }
@@ -136,17 +136,17 @@ impl Runner {
         self.host.tier_n.as_ref().copied()
     }
 
-    /// What confines commands.
+    /// Returns the confinement of commands.
     pub fn policy(&self) -> &SandboxPolicy {
         &self.policy
     }
 
-    /// Where the workspace is.
+    /// Returns the root of the workspace.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The same in another directory, in which nothing is a cache.
+    /// Returns the runner in another directory, without caches.
     #[must_use]
     pub(crate) fn in_root(mut self, root: PathBuf) -> Self {
         self.root = root;
@@ -200,7 +200,7 @@ impl Runner {
         Ok(child)
     }
 
-    /// The program that a command means.
+    /// Returns the program that a command names.
     ///
     /// # Errors
     /// `NotFound`
@@ -210,7 +210,7 @@ impl Runner {
         found.map_err(|why| CommandError::NotFound { name: name.clone(), why })
     }
 
-    /// What confined a command, for the record.
+    /// Returns the confinement of a command, for the record.
     pub(crate) fn record(&self, in_force: &InForce, passed: &[PathBuf]) -> SandboxRecord {
         let caches = passed.iter();
         let caches = caches.map(|cache| cache.strip_prefix(&self.root).unwrap_or(cache));
@@ -223,7 +223,7 @@ impl Runner {
     }
 }
 
-/// What is recorded of a command.
+/// Returns the record of a command.
 pub(crate) fn record(line: &CommandLine, outcome: &Outcome) -> CommandRecord {
     CommandRecord {
         argv: line.argv().to_vec(),
@@ -234,7 +234,7 @@ pub(crate) fn record(line: &CommandLine, outcome: &Outcome) -> CommandRecord {
     }
 }
 
-/// How a command ended. One that did what it may not was ended for that, whatever it says itself.
+/// Returns the end of a command. A violation counts before the exit status, since it is why the command was ended.
 fn end(outcome: &Outcome) -> CommandEnd {
     match (outcome.violated.first(), outcome.ended) {
         (Some(violation), _) => CommandEnd::Stopped(told(violation)),
@@ -255,5 +255,5 @@ fn told(violation: &Violation) -> String {
     }
 }
 
-/// The codes besides 0 with which a command says that it did its work.
+/// Exit codes besides 0 that count as success.
 pub type Accepted = BTreeSet<i32>;

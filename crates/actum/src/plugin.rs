@@ -1,10 +1,10 @@
-//! Plugin packages: actions that somebody else wrote in JavaScript, read whole, run step by step in a sandbox, and
-//! believed in nothing (AA-8 to AA-11).
+//! Plugin packages: third-party actions in JavaScript. A package is read completely, and runs step by step in a
+//! sandbox; nothing that it claims is trusted (AA-8 to AA-11).
 //!
-//! A [`Package`] is the bytes that were read and judged; what is run is a private copy of these bytes. [`Steps`]
-//! runs each of its three files as a process of its own: what `execute` changes comes back as operations, what
-//! `verify` finds as checks, and of `rollback` the [`RollbackEvidence`] tells whether all is as before, as it was
-//! compared here and not by the package.
+//! A [`Package`] holds the bytes that were read and checked; the process runs a private copy of these bytes. [`Steps`]
+//! runs each of its three files as a separate process. Changes of `execute` are captured as operations, and findings of
+//! `verify` as checks. [`RollbackEvidence`] states whether `rollback` restored everything; actum compares this itself,
+//! without the package.
 
 mod answer;
 mod confinement;
@@ -23,13 +23,13 @@ pub use node::{NODE_MAJOR_LEAST, Node};
 pub use package::{Package, PackageProblem};
 pub use steps::{Call, Executed, Step, Steps};
 
-/// That the operator's policy lets the code of packages run (AA-9). Only what reads that policy makes one, so no
-/// package and no plan can.
+/// Permission of the operator's policy to run the code of packages (AA-9). Only the reader of that policy creates it,
+/// so neither a package nor a plan can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PluginCode(());
 
 impl PluginCode {
-    /// What the operator's policy says.
+    /// Returns the permission if the operator's policy grants it.
     pub(crate) fn allowed(by: bool) -> Option<Self> {
         by.then_some(Self(()))
     }

@@ -1,4 +1,4 @@
-//! Entry point of task plans (EX): the actions of an approved plan become one change, which goes through the pipeline like
+//! Entry point of task plans (EX): the actions of an approved plan become one change, which passes the pipeline like
 //! any other.
 
 mod alert;

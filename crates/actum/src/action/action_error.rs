@@ -1,4 +1,4 @@
-//! Why an action did not come to its end, and which of the frozen statuses that is (AA-2).
+//! Error of an action, and the frozen status that it maps to (AA-2).
 
 use std::fmt::Display;
 
@@ -14,28 +14,28 @@ use crate::engine::outcome::settled_status;
 use crate::error::Error;
 use crate::reason::{self, Reason};
 
-/// Why an action did not come to its end.
+/// Error that ended an action.
 #[derive(Debug)]
 pub(super) enum ActionError {
-    /// It ended so, and the result says it.
+    /// Ended with a status that the result reports.
     Ended {
         status: Status,
         reason: Reason,
         message: String,
-        /// The error of the engine that it was, where it was one.
+        /// Engine error behind it, if any.
         error: Option<Box<Error>>,
     },
-    /// It waits for a person.
+    /// Waits for an approval.
     Queued(Waiting),
-    /// A check refused the staged change, which a repair may mend.
+    /// A check rejected the staged change. A repair may fix it.
     Unverified(Box<Error>),
-    /// The same of a check of `verify.js`.
+    /// A check of `verify.js` rejected the staged change. A repair may fix it.
     PackageUnverified { check: String },
-    /// What has to be recorded of it cannot be, so there is no result.
+    /// The required records could not be written, so no result exists.
     Broken(Box<Error>),
 }
 
-/// An action that waits.
+/// Queued action.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) plan: RunId,
@@ -45,24 +45,24 @@ pub(super) struct Waiting {
 }
 
 impl ActionError {
-    /// A gate, or what stands before the gates, says no.
+    /// Rejected by a gate, or by a check before the gates.
     pub(super) fn rejected(reason: Reason, message: impl Display) -> Self {
         let message = format!("{message}; nothing was changed");
         Self::Ended { status: Status::Rejected, reason, message, error: None }
     }
 
-    /// It was begun, and all that it did is taken back.
+    /// Begun, and rolled back completely.
     pub(super) fn reverted(reason: Reason, message: impl Display) -> Self {
         let message = format!("{message}; nothing was changed");
         Self::Ended { status: Status::Reverted, reason, message, error: None }
     }
 
-    /// Whoever asked for it wants it to stop.
+    /// Interrupted by the requester.
     pub(super) fn interrupted() -> Self {
         Self::reverted(Reason::Interrupted, "it was asked to stop")
     }
 
-    /// The input is not what the action takes.
+    /// The input does not have the form that the action requires.
     pub(super) fn input(what: impl Display) -> Self {
         let what = what.to_string();
         let what = Harmless(what.as_bytes());
@@ -72,7 +72,7 @@ impl ActionError {
         )
     }
 
-    /// A text is no command that could be run without a shell.
+    /// The text is not a command that can be run without a shell.
     pub(super) fn unusable_command(place: &str, error: &CommandLineError) -> Self {
         Self::rejected(Reason::CommandUnusable, format!("`{place}` cannot be run: {error}"))
     }
@@ -105,7 +105,7 @@ impl From<Error> for ActionError {
     }
 }
 
-/// What an error of the engine makes of an action; nothing where it could not be recorded either.
+/// Returns the action status for an engine error; `None` where the outcome could not be recorded either.
 fn status(error: &Error) -> Option<Status> {
     Some(match error {
         Error::Home(_)
@@ -121,10 +121,10 @@ fn status(error: &Error) -> Option<Status> {
         | Error::Untold { .. }
         | Error::Ledger { .. }
         | Error::Record { .. } => return None,
-        // Where it cannot be relied on, nothing of it is done.
+        // An unreliable catalog allows no action.
         Error::Catalog(_) => Status::Rejected,
         Error::Workspace(error) => of_workspace(error),
-        // What was to be changed is changed, or it is not known whether.
+        // The change was made, or its state is unknown.
         Error::Unsettled { state, .. } => {
             settled_status(*state).map_or(Status::Failed, |_| Status::Reverted)
         }
@@ -162,8 +162,8 @@ fn status(error: &Error) -> Option<Status> {
     })
 }
 
-/// What the workspace says. A change that it refuses because of what is asked for is rejected; one that does not fit
-/// what is there has failed, and left nothing behind.
+/// Maps a workspace error to a status. A change that is refused because of the request itself is rejected. One that
+/// does not fit the current files has failed without a trace, and is reverted.
 fn of_workspace(error: &actum_workspace::Error) -> Status {
     match settled_status(error.state) {
         Some(Status::Rejected) => {}

@@ -1,4 +1,4 @@
-//! Record of an action while it runs; its result envelope and its ledger entry are made from it.
+//! Record of an action while it runs; the source of its result envelope and its ledger entry.
 
 use std::any::Any;
 
@@ -30,42 +30,42 @@ use crate::feedback;
 use crate::reason::Reason;
 use crate::request::EntryPoint;
 
-/// The most paths that a result lists.
+/// Maximum number of paths that a result lists.
 const PATHS_MAX: usize = 1000;
 
-/// What is told of an action.
+/// Report of an action.
 pub(super) struct ActionReport {
-    /// Its own id.
+    /// Id of the action.
     pub(super) id: RunId,
     pub(super) plan: PlanEnvelope,
-    /// The digest of that.
+    /// Digest of the plan.
     digest: Digest,
     workspace: WorkspaceId,
     pub(super) began: Timestamp,
-    /// The tier that counts, as far as it is known.
+    /// Effective tier, as far as it is known.
     pub(super) tier: RiskTier,
     pub(super) output: Map<String, Value>,
-    /// What a package returned; then that is the output.
+    /// Output that a package returned. It replaces `output` in the result.
     pub(super) returned: Option<Value>,
     pub(super) checks: Vec<Check>,
     pub(super) repair: Attempt,
     /// Wall time of command, steps and repair, in milliseconds, without checks.
     pub(super) command_ms: u64,
-    /// The run that changed the workspace, and the place of its receipt.
+    /// Run that changed the workspace, and the index of its receipt.
     pub(super) run: Option<(RunId, u64)>,
-    /// Whether an earlier run had done it, under the same key.
+    /// True if an earlier run made the change, under the same key.
     pub(super) is_done_before: bool,
-    /// The plan in the queue with which a person agreed.
+    /// Queued plan that the operator approved.
     pub(super) agreed: Option<RunId>,
-    /// Whether something of it was carried out where it can be dropped.
+    /// True if part of the action ran where its changes can be dropped.
     pub(super) is_begun: bool,
-    /// The version before, where a person denied it, and why.
+    /// Previous version of the plan if the operator denied it, and the reason.
     denied: Option<(RunId, Option<String>)>,
-    /// The error of the engine with which it ended, if it was one.
+    /// Engine error that ended the action, if any.
     pub(super) error: Option<Box<Error>>,
-    /// What [`Engine::holding`](crate::Engine::holding) gave.
+    /// Guard that [`Engine::holding`](crate::Engine::holding) returned.
     pub(super) held: Option<Box<dyn Any>>,
-    /// That it is under way.
+    /// Mark that the action is in progress.
     pub(super) acting: Option<UnderWay>,
     /// Log beside the ledger's own entries.
     pub(super) companion: Option<Box<dyn ActionCompanion>>,
@@ -75,7 +75,7 @@ pub(super) struct ActionReport {
 pub(super) type Ended =
     (ResultEnvelope, Option<Box<Error>>, Option<UnderWay>, Option<Box<dyn ActionCompanion>>);
 
-/// How it ended.
+/// End of an action.
 pub(super) struct Ending {
     pub(super) status: Status,
     pub(super) reason: Option<&'static str>,
@@ -93,7 +93,7 @@ impl ActionReport {
         Ok(Self::new(plan.clone(), digest(plan)?, id, workspace, began))
     }
 
-    /// The same of a malformed envelope: what could not be read of it stays empty.
+    /// Creates the report of a malformed envelope. Fields that could not be read stay empty.
     pub(super) fn of_malformed(
         malformed: &MalformedPlan,
         id: RunId,
@@ -146,7 +146,7 @@ impl ActionReport {
         }
     }
 
-    /// Records that it begins, before anything of it runs.
+    /// Records the start of the action, before anything of it runs.
     pub(super) fn begin<D: Disk>(
         &mut self,
         staged: &Staged<'_, D>,
@@ -162,8 +162,8 @@ impl ActionReport {
         Ok(())
     }
 
-    /// Makes the change a part of it; where nothing has run, that is how it begins. Policy and companion are asked again where
-    /// something has run.
+    /// Makes the staged change part of the action. If nothing has run yet, this starts the action. Otherwise policy and
+    /// companion are checked again.
     pub(super) fn join<D: Disk>(
         &mut self,
         staged: &mut Staged<'_, D>,
@@ -190,7 +190,7 @@ impl ActionReport {
         Ok(())
     }
 
-    /// Marks it as under way. Returns the entries that record it, those of the companion first.
+    /// Marks the action as in progress. Returns the entries that record it, those of the companion first.
     fn starting<D: Disk>(
         &mut self,
         staged: &Staged<'_, D>,
@@ -209,7 +209,7 @@ impl ActionReport {
         Ok(entries)
     }
 
-    /// Marks it as under way; gives what is recorded of that.
+    /// Marks the action as in progress, and returns the record of its start.
     fn started<D: Disk>(
         &mut self,
         staged: &Staged<'_, D>,
@@ -237,7 +237,7 @@ impl ActionReport {
         })
     }
 
-    /// Takes in what a run did.
+    /// Adds the results of a run.
     pub(super) fn made(&mut self, done: &Done) {
         let result = &done.receipt.statement.predicate;
         self.run = Some((result.run, done.receipt.index));
@@ -251,23 +251,23 @@ impl ActionReport {
         }
     }
 
-    /// Time in commands, steps and checks, in milliseconds.
+    /// Returns the time spent in commands, steps and checks, in milliseconds.
     pub(super) fn command_ms(&self) -> u64 {
         let of_checks = self.checks.iter().filter_map(|check| check.duration_ms);
         of_checks.fold(self.command_ms, u64::saturating_add)
     }
 
-    /// Takes in what checks found.
+    /// Adds the results of checks.
     pub(super) fn checked(&mut self, checked: Result<&[Check], &Error>) {
         match checked {
             Ok(told) => self.checks.extend_from_slice(told),
             Err(Error::Unverified { told, .. }) => self.checks.extend_from_slice(told),
-            // What could not be run found nothing.
+            // Checks that could not run have no results.
             Err(_) => {}
         }
     }
 
-    /// Takes in what was changed.
+    /// Adds the changed paths.
     pub(super) fn changed(&mut self, paths: &[PathEffect]) {
         let told = paths.iter().take(PATHS_MAX).map(|effect| {
             let mut told = Map::new();
@@ -282,9 +282,9 @@ impl ActionReport {
         self.output.insert("changed".to_owned(), json!(paths.len()));
     }
 
-    /// How it ended; the error where there is no result.
+    /// Returns the end of the action, or the error where no result exists.
     ///
-    /// What was dropped once everything was to stop was dropped for that.
+    /// If everything was asked to stop, a dropped change counts as interrupted.
     pub(super) fn ending(
         &mut self,
         end: Result<(), ActionError>,
@@ -330,7 +330,7 @@ impl ActionReport {
         Ok(Ending { status, reason, message, queued })
     }
 
-    /// A plan that says no tier was not declared as the highest, and its planner is to know what to say.
+    /// Extends the message if the plan declares no tier: it counts as R4, and the planner learns which tier to declare.
     fn why_queued(&self, message: String) -> String {
         match self.plan.declared_tier {
             Some(_) => message,
@@ -340,7 +340,7 @@ impl ActionReport {
         }
     }
 
-    /// Its entry in the ledger.
+    /// Returns the ledger entry of the action.
     pub(super) fn entry(
         &self,
         ending: &Ending,
@@ -383,7 +383,7 @@ impl ActionReport {
         }
     }
 
-    /// Message for the ledger, from which nothing can be removed later: without content of files, and without
+    /// Returns the message for the ledger, from which nothing can be removed later. It has no file contents and no
     /// credentials (EX-20).
     fn recorded_message(&self, ending: &Ending) -> Option<String> {
         let message = ending.message.as_deref()?;
@@ -394,7 +394,7 @@ impl ActionReport {
         Some(recorded.to_string())
     }
 
-    /// The run that changed files, or may have, and has no receipt yet.
+    /// Returns the run that changed files, or may have, and has no receipt yet.
     fn unsettled(&self) -> Option<RunId> {
         match self.error.as_deref() {
             Some(Error::Unsettled { run, state, .. }) => {
@@ -404,7 +404,7 @@ impl ActionReport {
         }
     }
 
-    /// The result, without the place of its entry in the ledger, and what else is left.
+    /// Returns the result without the index of its ledger entry, and the remaining parts.
     pub(super) fn into_result(mut self, ending: &Ending, now: Timestamp) -> Ended {
         let left = (self.error.take(), self.acting.take(), self.companion.take());
         (self.envelope(ending, now), left.0, left.1, left.2)
@@ -419,7 +419,7 @@ impl ActionReport {
             feedback.insert(name.to_owned(), value);
         };
         tell("id", json!(self.id));
-        // Room for the place of the entry, which is not known yet.
+        // Reserves space for the index of the entry, which is not known yet.
         tell("entry", json!(u64::MAX >> 11));
         tell("durationMs", json!(duration_ms(self.began, now)));
         if let Some(reason) = ending.reason {
@@ -466,26 +466,26 @@ impl ActionReport {
     }
 }
 
-/// What a check said, without what it wrote: that may hold contents of files, and the message is in the ledger. The
-/// result has it with the check.
+/// Returns the error message of a check without its output. The output may contain file contents, and the message goes
+/// into the ledger. The result has the output with the check.
 fn without_output(error: &Error) -> String {
     let Error::Unverified { check, record, .. } = error else { return error.with_state() };
     let (check, record) = (check.clone(), record.clone());
     Error::Unverified { check, record, output: String::new(), told: Vec::new() }.with_state()
 }
 
-/// The version before of a plan that waits, where a person denied it, and why.
+/// Returns the previous version of a queued plan if the operator denied it, and the reason.
 fn denied(error: &Error) -> Option<(RunId, Option<String>)> {
     let Error::Queued { denied, .. } = error else { return None };
     denied.clone()
 }
 
-/// The same, not larger than a result may be: first what holds loses what it wrote, then all checks do, and last the
-/// output goes. It says so.
+/// Shortens a result to the size limit. It drops the output of passed checks first, then that of all checks, then the
+/// action's output. The result states that it was shortened.
 fn shortened(mut envelope: ResultEnvelope) -> ResultEnvelope {
     let checks = &mut envelope.verification.checks;
     if checks.len() > CHECKS_MAX {
-        // What does not hold is told in any case.
+        // Failed checks are always listed.
         checks.sort_by_key(|check| check.ok);
         let more = checks.split_off(CHECKS_MAX - 1);
         let all_hold = more.iter().all(|check| check.ok);
@@ -509,13 +509,13 @@ fn shortened(mut envelope: ResultEnvelope) -> ResultEnvelope {
     envelope
 }
 
-/// How long something took, in milliseconds; 0 where the clock ran backwards.
+/// Returns a duration in milliseconds; 0 if the clock ran backwards.
 fn duration_ms(began: Timestamp, now: Timestamp) -> u64 {
     let micros = now.micros().saturating_sub(began.micros());
     u64::try_from(micros / 1000).unwrap_or(0)
 }
 
-/// The digest of a plan envelope.
+/// Returns the digest of a plan envelope.
 fn digest(plan: &PlanEnvelope) -> Result<Digest, Error> {
     let bytes = actum_core::canonical::to_vec(plan)?;
     Ok(Digest::tagged("actum/plan-envelope/v1", &[&bytes]))

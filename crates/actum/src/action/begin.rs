@@ -1,4 +1,4 @@
-//! Begin: an action that runs something runs it once it may, on a view of the workspace (AA-5, AA-6).
+//! Begin: once permitted, runs the commands or the package of an action on a view of the workspace (AA-5, AA-6).
 
 use std::ops::ControlFlow;
 
@@ -28,7 +28,7 @@ use crate::request::{Phase, Request, RequestedAction, Work};
 const NOTHING_CHECKED: &str = "nothing was checked: the plan has neither commands nor checks";
 
 impl<D: Disk> Engine<D> {
-    /// Does what was proposed.
+    /// Performs the proposed action.
     pub(super) fn perform(
         &mut self,
         proposed: Proposed,
@@ -42,7 +42,7 @@ impl<D: Disk> Engine<D> {
                 self.run_command(request, (&line, &accepted), story)
             }
             Task::Diagnosis(lines) if is_to_run => self.diagnose(request, &lines, story),
-            // What a command changed, a person agreed to.
+            // The change that the command made has its approval already.
             Task::Command { .. } | Task::Diagnosis(_) => {
                 self.keep(request, OwnChecks::Captured, story)
             }
@@ -51,7 +51,7 @@ impl<D: Disk> Engine<D> {
                 match is_to_run {
                     true => self.run_package(request, &steps, story),
                     false => {
-                        // The same; and what the package has to say to that it says again.
+                        // The change is approved already; the recorded output of the package is returned again.
                         let action = request.action.as_deref();
                         story.returned = action.and_then(|action| action.output.clone());
                         self.keep(request, OwnChecks::Package(&steps), story)
@@ -61,7 +61,7 @@ impl<D: Disk> Engine<D> {
         }
     }
 
-    /// Runs a command, and keeps what that changed.
+    /// Runs a command, and keeps its changes.
     fn run_command(
         &mut self,
         request: Request,
@@ -87,7 +87,7 @@ impl<D: Disk> Engine<D> {
         self.keep(request, OwnChecks::Captured, story)
     }
 
-    /// Lets a package do its work, and keeps what that changed.
+    /// Runs a package, and keeps its changes.
     fn run_package(
         &mut self,
         request: Request,
@@ -114,7 +114,7 @@ impl<D: Disk> Engine<D> {
         self.keep(request, OwnChecks::Package(steps), story)
     }
 
-    /// Tells what commands find that only look.
+    /// Runs commands that only inspect, and reports their findings.
     fn diagnose(
         &mut self,
         request: Request,
@@ -148,7 +148,7 @@ impl<D: Disk> Engine<D> {
         Ok(())
     }
 
-    /// What runs the commands of a request, confined as it says.
+    /// Returns the runner for the commands of a request, with the confinement that it states.
     pub(super) fn confined_runner(&self, request: &Request) -> Result<Runner, ActionError> {
         let runner = self.runner.as_ref().ok_or(CommandError::NoRunner).map_err(Error::from)?;
         let runner = match &request.commands.confinement {
@@ -158,7 +158,7 @@ impl<D: Disk> Engine<D> {
         Ok(runner.finding_programs_outside())
     }
 
-    /// Asks whether it may begin; what waits for a person goes into the queue, and nothing of it runs.
+    /// Checks that the action may begin. An action that needs approval goes into the queue, and nothing of it runs.
     fn permit(
         &mut self,
         request: &Request,
@@ -188,7 +188,8 @@ impl<D: Disk> Engine<D> {
         places: &Places,
     ) -> Result<Tried, ActionError> {
         let (policy, _) = self.rules.read(&self.records.ledger)?;
-        // A cache is changed for good, whatever becomes of the action: only where the plan may write.
+        // Changes of a cache are permanent, whatever the outcome of the action. So the plan must be allowed to write
+        // there.
         let caches = match places.cover_all(runner.caches()) {
             true => Caches::Passed,
             false => Caches::Forgotten,
@@ -205,7 +206,7 @@ impl<D: Disk> Engine<D> {
     }
 }
 
-/// The request to make what was changed by what has run, with what that adds to its action.
+/// Returns the request to apply captured changes, with the additions to its action.
 fn has_run(
     request: Request,
     story: &ActionReport,
@@ -217,16 +218,16 @@ fn has_run(
         .map(|action| Box::new(RequestedAction { phase: Phase::HasRun, agreed, ..adds(*action) }));
     Request {
         action,
-        // What a person agreed to is no longer a reason to ask one. What it changed may be.
+        // An approved tier needs no second approval. The captured change may still need one.
         declared: request.declared.filter(|_| agreed.is_none()),
         plan: None,
-        // An approval that was used up is not to come to nothing because somebody else is at work.
+        // The approval is used up, so a busy workspace must not fail the action.
         wait: request.wait || agreed.is_some(),
         ..request
     }
 }
 
-/// What a package returned has to fit into a result, before anything of what it did is kept.
+/// Checks that the output of a package fits into a result, before any of its changes is kept.
 fn check_reportable(plan: &PlanEnvelope, output: &Value) -> Result<(), ActionError> {
     let result = ResultEnvelope {
         output: output.clone(),
@@ -238,16 +239,16 @@ fn check_reportable(plan: &PlanEnvelope, output: &Value) -> Result<(), ActionErr
     })
 }
 
-/// Whether an action may begin.
+/// Permission to begin an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Permitted {
-    /// It has begun.
+    /// The action has begun.
     Now,
-    /// It was carried out before, under the same key.
+    /// The action was executed before, under the same key.
     Answered,
 }
 
-/// How a command ended, as the output of an action has it.
+/// Returns the end of a command as the output of an action shows it.
 pub(super) fn told(tried: &Tried) -> Map<String, Value> {
     let mut told = Map::new();
     match &tried.record.ended {

@@ -1,4 +1,4 @@
-//! The check that a core action brings along: what is staged is what was asked for (AA-3).
+//! Built-in check of a core action: the staged change must match the request (AA-3).
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ use crate::engine::stage::Staged;
 use crate::error::Result;
 use crate::reason::Reason;
 
-/// What it is called in a result.
+/// Name of the check in a result.
 const ASKED: &str = "actum: what is staged is what was asked for";
-/// What it is called where a run is taken back.
+/// Name of the check of an undo.
 const BACK: &str = "actum: what is staged is what was there before the run";
 
-/// Compares the staged change with the operations that were asked for, but for the paths that a repair changed. Returns
-/// `None` where it changed all of them, since nothing is left to compare.
+/// Compares the staged change with the requested operations, except on paths that a repair changed. Returns `None` if
+/// the repair changed all of them, since nothing is left to compare.
 pub(super) fn of_change<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     asked: &[Operation],
@@ -49,7 +49,7 @@ pub(super) fn of_change<D: Disk>(
     })
 }
 
-/// Compares what an undo has staged with what the receipt of its run says was there before.
+/// Compares the staged change of an undo with the state that the run's receipt records as before.
 pub(super) fn of_undo<D: Disk>(staged: &mut Staged<'_, D>) -> Result<Check> {
     let Some(run) = staged.undoes else { return Ok(unknown()) };
     let recorded = staged.begun.records.recorded(run)?;
@@ -66,7 +66,7 @@ pub(super) fn of_undo<D: Disk>(staged: &mut Staged<'_, D>) -> Result<Check> {
     Ok(held(BACK, before.len()))
 }
 
-/// What files were where a run changed them; nothing where it made them.
+/// Returns the states of files before a run changed them; `None` for files that it created.
 fn before(paths: &[PathEffect]) -> BTreeMap<RelPath, Option<FileState>> {
     let mut before = BTreeMap::new();
     for effect in paths.iter().filter(|effect| effect.effect.is_of_file()) {
@@ -83,7 +83,7 @@ fn before(paths: &[PathEffect]) -> BTreeMap<RelPath, Option<FileState>> {
     before
 }
 
-/// What is wrong with a path, as it is staged.
+/// Returns the problem with a staged path, if any.
 fn problem<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     path: &RelPath,
@@ -113,13 +113,13 @@ fn refused(name: &str, path: &RelPath, problem: &str) -> Check {
     Check { message: Some(format!("`{path}` {problem}")), ..Check::new(name, false) }
 }
 
-/// Nothing to compare with is no proof.
+/// Returns a failed check: without a receipt to compare with, nothing is proven.
 fn unknown() -> Check {
     let message = Some("the ledger knows nothing of the run that is taken back".to_owned());
     Check { message, ..Check::new(BACK, false) }
 }
 
-/// What comes of it where it does not hold.
+/// Returns the error for a failed check.
 pub(super) fn refusal(check: &Check) -> ActionError {
     let why = check.message.as_deref().unwrap_or_default();
     let message = format!("the check `{}` does not hold: {why}", check.name);

@@ -1,4 +1,4 @@
-//! What a core action is asked to do: its input, as the work of a request.
+//! Core actions: reads their input as the work of a request.
 
 use std::collections::BTreeMap;
 
@@ -22,29 +22,29 @@ use crate::plugin::Package;
 use crate::reason::{self, Reason};
 use crate::request::{Which, Work};
 
-/// What is to be done for an action.
+/// Task of an action.
 #[derive(Debug)]
 pub(super) enum Task {
-    /// The change follows from the input.
+    /// Change that follows from the input.
     Work(Work),
-    /// A command is run, and the change is what it does.
+    /// Command whose changes are captured.
     Command { line: CommandLine, accepted: Accepted },
-    /// Commands look, and nothing changes.
+    /// Commands that only inspect, and change nothing.
     Diagnosis(Vec<CommandLine>),
-    /// The code of a package is run, and the change is what it does.
+    /// Package whose code runs, and whose changes are captured.
     Package(Box<Package>),
 }
 
-/// An input that was read.
+/// Parsed input of an action.
 #[derive(Debug)]
 pub(super) struct Intake {
     pub(super) task: Task,
-    /// What is run where a check fails.
+    /// Command that runs if a check fails.
     pub(super) repair: Option<CommandLine>,
 }
 
 impl Task {
-    /// The commands that the action itself runs.
+    /// Returns the commands that the action itself runs.
     pub(super) fn commands(&self) -> Result<Vec<CommandLine>, ActionError> {
         Ok(match self {
             Self::Work(_) => Vec::new(),
@@ -54,7 +54,7 @@ impl Task {
         })
     }
 
-    /// The commands that check it, whatever a plan says.
+    /// Returns the commands that check the action, in addition to those of the plan.
     pub(super) fn checks(&self) -> &[CommandLine] {
         match self {
             Self::Package(package) => &package.checks,
@@ -62,7 +62,7 @@ impl Task {
         }
     }
 
-    /// Whether the change, if any, is known only once something has run.
+    /// Returns true if the change is known only after something has run.
     pub(super) fn runs_something(&self) -> bool {
         match self {
             Self::Work(_) => false,
@@ -70,7 +70,7 @@ impl Task {
         }
     }
 
-    /// Whether more is known of the result than that it was computed: then that can be looked at without a command.
+    /// Returns true if the expected result is known, so that it can be checked without a command.
     pub(super) fn has_built_in_check(&self) -> bool {
         match self {
             Self::Work(_) | Self::Package(_) => true,
@@ -150,7 +150,7 @@ struct RunCommand {
 struct DiagnoseError {
     #[serde(default)]
     commands: Vec<String>,
-    /// What the planner saw. It is in the plan, and so in the record.
+    /// Error that the planner saw. The plan has it, and so the record does.
     #[serde(rename = "error")]
     _error: Option<String>,
 }
@@ -161,8 +161,8 @@ struct UndoRun {
     run: String,
 }
 
-/// Reads what a core action is given; `None` where the action is none of them. The input has the form of the
-/// action's schema already. Absolute paths in a change may lie below the root.
+/// Reads the input of a core action, which has the form of the action's schema already. Returns `None` if the action is
+/// not a core action. Absolute paths in a change may lie below the root.
 pub(super) fn intake(
     plan: &PlanEnvelope,
     root: &RootPrefix,
@@ -245,7 +245,7 @@ fn read<T: DeserializeOwned>(plan: &PlanEnvelope) -> Result<T, ActionError> {
     serde_json::from_value(value).map_err(ActionError::input)
 }
 
-/// A command, as it would be typed.
+/// Parses a command as it would be typed.
 pub(super) fn command_line(place: &str, text: &str) -> Result<CommandLine, ActionError> {
     CommandLine::parse(text).map_err(|error| ActionError::unusable_command(place, &error))
 }
@@ -322,7 +322,7 @@ impl FileModify {
                     let occurrences = if all { Occurrences::All } else { Occurrences::One };
                     let (old, new) = (find.into_bytes(), replace.into_bytes());
                     let edit = Edit::Replace(Replacement { old, new, occurrences });
-                    // What a later edit meets is what the one before left.
+                    // Later edits apply to the result of earlier ones.
                     let (path, expected) = (path.clone(), expected.take());
                     operations.push(Operation::Edit { path, edit, expected });
                 }
@@ -341,18 +341,18 @@ impl FileModify {
     }
 }
 
-/// What a path must hold in the end, as far as the operations say it.
+/// Required final state of a path, as far as the operations determine it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// A file with these bytes.
+    /// File with these bytes.
     Content(Digest),
-    /// Something.
+    /// Anything, but present.
     Something,
-    /// Nothing.
+    /// Missing.
     Nothing,
 }
 
-/// What operations say of the paths that they speak of, the last of them last.
+/// Returns the final state that operations require of each path that they name. The last operation decides.
 pub(super) fn wanted(operations: &[Operation]) -> BTreeMap<RelPath, Wanted> {
     let mut wanted = BTreeMap::new();
     for operation in operations {

@@ -20,14 +20,14 @@ use crate::engine::{Engine, Hold, Rules};
 use crate::plugin::Steps;
 use crate::request::{Commands, Request, Work};
 
-/// What an action checks itself, besides the commands.
+/// Checks of the action itself, besides the commands.
 #[derive(Clone, Copy)]
 pub(super) enum OwnChecks<'k, 's> {
-    /// The staged change is compared with the work that was asked for.
+    /// Compares the staged change with the requested work.
     Asked(&'k Work),
-    /// Nothing: the change is whatever a command made.
+    /// No check: the change is whatever a command made.
     Captured,
-    /// `verify.js` and `rollback.js` of a package are run.
+    /// Runs `verify.js` and `rollback.js` of a package.
     Package(&'k Steps<'s>),
 }
 
@@ -35,7 +35,7 @@ pub(super) enum OwnChecks<'k, 's> {
 struct ActionObserver<'k, 's> {
     places: Places,
     own: OwnChecks<'k, 's>,
-    /// Whether steps or checks run on the staged change.
+    /// True if steps or checks run on the staged change.
     runs_something: bool,
     hold: Option<Hold>,
     rules: Rules,
@@ -45,7 +45,7 @@ struct ActionObserver<'k, 's> {
 /// Reason why `run_with` stopped.
 enum ActionStop {
     ActionError(ActionError),
-    /// Nothing to change, and the checks passed.
+    /// No change to publish, and the checks passed.
     NothingToPublish,
 }
 
@@ -93,7 +93,7 @@ impl<D: Disk> Observer<D> for ActionObserver<'_, '_> {
                 built_in::of_change(&mut staged.begun.transaction, asked, repaired)?
             }
             OwnChecks::Asked(Work::Undo(_) | Work::Redo(_)) => Some(built_in::of_undo(staged)?),
-            // It would compare the capture with itself.
+            // The check would compare the capture with itself.
             OwnChecks::Captured
             | OwnChecks::Package(_)
             | OwnChecks::Asked(Work::Adopt(_) | Work::Restore { .. }) => None,
@@ -119,7 +119,7 @@ impl<D: Disk> Observer<D> for ActionObserver<'_, '_> {
     }
 }
 
-/// The operations that a repair added to those that were asked for.
+/// Returns the operations that a repair added to those requested.
 fn repaired_operations<'w>(asked: &[Operation], work: &'w Work) -> &'w [Operation] {
     match work {
         Work::Apply(operations) => operations.strip_prefix(asked).unwrap_or_default(),
@@ -128,7 +128,7 @@ fn repaired_operations<'w>(asked: &[Operation], work: &'w Work) -> &'w [Operatio
 }
 
 impl<D: Disk> Engine<D> {
-    /// Carries out the request of an action, with one repair.
+    /// Executes the request of an action, with at most one repair.
     pub(super) fn keep(
         &mut self,
         request: Request,
@@ -197,7 +197,7 @@ impl<D: Disk> Engine<D> {
         }
     }
 
-    /// The request with what its repair did to the staged change; nothing where the repair failed itself.
+    /// Returns the request with the repair's changes to the staged change; `None` if the repair itself failed.
     fn repaired(
         &mut self,
         request: Request,

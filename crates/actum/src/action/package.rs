@@ -1,4 +1,4 @@
-//! Packages: actions that others wrote, which are what a person made active, or are not run (AA-8, AA-9, AA-11).
+//! Packages: third-party actions, which run only as the version that the operator activated (AA-8, AA-9, AA-11).
 
 use actum_action::{Check, EXECUTE_FILE};
 use actum_core::{ActionName, Digest};
@@ -15,14 +15,14 @@ use crate::error::Error;
 use crate::plugin::{Call, Package, PluginError, Steps};
 use crate::reason::{self, Reason};
 
-/// The directory of packages in a workspace, as the contract has it.
+/// Directory of packages in a workspace, as the contract names it.
 const PACKAGES: &str = "actions";
 
-/// What the check is called that the rollback of a package restores.
+/// Name of the check that the rollback of a package restores all files.
 const RESTORES: &str = "actum: rollback.js restores what was changed";
 
 impl<D: Disk> Engine<D> {
-    /// The package of an action, as it was registered with this digest.
+    /// Returns the package of an action, which must have the registered digest.
     pub(super) fn package(
         &self,
         name: &ActionName,
@@ -52,7 +52,7 @@ impl<D: Disk> Engine<D> {
         Ok(package)
     }
 
-    /// The same, ready to run.
+    /// Prepares the steps of a package.
     pub(super) fn steps<'p>(
         &self,
         package: &'p Package,
@@ -66,15 +66,15 @@ impl<D: Disk> Engine<D> {
     }
 }
 
-/// What a package runs, as rules judge it and records tell it. What is really run is a private copy, the path of which
-/// says nothing to anybody.
+/// Returns the command line of a package as rules judge it and records show it. The process runs a private copy, whose
+/// path is of no use to readers.
 pub(super) fn line(package: &Package) -> Result<CommandLine, ActionError> {
     let file = format!("{PACKAGES}/{}/{EXECUTE_FILE}", package.manifest.name);
     let line = CommandLine::new(vec!["node".to_owned(), file]);
     line.map_err(|error| ActionError::unusable_command("the code of the package", &error))
 }
 
-/// Lets a package check what it did, and prove that it can take it back, both on what is staged.
+/// Runs the package's checks of its own change, and its proof of rollback, both on the staged files.
 pub(super) fn verify(
     steps: &Steps<'_>,
     staged: &StagedView,
@@ -83,7 +83,7 @@ pub(super) fn verify(
 ) -> Result<(), ActionError> {
     let call = Call { input: &story.plan.input, scope: &story.plan.scope };
     let output = story.returned.as_ref().unwrap_or(&Value::Null);
-    // Neither sees what the other does.
+    // Each step has its own view, and does not see the changes of the other.
     let (verified, restored) = std::thread::scope(|scope| {
         let rollback = scope.spawn(|| steps.rollback(call, Some(output), staged, change));
         let verified = steps.verify(call, output, staged);
@@ -113,8 +113,8 @@ pub(super) fn verify(
 }
 
 impl ActionError {
-    /// A package did not do its work, or may not. What a step wrote may hold contents of files, and the message is in the
-    /// ledger, so it is in no message; `actum plugin test` shows it.
+    /// Maps a failure or refusal of a package. Output of a step may contain file contents, and the message goes into
+    /// the ledger, so the message omits it. `actum plugin test` shows it.
     pub(super) fn of_plugin(error: &PluginError) -> Self {
         let (reason, message) = (reason::of_plugin(error), error.to_string());
         match error {
@@ -139,7 +139,7 @@ impl ActionError {
         }
     }
 
-    /// It is not shown that the change can be taken back.
+    /// The package did not prove that its change can be rolled back.
     fn rollback_unproven(error: &PluginError) -> Self {
         let message = error.to_string();
         match matches!(error, PluginError::Command(_) | PluginError::Copy(_)) {

@@ -1,4 +1,4 @@
-//! Propose: what can be said of an action before anything of it happens (AA-1, AA-3, AA-4, AA-7).
+//! Propose: checks an action as far as possible before it has any effect (AA-1, AA-3, AA-4, AA-7).
 
 use std::collections::BTreeMap;
 
@@ -22,23 +22,23 @@ use crate::plugin::Package;
 use crate::reason::Reason;
 use crate::request::{Commands, EntryPoint, Phase, Request, RequestedAction, Work};
 
-/// What a proposal leads to.
+/// Proposed action after its first checks.
 pub(super) struct Proposed {
-    /// What goes through the pipeline.
+    /// Request for the pipeline.
     pub(super) request: Request,
-    /// Where that comes from.
+    /// Task that the request was made from.
     pub(super) task: Task,
 }
 
 impl<D: Disk> Engine<D> {
-    /// What a proposal leads to, where nothing that is known beforehand speaks against it.
+    /// Returns the request and task of a proposal, if nothing known beforehand forbids it.
     pub(super) fn propose(
         &mut self,
         proposal: &Proposal,
         story: &mut ActionReport,
     ) -> Result<Proposed, ActionError> {
         let plan = &proposal.plan;
-        // Where it cannot be read nothing is done.
+        // An unreadable policy allows nothing.
         self.rules.read(&self.records.ledger)?;
         let catalog = self.records.catalog()?.in_force().map_err(Error::from)?;
         let registered = catalog.find(&plan.action_type).ok_or_else(|| {
@@ -70,7 +70,7 @@ impl<D: Disk> Engine<D> {
         };
         check_provided(plan, registered, &task, story.tier)?;
         let places = Places::of(&plan.scope)?;
-        // Of a command only what it did can be held against it.
+        // Changes of a command are checked only after it ran.
         if let Task::Work(Work::Apply(operations)) = &task {
             places.check_asked(operations)?;
         }
@@ -147,7 +147,7 @@ fn check_active(registered: &Registered) -> Result<(), ActionError> {
     Err(ActionError::rejected(Reason::ActionNotActive, told))
 }
 
-/// The commands with which a package is checked are those that it asked for (AA-7).
+/// Checks that each verification command is permitted by the package's manifest (AA-7).
 fn check_permitted(plan: &PlanEnvelope, package: &Package) -> Result<(), ActionError> {
     let permitted = &package.manifest.permissions.commands;
     match plan.verification.commands.iter().find(|command| !permitted.contains(command)) {
@@ -162,7 +162,7 @@ fn check_permitted(plan: &PlanEnvelope, package: &Package) -> Result<(), ActionE
     }
 }
 
-/// An action of R2 that writes says how it is checked and how it is taken back (AA-3).
+/// Checks that a writing action of R2 states how it is verified and how it is rolled back (AA-3).
 fn check_provided(
     plan: &PlanEnvelope,
     registered: &Registered,

@@ -1,4 +1,4 @@
-//! Where an action may write: the lists of its plan, held against what it really does (AA-4).
+//! Write scope of an action: the lists of its plan, compared with its real effects (AA-4).
 
 use actum_action::PlanScope;
 use actum_core::path::Quoted;
@@ -9,17 +9,17 @@ use actum_record::receipt::PathEffect;
 use super::action_error::ActionError;
 use crate::reason::Reason;
 
-/// The scope of a plan, read. Its entries are paths and no patterns.
+/// Parsed scope of a plan. Its entries are paths, not patterns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Places {
     files: Vec<RelPath>,
     dirs: Vec<RelPath>,
-    /// `.`: all of the workspace.
+    /// True if `allowedDirs` has `.`, which allows the whole workspace.
     is_everything: bool,
     forbidden: Vec<RelPath>,
 }
 
-/// The entry of `allowedDirs` that means the workspace itself.
+/// Entry of `allowedDirs` that stands for the workspace itself.
 const ROOT: &str = ".";
 
 impl Places {
@@ -33,8 +33,8 @@ impl Places {
         })
     }
 
-    /// The same as the gates judge it. A rule for a path speaks of what is below it, too, so that
-    /// [`Self::check`] has to have its say as well.
+    /// Returns the scope as the gates judge it. A rule for a path also covers all paths below it, so [`Self::check`] is
+    /// needed as well.
     pub(super) fn scope(&self) -> Result<Scope, ActionError> {
         let rules =
             |paths: &[&RelPath]| paths.iter().map(|path| rule(path)).collect::<Result<Vec<_>, _>>();
@@ -46,9 +46,9 @@ impl Places {
         Ok(Scope { allow, deny: rules(&self.forbidden.iter().collect::<Vec<_>>())? })
     }
 
-    /// Sees to it that what is asked for stays where it may.
+    /// Checks that the requested operations stay within the scope.
     pub(super) fn check_asked(&self, operations: &[Operation]) -> Result<(), ActionError> {
-        // A copy leaves the file that it is made of as it is.
+        // A copy does not change its source.
         let written = operations.iter().flat_map(|operation| {
             let is_copy = matches!(operation, Operation::Copy { .. });
             operation.paths().skip(usize::from(is_copy))
@@ -56,12 +56,12 @@ impl Places {
         self.check_covers(written)
     }
 
-    /// The same of what would really be done.
+    /// Checks that the computed effects stay within the scope.
     pub(super) fn check(&self, change: &[PathEffect]) -> Result<(), ActionError> {
         let (files, directories): (Vec<_>, Vec<_>) =
             change.iter().partition(|effect| effect.effect.is_of_file());
         self.check_covers(files.iter().flat_map(|effect| effect.paths()))?;
-        // A directory comes and goes with what is in it, or where directories may.
+        // A directory needs its own permission only if no file below it changes.
         let has_file = |path: &RelPath| {
             files.iter().flat_map(|effect| effect.paths()).any(|file| file.starts_with(path))
         };
@@ -78,7 +78,7 @@ impl Places {
         Ok(())
     }
 
-    /// Whether all that is in these directories may be written.
+    /// Returns true if everything in these directories may be written.
     pub(super) fn cover_all(&self, directories: &[RelPath]) -> bool {
         directories.iter().all(|directory| {
             let is_allowed =

@@ -1,4 +1,4 @@
-//! How the catalog is changed: by a person, one action at a time.
+//! Catalog changes by the operator, one action at a time.
 
 use std::sync::Arc;
 
@@ -14,33 +14,33 @@ use crate::queue::Approver;
 use crate::records::Records;
 use crate::schema::Schema;
 
-/// One step of an action's life.
+/// Step in the life of an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// A package is registered, as a draft; what was registered under its name before is none any more.
+    /// Registers a package as a draft. It replaces any package of the same name.
     Register(Box<Registration>),
-    /// A package is registered and can be used at once, in one change.
+    /// Registers and activates a package in one change.
     Adopt(Box<Registration>),
-    /// What is registered can be used.
+    /// Activates a registered action.
     Activate {
-        /// The package that was looked at, where it must be this one.
+        /// Required digest of the package that the operator reviewed, if any.
         package: Option<Digest>,
     },
-    /// It cannot be used any more.
+    /// Retires the action, which can no longer be used.
     Retire,
 }
 
-/// What a change is to be made on.
+/// Basis of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ground {
     /// The catalog is in force.
     Proven,
-    /// The last change does not count, so that what was before it is said anew.
+    /// The last change does not count. The catalog before it is recorded again.
     Unproven,
 }
 
 impl Step {
-    /// Where the action stands after it.
+    /// Returns the state of the action after the step.
     pub fn to(&self) -> ActionState {
         match self {
             Self::Register(_) => ActionState::Draft,
@@ -51,10 +51,10 @@ impl Step {
 }
 
 impl Catalog {
-    /// The catalog after a step, and the action in it.
+    /// Returns the catalog after a step, and the action in it.
     ///
     /// # Errors
-    /// [`CatalogError`] where the action cannot take it.
+    /// [`CatalogError`] if the action does not allow the step.
     pub fn after(
         &self,
         action: &ActionName,
@@ -78,8 +78,8 @@ impl Catalog {
 }
 
 impl Standing {
-    /// The same of the catalog that stands so. Where its last change does not count, that where an action stands is
-    /// said anew is a step, too.
+    /// Returns the catalog after a step. If the last change does not count, repeating the state of an action is a step,
+    /// too.
     ///
     /// # Errors
     /// As [`Catalog::after`].
@@ -93,8 +93,7 @@ impl Standing {
     }
 }
 
-/// An action after a step: none, then a draft, then one that can be used, then one that was retired. What was
-/// retired can be used again as it was.
+/// Returns the action after a step: missing, then draft, active, retired. A retired action can be activated again.
 fn next(
     action: &ActionName,
     now: Option<&Registered>,
@@ -114,7 +113,7 @@ fn next(
             if action.is_core() {
                 return Err(CatalogError::IsCore { action: action.clone() });
             }
-            // The same package is registered once; after that only where it stands changes.
+            // A package is registered once; after that only its state changes.
             if now.is_some_and(|now| now.origin.digest() == Some(registration.digest)) {
                 return Err(refused());
             }
@@ -166,21 +165,21 @@ fn next(
 }
 
 impl Records {
-    /// Where the catalog of this tenant stands.
+    /// Returns the state of this tenant's catalog.
     ///
     /// # Errors
     /// `Ledger`.
     pub fn catalog(&self) -> Result<Standing> {
-        // What is wrong with the catalog alone is no error of the ledger.
+        // A problem with the catalog alone is not an error of the ledger.
         Ok(self.ledger.read(|log| Ok(Standing::read(log, self.keyring())))??)
     }
 
-    /// Takes a step of an action's life. The whole catalog after it is recorded, signed by the approval key: `shown`, the one
-    /// that the approver saw, and no other.
+    /// Applies a step to an action. The ledger records the whole resulting catalog, signed by the approval key. It must
+    /// be `shown`, the catalog that the approver saw.
     ///
     /// # Errors
-    /// `Catalog` where the action cannot take it, the catalog after it is not the one that was shown, or the key does not
-    /// count; `Ledger`, also where another process changed the catalog meanwhile.
+    /// `Catalog` if the action does not allow the step, the resulting catalog is not the one shown, or the key does not
+    /// count. `Ledger`, also if another process changed the catalog meanwhile.
     pub fn change_catalog(
         &self,
         (action, step): (&ActionName, &Step),
@@ -210,7 +209,7 @@ impl Records {
         let payload = canonical::to_vec(&changed)?;
         let body =
             Envelope::sign(CatalogChanged::PAYLOAD_TYPE, payload, approver.signer)?.to_vec()?;
-        // What the ledger takes stays there.
+        // Entries of the ledger cannot be removed later.
         verify_change(&body, self.keyring()).map_err(CatalogError::Key)?;
         let entry =
             NewEntry { kind: EntryKind::CatalogChanged, body, blobs: vec![snapshot.to_vec()] };

@@ -1,4 +1,4 @@
-//! The actions that are built in.
+//! Core actions, which are built in.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,11 +12,11 @@ use serde_json::{Map, Value};
 
 use super::{Catalog, CatalogError, Flags, Origin, Registered, RollbackKind};
 
-/// The version of what they take and give.
+/// Version of their inputs and outputs.
 const VERSION: &str = "1";
 
-/// Place of the names of input formats among the members of an input. An empty list in a file of `schemas` is filled
-/// with all of them.
+/// JSON pointer to the input formats among the members of an input. An empty list in a file of `schemas` is filled with
+/// all formats.
 const FORMATS: &str = "/format/enum";
 
 /// Description and schemas of a core action, from its file in `schemas`.
@@ -50,7 +50,7 @@ impl Registered {
         };
         let name: ActionName = action.as_str().parse().map_err(|error| built_in(&error))?;
         let mut document: Value = document(action).parse().map_err(|error| built_in(&error))?;
-        // As a snapshot has it.
+        // Objects are sorted as in a snapshot.
         document.sort_all_objects();
         let document = serde_json::from_value(document).map_err(|error| built_in(&error))?;
         let Document { description, mut input, output } = document;
@@ -85,10 +85,10 @@ impl Registered {
 }
 
 impl Catalog {
-    /// The catalog as it is before anybody changed it: the core actions, which can all be used.
+    /// Returns the initial catalog: the core actions, all of them active.
     ///
     /// # Errors
-    /// `BuiltIn`, where this program was made wrongly.
+    /// `BuiltIn` if this program was built wrongly.
     pub fn core() -> Result<Self, CatalogError> {
         static MADE: OnceLock<Catalog> = OnceLock::new();
         if let Some(catalog) = MADE.get() {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::schema::{Schema, SchemaProblem};
 
-/// JSON Schema of an input. It is compiled once, when the first input is checked.
+/// JSON Schema of an input. It is compiled once, for the first check.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct InputSchema {
@@ -42,7 +42,7 @@ impl Deref for InputSchema {
     }
 }
 
-/// Schemas are equal if they are written alike.
+/// Schemas are equal if their sources are equal.
 impl PartialEq for InputSchema {
     fn eq(&self, other: &Self) -> bool {
         self.written == other.written

@@ -1,4 +1,4 @@
-//! What is not as it should be with an action, before anybody relies on it.
+//! Lints of actions, to find mistakes before an action is used.
 
 use actum_action::Manifest;
 use actum_core::RiskTier;
@@ -6,23 +6,23 @@ use actum_core::RiskTier;
 use super::{Catalog, Registered};
 use crate::schema::Schema;
 
-/// Something that is not as it should be.
+/// Lint of an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lint {
-    /// The action, by what it calls itself.
+    /// Name of the action, as it declares it.
     pub action: String,
-    /// What is wrong with it, in words.
+    /// Description of the problem.
     pub message: String,
 }
 
 impl Catalog {
-    /// What is not as it should be with the actions of the catalog.
+    /// Returns the lints of all actions of the catalog.
     pub fn lint(&self) -> Vec<Lint> {
         self.actions().flat_map(lint).collect()
     }
 }
 
-/// The same of a package that may not be registered yet, by what its `action.json` says.
+/// Returns the lints of a package by its `action.json`, whether or not it is registered.
 pub fn lint_manifest(manifest: &Manifest) -> Vec<Lint> {
     let of =
         |message: &str| Lint { action: manifest.name.to_string(), message: message.to_owned() };

@@ -1,4 +1,4 @@
-//! The whole catalog as a document.
+//! Snapshot: the whole catalog as a document.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Catalog, CatalogError, Contents, Origin, Registered};
 
-/// The value of `format`.
+/// Value of `format`.
 const FORMAT: &str = "actum.catalog-snapshot/1";
 
 #[derive(Deserialize)]
@@ -18,7 +18,7 @@ struct Snapshot {
     actions: Vec<Registered>,
 }
 
-/// Snapshot to write, which borrows the actions.
+/// Snapshot for writing, which borrows the actions.
 #[derive(Serialize)]
 struct SnapshotOf<'c> {
     actions: Vec<&'c Registered>,
@@ -26,10 +26,10 @@ struct SnapshotOf<'c> {
 }
 
 impl Catalog {
-    /// The catalog as a document in canonical JSON.
+    /// Returns the catalog as a document in canonical JSON.
     ///
     /// # Errors
-    /// [`CanonicalError`], where a schema holds a number without an exact form.
+    /// [`CanonicalError`] if a schema holds a number without an exact form.
     pub fn snapshot(&self) -> Result<&[u8], CanonicalError> {
         let Contents { snapshot, .. } = &*self.contents;
         if let Some(written) = snapshot.get() {
@@ -40,7 +40,7 @@ impl Catalog {
         Ok(snapshot.get_or_init(|| written))
     }
 
-    /// The digest of that: what names the catalog.
+    /// Returns the digest of the snapshot, which identifies the catalog.
     ///
     /// # Errors
     /// As [`Catalog::snapshot`].
@@ -48,10 +48,10 @@ impl Catalog {
         Ok(Digest::of(self.snapshot()?))
     }
 
-    /// The catalog that a document holds. Of core actions it says where they stand; what they are is built in.
+    /// Reads the catalog of a document. Of core actions it has only the states; their definitions are built in.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Description of the problem with the document.
     pub fn of_snapshot(bytes: &[u8]) -> Result<Result<Self, String>, CatalogError> {
         let mut actions = Self::core()?.contents.actions.clone();
         let snapshot: Snapshot = match serde_json::from_slice(bytes) {
@@ -83,7 +83,7 @@ impl Catalog {
     }
 }
 
-/// The name of an action in policies on access, as a word.
+/// Name of an action in access policies, as a word.
 pub(super) mod access {
     use actum_access::AccessAction;
     use serde::{Deserialize, Deserializer, Serializer};

@@ -1,4 +1,4 @@
-//! Where the catalog stands: what the ledger has of it, and whether that is proven.
+//! Standing of the catalog: its content in the ledger, and whether that is proven.
 
 use actum_core::Digest;
 use actum_gate::{VerifiedChange, verify_change};
@@ -10,22 +10,22 @@ use actum_record::receipt::EntryRef;
 
 use super::{Catalog, CatalogError};
 
-/// The catalog after the last change that is proven, and what the next change follows.
+/// Catalog after the last proven change, and the entry that the next change follows.
 #[derive(Debug, Clone)]
 pub struct Standing {
-    /// The catalog after the last change that is proven.
+    /// Catalog after the last proven change.
     pub catalog: Catalog,
-    /// The last change, proven or not; where there is none the beginning of the log.
+    /// Last change, proven or not; the beginning of the log if there is no change.
     pub last: EntryRef,
-    /// Why the last change does not count. Then no catalog is in force, until a person changes it anew.
+    /// Reason why the last change does not count. Until the operator makes a new change, no catalog is in force.
     pub unproven: Option<CatalogError>,
 }
 
 impl Standing {
-    /// What the ledger has of the catalog.
+    /// Reads the catalog of the ledger.
     ///
     /// # Errors
-    /// `Ledger` where it cannot be read, or an entry is not what it was.
+    /// `Ledger` if it cannot be read, or an entry was altered.
     pub fn read(log: &dyn Log, keyring: &Keyring) -> Result<Self, CatalogError> {
         let last = before(log, None)?;
         let (mut unproven, mut behind) = (None, None);
@@ -45,22 +45,22 @@ impl Standing {
         }
     }
 
-    /// Index of the newest `CATALOG_CHANGED`, proven or not; none before the first.
+    /// Returns the index of the newest `CATALOG_CHANGED`, proven or not; `None` before the first.
     pub fn changed(&self) -> Option<u64> {
-        // The first entry begins the log, so no change has its index.
+        // Index 0 begins the log, so no change has it.
         Some(self.last.index).filter(|index| *index > 0)
     }
 
-    /// The catalog that counts.
+    /// Returns the catalog in force.
     ///
     /// # Errors
-    /// Why there is none, where the last change does not count.
+    /// Reason why the last change does not count.
     pub fn in_force(self) -> Result<Catalog, CatalogError> {
         self.unproven.map_or(Ok(self.catalog), Err)
     }
 }
 
-/// The last change before an entry, as others name it; where there is none the beginning of the log.
+/// Returns a reference to the last change before an entry, or to the beginning of the log if there is no change.
 fn before(log: &dyn Log, behind: Option<u64>) -> Result<EntryRef, LedgerError> {
     let newest = log.newest_of_kind(EntryKind::CatalogChanged, behind, 1)?;
     let index = newest.first().copied().unwrap_or(0);
@@ -68,7 +68,7 @@ fn before(log: &dyn Log, behind: Option<u64>) -> Result<EntryRef, LedgerError> {
     Ok(EntryRef { origin: log.origin()?, index, leaf })
 }
 
-/// The catalog that a change leads to, where all of it holds.
+/// Returns the catalog that a change leads to, if all of it is valid.
 fn proven(log: &dyn Log, keyring: &Keyring, index: u64) -> Result<Catalog, CatalogError> {
     let body = log.sound_entry(index)?.body;
     let VerifiedChange { changed, .. } = verify_change(&body, keyring)

@@ -1,4 +1,4 @@
-//! Caches: directories of a workspace that commands change for good, and that are part of no run.
+//! Caches: directories of a workspace that commands change permanently, and that belong to no run.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -7,25 +7,25 @@ use std::path::{Path, PathBuf};
 
 use actum_core::RelPath;
 
-/// What becomes of what a command does in the directories that the operator declares as caches.
+/// Treatment of changes in the directories that the operator declares as caches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caches {
-    /// It is there for good.
+    /// Changes are permanent.
     Passed,
-    /// It is forgotten, as where nothing of the change is to be kept: what was made from a change that never
-    /// came would else be found by the next build.
+    /// Changes are dropped, for commands whose other changes may be dropped, too. Otherwise the next build would find
+    /// results of a change that was never made.
     Forgotten,
 }
 
-/// Those of the declared caches that can be passed through; one that is not there is made. It stays, since another
-/// command may be at work in it by the time that this one has ended.
+/// Returns the declared caches that can be passed through, and creates missing ones. A created directory stays, since
+/// another command may use it when this one ends.
 pub(super) fn passed(root: &Path, declared: &[RelPath]) -> Vec<PathBuf> {
     let is_there = |cache: &PathBuf| fs::symlink_metadata(cache).is_ok() || make(cache);
     possible(root, declared).into_iter().filter(is_there).collect()
 }
 
-/// Those of the declared caches that are directories or could be made. One in whose place something else is, or whose
-/// parent is not there, is none here; nor is one to which a link leads, since that could lead anywhere.
+/// Returns the declared caches that are directories or could be created. A cache whose path is another file type, or
+/// whose parent is missing, does not count. Neither does one behind a link, which could lead anywhere.
 pub(super) fn possible(root: &Path, declared: &[RelPath]) -> Vec<PathBuf> {
     let caches = declared.iter().map(|path| root.join(OsStr::from_bytes(path.as_bytes())));
     let is_possible = |cache: &PathBuf| {

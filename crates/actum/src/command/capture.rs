@@ -1,4 +1,4 @@
-//! What a command changed in its view, as operations.
+//! Capture: the changes of a command in its view, as operations.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,22 +12,22 @@ use actum_sandbox::{Change, Layer, LayerError, Node};
 use crate::error::{CAPTURED_BYTES_MAX, CAPTURED_ON_DISK_BYTES_MAX, Unkept, WhyUnkept};
 use crate::path_selection::{Effect, PathSelection, Selectable};
 
-/// What a command changed.
+/// Captured changes of a command.
 #[derive(Debug, Default)]
 pub struct Captured {
-    /// What would change the workspace in the same way, in an order in which it can be done.
+    /// Operations that change the workspace in the same way, in a possible order.
     pub operations: Vec<Operation>,
-    /// What no run can do.
+    /// Changes that no run can make.
     pub unkept: Vec<Unkept>,
-    /// Changes that an entry point for contents of files alone cannot keep: links, and permissions of directories.
+    /// Changes that an entry point for file contents only cannot keep: links, and permissions of directories.
     not_content: Vec<Unkept>,
-    /// Changed paths that are left out, as asked.
+    /// Number of changed paths that are left out, as requested.
     pub(crate) left_out: usize,
-    /// Capture with the contents of files; they are in memory without one.
+    /// Id of the capture that has the contents of files; without one they are in memory.
     capture: Option<RunId>,
 }
 
-/// Part of a change that is wanted.
+/// Requested part of a change.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Part<'p> {
     pub(crate) paths: PathSelection<'p>,
@@ -59,8 +59,8 @@ fn selectable(change: &Change) -> Option<Selectable> {
 const SET_ID: u32 = 0o6000;
 
 impl Captured {
-    /// Reads the changes of a layer, except in the places that are forgotten. Contents of files stay in the capture that holds the
-    /// layer, if there is one.
+    /// Reads the changes of a layer, except in the dropped directories. Contents of files stay in the capture that has
+    /// the layer, if any.
     pub(crate) fn of(
         layer: &Layer,
         forgotten: &[&Path],
@@ -69,7 +69,7 @@ impl Captured {
         let mut captured = Self { capture, ..Self::default() };
         let mut changes = changes(layer, forgotten)?;
         captured.left_out = part.keep(&mut changes);
-        // A sparse file takes no room in a layer, but time to read.
+        // A sparse file needs no space in a layer, but time to read.
         if let Some(too_large) = too_large(&changes, capture) {
             captured.unkept.push(too_large);
             return Ok(captured);
@@ -99,13 +99,13 @@ impl Captured {
         Ok(captured)
     }
 
-    /// Refuses changes of links (D-6) and of permissions of directories, for an entry point that makes none.
+    /// Rejects changes of links (D-6) and of permissions of directories, for an entry point that makes none.
     pub(crate) fn of_content(mut self) -> Self {
         self.unkept.append(&mut self.not_content);
         self
     }
 
-    /// Whether nothing was changed.
+    /// Returns true if nothing was changed.
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty() && self.unkept.is_empty()
     }
@@ -179,8 +179,8 @@ impl Captured {
         Ok(())
     }
 
-    /// The digest of a file as it was when the command began; nothing where that cannot be known, which is
-    /// noted.
+    /// Returns the digest of a file as it was when the command began. Returns `None`, and notes it, if the file changed
+    /// meanwhile.
     fn digest_before(&mut self, layer: &Layer, path: &Path) -> Result<Option<Digest>, LayerError> {
         let io = |why| LayerError::Io { step: "read", path: path.to_owned(), why };
         let mut file = layer.open_before(path)?;
@@ -193,7 +193,7 @@ impl Captured {
     }
 }
 
-/// What a layer holds, but for what lies in the places that are forgotten.
+/// Returns the changes of a layer, except in the dropped directories.
 pub(super) fn changes(layer: &Layer, forgotten: &[&Path]) -> Result<Vec<Change>, LayerError> {
     let mut changes = layer.changes()?;
     changes.retain(|change| !forgotten.iter().any(|cache| change.path.starts_with(cache)));
@@ -215,7 +215,7 @@ fn too_large(changes: &[Change], capture: Option<RunId>) -> Option<Unkept> {
     Some(Unkept { path: largest.path.clone(), why: WhyUnkept::TooLarge { max } })
 }
 
-/// Why an entry point for contents of files alone could not do it.
+/// Returns the reason why an entry point for file contents only cannot make the change.
 fn why_not_content(change: &Change) -> Option<WhyUnkept> {
     let mut nodes = [&change.before, &change.after].into_iter().flatten();
     if nodes.any(|node| matches!(node, Node::Symlink { .. })) {
@@ -226,7 +226,7 @@ fn why_not_content(change: &Change) -> Option<WhyUnkept> {
     stays.then_some(WhyUnkept::DirectoryMode)
 }
 
-/// Why no run could do it.
+/// Returns the reason why no run can make the change.
 fn why_unkept(change: &Change) -> Option<WhyUnkept> {
     let Change { before, after, is_disturbed, .. } = change;
     if *is_disturbed {
@@ -245,7 +245,7 @@ fn why_unkept(change: &Change) -> Option<WhyUnkept> {
     }
 }
 
-/// The digest of all that a file holds.
+/// Returns the digest of a file's content.
 pub(crate) fn digest(file: &mut impl Read) -> std::io::Result<Digest> {
     const STEP: usize = 64 << 10;
     let (mut hasher, mut piece) = (Hasher::new(), vec![0; STEP]);
@@ -260,7 +260,7 @@ pub(crate) fn digest(file: &mut impl Read) -> std::io::Result<Digest> {
 /// Content that a command left in a file.
 enum Content {
     Memory(Vec<u8>),
-    /// In a capture: its digest and size.
+    /// File in a capture, with its digest and size.
     Captured(RunId, Digest, u64),
 }
 

@@ -1,4 +1,4 @@
-//! Checks: commands that look at a change where it is staged.
+//! Checks: commands that inspect a staged change.
 
 use std::ops::ControlFlow;
 
@@ -11,24 +11,24 @@ use actum_sandbox::{Outcome, Stdin};
 use super::{CommandError, Runner, Seen, StagedView, record};
 use crate::error::{Error, Result};
 
-/// Checks that found a change good.
+/// Passed checks.
 #[derive(Default)]
 pub(crate) struct Checked {
     pub(crate) records: Vec<CommandRecord>,
     pub(crate) sandbox: Option<SandboxRecord>,
-    /// The same at length, as an action tells it.
+    /// Checks in the detailed form of an action's result.
     pub(crate) told: Vec<Check>,
 }
 
-/// How much of what a check wrote an error tells, in bytes.
+/// Maximum number of bytes of a check's output in an error.
 const TOLD_MAX: usize = 2000;
 
 impl Checked {
-    /// Runs all of them, one after the other. What they do in caches is forgotten, too: it is made from a change that
-    /// may never come.
+    /// Runs all checks, one after the other. Their changes in caches are dropped, too, since they are made from a
+    /// change that may never be published.
     ///
     /// # Errors
-    /// `Unverified` about the first that does not end with 0; `Command`.
+    /// `Unverified` for the first check that does not end with 0; `Command`.
     pub(crate) fn all(
         runner: &Runner,
         checks: &[CommandLine],
@@ -60,7 +60,7 @@ impl Checked {
     }
 }
 
-/// A command as a check of an action tells it (AA-7).
+/// Returns a command as a check of an action (AA-7).
 pub(crate) fn as_check(line: &CommandLine, record: &CommandRecord, outcome: &Outcome) -> Check {
     let written = |bytes: &[u8]| (!bytes.is_empty()).then(|| Check::excerpt(bytes));
     let (exit_code, message) = match &record.ended {
@@ -77,7 +77,7 @@ pub(crate) fn as_check(line: &CommandLine, record: &CommandRecord, outcome: &Out
     }
 }
 
-/// A command as the name of a check, which is not longer than that of one may be.
+/// Returns a command as the name of a check, shortened to the maximum length.
 fn name(line: &CommandLine) -> String {
     let text = line.quoted();
     match text.char_indices().nth(CHECK_NAME_CHARS_MAX) {
@@ -86,7 +86,7 @@ fn name(line: &CommandLine) -> String {
     }
 }
 
-/// The end of a text.
+/// Returns the end of a text.
 fn last(output: &[u8]) -> String {
     let from = output.len().saturating_sub(TOLD_MAX);
     let end = String::from_utf8_lossy(output.get(from..).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Exec: one command runs on a view of the workspace, and what it changed becomes one request (AA-6).
+//! Exec: one command runs on a view of the workspace, and its changes become one request (AA-6).
 
 use std::ffi::OsString;
 
@@ -17,23 +17,23 @@ use crate::path_selection::PathSelection;
 use crate::place::Place;
 use crate::request::{EntryPoint, Request, RequestLease};
 
-/// The most characters of a command in a label.
+/// Maximum length of a command in a label, in characters.
 const LABEL_CHARS_MAX: usize = 200;
 
-/// A command, and what is to come of what it changes.
+/// Command to execute, and the treatment of its changes.
 #[derive(Debug, Clone)]
 pub struct Exec {
-    /// The program and its arguments.
+    /// Program and its arguments.
     pub command: Vec<OsString>,
     /// Exit codes that count as success, as 0 does.
     pub accepted: Accepted,
-    /// What is to come of the change.
+    /// Treatment of the change.
     pub ending: Ending,
-    /// Whether the run is made even if the exit code of the command counts as a failure.
+    /// True if the run is made even if the exit code of the command counts as a failure.
     pub keeps_failed: bool,
     /// Rules for the paths that are kept; all paths without a rule. Other changes are left out.
     pub only: Vec<PathRule>,
-    /// Whether pipes, sockets and devices are left out, instead of keeping nothing.
+    /// True if pipes, sockets and devices are left out, instead of keeping nothing.
     pub drops_special: bool,
     /// Commands that must succeed on the workspace with the change before it is kept.
     pub checks: Vec<CommandLine>,
@@ -41,46 +41,46 @@ pub struct Exec {
     pub limits: Limits,
     /// Label of the run in the log; `None` for the command.
     pub label: Option<String>,
-    /// Who asks for it.
+    /// Actor who requests it.
     pub actor: Actor,
-    /// Whether to wait for another process that holds the workspace.
+    /// True if the call waits for another process that holds the workspace.
     pub wait: bool,
 }
 
-/// What is to come of the change of a command that succeeded.
+/// Treatment of the change of a command that succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     /// The gates decide.
     Keep,
-    /// It waits for a person.
+    /// Waits for an approval.
     Review,
-    /// It is judged and shown, and not kept.
+    /// Is judged and shown, and not kept.
     Drop,
 }
 
-/// What came of a command.
+/// Outcome of a command.
 #[derive(Debug)]
 pub enum Attempt {
-    /// It failed, and so many changed paths are dropped.
+    /// Failed command, whose changes are dropped.
     Failed {
-        /// Changed paths; 0 where they cannot be counted.
+        /// Number of changed paths; 0 if they cannot be counted.
         dropped: u64,
     },
-    /// It changed nothing.
+    /// No change.
     Unchanged,
-    /// It changed so many paths, and all of them are left out.
+    /// Changes of this number of paths, all of which are left out.
     LeftOut(usize),
     /// Request to make the change.
     Changed {
-        /// The request.
+        /// Request.
         request: Box<Request>,
-        /// Changed paths that are left out.
+        /// Number of changed paths that are left out.
         left_out: usize,
     },
 }
 
 impl Exec {
-    /// Checks that the programs of the checks can be run: one that cannot would make the work of the command worthless.
+    /// Checks that the programs of the checks can run. Otherwise the work of the command would be lost.
     ///
     /// # Errors
     /// `Command`.
@@ -91,8 +91,8 @@ impl Exec {
         Ok(())
     }
 
-    /// Checks that what the command changes could be kept under the lease, as far as that does not depend on the change.
-    /// Otherwise the work of the command would be worthless.
+    /// Checks that the lease allows the changes of a command, as far as that does not depend on the change. Otherwise
+    /// the work of the command would be lost.
     ///
     /// # Errors
     /// `Denied`, `Record`.
@@ -115,7 +115,7 @@ impl Exec {
         request.check_lease((policy, place), tenant, now)
     }
 
-    /// Starts the command. `capture` takes the changes, and is held until they are made; memory without one.
+    /// Starts the command. `capture` holds the changes until they are made; without one they stay in memory.
     ///
     /// # Errors
     /// As [`Trial::start`].
@@ -133,14 +133,14 @@ impl Exec {
         Trial::start_captured(runner, policy, &self.command, (stdin, caches), capture)
     }
 
-    /// Turns what the command changed into a request. Its checks are confined as by `runner`.
+    /// Turns the changes of the command into a request. Its checks are confined by the policy of `runner`.
     ///
     /// # Errors
-    /// `Command` where the change cannot be read, or cannot be kept.
+    /// `Command` if the change cannot be read, or cannot be kept.
     pub fn attempt(&self, tried: &Tried, runner: &Runner) -> Result<Attempt> {
         let is_kept = self.keeps_failed && matches!(tried.record.ended, CommandEnd::Code(_));
         if !(tried.succeeded(&self.accepted) || is_kept) {
-            // Of what is dropped anyway nobody has to know that it could not be looked at.
+            // An error in counting dropped changes does not matter.
             let dropped = tried.changed_paths().map_or(0, |paths| paths as u64);
             return Ok(Attempt::Failed { dropped });
         }
@@ -160,7 +160,7 @@ impl Exec {
             label: Some(self.label.clone().unwrap_or_else(|| label(tried))),
             actor: self.actor.clone(),
             door: EntryPoint::Exec,
-            // A person looks at what is of this tier.
+            // This tier needs an approval.
             declared: (self.ending == Ending::Review).then_some(RiskTier::R3),
             wait: self.wait,
             ..request

@@ -1,4 +1,4 @@
-//! Quotas of a lease as limits of what is run under it.
+//! Quotas of a lease, as limits of the commands that run under it.
 
 use actum_record::lease::Quotas;
 use actum_sandbox::{Limits, Resource, SandboxPolicy};
@@ -6,7 +6,7 @@ use actum_sandbox::{Limits, Resource, SandboxPolicy};
 use super::Runner;
 
 impl Runner {
-    /// Runner whose commands stay within the quotas.
+    /// Returns the runner with the limits lowered to the quotas.
     #[must_use]
     pub fn limited_by(mut self, quotas: Quotas) -> Self {
         self.policy.limits = limited(self.policy.limits, quotas);
@@ -33,7 +33,7 @@ fn limited(limits: Limits, quotas: Quotas) -> Limits {
     })
 }
 
-/// Limits of a policy as quotas.
+/// Returns the limits of a policy as quotas.
 pub(crate) fn quotas_of(policy: &SandboxPolicy) -> Quotas {
     let max = |resource| policy.limits.of(resource).max;
     let storage = max(Resource::StorageRead).checked_add(max(Resource::StorageWrite));

@@ -1,4 +1,4 @@
-//! What a transaction has staged, as commands see it: a layer over the workspace.
+//! Staged view: the staged changes of a transaction as commands see them, in a layer over the workspace.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -14,24 +14,24 @@ use actum_workspace::disk::Disk;
 use super::{CommandError, Runner};
 use crate::error::{Error, Result, Unkept, WhyUnkept};
 
-/// The workspace with what a transaction has staged, for commands that look at it, and for commands whose
-/// effects go on from there. It holds what was staged when it was made; it is removed when this is dropped.
+/// View of the workspace with the staged changes of a transaction. It is for commands that inspect them, and for
+/// commands whose effects build on them. It has the changes that were staged at its creation, and is removed on drop.
 #[derive(Debug)]
 pub struct StagedView {
     layer: StagedLayer,
 }
 
 impl StagedView {
-    /// What `transaction` has staged in the workspace in which `runner` runs commands.
+    /// Creates the view of the staged changes of `transaction`, in the workspace of `runner`.
     ///
     /// # Errors
-    /// `Command` where it cannot be laid out; `Workspace` where what is staged cannot be read.
+    /// `Command` if the layer cannot be written; `Workspace` if the staged changes cannot be read.
     pub fn of<D: Disk>(runner: &Runner, transaction: &mut Transaction<'_, D>) -> Result<Self> {
         let change = transaction.effects();
         Self::of_change(runner, transaction, &change)
     }
 
-    /// The same where it is known already what the transaction does to each path.
+    /// Creates the view from the known effects of the transaction.
     pub(crate) fn of_change<D: Disk>(
         runner: &Runner,
         transaction: &mut Transaction<'_, D>,
@@ -39,7 +39,7 @@ impl StagedView {
     ) -> Result<Self> {
         let layer = StagedLayer::temporary(&runner.root).map_err(failed)?;
         take_away(&layer, change)?;
-        // They are ordered by path, and so a directory comes before what is in it.
+        // Effects are ordered by path, so a directory comes before its content.
         for effect in change {
             let at = place(&effect.path.0);
             let Some(mode) = transaction.mode_of(&effect.path.0) else { continue };
@@ -60,10 +60,10 @@ impl StagedView {
         Ok(Self { layer })
     }
 
-    /// Adds what a command changed in this view. All of it has to be such that a run can keep it.
+    /// Adds the changes that a command made in this view. A run must be able to keep all of them.
     ///
     /// # Errors
-    /// `Command` where it cannot be read or laid out.
+    /// `Command` if they cannot be read or written.
     pub(crate) fn add(&self, layer: &Layer) -> Result<()> {
         for change in layer.changes().map_err(failed)? {
             match (&change.before, &change.after) {
@@ -90,7 +90,7 @@ impl StagedView {
         Ok(())
     }
 
-    /// Where the layer is, as long as this is held.
+    /// Returns the path of the layer, which exists until the view is dropped.
     pub fn path(&self) -> &Path {
         self.layer.path()
     }
@@ -104,7 +104,7 @@ fn place(path: &RelPath) -> &Path {
     Path::new(OsStr::from_bytes(path.as_bytes()))
 }
 
-/// First what goes, so that something else can be in its place; what a directory held goes with it.
+/// Removes deleted paths first, which makes room for others. Removing a directory removes its content.
 fn take_away(layer: &StagedLayer, change: &[PathEffect]) -> Result<()> {
     let removed = |effect: &&PathEffect| effect.effect == EffectKind::DirectoryRemoved;
     let removed: BTreeSet<&RelPath> =

@@ -1,4 +1,4 @@
-//! A trial: a command runs, and nothing of what it does is there until it goes through the gates.
+//! Trial: a command whose changes have no effect until they pass the gates.
 
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
@@ -16,30 +16,30 @@ use super::{Accepted, Captured, CommandError, Runner, Seen, StagedView, record};
 use crate::error::{Error, Result};
 use crate::request::{Commands, Request};
 
-/// A command that runs.
+/// Running command.
 #[must_use = "who drops it ends the command"]
 pub struct Trial<'r> {
     runner: &'r Runner,
     line: CommandLine,
     child: actum_sandbox::Child,
     passed: Vec<PathBuf>,
-    /// Caches of which what is done there is forgotten.
+    /// Caches whose changes are dropped.
     forgotten: Vec<PathBuf>,
-    /// Capture for the changes, and its path.
+    /// Id and path of the capture for the changes.
     capture: Option<(RunId, PathBuf)>,
 }
 
-/// A command that has ended, and what it changed in its view. That is there as long as this is held.
+/// Finished command, and its changes in the view, which exist until this is dropped.
 #[derive(Debug)]
 pub struct Tried {
-    /// How it ended.
+    /// Record of the command.
     pub record: CommandRecord,
-    /// All that is known of how it ran.
+    /// Full outcome of the process.
     pub outcome: Outcome,
     sandbox: SandboxRecord,
     root: PathBuf,
     forgotten: Vec<PathBuf>,
-    /// Capture for the changes, and its path.
+    /// Id and path of the capture for the changes.
     capture: Option<(RunId, PathBuf)>,
 }
 
@@ -47,8 +47,8 @@ impl<'r> Trial<'r> {
     /// Starts a command, unless a rule of the policy denies it.
     ///
     /// # Errors
-    /// `Denied` where a rule denies it, which is not recorded, since nothing was done; `Command` where it cannot run.
-    /// Nothing was started then.
+    /// `Denied` if a rule denies it; this is not recorded, since nothing was done. `Command` if it cannot run. In both
+    /// cases nothing was started.
     pub fn start(
         runner: &'r Runner,
         policy: &Policy,
@@ -59,7 +59,7 @@ impl<'r> Trial<'r> {
         Self::begin(runner, policy, words, (Seen::default(), stdin, caches))
     }
 
-    /// As [`start`](Self::start), with a capture in the workspace for the changes of the command.
+    /// Starts a command like [`start`](Self::start), with a capture in the workspace for its changes.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -77,9 +77,9 @@ impl<'r> Trial<'r> {
         Ok(Self { capture, ..trial })
     }
 
-    /// The same on the workspace with what a transaction has staged, as `staged` holds it. What the command
-    /// changes there are operations that go on from what is staged: they can be done in the same transaction.
-    /// What it does in caches is forgotten, since it is made from a change that may never come.
+    /// Starts a command like [`start`](Self::start) on the workspace with the staged changes in `staged`. The resulting
+    /// operations build on these, so the same transaction can make them. Changes in caches are dropped, since they are
+    /// made from a change that may never be published.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -125,8 +125,8 @@ impl<'r> Trial<'r> {
         Ok(Self { runner, line, child, passed, forgotten, capture: None })
     }
 
-    /// Waits until it has ended. What it writes is told as it comes; where `sink` breaks off, that output is
-    /// closed.
+    /// Waits for the end of the command, and passes on its output as it arrives. If `sink` returns `Break`, that output
+    /// is closed.
     ///
     /// # Errors
     /// `Command`
@@ -142,7 +142,7 @@ impl<'r> Trial<'r> {
 /// Returns the command line of `words`, unless a command rule of the policy denies it.
 ///
 /// # Errors
-/// `Denied` where a rule denies it; `Command` where the words are not text or no command.
+/// `Denied` if a rule denies it; `Command` if the words are not text or not a command.
 pub fn permitted_line(policy: &Policy, words: &[impl AsRef<OsStr>]) -> Result<CommandLine> {
     let text = |word: &OsStr| {
         word.to_str().map(str::to_owned).ok_or_else(|| CommandError::NoText(word.to_owned()))
@@ -162,7 +162,7 @@ pub fn permitted_line(policy: &Policy, words: &[impl AsRef<OsStr>]) -> Result<Co
 }
 
 impl Tried {
-    /// Whether it did its work: it ended by itself, with 0 or one of these codes.
+    /// Returns true if the command ended by itself with 0 or an accepted code.
     pub fn succeeded(&self, accepted: &Accepted) -> bool {
         match &self.record.ended {
             CommandEnd::Code(code) => *code == 0 || accepted.contains(code),
@@ -170,15 +170,15 @@ impl Tried {
         }
     }
 
-    /// What it changed, as operations; and what of it no run can do.
+    /// Returns the changes as operations, and those that no run can make.
     ///
     /// # Errors
-    /// `Command` where it cannot be read.
+    /// `Command` if they cannot be read.
     pub fn captured(&self) -> Result<Captured> {
         self.captured_part(Part::default())
     }
 
-    /// As [`captured`](Self::captured), for a part of the change.
+    /// Returns the changes like [`captured`](Self::captured), for a part of them.
     ///
     /// # Errors
     /// As [`captured`](Self::captured).
@@ -195,10 +195,10 @@ impl Tried {
         }
     }
 
-    /// How many paths it changed; what is in them is not read.
+    /// Returns the number of changed paths, without reading their contents.
     ///
     /// # Errors
-    /// `Command` where that cannot be told.
+    /// `Command` if they cannot be listed.
     pub fn changed_paths(&self) -> Result<usize> {
         match &self.outcome.captured {
             Some(layer) => Ok(changes(layer, &self.forgotten()).map_err(CommandError::from)?.len()),
@@ -206,27 +206,27 @@ impl Tried {
         }
     }
 
-    /// Relative to the root, as a layer has its paths.
+    /// Returns the caches with dropped changes, relative to the root, like the paths of a layer.
     fn forgotten(&self) -> Vec<&Path> {
         let forgotten = self.forgotten.iter();
         forgotten.filter_map(|cache| cache.strip_prefix(&self.root).ok()).collect()
     }
 
-    /// What confined it.
+    /// Returns the confinement of the command.
     pub(crate) fn sandbox(&self) -> &SandboxRecord {
         &self.sandbox
     }
 
-    /// The caches of which what it did there is there for good.
+    /// Returns the caches in which its changes are permanent.
     pub fn passed(&self) -> &[String] {
         &self.sandbox.caches
     }
 
-    /// The request to make that change, once `checks`, confined as by `runner`, find it good where it is
-    /// staged, also when a person approves it. The caller says who asks, and within which limits.
+    /// Returns the request for the captured change. Before it is published, also after an approval, `checks` must pass
+    /// on the staged files, confined by the policy of `runner`. The caller adds the actor and the limits.
     ///
     /// # Errors
-    /// `Command` where something of it cannot be kept.
+    /// `Command` if a part of the change cannot be kept.
     pub fn request(
         &self,
         captured: Captured,

@@ -1,4 +1,4 @@
-//! The answer of the driver: one line, or the step has failed.
+//! Answer of the driver: exactly one line, otherwise the step has failed.
 
 use actum_action::Check;
 use actum_action::limits::{CHECKS_MAX, COMMANDS_MAX};
@@ -9,22 +9,22 @@ use serde_json::Value;
 use super::error::PluginError;
 use super::steps::{HEAP_MEBIBYTES_MAX, Step};
 
-/// How much of what a step wrote to standard error is told, in bytes.
+/// Maximum number of bytes of a step's standard error that are reported.
 const SAID_BYTES_MAX: usize = 2000;
-/// The longest message, also that of a check.
+/// Maximum length of a message, also that of a check, in characters.
 const MESSAGE_CHARS_MAX: usize = 2000;
-/// The most checks of one `verify.js`: a result has room for these beside those of as many commands as there can be.
+/// Maximum number of checks of one `verify.js`. Together with the maximum number of commands they fit into a result.
 const STEP_CHECKS_MAX: usize = CHECKS_MAX - COMMANDS_MAX;
-/// The longest name of a check.
+/// Maximum length of a check's name, in characters.
 const CHECK_NAME_CHARS_MAX: usize = 200;
-/// What the driver says is wrong.
+/// Kinds of errors that the driver reports.
 const KINDS: [&str; 6] =
     ["threw", "did_not_settle", "not_json", "too_large", "no_default_export", "bad_input"];
-/// The longest line: an output of 1 MiB, and what stands around it.
+/// Maximum length of the line: an output of 1 MiB, and the JSON around it.
 const ANSWER_BYTES_MAX: usize = (1 << 20) + r#"{"actum":1,"ok":true,"output":}"#.len();
-/// What V8 writes before it ends the process.
+/// Text that V8 writes before it ends the process.
 const NO_MEMORY_LEFT: &str = "JavaScript heap out of memory";
-/// The version of the answer.
+/// Version of the answer format.
 const VERSION: u64 = 1;
 
 #[derive(Deserialize)]
@@ -32,7 +32,7 @@ const VERSION: u64 = 1;
 struct Answer {
     actum: u64,
     ok: bool,
-    /// `null` is an output.
+    /// Output of the step; `null` is a valid output.
     #[serde(default, deserialize_with = "given")]
     output: Option<Value>,
     #[serde(default)]
@@ -52,7 +52,8 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D:
     Value::deserialize(deserializer).map(Some)
 }
 
-/// What a step that has ended gave. Where that is no answer of the driver, `why_not` tells what was started instead.
+/// Reads the answer of a step that has ended. If it is not an answer of the driver, `why_not` may name an unusable
+/// Node.js as the cause.
 pub(super) fn read(
     step: Step,
     outcome: &Outcome,
@@ -88,23 +89,23 @@ pub(super) fn read(
     }
 }
 
-/// An answer of the driver.
+/// Valid answer of the driver.
 enum Given {
     Output(Value),
     Error(AnswerDocument),
 }
 
-/// What a process did in place of answering.
+/// Failure of a process to answer.
 enum Unanswered {
-    /// It ended by itself, and wrote nothing.
+    /// Ended by itself without output.
     Ended(i32),
-    /// Its objects took more memory than they may.
+    /// Exceeded the memory limit for its objects.
     OutOfMemory,
-    /// In words.
+    /// Another failure, in words.
     Otherwise(String),
 }
 
-/// Code of the package can write the line itself, so nothing is relied on that is not looked at here.
+/// Parses the line of the driver. Code of the package can write this line itself, so every part of it is checked here.
 fn answered(outcome: &Outcome) -> Result<Given, Unanswered> {
     let none = |why: &str| Unanswered::Otherwise(why.to_owned());
     match outcome.ended {
@@ -156,14 +157,14 @@ fn cut(text: &str) -> String {
     text.chars().take(MESSAGE_CHARS_MAX).collect()
 }
 
-/// The end of what a step wrote to standard error.
+/// Returns the end of a step's standard error.
 pub(super) fn said(stderr: &[u8]) -> String {
     let from = stderr.len().saturating_sub(SAID_BYTES_MAX);
     let end = String::from_utf8_lossy(stderr.get(from..).unwrap_or_default());
     end.trim_end().to_owned()
 }
 
-/// What `verify.js` found.
+/// Returns the checks that `verify.js` reported.
 pub(super) fn checks(output: &Value) -> Result<Vec<Check>, PluginError> {
     let bad = |problem: String| PluginError::Failed {
         step: Step::Verify,

@@ -1,19 +1,20 @@
-//! How the steps of a package are confined: less than commands that the user names (AA-10).
+//! Confinement of the steps of a package: stricter than that of commands that the user names (AA-10).
 
 use std::path::{Path, PathBuf};
 
 use actum_action::Filesystem;
 use actum_sandbox::{Net, SandboxPolicy, Stdin};
 
-/// Where steps find the files as they were before; no directory of a system is called so.
+/// Path at which steps see the files as they were before; no system has a directory of this name.
 pub(super) const BEFORE: &str = "/actum-before";
-/// What a step may write in the scratch directory where nothing else is said: room for a package and more.
+/// Default size of the scratch directory of a step: room for a package and more.
 const SCRATCH_BYTES: u64 = 1 << 30;
-/// The one variable that steps have, beside those that lead to the scratch directory.
+/// Only variable that steps get, besides those that name the scratch directory.
 const PASSED: &str = "PATH";
 
-/// The policy of a step, from that of commands: no network and no variable of the user's, and besides what commands
-/// may read its own files. One that sees nothing of the workspace reads nothing there.
+/// Returns the policy of a step, derived from that of commands. A step has no network and none of the user's variables.
+/// In addition to the paths of commands it may read its own files. A step without access to the workspace reads nothing
+/// there.
 pub(super) fn of(
     commands: &SandboxPolicy,
     (sees, workspace): (Filesystem, &Path),

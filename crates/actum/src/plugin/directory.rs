@@ -1,4 +1,4 @@
-//! Reads all files of a package, following no link.
+//! Package reader: reads all files of a package, and follows no links.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,28 +11,27 @@ use rustix::io::Errno;
 
 use super::package::PackageProblem;
 
-/// How many files a package may have.
+/// Maximum number of files of a package.
 pub(super) const FILES_MAX: usize = 2000;
-/// How many bytes they may have together: 32 MiB.
+/// Maximum number of bytes of all files together: 32 MiB.
 pub(super) const BYTES_MAX: u64 = 32 << 20;
-/// How many directories may lie in each other.
+/// Maximum depth of nested directories.
 pub(super) const DEPTH_MAX: usize = 32;
 
-/// A file of a package.
+/// File of a package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PackedFile {
-    /// Whether its owner may execute it; of its mode nothing else counts.
+    /// True if the owner may execute it; the other mode bits do not count.
     pub(super) is_executable: bool,
     pub(super) bytes: Vec<u8>,
 }
 
-/// The files of a package by their paths, with `/` between the names.
+/// Files of a package by path, with `/` between the names.
 pub(super) type Files = BTreeMap<String, PackedFile>;
 
 type Result<T> = std::result::Result<T, PackageProblem>;
 
-/// Reads the package in a directory. What an import cannot reach, links to programs in `node_modules/.bin`, is no
-/// part of it.
+/// Reads the package in a directory. Links to programs in `node_modules/.bin`, which no import can reach, are skipped.
 pub(super) fn read(directory: &Path) -> Result<Files> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let root = match openat(CWD, directory, flags, Mode::empty()) {
@@ -64,7 +63,7 @@ impl Reading {
             let at = if path.is_empty() { name.clone() } else { format!("{path}/{name}") };
             let found = statat(&directory, name.as_str(), AtFlags::SYMLINK_NOFOLLOW);
             let found = found.map_err(unreadable(&at))?;
-            // What is neither is not even opened: to open a device may do something.
+            // Anything else is not even opened: opening a device may have an effect.
             match kind(&found, &at)? {
                 Kind::Directory if is_of_programs(&at) => {}
                 Kind::Directory => {
@@ -83,7 +82,7 @@ impl Reading {
         if self.files.len() >= FILES_MAX {
             return Err(PackageProblem::TooManyFiles);
         }
-        // A pipe that was put there meanwhile is not waited for.
+        // The open does not block on a pipe that was put there meanwhile.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let opened = openat(directory, name, flags, Mode::empty()).map_err(unreadable(&at))?;
         let found = fstat(&opened).map_err(unreadable(&at))?;
@@ -96,7 +95,7 @@ impl Reading {
         }
         let mut bytes = Vec::new();
         let left = BYTES_MAX.saturating_sub(self.bytes);
-        // One byte more than may be tells that it is too large.
+        // One byte more than the limit shows that the file is too large.
         let read = File::from(opened).take(left.saturating_add(1)).read_to_end(&mut bytes);
         let read = read.map_err(|why| PackageProblem::Unreadable { path: at.clone(), why })?;
         self.bytes = self.bytes.saturating_add(u64::try_from(read).unwrap_or(u64::MAX));
@@ -109,7 +108,7 @@ impl Reading {
     }
 }
 
-/// Whether it is the directory of links to programs in a `node_modules`.
+/// Returns true for the directory of links to programs in a `node_modules`.
 fn is_of_programs(path: &str) -> bool {
     path == "node_modules/.bin" || path.ends_with("/node_modules/.bin")
 }
@@ -132,7 +131,7 @@ fn kind(found: &Stat, path: &str) -> Result<Kind> {
     Err(PackageProblem::Special { path: path.to_owned(), is })
 }
 
-/// The names in a directory. They are not more than a package may have.
+/// Returns the names in a directory, at most as many as a package may have files.
 fn names(directory: &OwnedFd, path: &str) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(directory).map_err(unreadable(path))? {

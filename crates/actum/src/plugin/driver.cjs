@@ -3,26 +3,25 @@
 //     node driver.cjs /the/package/execute.js < request.json
 //     node driver.cjs /as/commonjs/execute.js /as/modules/execute.js < request.json
 //
-// The second form is for a package that does not say what its `.js` files are. They are CommonJS if
-// the step's file compiles as CommonJS (it is compiled and not run), else ES modules. Both copies say
-// so in their `package.json`, so every version of Node reads a package alike.
+// The second form is for a package that does not declare the module kind of its `.js` files. They are
+// CommonJS if the step's file compiles as CommonJS (it is compiled and not run), else ES modules. Both
+// copies declare their kind in `package.json`, so every version of Node reads a package alike.
 //
-// This is no wall, and need not be one. The plugin's code runs in this very process, so who wants to
-// can write the line itself. That gives nobody more than returning the same: the engine holds a line
-// to all that it relies on, whoever wrote it, and the sandbox around the process is what confines it.
-// What does stand here is for the honest: code that prints, ends early, never settles or has put
-// others in place of built-ins is told as what it is. So what is used once the plugin's code has run
-// was taken before.
+// This is not a security boundary, and need not be one. The plugin's code runs in this process, and so
+// can write the line itself. It gains nothing by that: the engine checks every part of a line that it
+// relies on, and the sandbox around the process confines the code. The checks here are for mistakes:
+// code that prints, ends early, never settles or has replaced built-ins gets a precise error. So every
+// built-in that is used after the plugin's code has run is saved before.
 //
-// An end without an answer is told by the engine, from outside.
+// The engine reports an end without an answer, from outside.
 
 'use strict';
 
-// What is older is refused by the engine, which asks for the version where it finds no answer.
+// The engine rejects older versions: it asks for the version if it finds no answer.
 if (Number(process.versions.node.split('.')[0]) < 18) process.reallyExit(1);
 
-// The engine starts V8 with a limit of memory, which stands. Without the flag that it came by, Node's own
-// modules are taken from its cache again, which is for V8 without flags, and a start takes less by a tenth.
+// The engine starts V8 with a memory limit, which stays in force. Resetting the flag lets Node use its
+// module cache again, which is for V8 without flags, and saves a tenth of the start time.
 require('node:v8').setFlagsFromString('--max-old-space-size=0');
 
 const fs = require('node:fs');
@@ -32,13 +31,13 @@ const { inspect, types } = require('node:util');
 
 const REQUEST_BYTES_MAX = 8 * 1024 * 1024;
 const OUTPUT_BYTES_MAX = 1024 * 1024;
-/** Objects and arrays in each other. Readers of JSON in Rust stop at 128, the answer's own included. */
+/** Maximum nesting depth. JSON readers in Rust stop at 128, including the answer's own levels. */
 const OUTPUT_DEPTH_MAX = 100;
 const ERROR_MESSAGE_CHARS_MAX = 2000;
 const STACK_FRAMES_MAX = 20;
 
 const STEPS = ['execute', 'verify', 'rollback'];
-/** Each field of `context`, and whether it must be there. */
+/** Fields of `context`; true if the field is required. */
 const CONTEXT = {
   workspace: true,
   action: true,
@@ -71,7 +70,7 @@ async function playStep(entries) {
     refuse('threw', message, at);
   };
   printToStandardError();
-  // What nobody caught: a throw in a callback, a promise that was rejected on the way.
+  // Uncaught errors: a throw in a callback, or a rejected promise.
   process.on('uncaughtException', refuseThrown);
   process.once('beforeExit', () => {
     refuse('did_not_settle', 'the code waits for something that will never happen');
@@ -82,7 +81,7 @@ async function playStep(entries) {
     const { default: main } = await import(pathToFileURL(entry).href);
     if (typeof main !== 'function') refuse('no_default_export', noDefault);
     const output = await main({ input, context });
-    // Who only puts something back has nothing to tell.
+    // A rollback has nothing to report.
     const text = output === undefined && isRollback ? 'null' : json(output);
     if (byteLength(text) > OUTPUT_BYTES_MAX) refuseTooLarge();
     answer(`{"actum":1,"ok":true,"output":${text}}`);
@@ -120,7 +119,7 @@ function readRequest(entries) {
   return request;
 }
 
-/** That `value` has the fields that must be there, and no other than those of `fields`. */
+/** Requires that `value` has all required fields, and no others than those of `fields`. */
 function requireFields(value, fields, what) {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     refuse('bad_input', `${what} is no object`);
@@ -146,7 +145,8 @@ function isCommonJs(file) {
   }
 }
 
-/** Standard output is for the answer. What is printed is written at once, so that no end loses it. */
+/** Redirects prints to standard error, since standard output is for the answer. They are written at
+    once, so that no end of the process loses them. */
 function printToStandardError() {
   for (const name of ['stdout', 'stderr']) {
     let stream;
@@ -158,7 +158,7 @@ function printToStandardError() {
   }
 }
 
-/** Writes the one answer. Nothing of the process is left after it, so it is the first and the last. */
+/** Writes the only answer, and ends the process, so that no other can follow. */
 function answer(text) {
   writeAll(1, `${text}\n`);
   reallyExit(0);
@@ -173,11 +173,11 @@ function refuseTooLarge() {
   refuse('too_large', `the output has over ${OUTPUT_BYTES_MAX} bytes of JSON`);
 }
 
-/** What was thrown; the frames in the plugin's own files go to standard error. Code may have replaced
-    what this uses, or throw where it is looked at. Then it is told less well. */
+/** Describes a thrown value, and writes the frames in the plugin's own files to standard error. If the
+    code has replaced built-ins used here, or throws on access, the description is less precise. */
 function told(thrown, directory) {
   try {
-    // A package is told by its own names, wherever its copy lies.
+    // Paths are reported relative to the package, wherever its copy is.
     const own = (text) => text.replaceAll(`${pathToFileURL(directory).href}/`, '').replaceAll(`${directory}/`, '');
     const untellable = typeof thrown === 'function' || types.isProxy(thrown);
     if (untellable || typeof thrown?.message !== 'string') {
@@ -191,7 +191,7 @@ function told(thrown, directory) {
       .filter((line) => /^\s+at |^\S+:\d+$/.test(line) && own(line) !== line)
       .map(own);
     const at = frames.map((frame) => /([^\s(]+:\d+(?::\d+)?)\)?$/.exec(frame)?.[1]).find(Boolean);
-    // Node says where only to a terminal.
+    // Node prints the position only to a terminal.
     if (!at && thrown.name === 'SyntaxError') {
       message += ' (in the file of the step or one that it imports: `node --check FILE` shows the line)';
     }
@@ -205,11 +205,11 @@ function told(thrown, directory) {
 function shortened(text) {
   const isLong = text.length > ERROR_MESSAGE_CHARS_MAX;
   const short = isLong ? apply(slice, text, [0, ERROR_MESSAGE_CHARS_MAX]) : text;
-  // There and back, half of a surrogate pair becomes what stands for it.
+  // The conversion to bytes and back replaces half of a surrogate pair.
   return apply(ofBytes, toBytes(short), []) + (isLong ? '…' : '');
 }
 
-/** Writes all of it before it returns, also where the other end is slow. */
+/** Writes all of the content before it returns, even if the reader is slow. */
 function writeAll(descriptor, content) {
   const bytes = toBytes(content);
   let done = 0;
@@ -217,7 +217,7 @@ function writeAll(descriptor, content) {
     try {
       done += writeSync(descriptor, bytes, done);
     } catch (error) {
-      // Nobody listens to standard error any more. That of an answer must not pass in silence.
+      // A closed standard error is ignored. A failed write of the answer must not be.
       if (error.code !== 'EAGAIN' && descriptor === 2) return;
       if (error.code !== 'EAGAIN') throw error;
       wait(pause, 0, 0, 1);
@@ -225,8 +225,8 @@ function writeAll(descriptor, content) {
   }
 }
 
-/** A writer of JSON that refuses what JSON cannot hold, where `JSON.stringify` drops or changes it,
-    and runs no code of what it writes: no getter, no `toJSON`, no trap. */
+/** Returns a JSON writer that rejects values that JSON cannot represent, which `JSON.stringify` drops
+    or changes. It runs no code of the values: no getter, no `toJSON`, no trap. */
 function jsonWriter() {
   const { getOwnPropertyDescriptor, getPrototypeOf, ownKeys } = Reflect;
   const { hasOwn, prototype: objectPrototype } = Object;

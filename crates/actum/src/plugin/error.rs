@@ -1,4 +1,4 @@
-//! Why a package did not do its work. In no case is anything in the workspace changed.
+//! Errors of packages. None of them leaves a change in the workspace.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -13,171 +13,171 @@ use crate::command::{CommandError, Unkept};
 use crate::error::list_unkept;
 use crate::schema::SchemaProblem;
 
-/// Why a package was not run, or what it did does not count.
+/// Reason why a package did not run, or why its work does not count.
 #[derive(Debug, thiserror::Error)]
 pub enum PluginError {
-    /// Its directory holds no package that can be used.
+    /// The directory has no usable package.
     #[error(
         "cannot use the package `{}`: {problem}",
         Quoted(directory.as_os_str().as_bytes())
     )]
     Package {
-        /// The directory.
+        /// Directory.
         directory: PathBuf,
-        /// What is wrong.
+        /// Problem with the package.
         problem: Box<PackageProblem>,
     },
-    /// It is given what it does not ask for.
-    #[error("the input of `{action}` is not as its `inputSchema` says, {problem}")]
+    /// The input does not match the `inputSchema` of the action.
+    #[error("the input of `{action}` does not match its `inputSchema`, {problem}")]
     Input {
-        /// The action.
+        /// Action.
         action: String,
-        /// What is wrong.
+        /// Difference from the schema.
         problem: SchemaProblem,
     },
-    /// It would be given more than it can take.
+    /// The request of a step would be larger than the limit.
     #[error(
-        "a step takes at most {max} bytes of input and output of `execute`, and these are {bytes}"
+        "the input and the output of `execute` have {bytes} bytes, and a step accepts at most {max}"
     )]
     RequestTooLarge {
-        /// How many.
+        /// Actual number of bytes.
         bytes: usize,
-        /// The most.
+        /// Maximum.
         max: usize,
     },
-    /// There is no Node.js.
+    /// Node.js is missing.
     #[error(
         "cannot run plugin actions without Node.js: {why}; install Node.js {NODE_MAJOR_LEAST} or newer, or name its \
          directory under `exec` in `[sandbox]` of the operator's policy"
     )]
     NoNode {
-        /// Why not.
+        /// Reason why no program was found.
         why: NoProgram,
     },
-    /// It is too old, or something else.
+    /// Node.js is too old, or the program is not Node.js.
     #[error(
-        "cannot run plugin actions: `{}` says that its version is `{}`, and Node.js {NODE_MAJOR_LEAST} or newer \
+        "cannot run plugin actions: `{}` reports the version `{}`, and Node.js {NODE_MAJOR_LEAST} or newer \
          is needed",
         Quoted(program.as_os_str().as_bytes()),
         Harmless(said.as_bytes())
     )]
     OldNode {
-        /// The program.
+        /// Program.
         program: PathBuf,
-        /// What it says.
+        /// Output of the program for its version.
         said: String,
     },
-    /// A file of the package is no JavaScript.
+    /// A file of the package is not JavaScript.
     #[error("`{file}` does not compile, as CommonJS or as an ES module")]
     Syntax {
-        /// Which.
+        /// File.
         file: &'static str,
-        /// What Node says.
+        /// Message of Node.
         said: String,
     },
     /// The private copy could not be made.
     #[error("cannot make a private copy of the package: {0}")]
     Copy(std::io::Error),
-    /// A step could not be run, or what it changed could not be read.
+    /// A step could not run, or its changes could not be read.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// A step says that it failed.
+    /// A step reported a failure.
     #[error(
         "`{step}` failed ({kind}): {}{}",
         Harmless(message.as_bytes()),
         place(at.as_deref())
     )]
     Failed {
-        /// Which.
+        /// Step.
         step: Step,
         /// One of the kinds of `docs/plugins.md`.
         kind: String,
-        /// In its own words.
+        /// Message of the step.
         message: String,
-        /// Where in the package.
+        /// Position in the package.
         at: Option<String>,
-        /// The end of what it wrote to standard error.
+        /// End of its standard error.
         said: String,
     },
-    /// A step did what it may not, or took more than it may, and was ended.
+    /// A step did something forbidden or exceeded a limit, and was ended.
     #[error("`{step}` was ended: {}", stopped(why))]
     Stopped {
-        /// Which.
+        /// Step.
         step: Step,
-        /// What it did.
+        /// Violation.
         why: Violation,
-        /// The end of what it wrote to standard error.
+        /// End of its standard error.
         said: String,
     },
-    /// A step ended without one answer.
+    /// A step ended without exactly one answer.
     #[error("`{step}` gave no answer: {why}")]
     NoAnswer {
-        /// Which.
+        /// Step.
         step: Step,
-        /// What it did instead.
+        /// Observed behavior.
         why: String,
-        /// The end of what it wrote to standard error.
+        /// End of its standard error.
         said: String,
     },
-    /// What `execute` returned is not what the package says.
-    #[error("the output of `execute` is not as `outputSchema` says, {0}")]
+    /// The output of `execute` does not match the `outputSchema` of the package.
+    #[error("the output of `execute` does not match `outputSchema`, {0}")]
     Output(SchemaProblem),
-    /// A package that asks to read alone changed something.
+    /// A package with read permission only changed something.
     #[error(
         "`execute` changed `{}`{}, and `permissions.filesystem` is not `workspace`",
         Quoted(path.as_os_str().as_bytes()),
         others(*more)
     )]
     Changed {
-        /// The first path.
+        /// First path.
         path: PathBuf,
-        /// How many more.
+        /// Number of further paths.
         more: usize,
     },
-    /// It made or changed what no run can.
-    #[error("`execute` did what cannot be kept: {}", list_unkept(.0))]
+    /// The step made a change that no run can make.
+    #[error("`execute` made a change that cannot be kept: {}", list_unkept(.0))]
     Unkept(Vec<Unkept>),
-    /// After `rollback` something is not as it was (AA-11).
+    /// A path differs from its previous state after `rollback` (AA-11).
     #[error(
         "`rollback` does not restore the workspace: `{}` {how}{}",
         Quoted(path.as_os_str().as_bytes()),
         others(*more)
     )]
     NotRestored {
-        /// The first path.
+        /// First path.
         path: PathBuf,
-        /// In what it differs.
+        /// Difference of this path.
         how: Difference,
-        /// How many more differ.
+        /// Number of further paths that differ.
         more: usize,
     },
 }
 
-/// In what a path differs from what it was.
+/// Difference between a path and its previous state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Difference {
-    /// It was not there.
-    #[error("is there, and was not")]
+    /// Exists, and did not before.
+    #[error("exists, but did not before")]
     Added,
-    /// It was there.
-    #[error("is gone")]
+    /// Missing, and existed before.
+    #[error("is missing")]
     Missing,
-    /// It holds something else.
+    /// Has other content.
     #[error("has another content")]
     Content,
-    /// Its permission bits are other ones.
+    /// Has other permission bits.
     #[error("has other permissions")]
     Mode,
-    /// It is something else.
-    #[error("is something else than it was")]
+    /// Is of another file type.
+    #[error("is another file type than before")]
     Kind,
-    /// `execute` did not touch it.
-    #[error("was changed by it, and not by `execute`")]
+    /// Was not touched by `execute`.
+    #[error("was changed by `rollback`, but not by `execute`")]
     Untouched,
 }
 
 impl PluginError {
-    /// The permanent name of what went wrong, for programs.
+    /// Returns the permanent name of the error, for programs.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Package { .. } => "package_unusable",
@@ -199,12 +199,12 @@ impl PluginError {
         }
     }
 
-    /// Whether it is Node.js that is missing or too old.
+    /// Returns true if Node.js is missing or too old.
     pub(super) fn is_of_node(&self) -> bool {
         matches!(self, Self::NoNode { .. } | Self::OldNode { .. })
     }
 
-    /// What the step wrote to standard error at its end, where it failed.
+    /// Returns the end of the failed step's standard error.
     pub fn said(&self) -> &str {
         match self {
             Self::Failed { said, .. }

@@ -1,4 +1,4 @@
-//! The evidence that a change can be taken back: what `rollback.js` left, compared with what was before (AA-11).
+//! Rollback evidence: compares the files after `rollback.js` with those before the change (AA-11).
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -16,18 +16,18 @@ use actum_sandbox::{Change, Layer, LayerError, Node};
 use super::error::{Difference, PluginError};
 use crate::command::CommandError;
 
-/// That a rollback put back all that was changed, and changed nothing else.
+/// Evidence that a rollback restored all changes, and changed nothing else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RollbackEvidence {
-    /// How many paths were compared: all of the change.
+    /// Number of compared paths: all of the change.
     pub files: usize,
-    /// The digest of these paths as they were before: which were there, with their contents and permissions.
+    /// Digest of these paths before the change: their existence, contents and permissions.
     pub digest_before: Digest,
-    /// The digest of what the rollback left at them, which is the same.
+    /// Digest of these paths after the rollback; equal to `digest_before`.
     pub digest_restored: Digest,
 }
 
-/// What is at a path.
+/// State of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum State {
     Absent,
@@ -38,14 +38,14 @@ enum State {
     Directory {
         mode: u32,
     },
-    /// What no run makes.
+    /// A file type that no run makes.
     Other,
 }
 
-/// The permission bits of a mode.
+/// Permission bits of a mode.
 const MODE_BITS: u32 = 0o7777;
 
-/// Compares what a rollback did on a view of the staged change with what the change began at.
+/// Compares the result of a rollback, on a view of the staged change, with the state before the change.
 pub(super) fn of(
     layer: Option<&Layer>,
     change: &[PathEffect],
@@ -80,7 +80,7 @@ pub(super) fn of(
     }
 }
 
-/// What was at each path of a change, and what is staged there.
+/// Returns the states of the changed paths: before the change, and as staged.
 fn sides(
     change: &[PathEffect],
     root: &Path,
@@ -107,7 +107,7 @@ fn sides(
                 (State::Absent, file(&effect.after))
             }
             EffectKind::DirectoryCreated => {
-                // The view has it with the mode that it would get; only that it is there counts here.
+                // The view has the directory with its future mode. Only its existence counts here.
                 (State::Absent, State::Directory { mode: 0 })
             }
             EffectKind::DirectoryRemoved => (directory(&root.join(&path)), State::Absent),
@@ -118,19 +118,19 @@ fn sides(
     (before, after)
 }
 
-/// The directory that is at a path of the workspace now, which no transaction has changed yet.
+/// Returns the state of a directory in the workspace, which no transaction has changed yet.
 fn directory(path: &Path) -> State {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => {
             State::Directory { mode: found.permissions().mode() & MODE_BITS }
         }
         Err(why) if why.kind() == std::io::ErrorKind::NotFound => State::Absent,
-        // What cannot be looked at is not taken for what it should be.
+        // An unreadable path does not count as the expected one.
         Ok(_) | Err(_) => State::Other,
     }
 }
 
-/// What a rollback left at a path that it changed.
+/// Returns the state that a rollback left at a path that it changed.
 fn state(layer: &Layer, changed: &Change) -> Result<State, PluginError> {
     Ok(match &changed.after {
         None => State::Absent,
@@ -143,7 +143,7 @@ fn state(layer: &Layer, changed: &Change) -> Result<State, PluginError> {
     })
 }
 
-/// Whether something really is other than it was; a large file is told as changed that was only opened.
+/// Returns true if a path really differs from before. A layer also lists a large file as changed that was only opened.
 fn is_other(layer: &Layer, changed: &Change, state: &State) -> Result<bool, PluginError> {
     let (State::File { mode, digest }, Some(Node::File { mode: was, .. })) =
         (state, &changed.before)

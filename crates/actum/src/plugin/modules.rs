@@ -1,23 +1,25 @@
-//! What the `.js` files of a package are, so that every version of Node reads them alike.
+//! Module kind of the `.js` files of a package, so that every version of Node reads them alike.
 
 use serde_json::{Map, Value};
 
 use super::directory::Files;
 
-/// What Node reads of a package.
+/// Manifest that Node reads.
 pub(super) const NODE_MANIFEST: &str = "package.json";
-/// What its `type` can say that `.js` files are: CommonJS or ES modules.
+/// Values of its `type` field for `.js` files: CommonJS or ES modules.
 const KINDS: [&str; 2] = ["commonjs", "module"];
 
-/// The `package.json` with which a package is run: its own, where that says what the files are. Otherwise two that
-/// say so, of which the driver takes the first where the file of a step compiles as that, and else the second.
+/// Returns the `package.json` that a package runs with: its own, if that declares the module kind. Otherwise there are
+/// two versions with a declared kind. The driver takes the first if the step's file compiles as that kind, else the
+/// second.
 pub(super) fn kinds(files: &Files) -> Result<Vec<Vec<u8>>, serde_json::Error> {
     let text = files.get(NODE_MANIFEST).map_or(b"{}".as_slice(), |file| &file.bytes);
     let fields: Map<String, Value> = serde_json::from_slice(text)?;
     if fields.get("type").and_then(Value::as_str).is_some_and(|kind| KINDS.contains(&kind)) {
         return Ok(vec![text.to_owned()]);
     }
-    // Written anew, `exports` would have another order, which means something. Of two fields the last one counts.
+    // Serializing it again would change the order of `exports`, which has a meaning. Of two equal fields the last one
+    // counts.
     let open = text.trim_ascii_end();
     let open = open.strip_suffix(b"}").unwrap_or(open);
     let comma = if fields.is_empty() { "" } else { "," };

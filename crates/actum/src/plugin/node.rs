@@ -1,4 +1,4 @@
-//! Node.js, which runs the code of packages. It is no part of actum, and is looked for when it is needed.
+//! Node.js, which runs the code of packages. It is not part of actum, and is searched when it is needed.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -12,24 +12,24 @@ use super::package::Package;
 use super::steps::Step;
 use crate::command::{CommandError, Runner, Seen};
 
-/// The oldest version that will do. An older one does not run the driver, which has the same number.
+/// Oldest supported version. An older one does not run the driver, which has the same number.
 pub const NODE_MAJOR_LEAST: u32 = 18;
 
-/// A Node.js that can run packages.
+/// Node.js that can run packages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// The program.
+    /// Program.
     pub program: PathBuf,
-    /// Its version, as `20.1.0`.
+    /// Version, such as `20.1.0`.
     pub version: String,
 }
 
 impl Node {
-    /// Whether the three files of a package compile. Nothing of them is run: they are given as text, as CommonJS and
-    /// as an ES module, and one of these is to do.
+    /// Checks that the three files of a package compile. Nothing of them runs: Node gets them as text, and each must
+    /// compile as CommonJS or as an ES module.
     ///
     /// # Errors
-    /// `Syntax` about the first that does not; `Command`.
+    /// `Syntax` for the first file that does not; `Command`.
     pub fn compile(&self, runner: &Runner, package: &Package) -> Result<(), PluginError> {
         let no_text = || CommandError::NoText(self.program.as_os_str().to_owned());
         let node = self.program.to_str().ok_or_else(no_text)?.to_owned();
@@ -55,10 +55,10 @@ impl Node {
         Ok(())
     }
 
-    /// The `node` that commands of this runner find, however old it is.
+    /// Returns the `node` that commands of this runner find, whatever its version.
     ///
     /// # Errors
-    /// `NoNode` where there is none; `Command`.
+    /// `NoNode` if it is missing; `Command`.
     pub(super) fn program(runner: &Runner) -> Result<PathBuf, PluginError> {
         match runner.program(&asking()?) {
             Ok(program) => Ok(program),
@@ -67,10 +67,10 @@ impl Node {
         }
     }
 
-    /// The `node` that commands of this runner find, if it is new enough. It is started, to be asked.
+    /// Returns the `node` that commands of this runner find, if it is new enough. Starts it to ask for its version.
     ///
     /// # Errors
-    /// `NoNode` where there is none, `OldNode`; `Command` where it cannot be asked.
+    /// `NoNode` if it is missing, `OldNode`; `Command` if it does not start.
     pub fn find(runner: &Runner) -> Result<Self, PluginError> {
         let (asked, program) = (asking()?, Self::program(runner)?);
         let child = runner.start(&asked, Seen::default(), Stdin::Empty)?;
@@ -94,5 +94,5 @@ fn asking() -> Result<CommandLine, PluginError> {
     Ok(CommandLine::new(words).map_err(CommandError::from)?)
 }
 
-/// How much is told of what something says that is no version.
+/// Maximum length of an unexpected version text that is reported, in characters.
 const SAID_CHARS_MAX: usize = 100;

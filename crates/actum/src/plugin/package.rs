@@ -1,4 +1,4 @@
-//! A package: its files as they were read, and what its manifest says (AA-8, AA-9).
+//! Package: its files as they were read, and the checked content of its manifest (AA-8, AA-9).
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -15,131 +15,131 @@ use super::directory::{self, BYTES_MAX, DEPTH_MAX, FILES_MAX, Files};
 use super::modules;
 use crate::schema::{Schema, SchemaProblem};
 
-/// A package that was read whole and judged.
+/// Package that was read completely and checked.
 #[derive(Debug, Clone)]
 pub struct Package {
-    /// What `action.json` says.
+    /// Content of `action.json`.
     pub manifest: Manifest,
-    /// The digest of all its files: paths, executable bits and bytes.
+    /// Digest of all its files: paths, executable bits and bytes.
     pub digest: Digest,
-    /// The commands that check its work, after `verify.js`.
+    /// Commands that check its work, after `verify.js`.
     pub checks: Vec<CommandLine>,
-    /// The command that is tried once where a check fails.
+    /// Command that runs once if a check fails.
     pub repair: Option<CommandLine>,
     pub(super) files: Files,
-    /// The `package.json` that it is run with, for each kind of modules that its `.js` files may be.
+    /// Each `package.json` that it runs with, one for each possible module kind of its `.js` files.
     pub(super) run_as: Vec<Vec<u8>>,
     input: Schema,
     output: Schema,
 }
 
-/// Why a directory is no package that can be used.
+/// Reason why a directory is not a usable package.
 #[derive(Debug, thiserror::Error)]
 pub enum PackageProblem {
-    /// Something of it cannot be read.
+    /// Part of the package cannot be read.
     #[error("{} cannot be read: {why}", named(.path))]
     Unreadable {
-        /// Where, seen from the package; empty for the package itself.
+        /// Path relative to the package; empty for the package itself.
         path: String,
-        /// Why not.
+        /// Error of the read.
         why: io::Error,
     },
-    /// It is something else.
+    /// The path is not a directory.
     #[error("it is no directory; a symbolic link to one is not followed")]
     NoDirectory,
-    /// Packages are regular files and directories.
-    #[error("`{}` is {is}; a package has regular files and directories alone", Harmless(.path.as_bytes()))]
+    /// Only regular files and directories are allowed in a package.
+    #[error("`{}` is {is}; a package may contain only regular files and directories", Harmless(.path.as_bytes()))]
     Special {
-        /// Where.
+        /// Path.
         path: String,
-        /// What it is.
+        /// File type.
         is: &'static str,
     },
-    /// Its other name may lie anywhere, and so may who writes to it.
+    /// The file has a hard link. The other name may be anywhere, and so any process may write to it.
     #[error(
         "`{}` has another name besides (a hard link); put a copy in its place",
         Harmless(.path.as_bytes())
     )]
     HardLink {
-        /// Where.
+        /// Path.
         path: String,
     },
-    /// Node could not find it.
-    #[error("{} holds a file whose name `{}` is no UTF-8", named(.within), Quoted(.name))]
+    /// Name that Node could not find.
+    #[error("{} has a file whose name `{}` is not UTF-8", named(.within), Quoted(.name))]
     NoText {
-        /// The directory that holds it.
+        /// Directory of the file.
         within: String,
-        /// The name.
+        /// Name.
         name: Vec<u8>,
     },
-    /// It has too many files.
+    /// Too many files.
     #[error("it has more than {FILES_MAX} files")]
     TooManyFiles,
-    /// Its files are too large.
+    /// Files that are too large together.
     #[error("its files have more than {} MiB together", BYTES_MAX >> 20)]
     TooLarge,
-    /// Its directories lie too deep.
+    /// Directories that are nested too deeply.
     #[error("`{}` lies more than {DEPTH_MAX} directories deep", Harmless(.path.as_bytes()))]
     TooDeep {
-        /// Where.
+        /// Path.
         path: String,
     },
-    /// One of its four files is not there.
+    /// Missing file of the four that a package needs.
     #[error("it has no `{file}`; a package has {}", PACKAGE_FILES.join(", "))]
     Missing {
-        /// Which.
+        /// File.
         file: &'static str,
     },
-    /// Its manifest is none.
+    /// Invalid manifest.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
-    /// What it says to Node is nothing that Node reads.
+    /// Invalid `package.json`, which Node could not read.
     #[error("its `package.json` is no JSON object: {0}")]
     NodeManifest(serde_json::Error),
-    /// Its directory is called otherwise.
+    /// Name that differs from that of the directory.
     #[error(
         "its name is `{name}`, and that of its directory `{}`; rename one of them",
         Quoted(.directory.as_bytes())
     )]
     Name {
-        /// As the manifest has it.
+        /// Name in the manifest.
         name: String,
-        /// The name of the directory.
+        /// Name of the directory.
         directory: OsString,
     },
-    /// A schema cannot be used.
+    /// Unusable schema.
     #[error("its `{schema}` is no JSON Schema that can be used: {problem}")]
     Schema {
-        /// Which.
+        /// Schema.
         schema: &'static str,
-        /// What is wrong.
+        /// Problem with the schema.
         problem: SchemaProblem,
     },
-    /// A command is none.
+    /// Unusable command.
     #[error("its command `{}` cannot be run: {problem}", Harmless(.command.as_bytes()))]
     Command {
-        /// As the manifest has it.
+        /// Command as the manifest has it.
         command: String,
-        /// Why not.
+        /// Problem with the command.
         problem: CommandLineError,
     },
-    /// What writes is no less than R2.
+    /// Risk tier below R2 of a package that writes.
     #[error(
         "it writes the workspace, and its `riskTier` is {tier}; one that writes is {least} at least",
         least = RiskTier::R2
     )]
     Tier {
-        /// What it says.
+        /// Declared tier.
         tier: RiskTier,
     },
-    /// Of this tier both are needed (AA-3, AA-11).
+    /// Missing requirement: this tier needs both verification and rollback (AA-3, AA-11).
     #[error(
-        "its `riskTier` is {tier}, and `{rule}.required` is false; an action of {least} or more must be checked, \
-         and must be able to be taken back",
+        "its `riskTier` is {tier}, and `{rule}.required` is false; an action of {least} or more \
+         needs both verification and rollback",
         least = RiskTier::R2
     )]
     NotRequired {
-        /// What it says.
+        /// Declared tier.
         tier: RiskTier,
         /// `verification` or `rollback`.
         rule: &'static str,
@@ -154,10 +154,10 @@ fn named(path: &str) -> String {
 }
 
 impl Package {
-    /// Reads the package in a directory. Nothing of it is run.
+    /// Reads the package in a directory. Nothing of it runs.
     ///
     /// # Errors
-    /// [`PackageProblem`] with the first that is wrong.
+    /// [`PackageProblem`] with the first problem.
     pub fn read(directory: &Path) -> Result<Self, PackageProblem> {
         let files = directory::read(directory)?;
         if let Some(file) = PACKAGE_FILES.into_iter().find(|file| !files.contains_key(*file)) {
@@ -172,7 +172,7 @@ impl Package {
         };
         let input = schema("inputSchema", &manifest.input_schema)?;
         let output = schema("outputSchema", &manifest.output_schema)?;
-        // What can never be run was meant to be something else.
+        // A permitted command that can never run is a mistake, so it is rejected.
         commands(&manifest.permissions.commands)?;
         let checks = commands(&manifest.verification.commands)?;
         let repair = manifest.repair.as_deref().map(command).transpose()?;
@@ -181,37 +181,37 @@ impl Package {
         Ok(Self { manifest, digest, checks, repair, files, run_as, input, output })
     }
 
-    /// Whether an input is as the package asks for it.
+    /// Checks an input against the schema of the package.
     ///
     /// # Errors
-    /// [`SchemaProblem`] with the first place where it is not.
+    /// [`SchemaProblem`] with the first difference.
     pub fn check_input(&self, input: &Map<String, Value>) -> Result<(), SchemaProblem> {
         self.input.check(&Value::Object(input.clone()))
     }
 
-    /// Whether an output is as the package says.
+    /// Checks an output against the schema of the package.
     ///
     /// # Errors
-    /// [`SchemaProblem`] with the first place where it is not.
+    /// [`SchemaProblem`] with the first difference.
     pub fn check_output(&self, output: &Value) -> Result<(), SchemaProblem> {
         self.output.check(output)
     }
 
-    /// The bytes of one of its files; none where it is not there.
+    /// Returns the bytes of a file; empty if it is missing.
     pub(super) fn file(&self, path: &str) -> &[u8] {
         self.files.get(path).map(|file| file.bytes.as_slice()).unwrap_or_default()
     }
 
-    /// How many files it has, and their bytes together.
+    /// Returns the number of files, and of their bytes together.
     pub fn extent(&self) -> (usize, usize) {
         (self.files.len(), self.files.values().map(|file| file.bytes.len()).sum())
     }
 }
 
-/// The name by which a plan asks for it is that of its directory.
+/// Checks that the name in the manifest, which plans use, is that of the directory.
 fn check_name(manifest: &Manifest, directory: &Path) -> Result<(), PackageProblem> {
     let unreadable = |why| PackageProblem::Unreadable { path: String::new(), why };
-    // It may be given as `.`.
+    // The directory may be given as `.`.
     let real = fs::canonicalize(directory).map_err(unreadable)?;
     let name = real.file_name().unwrap_or_default();
     match name.as_bytes() == manifest.name.as_str().as_bytes() {

@@ -1,5 +1,5 @@
-//! A copy of a package that nobody but this process can change, with the driver beside it. Where the package does not say
-//! what its `.js` files are there are two, and each says that they are another kind.
+//! Private copy of a package that only this process can change, with the driver beside it. If the package does not
+//! declare the module kind of its `.js` files, there are two copies that declare different kinds.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
@@ -13,12 +13,12 @@ use super::directory::Files;
 use super::modules::NODE_MANIFEST;
 use super::package::Package;
 
-/// What calls a package; it stands beside the copy as it is in this program.
+/// Driver, which calls a package. It is written beside the copy, unchanged.
 const DRIVER: &str = include_str!("driver.cjs");
-/// Where temporary files are. Whoever sets `TMPDIR` does not choose where code is run from.
+/// Directory of temporary files. `TMPDIR` is ignored, so that its setter does not choose where code runs from.
 const TEMPORARY: &str = "/tmp";
 
-/// A copy in a directory of its own, which is removed with this.
+/// Copy in its own directory, which is removed on drop.
 #[derive(Debug)]
 pub(super) struct PrivateCopy {
     directory: TempDir,
@@ -28,7 +28,7 @@ pub(super) struct PrivateCopy {
 impl PrivateCopy {
     pub(super) fn of(package: &Package) -> io::Result<Self> {
         let place = fs::canonicalize(TEMPORARY)?;
-        // Its mode is 0700.
+        // The mode of the directory is 0700.
         let directory = tempfile::Builder::new().prefix("actum-plugin-").tempdir_in(place)?;
         let copy = Self { directory, copies: package.run_as.len() };
         for (place, manifest) in copy.packages().zip(&package.run_as) {
@@ -39,17 +39,17 @@ impl PrivateCopy {
         Ok(copy)
     }
 
-    /// The files of the package, in each copy of it.
+    /// Returns the directory of each copy of the package.
     pub(super) fn packages(&self) -> impl Iterator<Item = PathBuf> {
         (0..self.copies).map(|number| self.directory.path().join(format!("package-{number}")))
     }
 
-    /// The driver.
+    /// Returns the path of the driver.
     pub(super) fn driver(&self) -> PathBuf {
         self.directory.path().join("driver.cjs")
     }
 
-    /// An empty directory, for a package that sees no workspace.
+    /// Returns the path of an empty directory, for a package that does not see the workspace.
     pub(super) fn nothing(&self) -> PathBuf {
         self.directory.path().join("nothing")
     }
@@ -57,25 +57,25 @@ impl PrivateCopy {
 
 impl Drop for PrivateCopy {
     fn drop(&mut self) {
-        // A directory that cannot be written cannot be emptied, unless by root.
+        // Only root can empty a directory without write permission.
         for package in self.packages() {
-            drop(make_writable(&package)); // what is left is a temporary file among others
+            drop(make_writable(&package)); // a leftover is an ordinary temporary file
         }
     }
 }
 
-/// Modes of what is only read.
+/// Modes of read-only files and directories.
 const READ: u32 = 0o400;
 const READ_AND_EXECUTE: u32 = 0o500;
 
-/// Writes files to `directory`, where nothing may be, with this `package.json`.
+/// Writes files to `directory`, which must not exist, with this `package.json`.
 fn write(files: &Files, manifest: &[u8], directory: &Path) -> io::Result<()> {
     let mut directories = BTreeSet::from([directory.to_owned()]);
     for path in files.keys() {
         let above = Path::new(path).ancestors().skip(1);
         directories.extend(above.map(|above| directory.join(above)));
     }
-    // Outer ones come first, in the order of their names.
+    // In the order of their names, outer directories come first.
     for made in &directories {
         DirBuilder::new().mode(0o700).create(made)?;
     }

@@ -1,4 +1,4 @@
-//! The steps of a package, each a process of its own in a sandbox (AA-10).
+//! Steps of a package; each is a separate process in a sandbox (AA-10).
 
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
@@ -22,27 +22,27 @@ use super::private_copy::PrivateCopy;
 use super::{PluginCode, answer};
 use crate::command::{Captured, CommandError, Runner, Seen, StagedView, record};
 
-/// What the objects of a step may take, in MiB.
+/// Maximum heap size of a step, in MiB.
 pub(super) const HEAP_MEBIBYTES_MAX: u32 = 512;
-/// The largest request, as the driver reads it.
+/// Maximum size of a request, as the driver reads it, in bytes.
 const REQUEST_BYTES_MAX: usize = 8 << 20;
 
 type Result<T> = std::result::Result<T, PluginError>;
 
-/// A step of a package.
+/// Step of a package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// It does the action.
+    /// Performs the action.
     Execute,
-    /// It checks what was done.
+    /// Checks the result.
     Verify,
-    /// It takes it back.
+    /// Rolls the change back.
     Rollback,
 }
 
 impl Step {
-    /// Its name.
+    /// Returns the name of the step.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Execute => "execute",
@@ -51,7 +51,7 @@ impl Step {
         }
     }
 
-    /// Its file in a package.
+    /// Returns the file of the step in a package.
     pub fn file(self) -> &'static str {
         match self {
             Self::Execute => EXECUTE_FILE,
@@ -67,31 +67,31 @@ impl std::fmt::Display for Step {
     }
 }
 
-/// What a package is asked to do.
+/// Call of a package.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'c> {
-    /// What it is given.
+    /// Input of the action.
     pub input: &'c Map<String, Value>,
-    /// Where the plan lets it write, which it is told. What it really changed is judged elsewhere.
+    /// Write scope of the plan, for the information of the package. Its real changes are checked elsewhere.
     pub scope: &'c PlanScope,
 }
 
-/// What `execute` did.
+/// Result of `execute`.
 #[derive(Debug)]
 pub struct Executed {
-    /// What it returned, which is as the package's `outputSchema` says.
+    /// Returned output, which matches the package's `outputSchema`.
     pub output: Value,
-    /// What it changed. Nothing in it is unkept, and of a package that only reads there is nothing.
+    /// Captured changes. All of them can be kept; a package with read permission only has none.
     pub captured: Captured,
-    /// How its process ended, for the record.
+    /// End of the process, for the record.
     pub record: CommandRecord,
-    /// What confined it, for the record.
+    /// Confinement of the process, for the record.
     pub sandbox: SandboxRecord,
-    /// The end of what it wrote to standard error.
+    /// End of its standard error.
     pub said: String,
 }
 
-/// A package that is ready to run, in a private copy of what was read.
+/// Package that is ready to run, in a private copy.
 #[derive(Debug)]
 pub struct Steps<'p> {
     package: &'p Package,
@@ -100,7 +100,7 @@ pub struct Steps<'p> {
     copy: PrivateCopy,
 }
 
-/// What is sent to the driver.
+/// Request to the driver.
 #[derive(Serialize)]
 struct Request<'r> {
     input: &'r Map<String, Value>,
@@ -122,11 +122,12 @@ struct Context<'r> {
 }
 
 impl<'p> Steps<'p> {
-    /// Makes a package ready, for the workspace in which `runner` runs commands. Its steps have the limits of these,
-    /// no network, and no variable but `PATH`; a package that asks to see nothing sees an empty directory.
+    /// Prepares a package for the workspace in which `runner` runs commands. Its steps have the limits of these
+    /// commands, no network, and no variable but `PATH`. A package without access to the workspace sees an empty
+    /// directory.
     ///
     /// # Errors
-    /// `NoNode`, `Copy`; `Command`. How old Node.js is shows when it runs a step.
+    /// `NoNode`, `Copy`; `Command`. A too old Node.js is detected when a step runs.
     pub fn prepare(package: &'p Package, runner: &Runner, _allowed: PluginCode) -> Result<Self> {
         let node = Node::program(runner)?;
         let copy = PrivateCopy::of(package).map_err(PluginError::Copy)?;
@@ -144,8 +145,8 @@ impl<'p> Steps<'p> {
     /// Runs `execute.js` on a view of the workspace.
     ///
     /// # Errors
-    /// `Input` before anything is run; `OldNode`; `Failed`, `Stopped`, `NoAnswer`; `Output`; `Changed` where a package that
-    /// asks to read alone changed something, `Unkept` where it made what no run can; `Command`.
+    /// `Input` before anything runs; `OldNode`; `Failed`, `Stopped`, `NoAnswer`; `Output`. `Changed` if a package with
+    /// read permission only changed something; `Unkept` for a change that no run can make; `Command`.
     pub fn execute(&self, call: Call<'_>) -> Result<Executed> {
         let action = || self.package.manifest.name.to_string();
         let checked = self.package.check_input(call.input);
@@ -171,11 +172,10 @@ impl<'p> Steps<'p> {
         })
     }
 
-    /// Runs `verify.js` on what is staged; what it changes there is forgotten. A check that does not hold is a
-    /// result, and no error.
+    /// Runs `verify.js` on the staged files, and drops its changes. A failed check is a result, not an error.
     ///
     /// # Errors
-    /// `Failed`, also where there is no check; `Stopped`, `NoAnswer`, `Command`.
+    /// `Failed`, also if there is no check; `Stopped`, `NoAnswer`, `Command`.
     pub fn verify(
         &self,
         call: Call<'_>,
@@ -186,9 +186,9 @@ impl<'p> Steps<'p> {
         answer::checks(&ran.output)
     }
 
-    /// Runs `rollback.js` on what is staged, and compares what it leaves with the workspace: each path of `change`,
-    /// which is what is staged, is to be as before, and no other may be touched. What it changes is forgotten, too.
-    /// It may run beside [`verify`](Self::verify), since neither sees what the other does.
+    /// Runs `rollback.js` on the staged files, and compares its result with the workspace. Each path of `change`, the
+    /// staged change, must be as before, and no other path may be touched. Its own changes are dropped, too. It may run
+    /// in parallel to [`verify`](Self::verify), since each has its own view.
     ///
     /// # Errors
     /// `NotRestored` with the first path that differs; `Failed`, `Stopped`, `NoAnswer`, `Command`.
@@ -203,7 +203,7 @@ impl<'p> Steps<'p> {
         evidence::of(ran.outcome.captured.as_ref(), change, self.runner.root())
     }
 
-    /// Whether nothing is to run any more.
+    /// Returns true if nothing may start any longer.
     pub(crate) fn is_stopped(&self) -> bool {
         self.runner.is_stopped()
     }
@@ -255,7 +255,7 @@ impl<'p> Steps<'p> {
         let child = self.runner.start(&line, seen, Stdin::Bytes(request))?;
         let outcome = child.wait_with(|_, _| ControlFlow::Continue(()));
         let outcome = outcome.map_err(CommandError::from)?;
-        // It is asked only now, since that is a start more.
+        // The version is checked only after a failure, since that starts another process.
         let old = || Node::find(&self.runner).err().filter(PluginError::is_of_node);
         Ok(Ran { output: answer::read(step, &outcome, old)?, outcome, line })
     }
@@ -279,7 +279,7 @@ impl<'p> Steps<'p> {
         };
         let request = serde_json::to_vec(&Request { input: call.input, context });
         let root = || self.runner.root().as_os_str().to_owned();
-        // Of all that is in it, only the path of the workspace may be no text.
+        // Only the path of the workspace may be invalid UTF-8.
         let request = request.map_err(|_| CommandError::NoText(root()))?;
         match request.len() {
             bytes if bytes > REQUEST_BYTES_MAX => {
@@ -290,7 +290,7 @@ impl<'p> Steps<'p> {
     }
 }
 
-/// A step that has ended with an answer.
+/// Step that ended with an answer.
 struct Ran {
     output: Value,
     outcome: Outcome,

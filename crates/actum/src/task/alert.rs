@@ -1,4 +1,4 @@
-//! What a person is told of a task: an entry in the ledger, which waits in the queue (EX-18).
+//! Alerts to the operator about a task: ledger entries that wait in the queue (EX-18).
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::place::Place;
 use crate::records::{ENGINE, Records};
 use crate::request::EntryPoint;
 
-/// What raises alerts about the tasks of a workspace.
+/// Source of alerts about the tasks of a workspace.
 pub(super) struct Alerts {
     records: Records,
     workspace: WorkspaceId,
@@ -27,7 +27,8 @@ pub(super) struct Alerts {
 }
 
 impl Alerts {
-    /// Of tasks that this one asked for; of those that were cut off nobody knows who did.
+    /// Creates the source of alerts. `actor` is the requester of the tasks; `None` for interrupted tasks, whose
+    /// requester is unknown.
     pub(super) fn of(
         records: &Records,
         (workspace, root): (WorkspaceId, &Path),
@@ -36,8 +37,9 @@ impl Alerts {
         Self { records: records.clone(), workspace, root: root.to_owned(), actor }
     }
 
-    /// Raises one where a report tells of an error of which a person is told; gives its place in the ledger. It is one
-    /// for all of them, with the words of the first. Raised before the report is written, it is there where that is.
+    /// Raises an alert if an error of the report requires one, and returns its index in the ledger. One alert covers
+    /// all such errors, with the message of the first. It is raised before the report is written, so that a written
+    /// report always has its alert.
     ///
     /// # Errors
     /// `Ledger`, `Record`.
@@ -58,7 +60,7 @@ impl Alerts {
         self.append(&alert).map(Some)
     }
 
-    /// The same where a task could not be taken back, for a reason of which a person is told.
+    /// Raises an alert if a task could not be rolled back, for a reason that requires one.
     ///
     /// # Errors
     /// `Ledger`, `Record`.
@@ -102,8 +104,8 @@ impl Alerts {
         }
     }
 
-    /// Appends it. One that waits already is not raised a second time: reports that cannot be written, or a rollback
-    /// that is tried again, would do so for ever.
+    /// Appends an alert, unless an equal one is waiting. Otherwise unwritable reports and repeated rollbacks would
+    /// raise it forever.
     fn append(&self, alert: &AlertRaised) -> Result<u64> {
         let of = |it: &AlertRaised| {
             (it.workspace, it.code, it.run, it.reports.clone(), it.label.clone())
@@ -118,7 +120,7 @@ impl Alerts {
     }
 }
 
-/// What happened, with the first of the targets that it is about.
+/// Returns the message of an error, with the first of its targets.
 fn message(error: &ErrorObject) -> String {
     let message = &error.message;
     match error.details.violations.as_slice() {

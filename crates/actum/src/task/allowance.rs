@@ -10,12 +10,12 @@ use actum_workspace::disk::Disk;
 use super::problem::ActionProblem;
 use super::rehearsal::{RehearsalObserver, later};
 
-/// Time of an action, asked between its phases and between the pieces of a large file that it reads.
+/// Time of an action, checked between its phases and between the pieces of a large file that it reads.
 pub(super) struct Allowance<'w> {
     pub(super) watch: &'w dyn RehearsalObserver,
-    /// Start and limit of the action; `None` of work whose own time is limited elsewhere.
+    /// Start and limit of the action; `None` for work whose own time is limited elsewhere.
     pub(super) action: Option<(Timestamp, Duration)>,
-    /// When the whole task has to be done.
+    /// Deadline of the whole task.
     pub(super) task_end: Timestamp,
 }
 

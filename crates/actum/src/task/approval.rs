@@ -1,4 +1,4 @@
-//! Approval of a task plan: the envelope with which it is carried out, signed where an approver agrees to its change (EX-1,
+//! Approval of a task plan: the envelope with which it is executed, signed when an approver agrees to its change (EX-1,
 //! AA-5).
 
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use crate::queue::{APPROVED_MICROS, Approver, Reply};
 use crate::records::Records;
 use crate::request::TaskDocuments;
 
-/// Task plan that is approved: its documents, for one workspace.
+/// Approved task plan: its documents, for one workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovedPlan {
     /// Id of the task.
     pub task: TaskId,
-    /// Workspace in which it is carried out.
+    /// Workspace in which it is executed.
     pub workspace: WorkspaceId,
     /// SHA-256 of the plan.
     pub plan: Digest,
@@ -33,7 +33,7 @@ pub struct ApprovedPlan {
     pub config: Digest,
 }
 
-/// Change of a plan that its approver was shown.
+/// Change of a plan as the approver saw it.
 #[derive(Debug, Clone)]
 pub struct ShownChange {
     /// Each path before and after.
@@ -42,16 +42,16 @@ pub struct ShownChange {
     pub external: Vec<ExternalPipeline>,
     /// Umask that gave new files their modes.
     pub umask: u32,
-    /// Digest by which the gates judged it; none where nothing would change.
+    /// Digest by which the gates judged it; `None` for an empty change.
     pub digest: Option<Digest>,
 }
 
 /// Signed approval of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedApproval {
-    /// DSSE envelope, as `task_approval.json` holds it.
+    /// DSSE envelope, the content of `task_approval.json`.
     pub bytes: Vec<u8>,
-    /// Until when it counts.
+    /// Time at which it expires.
     pub expires: Timestamp,
 }
 
@@ -60,20 +60,20 @@ pub struct SignedApproval {
 pub enum ApprovalError {
     /// The signed document would exceed its limit.
     #[error(
-        "its change has so many and so long paths that the approval would be longer than {} MiB",
+        "the paths of its change are so many or so long that the approval would be longer than {} MiB",
         APPROVAL_BYTES_MAX >> 20
     )]
     TooLong,
     /// The change differs from the one that was shown.
     #[error(
-        "the change is not the one that was shown: a file changed meanwhile, or a step does not give the same result twice (a \
-         pipeline needs `inputs` for its result to be kept); nothing was approved; look at it again"
+        "the change differs from the one shown: a file changed, or a step does not give the same result twice \
+         (pipelines need `inputs` to keep results); review it again"
     )]
     ChangedSinceShown,
-    /// The document that was made does not verify or cannot be read.
+    /// The created document does not verify or cannot be read.
     #[error("{0}")]
     Unsound(String),
-    /// An error of the engine.
+    /// Error of the engine.
     #[error(transparent)]
     Engine(#[from] Error),
 }
@@ -119,7 +119,7 @@ impl ApprovedPlan {
         }
     }
 
-    /// Writes the envelope of the plan, whose documents have these names. It names the signed approval where there is one.
+    /// Writes the envelope of the plan, whose documents have these names. It names the signed approval, if any.
     ///
     /// # Errors
     /// `Unsound` if `actum run` would not read it.
@@ -148,11 +148,11 @@ impl ApprovedPlan {
     }
 }
 
-/// Queues the change of a plan for which a gate asks, and approves it there if it is the one that was shown; else it is
-/// denied. Does nothing where no gate asks.
+/// Queues the change of a plan for which a gate requires approval, and approves it if it is the one that was shown.
+/// Otherwise the change is denied. Does nothing if no gate requires approval.
 ///
 /// # Errors
-/// `ChangedSinceShown`; `Engine` with `Denied`, and as of [`Records::answer`].
+/// `ChangedSinceShown`; `Engine` with `Denied`, or with the errors of [`Records::answer`].
 pub fn approve_change(
     engine: &mut Engine,
     task: (Script<'_>, TaskDocuments),
@@ -177,7 +177,7 @@ pub fn approve_change(
     }
 }
 
-/// Queues the change of a plan as it is now, where a gate asks for an approver. Nothing is carried out.
+/// Queues the current change of a plan, if a gate requires approval. Nothing is executed.
 fn queue(
     engine: &mut Engine,
     (script, documents): (Script<'_>, TaskDocuments),

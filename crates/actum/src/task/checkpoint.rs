@@ -1,4 +1,4 @@
-//! The checkpoint: what takes a run back, from what it does to each path (EX-7, EX-16).
+//! Checkpoint: the rollback of a run, computed from its effect on each path (EX-7, EX-16).
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use actum_core::{FileMode, FileState, RelPath};
 use actum_record::receipt::{EffectKind, PathEffect};
 use actum_task::report::{Checkpoint, DirectoryChange, FileChange, Rollback, RollbackError};
 
-/// What takes back a change that does this to paths. `id` gives a new id at each call.
+/// Returns the rollback of a change with these effects. `id` returns a new id at each call.
 ///
 /// # Errors
 /// [`RollbackError`], which no change of a workspace leads to.
@@ -36,7 +36,7 @@ pub(super) fn of(
         Some(Checkpoint { id: id(), path, change })
     });
     match Rollback::new(as_told.collect(), directories().collect()) {
-        // Files that took each other's place: each path goes back by itself.
+        // If files exchanged their paths, each path is restored separately.
         Err(RollbackError::Twice { .. }) => {
             let apart = apart(effects).into_iter().map(|(path, change)| {
                 let id = id();
@@ -48,7 +48,7 @@ pub(super) fn of(
     }
 }
 
-/// A change of a file as it is told.
+/// Returns the change of a file as the manifest lists it.
 fn told(effect: &PathEffect) -> Option<(RelPath, FileChange)> {
     let path = effect.path.0.clone();
     Some(match (&effect.from, effect.before, effect.after) {
@@ -62,11 +62,11 @@ fn told(effect: &PathEffect) -> Option<(RelPath, FileChange)> {
     })
 }
 
-/// What happens to files, each path by itself: of one that was renamed the old path and the new.
+/// Returns the changes of files by path. A renamed file is listed with its old and its new path.
 pub(super) fn apart(effects: &[PathEffect]) -> Vec<(RelPath, FileChange)> {
     let mut sides: BTreeMap<&RelPath, (Option<FileState>, Option<FileState>)> = BTreeMap::new();
     for effect in effects.iter().filter(|effect| effect.effect.is_of_file()) {
-        // A path can be in two effects: a file that went away from it, and another that came there.
+        // A path can be in two effects: one file moved away from it, and another moved to it.
         let from = effect.from.as_ref().unwrap_or(&effect.path);
         if let Some(before) = effect.before {
             sides.entry(&from.0).or_default().0 = Some(before);

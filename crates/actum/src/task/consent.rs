@@ -11,9 +11,9 @@ use crate::reason::Reason;
 #[derive(Debug)]
 #[must_use = "a signed approval is for one change alone"]
 pub(super) enum Consent {
-    /// An unsigned envelope, which names the documents alone.
+    /// Unsigned envelope, which names the documents only.
     Documents,
-    /// A signed approval, which names the documents and the change that was shown.
+    /// Signed approval, which names the documents and the change that was shown.
     Change(Box<TaskApproval>),
 }
 

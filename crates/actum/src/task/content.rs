@@ -1,9 +1,9 @@
-//! What an action may not make of a file (EX-20): JSON or YAML that cannot be read, a schema that is none, and what runs
-//! though the plan does not say so.
+//! Content rules for files that an action changes (EX-20). JSON and YAML must stay readable, schemas must be valid, and
+//! new executables must be declared in the plan.
 //!
-//! A file is judged after each action, by its name. What could not be read before may stay so, or nobody could repair
-//! it. No content is ever handed to a shell, so nothing is looked for that only a shell would run. Credentials are
-//! looked for by the gate, which knows what the operator allows.
+//! Each action's file is checked afterwards, by its name. A file that was unreadable before may stay so, so that it can
+//! be repaired. No content is ever passed to a shell, so content that only a shell would run is not searched for. The
+//! credential gate searches for credentials, since it knows the operator's exceptions.
 
 mod executable;
 mod language;
@@ -22,30 +22,31 @@ use actum_task::{Action, ErrorCode, Work};
 
 use super::problem::ActionProblem;
 
-/// How much is read of a file whose name says no language, in bytes: more than the line that names its interpreter.
+/// Number of bytes that are read of a file whose name implies no language. It is more than a line with an interpreter
+/// needs.
 const START_BYTES: u64 = 4096;
 
-/// A file on one side of an action.
+/// File before or after an action.
 #[derive(Debug, Clone, Copy)]
 struct File<'a> {
     path: &'a RelPath,
-    /// What it holds, or the beginning of that where it is longer than is looked at.
+    /// Content, or its beginning if it exceeds the checked length.
     content: &'a [u8],
 }
 
-/// What was looked at.
+/// Extent of a check.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Checked {
-    /// All there is to it.
+    /// Checked completely.
     Whole,
-    /// Not whether it is sound, as it is too large for that.
+    /// Too large to be parsed.
     TooLarge {
-        /// What it would have been read as.
+        /// Language of its name.
         language: Language,
     },
 }
 
-/// Judges what an action made of its file, of which this is what it held before and what it holds now.
+/// Checks the result of an action, given the content of its file before and after.
 ///
 /// # Errors
 /// `ResultNotParseable`, `ResultNotSchema`, `UndeclaredExecutable`, `FileTooLarge` for a schema.
@@ -66,14 +67,14 @@ pub(super) fn check(
     judge(action, before, File { path, content: start(content) })
 }
 
-/// The first bytes of a content.
+/// Returns the first bytes of a content.
 fn start_of(content: &[u8], bytes_max: u64) -> &[u8] {
     let length = usize::try_from(bytes_max).unwrap_or(usize::MAX);
     content.get(..length).unwrap_or(content)
 }
 
 impl Checked {
-    /// What is to be said of it besides.
+    /// Returns a note about the check for the report.
     pub(super) fn note(&self) -> String {
         match self {
             Self::Whole => String::new(),
@@ -86,7 +87,7 @@ impl Checked {
     }
 }
 
-/// How many bytes of its file are looked at: one more than can be judged, so that it shows where there are more.
+/// Returns the number of bytes of a file that are read: one more than the limit, so that a larger file is detected.
 fn looked_at(action: &Action) -> u64 {
     let languages = action.written().filter_map(language::of).map(Language::bytes_max);
     let schema = match &action.work {
@@ -114,7 +115,7 @@ fn judge(
     Ok(checked)
 }
 
-/// Whether a file is what its name says, if it was before or is new.
+/// Checks that a file has the language of its name, if it had before or is new.
 fn parses(before: Option<File<'_>>, after: File<'_>) -> Result<Checked, ActionProblem> {
     let Some(language) = language::of(after.path) else { return Ok(Checked::Whole) };
     let unsound = match language.judge(after.content) {
@@ -132,7 +133,8 @@ fn parses(before: Option<File<'_>>, after: File<'_>) -> Result<Checked, ActionPr
     }
 }
 
-/// What a file has to be that its name calls `language`, by what it was; nothing where it could not be read before.
+/// Returns the language that a file must have, given its name's `language` and its content before. Returns `None` if it
+/// was unreadable before.
 fn required(language: Language, before: Option<File<'_>>) -> Option<Language> {
     let Some(before) = before else { return Some(language) };
     let Some(named) = language::of(before.path) else { return Some(language) };
@@ -142,7 +144,7 @@ fn required(language: Language, before: Option<File<'_>>) -> Option<Language> {
     if let Some(found) = found(language) {
         return Some(found);
     }
-    // What was too large to be read may have been sound.
+    // A file that was too large to be parsed may have been valid.
     let is_too_large = matches!(named.judge(before.content), Err(Unsound::TooLarge { .. }));
     (is_too_large || found(named).is_some()).then_some(language)
 }
@@ -160,7 +162,7 @@ fn not_parseable(file: File<'_>, language: Language, unsound: &Unsound) -> Actio
     ActionProblem::new(ErrorCode::ResultNotParseable, message)
 }
 
-/// A message that can show a piece of the content, or less where there may be a secret in that.
+/// Returns a message that may quote the content, or a neutral one if the content may contain a secret.
 fn unless_secret(content: &[u8], message: String) -> Cow<'static, str> {
     if scan(None, content).is_empty() {
         return message.into();

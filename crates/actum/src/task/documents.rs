@@ -1,4 +1,4 @@
-//! The documents that a task leaves behind, put together from what happened (EX-13 to EX-16, EX-18, EX-23).
+//! Documents that a task leaves, composed from its results (EX-13 to EX-16, EX-18, EX-23).
 
 use std::collections::BTreeMap;
 
@@ -21,12 +21,12 @@ use super::problem::TaskProblem;
 use super::rehearsal::{ActionChange, ActionEnd, Rehearsed};
 use crate::error::Result;
 
-/// A text in which no credential is.
+/// Returns a text without credentials.
 pub(super) fn clean(text: &str) -> CleanText {
     CleanText::new(text, &credential::spans)
 }
 
-/// A new id.
+/// Returns a new id.
 pub(super) fn new_id() -> Result<PlainId> {
     let random = || {
         LinuxDisk.random().map_err(|source| {
@@ -39,16 +39,16 @@ pub(super) fn new_id() -> Result<PlainId> {
     Ok(PlainId::random(bits.to_be_bytes()))
 }
 
-/// Ids that are made at once, so that asking for one cannot fail.
+/// Source of ids that needs randomness only once, so that later ids cannot fail.
 pub(super) struct Ids(PlainId, u128);
 
 impl Ids {
-    /// New ids.
+    /// Creates a source of new ids.
     pub(super) fn new() -> Result<Self> {
         Ok(Self(new_id()?, 0))
     }
 
-    /// The next of them: a digest of the first and its number, which nobody can tell from random bytes.
+    /// Returns the next id: a digest of the first id and its number, which is indistinguishable from random bytes.
     pub(super) fn next(&mut self) -> PlainId {
         self.1 += 1;
         let digest = actum_core::Digest::tagged(
@@ -68,7 +68,8 @@ impl Task {
         self.action(index).map_or_else(CleanText::default, |action| clean(action.id.as_str()))
     }
 
-    /// What became of an action, for the report. One that was done has failed where a problem belongs to it.
+    /// Returns the outcome of an action for the report. A completed action counts as failed if a problem is attributed
+    /// to it.
     pub(super) fn outcome(&self, rehearsed: &Rehearsed, problems: &[TaskProblem]) -> ActionOutcome {
         let action_id = self.action_id(rehearsed.action);
         let of_pipeline = || rehearsed.pipeline.as_ref().and_then(|ran| ran.details());
@@ -111,8 +112,8 @@ impl Task {
         }
     }
 
-    /// What the actions did, as the log tells it, without those that left their file as it was. `before` has when their files were changed last before the task, and
-    /// `left` tells when those were that are there now.
+    /// Returns the changes of the actions for the log, without those that left their file unchanged. `before` has the
+    /// modification times of their files before the task, and `left` returns the current ones.
     pub(super) fn changes(
         &self,
         actions: &[Rehearsed],
@@ -124,7 +125,7 @@ impl Task {
             let did = rehearsed.did().iter().filter(|did| did.is_change());
             did.map(move |did| (rehearsed, did))
         });
-        // Of a file that several actions changed each but the first begins where the one before it ended.
+        // If several actions changed a file, each later change begins where the previous one ended.
         let mut times = before.clone();
         let mut last = BTreeMap::new();
         for (place, (_, did)) in done.clone().enumerate() {
@@ -155,13 +156,13 @@ impl Task {
         changes
     }
 
-    /// The text of `IMPLEMENTATION_SUMMARY.md`.
+    /// Returns the text of `IMPLEMENTATION_SUMMARY.md`.
     pub(super) fn summary(&self) -> String {
         summary((&self.plan, &self.graph), (&self.plan_id, &self.id))
     }
 }
 
-/// The text of `IMPLEMENTATION_SUMMARY.md` of a plan, with the ids of plan and task.
+/// Returns the text of `IMPLEMENTATION_SUMMARY.md` for a plan, with the ids of plan and task.
 pub fn summary((plan, graph): (&TaskPlan, &Graph), (id, task): (&PlainId, &PlainId)) -> String {
     let planned = |&index: &usize| {
         let action = plan.actions.get(index)?;
@@ -185,21 +186,21 @@ pub fn summary((plan, graph): (&TaskPlan, &Graph), (id, task): (&PlainId, &Plain
     })
 }
 
-/// Where an error report is from.
+/// Facts for an error report.
 pub(super) struct ErrorFacts<'t> {
     pub(super) report_id: PlainId,
     pub(super) plan_id: Option<PlainId>,
     pub(super) status: ErrorStatus,
     pub(super) run: Option<RunId>,
     pub(super) time: Timestamp,
-    /// The task, where it could be read.
+    /// Task, if it could be read.
     pub(super) task: Option<&'t Task>,
-    /// What its plan names, where it could not.
+    /// Targets that its plan names, if it could not be read.
     pub(super) named: &'t [NamedTarget],
 }
 
 impl ErrorFacts<'_> {
-    /// The id of an action, by its place in the plan.
+    /// Returns the id of an action by its index in the plan.
     fn action_id(&self, at: usize) -> Option<CleanText> {
         match self.task {
             Some(task) => Some(task.action_id(at)),
@@ -207,7 +208,8 @@ impl ErrorFacts<'_> {
         }
     }
 
-    /// The report of these problems, of which the first, or what is protected, decided how the task ended.
+    /// Creates the report of these problems. The first problem, or a protected target, determines the status of the
+    /// task.
     pub(super) fn report(self, problems: &[TaskProblem], ids: &mut Ids) -> ErrorReport {
         let unknown = ErrorCode::InternalError;
         let unknown = TaskProblem::new(unknown, unknown.about());
@@ -216,7 +218,7 @@ impl ErrorFacts<'_> {
             ErrorStatus::RolledBack | ErrorStatus::Cancelled => RecoveryAction::RolledBack,
             ErrorStatus::Partial | ErrorStatus::Failed => match problem.code.recovery_action() {
                 RecoveryAction::Rejected | RecoveryAction::Skipped => RecoveryAction::Skipped,
-                // It was not taken back.
+                // The task was not rolled back.
                 RecoveryAction::RolledBack | RecoveryAction::ManualRequired => {
                     RecoveryAction::ManualRequired
                 }

@@ -1,5 +1,5 @@
-//! External pipelines (EX-9): they reach outside of the workspace, so they run last, after the change of the plan is published.
-//! Nothing takes back what they did there.
+//! External pipelines (EX-9) have effects outside the workspace, so they run last, after the change of the plan is
+//! published. No rollback reverts these effects.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use super::pipeline::PipelineRan;
 use super::problem::{ActionProblem, TaskProblem};
 use super::rehearsal::{ActionEnd, Rehearsed, Script};
 
-/// Reason of an external pipeline that was not started.
+/// Reason for an external pipeline that was not started.
 pub(super) const NOT_STARTED: &str =
     "It was not started: external pipelines run after the change of the plan is published";
-/// Message about a pipeline of which the process ended first.
+/// Message about a pipeline whose process ended before its result was recorded.
 const END_UNKNOWN: &str = "the task was cut off before the end of the pipeline was recorded, so its effects outside of the workspace are not known; check them by hand";
 
 /// External pipeline, as the notes on a task have it.
@@ -39,7 +39,7 @@ pub(super) enum NotedState {
 }
 
 impl NotedPipeline {
-    /// Outcome of its action, where the process of the task is no more.
+    /// Returns the outcome of its action, when the process of the task is gone.
     pub(super) fn outcome(&self) -> ActionOutcome {
         let action_id = self.action.clone();
         match &self.state {
@@ -56,7 +56,7 @@ impl NotedPipeline {
         }
     }
 
-    /// Problem that its outcome is.
+    /// Returns the problem of its outcome, if any.
     pub(super) fn problem(&self) -> Option<TaskProblem> {
         let (code, message) = match &self.state {
             NotedState::NotStarted => (ErrorCode::PipelineNotStarted, NOT_STARTED.to_owned()),
@@ -75,18 +75,18 @@ impl NotedPipeline {
     }
 }
 
-/// Returns the declaration of the pipeline of an action, where that is external.
+/// Returns the declaration of the pipeline of an action, if it is external.
 pub(super) fn declaration<'s>(script: Script<'s>, action: &Action) -> Option<&'s DeclaredPipeline> {
     let Ok(Some(runner)) = script.pipelines else { return None };
     let declared = runner.declared(&action.work.pipeline()?.name).ok()?;
     declared.external.then_some(declared)
 }
 
-/// Returns the external pipelines of a plan, in the order in which they run. A pipeline that the policy does not declare so is
-/// left out; [`findings`](super::findings) refuse its plan.
+/// Returns the external pipelines of a plan, in the order in which they run. A pipeline that the policy does not
+/// declare as external is left out; [`findings`](super::findings) reject its plan.
 ///
 /// # Errors
-/// [`CanonicalError`] where a declaration cannot be written.
+/// [`CanonicalError`] if a declaration cannot be written.
 pub fn external_pipelines(script: Script<'_>) -> Result<Vec<ExternalPipeline>, CanonicalError> {
     let actions = script.graph.order().iter().filter_map(|index| script.plan.actions.get(*index));
     let pipelines = actions.filter_map(|action| pipeline(script, action).transpose());
@@ -113,7 +113,7 @@ pub(super) fn pipeline(
     }))
 }
 
-/// Finds external pipelines in a plan that rolls back after a failure, and actions that come after one.
+/// Finds external pipelines in a plan that rolls back after a failure, and actions that follow one.
 pub fn external_findings(script: Script<'_>) -> Vec<Finding> {
     let rolls_back = script.plan.constraints(script.config.constraints).rollback_on_failure;
     let mut findings = Vec::new();
@@ -147,15 +147,15 @@ pub fn external_findings(script: Script<'_>) -> Vec<Finding> {
     findings
 }
 
-/// External pipeline that was to run, with what came of it.
+/// External pipeline of a task, with its result.
 pub(super) struct ExternalResult {
     /// Record for the receipt.
     pub(super) run: ExternalRun,
-    /// Result of its action; `None` where the rehearsal did not get to it.
+    /// Result of its action; `None` if the rehearsal did not reach it.
     pub(super) action: Option<Rehearsed>,
 }
 
-/// Time and result of a pipeline that was started.
+/// Time and result of a started pipeline.
 pub(super) struct Executed {
     pub(super) started: Timestamp,
     pub(super) completed: Timestamp,
@@ -165,7 +165,7 @@ pub(super) struct Executed {
 }
 
 impl ExternalResult {
-    /// Result of a pipeline of which no step was started, for this reason.
+    /// Creates the result of a pipeline of which no step was started, for this reason.
     pub(super) fn skipped(
         pipeline: &ExternalPipeline,
         deferred: Option<&Rehearsed>,
@@ -176,7 +176,7 @@ impl ExternalResult {
         Self { run, action: deferred.map(|deferred| Rehearsed { end, ..deferred.clone() }) }
     }
 
-    /// Result of a pipeline that was started.
+    /// Creates the result of a started pipeline.
     pub(super) fn executed(
         pipeline: &ExternalPipeline,
         deferred: &Rehearsed,
@@ -219,13 +219,13 @@ impl ExternalResult {
         Self { run, action: Some(action) }
     }
 
-    /// Tests whether all steps succeeded.
+    /// Returns true if all steps succeeded.
     pub(super) fn succeeded(&self) -> bool {
         self.run.ended == ExternalEnd::Succeeded
     }
 }
 
-/// Time that a pipeline may take: of what the plan and the operator allow the shorter.
+/// Returns the time limit of a pipeline: the shorter of those of the plan and the operator.
 pub(super) fn time(script: Script<'_>, action: &Action) -> Duration {
     let allowed = script.config.timeout(action);
     let own = declaration(script, action).and_then(|declared| declared.timeout);

@@ -1,7 +1,7 @@
-//! A task that is committed, and taken back by a commit that reverts it (EX-17).
+//! Git commit of a task, and its rollback by a commit that reverts it (EX-17).
 //!
-//! To be committed is asked for by the system config. Where that cannot be done the run stays what it is, its checkpoint
-//! is the way back, and the report says why.
+//! The system config requests the commit. If it is not possible, the run stays unchanged and is rolled back by its
+//! checkpoint. The report states the reason.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,20 +26,20 @@ use super::input::Task;
 use super::outputs::Outputs;
 use super::run::TaskActions;
 
-/// Whether a run will be committed.
+/// Commit of a run, as far as it is known before the run.
 pub(super) enum Committing {
-    /// Nobody asked for it.
+    /// Not requested.
     Unasked,
-    /// It can be.
+    /// Possible.
     Ready(Repository, Checked),
-    /// It cannot be.
+    /// Not possible, for this reason.
     Unfit(String),
 }
 
-/// A run that was committed.
+/// Committed run.
 pub(super) struct CommittedRun {
     pub(super) id: String,
-    /// What a person should know of it.
+    /// Note for the user, if any.
     pub(super) note: Option<String>,
 }
 
@@ -68,7 +68,7 @@ impl PlannedCommit {
     /// Reads the branch and the author of a commit to the repository at `root` for a task of `actor`.
     ///
     /// # Errors
-    /// A sentence that says why the run would not be committed.
+    /// Sentence with the reason why the run would not be committed.
     pub fn find(root: &Path, actor: &Actor, now: Timestamp) -> Result<Self, String> {
         let found = Repository::open(root).and_then(|it| it.branch().map(|branch| (it, branch)));
         let (repository, branch) = found.map_err(|problem| not_committed(&problem))?;
@@ -78,7 +78,7 @@ impl PlannedCommit {
 }
 
 impl Committing {
-    /// Looks, before the run, whether a run that does this could be committed to the repository at `root`.
+    /// Checks, before the run, that a run with these actions could be committed to the repository at `root`.
     pub(super) fn of(task: &Task, root: &Path, acted: &TaskActions) -> Self {
         if !task.config.commit {
             return Self::Unasked;
@@ -102,10 +102,10 @@ impl Committing {
         }
     }
 
-    /// Commits the run that did this.
+    /// Commits the run.
     ///
     /// # Errors
-    /// Why it is not committed, for the report.
+    /// Reason why it was not committed, for the report.
     pub(super) fn commit(
         self,
         (task, run): (&Task, RunId),
@@ -153,11 +153,11 @@ impl Committing {
     }
 }
 
-/// A commit that was found, and what a person should know of git.
+/// Existing commit, and notes about git for the user.
 pub(super) type Found = (Option<String>, Vec<String>);
 
-/// The commit of a run that did this, whose process is no more, where the repository at `root` has it; git's index is
-/// brought along where that process could not.
+/// Finds the commit of a run whose process is gone, in the repository at `root`. Updates git's index if that process
+/// could not.
 pub(super) fn resumed_run(root: &Path, run: RunId, effects: &[PathEffect]) -> Found {
     resumed(Repository::open(root), Left::Run(run, &left_files(effects)))
 }
@@ -165,7 +165,7 @@ pub(super) fn resumed_run(root: &Path, run: RunId, effects: &[PathEffect]) -> Fo
 /// Finds the run that made the commit which reverts the one of a run with these effects.
 ///
 /// # Errors
-/// [`GitProblem`] where the repository at `root` cannot be read.
+/// [`GitProblem`] if the repository at `root` cannot be read.
 pub(super) fn reverting_run(
     root: &Path,
     run: RunId,
@@ -183,18 +183,18 @@ pub(super) fn reverting_run(
     Ok(reverting.and_then(|(_, run)| run))
 }
 
-/// Lists the files of a change as it left them.
+/// Lists the files of a change with their states after it.
 fn left_files(effects: &[PathEffect]) -> Vec<(RelPath, Option<FileState>)> {
     let files = checkpoint::apart(effects).into_iter().map(|(path, change)| (path, left(&change)));
     files.collect()
 }
 
-/// The same of the commit that reverts another one.
+/// Finds the commit that reverts another one, whose process is gone. Updates git's index if that process could not.
 pub(super) fn resumed_revert(root: &Path, reverted: CommitId) -> Found {
     resumed(Repository::open(root), Left::Revert(reverted))
 }
 
-/// Whether the repository at `root` has a commit that reverts this one. Changes nothing.
+/// Returns true if the repository at `root` has a commit that reverts this one. Changes nothing.
 pub(super) fn is_reverted(root: &Path, commit: CommitId) -> bool {
     let found = Repository::open(root).and_then(|repository| repository.find(Left::Revert(commit)));
     found.is_ok_and(|found| found.is_some())
@@ -219,7 +219,7 @@ fn resumed(repository: Result<Repository, GitProblem>, left: Left<'_>) -> Found 
     (id, note.into_iter().chain(locks.into_iter().map(locked)).collect())
 }
 
-/// A revert that was computed, and what writes its files.
+/// Computed revert, and the operations that write its files.
 pub(super) struct Reverting {
     repository: Repository,
     revert: actum_git::Revert,
@@ -227,7 +227,7 @@ pub(super) struct Reverting {
 }
 
 impl Reverting {
-    /// Computes what takes back the commit of a run that did this.
+    /// Computes the revert of the commit of a run with these effects.
     ///
     /// # Errors
     /// [`GitProblem`]; nothing was changed.
@@ -242,12 +242,12 @@ impl Reverting {
         let files = revert.files().iter();
         let mut operations: Vec<_> =
             files.flat_map(|file| operations(outputs, file, changes.get(&file.path))).collect();
-        // First what makes room: a directory can be where a file was.
+        // Deletions come first to make room: a directory may replace a file.
         operations.sort_by_key(|operation| !matches!(operation, Operation::Delete { .. }));
         Ok(Self { repository, revert, operations })
     }
 
-    /// What is known of a commit that did all of it before.
+    /// Returns the earlier commit that already did all of it, and notes about git.
     pub(super) fn done(&self) -> Found {
         resumed(Ok(self.repository.clone()), Left::Revert(self.revert.commit()))
     }
@@ -255,7 +255,7 @@ impl Reverting {
     /// Commits the revert, whose files `run` has written.
     ///
     /// # Errors
-    /// Why it is not committed.
+    /// Reason why it was not committed.
     pub(super) fn commit(
         &self,
         run: RunId,
@@ -272,8 +272,8 @@ impl Reverting {
     }
 }
 
-/// The steps that make a file what a revert wants, and give it the mode that it had before the run, of which git kept
-/// only whether it is executable.
+/// Returns the operations that restore a file as the revert requires. They also restore its mode from before the run,
+/// of which git stores only whether it is executable.
 fn operations(
     outputs: &Outputs,
     Restored { path, to }: &Restored,
@@ -300,7 +300,7 @@ fn operations(
         }
         (Some(to), Some(now)) => {
             let (content, expected) = (to.bytes.clone(), Some(now.sha256));
-            // Where nobody gave it another mode since.
+            // The mode is restored only if it did not change since the run.
             let is_left = change.and_then(left).is_some_and(|left| left.mode == now.mode);
             let before = before.filter(|mode| is_left && is_executable(*mode) == to.executable);
             let mode = match before {
@@ -351,8 +351,8 @@ fn subject(task: &Task) -> String {
     format!("Task {}: {count} action{plural}", task.id)
 }
 
-/// Author and committer: the identity that the repository commits with. Where it has none it is who asked for the task, of
-/// whom actum knows no address.
+/// Returns the author and committer: the identity of the repository. Without one it is the requester of the task, with
+/// a placeholder for the unknown address.
 fn author(repository: &Repository, actor: &Actor, now: Timestamp) -> Result<Author, String> {
     let identity = repository.identity().map_err(|problem| not_committed(&problem))?;
     let nobody = || (actor.user.clone(), "actum@localhost".to_owned());
@@ -360,7 +360,8 @@ fn author(repository: &Repository, actor: &Actor, now: Timestamp) -> Result<Auth
     Author::new(&name, &email, now).map_err(|error| format!("the run was not committed: {error}"))
 }
 
-/// Why a run is not committed. It says nothing of the files, which are changed by then or about to be.
+/// Returns the reason why a run was not committed. It does not describe the files, which are changed by then or about
+/// to be.
 fn not_committed(problem: &GitProblem) -> String {
     format!("the run was not committed: {problem} ({})", code_of(problem))
 }

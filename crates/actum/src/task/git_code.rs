@@ -1,12 +1,12 @@
-//! The codes under which a task report lists what git cannot do (EX-18).
+//! Error codes of git problems in a task report (EX-18).
 
 use actum_git::GitProblem;
 use actum_task::ErrorCode;
 
-/// The code of a problem.
+/// Returns the code of a problem.
 pub(super) fn code_of(problem: &GitProblem) -> ErrorCode {
     match problem {
-        // There is none that could be committed to.
+        // No repository that could be committed to.
         GitProblem::NoRepository { .. }
         | GitProblem::OtherOwner { .. }
         | GitProblem::Unsupported { .. } => ErrorCode::NoRepository,
@@ -14,12 +14,12 @@ pub(super) fn code_of(problem: &GitProblem) -> ErrorCode {
         GitProblem::LinkedWorktree { .. } => ErrorCode::LinkedWorktree,
         GitProblem::DetachedHead => ErrorCode::DetachedHead,
         GitProblem::UnbornHead { .. } => ErrorCode::UnbornHead,
-        // Somebody else is at work in the repository.
+        // Another process is at work in the repository.
         GitProblem::InProgress { .. } | GitProblem::HeadMoved { .. } | GitProblem::Busy { .. } => {
             ErrorCode::MergeInProgress
         }
         GitProblem::Shallow { .. } => ErrorCode::ShallowRepository,
-        // A commit would hold, or git would show, something else than the run did.
+        // The commit, or git's status, would show something other than the run's changes.
         GitProblem::Dirty { .. } | GitProblem::Unfit { .. } => ErrorCode::DirtyTarget,
         GitProblem::RevertConflict { .. } | GitProblem::NotOfRun { .. } => {
             ErrorCode::RevertConflict

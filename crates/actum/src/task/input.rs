@@ -1,4 +1,4 @@
-//! The documents of a task, and whether it may be begun (EX-1, EX-2, EX-4).
+//! Documents of a task, and the checks before it may begin (EX-1, EX-2, EX-4).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,54 +26,54 @@ use crate::pipeline_host::{self, PipelineSteps};
 use crate::policies::PolicyInForce;
 use crate::sql_host::SqlSteps;
 
-/// The documents of a task, as they came.
+/// Documents of a task as they were received.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskInput {
-    /// What the protocol layer says. Without it a signed approval has to be there.
+    /// Envelope of the protocol layer. Without it a signed approval is required.
     pub envelope: Option<TaskEnvelope>,
-    /// The bytes of the task plan.
+    /// Bytes of the task plan.
     pub plan: Vec<u8>,
-    /// The bytes of the system config; none are the same as one that says nothing.
+    /// Bytes of the system config; empty counts as a config without settings.
     pub config: Vec<u8>,
-    /// The bytes of the signed approval of an operator, where there is one.
+    /// Bytes of the operator's signed approval, if any.
     pub approval: Option<Vec<u8>>,
 }
 
-/// A task that can be read.
+/// Readable task.
 #[derive(Debug)]
 pub struct Task {
-    /// What it is called.
+    /// Id of the task.
     pub id: PlainId,
-    /// The plan.
+    /// Plan.
     pub plan: TaskPlan,
-    /// What the plan is called.
+    /// Id of the plan.
     pub plan_id: PlainId,
-    /// Where its actions stand in the text.
+    /// Positions of its actions in the text of the plan.
     pub places: ActionPlaces,
-    /// What holds for the tasks of the project.
+    /// Settings for the tasks of the project.
     pub config: SystemConfig,
-    /// The order of the actions.
+    /// Order of the actions.
     pub graph: Graph,
-    /// The documents.
+    /// Documents.
     pub input: TaskInput,
 }
 
-/// A task that cannot be begun, since its documents cannot be used.
+/// Task that cannot begin, since its documents cannot be used.
 #[derive(Debug)]
 pub struct Unread {
-    /// What it would be called, where its documents say so.
+    /// Id of the task, if its documents state it.
     pub(super) id: Option<PlainId>,
-    /// What its plan is called, where that could be read.
+    /// Id of its plan, if that could be read.
     pub(super) plan_id: Option<PlainId>,
-    /// What is wrong, the first of which decides.
+    /// Problems, of which the first decides.
     pub(super) problems: Vec<TaskProblem>,
-    /// Targets that its plan names, where that could not be read as a whole.
+    /// Targets that its plan names, although the plan as a whole could not be read.
     pub(super) named: Vec<NamedTarget>,
     /// Paths that its config protects.
     pub(super) protected: Vec<PathRule>,
 }
 
-/// What an approval is held to, besides the task.
+/// Requirements that an approval must meet, besides the task.
 pub(super) struct Here<'h> {
     pub(super) tenant: &'h TenantId,
     pub(super) workspace: WorkspaceId,
@@ -83,11 +83,11 @@ pub(super) struct Here<'h> {
     pub(super) now: Timestamp,
 }
 
-/// Rejection of an envelope that no key vouches for.
+/// Rejection of an envelope without a signature.
 const UNSIGNED: &str = "the policy accepts signed task envelopes only (`[tasks] signed = true`), and this one names no \
                         signed approval; `actum plan approve` signs it";
 
-/// What a task is called of which nothing can be read.
+/// Id of a task of which nothing can be read.
 const UNKNOWN: &str = "unknown";
 
 impl Task {
@@ -98,7 +98,7 @@ impl Task {
         if let Some(envelope) = &input.envelope
             && let Err(changed) = envelope.check_inputs(&input.plan, &input.config)
         {
-            // What nobody approved is not read, and nothing in it is told.
+            // Unapproved documents are not read, and nothing of them is reported.
             let problems = vec![TaskProblem::new(changed.code(), changed.to_string())];
             return Err(Unread { problems, ..Unread::of(told) });
         }
@@ -150,7 +150,7 @@ impl Task {
         }
     }
 
-    /// Checks that its envelope is for the workspace that it was started in.
+    /// Checks that the envelope is for the workspace in which the task was started.
     pub(super) fn check_workspace(
         &self,
         here: WorkspaceId,
@@ -160,7 +160,7 @@ impl Task {
         checked.map_err(|other| TaskProblem::new(ErrorCode::EnvelopeInvalid, other.to_string()))
     }
 
-    /// Checks that an approver consented to it, as the policies demand.
+    /// Checks that an approver consented to the task, as the policies require.
     pub(super) fn check_approved(
         &self,
         here: &Here<'_>,
@@ -206,8 +206,8 @@ impl Task {
         Ok(Consent::signed(verified))
     }
 
-    /// Everything for which the plan is refused as a whole, before anything is done: what is protected (EX-4), and what
-    /// is beyond the limits or not available.
+    /// Returns all problems that reject the plan as a whole before anything is done: protected targets (EX-4), exceeded
+    /// limits, and unavailable features.
     ///
     /// # Errors
     /// As [`violations`]; `Workspace`.
@@ -219,7 +219,7 @@ impl Task {
     ) -> Result<Vec<TaskProblem>> {
         let found = violations(self.plan.targets(), &self.config.protected, in_force)?;
         let mut problems: Vec<_> = found.into_iter().map(|it| self.violation(it)).collect();
-        // Each target is looked at once; what leads to none of them, only where it is asked for.
+        // Each target is inspected once; other paths only when they are needed.
         let mut stats = BTreeMap::new();
         for (_, path) in self.plan.targets() {
             stats.entry(path).or_insert_with(|| outputs.stat(path));
@@ -260,7 +260,7 @@ impl Task {
         Ok(problems)
     }
 
-    /// How it is rehearsed.
+    /// Returns the script for its rehearsal.
     pub(super) fn script<'s>(
         &'s self,
         sql: &'s SqlSteps,
@@ -285,18 +285,18 @@ impl Task {
 }
 
 impl Unread {
-    /// A task of which nothing else is known.
+    /// Creates a task of which nothing else is known.
     pub(super) fn of(id: Option<PlainId>) -> Self {
         let (problems, named, protected) = (Vec::new(), Vec::new(), Vec::new());
         Self { id, plan_id: None, problems, named, protected }
     }
 
-    /// Its id, or the word for a task without one.
+    /// Returns its id, or the id of an unknown task.
     pub(super) fn task(&self) -> PlainId {
         self.id.clone().unwrap_or_else(|| plain(UNKNOWN))
     }
 
-    /// Adds the protected targets that its plan names: what else is wrong with it hides none of them (EX-4).
+    /// Adds the protected targets that its plan names, so that no other problem hides them (EX-4).
     ///
     /// # Errors
     /// As [`violations`].
@@ -308,12 +308,12 @@ impl Unread {
         Ok(self)
     }
 
-    /// Its envelope cannot be used, or says that nobody approved it.
+    /// Creates the task of an envelope that cannot be used, or that states no approval.
     pub fn of_envelope(error: &TaskEnvelopeError, envelope: &[u8]) -> Self {
         let mistakes = TaskProblem::of_mistakes("the task envelope", error.mistakes());
         let code = |problem| TaskProblem { code: error.code(), ..problem };
         let mut problems: Vec<_> = mistakes.into_iter().map(code).collect();
-        // Who asks is told under the name that they gave.
+        // The report uses the task id that the requester gave.
         let envelope: Option<serde_json::Value> = serde_json::from_slice(envelope).ok();
         let task = envelope.as_ref().and_then(|it| it.get("task_id")?.as_str()?.parse().ok());
         let id = task.map(|task: TaskId| plain(task.as_str()));
@@ -324,7 +324,7 @@ impl Unread {
         Self { problems, ..Self::of(id) }
     }
 
-    /// A document of it cannot be read.
+    /// Creates the task of a document that cannot be read.
     pub fn of_file(task: Option<&TaskId>, why: &dyn std::fmt::Display) -> Self {
         let problems = vec![TaskProblem::new(ErrorCode::InputMissing, why.to_string())];
         let id = task.map(|task| plain(task.as_str()));
@@ -332,7 +332,8 @@ impl Unread {
     }
 }
 
-/// Of these files those that somebody gave another name. A file can also have one of ours, for its images.
+/// Returns those of the files that have hard links from outside. A file may also have one of actum's own, for its
+/// images.
 fn named_by_others<'p>(
     workspace: &mut Workspace,
     paths: impl Iterator<Item = &'p RelPath>,
@@ -345,13 +346,13 @@ fn named_by_others<'p>(
         RunOptions { label: "look at hard links".to_owned(), wait: true, ..RunOptions::default() };
     let mut transaction = workspace.begin(options)?;
     for path in paths {
-        // That it is no file, or cannot be read, is for the action to find out.
+        // Whether it is a file that can be read is checked by the action.
         drop(transaction.file_state(path));
     }
     Ok(transaction.broken_links().iter().cloned().collect())
 }
 
-/// The names of plans and tasks are ids, of the same letters and as long.
+/// Returns the id for a name. Names of plans and tasks have the letters and the length limit of ids.
 fn plain(name: &str) -> PlainId {
     let unknown = || PlainId::random([0; 16]);
     name.parse().unwrap_or_else(|_| unknown())

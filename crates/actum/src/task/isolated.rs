@@ -1,7 +1,7 @@
-//! Steps that run in processes of their own, SQL and pipelines: several at once where a plan says so (EX-8).
+//! Steps that run in separate processes, SQL and pipelines: several at once if a plan allows it (EX-8).
 //!
-//! Such a step has three parts: its files are copied out of the transaction, it runs without the transaction, and its result is taken
-//! in. Only the second part is done for several steps at once, so the result of a plan does not depend on it.
+//! Such a step has three parts: its files are copied out of the transaction, it runs without the transaction, and its
+//! result is staged. Only the second part runs in parallel, so the result of a plan does not depend on it.
 
 use std::time::{Duration, Instant};
 
@@ -25,14 +25,14 @@ use crate::sql_host::SqlRunner;
 
 type Result<T> = std::result::Result<T, ActionProblem>;
 
-/// Work that is done in a process of its own.
+/// Work of a separate process.
 #[derive(Clone, Copy)]
 enum Isolated<'s> {
     Sql(&'s SqlRunner, &'s SqlQuery),
     Pipeline(&'s PipelineRunner, &'s Pipeline),
 }
 
-/// Step that is prepared.
+/// Prepared step.
 enum Prepared<'s, D: Disk> {
     Sql(&'s SqlRunner, Box<PreparedSql<D>>),
     Pipeline(&'s PipelineRunner, Box<PipelineCall>),
@@ -50,22 +50,22 @@ enum Answer {
     Pipeline(PipelineEnd),
 }
 
-/// Step that has run.
+/// Finished step.
 pub(super) struct Ran<D: Disk> {
-    /// When it was begun.
+    /// Time at which it was started.
     pub(super) started: Timestamp,
-    /// When it had ended.
+    /// Time at which it ended.
     pub(super) completed: Timestamp,
     left: Result<Left<D>>,
 }
 
-/// Result of a step that is not taken in yet.
+/// Result of a step that is not staged yet.
 enum Left<D: Disk> {
     Sql(Box<PreparedSql<D>>, Box<(Done, Measured)>),
     Pipeline(PipelineEnd),
 }
 
-/// Tests whether an action runs in a process of its own.
+/// Returns true if an action runs in a separate process.
 pub(super) fn is_isolated(action: &Action) -> bool {
     match &action.work {
         Work::ExecuteSql(_) | Work::RunPipeline(_) => true,
@@ -139,7 +139,8 @@ impl Call<'_> {
     }
 }
 
-/// Runs these steps of a plan at once, each within its time. They are prepared within the time of the task.
+/// Runs these steps of a plan at once, each within its time limit. Their preparation counts against the time of the
+/// task.
 pub(super) fn run<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     script: Script<'_>,
@@ -180,7 +181,7 @@ pub(super) fn run<D: Disk>(
 
 type Calls<'c> = Vec<Result<(Call<'c>, Duration)>>;
 
-/// Runs calls, each in a thread of its own where there are several. Gives how long after the begin each had ended.
+/// Runs calls, each in a separate thread if there are several. Returns the time from the start to the end of each.
 #[expect(clippy::disallowed_methods, reason = "how long each call took is limited and reported")]
 fn answers(calls: Calls<'_>) -> Vec<(Duration, Result<Answer>)> {
     let begun = Instant::now();
@@ -205,7 +206,7 @@ fn answers(calls: Calls<'_>) -> Vec<(Duration, Result<Answer>)> {
 }
 
 impl<D: Disk> Ran<D> {
-    /// Takes in what the step left. The caller takes everything back where this fails.
+    /// Stages the result of the step. The caller rolls everything back if this fails.
     pub(super) fn take(
         self,
         transaction: &mut Transaction<'_, D>,
@@ -228,7 +229,7 @@ impl<D: Disk> Ran<D> {
     }
 }
 
-/// Finds the steps of a plan that cannot be run here as it says.
+/// Finds the steps of a plan that cannot run here as declared.
 pub fn findings(script: Script<'_>) -> Vec<Finding> {
     let Script { plan, sql, pipelines, .. } = script;
     let without = |action_type, why: &String| unavailable(plan, action_type, why);
@@ -250,7 +251,7 @@ pub fn findings(script: Script<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Returns how many steps of a plan run at once, at most.
+/// Returns the maximum number of steps of a plan that run at once.
 pub(super) fn at_once(script: Script<'_>) -> usize {
     match script.plan.instructions.order {
         ExecutionOrder::Sequential => 1,
@@ -260,8 +261,8 @@ pub(super) fn at_once(script: Script<'_>) -> usize {
     }
 }
 
-/// Tests whether two actions of a plan can be done in any order, as far as paths say it: none changes what the other reads or changes.
-/// A lint refuses two that name one path.
+/// Returns true if two actions of a plan can run in any order, as far as paths show: neither changes files that the
+/// other reads or changes. A lint rejects two actions that name the same path.
 pub(super) fn are_independent(script: Script<'_>, one: &Action, other: &Action) -> bool {
     let declared = |action: &Action| {
         let Ok(Some(runner)) = script.pipelines else { return None };

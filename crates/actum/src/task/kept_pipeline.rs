@@ -1,4 +1,5 @@
-//! Kept results of pipelines: one that leaves other bytes each time cannot be computed again as it was approved (EX-1, EX-9).
+//! Kept results of pipelines. A pipeline that produces other bytes each time cannot reproduce the approved result
+//! (EX-1, EX-9).
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -19,12 +20,12 @@ use serde::{Deserialize, Serialize};
 
 use super::pipeline::PipelineRan;
 
-/// Largest report of a result, in bytes. A larger result is not kept.
+/// Maximum size of the report of a result, in bytes. A larger result is not kept.
 const REPORT_BYTES_MAX: usize = 256 << 20;
-/// Most files that a key is made of.
+/// Maximum number of files in a key.
 const FILES_MAX: usize = 100_000;
 
-/// Result of a pipeline that is kept.
+/// Kept result of a pipeline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct KeptPipeline {
@@ -33,12 +34,12 @@ pub(super) struct KeptPipeline {
 }
 
 impl KeptPipeline {
-    /// Returns a result; `None` where none is kept.
+    /// Returns a result; `None` if none is kept.
     pub(super) fn find(results: &KeptResults, key: &ResultKey) -> Option<Self> {
         serde_json::from_slice(&results.find(key)?.report).ok()
     }
 
-    /// Keeps a result. One that is too large is left out.
+    /// Keeps a result, unless it is too large.
     ///
     /// # Errors
     /// As [`KeptResults::keep`].
@@ -56,14 +57,14 @@ impl KeptPipeline {
 enum Input {
     Absent,
     Directory,
-    /// A file with this mode and SHA-256.
+    /// File with this mode and SHA-256.
     File(u32, Digest),
 }
 
 /// Path and its state.
 type Listed = (Vec<u8>, Input);
 
-/// Returns a path and its state. `None` for what can lead elsewhere: a link, a device, a socket.
+/// Returns a path and its state. `None` for a file type that can lead elsewhere: a link, a device, a socket.
 fn input<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     root: &Path,
@@ -81,9 +82,9 @@ fn input<D: Disk>(
     Some((path.as_bytes().to_vec(), input))
 }
 
-/// Returns the key of the result of a pipeline: its declaration, its steps, their confinement, and the files among its inputs and its
-/// outputs, with what is staged. `None` for a pipeline without `inputs`, which depends on everything, and where an input is a link or
-/// cannot be read.
+/// Returns the key of a pipeline's result: its declaration, its steps, their confinement, and the files among its
+/// inputs and outputs, including staged changes. Returns `None` for a pipeline without `inputs`, which depends on
+/// everything, and if an input is a link or cannot be read.
 pub(super) fn key<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     (root, declared): (&Path, &DeclaredPipeline),
@@ -97,7 +98,7 @@ pub(super) fn key<D: Disk>(
     let effects = transaction.effects();
     let staged = effects.iter().map(|PathEffect { path, .. }| path.0.clone());
     paths.extend(staged.filter(is_covered));
-    // Reading a file records it in the transaction, so that is rolled back.
+    // Reading a file records it in the transaction, so the attempt is rolled back.
     let looked: Result<(), Option<Vec<Listed>>> =
         transaction.attempt(|it| Err(paths.iter().map(|path| input(it, root, path)).collect()));
     let files = looked.err().flatten()?;

@@ -1,4 +1,4 @@
-//! Statuses of rollback manifests, brought up to date with the workspace and the clock (EX-16).
+//! Rollback manifests: updates their status to match the workspace and the clock (EX-16).
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,21 +18,21 @@ use super::outputs::{Outputs, ReportDirectory};
 use super::rollback::{Seen, is_as_before, read_report};
 use crate::error::Result;
 
-/// How many of the newest runs are asked whether they were undone.
+/// Number of the newest runs that are checked for an undo.
 const RUNS_MAX: usize = 100;
 
-/// What becomes of the backups of a task whose manifest has expired.
+/// Treatment of the backups of a task whose manifest has expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backups {
-    /// They stay.
+    /// Keeps them.
     Keep,
-    /// They are removed.
+    /// Removes them.
     Collect,
 }
 
-/// Updates the status of each rollback manifest in the workspace at `root`: EXECUTED where the run was undone or every
-/// file is as before it, EXPIRED where its time is over. Gives how many backups were removed. Does nothing while another
-/// process carries out a task.
+/// Updates the status of each rollback manifest in the workspace at `root`: EXECUTED if the run was undone or every
+/// file is as before it, EXPIRED if its time is over. Returns the number of removed backups. Does nothing while another
+/// process executes a task.
 ///
 /// # Errors
 /// `Home`, `Output`, `Workspace`.
@@ -52,7 +52,7 @@ pub fn update_manifests(
     }
 }
 
-/// Updates them while the turn is held.
+/// Updates the manifests while the task lock is held.
 pub(super) fn update(
     _turn: &TaskTurn,
     (root, outputs): (&Path, &Outputs),
@@ -91,7 +91,7 @@ pub(super) fn update(
     Ok(removed)
 }
 
-/// The newest runs that were undone.
+/// Returns the newest runs that were undone.
 fn undone_runs(root: &Path) -> Result<BTreeSet<RunId>> {
     let newest = View::open(root)?.newest(RUNS_MAX)?.into_iter();
     let is_undone = |(run, shown): (actum_workspace::RunRef, actum_workspace::Result<_>)| {
@@ -101,8 +101,8 @@ fn undone_runs(root: &Path) -> Result<BTreeSet<RunId>> {
     Ok(newest.filter_map(is_undone).collect())
 }
 
-/// The report of a task that was taken back without `actum rollback`, as it is from now on. A commit stays until that
-/// reverts it, and a run that is not known to be in effect is not known to be taken back.
+/// Returns the updated report of a task that was rolled back without `actum rollback`. Returns `None` for a task with a
+/// git commit, which only a reverting commit rolls back, and for a run that is not known to be in effect.
 fn rolled_back(
     outputs: &Outputs,
     directory: &ReportDirectory,
@@ -114,7 +114,7 @@ fn rolled_back(
     let more = &report.facts().more;
     let is_in_effect = match report.status() {
         ReportStatus::Success | ReportStatus::Partial => true,
-        // A run whose end is not known has no receipt.
+        // A run with an unknown end has no receipt.
         ReportStatus::Failed => more.receipt.is_some(),
         ReportStatus::RolledBack | ReportStatus::Cancelled => false,
     };

@@ -1,4 +1,4 @@
-//! Notes on a task or a rollback that is under way, for the process that finds it cut off (EX-13).
+//! Notes on a task or a rollback in progress, for the process that finds it interrupted (EX-13).
 
 use actum_core::plain_id::PlainId;
 use actum_core::{RunId, Timestamp};
@@ -15,48 +15,48 @@ use crate::error::Result;
 const FORMAT: &str = "actum.task-under-way/1";
 const ROLLBACK_FORMAT: &str = "actum.rollback-under-way/1";
 
-/// What is noted of a task while it is carried out.
+/// Notes on a task while it is executed.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Notes {
     pub(super) format: String,
-    /// The name of the directory of its reports.
+    /// Name of the directory of its reports.
     pub(super) report: String,
     pub(super) report_id: PlainId,
     pub(super) task: PlainId,
     pub(super) plan: PlainId,
     pub(super) started: Timestamp,
     pub(super) archived_to: Option<String>,
-    /// The ids of its actions, in their order.
+    /// Ids of its actions, in order.
     pub(super) actions: Vec<CleanText>,
     /// External pipelines, in the order in which they run.
     #[serde(default)]
     pub(super) external: Vec<NotedPipeline>,
-    /// What is to be written where its run is found done.
+    /// Documents to write if its run is found committed.
     pub(super) prepared: Option<Prepared>,
-    /// What is to be written in any case: it could not be.
+    /// Documents to write in any case, since they could not be written.
     pub(super) ended: Option<EndReports>,
-    /// Whether a person may not have been told of what is to be written.
+    /// True if the operator may not have been alerted of these documents.
     #[serde(default)]
     pub(super) is_untold: bool,
 }
 
-/// What is noted while a task is taken back.
+/// Notes on the rollback of a task.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct RollbackNotes {
     format: String,
-    /// The name of the directory of its reports.
+    /// Name of the directory of its reports.
     pub(super) report: String,
-    /// The commit that is reverted, where the task was committed.
+    /// Commit that is reverted, if the task was committed.
     pub(super) reverts: Option<String>,
 }
 
-/// What was noted by a process that is no more.
+/// Notes of a process that is gone.
 pub(super) enum Noted {
     Task(Box<Notes>),
     Rollback(RollbackNotes),
 }
 
-/// The documents of a task whose run is about to be made.
+/// Documents of a task whose run is about to be made.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Prepared {
     pub(super) run: RunId,
@@ -88,30 +88,30 @@ impl Notes {
         }
     }
 
-    /// Takes in what is to be written where the run is found done.
+    /// Adds the documents to write if the run is found committed.
     pub(super) fn prepare(&mut self, prepared: Prepared) -> &Self {
         self.prepared = Some(prepared);
         self
     }
 
-    /// The same with what could not be written.
+    /// Adds the documents that could not be written.
     pub(super) fn ended(mut self, ended: EndReports) -> Self {
         self.ended = Some(ended);
         self
     }
 
-    /// The same with what is about to be written, and of which a person is told then.
+    /// Adds the documents that are about to be written, and of which the operator is alerted then.
     pub(super) fn ending(mut self, ended: EndReports) -> Self {
         (self.ended, self.is_untold) = (Some(ended), true);
         self
     }
 
-    /// Keeps them, for as long as the machine runs.
+    /// Keeps the notes, which last until the machine stops.
     pub(super) fn keep(&self, mark: &UnderWay) -> Result<()> {
         Ok(mark.note(&self.to_vec()?)?)
     }
 
-    /// Keeps them durably: those that take the place of others which are.
+    /// Keeps the notes durably, as needed if they replace durable ones.
     pub(super) fn keep_durably(&self, mark: &UnderWay) -> Result<()> {
         Ok(mark.note_durably(&self.to_vec()?)?)
     }
@@ -127,12 +127,12 @@ impl RollbackNotes {
         Self { format: ROLLBACK_FORMAT.to_owned(), report: report.as_str().to_owned(), reverts }
     }
 
-    /// The commit that is reverted, where the task was committed.
+    /// Returns the commit that is reverted, if the task was committed.
     pub(super) fn reverts(&self) -> Option<CommitId> {
         self.reverts.as_deref()?.parse().ok()
     }
 
-    /// Keeps them, for as long as the machine runs.
+    /// Keeps the notes, which last until the machine stops.
     pub(super) fn keep(&self, mark: &UnderWay) -> Result<()> {
         Ok(mark.note(&to_vec(self, &self.report)?)?)
     }
@@ -148,7 +148,7 @@ fn to_vec(notes: &impl Serialize, report: &str) -> Result<Vec<u8>> {
 }
 
 impl Noted {
-    /// The name of the directory of its reports.
+    /// Returns the name of the directory of its reports.
     pub(super) fn report(&self) -> &str {
         match self {
             Self::Task(notes) => &notes.report,
@@ -156,8 +156,8 @@ impl Noted {
         }
     }
 
-    /// Reads what was noted. None are what is left of notes that a stop of the machine cut off: those of a task of which nothing
-    /// had become visible, since they are made durable before that.
+    /// Reads notes. Returns `None` for incomplete notes after a stop of the machine. No change of such a task was
+    /// visible, since notes are made durable before that.
     pub(super) fn read(bytes: &[u8]) -> Result<Option<Self>> {
         let Ok(document) = serde_json::from_slice::<serde_json::Value>(bytes) else {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! The operation of the workspace that an action of a plan is (EX-9, EX-10).
+//! Workspace operation of an action in a plan (EX-9, EX-10).
 
 use actum_edit::edit::{
     JsonPath, JsonValueEdit, LineDelete, LineInsert, Occurrences, Replacement, YamlRemove,
@@ -10,7 +10,7 @@ use actum_task::{Action, Change, ErrorCode, SchemaChange, StructureEdit, Work};
 
 use super::problem::ActionProblem;
 
-/// What an action does, where this build can do it.
+/// Returns the operation of an action, if this build supports it.
 pub(super) fn of(action: &Action) -> Result<Operation, ActionProblem> {
     let (path, expected) = (action.target.clone(), action.expected);
     Ok(match &action.work {
@@ -46,7 +46,7 @@ pub(super) fn of(action: &Action) -> Result<Operation, ActionProblem> {
         | Work::UpdateSchema(SchemaChange::Structure(edit)) => {
             Operation::Edit { path, edit: structure(edit)?, expected }
         }
-        // Only what is listed is touched: a directory that gets empty stays.
+        // Only listed paths are touched: a directory that becomes empty stays.
         Work::Delete => Operation::Delete { path, expected, parents: EmptyParents::Keep },
         Work::Rename { new_path } => {
             Operation::Rename { from: path, to: new_path.clone(), parents: EmptyParents::Keep }

@@ -1,7 +1,7 @@
-//! The directory `agent/agent_outputs` of a workspace: the reports, the plan that is in force, and the archive of those
-//! that were (EX-6, EX-13).
+//! Directory `agent/agent_outputs` of a workspace: the reports, the plan in force, and the archive of earlier plans
+//! (EX-6, EX-13).
 //!
-//! No link is followed on the way to any of it, and none to what is backed up.
+//! Links are never followed, neither to these files nor to files that are backed up.
 
 mod backups;
 mod displaced;
@@ -22,25 +22,26 @@ pub(super) use backups::BackupError;
 pub(super) use displaced::Settled;
 pub(super) use report::{EndReports, ReportDirectory};
 
-/// Where the plan lies that is in force, from the root of the workspace.
+/// Directory of the plan in force, relative to the root of the workspace.
 pub const ACTIVE_DIRECTORY: &str = "agent/agent_outputs/plans/plan_active";
 
 const DIRECTORY: FileMode = FileMode::EXECUTABLE;
-/// How many names are tried before it is said that there is none.
+/// Maximum number of names that are tried for a new directory.
 const ATTEMPTS_MAX: u32 = 1000;
 
 type Handle = <LinuxDisk as Disk>::Handle;
 
-/// The outputs of the tasks of a workspace.
+/// Outputs of the tasks of a workspace.
 pub(super) struct Outputs {
     disk: LinuxDisk,
     root: Handle,
 }
 
-/// The bytes of a document in a directory, or below it: a regular file of at most `max` bytes to which no link leads.
+/// Returns the bytes of a document in a directory, or below it: a regular file of at most `max` bytes, reached without
+/// links.
 ///
 /// # Errors
-/// What the system says; `NotFound`, `FileTooLarge`.
+/// Error of the system; `NotFound`, `FileTooLarge`.
 pub fn read_document(directory: &Path, file: &RelPath, max: usize) -> io::Result<Vec<u8>> {
     let outputs = Outputs::of(directory).map_err(|error| error.source)?;
     match outputs.stat(file)?.map(|stat| stat.kind) {
@@ -55,14 +56,14 @@ pub fn read_document(directory: &Path, file: &RelPath, max: usize) -> io::Result
 }
 
 impl Outputs {
-    /// Those of the workspace at `root`.
+    /// Opens the outputs of the workspace at `root`.
     pub(super) fn of(root: &Path) -> Result<Self, OutputError> {
         let disk = LinuxDisk;
         let root = disk.open_root(root).map_err(failed("open the root of the workspace", "."))?;
         Ok(Self { disk, root })
     }
 
-    /// What is at a path, where there is something, and no link leads there.
+    /// Returns the file status of a path, if it exists and no link leads there.
     pub(super) fn stat(&self, path: &RelPath) -> io::Result<Option<Stat>> {
         let found = match path.parent() {
             Some(parent) => match self.disk.open_parent(&self.root, &parent) {
@@ -77,35 +78,35 @@ impl Outputs {
         }
     }
 
-    /// The outermost symbolic link on the way to a path, or at it.
+    /// Returns the outermost symbolic link on the way to a path, or the path itself if it is one.
     pub(super) fn link_to(&self, path: &RelPath) -> Option<RelPath> {
         let is_link = |stat: &Stat| stat.kind == Kind::Symlink;
         match self.stat(path) {
             Ok(found) => found.as_ref().is_some_and(is_link).then(|| path.clone()),
-            // Nothing below a link can be reached, the link itself can.
+            // Nothing below a link can be reached, but the link itself can.
             Err(_) => path.parent().and_then(|above| self.link_to(&above)),
         }
     }
 
-    /// When what is at a path was changed last.
+    /// Returns the modification time of a path.
     pub(super) fn modified(&self, path: &RelPath) -> Option<Timestamp> {
         let stat = self.stat(path).ok()??;
         Some(Timestamp::from_micros(stat.modified.0 / 1000))
     }
 
-    /// The bytes of a file, where there is one, no link leads there, and it has at most `max`.
+    /// Returns the bytes of a file, if it exists, no link leads there, and it has at most `max`.
     pub(super) fn read(&self, path: &RelPath, max: u64) -> io::Result<Option<Vec<u8>>> {
         let file = self.open(path)?;
         file.map(|file| read_whole(self.disk, &file, max)).transpose()
     }
 
-    /// The digest of a file, where there is one, and no link leads there. Memory does not grow with the file.
+    /// Returns the digest of a file, if it exists and no link leads there. Memory use does not grow with the file.
     pub(super) fn digest(&self, path: &RelPath) -> io::Result<Option<Digest>> {
         let file = self.open(path)?;
         file.map(|file| digest_of_file(&self.disk, &file)).transpose()
     }
 
-    /// Tests whether a file with this digest and size, in bytes, is at a path, and no link leads there.
+    /// Returns true if a path is a file with this digest and size, in bytes, and no link leads there.
     pub(super) fn has_content(
         &self,
         path: &RelPath,
@@ -115,7 +116,7 @@ impl Outputs {
         Ok(self.disk.stat(&file)?.size == size && digest_of_file(&self.disk, &file)? == sha256)
     }
 
-    /// Opens a file, where there is one, and no link leads there.
+    /// Opens a file, if it exists and no link leads there.
     fn open(&self, path: &RelPath) -> io::Result<Option<Handle>> {
         let opened = match path.parent() {
             Some(parent) => self
@@ -130,7 +131,7 @@ impl Outputs {
         }
     }
 
-    /// Moves what lies in the directory of the plan in force to the archive, where anything does; gives where to.
+    /// Moves the directory of the plan in force to the archive, unless it is empty. Returns its new path.
     pub(super) fn archive(&self, time: Timestamp) -> Result<Option<String>, OutputError> {
         let (above, name) = split(ACTIVE_DIRECTORY);
         let Some(plans) = self.existing(above)? else { return Ok(None) };
@@ -165,7 +166,7 @@ impl Outputs {
         Err(no_name("move the plan that was in force to", ACTIVE_DIRECTORY))
     }
 
-    /// Puts files where the plan lies that is in force, in which nothing is.
+    /// Writes files to the directory of the plan in force, which must be empty.
     pub(super) fn activate(&self, files: &[(&str, &[u8])]) -> Result<(), OutputError> {
         let active = self.made(ACTIVE_DIRECTORY)?;
         for (name, bytes) in files {
@@ -175,7 +176,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// A name that no directory of reports has, for those of a task.
+    /// Returns an unused name for the report directory of a task.
     pub(super) fn report_name(
         &self,
         time: Timestamp,
@@ -192,7 +193,7 @@ impl Outputs {
         Err(no_name("make a directory for the task in", REPORTS_DIRECTORY))
     }
 
-    /// Makes the directory of reports of that name, which is not there.
+    /// Creates the report directory of that name, which must be missing.
     pub(super) fn report(&self, name: ReportName) -> Result<ReportDirectory, OutputError> {
         let reports = self.made(REPORTS_DIRECTORY)?;
         let bytes = name.as_str().as_bytes();
@@ -202,7 +203,7 @@ impl Outputs {
         Ok(ReportDirectory { disk: self.disk, handle, name })
     }
 
-    /// The directory of reports of that name, where it is there.
+    /// Returns the report directory of that name, if it exists.
     pub(super) fn reports_named(
         &self,
         name: ReportName,
@@ -211,7 +212,7 @@ impl Outputs {
         Ok(handle.map(|handle| ReportDirectory { disk: self.disk, handle, name }))
     }
 
-    /// The names of all directories of reports, the oldest first.
+    /// Returns the names of all report directories, the oldest first.
     pub(super) fn reports(&self) -> Result<Vec<ReportName>, OutputError> {
         let Some(reports) = self.existing(REPORTS_DIRECTORY)? else { return Ok(Vec::new()) };
         let names = self.disk.list(&reports).map_err(failed("list", REPORTS_DIRECTORY))?;
@@ -220,18 +221,18 @@ impl Outputs {
         Ok(names)
     }
 
-    /// Makes all that was written durable.
+    /// Makes all written files durable.
     pub(super) fn sync(&self) -> Result<(), OutputError> {
         self.disk
             .sync_all(&self.root, Barrier::Report)
             .map_err(failed("make durable what is in", REPORTS_DIRECTORY))
     }
 
-    /// The same, and what is noted of the task.
+    /// Makes all written files durable, and the notes on the task.
     pub(super) fn sync_with(&self, mark: &UnderWay) -> Result<(), OutputError> {
         self.sync()?;
         let device = self.disk.stat(&self.root).map(|stat| stat.device);
-        // What was synced above is all of a file system.
+        // The sync above covers a whole file system.
         let noted = mark.device().and_then(|of_mark| match device {
             Ok(device) if device == of_mark => Ok(()),
             _ => mark.sync(),
@@ -239,7 +240,7 @@ impl Outputs {
         noted.map_err(OutputError::of_home)
     }
 
-    /// The directory at a path, where it is there.
+    /// Returns the directory at a path, if it exists.
     fn existing(&self, path: &str) -> Result<Option<Handle>, OutputError> {
         let mut at: Option<Handle> = None;
         for (here, name) in steps(path) {
@@ -255,7 +256,7 @@ impl Outputs {
         Ok(at)
     }
 
-    /// The same, made where it is missing.
+    /// Returns the directory at a path, and creates missing ones.
     fn made(&self, path: &str) -> Result<Handle, OutputError> {
         let mut at: Option<Handle> = None;
         for (here, name) in steps(path) {
@@ -275,7 +276,7 @@ impl Outputs {
         at.ok_or_else(|| no_name("open", path))
     }
 
-    /// The error of a directory that could not be opened; where a file is in its place, one that names it.
+    /// Returns the error of a directory that could not be opened. If a file is in its place, the error names it.
     fn naming_file(&self, above: &Handle, here: &str, name: &str, error: io::Error) -> io::Error {
         let is_file = |stat: Stat| stat.kind == Kind::File;
         match self.disk.stat_at(above, name.as_bytes()) {
@@ -285,7 +286,7 @@ impl Outputs {
                     "`{here}` is a file, and task plans need a directory there; move it elsewhere"
                 ),
             ),
-            // The first error says more.
+            // The first error is more specific.
             Ok(_) | Err(_) => error,
         }
     }
@@ -301,13 +302,13 @@ fn no_name(doing: &'static str, path: &str) -> OutputError {
     OutputError { doing, path: path.to_owned(), source }
 }
 
-/// Each name of a path, with the path up to it.
+/// Returns each name of a path, with the path up to it.
 fn steps(path: &str) -> impl Iterator<Item = (&str, &str)> {
     let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
     ends.map(|end| path.get(..end).unwrap_or(path)).zip(path.split('/'))
 }
 
-/// The directories above the last name of a path of ours, and that name.
+/// Splits a path of the outputs into the directories and the last name.
 fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
@@ -322,7 +323,7 @@ fn write_new(
     let file = disk.create(directory, name.as_bytes(), mode)?;
     let written = disk.write_at(&file, bytes, 0);
     if written.is_err() {
-        // A full disk has better uses for it; that it could not be written is told.
+        // A partial file only fills the disk; the failed write is reported.
         disk.unlink(directory, name.as_bytes()).unwrap_or_default();
     }
     written

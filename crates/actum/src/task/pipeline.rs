@@ -1,5 +1,5 @@
-//! Pipelines of a task (EX-9): the commands run on a view of the workspace with what is staged, and what they changed among their
-//! outputs is staged as well.
+//! Pipelines of a task (EX-9): the commands run on a view of the workspace with the staged changes, and their changes
+//! among the outputs are staged as well.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -33,14 +33,14 @@ use crate::error::Error;
 use crate::pipeline_host::{KeptUse, PipelineRunner};
 use crate::real_path::real;
 
-/// Most bytes of the output of a step in a message.
+/// Maximum number of bytes of a step's output in a message.
 const SHOWN_BYTES_MAX: usize = 2000;
-/// Most paths in a message.
+/// Maximum number of paths in a message.
 const SHOWN_PATHS_MAX: usize = 5;
 /// Files that programs read to reach a network, where they exist.
 const NETWORK_SETTINGS: [&str; 4] =
     ["/etc/gai.conf", "/etc/host.conf", "/etc/resolv.conf", "/etc/services"];
-/// Most output of one step, in bytes. A step that writes more is ended.
+/// Maximum output of one step, in bytes. A step that writes more is ended.
 const OUTPUT_BYTES_MAX: u64 = 64 << 20;
 
 type Result<T> = std::result::Result<T, ActionProblem>;
@@ -51,9 +51,9 @@ pub(super) struct PipelineCall {
     steps: Vec<Vec<String>>,
     runner: Runner,
     view: StagedView,
-    /// Key of its result; `None` where that is neither looked up nor kept.
+    /// Key of its result; `None` if that is neither looked up nor kept.
     key: Option<ResultKey>,
-    /// Result of an earlier execution, which was shown and takes the place of this one.
+    /// Result of an earlier execution, which was shown and replaces this one.
     kept: Option<KeptPipeline>,
 }
 
@@ -78,7 +78,7 @@ pub struct PipelineRan {
 }
 
 impl PipelineRan {
-    /// Record of a pipeline of which no step ran yet.
+    /// Creates the record of a pipeline of which no step ran yet.
     fn new(name: &str, declaration: Digest) -> Self {
         let (commands, sandbox, was_kept) = (Vec::new(), None, false);
         Self { name: name.to_owned(), declaration, commands, sandbox, was_kept }
@@ -90,7 +90,7 @@ impl PipelineRan {
         self.commands.push(tried.record);
     }
 
-    /// Details for the report; none of one without steps.
+    /// Returns details for the report; `None` for a pipeline without steps.
     pub(super) fn details(&self) -> Option<ActionDetails> {
         let SandboxRecord { tier, landlock, is_root, .. } = self.sandbox.as_ref()?;
         let step = |command: &CommandRecord| StepDetails {
@@ -136,7 +136,7 @@ impl PipelineRunner {
         Ok((declared, steps))
     }
 
-    /// Makes the view on which the steps run: the workspace with what is staged so far.
+    /// Creates the view on which the steps run: the workspace with the changes staged so far.
     pub(super) fn prepare<D: Disk>(
         &self,
         transaction: &mut Transaction<'_, D>,
@@ -164,7 +164,7 @@ impl PipelineRunner {
         if declared.external {
             sandbox.net = Net::Host;
             let settings = NETWORK_SETTINGS.iter().map(PathBuf::from).filter(|path| path.exists());
-            // A link, as systemd-resolved makes one, and what it leads to.
+            // A link, as systemd-resolved creates it, needs its target as well.
             sandbox.read.extend(settings.flat_map(|path| [real(&path), path]));
         }
         if let Some(cwd) = &declared.cwd {
@@ -182,10 +182,10 @@ impl PipelineRunner {
         self.runner.clone().confined_by(sandbox).finding_programs_outside()
     }
 
-    /// Runs the steps of an external pipeline one after the other, within this time. They see the workspace as it is and can only
-    /// read it.
+    /// Runs the steps of an external pipeline one after the other, within this time. They see the workspace without
+    /// staged changes, and can only read it.
     ///
-    /// Returns the steps that ran, and the problem of the last.
+    /// Returns the steps that ran, and the problem of the last one.
     pub(super) fn execute_external(
         &self,
         pipeline: &ExternalPipeline,
@@ -207,7 +207,7 @@ impl PipelineRunner {
             };
             let trial = match Trial::start_outside(&runner, &self.policy, step) {
                 Ok(trial) => trial,
-                // The helper may have started the command, and ended before it could say so.
+                // The helper may have started the command, and ended before it could report that.
                 Err(error) if is_of_helper(&error) => return (ran, Some(unknown(&error))),
                 Err(error) => return (ran, Some(of_error(error).at(&place))),
             };
@@ -225,7 +225,7 @@ impl PipelineRunner {
         (ran, None)
     }
 
-    /// Runs the steps one after the other, within this time; each sees what those before it did.
+    /// Runs the steps one after the other, within this time. Each sees the changes of those before it.
     pub(super) fn execute(&self, call: &PipelineCall, time: Duration) -> Result<PipelineEnd> {
         let PipelineCall { declared, steps, runner, view, key, kept } = call;
         if let Some(KeptPipeline { operations, ran }) = kept.clone() {
@@ -274,7 +274,7 @@ impl PipelineRunner {
         trial.and_then(|trial| trial.wait(|_, _| ControlFlow::Continue(()))).map_err(of_error)
     }
 
-    /// Stages what the steps changed.
+    /// Stages the changes of the steps.
     pub(super) fn take<D: Disk>(
         &self,
         transaction: &mut Transaction<'_, D>,
@@ -304,7 +304,7 @@ impl PipelineRunner {
         let did = before.into_iter().zip(&paths);
         let did = did.map(|(before, path)| before.change(transaction, path));
         let mut did: Vec<_> = did.collect::<Result<_>>()?;
-        // A file that one step made and another removed is no change.
+        // A file that one step created and another removed is not a change.
         did.retain(ActionChange::is_change);
         let plural = |count: usize, what: &str| match count {
             1 => format!("1 {what}"),
@@ -316,7 +316,7 @@ impl PipelineRunner {
     }
 }
 
-/// Limits a confinement to this time, which counts while a step waits.
+/// Limits the elapsed time of a confinement, which includes the time that a step waits.
 fn within(policy: &SandboxPolicy, time: Duration) -> SandboxPolicy {
     let milliseconds = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1);
     let mut policy = policy.clone();
@@ -354,10 +354,11 @@ fn check(tried: &Tried, place: &str, time: Duration) -> Result<()> {
     Err(ActionProblem::new(code, format!("{place} failed: {}{wrote}", tried.record.ended)))
 }
 
-/// Checks that a step changed outputs alone. New directories above the outputs are left out: the outputs bring them.
+/// Checks that a step changed only outputs. New directories above the outputs are left out, since the outputs create
+/// them.
 ///
 /// # Errors
-/// `PipelineOutput` where anything else is not among the outputs.
+/// `PipelineOutput` if any other path is not among the outputs.
 fn among_outputs(
     operations: Vec<Operation>,
     declared: &DeclaredPipeline,
@@ -396,12 +397,12 @@ fn is_of_file(operation: &Operation) -> bool {
     !matches!(operation, Operation::MakeDirectory { .. } | Operation::RemoveDirectory { .. })
 }
 
-/// Tests whether a step failed to start since the helper said nothing sensible.
+/// Returns true if a step failed to start because of an invalid message of the helper.
 fn is_of_helper(error: &Error) -> bool {
     matches!(error, Error::Command(CommandError::Spawn(SpawnError::Helper(_))))
 }
 
-/// Returns the problem of a step that could not be run or of which the change cannot be read.
+/// Returns the problem of a step that could not run, or whose change cannot be read.
 fn of_error(error: Error) -> ActionProblem {
     if let Error::Workspace(error) = error {
         return error.into();

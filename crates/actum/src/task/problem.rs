@@ -1,4 +1,4 @@
-//! What went wrong with an action, by the codes of the contract (EX-18).
+//! Problems of actions and tasks, with the codes of the contract (EX-18).
 
 use std::io;
 
@@ -13,62 +13,62 @@ use actum_workspace::{ErrorKind, NotAFile};
 
 use super::protected::Violation;
 
-/// What went wrong with an action.
+/// Problem of an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionProblem {
-    /// Its code.
+    /// Error code.
     pub code: ErrorCode,
-    /// The same in words.
+    /// Message.
     pub message: String,
-    /// The path that is meant, where one is known.
+    /// Affected path, if known.
     pub path: Option<RelPath>,
-    /// Why, from the nearest cause on.
+    /// Causes, the nearest first.
     pub causes: Vec<String>,
 }
 
 impl ActionProblem {
-    /// Problem at a place of the work.
+    /// Adds the place in the work to the message.
     #[must_use]
     pub(super) fn at(self, place: &str) -> Self {
         Self { message: format!("{place}: {}", self.message), ..self }
     }
 
-    /// The code of what the workspace says.
+    /// Returns the code of a workspace error.
     pub(super) fn code_of(kind: &ErrorKind) -> ErrorCode {
         of(kind)
     }
 
-    /// With its code.
+    /// Creates a problem with its code.
     pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), path: None, causes: Vec::new() }
     }
 
-    /// Problem that the workspace reports.
+    /// Creates the problem of a workspace error.
     pub(super) fn from_kind(kind: &ErrorKind) -> Self {
         let (path, causes) = (path_of(kind).cloned(), causes(kind));
         Self { path, causes, ..Self::new(of(kind), kind.to_string()) }
     }
 
-    /// The chain of errors that led to it, a line each, for an internal error (5xxx).
+    /// Returns the chain of errors that led to it, one per line, for an internal error (5xxx).
     pub(super) fn stack_trace(&self) -> Option<String> {
         stack_trace(self.code, &self.message, &self.causes)
     }
 }
 
-/// Makes the text of an error chain.
+/// Returns the text of an error chain.
 fn stack_trace(code: ErrorCode, message: &str, causes: &[String]) -> Option<String> {
     let is_internal = code.category() == ErrorCategory::Internal;
     let caused = |text: String, cause: &String| format!("{text}\ncaused by: {cause}");
     is_internal.then(|| causes.iter().fold(message.to_owned(), caused))
 }
 
-/// The causes of an error, the nearest first.
+/// Returns the causes of an error, the nearest first.
 fn causes(error: &dyn std::error::Error) -> Vec<String> {
     let first = error.source();
     std::iter::successors(first, |error| error.source()).map(ToString::to_string).collect()
 }
 
-/// The path that an error of the workspace names.
+/// Returns the path that a workspace error names.
 fn path_of(kind: &ErrorKind) -> Option<&RelPath> {
     match kind {
         ErrorKind::Attributes { path, .. }
@@ -239,31 +239,31 @@ fn of_path(problem: &PathProblem) -> ErrorCode {
     }
 }
 
-/// What is wrong with a task, and where.
+/// Problem of a task, and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskProblem {
-    /// Its code.
+    /// Error code.
     pub code: ErrorCode,
-    /// The same in words.
+    /// Message.
     pub message: String,
-    /// The action that is meant, by its place in the plan.
+    /// Affected action, by its index in the plan.
     pub action: Option<usize>,
-    /// The path of the project that is meant.
+    /// Affected path of the project.
     pub target: Option<RelPath>,
-    /// That path as it was given, where it is none of the project.
+    /// Affected path as it was given, if it is not a path of the project.
     pub given: Option<Box<[u8]>>,
-    /// The value of the document that is meant.
+    /// JSONPath of the affected value in the document.
     pub json_path: Option<String>,
-    /// Where in the document.
+    /// Position in the document.
     pub place: Option<Place>,
-    /// The permanent name of the reason, where the engine gave one.
+    /// Permanent name of the reason, if the engine gave one.
     pub reason: Option<&'static str>,
-    /// Why, from the nearest cause on.
+    /// Causes, the nearest first.
     pub causes: Option<Box<Vec<String>>>,
 }
 
 impl TaskProblem {
-    /// A problem of the task as a whole.
+    /// Creates a problem of the task as a whole.
     pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -278,27 +278,28 @@ impl TaskProblem {
         }
     }
 
-    /// What came of an action of a plan.
+    /// Creates the problem of an action of a plan.
     pub(super) fn of_action(action: usize, problem: ActionProblem) -> Self {
         let ActionProblem { code, message, path: _, causes } = problem;
         Self { action: Some(action), ..Self::new(code, message) }.caused_by(causes)
     }
 
-    /// A problem that showed after the actions.
+    /// Creates a problem that was detected after the actions.
     pub(super) fn of_late(ActionProblem { code, message, path, causes }: ActionProblem) -> Self {
         Self { target: path, ..Self::new(code, message) }.caused_by(causes)
     }
 
-    /// The chain of errors that led to it, a line each, for an internal error (5xxx).
+    /// Returns the chain of errors that led to it, one per line, for an internal error (5xxx).
     pub(super) fn stack_trace(&self) -> Option<String> {
         let causes = self.causes.as_deref().map(Vec::as_slice).unwrap_or_default();
         stack_trace(self.code, &self.message, causes)
     }
 
-    /// Whether an action failed by this, also where it shows after the actions: the file system, or a validation rule.
+    /// Returns true if this is the failure of an action, even if it was detected later: an error of the file system, or
+    /// a validation rule.
     pub(super) fn is_of_action(&self) -> bool {
         match self.code.response() {
-            // A cancelled task, or one that took too long, is no action's failure.
+            // Cancellation and a timeout of the task are not failures of an action.
             Response::StopAndRollBack => self.code.category() != ErrorCategory::Internal,
             Response::SkipAction => self.code.category() == ErrorCategory::Permission,
             Response::Reject
@@ -310,7 +311,7 @@ impl TaskProblem {
         }
     }
 
-    /// The causes of an error of the engine.
+    /// Adds the causes of an engine error.
     pub(super) fn because_of(self, error: &dyn std::error::Error) -> Self {
         self.caused_by(causes(error))
     }
@@ -320,7 +321,7 @@ impl TaskProblem {
         Self { causes, ..self }
     }
 
-    /// A target that no plan may touch.
+    /// Creates the problem of a target that no plan may touch.
     pub(super) fn of_violation(violation: Violation) -> Self {
         let Violation { action, path, problem } = violation;
         let steps = vec![Step::Member("action_plan".to_owned()), Step::Element(action)];
@@ -328,7 +329,7 @@ impl TaskProblem {
         Self { target: Some(path), json_path, ..Self::of_action(action, problem) }
     }
 
-    /// All that is wrong with a document.
+    /// Returns all problems of a document.
     pub(super) fn of_mistakes(document: &str, mistakes: &Mistakes) -> Vec<Self> {
         let one = |mistake: &Diagnostic| Self {
             action: match &*mistake.path.0 {
@@ -346,7 +347,7 @@ impl TaskProblem {
     }
 }
 
-/// The path that a mistake is about, as it was given.
+/// Returns the path that a mistake is about, as it was given.
 fn given(problem: &Problem) -> Option<Box<[u8]>> {
     let Problem::Path(error) = problem else { return None };
     Some(error.given.clone().into_boxed_slice())
@@ -378,7 +379,7 @@ mod tests {
         assert_eq!(ActionProblem::from_kind(&full).stack_trace(), None);
     }
 
-    /// EX-18: an error that names its path is about that path.
+    /// EX-18: an error that names its path is attributed to that path.
     #[test]
     fn an_error_of_the_workspace_keeps_the_path_that_it_names() {
         for (source, code) in [

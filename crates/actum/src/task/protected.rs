@@ -1,4 +1,4 @@
-//! Targets that no plan may touch: where one is among them, the whole plan is refused (EX-4, D-5).
+//! Protected targets, which no plan may touch: a single one rejects the whole plan (EX-4, D-5).
 
 use actum_core::{Digest, PathRule, RelPath};
 use actum_gate::decision::{Bundle, Case};
@@ -12,22 +12,22 @@ use super::refused;
 use crate::error::Result;
 use crate::policies::PolicyInForce;
 
-/// A target that no plan may touch.
+/// Target that no plan may touch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// The place of its action in the plan, counted from 0.
+    /// Index of its action in the plan, counted from 0.
     pub action: usize,
-    /// The target.
+    /// Target.
     pub path: RelPath,
-    /// Why not.
+    /// Reason for the protection.
     pub problem: ActionProblem,
 }
 
-/// All of these targets, each with the place of its action, that are protected: by what is in force, by these rules of the system config, and by what
-/// protects them from every plan.
+/// Returns the protected targets among these, each with the index of its action. They are protected by the policy in
+/// force, by these rules of the system config, or from every plan.
 ///
 /// # Errors
-/// `Record` where the policy has no exact form.
+/// `Record` if the policy has no exact form.
 pub fn violations<'p>(
     targets: impl Iterator<Item = (usize, &'p RelPath)>,
     config: &[PathRule],
@@ -35,7 +35,7 @@ pub fn violations<'p>(
 ) -> Result<Vec<Violation>> {
     let guarded = in_force.clone().guarded(Profile::AgentExecutor);
     let (cedar, place) = (&in_force.cedar, in_force.place());
-    // The ground of the gate `protected`, where it denies the case under a policy.
+    // Returns the ground of the gate `protected`, if it denies the case under a policy.
     let denied = |case: &Case, policy: &Policy| -> Result<Option<String>> {
         let bundle = Bundle::new(Digest::of(&policy.to_vec()?), case.clone());
         let gates = decide(&bundle, policy, cedar).gates.into_iter();
@@ -81,7 +81,7 @@ fn report_problem(path: &RelPath) -> ActionProblem {
     ActionProblem::new(ErrorCode::ProtectedReportViolation, message)
 }
 
-/// What is said of a target that has other names, by which a protected file could be meant.
+/// Returns the problem of a target with hard links, which may be names of a protected file.
 pub fn linked(path: &RelPath) -> ActionProblem {
     let message = format!(
         "the file `{path}` has other names (hard links), and which of them are protected is not known"

@@ -1,4 +1,4 @@
-//! A plan with protected targets is told of in the ledger, as any change that a gate refuses (EX-18).
+//! Refused plans: protected targets of a plan are recorded in the ledger, like any change that a gate refuses (EX-18).
 
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RelPath, RunId, canonical};
@@ -17,7 +17,7 @@ use crate::policies::PolicyInForce;
 use crate::records::Records;
 use crate::request::{EntryPoint, limits_digest};
 
-/// What is judged of a target before anybody knows what would become of it.
+/// Returns the effect by which a target is judged while its real change is unknown.
 pub(super) fn effect(path: &RelPath) -> PathEffect {
     PathEffect {
         path: PathName(path.clone()),
@@ -30,8 +30,8 @@ pub(super) fn effect(path: &RelPath) -> PathEffect {
     }
 }
 
-/// Records that these targets of a plan are protected, where the policy says so. What protects the reports of tasks from
-/// every plan is no part of a policy.
+/// Records that these targets of a plan are protected, if the policy protects them. The protection of task reports from
+/// every plan is not part of a policy.
 ///
 /// # Errors
 /// `Ledger`, `Record`.

@@ -1,4 +1,5 @@
-//! Rehearsal: the actions of a plan, one after the other, on a staged change that nobody sees (EX-3, EX-8, EX-12).
+//! Rehearsal: runs the actions of a plan one after the other, on a staged change that no other process sees (EX-3,
+//! EX-8, EX-12).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,71 +24,70 @@ use crate::pipeline_host::PipelineSteps;
 use crate::request::Commands;
 use crate::sql_host::SqlSteps;
 
-/// What came of the actions of a plan. The transaction that they were done on has the change that those are which
-/// succeeded.
+/// Result of the actions of a plan. Its transaction has the changes of the successful actions.
 pub struct Rehearsal {
-    /// What came of each action, in the order in which they were done.
+    /// Results of the actions, in the order of their execution.
     pub actions: Vec<Rehearsed>,
-    /// The change as operations, in that order.
+    /// Change as operations, in that order.
     pub operations: Vec<Operation>,
-    /// The rules of the plan that do not hold in the end.
+    /// Validation rules of the plan that do not hold at the end.
     pub broken_rules: Vec<ActionProblem>,
-    /// Why it was broken off, where it was: `Cancelled` or `TaskTimeout`.
+    /// Reason for an early end: `Cancelled` or `TaskTimeout`.
     pub broken_off: Option<ErrorCode>,
 }
 
-/// What is to become of what was rehearsed.
+/// Verdict on a rehearsed change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// What was done becomes visible.
+    /// Publish the change.
     Keep,
-    /// Nothing of it does.
+    /// Drop the change.
     TakeBack,
-    /// The same, since somebody wants it so.
+    /// Drop the change, since the task was cancelled.
     Cancel,
 }
 
-/// A plan, and what it is rehearsed by.
+/// Plan, and all that its rehearsal needs.
 #[derive(Debug, Clone, Copy)]
 pub struct Script<'p> {
-    /// The plan.
+    /// Plan.
     pub plan: &'p TaskPlan,
-    /// The order of its actions.
+    /// Order of its actions.
     pub graph: &'p Graph,
-    /// What holds for the tasks of the project.
+    /// Settings for the tasks of the project.
     pub config: &'p SystemConfig,
-    /// What runs SQL.
+    /// Runner of SQL steps.
     pub sql: &'p SqlSteps,
     /// Runner of pipelines.
     pub pipelines: &'p PipelineSteps,
 }
 
-/// Who looks on while a plan is rehearsed.
+/// Observer of a rehearsal.
 pub trait RehearsalObserver {
-    /// The time now.
+    /// Returns the current time.
     fn now(&self) -> Timestamp;
-    /// Whether somebody wants it to end; no other action is begun then.
+    /// Returns true if the task was cancelled; no further action begins then.
     fn is_cancelled(&self) -> bool {
         false
     }
-    /// An action begins.
+    /// Called when an action begins.
     fn began(&mut self, _action: usize) {}
-    /// An action came to something.
+    /// Called when an action has a result.
     fn ended(&mut self, _rehearsed: &Rehearsed) {}
 }
 
-/// What came of an action.
+/// Result of an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rehearsed {
-    /// Its place in the plan, counted from 0.
+    /// Index in the plan, counted from 0.
     pub action: usize,
-    /// When it was begun.
+    /// Time at which it began.
     pub started: Timestamp,
-    /// When it had ended.
+    /// Time at which it ended.
     pub completed: Timestamp,
-    /// How it ended.
+    /// Outcome.
     pub end: ActionEnd,
-    /// What a failed action left: its postcondition did not hold, and it is not rolled back.
+    /// Changes that a failed action left: its postcondition did not hold, and it is not rolled back.
     pub left: Vec<ActionChange>,
     /// SQL step whose effects are staged.
     pub sql: Option<Box<SqlRan>>,
@@ -96,7 +96,7 @@ pub struct Rehearsed {
 }
 
 impl Rehearsed {
-    /// What it did to files, where that is left.
+    /// Returns its changes to files that are left.
     pub fn did(&self) -> &[ActionChange] {
         match &self.end {
             ActionEnd::Completed { did, .. } => did,
@@ -119,60 +119,60 @@ pub(super) fn commands(actions: &[Rehearsed]) -> Commands {
     Commands { made, sandbox, ..Commands::default() }
 }
 
-/// How an action ended.
+/// Outcome of an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ActionEnd {
-    /// It did what it was to do, and its conditions hold.
+    /// Done, and its conditions hold.
     Completed {
-        /// What it did, in words.
+        /// Description of the result.
         output: String,
-        /// What it did to files.
+        /// Changes to files.
         did: Vec<ActionChange>,
     },
-    /// It could not be done.
+    /// Failed.
     Failed(ActionProblem),
-    /// It was not tried.
+    /// Not tried.
     Skipped {
-        /// Why not.
+        /// Reason.
         reason: String,
     },
-    /// It runs an external pipeline, after the change is published.
+    /// Runs an external pipeline after the change is published.
     Deferred(ExternalPipeline),
 }
 
-/// What an action did to a file.
+/// Change that an action made to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionChange {
-    /// What was done.
+    /// Kind of change.
     pub word: ChangeWord,
-    /// The file; of one that was renamed where it was.
+    /// File; of a renamed file the old path.
     pub path: RelPath,
-    /// Where it is, if it was renamed.
+    /// New path of a renamed file.
     pub new_path: Option<RelPath>,
-    /// The file before.
+    /// State before.
     pub before: Option<FileState>,
-    /// The file after.
+    /// State after.
     pub after: Option<FileState>,
-    /// What differs in it. No credential is in it.
+    /// Summary of the difference, without credentials.
     pub diff: DiffSummary,
 }
 
 impl ActionChange {
-    /// Where the file is afterwards, where there is one.
+    /// Returns the path of the file after the change, if it exists.
     pub fn left_at(&self) -> &RelPath {
         self.new_path.as_ref().unwrap_or(&self.path)
     }
 
-    /// Whether the file is another than before, or at another path.
+    /// Returns true if the file has another state or another path than before.
     pub fn is_change(&self) -> bool {
         self.new_path.is_some() || self.before != self.after
     }
 }
 
 impl Rehearsal {
-    /// Does all actions of a plan that can be done, in the order of the graph, on a transaction in which nothing was
-    /// done yet. Of an action that fails nothing is left, but for a broken postcondition that does not roll it back (EX-12); those that depend on it are skipped, and where the plan is to
-    /// stop all others are, too.
+    /// Executes all possible actions of a plan, in the order of the graph, on a transaction without changes. A failed
+    /// action leaves no changes, except if its broken postcondition does not roll it back (EX-12). Actions that depend
+    /// on it are skipped, and all others as well if the plan stops on errors.
     pub fn on<D: Disk>(
         transaction: &mut Transaction<'_, D>,
         script: Script<'_>,
@@ -195,7 +195,7 @@ impl Rehearsal {
         Self { actions, operations, broken_rules, broken_off }
     }
 
-    /// What the soft constraints say is to become of it, as far as what is wrong leaves that to them (EX-18).
+    /// Returns the verdict by the soft constraints, unless the errors override them (EX-18).
     pub fn verdict(&self, constraints: Constraints) -> Verdict {
         let failed = self.actions.iter().filter_map(|rehearsed| match &rehearsed.end {
             ActionEnd::Failed(problem) => Some(problem.code),
@@ -216,7 +216,7 @@ impl Rehearsal {
     }
 }
 
-/// A directory that an action made for its file goes again where another has moved or removed that.
+/// Removes directories that one action created for its file, and another emptied by moving or removing it.
 fn remove_emptied<D: Disk>(transaction: &mut Transaction<'_, D>, operations: &mut Vec<Operation>) {
     let changes = transaction.changes();
     let is_needed = |directory: &RelPath| {
@@ -224,7 +224,7 @@ fn remove_emptied<D: Disk>(transaction: &mut Transaction<'_, D>, operations: &mu
     };
     let made = changes.iter().filter(|it| it.kind == ChangeKind::DirectoryCreated);
     let emptied: Vec<_> = made.filter(|it| !is_needed(&it.path)).collect();
-    // They are told from the top.
+    // Changes are listed from the top.
     for WorkspaceChange { path, .. } in emptied.into_iter().rev() {
         let operation = Operation::RemoveDirectory { path: path.clone() };
         if transaction.operate(&operation).is_ok() {
@@ -233,21 +233,21 @@ fn remove_emptied<D: Disk>(transaction: &mut Transaction<'_, D>, operations: &mu
     }
 }
 
-/// A plan while it is rehearsed.
+/// Plan in rehearsal.
 struct Stage<'p> {
     script: Script<'p>,
     constraints: Constraints,
-    /// When the whole task has to be done.
+    /// Deadline of the whole task.
     deadline: Timestamp,
     watch: &'p mut dyn RehearsalObserver,
     ends: Vec<Rehearsed>,
-    /// The action after which no other is tried.
+    /// Action after which no other is tried.
     stopped_by: Option<usize>,
     broken_off: Option<ErrorCode>,
 }
 
 impl Stage<'_> {
-    /// Does the actions in their order; gives what those that succeeded did.
+    /// Executes the actions in their order. Returns the operations of the successful ones.
     fn carry_out<D: Disk>(&mut self, transaction: &mut Transaction<'_, D>) -> Vec<Operation> {
         let Script { plan, graph, .. } = self.script;
         let (mut operations, mut ahead) = (Vec::new(), BTreeMap::new());
@@ -291,7 +291,7 @@ impl Stage<'_> {
             };
             if let ActionEnd::Failed(problem) = &end {
                 let response = problem.code.response();
-                // What is refused is looked for in the others, too.
+                // After a rejection the other actions are tried as well, to find all rejections.
                 let goes_on = !response.overrides_constraints() || response.is_refusal();
                 if self.constraints.stop_on_error || !goes_on {
                     self.stopped_by = Some(index);
@@ -309,7 +309,7 @@ impl Stage<'_> {
         operations
     }
 
-    /// Checks the validation rules of the plan, as long as the task has time.
+    /// Checks the validation rules of the plan, while the task has time.
     fn broken_rules<D: Disk>(
         &mut self,
         transaction: &mut Transaction<'_, D>,
@@ -331,7 +331,7 @@ impl Stage<'_> {
         problems
     }
 
-    /// Returns the time that is left for an action with this start and limit, or for work without a limit of its own.
+    /// Returns the remaining time for an action with this start and limit, or for work without its own limit.
     fn allowance(&self, action: Option<(Timestamp, Duration)>) -> Allowance<'_> {
         Allowance { watch: &*self.watch, action, task_end: self.deadline }
     }
@@ -353,8 +353,8 @@ impl Stage<'_> {
         }
     }
 
-    /// Runs the step at this place of the order, together with later steps that are ready and independent of all earlier unfinished
-    /// actions.
+    /// Runs the step at this place of the order, together with later steps that are ready and independent of all
+    /// earlier unfinished actions.
     fn run_ahead<D: Disk>(
         &mut self,
         transaction: &mut Transaction<'_, D>,
@@ -391,8 +391,8 @@ impl Stage<'_> {
         ahead.extend(wave.into_iter().map(|(index, _)| index).zip(ran));
     }
 
-    /// Does one action, which ends when its time is over, or takes in what it left if it has run. Of one that fails nothing is left,
-    /// but for a broken postcondition that does not roll it back.
+    /// Executes one action within its time limit, or stages its result if it ran already. A failed action leaves no
+    /// changes, except if its broken postcondition does not roll it back.
     fn carry_out_one<D: Disk>(
         &self,
         transaction: &mut Transaction<'_, D>,
@@ -419,7 +419,7 @@ impl Stage<'_> {
         })
     }
 
-    /// Tests whether an action did what it was to do, or will run later.
+    /// Returns true if an action was completed, or will run later.
     fn is_done(&self, action: usize) -> bool {
         self.ends.iter().any(|rehearsed| {
             rehearsed.action == action
@@ -427,7 +427,7 @@ impl Stage<'_> {
         })
     }
 
-    /// Looks whether the rest is not to be tried.
+    /// Stops the rehearsal if the task was cancelled or its time is over.
     fn break_off(&mut self, now: Timestamp) {
         if self.broken_off.is_none() {
             self.broken_off = match (self.watch.is_cancelled(), now > self.deadline) {

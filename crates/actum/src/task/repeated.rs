@@ -1,4 +1,4 @@
-//! Repeated tasks: the stored result of a task whose effect is in force comes back, and nothing is done (D-8).
+//! Repeated tasks: if the effect of a task is in force, its stored result is returned, and nothing is done (D-8).
 
 use std::path::Path;
 
@@ -27,17 +27,17 @@ use crate::recorded::{Receipt, RecordedRun};
 use crate::records::Records;
 use crate::request::{EntryPoint, TaskDocuments};
 
-/// Where a task stands among earlier requests with its id.
+/// Standing of a task among earlier requests with its id.
 pub(super) enum Standing {
-    /// None of them has an effect in force; this is the number of the next attempt.
+    /// No earlier effect is in force; contains the number of the next attempt.
     Attempt(u32),
-    /// It was carried out, and this is what came of it.
+    /// The task was executed already; contains its result.
     Stored(Box<Stored>),
-    /// Its id stands for a task that was carried out, of which this is not the same, or of which no report is left.
+    /// The id belongs to an executed task that differs from this one, or whose reports are missing.
     Taken(TaskProblem),
 }
 
-/// The stored result of a task.
+/// Stored result of a task.
 pub(super) struct Stored {
     pub(super) receipt: Receipt,
     pub(super) directory: ReportDirectory,
@@ -46,22 +46,22 @@ pub(super) struct Stored {
     pub(super) error: Option<ErrorReport>,
 }
 
-/// The key under which a task is requested. The longest id has room in it.
+/// Returns the request key of a task. The longest task id fits into it.
 pub(super) fn request_key(task: &PlainId) -> Option<RequestKey> {
     RequestKey::of_task(&task.to_string())
 }
 
 impl Task {
-    /// The documents, for a request.
+    /// Returns the digests of the documents, for a request.
     ///
     /// # Errors
-    /// `Record` where an external pipeline cannot be written.
+    /// `Record` if an external pipeline cannot be written.
     pub(super) fn documents(&self, script: Script<'_>) -> Result<TaskDocuments> {
         let documents = TaskDocuments::new(Digest::of(&self.input.plan), &self.input.config);
         Ok(documents.with_external(external_pipelines(script)?))
     }
 
-    /// Finds out whether the task, or another one under its id, was carried out and is in force.
+    /// Checks whether the task, or another one under its id, was executed and is in force.
     ///
     /// # Errors
     /// `Ledger`, `Workspace`, `Output`.
@@ -73,7 +73,7 @@ impl Task {
     ) -> Result<Standing> {
         let Some(key) = request_key(&self.id) else { return Ok(Standing::Attempt(1)) };
         let asked = (workspace, &key, documents);
-        // Read once: a task can have been carried out and taken back many times.
+        // Read only once: a task may have been executed and rolled back many times.
         let mut undone_by = None;
         let is_undone = |receipt: &Receipt| {
             let run = receipt.statement.predicate.run;
@@ -86,7 +86,7 @@ impl Task {
                 records.check_forgotten(workspace, &key, run)?;
             }
             let paths = &receipt.statement.predicate.paths;
-            // The rollback script leaves files as they were, and no run.
+            // The rollback script restores files without a run.
             Ok(undone_by.copied().flatten().is_some()
                 || (!paths.is_empty() && is_as_before(outputs, paths))
                 || self.is_reverted(records, receipt, root)?)
@@ -153,8 +153,8 @@ impl Task {
         })
     }
 
-    /// Whether a commit reverts the run of the task, by a run that the ledger knows as its rollback and that is in force.
-    /// A report in the workspace proves nothing.
+    /// Returns true if a commit reverts the run of the task. The ledger must know the reverting run as the task's
+    /// rollback, and that run must be in force. A report in the workspace proves nothing.
     fn is_reverted(&self, records: &Records, receipt: &Receipt, root: &Path) -> Result<bool> {
         let result = &receipt.statement.predicate;
         // A repository that cannot be read proves no revert.
@@ -171,14 +171,14 @@ impl Task {
         if !is_rollback {
             return Ok(false);
         }
-        // Where it was forgotten nothing undid it while it was known.
+        // A forgotten run was not undone while it was known.
         let shown = View::open(root)?.show(reverting);
         Ok(shown.ok().is_none_or(|shown| shown.undone_by.is_none()))
     }
 }
 
-/// Tests whether a report says of an external pipeline what its receipt does. Of one whose end the receipt does not know it may say
-/// anything but that nothing happened to it.
+/// Returns true if the report agrees with the receipt on an external pipeline. If the receipt does not know its end,
+/// the report may state any outcome.
 fn ended_as(report: &ExecutionReport, run: &ExternalRun) -> bool {
     let is_it = |id: &CleanText| id.as_str() == run.pipeline.action;
     let is_completed = report.completed().iter().any(|it| is_it(&it.action_id));
@@ -192,7 +192,7 @@ fn ended_as(report: &ExecutionReport, run: &ExternalRun) -> bool {
     }
 }
 
-/// Whether every file of a change is as it was before.
+/// Returns true if every file of a change is as before.
 fn is_as_before(outputs: &Outputs, effects: &[PathEffect]) -> bool {
     effects.iter().filter(|effect| effect.effect.is_of_file()).all(|effect| {
         let was_at = effect.from.as_ref().unwrap_or(&effect.path);
@@ -209,7 +209,7 @@ fn is_as_before(outputs: &Outputs, effects: &[PathEffect]) -> bool {
     })
 }
 
-/// The report of a run of a task, and its directory.
+/// Returns the report of a run of a task, and its directory.
 fn report_of(
     outputs: &Outputs,
     (task, run): (&PlainId, RunId),

@@ -1,4 +1,4 @@
-//! Tasks that were cut off: whoever comes to the workspace next writes their reports (EX-13).
+//! Interrupted tasks: the next process in the workspace writes their reports (EX-13).
 
 use std::path::Path;
 
@@ -29,22 +29,22 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::records::Records;
 
-/// A task whose reports were written by somebody else than its process.
+/// Interrupted task whose reports were written by another process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FinishedTask {
-    /// What it is called.
+    /// Id of the task.
     pub task: PlainId,
-    /// The directory of its reports.
+    /// Directory of its reports.
     pub report: ReportName,
-    /// How it ended; none where it was not begun.
+    /// Final status; `None` if it was not begun.
     pub status: Option<ReportStatus>,
 }
 
-/// Writes the reports of the tasks that processes left in the workspace at `root` which are no more, and brings the
-/// rollback manifests up to date. A run, and whatever takes a task back, writes those reports first.
+/// Writes the reports of interrupted tasks in the workspace at `root`, and updates the rollback manifests. Each task
+/// run and each rollback also writes those reports first.
 ///
 /// # Errors
-/// As [`Engine::resume`]; `Output`: the task stays left then, and is found again.
+/// As [`Engine::resume`]; `Output`: the task is then left for the next call.
 pub fn finish(engine: &mut Engine, root: &Path) -> Result<Vec<FinishedTask>> {
     let Turn { lock, finished, reported, .. } = take_turn(engine, root)?;
     let outputs = Outputs::of(root)?;
@@ -56,12 +56,12 @@ pub fn finish(engine: &mut Engine, root: &Path) -> Result<Vec<FinishedTask>> {
 
 /// Removes the views of pipelines and checks that killed processes left among the temporary files.
 fn remove_left_views() {
-    // One that cannot be removed now changes nothing here, and the next view tries again.
+    // A failure has no effect here, and the next view tries again.
     drop(actum_sandbox::remove_left_scratch());
 }
 
-/// Names the tasks in the workspace at `root` that were cut off, or whose rollback was, and whose reports do not say how
-/// that ended. Changes nothing.
+/// Lists the tasks in the workspace at `root` that were interrupted, or whose rollback was, and whose reports do not
+/// state the outcome. Changes nothing.
 ///
 /// # Errors
 /// `Home`, `Output`.
@@ -90,29 +90,29 @@ pub fn cut_off_tasks(marks: &Marks, root: &Path, workspace: WorkspaceId) -> Resu
     Ok(cut_off)
 }
 
-/// The turn to do something about the tasks of a workspace.
+/// Exclusive access to the tasks of a workspace.
 pub(super) struct Turn {
     pub(super) lock: TaskTurn,
     pub(super) workspace: WorkspaceId,
-    /// Tasks that were cut off before, whose reports were written now.
+    /// Interrupted tasks whose reports were written now.
     pub(super) finished: Vec<FinishedTask>,
-    /// Tasks whose reports are there.
+    /// Tasks whose reports exist.
     pub(super) reported: Reported,
 }
 
-/// Tasks whose reports are there, and maybe not durable yet. What is noted of them stays until they are: the reports can
-/// be written again.
+/// Tasks whose reports exist, but may not be durable yet. The notes on them stay until then, so that the reports can be
+/// written again.
 #[derive(Debug, Default)]
 #[must_use = "the reports are there, and not durable"]
 pub(super) struct Reported(Vec<UnderWay>);
 
 impl Reported {
-    /// The reports are durable now: what is noted of the tasks goes.
+    /// Removes the notes on the tasks, since the reports are durable.
     pub(super) fn end(self) -> std::result::Result<(), OutputError> {
         self.0.into_iter().try_for_each(UnderWay::end).map_err(OutputError::of_home)
     }
 
-    /// The same, after making them so.
+    /// Makes the reports durable, and removes the notes on the tasks.
     pub(super) fn sync(self, outputs: &Outputs) -> std::result::Result<(), OutputError> {
         if !self.0.is_empty() {
             outputs.sync()?;
@@ -121,11 +121,11 @@ impl Reported {
     }
 }
 
-/// Takes the turn, and ends what was left. One process at a time is at the tasks of a workspace, from before anything is
-/// looked at until the reports are written.
+/// Takes the task lock, and finishes interrupted tasks. Only one process at a time works on the tasks of a workspace,
+/// from its first check until its reports are written.
 ///
 /// # Errors
-/// `Workspace` with `Busy` where another one has the turn; as [`finish`].
+/// `Workspace` with `Busy` if another process has the lock; as [`finish`].
 pub(super) fn take_turn(engine: &mut Engine, root: &Path) -> Result<Turn> {
     let workspace = engine.resume()?;
     let Some(lock) = engine.records.marks().begin_tasks(workspace)? else {
@@ -137,11 +137,10 @@ pub(super) fn take_turn(engine: &mut Engine, root: &Path) -> Result<Turn> {
 }
 
 impl Records {
-    /// Writes the reports of the tasks that processes left in the workspace at `root` which are no more. The end of each
-    /// run is recorded already.
+    /// Writes the reports of interrupted tasks in the workspace at `root`. The end of each run is recorded already.
     ///
     /// # Errors
-    /// `Home`, `Ledger`; `Output` where the reports cannot be written: the task stays left then, and is found again.
+    /// `Home`, `Ledger`; `Output` if the reports cannot be written: the task is then left for the next call.
     pub(super) fn finish_abandoned_tasks(
         &self,
         turn: &TaskTurn,
@@ -153,7 +152,7 @@ impl Records {
         for left in self.marks().abandoned_tasks(turn, workspace)? {
             let left = left?;
             is_any_left = true;
-            // Without notes it had not begun.
+            // A task without notes had not begun.
             let noted = left.noted()?.map(|notes| Noted::read(&notes)).transpose()?;
             let found = match noted.flatten() {
                 Some(Noted::Task(notes)) => self.finish((root, workspace), *notes)?,
@@ -167,7 +166,7 @@ impl Records {
                     finished.push(*task);
                     left.end()?;
                 }
-                // Somebody else records how its run ended.
+                // Another process records the end of its run.
                 Left::Unsettled => {}
             }
         }
@@ -192,9 +191,9 @@ impl Records {
         let run = notes.prepared.as_ref().map(|prepared| prepared.run);
         let directory = match outputs.reports_named(name.clone())? {
             Some(directory) => directory,
-            // It was about to be made.
+            // The directory was about to be created.
             None if notes.is_untold => outputs.report(name.clone())?,
-            // What a person removed is not made again. What is left of it is in git's way all the same.
+            // A directory that the user removed is not created again. Leftovers in git are cleaned up nevertheless.
             None => {
                 self.committed(root, run)?;
                 return Ok(Left::Nothing);
@@ -235,7 +234,7 @@ impl Records {
         Ok(Left::Finished(Box::new(FinishedTask { task, report: name, status })))
     }
 
-    /// The state of a task that was cut off, from what its reports and the ledger say; with the index of the receipt of its
+    /// Returns the state of an interrupted task, from its reports and the ledger, and the index of the receipt of its
     /// run.
     fn state(&self, (run, reports): (Option<RunId>, &Reports)) -> Result<(State, Option<u64>)> {
         let recorded = run.map(|run| self.recorded(run)).transpose()?.flatten();
@@ -243,7 +242,7 @@ impl Records {
         let receipt = recorded.as_ref().and_then(|run| run.receipt.as_ref());
         let ended = match (&recorded, receipt) {
             (_, Some((receipt, _))) => Some(Event::EndRun(receipt.status())),
-            // It was reported as open, and its intent never reached the ledger.
+            // The task was reported as open, and its intent never reached the ledger.
             (None, None) if is_open => Some(Event::EndRun(Status::Rejected)),
             (None | Some(_), None) => None,
         };
@@ -259,7 +258,7 @@ impl Records {
         Ok((state, receipt.map(|(receipt, _)| receipt.index)))
     }
 
-    /// What git knows of a run that succeeded.
+    /// Returns the commit of a successful run, and notes about git.
     fn committed(&self, root: &Path, run: Option<RunId>) -> Result<Found> {
         let Some(run) = run else { return Ok(Found::default()) };
         let receipt = self.recorded(run)?.and_then(|recorded| recorded.receipt);
@@ -270,8 +269,8 @@ impl Records {
     }
 }
 
-/// Writes the reports of a task that was taken back by a process that could not tell: where every file is as before, or a
-/// commit reverts it.
+/// Writes the reports of a task whose rollback was interrupted before the report: every file is as before, or a commit
+/// reverts it.
 fn finish_rollback(root: &Path, notes: &RollbackNotes) -> Result<Left> {
     let outputs = Outputs::of(root)?;
     let reverted = notes.reverts().map(|commit| resumed_revert(root, commit));
@@ -285,19 +284,19 @@ fn finish_rollback(root: &Path, notes: &RollbackNotes) -> Result<Left> {
     Ok(Left::Finished(Box::new(FinishedTask { task, report: name, status })))
 }
 
-/// What the reports of a task say.
+/// State of the reports of a task.
 enum Reports {
-    /// All that is to be said.
+    /// Complete.
     Whole,
-    /// That the end of its run is not known, and why.
+    /// Complete, but the end of the run is unknown, for this reason.
     Unsettled(String),
-    /// Not all of it.
+    /// Missing or incomplete.
     Missing,
 }
 
 impl Reports {
-    /// Reads them. None is durable before all are: after a stop of the machine any may be missing, or cut short. Those of
-    /// a run that had not ended yet say so, and are written anew.
+    /// Reads the reports. None of them is durable before all are: after a stop of the machine any may be missing or
+    /// truncated. Reports of a run without an end state that, and are written again.
     fn read(directory: &ReportDirectory, had_run: bool) -> Result<Self> {
         let error = directory.read(ERROR_REPORT_FILE)?;
         let error = error.and_then(|bytes| ErrorReport::read(&bytes).ok());
@@ -310,11 +309,11 @@ impl Reports {
         };
         let log = directory.read(CHANGE_LOG_FILE)?;
         let has_log = log.is_some_and(|bytes| ChangeLog::read(&bytes).is_ok());
-        // What was in effect and was taken back since has no error.
+        // A run that was in effect and was rolled back since has no error.
         let is_undone = report.rollback_performed() && report.facts().more.receipt.is_some();
         let needs_error = ErrorStatus::of(report.status()).is_some() && !is_undone;
         let is_whole = has_log && (!needs_error || error.is_some());
-        // A run that ended can have no action that succeeded.
+        // The status alone is not enough: a run that ended may have no successful action.
         let is_open = had_run
             && report.status() == ReportStatus::Failed
             && error
@@ -330,15 +329,15 @@ impl Reports {
     }
 }
 
-/// What was found of a task that was left.
+/// Result for an interrupted task.
 enum Left {
-    /// There is nothing to be told of it.
+    /// Nothing to report.
     Nothing,
-    /// It was told.
+    /// Reported before.
     Reported,
-    /// It is told now.
+    /// Reported now.
     Finished(Box<FinishedTask>),
-    /// The end of its run is not recorded.
+    /// End of the run not recorded yet.
     Unsettled,
 }
 
@@ -349,7 +348,7 @@ const MAYBE_COMMITTED: &str = "the process of the task ended after the run and b
                                committed to a repository is not known";
 const OPEN_BEFORE: &str = "its run was open when the task was reported, and was ended since";
 
-/// Makes the reports of a task that was cut off and ended so, with the entry of the receipt of its run.
+/// Creates the reports of an interrupted task with this status, and the index of the receipt of its run.
 fn report_end(
     mut notes: Notes,
     ((status, entry), found): ((Status, Option<u64>), Found),
@@ -364,7 +363,7 @@ fn report_end(
     }
 }
 
-/// Makes the reports of a task whose run was committed.
+/// Creates the reports of a task whose run was committed.
 fn report_committed(
     (Prepared { run, report, log, error }, external): (Prepared, &[NotedPipeline]),
     (entry, (commit, more)): (u64, Found),
@@ -396,7 +395,7 @@ fn report_committed(
     Ok(EndReports { is_as_before: false, report, log: Some(log), error })
 }
 
-/// Makes the reports of a task whose run was not committed.
+/// Creates the reports of a task whose run was not committed.
 fn report_interrupted(
     notes: Notes,
     status: Status,

@@ -1,4 +1,4 @@
-//! A task that was carried out is taken back (EX-16, EX-17).
+//! Rollback of an executed task (EX-16, EX-17).
 
 mod settle;
 
@@ -37,32 +37,32 @@ pub use crate::error::RollbackRefused;
 use crate::records::Records;
 use crate::request::{EntryPoint, Request, Which};
 
-/// A task that was taken back.
+/// Rolled-back task.
 #[derive(Debug)]
 pub struct RolledBack {
-    /// What it is called.
+    /// Id of the task.
     pub task: String,
-    /// The directory of its reports.
+    /// Directory of its reports.
     pub directory: ReportName,
-    /// Its report, as it is now; none where that cannot be read any more.
+    /// Updated report; `None` if it can no longer be read.
     pub report: Option<ExecutionReport>,
-    /// The run that took it back; none where that was done before, and only not told.
+    /// Run that undid it; `None` if that was done before, but not reported.
     pub receipt: Option<Receipt>,
-    /// The commit that reverts the one of the task, where there is one.
+    /// Commit that reverts the one of the task, if any.
     pub commit: Option<String>,
-    /// What a person should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
-    /// Why the reports could not be written, where that is so: what the task did is taken back all the same.
+    /// Error in writing the reports, if any; the changes of the task are undone nevertheless.
     pub unwritten: Option<OutputError>,
-    /// Tasks that were cut off before, whose reports were written now.
+    /// Interrupted tasks whose reports were written now.
     pub finished: Vec<FinishedTask>,
 }
 
-/// Takes back what a task did: the newest of that name whose rollback manifest is active, or the one whose reports have
-/// exactly that name. All of it, or nothing; edits that were made since are in the way.
+/// Rolls back a task: the newest of that name with an active rollback manifest, or the one with exactly this report
+/// name. It undoes everything or nothing; later edits block it.
 ///
 /// # Errors
-/// `Rollback`; `Workspace` where something stands in the way; as [`Engine::run`].
+/// `Rollback`; `Workspace` if something blocks the undo; as [`Engine::run`].
 pub fn rollback(
     engine: &mut Engine,
     root: &Path,
@@ -70,7 +70,7 @@ pub fn rollback(
 ) -> Result<RolledBack> {
     let Turn { lock, workspace, finished, reported } = take_turn(engine, root)?;
     let outputs = Outputs::of(root)?;
-    // Nobody may write them again once they say that it was taken back.
+    // No process may write the earlier reports again once they state the rollback.
     reported.sync(&outputs)?;
     let now = engine.records.clock.now();
     let (directory, manifest) = found((root, &outputs), task, now)?;
@@ -96,7 +96,7 @@ pub fn rollback(
     Ok(RolledBack { task, directory, report, receipt, commit, notes, unwritten, finished })
 }
 
-/// Takes the run back and writes the reports of that; gives what was done, the report, and why it could not be written.
+/// Undoes the run and writes the reports. Returns the work done, the report, and the error in writing it, if any.
 fn carry_out(
     engine: &mut Engine,
     (root, outputs): (&Path, &Outputs),
@@ -121,7 +121,7 @@ fn carry_out(
             return Err(RollbackRefused::Open { alert, source: Box::new(error) }.into());
         }
         Err(error) => {
-            // Nothing was changed, so there is nothing that somebody else would have to tell; why is what counts.
+            // Nothing was changed, so no other process has to report anything; the reason is what counts.
             mark.end().ok();
             let Error::Rollback(RollbackRefused::Git { report, source, .. }) = error else {
                 return Err(error);
@@ -132,23 +132,23 @@ fn carry_out(
     };
     let (report, unwritten) = match told(outputs, directory, &done) {
         Ok(report) => (report, mark.end().err().map(OutputError::of_home)),
-        // Whoever comes next writes them.
+        // The next process writes them.
         Err(error) => (None, Some(error)),
     };
     Ok((done, report, unwritten))
 }
 
-/// Note that the manifests of other tasks may be out of date.
+/// Returns the note that the manifests of other tasks may be out of date.
 fn manifests_not_updated(error: &Error) -> String {
     format!("the rollback manifests of other tasks were not updated: {error}")
 }
 
-/// Makes the label of the runs that take back a task.
+/// Returns the label of runs that roll back a task.
 pub(super) fn rollback_label(task: &str) -> String {
     format!("roll back task {task}")
 }
 
-/// Where the alert is, for the end of a message.
+/// Returns the end of a message, with the index of the alert.
 fn told_of(raised: &Result<Option<u64>>) -> String {
     match raised {
         Ok(None) => String::new(),
@@ -157,17 +157,17 @@ fn told_of(raised: &Result<Option<u64>>) -> String {
     }
 }
 
-/// The task that is meant, and what it did.
+/// Selected task, and its effects.
 struct Meant<'m> {
     run: RunId,
     effects: Vec<PathEffect>,
     directory: &'m ReportDirectory,
     manifest: &'m RollbackManifest,
-    /// Its commit, where there is one.
+    /// Commit of the task, if any.
     commit: Option<CommitId>,
 }
 
-/// How a task was taken back.
+/// Result of a rollback.
 struct Done {
     method: RollbackMethod,
     receipt: Option<Receipt>,
@@ -175,7 +175,7 @@ struct Done {
     notes: Vec<String>,
 }
 
-/// Takes a run back: where it was committed by a commit that reverts it, else to its checkpoint.
+/// Undoes a run: a committed one by a commit that reverts it, any other by its checkpoint.
 fn taken_back(
     engine: &mut Engine,
     (root, outputs): (&Path, &Outputs),
@@ -184,7 +184,7 @@ fn taken_back(
 ) -> Result<Done> {
     let mut notes = Vec::new();
     if manifest.status() == ManifestStatus::Executed {
-        // It was brought back since.
+        // The task was redone after its rollback.
         let Some(receipt) = undone(engine, (outputs, run), (directory, manifest), actor)? else {
             let report = directory.name.directory();
             return Err(RollbackRefused::Executed { report }.into());
@@ -195,8 +195,9 @@ fn taken_back(
     if let Some(commit) = commit {
         match Reverting::of(root, outputs, (commit, run, effects)) {
             Ok(reverting) => return reverted(engine, &reverting, &directory.name, actor),
-            // Who would be lost by the checkpoint, too, is told; what git cannot do, the checkpoint can.
-            // Somebody else took the files back, or a process that came to its end before the commit.
+            // Edits that the checkpoint would lose as well are an error. For any other git problem the checkpoint is
+            // used. If the files are as before already, another process restored them, or a rollback ended before its
+            // commit.
             Err(_) if is_as_before(outputs, manifest, &mut Seen::default()) => notes.push(format!(
                 "every file is as before the task already; the commit {commit} is not reverted, so commit them"
             )),
@@ -250,7 +251,7 @@ fn reverted(
     Ok(Done { method, receipt: Some(receipt), commit, notes })
 }
 
-/// Takes the run back; nothing where it was, and its process could not tell.
+/// Undoes the run. Returns `None` if it was undone before without a report.
 fn undone(
     engine: &mut Engine,
     (outputs, run): (&Outputs, RunId),
@@ -263,7 +264,7 @@ fn undone(
         Request { door: EntryPoint::TaskPlan, ..request }.labelled(rollback_label(report.task()))
     };
     let done = match engine.run(request(BTreeMap::new())) {
-        // A script that was cut off leaves files that were renamed in neither place, and in the backups.
+        // An interrupted script leaves renamed files at neither path, but in the backups.
         Err(Error::Workspace(error))
             if matches!(
                 error.kind,
@@ -280,7 +281,7 @@ fn undone(
     };
     match done {
         Ok(done) => Ok(Some(done.receipt)),
-        // By `actum undo`, or by the script.
+        // The task was undone by `actum undo`, or by the script.
         Err(Error::Workspace(error))
             if matches!(
                 error.kind,
@@ -293,7 +294,7 @@ fn undone(
         Err(Error::Workspace(error)) if matches!(error.kind, ErrorKind::UnknownRun { .. }) => {
             Err(only_by_script(report, "the workspace has forgotten its run"))
         }
-        // The backup of so large a file is not read into memory.
+        // The backup of such a large file is not read into memory.
         Err(Error::Workspace(error))
             if matches!(error.kind, ErrorKind::LostImage { .. })
                 && manifest.checkpoints().iter().any(is_large) =>
@@ -304,13 +305,13 @@ fn undone(
     }
 }
 
-/// Tests whether the backup of a file is too large to be read into memory.
+/// Returns true if the backup of a file is too large to be read into memory.
 fn is_large(checkpoint: &ManifestCheckpoint) -> bool {
     checkpoint.backup_location.is_some()
         && checkpoint.original_size.is_some_and(|size| size > FILE_BYTES_MAX)
 }
 
-/// Error of a rollback that the script can still do.
+/// Returns the error of a rollback that only the script can do.
 fn only_by_script(report: &ReportName, why: &str) -> Error {
     let script = report.file(ROLLBACK_SCRIPT_FILE);
     let word = ShellWord::path(script.as_bytes());
@@ -318,11 +319,11 @@ fn only_by_script(report: &ReportName, why: &str) -> Error {
     RollbackRefused::Unusable { report: report.directory(), why }.into()
 }
 
-/// Digests of files that were read already, so that manifests of one file do not read it again.
+/// Digests of files that were read already, so that manifests with the same file do not read it again.
 #[derive(Default)]
 pub(super) struct Seen(BTreeMap<RelPath, Option<Digest>>);
 
-/// Whether every file that a manifest tells of is as it was before the task.
+/// Returns true if every file of a manifest is as before the task.
 pub(super) fn is_as_before(
     outputs: &Outputs,
     manifest: &RollbackManifest,
@@ -343,7 +344,8 @@ pub(super) fn is_as_before(
 }
 
 impl Records {
-    /// Describes the external pipelines of a run that ran or may have run; of an undo or a redo, those of the run at its beginning.
+    /// Describes the external pipelines of a run that ran or may have run. For an undo or a redo, they are those of the
+    /// original run.
     ///
     /// # Errors
     /// `Ledger`
@@ -352,7 +354,7 @@ impl Records {
         while let Some((undone, by)) =
             recorded.as_ref().and_then(|it| Some((it.intent.undoes?, it.started)))
         {
-            // An undo is recorded after its run, so the chain ends also in a forged ledger.
+            // Each undo is recorded after its run, so the chain is finite even in a forged ledger.
             recorded = self.recorded(undone)?.filter(|earlier| earlier.started < by);
         }
         let receipt = recorded.and_then(|recorded| recorded.receipt);
@@ -371,8 +373,8 @@ impl Records {
         Ok(external.into_iter().flatten().filter_map(describe).collect())
     }
 
-    /// What a run did, by its receipt, where there is one. What stands in a workspace can be written by anybody: a run is
-    /// that of a task where the ledger says so.
+    /// Returns the effects of a run from its receipt, if any. Any process can write files in the workspace, so only the
+    /// ledger decides which runs belong to a task.
     fn effects_of_task(
         &self,
         run: RunId,
@@ -391,8 +393,7 @@ impl Records {
     }
 }
 
-/// Refuses a task of which the manifest, the script or a backup is not what its receipt has the digest of. One that is
-/// missing takes nobody in.
+/// Rejects a task whose manifest, script or backup does not match the digest in its receipt. A missing one is harmless.
 fn check_as_written(
     outputs: &Outputs,
     (directory, manifest): (&ReportDirectory, &RollbackManifest),
@@ -423,7 +424,7 @@ fn check_as_written(
     Ok(())
 }
 
-/// The reports that are meant, and their manifest: which is active, or whose run was brought back since.
+/// Finds the requested reports and their manifest, which is active, or whose run was redone since.
 fn found(
     (root, outputs): (&Path, &Outputs),
     task: &str,
@@ -442,7 +443,7 @@ fn found(
     Err(refused.unwrap_or_else(|| RollbackRefused::Unknown { task: task.to_owned() }).into())
 }
 
-/// The manifest of a task, where it can be used; one whose time is over says so from now on.
+/// Returns the usable manifest of a task. Records the expiry of an expired one.
 fn manifest(
     (root, outputs): (&Path, &Outputs),
     directory: &ReportDirectory,
@@ -470,8 +471,8 @@ fn manifest(
     })
 }
 
-/// Whether a task that was taken back was brought back since, by `actum undo` or `redo`. One that git took back is a matter
-/// of git.
+/// Returns true if a rolled-back task was redone since, by `actum undo` or `actum redo`. A task with a git commit never
+/// counts as redone.
 fn is_back(
     root: &Path,
     outputs: &Outputs,
@@ -487,8 +488,8 @@ fn is_back(
     Ok(shown.is_ok_and(|shown| shown.undone_by.is_none()))
 }
 
-/// Writes into the reports of a task that it was taken back, by a process that could not; none where it was not, or where
-/// they say so.
+/// Reports the rollback of a task whose process could not. Returns `None` if it was not rolled back, or if its reports
+/// state it already.
 pub(super) fn told_late(
     outputs: &Outputs,
     directory: &ReportDirectory,
@@ -512,15 +513,15 @@ pub(super) fn told_late(
     Ok(told(outputs, directory, &Done { method, receipt: None, commit, notes })?)
 }
 
-/// Finds the report of a task that was taken back, where the reports do not all say so. `has_commit` says that a commit
-/// reverts the one of the task; else every file is as before.
+/// Returns the report of a rolled-back task, unless all its reports state the rollback. `has_commit` states that a
+/// commit reverts the one of the task; otherwise every file must be as before.
 pub(super) fn unreported(
     outputs: &Outputs,
     directory: &ReportDirectory,
     has_commit: bool,
 ) -> Result<Option<ExecutionReport>> {
     let Some(manifest) = directory.manifest()? else { return Ok(None) };
-    // What later commits did to its files stays in them.
+    // Later commits may have changed its files, which stay.
     if !has_commit && !is_as_before(outputs, &manifest, &mut Seen::default()) {
         return Ok(None);
     }
@@ -529,14 +530,14 @@ pub(super) fn unreported(
     Ok((!is_told).then_some(report))
 }
 
-/// The commit of a task, where its report tells of one.
+/// Returns the commit of a task that its report names.
 fn committed(directory: &ReportDirectory) -> std::result::Result<Option<CommitId>, OutputError> {
     let report = read_report(directory)?;
     let commit = report.as_ref().and_then(|report| report.facts().more.commit.as_ref());
     Ok(commit.and_then(|commit| commit.as_str().parse().ok()))
 }
 
-/// The report of a task, where it can be read.
+/// Returns the report of a task, if it can be read.
 pub(super) fn read_report(
     directory: &ReportDirectory,
 ) -> std::result::Result<Option<ExecutionReport>, OutputError> {
@@ -544,7 +545,7 @@ pub(super) fn read_report(
     Ok(bytes.and_then(|bytes| ExecutionReport::read(&bytes).ok()))
 }
 
-/// Writes into the reports that it was taken back.
+/// Records the rollback in the reports.
 fn told(
     outputs: &Outputs,
     directory: &ReportDirectory,

@@ -1,5 +1,5 @@
-//! A task from its documents to its reports. [`run`] tells the story; what becomes visible does so in one run of the
-//! engine, or not at all.
+//! Task execution, from the documents to the reports. [`run`] is the sequence; all changes become visible in one run of
+//! the engine, or not at all.
 
 mod end;
 mod external;
@@ -45,59 +45,59 @@ use crate::recorded::Receipt;
 use crate::request::{EntryPoint, Request, TaskDocuments};
 use crate::sql_host::SqlHost;
 
-/// The file beside plan and config that holds a signed approval.
+/// File with a signed approval, beside plan and config.
 pub const APPROVAL_FILE: &str = "task_approval.json";
 
-/// What came of a task.
+/// Result of a task.
 pub struct TaskEnd {
-    /// What it is called.
+    /// Id of the task.
     pub task: PlainId,
-    /// The directory of its reports; none where nothing could be written.
+    /// Directory of its reports; `None` if nothing could be written.
     pub directory: Option<ReportName>,
-    /// How it ended.
+    /// Outcome.
     pub outcome: Outcome,
-    /// The run that carried it out, where one was made.
+    /// Receipt of the run that made its change, if any.
     pub receipt: Option<Receipt>,
-    /// Why it ended so, where the engine refused or failed.
+    /// Error of the engine that caused the outcome, if any.
     pub cause: Option<Error>,
-    /// Where in the ledger the alert is that was raised for a person, if one had to be; or why none could be.
+    /// Index of the alert in the ledger, if one was required, or the error in raising it.
     pub alert: Result<Option<u64>>,
-    /// Whether it was carried out before, so that this is the stored result and nothing was done now (D-8).
+    /// True if the task was executed before, so that this is the stored result and nothing was done now (D-8).
     pub is_repeated: bool,
-    /// Why the reports are not all there, where that is so.
+    /// Error in writing the reports, if any.
     pub unwritten: Option<OutputError>,
-    /// Tasks that were cut off before, whose reports were written now.
+    /// Interrupted tasks whose reports were written now.
     pub finished: Vec<FinishedTask>,
 }
 
-/// How a task ended.
+/// Outcome of a task.
 #[derive(Debug)]
 pub enum Outcome {
-    /// It was carried out, or tried.
+    /// Executed, successfully or not.
     Executed {
-        /// The execution report.
+        /// Execution report.
         report: Box<ExecutionReport>,
-        /// What its actions did.
+        /// Changes of its actions.
         log: Box<ChangeLog>,
-        /// What went wrong, where something did.
+        /// Error report, if any.
         error: Option<Box<ErrorReport>>,
     },
-    /// It was not begun.
+    /// Rejected before it began.
     Rejected(Box<ErrorReport>),
 }
 
-/// Carries out a task: all that its plan says, or nothing, as its constraints have it; and writes the reports.
+/// Executes a task: all of its plan or nothing, as its constraints require; and writes the reports.
 ///
 /// # Errors
-/// `Workspace` where it cannot be opened or is in use, `Policy`, `Home`, `Ledger`: nothing was begun then, and no report
-/// is written. All else is told by the reports.
+/// `Workspace` if it cannot be opened or is in use, `Policy`, `Home`, `Ledger`: nothing was begun, and no report is
+/// written. The reports state all other errors.
 pub fn run(
     engine: &mut Engine,
     root: &Path,
     (input, actor): (std::result::Result<TaskInput, Unread>, Actor),
     progress: &mut dyn ProgressObserver,
 ) -> Result<TaskEnd> {
-    // The ledger is being opened meanwhile, for which the turn waits.
+    // The documents are read while the ledger is being opened, for which the task lock waits.
     let read = input.and_then(Task::read);
     let Turn { lock: _lock, workspace, finished, reported } = take_turn(engine, root)?;
     let records = engine.records.clone();
@@ -122,7 +122,7 @@ pub fn run(
         archived_to: None,
     };
     let ended = desk.handle(engine, (root, workspace), (read, actor))?;
-    // What could not be reported is by whoever comes next, who also makes durable what could.
+    // The next process reports what could not be reported, and makes all of it durable.
     Ok(match ended.unwritten.is_none() && !desk.is_noted {
         true => TaskEnd { unwritten: desk.mark.end().err().map(OutputError::of_home), ..ended },
         false => ended,
@@ -133,7 +133,7 @@ pub(super) fn options(script: Script<'_>, task: &PlainId) -> RunOptions {
     RunOptions { limits: limits(script), label: label(task), wait: true }
 }
 
-/// Builds the request of a task with these documents and operations, which its actions made.
+/// Builds the request of a task with these documents, and the operations of its actions.
 pub fn request(
     (script, task): (Script<'_>, &PlainId),
     documents: TaskDocuments,
@@ -157,36 +157,36 @@ pub fn request(
     .within(limits(script))
 }
 
-/// Where a task is carried out.
+/// Execution of a task: its workspace, reports and approval.
 struct Place<'t> {
     task: &'t Task,
     directory: ReportDirectory,
     root: &'t Path,
     actor: Actor,
-    /// Which attempt at the task it is, counted from 1.
+    /// Number of the attempt at the task, counted from 1.
     attempt: u32,
     /// Approved change.
     consent: Consent,
 }
 
-/// What the actions came to.
+/// Result of the actions.
 pub(super) struct TaskActions {
     actions: Vec<Rehearsed>,
     operations: Vec<Operation>,
     pub(super) effects: Arc<[PathEffect]>,
     pub(super) problems: Vec<TaskProblem>,
-    /// When the targets were changed last, before.
+    /// Modification times of the targets before the task.
     modified: BTreeMap<RelPath, Timestamp>,
     verdict: Verdict,
 }
 
 impl TaskActions {
-    /// Tests whether there is something to publish, or to find out that all is as asked.
+    /// Returns true if there is a change to publish, or an empty one to confirm.
     fn has_work(&self) -> bool {
         !self.operations.is_empty() || !self.effects.is_empty() || self.deferred().next().is_some()
     }
 
-    /// Takes in how the external pipelines ended.
+    /// Adds the results of the external pipelines.
     fn take_external(&mut self, ended: Vec<Rehearsed>) {
         for action in ended {
             let problem = match &action.end {
@@ -205,7 +205,7 @@ impl TaskActions {
         }
     }
 
-    /// External pipelines that are to run.
+    /// Returns the external pipelines that are to run.
     fn deferred(&self) -> impl Iterator<Item = &ExternalPipeline> {
         self.actions.iter().filter_map(|it| match &it.end {
             ActionEnd::Deferred(pipeline) => Some(pipeline),
@@ -222,22 +222,22 @@ struct TaskContext<'o> {
     started: Timestamp,
     report_id: PlainId,
     finished: Vec<FinishedTask>,
-    /// Tasks before whose reports are there, and maybe not durable.
+    /// Earlier tasks whose reports exist, but may not be durable.
     reported: Reported,
-    /// Where notes on the task are kept, for whoever comes after a kill.
+    /// Mark with the notes on the task, for the process that finds it after a kill.
     mark: UnderWay,
-    /// The directory of its reports, where that is there and could not be filled.
+    /// Directory of its reports, if it exists and could not be filled.
     unfilled: Option<ReportDirectory>,
-    /// Whether what is noted of the task says as much as its reports, or more; it stays then.
+    /// True if the notes on the task contain as much as its reports, or more; the notes stay then.
     is_noted: bool,
     /// Id of the rollback manifest, once it is written.
     manifest: Option<PlainId>,
-    /// Where the plan went that was in force before, once it was archived.
+    /// Archive directory of the previous plan in force, once it was archived.
     archived_to: Option<String>,
 }
 
 impl TaskContext<'_> {
-    /// From what was read to the end: first all that can refuse it, then the task itself.
+    /// Handles the task from its documents to its end: first all checks that can reject it, then the execution.
     fn handle(
         &mut self,
         engine: &mut Engine,
@@ -299,7 +299,7 @@ impl TaskContext<'_> {
         Ok(match self.prepare(&task, (root, actor), (attempt, consent)) {
             Err(error) => {
                 let problem = TaskProblem::of_error(&error);
-                // That the reports cannot be written is a refusal like any other.
+                // A failure to write the reports rejects the task like any other.
                 let cause = (!matches!(error, Error::Output(_))).then_some(error);
                 self.reject(Some(&task), task.refusal(vec![problem]), cause)
             }
@@ -307,7 +307,7 @@ impl TaskContext<'_> {
         })
     }
 
-    /// The reports get their directory, which is noted before it is there. The plan in force stays what it is.
+    /// Creates the directory of the reports, which is noted first. The plan in force stays unchanged.
     fn prepare<'t>(
         &mut self,
         task: &'t Task,
@@ -327,7 +327,7 @@ impl TaskContext<'_> {
         Ok((Place { task, directory, root, actor, attempt, consent }, notes))
     }
 
-    /// The plan that was in force goes to the archive, and this one takes its place: no gate refused it (EX-6).
+    /// Archives the previous plan in force and replaces it by this one, which no gate has rejected (EX-6).
     fn activate(&mut self, task: &Task) -> std::result::Result<(), Box<TaskProblem>> {
         self.status.phase(Phase::Archiving);
         let activated = self.outputs.archive(self.started).and_then(|archived_to| {
@@ -368,13 +368,13 @@ impl TaskContext<'_> {
                 None
             }
         };
-        // What became visible has its manifest already. A run without effects has an empty one.
+        // A visible change has its manifest already. A run without effects has an empty one.
         if matches!(made, None | Some(Made::Nothing)) {
             let kept = self.keep_checkpoint(&place, &rehearsed.effects, None);
             match (kept.and_then(|_digests| self.activate(task)), rehearsed.verdict) {
                 (Ok(()), _) => {}
                 (Err(problem), Verdict::Keep) => made = Some(Made::Not(*problem, None)),
-                // Nothing became visible, so nobody needs the manifest.
+                // Nothing became visible, so the manifest is not needed.
                 (Err(problem), Verdict::TakeBack | Verdict::Cancel) => {
                     rehearsed.problems.push(*problem);
                 }
@@ -383,7 +383,7 @@ impl TaskContext<'_> {
         self.ended(place, rehearsed, made)
     }
 
-    /// Does the actions where nobody sees them.
+    /// Runs the actions where no other process sees the changes.
     fn rehearse(
         &mut self,
         transaction: &mut Transaction<'_, LinuxDisk>,
@@ -414,8 +414,8 @@ impl TaskContext<'_> {
         acted
     }
 
-    /// Attributes each error that showed after the actions to the one that wrote its path last; where no action did, or the
-    /// system named no path, to the last one. So the counts of the report add up.
+    /// Attributes each late error to the last action that wrote its path. If no action did, or the system named no
+    /// path, it is attributed to the last action. So the counts of the report add up.
     fn attribute(&mut self, plan: &TaskPlan, acted: &mut TaskActions) {
         let TaskActions { actions, problems, .. } = acted;
         let is_done = |it: &&Rehearsed| matches!(it.end, ActionEnd::Completed { .. });
@@ -433,7 +433,7 @@ impl TaskContext<'_> {
 }
 
 impl Task {
-    /// The documents that it was read from, by the names under which they are kept.
+    /// Returns the documents of the task, with the names under which they are kept.
     fn inputs(&self) -> Vec<(&'static str, &[u8])> {
         let TaskInput { plan, config, approval, .. } = &self.input;
         let mut files: Vec<(_, &[u8])> = vec![(PLAN_FILE, plan), (CONFIG_FILE, config)];
@@ -441,19 +441,19 @@ impl Task {
         files
     }
 
-    /// Tests whether its envelope names a signed approval, which is verified before anything is done.
+    /// Returns true if its envelope names a signed approval, which is verified before anything is done.
     fn is_signed(&self) -> bool {
         self.input.approval.is_some()
     }
 
-    /// That it is refused for these reasons.
+    /// Creates the rejection of the task for these reasons.
     fn refusal(&self, problems: Vec<TaskProblem>) -> Unread {
         let plan_id = Some(self.plan_id.clone());
         Unread { plan_id, problems, ..Unread::of(Some(self.id.clone())) }
     }
 }
 
-/// Puts what the task was into the directory of its reports.
+/// Writes the documents of the task into the directory of its reports.
 fn fill(directory: &ReportDirectory, task: &Task) -> std::result::Result<(), OutputError> {
     for (name, bytes) in task.inputs() {
         directory.write_private(name, bytes)?;
@@ -462,7 +462,7 @@ fn fill(directory: &ReportDirectory, task: &Task) -> std::result::Result<(), Out
     directory.write(PROMPT_FILE, executor_prompt(|file| directory.name.file(file)).as_bytes())
 }
 
-/// Limits of the change: the targets of the plan and the outputs of its pipelines (7.1, FILE_WHITELIST).
+/// Returns the limits of the change: the targets of the plan and the outputs of its pipelines (7.1, FILE_WHITELIST).
 pub fn limits(script: Script<'_>) -> Limits {
     let Script { plan, pipelines, .. } = script;
     let written = plan.actions.iter().flat_map(Action::written).cloned();
@@ -473,7 +473,7 @@ pub fn limits(script: Script<'_>) -> Limits {
     Limits { scope: Scope { allow: Some(allow), deny: Vec::new() }, ..Limits::default() }
 }
 
-/// What the log shows of it.
+/// Returns the label of a task in the log.
 pub fn label(task: &PlainId) -> String {
     format!("task {task}")
 }
@@ -486,12 +486,13 @@ pub(super) fn random() -> Result<u64> {
 }
 
 impl TaskProblem {
-    /// Why a run is neither made nor taken back, as far as is known: a person has to look.
+    /// Creates the problem of a run that is neither published nor rolled back, as far as known: the operator must
+    /// inspect it.
     pub(super) fn of_open_run(error: &Error) -> Self {
         Self { code: ErrorCode::RollbackFailed, ..Self::of_error(error) }
     }
 
-    /// Why the engine refused or failed.
+    /// Creates the problem of an engine error.
     pub(super) fn of_error(error: &Error) -> Self {
         if let Error::Workspace(error) = error {
             let problem = ActionProblem::from_kind(&error.kind);

@@ -1,4 +1,4 @@
-//! SQL steps of a task (EX-9, EX-11): the statements run on a copy that nobody sees, and what they leave is the new content of the
+//! SQL steps of a task (EX-9, EX-11): the statements run on a private copy, and their result is the new content of the
 //! database.
 
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ use super::rehearsal::ActionChange;
 use super::staging::{Staged, check_writable};
 use crate::sql_host::{SqlRunner, library_hint};
 
-/// Size of a query, in bytes.
+/// Maximum size of a query, in bytes.
 const QUERY_BYTES_MAX: u64 = 10 << 20;
 /// Name of the file with the rows of the last statement, beside the copy of the database.
 const RESULT: &str = "actum-result.parquet";
@@ -42,9 +42,9 @@ type Result<T> = std::result::Result<T, ActionProblem>;
 pub struct SqlRan {
     /// Report of the worker.
     pub done: Done,
-    /// What the worker used, and what confined it.
+    /// Resources that the worker used, and its confinement.
     measured: Measured,
-    /// Whether the result had been kept.
+    /// True if a kept result was reused.
     was_kept: bool,
     /// Database.
     target: RelPath,
@@ -56,7 +56,7 @@ pub struct SqlRan {
 }
 
 impl SqlRan {
-    /// Details for the report.
+    /// Returns details for the report.
     pub(super) fn details(&self) -> ActionDetails {
         let Self { done, measured, was_kept, database: [before, after], .. } = self;
         let statements = done.statements.iter();
@@ -84,7 +84,7 @@ impl SqlRan {
         }))
     }
 
-    /// Record for the receipt.
+    /// Returns the record for the receipt.
     pub(super) fn record(&self, action: &Action) -> QueryRecord {
         QueryRecord {
             action: action.id.to_string(),
@@ -100,12 +100,12 @@ impl SqlRan {
 pub(super) struct PreparedSql<D: Disk> {
     staged: StagedDirectory<D>,
     before: FileState,
-    /// Write-ahead log beside the database, which the copy takes in.
+    /// Write-ahead log beside the database, which the copy includes.
     log: Option<RelPath>,
     call: SqlCall,
 }
 
-/// Statements and the copy on which they run without the transaction.
+/// Statements, and the copy on which they run without the transaction.
 pub(super) struct SqlCall {
     directory: PathBuf,
     /// Name of the database, as DuckDB names its catalog.
@@ -115,7 +115,7 @@ pub(super) struct SqlCall {
     parameters: BTreeMap<String, Parameter>,
     saves_rows: bool,
     key: ResultKey,
-    /// Result of an earlier execution, which was shown and takes the place of this one.
+    /// Result of an earlier execution, which was shown and replaces this one.
     kept: Option<KeptSql>,
 }
 
@@ -126,7 +126,7 @@ impl<D: Disk> PreparedSql<D> {
 }
 
 impl SqlRunner {
-    /// Copies the database of an action to where the statements run.
+    /// Copies the database of an action to the directory in which the statements run.
     pub(super) fn prepare<D: Disk>(
         &self,
         transaction: &mut Transaction<'_, D>,
@@ -174,7 +174,7 @@ impl SqlRunner {
         let files = (copy.as_path(), saves_rows.then_some(rows.as_path()));
         let kept = KeptSql::find(&self.results, &key, files);
         if kept.is_none() {
-            // An empty file is a database without anything in it, which DuckDB makes where there is no file.
+            // An empty file is an empty database, which DuckDB creates if the file is missing.
             if before.size > 0 {
                 transaction.copy_into(&staged, &name, target)?;
             }
@@ -225,7 +225,7 @@ impl SqlRunner {
         Ok((done, measured))
     }
 
-    /// Adds what makes the library usable to the problem of a library that is not the expected one.
+    /// Adds a hint to the problem of a library that is not the expected one.
     fn explain_library(&self, problem: ActionProblem) -> ActionProblem {
         if problem.code != ErrorCode::NotAvailable {
             return problem;
@@ -235,7 +235,7 @@ impl SqlRunner {
         ActionProblem { message: format!("{error}; {hint}"), ..problem }
     }
 
-    /// Takes the copy in as the new content of the database. The caller takes everything back where this fails.
+    /// Stages the copy as the new content of the database. The caller rolls everything back if this fails.
     pub(super) fn take<D: Disk>(
         &self,
         transaction: &mut Transaction<'_, D>,
@@ -344,7 +344,7 @@ impl SqlRunner {
     /// Checks that no process holds a lock on the database.
     fn check_unused(&self, target: &RelPath) -> Result<()> {
         let path = self.root.join(OsStr::from_bytes(target.as_bytes()));
-        // What is not on the disk yet nobody has open.
+        // No process has a database open that is not on the disk yet.
         let Ok(Some(process)) = lock_holder(&path) else { return Ok(()) };
         let who = if process > 0 { format!("process {process}") } else { "a process".to_owned() };
         let message = format!("{who} has the database `{target}` open");
@@ -381,7 +381,7 @@ fn parameters(query: &SqlQuery) -> Result<BTreeMap<String, Parameter>> {
     members.collect()
 }
 
-/// A database is no text, so nothing of it is shown.
+/// Returns the change of a database or its log, without a diff, since they are not text.
 fn change(
     word: ChangeWord,
     path: &RelPath,

@@ -16,36 +16,36 @@ use super::rehearsal::ActionChange;
 use super::sql::SqlRan;
 use super::{content, operation};
 
-/// The largest file that a text is looked for in, in bytes.
+/// Maximum size of a file in which a text is searched, in bytes.
 const CONTENT_BYTES_MAX: u64 = actum_task::limits::FILE_BYTES_MAX;
 
-/// The largest file of a pipeline of which lines are shown, in bytes.
+/// Maximum size of a pipeline's file of which lines are shown, in bytes.
 const SHOWN_BYTES_MAX: u64 = 4 << 20;
 
 /// Write permission of owner, group and others.
 const WRITE_BITS: u32 = 0o222;
 
-/// What an action did.
+/// Staged action.
 pub(super) struct Staged {
     pub(super) operations: Vec<Operation>,
     pub(super) output: String,
     pub(super) did: Vec<ActionChange>,
     /// Result of an SQL step.
     pub(super) sql: Option<Box<SqlRan>>,
-    /// Pipeline of which the operations are the effects.
+    /// Pipeline whose effects are the operations.
     pub(super) pipeline: Option<Box<PipelineRan>>,
-    /// The postcondition that does not hold, where it does not roll the action back (EX-12).
+    /// Broken postcondition that does not roll the action back (EX-12).
     pub(super) broken: Option<ActionProblem>,
 }
 
 impl Staged {
-    /// Result of an action whose postconditions are not checked yet.
+    /// Creates the result of an action whose postconditions are not checked yet.
     pub(super) fn new(operations: Vec<Operation>, output: String, did: Vec<ActionChange>) -> Self {
         Self { operations, output, did, sql: None, pipeline: None, broken: None }
     }
 }
 
-/// Stages one action, and checks its conditions and those on content. It ends between two phases if its time is over.
+/// Stages one action, and checks its conditions and the content rules. It stops between two phases if its time is over.
 pub(super) fn stage<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     action: &Action,
@@ -129,7 +129,7 @@ pub(super) fn check_preconditions<D: Disk>(
     }
 }
 
-/// Says of the first condition that does not hold what does not.
+/// Describes the first condition that does not hold.
 fn first_broken<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     conditions: &[Condition],
@@ -143,7 +143,7 @@ fn first_broken<D: Disk>(
     Ok(None)
 }
 
-/// Finds a postcondition that does not hold. Where the action is rolled back for that, it is an error.
+/// Finds a postcondition that does not hold. It is an error if the action is rolled back for it.
 pub(super) fn broken_postcondition<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     action: &Action,
@@ -160,7 +160,7 @@ pub(super) fn broken_postcondition<D: Disk>(
     }
 }
 
-/// Tests whether an action replaces the content of an existing file.
+/// Returns true if an action replaces the content of an existing file.
 fn replaces(work: &Work) -> bool {
     match work {
         Work::Modify(_) | Work::UpdateSchema(_) => true,
@@ -172,8 +172,8 @@ fn replaces(work: &Work) -> bool {
     }
 }
 
-/// Refuses to edit a file that nobody has write permission for (8.3). A file is replaced as a whole, which its mode does not
-/// prevent.
+/// Refuses to edit a file without any write permission (8.3). The mode alone would not prevent it, since a file is
+/// replaced as a whole.
 pub(super) fn check_writable(
     path: &RelPath,
     state: &FileState,
@@ -185,8 +185,8 @@ pub(super) fn check_writable(
     Err(ActionProblem::new(ErrorCode::PermissionDenied, message))
 }
 
-/// Whether the change log, which every user may read that the umask lets, may show lines of a file: not those of a usual
-/// place of credentials, and not those of a file that fewer users may read (EX-20).
+/// Returns true if the change log may show lines of a file. The log is readable for all users that the umask allows.
+/// Files in a usual place of credentials, and files with fewer readers than the log, are not shown (EX-20).
 fn may_be_reported<'s>(
     path: &RelPath,
     umask: u32,
@@ -200,7 +200,7 @@ fn may_be_reported<'s>(
 /// File before the commands of an action ran.
 pub(super) struct FileBefore {
     state: Option<FileState>,
-    /// Content; none of a file that is not shown.
+    /// Content; `None` if the file is not shown.
     content: Option<Vec<u8>>,
 }
 
@@ -216,7 +216,7 @@ impl FileBefore {
         Ok(Self { state, content })
     }
 
-    /// Compares it with the file that is there now.
+    /// Compares it with the current file.
     pub(super) fn change<D: Disk>(
         self,
         transaction: &mut Transaction<'_, D>,
@@ -243,14 +243,14 @@ impl FileBefore {
     }
 }
 
-/// A file while a plan is rehearsed.
+/// File during a rehearsal.
 struct File {
     state: FileState,
     content: Vec<u8>,
 }
 
 impl File {
-    /// The file at a path, where there is one. What is no file is for the action to find out.
+    /// Reads the file at a path, if any. The action reports a path that is not a file.
     fn at<D: Disk>(
         transaction: &mut Transaction<'_, D>,
         path: &RelPath,
@@ -267,7 +267,7 @@ impl File {
     }
 }
 
-/// Returns the state that was found at a path, where there is a file.
+/// Returns the state of a path, if it is a file.
 fn state_at(
     found: actum_workspace::Result<FileState>,
 ) -> std::result::Result<Option<FileState>, ActionProblem> {
@@ -283,19 +283,19 @@ fn state_at(
     }
 }
 
-/// What an action does to its file, in the word of the change log (EX-15).
+/// Returns the kind of change that an action makes, as in the change log (EX-15).
 fn word(work: &Work) -> ChangeWord {
     match work {
         Work::Create { .. } => ChangeWord::Create,
         Work::Modify(_) | Work::UpdateSchema(_) => ChangeWord::Modify,
         Work::Delete => ChangeWord::Delete,
         Work::Rename { .. } => ChangeWord::Rename,
-        // These run in processes of their own.
+        // These run in separate processes.
         Work::ExecuteSql(_) | Work::RunPipeline(_) => ChangeWord::Modify,
     }
 }
 
-/// A text is replaced as often as the plan says, or not at all (EX-10).
+/// Checks that a text occurs exactly as often as the plan states (EX-10).
 fn check_match_count<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     action: &Action,
@@ -304,7 +304,7 @@ fn check_match_count<D: Disk>(
         return Ok(());
     };
     if *count == 1 {
-        // The edit itself says it, and where they are.
+        // The edit itself checks this, and reports the positions.
         return Ok(());
     }
     let content = transaction.read(&action.target)?;
@@ -323,10 +323,10 @@ fn check_match_count<D: Disk>(
     }
 }
 
-/// Says what does not hold, or is not known to.
+/// Describes a condition that does not hold, or cannot be checked.
 ///
 /// # Errors
-/// Those of [`Allowance::check`].
+/// As [`Allowance::check`].
 pub(super) fn broken<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     condition: &Condition,
@@ -369,7 +369,7 @@ fn check_condition<D: Disk>(
     }
 }
 
-/// What an action did, as the report tells it.
+/// Returns the output of an action for the report.
 fn output(action: &Action) -> String {
     use actum_task::{SchemaChange, StructureEdit};
     let target = &action.target;

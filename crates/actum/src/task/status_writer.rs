@@ -17,10 +17,10 @@ use crate::records::Clock;
 
 /// Progress observer of a task.
 pub trait ProgressObserver {
-    /// Takes a status update; the last one is the final envelope.
+    /// Called with each status update; the last one is the final envelope.
     fn report(&mut self, status: &TaskStatus);
 
-    /// Whether to cancel the task. It is rolled back, unless it is published already (EX-22).
+    /// Returns true to cancel the task. It is rolled back, unless it is published already (EX-22).
     fn is_cancelled(&self) -> bool {
         false
     }
@@ -33,7 +33,7 @@ pub(super) struct StatusWriter<'o> {
     sequence: u32,
     task: PlainId,
     plan: Option<PlainId>,
-    /// The ids of the actions.
+    /// Ids of the actions.
     actions: Vec<CleanText>,
     done: u32,
 }
@@ -50,7 +50,7 @@ impl<'o> StatusWriter<'o> {
         self.actions = task.plan.actions.iter().map(|action| clean(action.id.as_str())).collect();
     }
 
-    /// The ids of its actions, in their order.
+    /// Returns the ids of its actions, in order.
     pub(super) fn actions(&self) -> &[CleanText] {
         &self.actions
     }
@@ -63,7 +63,7 @@ impl<'o> StatusWriter<'o> {
         self.update(phase, None, Some(message));
     }
 
-    /// An action that was done turns out to have failed.
+    /// Reports that a completed action turned out to have failed.
     pub(super) fn failed_late(&mut self, action: usize, problem: &TaskProblem) {
         let action = (action, ActionStatus::Failed, Some(problem.code));
         self.update(Phase::Executing, Some(action), Some(&problem.message));
@@ -94,7 +94,7 @@ impl<'o> StatusWriter<'o> {
         self.progress.report(&TaskStatus::Update(update));
     }
 
-    /// The last line.
+    /// Writes the final envelope.
     pub(super) fn end(&mut self, how: EndLine<'_>, report: Option<&ReportName>) {
         let line = LineFacts {
             sequence: self.sequence,
@@ -112,7 +112,7 @@ impl<'o> StatusWriter<'o> {
     }
 }
 
-/// How a task ended.
+/// End of a task.
 pub(super) enum EndLine<'r> {
     Executed(&'r ExecutionReport, Option<&'r ErrorReport>),
     Rejected(&'r ErrorReport),

@@ -1,4 +1,4 @@
-//! Access policies where changes are made: in files beside the operator's policy, and in the engine.
+//! Access policies for changes: their files beside the operator's policy, and their effect in the engine.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -53,7 +53,7 @@ fn a_change_that_no_policy_permits_is_denied() {
     assert_eq!(gates[0].ground.to_string(), "no policy permits it");
     assert_eq!(disk.get("a").unwrap(), b"one\ntwo\n");
     assert_eq!(grounds.store.count(EntryKind::PlanRefused), 1);
-    // For bob it goes, and his agent with it.
+    // For bob and his agent the change is permitted.
     let bob_asks = Actor { user: "bob".to_owned(), uid: 1001, agent: Some("robot".to_owned()) };
     let policy = policy(&[("bob.cedar", bob)]);
     run(&disk, grounds.records(), &policy, request().asked_by(bob_asks)).unwrap();
@@ -75,7 +75,7 @@ fn a_change_that_access_policies_want_a_person_for_is_queued() {
                   `ask.cedar`";
     assert_eq!(gates[0].ground.to_string(), ground);
     assert_eq!(disk.get("a").unwrap(), b"one\ntwo\n");
-    // Once a person agreed it goes, and what the policies said is recorded beside that.
+    // After an approval the change is made, and the receipt has both verdicts.
     let signer = grounds.keys().signer(KeyRole::Approval, grounds.now()).unwrap();
     let by = Actor { user: "grace".to_owned(), uid: 1001, agent: None };
     let approver = Approver { by, signer: &signer, isolation: Isolation::SameUser };
@@ -88,7 +88,7 @@ fn a_change_that_access_policies_want_a_person_for_is_queued() {
     assert_eq!(said[said.len() - 2..], [("access", "needs_approval"), ("approval", "allow")]);
 }
 
-/// AEC-6: what is built in, no operator permits.
+/// AEC-6: no operator's policy overrides the built-in rules.
 #[test]
 fn a_change_of_a_high_tier_is_queued_whatever_is_permitted() {
     let grounds = Grounds::new();
@@ -122,7 +122,7 @@ fn a_decision_under_access_policies_is_confirmed_by_cedar_alone() {
     assert_eq!(problem.reason(), "REPLAY_ENGINE_UNSUPPORTED");
 }
 
-/// AEC-6, FE-9: the way back waits for nobody.
+/// AEC-6, FE-9: an exact undo does not wait for an approval.
 #[test]
 fn an_undo_that_restores_exactly_is_not_held_by_access_policies() {
     let grounds = Grounds::new();
@@ -134,12 +134,12 @@ fn an_undo_that_restores_exactly_is_not_held_by_access_policies() {
     let undo = Request::undo(Which::Run(done.run()));
     let undone = run(&disk, grounds.records(), &nothing, undo).unwrap();
     assert_eq!(disk.get("a").unwrap(), b"one\ntwo\n");
-    // To do it again is a change like any other.
+    // A redo is a change like any other.
     let redo = Request::redo(Which::Run(undone.run()));
     assert_eq!(refused(run(&disk, grounds.records(), &nothing, redo))[0].gate, GateName::Access);
 }
 
-/// An operator's directory with these access policies in it, and a workspace.
+/// Operator's directory with these access policies in it, and a workspace.
 struct Place {
     directory: TempDir,
 }
@@ -185,14 +185,14 @@ impl Place {
         self.files().read(&self.root())
     }
 
-    /// The message without the place where the test runs.
+    /// Returns the message without the path of the test directory.
     fn refusal(&self) -> String {
         let text = self.read().unwrap_err().with_state();
         text.replace(self.directory.path().to_str().unwrap(), "")
     }
 }
 
-/// AEC-6: loaded only where policies exist; what is no policy by its name is passed over.
+/// AEC-6: policies are loaded only if they exist; a file without the name of a policy is ignored.
 #[test]
 fn access_policies_are_the_files_beside_the_operators_policy() {
     let place = Place::with(&[("b.cedar", ALL), ("a.cedar", ASK), ("notes.txt", "permit")]);
@@ -203,7 +203,7 @@ fn access_policies_are_the_files_beside_the_operators_policy() {
     let told: Vec<_> = in_force.access.iter().map(|it| (it.path.clone(), it.policies)).collect();
     let path = |name: &str| place.access().join(name);
     assert_eq!(told, [(path("a.cedar"), 1), (path("b.cedar"), 1)]);
-    // A workspace has none.
+    // A workspace has no access policies of its own.
     fs::create_dir(place.root().join("access")).unwrap();
     fs::write(place.root().join("access/all.cedar"), "no Cedar").unwrap();
     assert_eq!(place.read().unwrap().policy, in_force.policy);
@@ -215,7 +215,7 @@ fn access_policies_are_the_files_beside_the_operators_policy() {
     assert_eq!(place.read().unwrap().policy, Policy::default());
 }
 
-/// AEC-6, AEC-10: nothing is done under a policy that says what nobody can have meant.
+/// AEC-6, AEC-10: nothing is done under a policy with an obvious mistake.
 #[test]
 fn a_policy_with_a_mistake_is_refused_with_its_file_and_nothing_is_done() {
     let wrong = ASK.replace("context.approvals", "context.aprovals");
@@ -230,7 +230,7 @@ fn a_policy_with_a_mistake_is_refused_with_its_file_and_nothing_is_done() {
     assert!(
         place.refusal().contains("b.cedar`: the access policies are not valid: policy 1, line 1")
     );
-    // Nothing is done, also no undo.
+    // Nothing is done, not even an undo.
     let records = Records::open(
         &place.directory.path().join("home"),
         &"default".parse().unwrap(),
@@ -242,7 +242,7 @@ fn a_policy_with_a_mistake_is_refused_with_its_file_and_nothing_is_done() {
     let error = engine.run(Request::apply(vec![create("new")])).unwrap_err();
     assert!(matches!(error, Error::Policy(_)), "{error}");
     assert_eq!(names(&place.root()), before);
-    // Mended, it goes in the same engine.
+    // After the fix the same engine accepts it.
     place.write("b.cedar", ALL);
     engine.run(Request::apply(vec![create("new")])).unwrap();
     assert!(place.root().join("new").exists());
@@ -254,7 +254,7 @@ fn names(root: &Path) -> Vec<PathBuf> {
     names
 }
 
-/// AEC-6: what others can write is nobody's policy.
+/// AEC-6: a policy that other users can write is refused.
 #[test]
 fn a_directory_or_a_file_that_others_may_write_is_refused() {
     let place = Place::with(&[("a.cedar", ALL)]);
@@ -272,8 +272,8 @@ fn a_directory_or_a_file_that_others_may_write_is_refused() {
     ));
 }
 
-/// AEC-6, D-4: a link counts as the file that it leads to, as for the operator's policy; anything else in the place
-/// of a file, or of the directory, is refused.
+/// AEC-6, D-4: a link counts as its target, as for the operator's policy. Any other file type in place of a file or of
+/// the directory is refused.
 #[test]
 fn only_regular_files_are_read_and_nothing_hangs() {
     let place = Place::with(&[("a.cedar", ALL)]);
@@ -301,7 +301,7 @@ fn only_regular_files_are_read_and_nothing_hangs() {
         scope.spawn(|| send.send(place.refusal()).unwrap());
         let told = receive.recv_timeout(Duration::from_secs(20));
         if told.is_err() {
-            // Whoever waits for a writer goes on.
+            // A reader that waits for a writer continues.
             drop(fs::OpenOptions::new().write(true).open(&link).unwrap());
         }
         assert_eq!(told.unwrap(), no_file);
@@ -311,7 +311,7 @@ fn only_regular_files_are_read_and_nothing_hangs() {
     assert!(place.refusal().contains("it is no directory"));
 }
 
-/// AEC-6: each limit, on both its sides; and names that read the same wherever they are told.
+/// AEC-6: each limit, on both its sides; and only names that are unambiguous in messages.
 #[test]
 fn files_of_access_policies_have_limits() {
     let place = Place::with(&[]);
@@ -337,7 +337,8 @@ fn files_of_access_policies_have_limits() {
     assert!(place.refusal().contains("it has more than 1000 files of access policies"));
 }
 
-/// FO-9, AEC-10, issue 22 (claims): of the machine's and the operator's policy the longer retention and the smaller ledger hold.
+/// FO-9, AEC-10, issue 22 (claims): of the machine's and the operator's policy, the longer retention and the smaller
+/// ledger apply.
 #[test]
 fn the_longer_retention_and_the_smaller_ledger_hold() {
     let grounds = Place::with(&[]);

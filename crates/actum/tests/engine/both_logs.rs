@@ -1,5 +1,5 @@
-//! The process is killed, the power is cut, or the ledger fails, at each step of a run: afterwards the
-//! ledger and the workspace say the same, and a request has one effect or none, never two.
+//! Faults at each step of a run: a killed process, a power cut, a failing ledger. Afterwards ledger and workspace
+//! agree, and a request has one effect or none, never two.
 
 use std::collections::BTreeMap;
 
@@ -20,10 +20,10 @@ fn request() -> Request {
     Request::apply(mixture()).keyed("ticket-17".parse().unwrap())
 }
 
-/// How many states after a power cut are looked at for each call.
+/// Number of states after a power cut that are checked for each call.
 const STATES: usize = 24;
 
-/// Ledger and workspace agree; then the request is made once more, and has had one effect.
+/// Checks that ledger and workspace agree; then makes the request once more, and checks that it had one effect.
 fn check(grounds: &Grounds, store: &SharedStore, left: &SimDisk, before: &Tree, after: &Tree) {
     let records = grounds.records_of(store);
     engine(left, records.clone()).unwrap().resume().unwrap();
@@ -60,10 +60,10 @@ fn a_run_cut_off_at_any_call_is_told_alike_by_both_logs_and_has_one_effect_at_mo
         disk.kill_at(at);
         let ended = run(&disk, grounds.records_of(&store), request());
         effects += usize::from(ended.is_ok());
-        // A kill: what was written stays.
+        // After a kill, written data stays.
         let killed = disk.clone_deep();
         check(&grounds, &store.fork(), &killed, &before, &after);
-        // A power cut: whatever was not synced may be there or not.
+        // After a power cut, unsynced data may exist or not.
         for state in disk.crash_states(STATES) {
             states += 1;
             let store = store.fork();
@@ -76,7 +76,7 @@ fn a_run_cut_off_at_any_call_is_told_alike_by_both_logs_and_has_one_effect_at_mo
     assert!(effects > 0 && effects < calls && states > 500, "{effects} of {calls}, {states}");
 }
 
-/// FO-2: who undoes a run that was cut off does not undo the one before it.
+/// FO-2: the undo of an interrupted run does not undo the run before it.
 #[test]
 fn an_undo_that_recovers_a_run_undoes_no_other_before_it_is_asked_again() {
     let grounds = Grounds::new();
@@ -159,7 +159,7 @@ fn a_call_that_fails_leaves_a_receipt_that_says_so() {
                 (Some(Status::Succeeded), ended) => assert!(ended.is_ok(), "call {at}"),
                 (Some(Status::Rejected), Err(_)) => rejected += 1,
                 (Some(Status::Reverted), Err(_)) => reverted += 1,
-                // Known only when the journal is read again.
+                // The outcome is known only when the journal is read again.
                 (None, Err(_)) => {}
                 other => panic!("call {at}: {other:?}"),
             }

@@ -1,4 +1,4 @@
-//! The catalog of actions: what is built in, how a person changes it, and what counts.
+//! Catalog of actions: the built-in ones, changes by the operator, and which changes count.
 
 use crate::grounds::Grounds;
 use actum::{
@@ -101,7 +101,7 @@ fn phrases_of_a_package_are_kept_as_they_were_signed() {
     assert_eq!(catalog.find(&name("bump_version")).unwrap().phrases, with.manifest.phrases);
     assert_eq!(catalog.digest().unwrap(), shown.digest().unwrap());
 
-    // The same files cannot come with other phrases.
+    // Files with the same digest cannot be registered with other phrases.
     with.manifest.phrases.clear();
     let again = step(&grounds, "bump_version", &Step::Adopt(Box::new(with)));
     assert!(matches!(refusal(again), CatalogError::State { .. }));
@@ -236,18 +236,18 @@ fn a_package_is_a_draft_then_active_then_retired_and_another_one_is_a_draft_agai
     assert_eq!(draft.origin, Origin::Package { digest: one.digest });
     assert_eq!((draft.rollback, draft.access.as_str()), (RollbackKind::Package, "run_action"));
     assert_eq!(*draft.input_schema, one.manifest.input_schema);
-    // What was looked at is what is activated.
+    // Only the package that was reviewed is activated.
     let other = Step::Activate { package: Some(two.digest) };
     let error = refusal(step(&grounds, "bump_version", &other));
     assert!(matches!(error, CatalogError::OtherPackage { .. }), "{error}");
     step(&grounds, "bump_version", &Step::Activate { package: Some(one.digest) }).unwrap();
     assert!(state().unwrap().is_active());
-    // The same package is registered once, wherever it stands.
+    // A package is registered once, whatever its state.
     refusal(step(&grounds, "bump_version", &register(&one)));
     step(&grounds, "bump_version", &Step::Retire).unwrap();
     refusal(step(&grounds, "bump_version", &register(&one)));
     step(&grounds, "bump_version", &ACTIVATE).unwrap();
-    // Another one takes its place, and cannot be used before a person says so.
+    // Another package replaces it, and cannot be used before the operator activates it.
     step(&grounds, "bump_version", &register(&two)).unwrap();
     let draft = state().unwrap();
     assert_eq!((draft.state, draft.version.as_deref()), (ActionState::Draft, Some("1.1.0")));
@@ -276,7 +276,7 @@ fn no_package_takes_the_name_of_another_action_or_brings_a_schema_that_is_none()
     assert_eq!(lint_manifest(&one.manifest), []);
 }
 
-/// AA-13: an agent that can use the other keys cannot make code of its own an action.
+/// AA-13: an agent that can use the other keys cannot activate its own code as an action.
 #[test]
 fn a_key_for_something_else_changes_nothing() {
     let grounds = Grounds::new();
@@ -286,7 +286,7 @@ fn a_key_for_something_else_changes_nothing() {
     assert_eq!(grounds.store.count(EntryKind::CatalogChanged), 0);
 }
 
-/// A change as it would be signed next, with what `change` makes of it.
+/// Returns the next signed change, as modified by `change`.
 fn signed(grounds: &Grounds, role: KeyRole, change: impl FnOnce(&mut CatalogChanged)) -> NewEntry {
     let standing = grounds.records().catalog().unwrap();
     let (catalog, _) = standing.after(&name("file_copy"), &Step::Retire).unwrap();
@@ -326,11 +326,11 @@ fn a_change_that_nobody_signed_puts_no_catalog_in_force_until_a_person_says_it_a
     append(&grounds, entry).unwrap();
     let error = in_force(&grounds).unwrap_err();
     assert!(matches!(error, CatalogError::Unproven { index: 2, .. }), "{error}");
-    // One more does not hide the first, nor what was before.
+    // Another change does not hide the first, nor the state before it.
     let entry = signed(&grounds, KeyRole::Checkpoint, |_| {});
     append(&grounds, entry).unwrap();
     assert!(in_force(&grounds).is_err());
-    // What was retired before is retired anew, and all is as it was.
+    // A retired action is retired again, and the catalog is as before.
     step(&grounds, "run_command", &Step::Retire).unwrap();
     assert_eq!(in_force(&grounds).unwrap(), proven);
 }
@@ -354,7 +354,7 @@ fn a_change_that_was_signed_for_something_else_does_not_count() {
     assert!(is_other, "{refused}");
 }
 
-/// AA-13: an action that was retired is not brought back by what made it active once.
+/// AA-13: the change that once activated an action does not activate it again after it was retired.
 #[test]
 fn a_change_that_counted_once_is_not_taken_again() {
     let grounds = Grounds::new();
@@ -375,7 +375,7 @@ fn a_change_that_counted_once_is_not_taken_again() {
     assert_eq!(state, ActionState::Retired);
 }
 
-/// D-4: what a snapshot says that this program does not know puts nothing in force.
+/// D-4: a snapshot with unknown content puts no catalog in force.
 #[test]
 fn a_snapshot_that_cannot_be_read_puts_no_catalog_in_force() {
     for (text, what) in [

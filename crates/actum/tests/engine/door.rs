@@ -1,4 +1,5 @@
-//! Plan envelopes against a model: each gets the status that the rules say, and only what succeeded is there.
+//! Plan envelopes against a model: each gets the status that the rules require, and only successful ones have an
+//! effect.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +16,11 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
 const PATHS: [&str; 4] = ["a", "b", "d/x", "e"];
-/// As many as one actor may have in the queue, and no more.
+/// Maximum number of plans that one actor may have in the queue.
 const ENVELOPES_IN_ONE_LOG: usize = 100;
 const LOGS: u32 = 100;
 
-/// The files of the model.
+/// Files of the model.
 type Files = BTreeMap<String, Vec<u8>>;
 
 #[derive(Debug, Clone)]
@@ -29,11 +30,11 @@ enum Act {
     Delete(usize),
     Rename(usize, usize),
     Copy(usize, usize),
-    /// None that there is.
+    /// Action that does not exist.
     Unknown,
-    /// With something in the input that does not belong there.
+    /// Input with an unknown member.
     Misspelt(usize),
-    /// With a path that is none of the workspace.
+    /// Path outside the workspace.
     Outside,
 }
 
@@ -42,14 +43,14 @@ struct Asked {
     act: Act,
     tier: Option<RiskTier>,
     required: bool,
-    /// Whether there is a plan for the way back; `false` in several ways.
+    /// True if there is a rollback plan; a missing plan has several forms.
     rollback: (bool, usize),
     files: Vec<usize>,
     dirs: Vec<&'static str>,
     forbidden: Vec<usize>,
-    /// Whether the scope has an entry that is no path.
+    /// True if the scope has an entry that is not a path.
     is_odd: bool,
-    /// A check that nobody is there to run.
+    /// Check without a runner.
     command: bool,
 }
 
@@ -141,7 +142,7 @@ impl Asked {
         PlanEnvelope::read(plan.to_string().as_bytes()).unwrap()
     }
 
-    /// What is written, where all of it is of the workspace.
+    /// Returns the written paths, if all of them are in the workspace.
     fn written(&self) -> Vec<&'static str> {
         match self.act {
             Act::Create(p, _) | Act::Modify(p, _) | Act::Delete(p) => vec![PATHS[p]],
@@ -159,7 +160,7 @@ impl Asked {
         })
     }
 
-    /// What the rules say, in their order, and the files afterwards.
+    /// Returns the result that the rules require, in their order, and updates the files.
     fn expected(&self, files: &mut Files) -> (Status, Option<&'static str>) {
         let rejected = |reason| (Status::Rejected, Some(reason));
         let tier = self.tier.unwrap_or(RiskTier::R4).max(RiskTier::R2);
@@ -281,7 +282,7 @@ fn ten_thousand_envelopes_get_the_status_that_the_rules_say() {
     result.unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// AA-2, AA-13: that how it ended cannot be recorded makes nothing undone that is done.
+/// AA-2, AA-13: if the outcome cannot be recorded, finished work is not undone.
 #[test]
 fn where_nothing_can_be_recorded_any_more_the_error_says_what_is_done() {
     let plan = PlanEnvelope::read(
@@ -299,7 +300,7 @@ fn where_nothing_can_be_recorded_any_more_the_error_says_what_is_done() {
     .unwrap();
     let actor = Actor { user: "ada".to_owned(), uid: 1000, agent: None };
     let proposal = Proposal { plan, actor, key: None, wait: false };
-    // The intent, the receipt, the feedback.
+    // The appends of the intent, the receipt, and the feedback.
     for append in 0..3 {
         let grounds = Grounds::new();
         let disk = crate::grounds::disk(&grounds);

@@ -1,4 +1,4 @@
-//! The examples do what they say.
+//! Tests that run the examples.
 
 #[path = "../../examples/apply_and_undo.rs"]
 mod apply_and_undo;

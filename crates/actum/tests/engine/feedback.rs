@@ -1,4 +1,4 @@
-//! What became of actions: found again, and an approval that an action used up.
+//! Feedback of actions: look-up of past results, and approvals that actions used up.
 
 use crate::grounds::{Fault, Grounds, create, disk, run};
 use actum::{Approver, Error, Feedback, PlanState, QueuedPlan, Reply, Request, Wanted};
@@ -51,7 +51,7 @@ fn feedback_is_found_by_action_and_by_how_it_ended_the_newest_first() {
     let grounds = Grounds::new();
     let records = grounds.records();
     let mut all = Vec::new();
-    // More than are looked up at once.
+    // More entries than one look-up reads.
     for number in 0..600 {
         let action = ["file_modify", "run_command", "undo_run"][number % 3];
         let status = if number == 7 { Status::Failed } else { Status::ALL[number % 2] };
@@ -74,7 +74,7 @@ fn feedback_is_found_by_action_and_by_how_it_ended_the_newest_first() {
     assert_eq!(found(Some("file_copy"), None, 5), []);
 }
 
-/// AA-13: that it could not be written says nothing of what the action did.
+/// AA-13: an error in writing the feedback does not describe the work of the action.
 #[test]
 fn feedback_that_cannot_be_written_is_told_so() {
     let grounds = Grounds::new();
@@ -86,7 +86,7 @@ fn feedback_that_cannot_be_written_is_told_so() {
     assert_eq!(grounds.store.count(EntryKind::ActionEnded), 0);
 }
 
-/// A plan that a person agreed to.
+/// Returns a plan that the operator approved.
 fn approved(grounds: &Grounds) -> QueuedPlan {
     let asks = Request::apply(vec![create(".github/workflows/ci.yml")]);
     let error = run(&disk(grounds), grounds.records(), asks).unwrap_err();
@@ -100,7 +100,7 @@ fn approved(grounds: &Grounds) -> QueuedPlan {
     records.plan(plan).unwrap()
 }
 
-/// AA-5: an approval counts once, also for an action that then comes to nothing.
+/// AA-5: an approval counts once, even for an action that fails.
 #[test]
 fn an_action_that_begins_uses_its_approval_up() {
     let grounds = Grounds::new();
@@ -145,7 +145,7 @@ fn an_action_that_begins_uses_its_approval_up() {
     assert_eq!(plan.row.started, Some(entry.index));
     assert!(is_refused(&records.append_action_started(&started).unwrap_err()));
     assert_eq!(grounds.store.count(EntryKind::ActionStarted), 1);
-    // Feedback changes nothing about it.
+    // Feedback does not change the state of the plan.
     records.append_feedback(&ended(&grounds, "run_command", Status::Reverted)).unwrap();
     assert_eq!(records.plan(plan.id()).unwrap().state(grounds.now()), PlanState::CarriedOut);
 }

@@ -1,4 +1,4 @@
-//! A simulated disk, and a ledger in memory that can fail, for tests of the engine.
+//! Test environment of the engine: a simulated disk, and a ledger in memory that can fail.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -23,7 +23,7 @@ use tempfile::TempDir;
 
 use crate::memory::MemoryStore;
 
-/// The keys and the clock of a test, and where its ledger is.
+/// Keys, clock and ledger of a test.
 pub(crate) struct Grounds {
     home: TempDir,
     keys: Arc<Keys>,
@@ -32,16 +32,16 @@ pub(crate) struct Grounds {
     pub(crate) store: SharedStore,
 }
 
-/// What an append does that does not simply succeed.
+/// Fault of an append.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// Nothing is appended, and that is said.
+    /// Nothing is appended, and the error states that.
     Full,
-    /// It is appended, and it is said that this is not known.
+    /// The entry is appended, but the error states that this is unknown.
     Unknown,
 }
 
-/// A ledger that outlives the processes of the test.
+/// Ledger that outlives the processes of the test.
 #[derive(Clone, Default)]
 pub(crate) struct SharedStore(Arc<Mutex<Inside>>);
 
@@ -71,7 +71,7 @@ impl Grounds {
         grounds
     }
 
-    /// The same with a copy of the ledger.
+    /// Returns the records with a copy of the ledger.
     pub(crate) fn records_of(&self, store: &SharedStore) -> Records {
         let opened = store.clone();
         let ledger = Ledger::over(
@@ -82,7 +82,7 @@ impl Grounds {
         Records::over(TenantId::default(), ledger, keys, clock)
     }
 
-    /// So many microseconds pass.
+    /// Advances the clock by this number of microseconds.
     pub(crate) fn wait(&self, micros: i64) {
         self.ticks.fetch_add(micros, Ordering::Relaxed);
     }
@@ -99,7 +99,7 @@ impl Grounds {
         self.records_of(&self.store)
     }
 
-    /// The first entry of a log.
+    /// Appends the first entry of a log.
     fn begin(&self, store: &SharedStore) {
         let started = actum_record::ledger::LogStarted {
             format: actum_record::ledger::LogStarted::FORMAT.to_owned(),
@@ -117,7 +117,7 @@ impl Grounds {
 }
 
 impl SharedStore {
-    /// A copy that goes on by itself.
+    /// Returns an independent copy.
     pub(crate) fn fork(&self) -> Self {
         let fork = Self::default();
         let ours = self.0.lock().unwrap();
@@ -135,24 +135,24 @@ impl SharedStore {
         fork
     }
 
-    /// The append of this number, counted from now, will fail so.
+    /// Makes the append of this number, counted from now, fail with this fault.
     pub(crate) fn fail_at(&self, append: usize, fault: Fault) {
         let mut inside = self.0.lock().unwrap();
         inside.fault = Some((inside.appends + append, fault));
     }
 
-    /// The append of this number, counted from now, and all later ones will find no space.
+    /// Makes the append of this number, counted from now, and all later ones find no space.
     pub(crate) fn is_full_from(&self, append: usize) {
         let mut inside = self.0.lock().unwrap();
         inside.is_full_from = Some(inside.appends + append);
     }
 
-    /// How many of a kind there are.
+    /// Returns the number of entries of a kind.
     pub(crate) fn count(&self, kind: EntryKind) -> usize {
         self.entries(0, u64::MAX).unwrap().iter().filter(|entry| entry.kind == kind).count()
     }
 
-    /// All runs, in the order of their beginnings.
+    /// Returns all runs in the order of their starts.
     pub(crate) fn runs(&self) -> Vec<RunRow> {
         let entries = self.entries(0, u64::MAX).unwrap();
         let started = entries.iter().filter(|entry| entry.kind == EntryKind::EffectStarted);
@@ -320,7 +320,7 @@ pub(crate) fn create(file: &str) -> Operation {
     Operation::Create { path: path(file), content: b"new\n".to_vec(), mode: None }
 }
 
-/// Some of everything.
+/// Returns one operation of each kind.
 pub(crate) fn mixture() -> Vec<Operation> {
     vec![
         patch("a", "one", "ONE"),
@@ -333,7 +333,7 @@ pub(crate) fn mixture() -> Vec<Operation> {
     ]
 }
 
-/// A durable disk with a workspace that has a name.
+/// Returns a durable disk with a workspace that has an id.
 pub(crate) fn disk(grounds: &Grounds) -> SimDisk {
     let disk = SimDisk::new();
     disk.put("a", b"one\ntwo\n");

@@ -1,4 +1,4 @@
-//! Leases: what runs under one, what the ledger keeps of it, and that neither a race nor an approval goes past it.
+//! Leases: runs under a lease, their records, and their limits under races and approvals.
 
 use actum::{
     Approver, Cleared, Done, Engine, Error, GrantedLease, Grantor, LeaseState, NewLease, Observer,
@@ -26,7 +26,7 @@ fn agent(name: &str) -> Actor {
     Actor { user: "ada".to_owned(), uid: 1000, agent: Some(name.to_owned()) }
 }
 
-/// Seconds after the beginning of the test.
+/// Returns a time in seconds after the start of the test.
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_micros(1_700_000_000_000_000 + seconds * 1_000_000)
 }
@@ -85,8 +85,8 @@ fn denied_by(result: actum::Result<Done>) -> String {
     gates[0].ground.to_string()
 }
 
-/// FE-17, D-7: the chain of agents is in intent and receipt, the signed blocks are a document, and nothing recorded can be
-/// used as a lease.
+/// FE-17, D-7: intent and receipt have the chain of agents, and the signed blocks are a document. Nothing recorded can
+/// be used as a lease.
 #[test]
 fn a_run_under_a_lease_records_its_blocks_and_no_token() {
     let grounds = Grounds::new();
@@ -143,12 +143,12 @@ fn a_decision_under_a_lease_is_replayed_without_the_lease() {
     let blob = |digest: Digest| grounds.store.blob(&digest).unwrap().unwrap();
     let (bundle, policy) = (blob(intent.decision.bundle), blob(intent.policy));
     replay(&bundle, &policy, &intent.decision, &NoAccess).unwrap();
-    // Another answer of the ledger would be another bundle.
+    // A bundle with another answer of the ledger is a different bundle.
     let other = String::from_utf8(bundle).unwrap().replace("\"granted\":true", "\"granted\":false");
     assert!(replay(other.as_bytes(), &policy, &intent.decision, &NoAccess).is_err());
 }
 
-/// D-7: undo and redo are held by the lease that they come with.
+/// D-7: undo and redo are limited by their lease.
 #[test]
 fn an_undo_under_a_lease_is_judged_by_the_lease() {
     let grounds = Grounds::new();
@@ -161,12 +161,12 @@ fn an_undo_under_a_lease_is_judged_by_the_lease() {
     let redo = under(&grounds, &lease.token, Request::redo(Which::Newest));
     let said = denied_by(run(&grounds, &disk, redo));
     assert!(said.ends_with("allows 2 runs, which were all started"), "{said}");
-    // Without a lease the user can still take the run back.
+    // Without a lease the user can still undo the run.
     let own = Request::redo(Which::Newest).asked_by(agent("planner/copier"));
     run(&grounds, &disk, own).unwrap();
 }
 
-/// Calls a function once, when a change is ready to be published.
+/// Observer that calls a function once, when a change is ready to be published.
 struct WhenReady<F>(Option<F>);
 
 impl<F: FnOnce()> Observer<SimDisk> for WhenReady<F> {
@@ -196,7 +196,7 @@ fn run_meanwhile(
     engine.run_with(request, &mut WhenReady(Some(act)))
 }
 
-/// FE-17: the gates allowed both, and the ledger takes one.
+/// FE-17: the gates allowed both, and the ledger accepts one.
 #[test]
 fn two_workspaces_cannot_both_take_the_last_use() {
     let grounds = Grounds::new();
@@ -251,7 +251,7 @@ fn a_lease_that_expires_during_the_checks_is_a_recorded_denial() {
     assert_eq!(grounds.store.count(EntryKind::PlanRefused), 1);
 }
 
-/// FE-17: a key that signs leases is not enough; the ledger has to know of the lease.
+/// FE-17: the signature of a lease key is not enough; the ledger must have the lease.
 #[test]
 fn a_lease_that_nobody_recorded_allows_nothing() {
     let grounds = Grounds::new();
@@ -263,7 +263,7 @@ fn a_lease_that_nobody_recorded_allows_nothing() {
     assert!(said.ends_with("was not granted according to this ledger"), "{said}");
 }
 
-/// FE-17: only a lease key grants.
+/// FE-17: only a lease key grants leases.
 #[test]
 fn a_key_of_another_role_grants_no_lease() {
     let grounds = Grounds::new();
@@ -280,7 +280,7 @@ fn queued(result: actum::Result<Done>) -> RunId {
     plan
 }
 
-/// Approves a plan, as the operator does, who has no lease.
+/// Approves a plan like the operator, who has no lease.
 fn approve(grounds: &Grounds, plan: RunId) -> Request {
     let signer = grounds.keys().signer(KeyRole::Approval, grounds.now()).unwrap();
     let approver = Approver { by: operator(), signer: &signer, isolation: Isolation::SameUser };
@@ -290,7 +290,7 @@ fn approve(grounds: &Grounds, plan: RunId) -> Request {
     records.plan(plan).unwrap().request(records.inputs()).unwrap()
 }
 
-/// D-7, AA-5: the approval takes the place of no lease, and needs no token.
+/// D-7, AA-5: an approval replaces no lease, and needs no token.
 #[test]
 fn a_plan_that_was_queued_under_a_lease_is_carried_out_under_it() {
     let grounds = Grounds::new();
@@ -362,7 +362,7 @@ fn granted_leases_are_listed_with_what_became_of_them() {
     assert_eq!(listed[0].granted.by, operator());
 }
 
-/// D-7: a lease in the document of a request is read back, and its signatures count again.
+/// D-7: the lease in the document of a request is read back, and its signatures are verified again.
 #[test]
 fn a_queued_lease_that_was_changed_is_refused() {
     let grounds = Grounds::new();

@@ -1,4 +1,4 @@
-//! Public API of the engine.
+//! Tests of the engine's public API.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,
@@ -17,7 +17,7 @@ mod examples;
 mod feedback;
 mod grounds;
 mod leases;
-// The store of the ledger's own tests, which is made of public items alone.
+// Store of the ledger's own tests, which uses public items only.
 #[path = "../../../actum-ledger/tests/ledger/memory.rs"]
 mod memory;
 mod plugin_packages;

@@ -1,10 +1,9 @@
-//! The JavaScript of plugin packages: the driver that calls them, and the packages that are shipped, by
-//! their own tests in Node.
+//! JavaScript of plugin packages: runs the Node tests of the driver and of the bundled packages.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The tests in a directory, by name.
+/// Returns the tests in a directory, by name.
 fn tests_in(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).expect("a directory of tests");
     let mut tests: Vec<PathBuf> = entries.map(|entry| entry.expect("a test").path()).collect();
@@ -22,7 +21,7 @@ fn node_tests(directory: &str) {
     let ended = ended.expect("`node` is in the PATH");
     let said = String::from_utf8_lossy(&ended.stdout);
     assert!(ended.status.success(), "{said}{}", String::from_utf8_lossy(&ended.stderr));
-    // A runner that finds no test succeeds.
+    // A test runner that finds no tests succeeds.
     assert!(!said.contains("# tests 0\n"), "{said}");
 }
 

@@ -1,4 +1,4 @@
-//! What asks for a person waits, is carried out once where one agreed to exactly that, and not at all else.
+//! Queue: a change that needs an approval waits, and is made once, exactly as approved or not at all.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ use actum_workspace::{Limits, State};
 
 const CI: &str = ".github/workflows/ci.yml";
 
-/// A change that continuous integration would run.
+/// Returns a change that continuous integration would run.
 fn asks() -> Request {
     Request::apply(vec![create(CI), patch("a", "one", "ONE")]).labelled("build it")
 }
@@ -49,7 +49,7 @@ fn answer(grounds: &Grounds, plan: RunId, answer: Answer) -> actum::Result<Queue
     answer_in(grounds, &grounds.store, plan, answer)
 }
 
-/// The request as whoever approves it carries it out.
+/// Returns the request as its approver executes it.
 fn of_plan(grounds: &Grounds, plan: RunId) -> Request {
     let records = grounds.records();
     records.plan(plan).unwrap().request(records.inputs()).unwrap()
@@ -90,7 +90,7 @@ fn what_asks_for_a_person_waits_and_changes_nothing() {
         .map(|effect| effect.path.to_string())
         .collect();
     assert_eq!(paths, [".github", ".github/workflows", CI, "a"]);
-    // Asking again puts nothing more into the queue, also in another process.
+    // Another request adds nothing to the queue, even from another process.
     let again = run(&disk, grounds.records(), asks()).unwrap_err();
     assert!(matches!(again, Error::Queued { plan: same, waited: true, .. } if same == plan));
     assert_eq!(grounds.store.count(EntryKind::PlanQueued), 1);
@@ -114,7 +114,7 @@ fn what_was_approved_is_carried_out_once_and_its_receipt_says_who_agreed() {
     let approval = result.approval.clone().unwrap();
     assert_eq!((approval.plan, &*approval.by.user), (plan, "grace"));
     assert_eq!(approval.isolation, Isolation::SameUser);
-    // The one who asked is the one who asked.
+    // The recorded actor is the requester.
     assert_eq!(result.actor.user, "unknown");
     let blob = |digest| grounds.store.blob(digest).unwrap().unwrap();
     let (bundle, policy) = (blob(&result.decision.bundle), blob(&result.policy));
@@ -132,7 +132,7 @@ fn what_was_approved_is_carried_out_once_and_its_receipt_says_who_agreed() {
     assert_eq!(grounds.records().inputs().plans().unwrap(), []);
 }
 
-/// AA-5: who asked need not know the name of the plan.
+/// AA-5: the requester need not know the id of the plan.
 #[test]
 fn asking_again_for_what_was_approved_does_it_and_asking_once_more_waits_again() {
     let grounds = Grounds::new();
@@ -152,7 +152,7 @@ fn asking_again_for_what_was_approved_does_it_and_asking_once_more_waits_again()
     assert_eq!(grounds.records().plan(second).unwrap().queued.earlier, Some(of_another));
 }
 
-/// AA-5: each thing that an approval is bound to, moved.
+/// AA-5: each fact that an approval is bound to, changed once.
 #[test]
 fn an_approval_does_not_count_where_anything_moved_and_the_error_says_what() {
     let file = PolicyFile::read(b"version = 1\n[scope]\ndeny = [\"vendor\"]\n").unwrap();
@@ -225,7 +225,7 @@ fn what_was_denied_or_revoked_or_has_expired_is_never_carried_out() {
     let error = is_open(run(&disk, grounds.records(), request.clone()));
     assert!(matches!(error, QueueError::NotApproved { state: PlanState::Denied, .. }), "{error}");
     assert!(answer(&grounds, plan, Answer::Approved).is_err());
-    // Asked for anew it is a new plan, which knows of the one before.
+    // Requested again it is a new plan, which refers to the previous one.
     let second = queued(run(&disk, grounds.records(), asks()));
     assert_eq!(grounds.records().plan(second).unwrap().queued.earlier, Some(plan));
     answer(&grounds, second, Answer::Approved).unwrap();
@@ -233,7 +233,7 @@ fn what_was_denied_or_revoked_or_has_expired_is_never_carried_out() {
     let revoked = Request { plan: Some(second), ..asks() };
     let error = is_open(run(&disk, grounds.records(), revoked));
     assert!(matches!(error, QueueError::NotApproved { state: PlanState::Revoked, .. }), "{error}");
-    // One that nobody answers in a week is too late, and does not stand in the way of the next.
+    // A plan without an answer for a week has expired, and does not block the next one.
     let third = queued(run(&disk, grounds.records(), asks()));
     grounds.wait(QUEUED_MICROS);
     assert_eq!(state(&grounds, third), PlanState::Expired);
@@ -250,7 +250,7 @@ fn what_was_denied_or_revoked_or_has_expired_is_never_carried_out() {
     assert_eq!(grounds.store.count(EntryKind::EffectStarted), 0);
 }
 
-/// AA-5: by another key.
+/// AA-5: signed by a key of another role.
 #[test]
 fn an_answer_that_no_approval_key_signed_is_no_answer() {
     let grounds = Grounds::new();
@@ -264,7 +264,7 @@ fn an_answer_that_no_approval_key_signed_is_no_answer() {
     let shown = grounds.records().plan(plan).unwrap();
     let error = grounds.records().answer(&shown, reply, &approver).unwrap_err();
     assert!(matches!(error, Error::Queue(QueueError::Unproven { .. })), "{error}");
-    // Nothing of it is in the ledger, and the queue goes on.
+    // Nothing of it is in the ledger, and the queue still works.
     assert_eq!(grounds.store.count(EntryKind::PlanAnswered), 0);
     let error = run(&disk, grounds.records(), asks()).unwrap_err();
     assert!(matches!(error, Error::Queued { waited: true, .. }), "{error}");
@@ -273,7 +273,7 @@ fn an_answer_that_no_approval_key_signed_is_no_answer() {
     run(&disk, grounds.records(), asks()).unwrap();
 }
 
-/// AA-5: the signature is over what the person saw; a ledger that says something else of the plan takes no answer.
+/// AA-5: the signature covers the plan as it was shown; a ledger with a different plan accepts no answer.
 #[test]
 fn an_answer_is_to_the_plan_that_was_shown() {
     let grounds = Grounds::new();
@@ -298,7 +298,7 @@ fn an_answer_is_to_the_plan_that_was_shown() {
     records.answer(&shown, reply, &approver).unwrap();
 }
 
-/// AA-5: an answer that got into the ledger all the same stands in nobody's way.
+/// AA-5: an invalid answer that got into the ledger blocks no other answer.
 #[test]
 fn an_answer_in_the_ledger_that_nobody_signed_does_not_count_and_can_be_taken_away() {
     let grounds = Grounds::new();
@@ -339,13 +339,13 @@ fn an_answer_in_the_ledger_that_nobody_signed_does_not_count_and_can_be_taken_aw
     assert_eq!(grounds.store.count(EntryKind::EffectStarted), 1);
 }
 
-/// AA-5: nobody keeps others from asking by asking for much.
+/// AA-5: no actor can block others by many requests.
 #[test]
 fn one_who_asks_for_much_fills_no_queue_but_its_own() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let asks = |number| Request::apply(vec![create(&format!(".circleci/{number}"))]);
-    // Another name of an agent is no other quota.
+    // Another agent name does not give another quota.
     let called = |number: usize| Actor {
         user: "bob".to_owned(),
         uid: 2,
@@ -361,7 +361,7 @@ fn one_who_asks_for_much_fills_no_queue_but_its_own() {
     queued(run(&disk, grounds.records(), asks(QUEUE_OF_ONE_MAX).asked_by(ann)));
 }
 
-/// AA-5, issue 22 (claims): a request key makes two plans versions of one, whatever files they are about.
+/// AA-5, issue 22 (claims): a request key makes two plans versions of one, whatever files they change.
 #[test]
 fn a_plan_under_a_request_key_is_a_version_of_the_earlier_one() {
     let grounds = Grounds::new();
@@ -377,7 +377,7 @@ fn a_plan_under_a_request_key_is_a_version_of_the_earlier_one() {
     assert_eq!((earlier(other), earlier(next)), (None, Some(first)));
 }
 
-/// AA-5: what is about other files is no version of it, whatever it is called.
+/// AA-5: a plan for other files is not another version, whatever its label.
 #[test]
 fn a_plan_comes_in_the_place_of_one_about_the_same_files_by_the_same() {
     let grounds = Grounds::new();
@@ -396,7 +396,7 @@ fn a_plan_comes_in_the_place_of_one_about_the_same_files_by_the_same() {
     assert_eq!(earlier(of_another), None);
 }
 
-/// AA-5: what lies beside the ledger is compared with it.
+/// AA-5: the files beside the ledger are compared with it.
 #[test]
 fn a_request_that_was_changed_or_lost_is_not_carried_out() {
     let grounds = Grounds::new();
@@ -415,7 +415,7 @@ fn a_request_that_was_changed_or_lost_is_not_carried_out() {
     }
 }
 
-/// Requests of plans in memory, where no file is, and which may be full.
+/// Store for the requests of plans in memory, which may be full.
 #[derive(Default)]
 struct MemoryInputs {
     kept: Mutex<BTreeMap<RunId, Vec<u8>>>,
@@ -445,7 +445,7 @@ impl Inputs for MemoryInputs {
     }
 }
 
-/// AA-5: who carries a plan out need not share files with who asked for it.
+/// AA-5: the executor of a plan need not share files with its requester.
 #[test]
 fn a_plan_whose_request_is_kept_elsewhere_is_carried_out_once() {
     let grounds = Grounds::new();
@@ -462,7 +462,7 @@ fn a_plan_whose_request_is_kept_elsewhere_is_carried_out_once() {
     assert_eq!(inputs.plans().unwrap(), [], "nothing can come of it any more");
 }
 
-/// AA-5: nothing waits that nobody could carry out.
+/// AA-5: a plan that no process could execute is not queued.
 #[test]
 fn a_plan_whose_request_cannot_be_kept_is_not_queued() {
     let grounds = Grounds::new();
@@ -476,7 +476,7 @@ fn a_plan_whose_request_cannot_be_kept_is_not_queued() {
     assert_eq!(disk.snapshot_without(".actum"), before);
 }
 
-/// AEC-11, D-5: a refusal is recorded, and nothing else comes of it.
+/// AEC-11, D-5: a rejection is recorded, and has no other effect.
 #[test]
 fn what_gates_refuse_is_recorded_with_its_grounds() {
     let grounds = Grounds::new();
@@ -506,7 +506,7 @@ fn what_gates_refuse_is_recorded_with_its_grounds() {
     assert_eq!(grounds.store.open_plans().unwrap(), []);
 }
 
-/// AA-5, FO-2: an approved plan, cut off at each call: it has one effect or none, and its approval counts once.
+/// AA-5, FO-2: an approved plan, interrupted at each call, has one effect or none, and its approval counts once.
 #[test]
 fn an_approved_plan_that_is_cut_off_has_one_effect_at_most() {
     let grounds = Grounds::new();
@@ -539,7 +539,7 @@ fn an_approved_plan_that_is_cut_off_has_one_effect_at_most() {
         match again {
             Ok(_) => open += 1,
             Err(Error::Queue(QueueError::NotApproved { .. })) if effects(&store) == 1 => done += 1,
-            // Its intent was recorded and it was taken back: the approval is used up.
+            // Its intent was recorded and it was rolled back: the approval is used up.
             Err(Error::Queue(QueueError::NotApproved { .. })) => used += 1,
             Err(other) => panic!("call {at}: {other}"),
         }

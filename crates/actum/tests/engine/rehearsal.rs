@@ -1,4 +1,4 @@
-//! A plan that is rehearsed under a clock and under somebody who wants it to end.
+//! Rehearsals of plans with time limits and cancellation.
 
 use std::cell::Cell;
 use std::fs;
@@ -13,9 +13,9 @@ use actum_workspace::{RunOptions, Workspace};
 /// Clock in seconds that advances with each read and each action, and cancels the task at a set time.
 struct Looker {
     now: Cell<i64>,
-    /// Seconds of each look at the clock.
+    /// Seconds that each read of the clock takes.
     look: i64,
-    /// Seconds after each action.
+    /// Seconds that each action takes.
     action: i64,
     cancelled_at: i64,
 }
@@ -41,7 +41,7 @@ impl RehearsalObserver for Looker {
     }
 }
 
-/// Size of the file `large.bin` in bytes: some 160 pieces.
+/// Size of the file `large.bin` in bytes: about 160 pieces.
 const LARGE_BYTES: u64 = 40 << 20;
 
 const PLAN: &str = r#"{ "plan_id": "p", "action_plan": [
@@ -49,7 +49,7 @@ const PLAN: &str = r#"{ "plan_id": "p", "action_plan": [
     { "action_id": "a2", "action_type": "FILE_CREATE", "target": "two.txt", "operation": { "type": "create", "content": "2\n" } }
 ] }"#;
 
-/// How the actions end, what broke the plan off, and how many files would be there.
+/// Returns the ends of the actions, the reason for an early end, and the number of resulting files.
 fn rehearsed(config: &str, looker: Looker) -> (Vec<String>, Option<ErrorCode>, usize) {
     let (ends, broken_off, operations, changes) = rehearsed_plan(PLAN, config, &mut { looker });
     assert_eq!(changes, operations, "what is left is what was done");
@@ -89,7 +89,7 @@ fn rehearsed_plan(
     (actions.iter().map(word).collect(), broken_off, operations.len(), changes)
 }
 
-/// EX-21: an action that takes longer than it may has failed, and nothing of it is left.
+/// EX-21: an action that exceeds its time limit has failed, and leaves no changes.
 #[test]
 fn an_action_that_is_too_late_has_failed_and_left_nothing() {
     let rehearsed =
@@ -100,7 +100,7 @@ fn an_action_that_is_too_late_has_failed_and_left_nothing() {
     assert_eq!(slow, (vec!["ACTION_TIMEOUT".into(), "skipped".into()], None, 0));
 }
 
-/// EX-21, EX-22: an action ends while it reads a large file, and so does a validation rule.
+/// EX-21, EX-22: an action stops while it reads a large file, and so does a validation rule.
 #[test]
 fn a_large_file_is_not_read_to_its_end_when_time_is_over() {
     let condition = r#"[ { "type": "sha256", "path": "large.bin", "sha256": "HASH" } ]"#;
@@ -142,7 +142,7 @@ fn a_large_file_is_not_read_to_its_end_when_time_is_over() {
     }
 }
 
-/// EX-10: the code says whether a path selects nothing, or what it selects cannot be replaced alone.
+/// EX-10: the code distinguishes a path that selects nothing from a value that cannot be replaced alone.
 #[test]
 fn a_yaml_value_that_cannot_be_replaced_has_a_code_of_its_own() {
     let code = |content: &str, path: &str, more: &str| {
@@ -172,7 +172,7 @@ fn a_yaml_value_that_cannot_be_replaced_has_a_code_of_its_own() {
     }
 }
 
-/// EX-21: a task that takes longer than it may is broken off.
+/// EX-21: a task that exceeds its time limit is stopped.
 #[test]
 fn a_task_that_is_too_late_is_broken_off() {
     let config = "timeouts: { task_seconds: 30, file_seconds: 120 }\n";
@@ -183,7 +183,7 @@ fn a_task_that_is_too_late_is_broken_off() {
     );
 }
 
-/// EX-22: whoever wants a task to end is heard before each action.
+/// EX-22: cancellation is checked before each action.
 #[test]
 fn a_task_that_somebody_wants_to_end_begins_no_other_action() {
     for after in 0..2 {
@@ -195,7 +195,7 @@ fn a_task_that_somebody_wants_to_end_begins_no_other_action() {
     }
 }
 
-/// EX-3: who may not change a file is told before anything is changed, and told as that.
+/// EX-3: a missing write permission is reported with its own code, before anything is changed.
 #[test]
 fn an_action_that_may_not_write_fails_before_it_is_staged() {
     let disk = SimDisk::new();
@@ -214,8 +214,8 @@ fn an_action_that_may_not_write_fails_before_it_is_staged() {
     assert_eq!(modes, [None], "one file is deleted");
 }
 
-/// Rehearses a plan on a disk; returns the code of each action that failed, and the mode that
-/// each changed file would have; `None` of a deleted one.
+/// Rehearses a plan on a disk. Returns the code of each failed action, and the future mode of each changed file; `None`
+/// for a deleted one.
 fn rehearsed_on(disk: SimDisk, plan: &str) -> (Vec<Option<ErrorCode>>, Vec<Option<u32>>) {
     let mut workspace = Workspace::open_on(disk, Path::new("/")).unwrap();
     let plan = TaskPlan::read(plan.as_bytes()).unwrap();
@@ -238,7 +238,7 @@ fn rehearsed_on(disk: SimDisk, plan: &str) -> (Vec<Option<ErrorCode>>, Vec<Optio
     (ends.iter().map(code).collect(), modes.collect())
 }
 
-/// EX-18: a file that nobody may write is not edited, its dependents are skipped, and the others go on.
+/// EX-18: a file without write permission is not edited, its dependents are skipped, and the other actions continue.
 #[test]
 fn a_read_only_file_is_not_edited() {
     let disk = SimDisk::new();
@@ -270,7 +270,7 @@ fn an_edited_file_keeps_its_mode_unless_the_plan_says_otherwise() {
     }
 }
 
-/// EX-21: the last action of a task is within its time, too.
+/// EX-21: the time limit of a task includes its last action.
 #[test]
 fn a_task_whose_last_action_ends_too_late_is_broken_off() {
     let config = "timeouts: { task_seconds: 30, file_seconds: 120 }\n";

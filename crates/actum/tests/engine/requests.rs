@@ -1,5 +1,4 @@
-//! What a caller can rely on: receipts that verify, requests that are carried out once, records that
-//! say who asked for what.
+//! Guarantees for callers: receipts verify, requests are executed once, and records state their requester.
 
 use crate::grounds::{Grounds, create, disk, engine, mixture, patch, run};
 use actum::{Cleared, Clock, Engine, Error, Observer, Records, Request, Staged, Verified, Which};
@@ -41,7 +40,7 @@ fn a_receipt_is_signed_and_says_who_did_what_and_why() {
     );
     assert_eq!(result.change, change_digest(&result.paths).unwrap());
     assert_eq!(result.rollback.as_ref().unwrap().undo, done.run());
-    // The subjects are the files as they are now.
+    // The subjects are the current files.
     for subject in &verified.statement.subject[1..] {
         let bytes = disk.get(&subject.name).unwrap();
         assert_eq!(subject.digest.sha256, actum_core::Digest::of(&bytes), "{}", subject.name);
@@ -87,13 +86,13 @@ fn a_key_that_stands_for_another_request_is_refused() {
     assert_eq!(disk.get("x"), None);
 }
 
-/// AEC-7: what was taken back or refused binds no key.
+/// AEC-7: a rejected or undone request binds no key.
 #[test]
 fn a_request_that_had_no_effect_can_be_made_again_and_is_the_next_attempt() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let request = || Request::apply(mixture()).keyed("T-1".parse().unwrap());
-    // Found out by trying: an early call of publishing.
+    // Finds the last call whose failure reverts the run, by trying.
     let calls = {
         let whole = disk.clone_deep();
         run(&whole, grounds.records_of(&grounds.store.fork()), request()).unwrap();
@@ -131,7 +130,7 @@ fn undo_and_redo_have_receipts_of_their_own() {
     assert_eq!(grounds.store.count(EntryKind::EffectDone), 3);
 }
 
-/// FO-3, FO-4: the reason is the workspace's, and nothing was recorded as begun.
+/// FO-3, FO-4: the workspace gives the reason, and the ledger has no start of a run.
 #[test]
 fn a_change_beyond_its_limits_is_refused_before_it_is_recorded() {
     let grounds = Grounds::new();
@@ -156,11 +155,11 @@ enum Step {
     Verified,
 }
 
-/// Does something at one step of a run.
+/// Observer that acts at one step of a run.
 struct Acting<A> {
     at: Step,
     act: A,
-    /// How many paths the run would change.
+    /// Number of paths that the run would change.
     changes: usize,
 }
 
@@ -215,7 +214,7 @@ fn what_is_staged_and_dropped_leaves_no_trace() {
     }
 }
 
-/// FO-6, AEC-8: the receipt of a run that met someone else's work says that it was taken back.
+/// FO-6, AEC-8: the receipt of a run that met a foreign file states that it was rolled back.
 #[test]
 fn a_run_that_meets_a_foreign_change_is_recorded_as_taken_back() {
     let grounds = Grounds::new();
@@ -238,7 +237,7 @@ fn a_run_that_meets_a_foreign_change_is_recorded_as_taken_back() {
     assert_eq!(disk.get("x"), None);
 }
 
-/// AEC-7: an undo and a redo that are made again are answered, though they could not be made again.
+/// AEC-7: a repeated undo or redo returns the earlier result, although it could not be executed again.
 #[test]
 fn an_undo_that_is_made_again_under_its_key_is_answered() {
     let grounds = Grounds::new();
@@ -260,7 +259,7 @@ fn an_undo_that_is_made_again_under_its_key_is_answered() {
     }
 }
 
-/// FO-2: what is as asked already makes no run, and binds no key.
+/// FO-2: a request without a difference makes no run, and binds no key.
 #[test]
 fn a_request_that_changes_nothing_makes_no_run() {
     let grounds = Grounds::new();
@@ -276,7 +275,7 @@ fn a_request_that_changes_nothing_makes_no_run() {
     assert_eq!(grounds.store.size().unwrap(), 1);
 }
 
-/// Issue 23: a server keeps an engine for each workspace, and serves it from any of its threads.
+/// Issue 23: a server keeps an engine for each workspace, and uses it from any of its threads.
 #[test]
 fn an_engine_is_moved_to_another_thread() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! A ledger that lost what it had acknowledged: the workspace remembers, and nothing goes on unseen.
+//! Ledgers that lost acknowledged entries: the workspace detects that, and no run continues unnoticed.
 #![allow(clippy::disallowed_methods, reason = "a ledger lies outside any workspace")]
 
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use actum_record::ledger::{Actor, TenantId};
 use actum_testkit::SimDisk;
 use tempfile::TempDir;
 
-/// A workspace and a home on a real disk.
+/// Workspace and home on a real disk.
 struct Place {
     _directory: TempDir,
     workspace: PathBuf,
@@ -34,7 +34,7 @@ impl Place {
         engine.run(Request::apply(vec![create(name)]))
     }
 
-    /// What the next run would do first.
+    /// Calls the first step of each run.
     fn resume(&self) -> actum::Result<()> {
         Engine::open_existing(&self.workspace, records(&self.home))?.resume().map(drop)
     }
@@ -83,7 +83,7 @@ fn a_ledger_brought_back_from_before_a_run_is_refused_until_a_person_says_to_go_
     assert!(forgot, "{error}");
     assert!(!place.workspace.join("c").exists());
     assert_eq!(place.size(), Some(3), "nothing was appended");
-    // The newer one is put back, or whoever knows better removes the note.
+    // The operator restores the newer ledger, or removes the note on purpose.
     fs::rename(&place.home, &before).unwrap();
     fs::rename(&after, &place.home).unwrap();
     place.create(&place.home, "c").unwrap();
@@ -94,7 +94,7 @@ fn a_ledger_brought_back_from_before_a_run_is_refused_until_a_person_says_to_go_
     assert_eq!(place.size(), Some(5));
 }
 
-/// FE-14, AEC-8. Another ledger gets a workspace after a day, and remembers the first one.
+/// FE-14, AEC-8: another ledger can adopt a workspace after a day, and remembers the first one.
 #[test]
 fn a_workspace_is_adopted_by_another_ledger_after_a_day_and_is_its_alone() {
     let place = Place::new();
@@ -118,7 +118,7 @@ fn a_workspace_is_adopted_by_another_ledger_after_a_day_and_is_its_alone() {
     assert!(matches!(refused, Error::BoundElsewhere { .. }), "{refused}");
 }
 
-/// FE-14. A note that says nothing would let anything pass.
+/// FE-14: an unreadable note would accept any ledger.
 #[test]
 fn a_note_that_cannot_be_read_is_refused_and_told_how_to_go_on() {
     let spoil: [fn(&Path) -> std::io::Result<()>; 4] = [
@@ -132,7 +132,7 @@ fn a_note_that_cannot_be_read_is_refused_and_told_how_to_go_on() {
         place.create(&place.home, "a").unwrap();
         let recorded = place.workspace.join(".actum/recorded");
         let note = fs::read_dir(&recorded).unwrap().next().unwrap().unwrap().path();
-        // An empty directory has no notes, which is no mistake.
+        // An empty directory has no notes, which is not an error.
         for spoilt in [&note, &recorded].into_iter().take(if number == 0 { 1 } else { 2 }) {
             let gone = fs::remove_file(spoilt).or_else(|_| fs::remove_dir_all(spoilt));
             gone.unwrap();
@@ -147,8 +147,7 @@ fn a_note_that_cannot_be_read_is_refused_and_told_how_to_go_on() {
     }
 }
 
-/// FE-14. SQLite takes its log to end before a page of which the checksum does not hold, and says
-/// nothing.
+/// FE-14: SQLite ends its log silently before a page with a wrong checksum.
 #[test]
 fn any_byte_of_the_log_of_the_database_that_is_flipped_is_told_or_loses_nothing() {
     let place = Place::new();
@@ -181,8 +180,8 @@ fn any_byte_of_the_log_of_the_database_that_is_flipped_is_told_or_loses_nothing(
     assert_eq!(place.size(), Some(size));
 }
 
-/// FE-14. After a power cut the note is an older one, or none; then it proves less, and is never wrong.
-/// Of a ledger that lost entries the same states tell, where the note is the newer one.
+/// FE-14: after a power cut the note may be older or missing; it then proves less, but is never wrong. If the ledger
+/// lost entries, the states with the newer note detect that.
 #[test]
 fn a_power_cut_leaves_no_note_that_the_ledger_contradicts() {
     let grounds = Grounds::new();
@@ -212,7 +211,7 @@ fn a_power_cut_leaves_no_note_that_the_ledger_contradicts() {
     assert!(forgot > 0, "no state has the newer note");
 }
 
-/// The notes that lie on a disk.
+/// Returns the notes on a disk.
 fn note(disk: &SimDisk) -> Vec<(String, Option<Vec<u8>>)> {
     let paths = disk.snapshot().into_keys().filter(|path| path.starts_with(".actum/recorded/"));
     paths.map(|path| (path.clone(), disk.get(&path))).collect()

@@ -1,4 +1,4 @@
-// What the driver answers to what a package returns, throws and does.
+// Answers of the driver to the results, errors and other behavior of a package.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -165,7 +165,7 @@ test('a step that never answers is told from one that ends its process', async (
     ['await new Promise(() => {}); export default () => 1;', waits],
     ['export default () => ({ then() {} });', waits],
     ['export default () => new Promise(() => setTimeout(() => {}, 1e6).unref());', waits],
-    // These the engine tells, from outside.
+    // The engine reports these, from outside.
     ['export default () => process.exit(0);', 0],
     ['process.exit(3);', 3],
     ['export default () => process.reallyExit(0);', 0],

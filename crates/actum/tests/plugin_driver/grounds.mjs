@@ -1,5 +1,5 @@
-// What the tests of plugin packages stand on: temporary packages and workspaces, and a step of a
-// package run as the engine runs it, by the driver.
+// Test environment of plugin packages: temporary packages and workspaces, and runs of a step by the
+// driver, as the engine makes them.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -10,7 +10,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 export const DRIVER = fileURLToPath(new URL('../../src/plugin/driver.cjs', import.meta.url));
 
-/** A directory that is removed after the test `t`. */
+/** Creates a directory that is removed after the test `t`. */
 export function directory(t) {
   const made = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'actum-test-')));
   t.after(() => fs.rmSync(made, { recursive: true, force: true }));
@@ -27,7 +27,7 @@ export function write(root, files) {
   return root;
 }
 
-/** Every file below `root` with its content and mode; a link with where it leads. */
+/** Returns every file below `root` with its content and mode; a link with its target. */
 export function tree(root, below = '') {
   const found = {};
   for (const name of fs.readdirSync(path.join(root, below)).sort()) {
@@ -51,7 +51,7 @@ export function drive(args, text, scratch, flags = []) {
       child[stream].setEncoding('utf8').on('data', (chunk) => (read[stream] += chunk));
     }
     child.on('error', reject);
-    // A driver that refuses its arguments does not read all of a long request.
+    // A driver that rejects its arguments does not read all of a long request.
     child.stdin.on('error', () => {});
     child.stdin.end(text);
     child.on('close', (code) => {
@@ -62,14 +62,14 @@ export function drive(args, text, scratch, flags = []) {
   });
 }
 
-/** The request of one step, with what the engine says of it. */
+/** Returns the request of one step, with the context that the engine adds. */
 export function request(step, input = {}, more = {}) {
   const scope = { allowedFiles: [], allowedDirs: ['.'], forbiddenFiles: [] };
   const context = { workspace: '/workspace', action: 'example', version: '1.0.0', step, scope, ...more };
   return JSON.stringify({ input, context });
 }
 
-/** A package with the given files, in the copies that the engine makes: the file of a step in each. */
+/** Creates the copies of a package as the engine does; returns the path of a step's file in each. */
 export function copies(t, files, name = 'execute') {
   const manifest = JSON.parse(files['package.json'] ?? '{}');
   return (manifest.type ? [manifest.type] : ['commonjs', 'module']).map((type) => {
@@ -78,13 +78,14 @@ export function copies(t, files, name = 'execute') {
   });
 }
 
-/** One step of such a package, run. */
+/** Runs one step of such a package. */
 export async function step(t, files, { name = 'execute', input = {}, more = {} } = {}) {
   return drive(copies(t, files, name), request(name, input, more), directory(t));
 }
 
-/** A workspace with `files` in it, and a copy of how it was, for the steps of the package `name`.
-    `driven` runs one by the driver; `run` calls it here, which is quicker, and answers alike. */
+/** Creates a workspace with `files`, and a copy of its initial state, for the steps of the package
+    `name`. `driven` runs a step by the driver; `run` calls it in this process, which is faster, with
+    the same answers. */
 export function grounds(t, name, files) {
   const packageRoot = fileURLToPath(new URL(`../../../../actions/${name}/`, import.meta.url));
   const workspace = write(directory(t), files);

@@ -1,4 +1,4 @@
-// What code does to the driver by mistake or on purpose. Each time there is one line, and it is true.
+// Code that disturbs the driver by mistake or on purpose. Each time there is one line, and it is correct.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -6,7 +6,7 @@ import { step } from './grounds.mjs';
 
 const OUTPUT = { actum: 1, ok: true, output: { a: [1, 'b'] } };
 
-/** Does `trick` while it is loaded, and once more while it runs, and returns what it should. */
+/** Returns code that does `trick` when it is loaded and when it runs, and then returns its output. */
 const doing = (trick) => ({
   'execute.js': `import fs from 'node:fs'; import util from 'node:util'; 
 ${trick}

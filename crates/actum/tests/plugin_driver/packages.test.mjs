@@ -1,4 +1,4 @@
-// How the driver loads packages, and which requests it takes.
+// Loading of packages by the driver, and the requests that it accepts.
 
 import assert from 'node:assert/strict';
 import path from 'node:path';

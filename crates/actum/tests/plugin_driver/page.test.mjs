@@ -1,4 +1,4 @@
-// The package in docs/plugins.md, taken from the page and run.
+// Runs the package in docs/plugins.md, extracted from the page.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

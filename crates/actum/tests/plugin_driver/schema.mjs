@@ -1,4 +1,4 @@
-// The part of JSON Schema 2020-12 that the packages use, for their tests. The engine has all of it.
+// Validator for the part of JSON Schema 2020-12 that the packages use in their tests. The engine supports all of it.
 
 import assert from 'node:assert/strict';
 
@@ -7,7 +7,7 @@ const KNOWN = [
   'uniqueItems', 'items', 'required', 'properties', 'additionalProperties', 'oneOf', 'anyOf',
 ];
 
-/** What is wrong with `value`, as texts. */
+/** Returns the problems of `value`, as texts. */
 export function problems(schema, value, root = schema, at = '$') {
   const found = [];
   const bad = (problem) => found.push(`${at}: ${problem}`);
@@ -41,7 +41,7 @@ export function problems(schema, value, root = schema, at = '$') {
   return found;
 }
 
-/** That a manifest has the fields of the contract, and that no object of its schemas is open. */
+/** Requires that a manifest has the fields of the contract, and that no object of its schemas is open. */
 export function requireManifest(manifest, name) {
   const { version, description, inputSchema, outputSchema, ...rest } = manifest;
   assert.deepEqual(rest, {

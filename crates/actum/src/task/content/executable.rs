@@ -1,6 +1,6 @@
-//! What would run: a program gets no interpreter, and nothing lands among the hooks, where the plan does not say so.
+//! Executable content: unless the plan declares it, no file gets an interpreter line, and no file becomes a hook.
 //!
-//! No action but `FILE_CREATE` with `executable` gives permission to run, so nothing is asked about that here.
+//! Only `FILE_CREATE` with `executable` sets the permission to execute, so that is not checked here.
 
 use actum_core::RelPath;
 use actum_gate::GIT_HOOKS;
@@ -34,7 +34,7 @@ pub(super) fn judge(
         let message = format!("`{path}` {what}, and {remedy}");
         Err(ActionProblem::new(ErrorCode::UndeclaredExecutable, message))
     };
-    // A hook that is there may be edited; one that is moved is another one.
+    // Editing an existing hook is allowed; a file that moves becomes a new hook.
     let lands = before.is_none_or(|before| before.path != path);
     if lands && is_hook(path) {
         return undeclared("would be a hook, which tools run unasked");
@@ -47,7 +47,7 @@ pub(super) fn judge(
     }
 }
 
-/// Whether tools run it by itself. `.git` and what lies in it no plan can name.
+/// Returns true if tools run the file automatically. No plan can name `.git` or files in it.
 fn is_hook(path: &RelPath) -> bool {
     let lies_in = |component: &[u8]| {
         HOOK_DIRECTORIES.iter().any(|name| component.eq_ignore_ascii_case(name.as_bytes()))
@@ -62,11 +62,11 @@ fn is_hook(path: &RelPath) -> bool {
     above.any(lies_in) || is_among_hooks()
 }
 
-/// What the first line names as interpreter, with its arguments.
+/// Returns the interpreter in the first line, with its arguments.
 fn shebang(file: File<'_>) -> Option<&[u8]> {
     let rest = file.content.strip_prefix(b"#!")?;
     let line = rest.split(|byte| *byte == b'\n').next()?.trim_ascii();
-    // `#![allow(...)]` is an attribute.
+    // `#![allow(...)]` is an attribute of Rust.
     let is_attribute = line.starts_with(b"[") && file.path.name().ends_with(b".rs");
     (!is_attribute).then_some(line)
 }

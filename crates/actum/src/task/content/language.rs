@@ -1,9 +1,9 @@
-//! What the name of a file says of its content.
+//! Language of a file by its name.
 
 use actum_core::RelPath;
 use actum_edit::edit::Language;
 
-/// Names end so.
+/// File name endings.
 const ENDINGS: [(&str, Language); 11] = [
     (".json", Language::Json),
     (".geojson", Language::Json),
@@ -18,10 +18,10 @@ const ENDINGS: [(&str, Language); 11] = [
     (".yml", Language::Yaml),
 ];
 
-/// The beginnings of names of files in JSON that their own tools read with comments.
+/// Beginnings of names of JSON files that their own tools read with comments.
 const WITH_COMMENTS: [&str; 4] = ["tsconfig.", "jsconfig.", "devcontainer.", ".eslintrc."];
 
-/// The language that a name says, in any case of its letters. JSON5 is another language, and not judged.
+/// Returns the language of a name, ignoring case. JSON5 is another language, and not checked.
 pub(super) fn of(path: &RelPath) -> Option<Language> {
     let name = path.name().to_ascii_lowercase();
     let ends = |ending: &str| name.len() > ending.len() && name.ends_with(ending.as_bytes());
@@ -36,7 +36,7 @@ pub(super) fn of(path: &RelPath) -> Option<Language> {
     })
 }
 
-/// What a file that is called `language` may be, the strictest first.
+/// Returns the languages that a file with the name of `language` may have, the strictest first.
 pub(super) fn at_most(language: Language) -> &'static [Language] {
     match language {
         Language::Json => &[Language::Json, Language::JsonWithComments],

@@ -1,4 +1,5 @@
-//! Random documents and random bytes: an edit of a value leaves what can be read, and nothing stops the judge.
+//! Property tests with random documents and bytes: an edited value leaves a readable file, and no input stops the
+//! check.
 
 use actum_edit::{Operation, Splice};
 use proptest::prelude::*;
@@ -26,7 +27,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The places in a value, as JSONPaths, each with what is there.
+/// Collects all positions in a value, as JSONPaths, each with its value.
 fn places<'v>(value: &'v Value, path: String, found: &mut Vec<(String, &'v Value)>) {
     found.push((path.clone(), value));
     match value {
@@ -41,12 +42,12 @@ fn places<'v>(value: &'v Value, path: String, found: &mut Vec<(String, &'v Value
     }
 }
 
-/// A value in lines, with a comment behind each.
+/// Returns a value in lines, with a comment behind each.
 fn commented(value: &Value, comment: &str) -> String {
     serde_json::to_string_pretty(value).unwrap().replace('\n', &format!("{comment}\n")) + comment
 }
 
-/// Blocks for what has anything in it.
+/// Returns a value as YAML: blocks for non-empty collections.
 fn yaml(value: &Value, indent: usize) -> String {
     let mut lines = String::new();
     let mut line = |mark: String, inner: &Value| {
@@ -65,13 +66,13 @@ fn yaml(value: &Value, indent: usize) -> String {
     if lines.is_empty() { format!(" {value} # x") } else { lines }
 }
 
-/// What is said of a file after an operation of the contract, where that can be done.
+/// Returns the result of the check after an operation of the contract, if that is possible.
 fn done(target: &str, before: &str, operation: Value) -> Result<Checked, TestCaseError> {
     let action = action("FILE_MODIFY", target, operation);
     let Ok(Operation::Edit { path, edit, .. }) = operation::of(&action) else {
         return Err(TestCaseError::fail("it is an edit"));
     };
-    // A value that JSON has and YAML does not, a member that is there: such edits are refused.
+    // Some edits are rejected: values that YAML does not have, or a member that already exists.
     let Ok(splices) = edit.splices(before.as_bytes()) else {
         return Err(TestCaseError::reject("it cannot be done"));
     };
@@ -142,7 +143,7 @@ proptest! {
             for kind in ["FILE_MODIFY", "SCHEMA_UPDATE"] {
                 let action = action(kind, target, content.clone());
                 let as_new = judge(&action, None, new);
-                // What is said of a file that was there is never more than of a new one.
+                // An edited file is never judged more strictly than a new one.
                 let as_edited = judge(&action, Some(old), new);
                 prop_assert!(as_new.is_err() || as_edited.is_ok(), "{target} {as_edited:?}");
                 prop_assert_eq!(judge(&action, Some(new), new).is_ok() || kind == "SCHEMA_UPDATE", true);
@@ -151,7 +152,7 @@ proptest! {
     }
 }
 
-/// Mostly what means something.
+/// Generates mostly bytes with a meaning in the languages.
 fn byte() -> impl Strategy<Value = u8> {
     prop_oneof![
         4 => prop::sample::select(b"{}[]\"':,-#!/*&\\ \n\r\ta1?|>%@`~<.".to_vec()),

@@ -1,4 +1,4 @@
-//! What `SCHEMA_UPDATE` makes is a JSON Schema, by the published rules for those.
+//! Schemas: the result of `SCHEMA_UPDATE` must be a valid JSON Schema by one of the published drafts.
 
 use actum_edit::edit::{Language, Unsound, json_value, yaml_values};
 use actum_task::{ErrorCode, SchemaChange, StructureEdit};
@@ -9,10 +9,10 @@ use super::{File, language, not_parseable, unless_secret};
 use crate::schema::{SchemaProblem, told};
 use crate::task::problem::ActionProblem;
 
-/// The largest schema that is judged, in bytes: 4 MiB.
+/// Maximum size of a checked schema, in bytes: 4 MiB.
 pub(super) const SCHEMA_BYTES_MAX: u64 = 4 << 20;
 
-/// The rules that are published. A schema may say them with `http` as with `https`, and with `#` at the end or without.
+/// Published drafts. A schema may name them with `http` or `https`, and with or without `#` at the end.
 pub(super) const DRAFTS: [(&str, Draft); 5] = [
     ("http://json-schema.org/draft-04/schema", Draft::Draft4),
     ("http://json-schema.org/draft-06/schema", Draft::Draft6),
@@ -20,10 +20,11 @@ pub(super) const DRAFTS: [(&str, Draft); 5] = [
     ("https://json-schema.org/draft/2019-09/schema", Draft::Draft201909),
     ("https://json-schema.org/draft/2020-12/schema", Draft::Draft202012),
 ];
-/// Those that are meant where a schema says none.
+/// Draft of a schema that names none.
 const DEFAULT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// A file in JSON is one schema. One in YAML may hold anything; documents of it that say `$schema` are schemas.
+/// Checks a changed schema file. A JSON file is one schema. In a YAML file, documents with `$schema` are schemas, and
+/// all others are ignored.
 pub(super) fn judge(change: &SchemaChange, file: File<'_>) -> Result<(), ActionProblem> {
     let path = file.path;
     if u64::try_from(file.content.len()).unwrap_or(u64::MAX) > SCHEMA_BYTES_MAX {
@@ -62,8 +63,7 @@ pub(super) fn judge(change: &SchemaChange, file: File<'_>) -> Result<(), ActionP
     Ok(())
 }
 
-/// Whether a value is as the rules of its draft have it. Nothing in it is followed or compiled: no `$ref`, no regular
-/// expression.
+/// Checks that a value conforms to its draft. Nothing in it is followed or compiled: no `$ref`, no regular expression.
 pub(super) fn is_schema(schema: &Value) -> Result<(), SchemaProblem> {
     let said = match schema.get("$schema") {
         None => DEFAULT,
@@ -77,13 +77,13 @@ pub(super) fn is_schema(schema: &Value) -> Result<(), SchemaProblem> {
             DRAFTS.map(|(rules, _)| format!("`{rules}`")).join(", ")
         ),
     })?;
-    // Formats are not held: one of them is `regex`, and who compiles those can be kept busy.
+    // Formats are not checked: one of them is `regex`, and compiling expressions could take long.
     let options = jsonschema::options().with_draft(*draft).offline().should_validate_formats(false);
     let validator = options.build(&json!({ "$ref": rules })).map_err(|error| told(&error))?;
     validator.validate(schema).map_err(|error| told(&error))
 }
 
-/// An address without what may be said in two ways.
+/// Returns an address without the parts that may be written in two ways.
 fn place(address: &str) -> &str {
     let address = address.strip_suffix('#').unwrap_or(address);
     let rest = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"));

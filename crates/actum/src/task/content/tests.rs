@@ -1,11 +1,11 @@
-//! Each rule on both sides.
+//! Tests of each content rule, with accepted and rejected files.
 
 use actum_task::TaskPlan;
 use serde_json::{Value, json};
 
 use super::*;
 
-/// The one action of a plan with this operation.
+/// Returns the only action of a plan with this operation.
 pub(super) fn action(kind: &str, target: &str, operation: Value) -> Action {
     let action =
         json!({ "action_id": "a", "action_type": kind, "target": target, "operation": operation });
@@ -13,25 +13,25 @@ pub(super) fn action(kind: &str, target: &str, operation: Value) -> Action {
     TaskPlan::read(plan.as_bytes()).unwrap().actions.remove(0)
 }
 
-/// What is said of a file that becomes another by an edit: nothing, or the code and the message.
+/// Returns the problem of an edit that changes a file's content: `None`, or the code and the message.
 fn edited(target: &str, before: &str, after: &str) -> Option<(ErrorCode, String)> {
     let operation = json!({ "type": "text_replace", "pattern": "a", "replacement": "b" });
     said(&action("FILE_MODIFY", target, operation), Some((target, before)), (target, after))
 }
 
-/// What is said of a new file.
+/// Returns the problem of a new file.
 fn made(target: &str, content: &str) -> Option<(ErrorCode, String)> {
     let operation = json!({ "type": "create", "content": content });
     said(&action("FILE_CREATE", target, operation), None, (target, content))
 }
 
-/// What is said of a file that is moved.
+/// Returns the problem of a moved file.
 fn moved(from: &str, to: &str, content: &str) -> Option<(ErrorCode, String)> {
     let action = action("FILE_RENAME", from, json!({ "type": "rename", "new_path": to }));
     said(&action, Some((from, content)), (to, content))
 }
 
-/// What is said of a schema that is replaced.
+/// Returns the problem of a replaced schema.
 fn schema_of(target: &str, content: &str) -> Option<(ErrorCode, String)> {
     let action = action("SCHEMA_UPDATE", target, json!({ "type": "content", "content": content }));
     said(&action, Some((target, "{}")), (target, content))
@@ -91,7 +91,7 @@ fn what_could_be_read_before_or_is_new_can_be_read_after() {
         (".vscode/settings.json", "// x\n{}"),
         ("a.jsonl", "1\n\n{}\n"),
         ("a.yaml", "a: 1\n---\nb: 2\n"),
-        // Other languages, and names that say none.
+        // Other languages, and names without a language.
         ("a.json5", "{a: 'b'}"),
         ("json", "{"),
         (".json", "{"),
@@ -107,7 +107,7 @@ fn what_could_not_be_read_before_may_stay_so() {
     assert_eq!(edited("a.json", "{", "{{"), None);
     assert_eq!(edited("a.yaml", "a: {{ .Values.a }}\n", "a: {{ .Values.b }}\n"), None);
     assert_eq!(edited("a.json", "{", "{}"), None);
-    // Comments that were there before may be there after; elsewhere they are none of JSON.
+    // Existing comments may stay; a JSON file without comments must not get any.
     assert_eq!(edited("a.json", "// x\n{}", "// y\n{}"), None);
     assert_eq!(code(edited("a.json", "// x\n{}", "// y\n{")), UNPARSEABLE);
     assert_eq!(code(edited("a.json", "{}", "// y\n{}")), UNPARSEABLE);
@@ -135,7 +135,7 @@ fn a_file_that_is_too_large_to_be_judged_is_said_to_be_so() {
         checked.note(),
         "; it has more than 4194304 bytes, and whether it is YAML was not checked"
     );
-    // What was too large before is as new when it is not so any more.
+    // A file that was too large before counts as new once it is small enough.
     let (before, after) = (File { path: &path, content: &content }, &b"["[..]);
     assert!(judge(&action, Some(before), File { path: &path, content: after }).is_err());
 }
@@ -173,19 +173,19 @@ fn an_updated_schema_is_one_by_the_rules_of_its_draft() {
     }
     let unknown = schema_of("a.json", "{ \"$schema\": \"https://example.com/mine\" }").unwrap().1;
     assert!(unknown.contains("`/$schema`: only the published drafts are known"), "{unknown}");
-    // In YAML only what says that it is one.
+    // In YAML only documents with `$schema` are schemas.
     assert_eq!(schema_of("a.yaml", "type: text\n"), None);
     let yaml = "$schema: https://json-schema.org/draft/2020-12/schema\ntype: text\n";
     assert_eq!(code(schema_of("a.yaml", yaml)), NO_SCHEMA);
     assert_eq!(code(schema_of("a.yaml", "a: [")), UNPARSEABLE);
     assert_eq!(schema_of("a.yaml", &yaml.replace("text", "string")), None);
-    // What could not be read before has to be readable now.
+    // A schema that was unreadable before must be readable now.
     let content = json!({ "type": "content", "content": "{" });
     let update = action("SCHEMA_UPDATE", "a.json", content);
     assert_eq!(code(said(&update, Some(("a.json", "{")), ("a.json", "{"))), UNPARSEABLE);
 }
 
-/// EX-20: what is nested as deep as can be read, is wide, or asks for an expression that would take its time.
+/// EX-20: schemas with maximum nesting, with many members, or with an expression that would be slow.
 #[test]
 fn a_hostile_schema_costs_little_and_is_judged() {
     let nested = |before: &str, inner: &str, behind: &str, levels: usize| {
@@ -242,7 +242,7 @@ fn what_would_run_is_declared() {
     assert_eq!(edited("run.sh", "#!/bin/sh\n", "#!/bin/sh\necho; rm $x\n"), None);
     assert_eq!(edited("run.sh", "#!/bin/sh\n", "echo\n"), None);
     assert_eq!(moved("run.sh", "sub/run.sh", "#!/bin/sh\n"), None);
-    // An attribute in Rust begins alike, and is something else in another file.
+    // A Rust attribute begins with `#!`, too, which means something else in another file.
     assert_eq!(made("lib.rs", "#![allow(dead_code)]\n"), None);
     assert_eq!(code(made("lib.sh", "#![allow(dead_code)]\n")), RUNS);
     assert_eq!(code(moved("lib.rs", "lib.sh", "#![allow(dead_code)]\n")), RUNS);

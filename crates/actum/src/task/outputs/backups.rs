@@ -1,4 +1,4 @@
-//! Backups of the files that a task changes (EX-13, EX-21): a block delta where that is smaller, else a copy.
+//! Backups of the files that a task changes (EX-13, EX-21): a block delta if that is smaller, else a copy.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,10 +13,10 @@ use actum_workspace::{LinuxDisk, Transaction, apply_delta, copy_file, digest_of_
 
 use super::{Handle, OutputError, Outputs, ReportDirectory, failed, read_whole};
 
-/// Reason why the backups of a task are not kept. None of them is left.
+/// Reason why the backups of a task were not kept. None of them is left.
 #[derive(Debug)]
 pub(in crate::task) enum BackupError {
-    /// They take this many bytes, which is more than they may.
+    /// They would take this number of bytes, which exceeds the limit.
     TooLarge(u64),
     Output(OutputError),
 }
@@ -28,8 +28,8 @@ impl From<OutputError> for BackupError {
 }
 
 impl Outputs {
-    /// Keeps the content of each file that a rollback needs, and notes in it which backups are deltas. Each file has to be what it was
-    /// when the plan was rehearsed. All backups together take at most `bytes_max` bytes.
+    /// Keeps the content of each file that a rollback needs, and records in `rollback` which backups are deltas. Each
+    /// file must be unchanged since the rehearsal of the plan. All backups together take at most `bytes_max` bytes.
     pub(in crate::task) fn back_up(
         &self,
         report: &ReportDirectory,
@@ -43,7 +43,7 @@ impl Outputs {
         let backups = report.make_backups()?;
         let kept = self.keep_backups((report, &backups), rollback, transaction, bytes_max);
         if kept.is_err() {
-            // The report says why they are missing; what cannot be removed does no harm.
+            // The report states why they are missing; a leftover backup does no harm.
             drop(report.remove_backups(self));
         }
         kept
@@ -80,7 +80,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// Copies a file as it is now, which has to be as it was.
+    /// Copies the current content of a file, which must be unchanged.
     fn copy_backup(
         &self,
         (report, backups): (&ReportDirectory, &Handle),
@@ -117,8 +117,8 @@ impl ReportDirectory {
         opened.map_err(failed("make the directory", &self.name.file(BACKUPS_DIRECTORY)))
     }
 
-    /// Contents that the backups give, by their digests: each of at most what a task may change of one file. That of a delta is
-    /// computed from what the run left, where it is there.
+    /// Returns the contents that the backups hold, by their digests. Each is at most as large as a file that a task may
+    /// change. The content of a delta is computed from the file that the run left, if that exists.
     pub(in crate::task) fn backups(
         &self,
         outputs: &Outputs,
@@ -134,7 +134,8 @@ impl ReportDirectory {
         Ok(contents)
     }
 
-    /// The content of a file before the run, and its digest; `None` where its backup is missing or does not give it.
+    /// Returns the content of a file before the run, and its digest. Returns `None` if its backup is missing or does
+    /// not match.
     fn content_of(
         &self,
         outputs: &Outputs,
@@ -170,7 +171,7 @@ impl ReportDirectory {
         Ok((checkpoint.original_hash == Some(digest)).then_some((digest, content)))
     }
 
-    /// Removes the backups and their directory; gives how many there were.
+    /// Removes the backups and their directory. Returns their number.
     pub(in crate::task) fn remove_backups(&self, outputs: &Outputs) -> Result<u64, OutputError> {
         let directory = self.name.file(BACKUPS_DIRECTORY);
         let Some(handle) = outputs.existing(&directory)? else { return Ok(0) };

@@ -1,4 +1,4 @@
-//! Files that a killed rollback script had moved aside (EX-16).
+//! Displaced files, which a killed rollback script had moved aside (EX-16).
 
 use std::io;
 
@@ -9,14 +9,14 @@ use actum_workspace::disk::{Disk, Kind, Rename, Stat};
 
 use super::{OutputError, Outputs, ReportDirectory, failed};
 
-/// A path from which the script moves a file aside.
+/// Path from which the script moves a file aside.
 struct Place<'m> {
     path: &'m RelPath,
-    /// The digest of the file that the run left there.
+    /// Digest of the file that the run left there.
     left: Option<Digest>,
-    /// The path that the file is moved back to, where no backup has its content.
+    /// Path that the file is moved back to, if no backup has its content.
     from: Option<&'m RelPath>,
-    /// The digest of the file before the run, where a delta gives that from what the run left alone.
+    /// Digest of the file before the run, if only a delta and the file that the run left yield its content.
     delta_to: Option<Digest>,
 }
 
@@ -36,18 +36,18 @@ impl<'m> Place<'m> {
     }
 }
 
-/// Files that a killed script had moved aside, and where they are now.
+/// Settled files that a killed script had moved aside.
 #[derive(Debug, Default)]
 pub(in crate::task) struct Settled {
-    /// Paths whose file is back.
+    /// Paths whose file was restored.
     pub(in crate::task) put_back: Vec<RelPath>,
-    /// Names of files whose content is known elsewhere; they stay until the rollback is made.
+    /// Names of files whose content exists elsewhere; they stay until the rollback is done.
     replaced: Vec<String>,
-    /// A note on each file that stays aside, as its content is nowhere else.
+    /// Note on each file that stays aside, since its content exists nowhere else.
     pub(in crate::task) kept: Vec<String>,
 }
 
-/// Way to settle a file that was moved aside.
+/// Result for a file that was moved aside.
 enum Found {
     Nothing,
     PutBack,
@@ -56,7 +56,7 @@ enum Found {
 }
 
 impl ReportDirectory {
-    /// Whether a killed script left anything aside.
+    /// Returns true if a killed script left a file aside.
     pub(in crate::task) fn has_displaced(
         &self,
         manifest: &RollbackManifest,
@@ -71,7 +71,7 @@ impl ReportDirectory {
         Ok(false)
     }
 
-    /// Puts back each file that a killed script had moved aside. Removes nothing: an undo may need what is aside.
+    /// Restores each file that a killed script had moved aside. Removes nothing: an undo may need these files.
     pub(in crate::task) fn put_back_displaced(
         &self,
         outputs: &Outputs,
@@ -95,7 +95,7 @@ impl ReportDirectory {
         Ok(settled)
     }
 
-    /// Removes the files aside whose content is known elsewhere. Gives a note on each that could not be removed.
+    /// Removes the displaced files whose content exists elsewhere. Returns a note on each that could not be removed.
     pub(in crate::task) fn remove_replaced(&self, settled: &Settled) -> Vec<String> {
         let notes = settled.replaced.iter().filter_map(|name| {
             let error = self.disk.unlink(&self.handle, name.as_bytes()).err()?;
@@ -133,7 +133,7 @@ impl ReportDirectory {
         }
     }
 
-    /// The digest of a file that was moved aside; none of what the run cannot have left there.
+    /// Returns the digest of a displaced file; `None` for a file type that the run cannot have left there.
     fn digest_of(&self, stat: &Stat, aside: &[u8]) -> Option<Digest> {
         if stat.kind != Kind::File {
             return None;
@@ -143,7 +143,7 @@ impl ReportDirectory {
     }
 }
 
-/// Whether nothing can be put back, since something else is at its path or its directory is gone.
+/// Returns true if the file cannot be restored, since its path is taken or its directory is gone.
 fn is_taken_or_gone(error: io::ErrorKind) -> bool {
     matches!(
         error,
@@ -151,7 +151,7 @@ fn is_taken_or_gone(error: io::ErrorKind) -> bool {
     )
 }
 
-/// The digest of the file at a path, where one can be read.
+/// Returns the digest of the file at a path, if it can be read.
 fn digest_at(outputs: &Outputs, path: &RelPath) -> Option<Digest> {
     outputs.digest(path).ok()?
 }

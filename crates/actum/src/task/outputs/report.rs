@@ -1,4 +1,4 @@
-//! The directory of the reports of one task (EX-13).
+//! Report directory of one task (EX-13).
 
 use std::io;
 
@@ -14,23 +14,23 @@ use serde::{Deserialize, Serialize};
 
 use super::{Handle, OutputError, failed, read_whole, write_new};
 
-/// How the name of a document ends until it takes the place of the one before it.
+/// Suffix of a document's name until it replaces the previous version.
 const UNFINISHED_SUFFIX: &str = ".new";
-/// The longest document of a report that is read again, in bytes.
+/// Maximum size of a report document that is read again, in bytes.
 const BYTES_MAX: u64 = 64 << 20;
 
-/// The directory of the reports of one task.
+/// Report directory of one task.
 pub(in crate::task) struct ReportDirectory {
     pub(super) disk: LinuxDisk,
     pub(super) handle: Handle,
-    /// What it is called.
+    /// Name of the directory.
     pub(in crate::task) name: ReportName,
 }
 
-/// The documents of a task that has ended.
+/// Documents of a task that has ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::task) struct EndReports {
-    /// Whether what its manifest is for is over.
+    /// True if the manifest is no longer needed, since the workspace is as before.
     pub(in crate::task) is_as_before: bool,
     pub(in crate::task) report: Option<ExecutionReport>,
     pub(in crate::task) log: Option<ChangeLog>,
@@ -38,12 +38,12 @@ pub(in crate::task) struct EndReports {
 }
 
 impl ReportDirectory {
-    /// Writes a file that is not there yet.
+    /// Writes a file, which must be missing.
     pub(in crate::task) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), OutputError> {
         self.write_as(name, bytes, FileMode::REGULAR)
     }
 
-    /// The same for its owner alone.
+    /// Writes a file that only its owner can read.
     pub(in crate::task) fn write_private(
         &self,
         name: &str,
@@ -57,7 +57,7 @@ impl ReportDirectory {
             .map_err(failed("write", &self.name.file(name)))
     }
 
-    /// Writes how a task ended; the execution report, which says that all is there, comes last.
+    /// Writes the final documents of a task. The execution report comes last, and so marks them as complete.
     pub(in crate::task) fn write_end(&self, ended: &EndReports) -> Result<(), OutputError> {
         let EndReports { is_as_before, report, log, error } = ended;
         if *is_as_before {
@@ -68,7 +68,7 @@ impl ReportDirectory {
         self.put(EXECUTION_REPORT_FILE, report.as_ref().map(ExecutionReport::write))
     }
 
-    /// Writes a document, where there is one, in the place of what was there.
+    /// Writes a document, if any, and replaces the previous version.
     pub(in crate::task) fn put(
         &self,
         name: &str,
@@ -85,13 +85,13 @@ impl ReportDirectory {
         }
     }
 
-    /// The rollback manifest, where there is one that can be read.
+    /// Returns the rollback manifest, if it exists and can be read.
     pub(in crate::task) fn manifest(&self) -> Result<Option<RollbackManifest>, OutputError> {
         let bytes = self.read(ROLLBACK_MANIFEST_FILE)?;
         Ok(bytes.and_then(|bytes| RollbackManifest::read(&bytes).ok()))
     }
 
-    /// Writes into the manifest what happened to it, where there is one that can be read.
+    /// Records an event in the manifest, if it exists and can be read.
     pub(in crate::task) fn end_manifest(
         &self,
         event: ManifestEvent,
@@ -102,7 +102,7 @@ impl ReportDirectory {
         Ok(Some(manifest))
     }
 
-    /// Writes into an active manifest that its time is over, where it is.
+    /// Records in an active manifest that it has expired, if so.
     pub(in crate::task) fn expire_manifest(
         &self,
         manifest: &RollbackManifest,
@@ -115,7 +115,7 @@ impl ReportDirectory {
         Ok(reached)
     }
 
-    /// Gives a file other bytes, all at once, and makes it where it is missing.
+    /// Replaces the content of a file atomically, and creates the file if it is missing.
     fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), OutputError> {
         let new = format!(".{name}{UNFINISHED_SUFFIX}");
         let replaced = match self.disk.unlink(&self.handle, new.as_bytes()) {
@@ -124,7 +124,7 @@ impl ReportDirectory {
                 write_new(self.disk, &self.handle, &new, bytes, FileMode::REGULAR).and_then(|()| {
                     let (new, name) = (new.as_bytes(), name.as_bytes());
                     if self.disk.stat_at(&self.handle, name)?.is_some() {
-                        // What takes the place of something is there before that goes.
+                        // The new version is durable before it replaces the previous one.
                         let file = self.disk.open_file(&self.handle, new)?;
                         self.disk.sync_data(&file, Barrier::Report)?;
                     }
@@ -135,7 +135,7 @@ impl ReportDirectory {
         replaced.map_err(failed("write", &self.name.file(name)))
     }
 
-    /// Removes what a process that was killed had not put into its place: documents, and copies of backups.
+    /// Removes unfinished files of a killed process: documents, and copies of backups.
     pub(in crate::task) fn remove_unfinished(&self) -> Result<(), OutputError> {
         let names = self.disk.list(&self.handle);
         for name in names.map_err(failed("list", &self.name.directory()))? {
@@ -156,7 +156,7 @@ impl ReportDirectory {
         Ok(())
     }
 
-    /// The bytes of a file, where it is there.
+    /// Returns the bytes of a file, if it exists.
     pub(in crate::task) fn read(&self, name: &str) -> Result<Option<Vec<u8>>, OutputError> {
         let read = match self.disk.open_file(&self.handle, name.as_bytes()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -1,4 +1,4 @@
-//! Files that a killed rollback script had moved aside, before the run is taken back.
+//! Displaced files, which a killed rollback script had moved aside, are restored before the run is undone.
 
 use actum_task::report::RollbackManifest;
 use actum_workspace::RunOptions;
@@ -8,7 +8,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::task::outputs::{Outputs, ReportDirectory, Settled};
 
-/// Puts back what a killed script had moved aside, while no run changes the workspace.
+/// Restores the displaced files of a killed script, while no run changes the workspace.
 pub(super) fn put_back_displaced(
     engine: &mut Engine,
     outputs: &Outputs,
@@ -25,7 +25,7 @@ pub(super) fn put_back_displaced(
 }
 
 impl Settled {
-    /// The error of a rollback that was refused after files were put back.
+    /// Adds the restored files to the error of a rejected rollback.
     pub(super) fn explain(&self, source: Error) -> Error {
         if self.put_back.is_empty() {
             return source;

@@ -1,4 +1,4 @@
-//! How a task ended is written (EX-13 to EX-15, EX-18).
+//! End of a task: writes its reports (EX-13 to EX-15, EX-18).
 
 use actum_core::plain_id::PlainId;
 use actum_core::{RelPath, RunId};
@@ -27,12 +27,12 @@ pub(super) struct Documents {
     pub(super) error: Option<ErrorReport>,
 }
 
-/// How a run ended, as far as its report is concerned.
+/// End of a run, as its report states it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct End {
     how: RunEnd,
     run: Option<RunId>,
-    /// Whether what the actions did is there.
+    /// True if the changes of the actions are visible.
     is_visible: bool,
 }
 
@@ -48,7 +48,7 @@ impl End {
 }
 
 impl TaskContext<'_> {
-    /// Writes how it ended.
+    /// Writes the reports of a task that was executed.
     pub(super) fn ended(
         &mut self,
         place: Place<'_>,
@@ -61,7 +61,7 @@ impl TaskContext<'_> {
         match made {
             None | Some(Made::Nothing) => {}
             Some(Made::Done(done, After { changed, committed, external })) => {
-                // Else the reports say what the notes do not.
+                // Otherwise the reports state more than the notes.
                 self.is_noted =
                     changed.is_empty() && matches!(committed, Ok(None)) && external.is_empty();
                 rehearsed.take_external(external);
@@ -105,7 +105,7 @@ impl TaskContext<'_> {
             log: Some(log.clone()),
             error: error.clone(),
         };
-        // Before the report is written, so that it is there where that is.
+        // The alert is raised before the report is written, so that a written report always has its alert.
         let alert = match &error {
             Some(error) => self.alerts.raise(&place.task.id, error, Some(&directory.name)),
             None => Ok(None),
@@ -130,7 +130,7 @@ impl TaskContext<'_> {
         }
     }
 
-    /// Reports the stored result of a task that was carried out before (D-8).
+    /// Reports the stored result of a task that was executed before (D-8).
     pub(super) fn repeat(&mut self, task: &Task, stored: Stored) -> TaskEnd {
         let Stored { receipt, directory, report, log, error } = stored;
         let run = receipt.statement.predicate.run;
@@ -156,8 +156,8 @@ impl TaskContext<'_> {
         }
     }
 
-    /// Writes how a task ended, durably where that is not noted already. What cannot be written is noted, for whoever
-    /// comes next.
+    /// Writes the final documents of a task, durably unless the notes contain them already. Documents that cannot be
+    /// written are noted, for the next process.
     fn write_end(
         &self,
         directory: &ReportDirectory,
@@ -170,7 +170,7 @@ impl TaskContext<'_> {
         });
         let error = written.err()?;
         let notes = self.notes(&directory.name, (task, plan));
-        // Where that fails as well, both are told.
+        // If that fails as well, both errors are reported.
         match notes.ended(ended).keep_durably(&self.mark) {
             Ok(()) => Some(error),
             Err(also) => Some(OutputError {
@@ -180,7 +180,7 @@ impl TaskContext<'_> {
         }
     }
 
-    /// Notes of which the documents alone count.
+    /// Creates notes in which only the final documents count.
     fn notes(&self, name: &ReportName, (task, plan): (&PlainId, Option<&PlainId>)) -> Notes {
         let ids = (&self.report_id, task, plan.unwrap_or(task));
         Notes::new(name, ids, self.started, Vec::new())
@@ -219,7 +219,7 @@ impl TaskContext<'_> {
             created_at: now,
             changes: task.changes(&rehearsed.actions, &rehearsed.modified, left, &mut self.ids),
         };
-        // A pipeline that is still to run is no error.
+        // A pipeline that is still to run is not an error.
         let is_pending = rehearsed.problems.is_empty() && rehearsed.deferred().next().is_some();
         let error = ErrorStatus::of(report.status()).filter(|_| !is_pending).map(|status| {
             let facts = ErrorFacts {
@@ -236,7 +236,7 @@ impl TaskContext<'_> {
         Documents { report, log, error }
     }
 
-    /// It is not begun; a directory is made for the report that says so, where it has none.
+    /// Rejects a task before it begins. Creates a directory for its report, if it has none.
     pub(super) fn reject(
         &mut self,
         task: Option<&Task>,
@@ -247,7 +247,7 @@ impl TaskContext<'_> {
         let directory = match (self.unfilled.take(), &refusal.id) {
             (Some(directory), _) => Ok(directory),
             (None, Some(task)) => self.rejected_directory(task, &refusal, &report),
-            // What names no task leaves no report: it is no more than an error of the caller.
+            // A rejection without a task id leaves no report: it is only an error of the caller.
             (None, None) => Err(None),
         };
         match directory {
@@ -259,7 +259,7 @@ impl TaskContext<'_> {
         }
     }
 
-    /// The directory of a report that says that a task is not begun; what it says is noted before it is there.
+    /// Creates the directory for the report of a rejected task; the report is noted first.
     fn rejected_directory(
         &mut self,
         task: &PlainId,
@@ -268,14 +268,14 @@ impl TaskContext<'_> {
     ) -> std::result::Result<ReportDirectory, Option<OutputError>> {
         let name = self.outputs.report_name(self.started, task)?;
         let notes = self.notes(&name, (task, refusal.plan_id.as_ref()));
-        // The report is written all the same: it is missing only where this process is killed as well.
+        // The report is written nevertheless: it is missing only if this process is killed as well.
         if let Err(error) = notes.ending(refused(report)).keep(&self.mark) {
             self.status.note(Phase::Reporting, &format!("the report could not be noted: {error}"));
         }
         Ok(self.outputs.report(name)?)
     }
 
-    /// It is not begun, as the report in that directory says.
+    /// Rejects a task before it begins, with the report in this directory.
     pub(super) fn reject_in(
         &mut self,
         directory: ReportDirectory,
@@ -336,18 +336,18 @@ impl TaskContext<'_> {
     }
 }
 
-/// What is written of a task that is not begun: nothing of it became visible, so nothing is there to be taken back.
+/// Returns the documents of a rejected task: no change became visible, so there is no rollback.
 fn refused(report: &ErrorReport) -> EndReports {
     EndReports { is_as_before: true, report: None, log: None, error: Some(report.clone()) }
 }
 
-/// Whether it is refused for this: what was visible, and was taken back, had begun.
+/// Returns true if the problem rejects the task. A change that was visible and rolled back had begun.
 fn is_refusal(problem: &TaskProblem, cause: Option<&Error>) -> bool {
     let was_visible = cause.is_some_and(|error| matches!(error.workspace(), State::Restored));
     problem.code.response().is_refusal() && !was_visible
 }
 
-/// The report with where the run is recorded and committed, or why it is not.
+/// Adds to the report the ledger entry of the run, and its commit or the reason for none.
 fn told_of_commit(
     report: ExecutionReport,
     receipt: &str,

@@ -11,8 +11,8 @@ use crate::task::external::{self, ExternalResult, NotedState};
 use crate::task::rehearsal::{ActionEnd, RehearsalObserver, Rehearsed};
 
 impl TaskObserver<'_, '_> {
-    /// Runs the pipelines. Start and end of each are noted durably, so that recovery can report both. `held_back` is the reason why none
-    /// may start.
+    /// Runs the pipelines. Start and end of each are noted durably, so that recovery can report both. `held_back` is
+    /// the reason why none may start.
     pub(super) fn run_external(
         &mut self,
         pipelines: &[ExternalPipeline],
@@ -46,7 +46,7 @@ impl TaskObserver<'_, '_> {
         let (Some(action), Ok(Some(runner))) = (action, self.script.pipelines) else {
             return skip(&"no pipeline runner is configured");
         };
-        // Without the note nobody would know that it began.
+        // Without the note no process would know that it began.
         if let Err(error) = self.note(action, NotedState::Started) {
             return skip(&format_args!("It was not started: {error}"));
         }
@@ -58,7 +58,7 @@ impl TaskObserver<'_, '_> {
         let result = ExternalResult::executed(pipeline, deferred, executed);
         let outcome = result.action.as_ref().map(|it| self.place.task.outcome(it, &[]));
         let noted = outcome.map(|outcome| self.note(action, NotedState::Ended(outcome)));
-        // The reports say it as well, and whoever finds neither says that the end is not known.
+        // The reports state the end as well. If both are missing, recovery reports that the end is unknown.
         if let Some(Err(error)) = noted {
             let message = format!("the end of a pipeline could not be noted: {error}");
             self.desk.status.note(Phase::Reporting, &message);
@@ -79,7 +79,7 @@ impl TaskObserver<'_, '_> {
         if let Some(why) = held_back {
             return Some(format!("It was not started: {why}"));
         }
-        // Also the pipelines before it take time, in which somebody can change a file.
+        // Earlier pipelines take time, in which another process can change a file.
         if let Some(changed) = self.desk.changed_since(&self.rehearsed.effects).first() {
             return Some(format!("It was not started: {}", changed.message));
         }

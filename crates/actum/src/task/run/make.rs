@@ -30,11 +30,11 @@ use crate::task::outputs::{BackupError, OutputError};
 use crate::task::problem::TaskProblem;
 use crate::task::rehearsal::{RehearsalObserver, Rehearsed, Script, later};
 
-/// How the change was made.
+/// Result of publishing the change.
 pub(super) enum Made {
     /// Published and recorded.
     Done(Box<Receipt>, After),
-    /// Everything is as asked already.
+    /// No difference to publish.
     Nothing,
     /// Not published; the workspace is unchanged.
     Not(TaskProblem, Option<Error>),
@@ -48,11 +48,11 @@ pub(super) enum Made {
     },
 }
 
-/// What was found and done after the run.
+/// Results from after the run.
 pub(super) struct After {
-    /// Files that are not what the run left.
+    /// Files that differ from the state that the run left.
     pub(super) changed: Vec<TaskProblem>,
-    /// The commit, where it was asked for; or why there is none.
+    /// Commit, if it was requested, or the reason why it is missing.
     pub(super) committed: Result<Option<CommittedRun>, String>,
     /// Results of the actions that run external pipelines.
     pub(super) external: Vec<Rehearsed>,
@@ -70,7 +70,7 @@ pub(super) struct TaskObserver<'m, 'o> {
     files: Option<RollbackFiles>,
     /// Pending commit to git, until the run is published.
     committing: Option<Committing>,
-    /// Files that are not what the run left.
+    /// Files that differ from the state that the run left.
     changed: Vec<TaskProblem>,
     committed: Result<Option<CommittedRun>, String>,
     /// External pipelines, once they ran.
@@ -126,7 +126,7 @@ impl Observer<LinuxDisk> for TaskObserver<'_, '_> {
             let code = ErrorCode::Cancelled;
             return Err(TaskStop::Problem(Box::new(TaskProblem::new(code, code.about()))));
         }
-        // The time of the task is that of everything before its change is published (EX-21).
+        // The time limit of the task covers all phases before its change is published (EX-21).
         let deadline = later(self.desk.started, self.place.task.config.timeouts.task);
         if self.desk.status.now() > deadline {
             let code = ErrorCode::TaskTimeout;
@@ -136,8 +136,8 @@ impl Observer<LinuxDisk> for TaskObserver<'_, '_> {
         Ok(())
     }
 
-    /// Compares the files with what was approved, commits the run, and runs the external pipelines: in this order, so that one of
-    /// them can push the commit.
+    /// Compares the files with the approved state, commits the run, and runs the external pipelines. In this order a
+    /// pipeline can push the commit.
     fn published(&mut self, external: &[ExternalPipeline]) -> Option<Vec<ExternalRun>> {
         let (task, effects) = (self.place.task, &self.rehearsed.effects);
         let constraints = task.plan.constraints(task.config.constraints);
@@ -227,7 +227,8 @@ impl TaskContext<'_> {
         }
     }
 
-    /// Keeps what takes the change of a run back, and gives the digests of manifest and script. It is durable once the outputs are.
+    /// Keeps the files for a rollback of the run, and returns the digests of manifest and script. They become durable
+    /// with the outputs.
     pub(super) fn keep_checkpoint(
         &mut self,
         place: &Place<'_>,
@@ -284,7 +285,7 @@ impl TaskContext<'_> {
         write().map_err(|error| unwritten(&rollback, &place.directory.name, &error))
     }
 
-    /// The files that are not what the run left (EX-12).
+    /// Returns the files that differ from the state that the run left (EX-12).
     pub(super) fn changed_since(&self, effects: &[PathEffect]) -> Vec<TaskProblem> {
         let files = effects.iter().filter_map(|effect| Some((&effect.path.0, effect.after?)));
         let changed = files.filter(|(path, left)| {
@@ -302,7 +303,7 @@ impl TaskContext<'_> {
     }
 }
 
-/// The problem of a task whose rollback files cannot be written.
+/// Returns the problem of a task whose rollback files cannot be written.
 fn unwritten(rollback: &Rollback, report: &ReportName, error: &OutputError) -> Box<TaskProblem> {
     let code = code_of(&error.source, ErrorCode::CheckpointFailed);
     let is_of =
@@ -311,7 +312,7 @@ fn unwritten(rollback: &Rollback, report: &ReportName, error: &OutputError) -> B
     Box::new(TaskProblem { target, ..TaskProblem::new(code, error.to_string()) })
 }
 
-/// The code of an error of the system, where it has one of its own.
+/// Returns the code of a system error, or `otherwise` if it has no specific code.
 fn code_of(error: &std::io::Error, otherwise: ErrorCode) -> ErrorCode {
     use std::io::ErrorKind::{FileTooLarge, InvalidData, QuotaExceeded, StorageFull};
     if [StorageFull, QuotaExceeded].contains(&error.kind()) {
@@ -336,7 +337,7 @@ fn queries(plan: &TaskPlan, rehearsed: &TaskActions) -> Vec<QueryRecord> {
 mod tests {
     use super::*;
 
-    /// EX-14, EX-18: whatever it failed by, a person is told, and nobody is told that everything is as before.
+    /// EX-14, EX-18: whatever the cause, the operator is alerted, and no report states that everything is as before.
     #[test]
     fn what_is_neither_made_nor_taken_back_is_for_a_person() {
         let kind = ErrorKind::Io {
