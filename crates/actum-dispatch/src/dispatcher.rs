@@ -65,8 +65,8 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
     /// Runs one cycle for a goal, and records its decision. A repeated goal has no second effect.
     ///
     /// # Errors
-    /// `NoCheck`, `NoHost` and `Relay` come before a decision. After any other [`DispatchError`] the outcome is unknown;
-    /// dispatching the goal again settles it.
+    /// `NoCheck`, `NoHost` and `Relay` come before a decision. After any other [`DispatchError`] the outcome is
+    /// unknown; dispatching the goal again settles it.
     pub fn dispatch(
         &mut self,
         goal: &AgentGoalRequest,

@@ -67,7 +67,7 @@ pub enum FindError {
     )]
     TooMany,
     /// The list has a simulation twice.
-    #[error("the simulation `{id}` stands twice in the list; no packet was made")]
+    #[error("the list has the simulation `{id}` twice; no packet was made")]
     Repeated {
         /// Name of the simulation.
         id: ActionName,

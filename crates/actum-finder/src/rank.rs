@@ -114,8 +114,8 @@ pub(crate) fn rank<'s>(
 
 /// Finds another simulation that claims the utterance, if one of the two is a package.
 ///
-/// INVARIANT: neither more words in a phrase, nor more parameters, nor a bonus let a package take an utterance from a core
-/// action or from another package.
+/// INVARIANT: neither more words in a phrase, nor more parameters, nor a bonus let a package take an utterance from a
+/// core action or from another package.
 fn rival<'r, 's>(first: &Reading<'_>, clear: &[&'r &'r Reading<'s>]) -> Option<&'r Reading<'s>> {
     let is_rival = |other: &Reading<'_>| {
         let (first, other) = (&first.simulation.id, &other.simulation.id);

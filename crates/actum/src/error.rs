@@ -210,10 +210,10 @@ pub enum Error {
         retention: Retention,
     },
     /// The record of removed history would not count.
-    #[error("cannot record what is forgotten: {0}")]
+    #[error("cannot record the removed history: {0}")]
     Forgotten(#[from] Box<ForgottenProblem>),
     /// The request belongs to no action, and an action was expected.
-    #[error("the request belongs to no action, and is carried out as what it is")]
+    #[error("the request belongs to no action, so it is not carried out as one")]
     NoAction,
     /// The workspace is already as requested, so no run is made.
     #[error("there is nothing to change; no run was made")]

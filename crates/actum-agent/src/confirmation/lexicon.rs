@@ -129,7 +129,7 @@ pub enum TokenProblem {
         token: String,
     },
     /// A word is repeated: in one list, in two, or in one and among the banned words of all languages.
-    #[error("`{token}` stands twice")]
+    #[error("`{token}` is repeated")]
     Repeated {
         /// Word.
         token: String,

@@ -155,7 +155,8 @@ pub(super) fn check_access(
     Ok((!same).then(|| mismatch("the access policies decide otherwise")))
 }
 
-/// Parses the recorded token again, with the lexicon of that time. The utterance of an ambiguous answer is not recorded.
+/// Parses the recorded token again, with the lexicon of that time. The utterance of an ambiguous answer is not
+/// recorded.
 pub(super) fn check_answer(
     log: &dyn Log,
     answer: &AgentConfirmation,

@@ -65,7 +65,7 @@ pub enum CatalogError {
     },
     /// The package differs from the one in the catalog.
     #[error(
-        "the package of the action `{action}` is another one than the one that is registered: its digest is \
+        "the package of the action `{action}` is not the registered one: its digest is \
          {given} and not {registered}"
     )]
     OtherPackage {
@@ -77,13 +77,13 @@ pub enum CatalogError {
         given: Digest,
     },
     /// The name belongs to a core action.
-    #[error("`{action}` is a core action, so no package can be it")]
+    #[error("`{action}` is a core action, so no package can have its name")]
     IsCore {
         /// Name of the action.
         action: ActionName,
     },
     /// A package can be registered only under its own name.
-    #[error("the package is the action `{package}` and not `{action}`")]
+    #[error("the package contains the action `{package}`, not `{action}`")]
     OtherName {
         /// Given name.
         action: ActionName,
@@ -102,10 +102,10 @@ pub enum CatalogError {
     #[error("cannot record the catalog: {0}")]
     Record(#[from] CanonicalError),
     /// The key does not count, so the change would have no effect.
-    #[error("the catalog cannot be changed so: {0}")]
+    #[error("cannot change the catalog with this key: {0}")]
     Key(CatalogProblem),
     /// The description of a core action in this program is wrong.
-    #[error("the core action `{action}` is not described as it must be: {message}")]
+    #[error("the description of the core action `{action}` is wrong: {message}")]
     BuiltIn {
         /// Name of the action.
         action: &'static str,

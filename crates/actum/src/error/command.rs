@@ -22,7 +22,7 @@ pub enum CommandError {
     Line(#[from] CommandLineError),
     /// An argument is not UTF-8 text.
     #[error(
-        "cannot run the command: its argument `{}` is no UTF-8 text, and could not be recorded; nothing was \
+        "cannot run the command: its argument `{}` is not UTF-8 text, and could not be recorded; nothing was \
          started",
         Quoted(.0.as_bytes())
     )]
@@ -102,7 +102,7 @@ pub struct Unkept {
 pub enum WhyUnkept {
     /// Task plans (EX-5) and plugins change no links.
     #[error(
-        "is a symbolic link that was made, changed or removed, which no task plan and no plugin may"
+        "is a symbolic link that was created, changed or removed, which task plans and plugins may not do"
     )]
     Symlink,
     /// Runs change regular files, links and directories.
@@ -113,7 +113,7 @@ pub enum WhyUnkept {
     SetId,
     /// Task plans (EX-5) and plugins change no permissions of directories.
     #[error(
-        "is a directory that was there, and got other permissions, which no task plan and no plugin may give"
+        "is an existing directory whose permissions changed, which task plans and plugins may not do"
     )]
     DirectoryMode,
     /// A run does not change the root of its workspace.

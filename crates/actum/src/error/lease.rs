@@ -16,6 +16,6 @@ pub enum GrantLeaseError {
     #[error("a lease key is needed to grant or revoke a lease")]
     OtherRole,
     /// The entry would not count.
-    #[error("cannot record it: {0}")]
+    #[error("cannot record the lease: {0}")]
     Entry(#[from] LeaseEntryProblem),
 }

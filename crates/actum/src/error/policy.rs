@@ -57,7 +57,7 @@ pub enum PolicyProblem {
     },
     /// The file belongs to another user.
     #[error(
-        "it belongs to the user with the number {uid}, who may write to it; `chown` gives it to you"
+        "it belongs to the user with the number {uid}, who may write to it; change the owner with `chown`"
     )]
     OfAnother {
         /// Number of the owner.
@@ -79,7 +79,7 @@ pub enum PolicyProblem {
     TooManyFiles,
     /// The name of a file of access policies cannot be written in a receipt.
     #[error(
-        "the name of the file `{}` has something else in it than letters of ASCII, digits, `.`, `_` and `-`, or \
+        "the name of the file `{}` has other characters than ASCII letters, digits, `.`, `_` and `-`, or \
          more than {ACCESS_NAME_BYTES_MAX} bytes",
         Quoted(name.as_bytes())
     )]

@@ -16,7 +16,7 @@ pub enum RollbackRefused {
     },
     /// The task changed no file, so there is nothing to roll back.
     #[error(
-        "the task of `{report}` has nothing to be taken back with: it changed no file, or its rollback manifest was removed"
+        "cannot roll back the task of `{report}`: it changed no file, or its rollback manifest was removed"
     )]
     Nothing {
         /// Directory of its reports.
@@ -35,7 +35,7 @@ pub enum RollbackRefused {
         report: String,
     },
     /// The commit cannot be reverted, since its files were changed afterwards.
-    #[error("the task of `{report}` cannot be taken back by git: {source}{alert}")]
+    #[error("git cannot roll back the task of `{report}`: {source}{alert}")]
     Git {
         /// Directory of its reports.
         report: String,
