@@ -30,7 +30,7 @@ pub enum AccessError {
          {POLICY_NESTING_MAX} deep"
     )]
     Nesting {
-        /// Line of the innermost bracket.
+        /// Line at which the limit is exceeded.
         line: usize,
     },
     /// A policy has more operators than [`POLICY_OPERATORS_MAX`].
@@ -39,7 +39,7 @@ pub enum AccessError {
          operators; write it as several policies, or its alternatives as a set"
     )]
     Operators {
-        /// Line in the policy.
+        /// Line at which the limit is exceeded.
         line: usize,
     },
     /// The text is not Cedar.

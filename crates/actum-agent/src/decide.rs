@@ -39,7 +39,7 @@ pub struct AgentDecision {
     pub plan_id: Option<AgentPlanId>,
     /// Step.
     pub step_id: Option<StepId>,
-    /// Plan; `None` if the packet has none.
+    /// Plan, if the packet leads to one.
     pub plan: Option<AgentExecutionPlan>,
     /// Idempotency key of the step.
     pub key: Option<Digest>,

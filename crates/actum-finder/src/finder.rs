@@ -30,7 +30,7 @@ use crate::wording::{Wording, capability};
 pub const FINDER_SEMANTICS: u32 = 2;
 /// Largest number of readings in the evidence.
 pub(crate) const EVIDENCE_READINGS_MAX: usize = 16;
-/// The value of `format` of the evidence.
+/// Value of `format` in the evidence.
 pub(crate) const EVIDENCE_FORMAT: &str = "actum.finder-evidence/1";
 /// Largest number of languages in one search: that of the goal, or all of the lexicons.
 pub(crate) const LANGUAGES_MAX: usize = 16;

@@ -32,7 +32,7 @@ pub(crate) enum Outcome<'s> {
     Missing,
 }
 
-/// Simulation with its score, the bonus included where that counted.
+/// Simulation with its score, including a bonus that counted.
 #[derive(Debug, Clone)]
 pub(crate) struct Ranked<'s> {
     pub(crate) simulation: &'s Simulation,

@@ -1,5 +1,5 @@
-//! Tests of the access policies: reading, rejection, answers and their grounds, whatever the order and an operator's
-//! permissions.
+//! Tests of the access policies: reading, rejection, answers and their grounds, in any order of the policies and
+//! with any permissions of an operator.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

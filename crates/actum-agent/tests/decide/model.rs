@@ -20,7 +20,7 @@ use crate::fixture::{
 
 /// Number of bundles; `ACTUM_MODEL_CASES` sets another.
 const CASES: usize = 20_000;
-/// Number of facts of which the random changes hit one.
+/// Number of facts among which the random changes hit one.
 const RARE: usize = 12;
 
 pub(crate) fn random_bundle(random: &mut Random) -> AgentBundle {

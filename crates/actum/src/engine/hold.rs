@@ -49,7 +49,7 @@ impl<D: Disk> Staged<'_, D> {
         }
     }
 
-    /// Checks that a queued plan would do exactly what was approved, whatever the gates decide now.
+    /// Checks that a queued plan would do exactly what was approved, independent of the current decision of the gates.
     pub(crate) fn check_as_approved(&self, judged: &Judgement) -> Result<()> {
         let Some(queued) = &self.queued else { return Ok(()) };
         let actor = &self.request.actor;
