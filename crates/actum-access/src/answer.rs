@@ -1,33 +1,33 @@
-//! What the policies say of a request, and which of them.
+//! Answer of the access policies to a request, with its grounds.
 
 use actum_gate::ground::AccessGround;
 
-/// How many grounds an answer has.
+/// Most grounds of an answer.
 pub const GROUNDS_MAX: usize = 100;
 
-/// Whether something may be done.
+/// Decision on a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// It may.
+    /// The request is allowed.
     Allowed,
-    /// It may once so many people have agreed to it.
+    /// The request is allowed after this number of approvals.
     NeedsApproval {
-        /// How many in all, 1 to 4; the least that is enough.
+        /// Least number of approvals that is enough, 1 to 4.
         approvals: u32,
     },
-    /// It may not, whoever agrees.
+    /// The request is denied, also with approvals.
     Denied,
 }
 
-/// The answer to a request (AEC-6).
+/// Answer to a request (AEC-6).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct AccessAnswer {
-    /// Whether it may be done.
+    /// Decision.
     pub access: Access,
-    /// Policies that decided it, or why they could not: sorted, at least one, at most [`GROUNDS_MAX`].
+    /// Policies that decided, or the reason why they could not: sorted, at least one, at most [`GROUNDS_MAX`].
     pub grounds: Vec<AccessGround>,
-    /// Further grounds.
+    /// Number of further grounds.
     pub more: usize,
 }
 

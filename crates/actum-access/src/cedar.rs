@@ -1,4 +1,4 @@
-//! Cedar, as the gate of access asks it.
+//! Cedar evaluator for the access gate.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,14 +15,14 @@ use crate::policies::AccessPolicies;
 use crate::problem::AccessFileError;
 use crate::request::{AccessRequest, ChangeKind};
 
-/// How many policies one ground names.
+/// Most policies that one ground names.
 const NAMED_MAX: usize = 3;
 
-/// How many people can agree to a change: it goes with the first who does.
+/// Most approvals that a change can get: the first one lets it go.
 const PEOPLE_MAX: u32 = 1;
 
-/// Reads access policies and tells what they say. A thousand take tens of milliseconds to read, so those
-/// that were read last are kept; clones keep the same.
+/// Reader and evaluator of access policies. Reading a thousand takes tens of milliseconds, so it caches the last
+/// ones; clones share the cache.
 #[derive(Clone, Default)]
 pub struct Cedar(Arc<Mutex<Option<Last>>>);
 
@@ -32,12 +32,12 @@ struct Last {
 }
 
 impl Cedar {
-    /// The policies in these files.
+    /// Returns the policies of these files.
     ///
     /// # Errors
     /// As [`AccessPolicies::read_files`].
     pub fn read(&self, texts: &[AccessText]) -> Result<Arc<AccessPolicies>, AccessFileError> {
-        // Whoever panicked in between left what was there, or what is whole.
+        // A panicked thread left either the old value or a complete new one.
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(last) = last.as_ref().filter(|last| last.texts == texts) {
             return Ok(Arc::clone(&last.policies));
@@ -84,16 +84,16 @@ impl AccessJudge for Cedar {
 }
 
 impl AccessRequest {
-    /// What is asked about the change in a bundle, to which nobody has agreed.
+    /// Creates the request for the change of a bundle, without approvals.
     ///
     /// # Errors
-    /// `PathError` where a path is too long as seen from a root around the workspace.
+    /// `PathError` if a path is too long as seen from a root around the workspace.
     pub fn of(bundle: &Bundle, tier: RiskTier) -> Result<Self, PathError> {
         let actor = bundle.actor();
         let is_deleted = |effect: &&PathEffect| effect.effect == EffectKind::Deleted;
         let count = |files: usize| u64::try_from(files).unwrap_or(u64::MAX);
         let lines = bundle.files().map(|effect| effect.added.saturating_add(effect.removed));
-        // Commands and actions are not carried out yet; what there is changes files.
+        // Commands and actions are not judged as such yet; existing kinds of work change files.
         let (action, kind) = match bundle.work() {
             WorkKind::Apply | WorkKind::Redo => (AccessAction::ChangeFiles, ChangeKind::New),
             WorkKind::Undo => (AccessAction::ChangeFiles, ChangeKind::Undo),

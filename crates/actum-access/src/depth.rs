@@ -1,10 +1,10 @@
-//! How deep a policy may be, and whether the validator sees so deep.
+//! Limit on the depth of policies, and a test that the validator reaches that depth.
 //!
-//! Cedar 4.14 recurses through the tree that it makes of a policy. Some hundred brackets overflow the
-//! stack when they are parsed, which ends the program. Where the stack runs short in the validator,
-//! it says nothing and finds no error, so that a policy counts as valid that nobody looked at. So
-//! the text is measured before Cedar sees it, and the validator is tried on a policy
-//! as deep as any that is let through.
+//! Cedar 4.14 recurses through the syntax tree of a policy. Some hundred brackets overflow the stack of its parser,
+//! which ends the program. If the stack runs short in the validator, the validator reports no error, and the policy
+//! counts as valid although it was not checked.
+//!
+//! So the text is measured before Cedar reads it. The validator is tried on a policy of the largest allowed depth.
 
 use std::str::FromStr;
 
@@ -13,16 +13,16 @@ use cedar_policy::{PolicySet, ValidationMode, Validator};
 use crate::limits::{POLICY_NESTING_MAX, POLICY_OPERATORS_MAX};
 use crate::problem::AccessError;
 
-/// Words that make a level.
+/// Words that add a level.
 const WORD_OPERATORS: [&str; 5] = ["if", "in", "has", "like", "is"];
 
-/// Refuses a text in which a policy is too deep.
+/// Rejects a text with a policy that is too deep.
 pub(crate) fn check(text: &str) -> Result<(), AccessError> {
     let mut scan = Scan { line: 1, nesting: 0, operators: 0 };
     let mut chars = text.chars().peekable();
     let mut word = String::new();
     while let Some(char) = chars.next() {
-        // A number ends where a letter follows, so it begins no word.
+        // A letter ends a number, so the number begins no word.
         let continues =
             char == '_' || char.is_alphabetic() || !word.is_empty() && char.is_numeric();
         if continues {
@@ -34,7 +34,7 @@ pub(crate) fn check(text: &str) -> Result<(), AccessError> {
         match char {
             '\n' => scan.line += 1,
             '"' => {
-                // A string ends at the next quote that no backslash stands before.
+                // A string ends at the next quote without a backslash before it.
                 while let Some(char) = chars.next() {
                     match char {
                         '"' => break,
@@ -44,7 +44,7 @@ pub(crate) fn check(text: &str) -> Result<(), AccessError> {
                 }
             }
             '/' if chars.peek() == Some(&'/') => {
-                // A comment ends at either of these, and what follows is read.
+                // Either character ends a comment, and the rest is read.
                 while chars.next_if(|char| !matches!(char, '\n' | '\r')).is_some() {}
             }
             '(' | '[' | '{' => scan.nesting += 1,
@@ -52,7 +52,7 @@ pub(crate) fn check(text: &str) -> Result<(), AccessError> {
             ';' if scan.nesting == 0 => scan.operators = 0,
             '.' | '+' | '-' | '*' | '/' | '%' | '!' | '=' | '<' | '>' | '&' | '|' => {
                 scan.operators += 1;
-                // Of an operator of two characters the second is no level of its own.
+                // The second character of an operator adds no level.
                 chars.next_if(|&next| next == '=' || next == char && "&|".contains(char));
             }
             _ => {}
@@ -81,9 +81,9 @@ impl Scan {
     }
 }
 
-/// Shows the validator a policy that is as deep as any may be and has its only error at the bottom.
+/// Validates a policy of the largest allowed depth whose only error is at the bottom.
 ///
-/// On some systems the size of the stack is told wrong, and then nothing at all would be checked.
+/// Some systems report a wrong size of the stack, and then nothing at all would be checked.
 pub(crate) fn try_validator(validator: &Validator) -> Result<(), AccessError> {
     let levels = POLICY_OPERATORS_MAX / 2;
     let above = "if context.undo then true else ".repeat(levels);
@@ -142,7 +142,7 @@ mod tests {
                  it as several policies, or its alternatives as a set",
                 "{operator}"
             );
-            // What ends no policy starts no new count.
+            // The count restarts only at the end of a policy.
             assert_ne!(found(&format!("({most};{most};")), "", "{operator}");
         }
         assert_eq!(found(&"iffy inner \"a.b\", ".repeat(1000)), "");

@@ -8,7 +8,7 @@ use miette::Diagnostic;
 use crate::names::{AccessAction, CONTEXT, USER, WORKSPACE};
 use crate::problem::{PolicyProblem, Problems};
 
-/// Reads the problems of a text that is not Cedar.
+/// Returns the problems of a text that is not Cedar.
 pub(crate) fn syntax_problems<'a>(
     text: &str,
     errors: impl IntoIterator<Item = &'a (dyn Diagnostic + 'a)>,
@@ -22,8 +22,8 @@ pub(crate) fn syntax_problems<'a>(
     sorted(problems.collect())
 }
 
-/// Reads the problems of policies that are not valid against the schema; `None` for valid ones. `name` returns the name
-/// of a policy in messages. Each place in the text is reported once, though it is checked for every action.
+/// Returns the problems of policies that are not valid against the schema; `None` for valid ones. `name` returns the
+/// name of a policy in messages. Each place in the text is reported once, though it is checked for every action.
 pub(crate) fn validation_problems(
     text: &str,
     result: &ValidationResult,
@@ -32,7 +32,7 @@ pub(crate) fn validation_problems(
     let errors = result
         .validation_errors()
         .map(|error| (error.policy_id(), error as &dyn Diagnostic, known(error)));
-    // A condition that is wrong has no value, and is not impossible for that.
+    // A wrong condition has no value, so it does not count as impossible.
     let wrong: BTreeSet<&PolicyId> =
         result.validation_errors().map(ValidationError::policy_id).collect();
     let warnings = result
@@ -50,7 +50,7 @@ pub(crate) fn validation_problems(
                 Some(known) => format!("{error}; {known}"),
                 None => with_help(error),
             };
-            // The policy stands before the message already, under the name that it has here.
+            // The message already begins with the policy, under its name here.
             let message = message.replace(&format!("for policy `{id}`, "), "");
             let policy = name(id);
             let offset = offset(error);
@@ -95,9 +95,11 @@ fn known(error: &ValidationError) -> Option<String> {
     }
 }
 
-/// A policy that can never hold is a slip of the pen; a `forbid` of that kind would protect nothing.
-/// Marks that turn the direction of text make it read as another one. Letters of several scripts in
-/// one string are no sign of anything, as file names have them.
+/// Returns true for warnings that reject a policy.
+///
+/// A policy that can never hold is a mistake; a `forbid` of that kind would protect nothing. Marks that turn the
+/// direction of text make it look like another one. Letters of several scripts in one string are accepted, as
+/// file names have them.
 fn is_refused(warning: &ValidationWarning) -> bool {
     !matches!(
         warning,
@@ -118,7 +120,7 @@ fn offset(error: &dyn Diagnostic) -> Option<usize> {
     error.labels()?.map(|label| label.offset()).min()
 }
 
-/// Where the lines of a text end.
+/// Ends of the lines of a text.
 struct Lines(Vec<usize>);
 
 impl Lines {

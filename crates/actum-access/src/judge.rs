@@ -1,4 +1,4 @@
-//! The answer, with three values out of evaluations that have two.
+//! Answer with three values, from evaluations with two.
 
 use actum_gate::ground::{AccessGround, AccessPolicyName, EvaluationProblem, RequestProblem};
 use cedar_policy::{
@@ -9,20 +9,20 @@ use crate::answer::{Access, AccessAnswer};
 use crate::policies::AccessPolicies;
 use crate::request::{AccessRequest, Asked};
 
-/// How many people may have to agree.
+/// Largest number of approvals that a policy may require.
 const APPROVALS_MAX: u32 = 4;
 
-/// What policies say together: a `forbid` that holds wins, and without any there must be a `permit`.
+/// Combined result of policies: a `forbid` that holds wins, and otherwise a `permit` is needed.
 enum Combined {
-    /// By these.
+    /// Forbidden by these policies.
     Forbidden(Vec<PolicyId>),
-    /// By these.
+    /// Permitted by these policies.
     Permitted(Vec<PolicyId>),
     Nothing,
 }
 
 impl Combined {
-    /// What they say together with others.
+    /// Combines the result with that of other policies.
     fn and(&self, others: &Self) -> Self {
         let both = |some: &[PolicyId], more: &[PolicyId]| [some, more].concat();
         match (self, others) {
@@ -40,10 +40,10 @@ impl Combined {
     }
 }
 
-/// Why nothing can be said; it is denied then.
+/// Reason why there is no result, so the request is denied.
 enum Failed {
     Request(RequestProblem),
-    /// Policies whose evaluation failed, and how.
+    /// Policies whose evaluation failed, with the problem.
     Policies(Vec<AccessGround>),
 }
 
@@ -54,10 +54,10 @@ impl From<RequestProblem> for Failed {
 }
 
 impl AccessPolicies {
-    /// Whether a change may be made, and by which policies (AEC-6).
+    /// Decides on a change, and names the deciding policies (AEC-6).
     ///
-    /// It is asked with the approvals that there are and, where these are not enough, with more.
-    /// Where any policy cannot be evaluated, the change is denied.
+    /// The policies are evaluated with the existing approvals and, if these are not enough, with more. If any policy
+    /// cannot be evaluated, the change is denied.
     pub fn answer(&self, request: &AccessRequest) -> AccessAnswer {
         let grounds = match self.try_answer(request) {
             Ok(answer) => return answer,
@@ -87,7 +87,7 @@ impl AccessPolicies {
             Combined::Forbidden(by) => self.grounds(&by, None),
             Combined::Nothing => vec![AccessGround::NotPermitted],
         };
-        // What is settled stays as it is, so only the others are asked again.
+        // The settled policies have the same result again, so only the others are evaluated.
         let can_change = !matches!(settled, Combined::Forbidden(_));
         let first = request.approvals.saturating_add(1);
         for approvals in (first..=APPROVALS_MAX).filter(|_| can_change) {
@@ -101,7 +101,7 @@ impl AccessPolicies {
         Ok(AccessAnswer::new(Access::Denied, grounds))
     }
 
-    /// What these policies say or, where any of them cannot be evaluated, which and why not.
+    /// Evaluates these policies. If any evaluation fails, returns those policies and their problems.
     fn evaluate(
         &self,
         policies: &PolicySet,
@@ -128,7 +128,7 @@ impl AccessPolicies {
         })
     }
 
-    /// Grounds from these policies, which need so many approvals.
+    /// Returns grounds from these policies, which need this number of approvals.
     fn grounds(&self, policies: &[PolicyId], approvals: Option<u32>) -> Vec<AccessGround> {
         let grounds = policies.iter().map(|id| {
             let named = self.named.get(id);
@@ -147,14 +147,14 @@ impl AccessPolicies {
     }
 }
 
-/// Why a policy cannot be evaluated; no version of Cedar changes it by other words.
+/// Returns the problem of an evaluation, in words that no version of Cedar changes.
 fn problem(error: &EvaluationError) -> EvaluationProblem {
     match error {
         EvaluationError::IntegerOverflow(_) => EvaluationProblem::Overflow,
         EvaluationError::EntityDoesNotExist(_) => EvaluationProblem::OtherEntity,
         EvaluationError::FailedExtensionFunctionExecution(_) => EvaluationProblem::Function,
         EvaluationError::RecursionLimit(_) => EvaluationProblem::TooDeep,
-        // What was validated has no other errors.
+        // A valid policy causes no other errors.
         EvaluationError::EntityAttrDoesNotExist(_)
         | EvaluationError::RecordAttrDoesNotExist(_)
         | EvaluationError::FailedExtensionFunctionLookup(_)

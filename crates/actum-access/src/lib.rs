@@ -1,16 +1,15 @@
-//! Who may do what: the operator's Cedar policies, read strictly and asked once a change (AEC-6).
+//! Access control by the operator's Cedar policies, read strictly and evaluated once for each change (AEC-6).
 //!
-//! Policies are written in [Cedar](https://docs.cedarpolicy.com) against `schema.cedarschema`,
-//! which lies beside this file. What is not valid against it is not loaded, so that a slip of the
-//! pen is an error when a policy is read, and not a rule that never holds. What
-//! `always.cedar` forbids, no policy permits.
+//! Policies are written in [Cedar](https://docs.cedarpolicy.com) against `schema.cedarschema`, which is beside this
+//! file. A policy that is not valid against it is not loaded. So a mistake is an error when the policy is read, and
+//! not a rule that never holds. No policy permits what `always.cedar` forbids.
 //!
-//! [`Cedar`] is what the gate of access asks. Another version of the library may read or judge a policy in
-//! another way, so that it is pinned, and a new one is a new version of the rules
-//! (`actum_gate::DECISION_SEMANTICS`). No ground quotes it.
+//! The access gate calls [`Cedar`]. Another version of the library may read or judge a policy in another way. So the
+//! version is pinned, and a new one is a new version of the rules (`actum_gate::DECISION_SEMANTICS`). No ground quotes
+//! the library.
 //!
-//! Nothing here has a clock, an environment or I/O, and no answer depends on the order of policies
-//! or paths. This is a crate of its own because Cedar takes minutes to compile.
+//! This crate has no clock, environment or I/O, and no answer depends on the order of policies or paths. It is
+//! separate because Cedar takes minutes to compile.
 
 mod answer;
 mod cedar;

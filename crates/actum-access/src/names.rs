@@ -1,4 +1,4 @@
-//! The names that policies use: actions, attributes and types of the schema.
+//! Names in policies: actions, attributes and types of the schema.
 
 use std::str::FromStr;
 
@@ -6,35 +6,35 @@ use cedar_policy::{EntityId, EntityTypeName, EntityUid, Schema};
 
 use crate::problem::AccessError;
 
-/// Of what policies may speak.
+/// Schema of the policies.
 pub(crate) const SCHEMA: &str = include_str!("schema.cedarschema");
 
-/// The attributes of `context`, sorted.
+/// Attributes of `context`, sorted.
 pub(crate) const CONTEXT: &[&str] =
     &["approvals", "deletes", "directories", "door", "files", "lines", "paths", "tier", "undo"];
 
-/// The attributes of `principal`, sorted.
+/// Attributes of `principal`, sorted.
 pub(crate) const USER: &[&str] = &["agent", "uid"];
 
-/// The attributes of `resource`.
+/// Attributes of `resource`.
 pub(crate) const WORKSPACE: &[&str] = &["tenant"];
 
-/// What is to be done.
+/// Requested action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AccessAction {
-    /// To change files.
+    /// Change files.
     ChangeFiles,
-    /// To run a command, whose changes are captured.
+    /// Run a command, whose changes are captured.
     RunCommand,
-    /// To run an action of a catalog or a package.
+    /// Run an action of a catalog or a package.
     RunAction,
 }
 
 impl AccessAction {
-    /// All of them.
+    /// All actions.
     pub const ALL: [Self; 3] = [Self::ChangeFiles, Self::RunCommand, Self::RunAction];
 
-    /// Its name in policies: `Action::"change_files"`.
+    /// Returns the name in policies: `Action::"change_files"`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ChangeFiles => "change_files",
@@ -44,7 +44,7 @@ impl AccessAction {
     }
 }
 
-/// The schema, and the names in it, read once.
+/// Schema and its names, read once.
 #[derive(Debug, Clone)]
 pub(crate) struct Types {
     pub(crate) schema: Schema,
@@ -76,7 +76,7 @@ mod tests {
 
     use super::*;
 
-    /// AEC-6: what an error says that there is, is what there is.
+    /// AEC-6: the names in error messages are the names of the schema.
     #[test]
     fn the_names_that_are_told_are_those_of_the_schema() {
         let (fragment, _) = SchemaFragment::from_cedarschema_str(SCHEMA).unwrap();

@@ -1,4 +1,4 @@
-//! Policies as they are read: parsed, validated, named.
+//! Access policies: parsed, validated and named.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,36 +18,36 @@ use crate::names::{AccessAction, Types};
 use crate::problem::{AccessError, AccessFileError};
 use crate::{depth, diagnosis};
 
-/// What no policy of an operator permits.
+/// Built-in policies, which an operator's policy cannot override.
 const ALWAYS: &str = include_str!("always.cedar");
 
-/// How the names of what is built in begin.
+/// Prefix of the names of built-in policies.
 const BUILT_IN: &str = "actum.";
 
-/// The operator's policies, and what is forbidden always (AEC-6).
+/// Operator's policies and the built-in ones (AEC-6).
 pub struct AccessPolicies {
     pub(crate) types: Types,
-    /// Those that may speak of each action; an action has no others above it.
+    /// Policies that may match each action; no action contains others.
     sorted: BTreeMap<AccessAction, Sorted>,
     pub(crate) named: BTreeMap<PolicyId, Named>,
     pub(crate) authorizer: Authorizer,
 }
 
-/// Policies, by whether they can say something else where more people have agreed.
+/// Policies, split by the effect of more approvals.
 #[derive(Default)]
 pub(crate) struct Sorted {
-    /// They say the same.
+    /// Policies with the same result for any number of approvals.
     pub(crate) settled: PolicySet,
-    /// They may not.
+    /// Policies whose result may depend on the approvals.
     pub(crate) varying: PolicySet,
 }
 
-/// What a policy is called in grounds, and why it is there.
+/// Name of a policy in grounds, with its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Named {
-    /// The file that it stands in, where it stands in one.
+    /// File that has the policy, if it is in one.
     file: Option<Arc<str>>,
-    /// Counted from 1; those that are built in have none.
+    /// Position, counted from 1; built-in policies have none.
     position: Option<usize>,
     id: Option<String>,
     pub(crate) reason: Option<String>,
@@ -68,19 +68,19 @@ impl fmt::Display for Named {
 }
 
 impl AccessPolicies {
-    /// Reads the policies of one text; an empty one has none, and permits nothing.
+    /// Reads the policies of one text. An empty text has none, and permits nothing.
     ///
     /// # Errors
-    /// [`AccessError`] naming the policy, its line and what is known instead.
+    /// [`AccessError`] with the policy, its line, and the known names.
     pub fn read(text: &str) -> Result<Self, AccessError> {
         Self::of(&[(None, text)]).map_err(|error| error.problem)
     }
 
-    /// Reads the policies of an operator's files, together. Each is read by itself, so that none ends
-    /// in another.
+    /// Reads the policies of an operator's files together. Each file is parsed separately, so that no policy extends
+    /// into another file.
     ///
     /// # Errors
-    /// [`AccessFileError`] naming the file, if it is in one, and what [`read`](Self::read) names.
+    /// [`AccessFileError`] with the file, if the problem is in one, and the facts of [`read`](Self::read).
     pub fn read_files(files: &[AccessText]) -> Result<Self, AccessFileError> {
         let texts: Vec<_> = files.iter().map(|file| (Some(&*file.name), &*file.text)).collect();
         Self::of(&texts)
@@ -124,12 +124,12 @@ impl AccessPolicies {
         self.sorted.get(&action)
     }
 
-    /// How many policies the operator has.
+    /// Returns the number of the operator's policies.
     pub fn count(&self) -> usize {
         self.named.values().filter(|named| named.position.is_some()).count()
     }
 
-    /// How many of them stand in the file of this name.
+    /// Returns the number of policies in the file of this name.
     pub fn count_in(&self, file: &str) -> usize {
         self.named.values().filter(|named| named.file.as_deref() == Some(file)).count()
     }
@@ -171,7 +171,7 @@ impl fmt::Debug for AccessPolicies {
 }
 
 impl Named {
-    /// From all annotations at once: asking Cedar for one by its name parses that name.
+    /// Creates the name from all annotations at once: Cedar parses a name to look up a single annotation.
     fn new<'a>(
         position: Option<usize>,
         effect: Effect,
@@ -210,7 +210,7 @@ fn check_id(position: usize, id: &str) -> Result<(), AccessError> {
     Err(AccessError::Id { position, id: id.escape_debug().to_string(), why })
 }
 
-/// What is forbidden always, with ids that no policy of a text has.
+/// Returns the built-in policies, with ids that no policy of a text has.
 fn built_in(validator: &Validator) -> Result<Vec<(Policy, Named)>, AccessError> {
     let always = PolicySet::from_str(ALWAYS).map_err(AccessError::built_in)?;
     let result = validator.validate(&always, ValidationMode::Strict);
@@ -226,8 +226,8 @@ fn built_in(validator: &Validator) -> Result<Vec<(Policy, Named)>, AccessError> 
     Ok(named.collect())
 }
 
-/// The policies that may speak of each action. Evaluation takes as long as there are policies, and
-/// one whose head names another action holds never and fails never.
+/// Sorts the policies by the actions that they may match. Evaluation time grows with the number of policies, and a
+/// policy whose head names another action never holds and never fails.
 fn sorted(
     policies: &[Policy],
     types: &Types,
@@ -253,15 +253,14 @@ fn sorted(
     Ok(sorted)
 }
 
-/// Whether a policy of this text may look at the approvals: by their name or, as a name can be written
-/// as a string with escapes, by `context` in any other way than `context.name`. A text that only looks
-/// so costs time and nothing else.
+/// Returns true if a policy of this text may read the approvals. It names them or uses `context` in another way than
+/// `context.name`, since a name can be a string with escapes. A false match costs only time.
 fn varies(policy: &str) -> bool {
     policy.contains("approvals")
         || policy.split("context").skip(1).any(|behind| !behind.starts_with('.'))
 }
 
-/// The names of all policies, none twice.
+/// Returns the names of all policies, each at most once.
 fn names(set: &PolicySet) -> Result<BTreeMap<PolicyId, Named>, AccessError> {
     let mut policies: Vec<&Policy> = set.policies().collect();
     policies.sort_by_key(|policy| position(policy.id()));
@@ -280,7 +279,7 @@ fn names(set: &PolicySet) -> Result<BTreeMap<PolicyId, Named>, AccessError> {
     Ok(named)
 }
 
-/// Cedar calls the policies of a text `policy0`, `policy1`, in their order.
+/// Returns the position of a policy: Cedar names the policies of a text `policy0`, `policy1`, in their order.
 fn position(id: &PolicyId) -> Option<usize> {
     let id: &str = id.as_ref();
     id.strip_prefix("policy")?.parse::<usize>().ok()?.checked_add(1)

@@ -1,4 +1,4 @@
-//! Why policies are not loaded, and where in their text.
+//! Reasons for policies that are not loaded, with their place in the text.
 
 use std::fmt;
 
@@ -6,105 +6,105 @@ use crate::limits::{
     ANNOTATION_BYTES_MAX, POLICIES_MAX, POLICY_BYTES_MAX, POLICY_NESTING_MAX, POLICY_OPERATORS_MAX,
 };
 
-/// How many problems a sentence tells.
+/// Most problems that a message lists.
 const PROBLEMS_TOLD_MAX: usize = 10;
 
-/// Why policies are not loaded. Lines are counted from 1.
+/// Reason why policies are not loaded. Lines are counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AccessError {
-    /// More than [`POLICY_BYTES_MAX`].
+    /// The text is longer than [`POLICY_BYTES_MAX`].
     #[error("the access policies have {bytes} bytes, and at most {POLICY_BYTES_MAX} are read")]
     Bytes {
-        /// How many.
+        /// Size of the text.
         bytes: usize,
     },
-    /// More than [`POLICIES_MAX`].
+    /// There are more policies than [`POLICIES_MAX`].
     #[error("there are {count} access policies, and at most {POLICIES_MAX} are read")]
     TooMany {
-        /// How many.
+        /// Number of policies.
         count: usize,
     },
-    /// Deeper than [`POLICY_NESTING_MAX`].
+    /// Brackets are nested deeper than [`POLICY_NESTING_MAX`].
     #[error(
         "line {line} of the access policies has brackets that are nested more than \
          {POLICY_NESTING_MAX} deep"
     )]
     Nesting {
-        /// Where.
+        /// Line at which the limit is exceeded.
         line: usize,
     },
-    /// More than [`POLICY_OPERATORS_MAX`].
+    /// A policy has more operators than [`POLICY_OPERATORS_MAX`].
     #[error(
         "line {line} of the access policies is in a policy with more than {POLICY_OPERATORS_MAX} \
          operators; write it as several policies, or its alternatives as a set"
     )]
     Operators {
-        /// Where.
+        /// Line at which the limit is exceeded.
         line: usize,
     },
-    /// It is not Cedar.
+    /// The text is not Cedar.
     #[error("the access policies cannot be read: {0}")]
     Syntax(Problems),
-    /// It is not valid against the schema.
+    /// The policies are not valid against the schema.
     #[error("the access policies are not valid: {0}")]
     Invalid(Problems),
-    /// It has slots that nothing fills, so it would never hold.
+    /// The policy has slots that nothing fills, so it would never hold.
     #[error(
         "the access policy {policy} is a template, with `?principal` or `?resource`, and nothing \
          fills these; name whom and what it is about"
     )]
     Template {
-        /// Which policy.
+        /// Policy.
         policy: String,
     },
     /// Two policies would have one name in the grounds.
     #[error("the access policies {first} and {second} have the same `@id`, `{id}`")]
     SameId {
-        /// The one, counted from 1.
+        /// Position of one policy, counted from 1.
         first: usize,
-        /// The other.
+        /// Position of the other.
         second: usize,
-        /// The name.
+        /// Common name.
         id: String,
     },
-    /// A policy would pass for one that is built in, or has no name after all.
+    /// The name of a policy is that of a built-in one, or is not usable.
     #[error("the access policy {position} has the `@id` `{id}`, which {why}")]
     Id {
-        /// Which policy, counted from 1.
+        /// Position of the policy, counted from 1.
         position: usize,
-        /// Its name.
+        /// Name of the policy.
         id: String,
-        /// Why it cannot have it.
+        /// Reason why the name is not allowed.
         why: &'static str,
     },
-    /// More than [`ANNOTATION_BYTES_MAX`].
+    /// An annotation is longer than [`ANNOTATION_BYTES_MAX`].
     #[error(
         "the `@{key}` of the access policy {position} has {bytes} bytes, and at most \
          {ANNOTATION_BYTES_MAX} are read"
     )]
     Annotation {
-        /// Which policy, counted from 1.
+        /// Position of the policy, counted from 1.
         position: usize,
-        /// `id` or `reason`.
+        /// Annotation: `id` or `reason`.
         key: &'static str,
-        /// How long it is.
+        /// Size of the annotation.
         bytes: usize,
     },
-    /// What is built in cannot be read, which would be a defect of actum.
+    /// The built-in policies cannot be read, a defect of actum.
     #[error("the access policies that are part of actum cannot be read: {message}")]
     BuiltIn {
-        /// What Cedar says.
+        /// Message of Cedar.
         message: String,
     },
 }
 
-/// Why the policies of several files are not loaded.
+/// Reason why the policies of several files are not loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{problem}", of_file(file.as_deref()))]
 pub struct AccessFileError {
-    /// The name of the file, where the problem is in one alone.
+    /// Name of the file, if the problem is in one alone.
     pub file: Option<String>,
-    /// What it is.
+    /// Problem.
     pub problem: AccessError,
 }
 
@@ -123,7 +123,7 @@ impl AccessError {
         Self::BuiltIn { message: error.to_string() }
     }
 
-    /// The permanent name of the problem.
+    /// Returns the permanent name of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Bytes { .. }
@@ -140,18 +140,18 @@ impl AccessError {
     }
 }
 
-/// What is wrong with policies, in the order of their text.
+/// Problems of policies, in the order of their text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problems(pub Vec<PolicyProblem>);
 
-/// One thing that is wrong.
+/// Problem of a policy.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PolicyProblem {
-    /// The line, if it is known.
+    /// Line, if known.
     pub line: Option<usize>,
-    /// The policy, if it is known: its `@id`, or its place among them.
+    /// Policy, if known: its `@id`, or its position.
     pub policy: Option<String>,
-    /// What it is, and what would be right.
+    /// Problem and remedy.
     pub message: String,
 }
 

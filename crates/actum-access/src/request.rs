@@ -1,4 +1,4 @@
-//! What the policies are asked about, and how it is told to them.
+//! Access request, and its form in Cedar.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -8,57 +8,57 @@ use cedar_policy::{Context, Entities, Entity, EntityId, EntityUid, Request, Rest
 
 use crate::names::{AccessAction, Types};
 
-/// How many paths a request may have.
+/// Most paths of a request.
 pub const REQUEST_PATHS_MAX: usize = 100_000;
 
-/// The highest risk tier.
+/// Highest risk tier.
 const TIER_MAX: u8 = 4;
 
-/// One change, whatever its size, and who asks for it.
+/// Access request: one change of any size, with its requester.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessRequest {
-    /// The name of the account.
+    /// Name of the account.
     pub user: String,
-    /// Its number.
+    /// Number of the account.
     pub uid: u32,
-    /// The agent that asks in the user's name.
+    /// Agent that acts in the user's name.
     pub agent: Option<String>,
-    /// What is to be done.
+    /// Requested action.
     pub action: AccessAction,
-    /// The root of the workspace.
+    /// Root of the workspace.
     pub workspace: String,
-    /// The roots of the workspaces and repositories around it, outermost first; it is `in` each of them.
+    /// Roots of the workspaces and repositories around it, outermost first; it is `in` each of them.
     pub enclosing: Vec<String>,
-    /// Whose ledger records it.
+    /// Tenant whose ledger records it.
     pub tenant: String,
-    /// The risk tier that was computed, 0 to 4.
+    /// Computed risk tier, 0 to 4.
     pub tier: u8,
-    /// How many people have agreed to exactly this change.
+    /// Number of approvals of exactly this change.
     pub approvals: u32,
-    /// The way in which it came.
+    /// Entry point of the request.
     pub door: String,
-    /// How many files it touches.
+    /// Number of changed files.
     pub files: u64,
-    /// How many lines it adds and removes, together.
+    /// Number of added and removed lines, together.
     pub lines: u64,
-    /// How many files it deletes.
+    /// Number of deleted files.
     pub deletes: u64,
     /// Changed paths, as seen from each of these roots; both paths of a renamed file.
     pub paths: BTreeSet<RelPath>,
-    /// Whether it takes an earlier run back.
+    /// Kind of the change.
     pub kind: ChangeKind,
 }
 
-/// Where a change leads.
+/// Kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// To something new.
+    /// New state.
     New,
-    /// Back to what was before an earlier run.
+    /// State before an earlier run.
     Undo,
 }
 
-/// A request as Cedar takes it, but for the approvals.
+/// Request in Cedar's form, without the approvals.
 pub(crate) struct Asked {
     principal: EntityUid,
     action: EntityUid,
@@ -103,7 +103,7 @@ impl Asked {
         })
     }
 
-    /// The request as it would be with so many approvals.
+    /// Returns the request with this number of approvals.
     pub(crate) fn with_approvals(
         &self,
         approvals: u32,
@@ -126,7 +126,7 @@ fn user(request: &AccessRequest, types: &Types) -> Result<(EntityUid, Entity), R
     Ok((id.clone(), entity(id, attributes)?))
 }
 
-/// The workspace, and with it those that it lies in.
+/// Returns the workspace, with those around it.
 fn workspaces(
     request: &AccessRequest,
     types: &Types,
@@ -177,8 +177,8 @@ fn directories(paths: &BTreeSet<RelPath>) -> BTreeSet<&[u8]> {
     directories.collect()
 }
 
-/// A path as policies see it. None begins with a slash, so what is not UTF-8 gets a name that no
-/// other path has.
+/// Returns a path in the form of policies. No path begins with a slash, so a path that is not UTF-8 gets a name that
+/// no other path has.
 fn path_text(path: &[u8]) -> String {
     match std::str::from_utf8(path) {
         Ok(path) => path.to_owned(),
@@ -190,7 +190,7 @@ fn path_text(path: &[u8]) -> String {
     }
 }
 
-/// A request that Cedar does not take: it does not match the schema, which would be a defect of actum.
+/// Returns the problem of a request that does not match the schema, a defect of actum.
 fn undescribed<E>(_: E) -> RequestProblem {
     RequestProblem::Schema
 }

@@ -7,27 +7,27 @@ use actum_document::{Fault, Form, reader};
 use super::limits::PLAN_BYTES_MAX;
 use super::plan::{PLAN, PlanError, name, tier};
 
-/// A plan envelope that is malformed, but names its action.
+/// Malformed plan envelope that names its action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MalformedPlan {
-    /// The planner's name for the action, where it is well-formed.
+    /// Planner's name for the action, if it is well-formed.
     pub action_id: Option<String>,
-    /// Which action was asked for.
+    /// Requested action.
     pub action_type: ActionName,
-    /// The declared tier, where it is well-formed.
+    /// Declared tier, if it is well-formed.
     pub declared_tier: Option<RiskTier>,
     /// Digest of the bytes. It has a tag of its own, so it never equals the digest of a plan envelope.
     pub digest: Digest,
-    /// The first mistake.
+    /// First error.
     pub error: PlanError,
 }
 
 impl MalformedPlan {
-    /// Reads the fields of a malformed plan envelope from the bytes that [`PlanEnvelope::read`](super::PlanEnvelope::read)
-    /// refused with `error`.
+    /// Reads the fields of a malformed plan envelope, from the bytes that
+    /// [`PlanEnvelope::read`](super::PlanEnvelope::read) rejected with `error`.
     ///
     /// # Errors
-    /// `error` itself, where the bytes are not JSON, are too many, or do not have one well-formed `actionType`.
+    /// `error` itself, if the bytes are not JSON, are too many, or do not have one well-formed `actionType`.
     pub fn from_error(bytes: &[u8], error: PlanError) -> Result<Self, PlanError> {
         if bytes.len() > PLAN_BYTES_MAX {
             return Err(error);
@@ -45,13 +45,13 @@ impl MalformedPlan {
         }
     }
 
-    /// The tier that counts: R4 where none can be read.
+    /// Returns the tier in force: R4 if none can be read.
     pub fn tier(&self) -> RiskTier {
         self.declared_tier.unwrap_or(RiskTier::R4)
     }
 }
 
-/// The member of this name, where the object has it once and in its form.
+/// Returns the member of this name, if the object has it once and well-formed.
 fn only<'v, T>(
     object: &'v Value<'v>,
     name: &str,

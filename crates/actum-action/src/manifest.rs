@@ -1,4 +1,4 @@
-//! The package of a plugin action: its files, and `action.json`, which says what it is (AA-8).
+//! Package of a plugin action: its files, and its manifest `action.json` (AA-8).
 
 use std::collections::BTreeMap;
 
@@ -19,45 +19,45 @@ use super::plan::{
     COMMAND, COMMANDS, TIERS, VERIFICATION, VerificationPlan, name, tier, verification,
 };
 
-/// The file of a package that says what it is.
+/// Manifest of a package.
 pub const MANIFEST_FILE: &str = "action.json";
-/// The file of a package that does its work.
+/// File of a package that carries out the action.
 pub const EXECUTE_FILE: &str = "execute.js";
-/// The file of a package that checks its work.
+/// File of a package that checks the result.
 pub const VERIFY_FILE: &str = "verify.js";
-/// The file of a package that takes its work back.
+/// File of a package that rolls the action back.
 pub const ROLLBACK_FILE: &str = "rollback.js";
-/// The files of a package, in the directory `actions/NAME`.
+/// Files of a package, in the directory `actions/NAME`.
 pub const PACKAGE_FILES: [&str; 4] = [MANIFEST_FILE, EXECUTE_FILE, VERIFY_FILE, ROLLBACK_FILE];
 
-/// What `action.json` says of a package. Fields are written in the order of the seed.
+/// Content of `action.json`. Fields are written in the order of the seed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest {
-    /// What the action is called; no core action.
+    /// Name of the action; not that of a core action.
     pub name: ActionName,
-    /// The least tier that its runs have.
+    /// Least tier of its runs.
     pub risk_tier: RiskTier,
-    /// The JSON Schema of what it is given.
+    /// JSON Schema of the input.
     pub input_schema: Map<String, Value>,
-    /// The JSON Schema of what it gives.
+    /// JSON Schema of the output.
     pub output_schema: Map<String, Value>,
-    /// What it may do.
+    /// Permissions of the package.
     pub permissions: Permissions,
-    /// How it is checked.
+    /// Verification of the result.
     pub verification: VerificationPlan,
-    /// How it is taken back.
+    /// Rollback of the action.
     pub rollback: RollbackRule,
-    /// Which version of the package it is.
+    /// Version of the package.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// What it does, for people.
+    /// Description for users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Phrases by which users ask for the action, by language.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub phrases: Phrases,
-    /// The command that is tried once where a check fails.
+    /// Command that runs once after a failed check.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repair: Option<String>,
 }
@@ -65,40 +65,40 @@ pub struct Manifest {
 /// Phrases of an action, by the primary language subtag (BCP 47) in lower case.
 pub type Phrases = BTreeMap<String, Vec<String>>;
 
-/// What a package may do.
+/// Permissions of a package.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Permissions {
-    /// The commands that it may run, in so many words.
+    /// Commands that it may run, exactly as written.
     pub commands: Vec<String>,
-    /// What it sees of the workspace.
+    /// Access to the workspace.
     pub filesystem: Filesystem,
 }
 
-/// What a package sees of the workspace. The seed has `workspace`; the others ask for less.
+/// Access of a package to the workspace. The seed has `workspace`; the other values ask for less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Filesystem {
-    /// Nothing.
+    /// No access.
     None,
-    /// It reads the workspace.
+    /// Reads the workspace.
     Read,
-    /// It reads the workspace, and writes where the plan's scope permits: it is write-like.
+    /// Reads the workspace, and writes what the plan's scope permits: the action is write-like.
     Workspace,
 }
 
-/// Whether an action must be able to be taken back.
+/// Rule on the rollback of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct RollbackRule {
-    /// Whether it must.
+    /// Rollback must be possible.
     pub required: bool,
 }
 
-/// Bytes that are no `action.json`.
+/// Error of bytes that are not a valid `action.json`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`action.json` cannot be used: {0}")]
 pub struct ManifestError(#[source] pub Diagnostic);
 
-/// Primary language subtag (BCP 47, section 2.2.1), as ISO 639 has it.
+/// Primary language subtag (BCP 47, section 2.2.1), as in ISO 639.
 const LANGUAGE: Text =
     Text { chars_min: 2, chars_max: 3, characters: Characters::Lowercase, taken: &[] };
 const PHRASES: Form =
@@ -189,23 +189,22 @@ impl Manifest {
     /// Reads `action.json`.
     ///
     /// # Errors
-    /// [`ManifestError`] with the first mistake; one that only the whole shows, such as a command
-    /// that is not permitted, comes last.
+    /// [`ManifestError`] with the first error. An error of the document as a whole, such as a command that is not
+    /// permitted, comes last.
     pub fn read(bytes: &[u8]) -> Result<Self, ManifestError> {
         reader::read(bytes, MANIFEST_BYTES_MAX, &MANIFEST, manifest).map_err(ManifestError)
     }
 
-    /// Writes the manifest, as what [`read`](Self::read) takes it back from.
+    /// Writes the manifest in the form that [`read`](Self::read) accepts.
     ///
     /// # Errors
-    /// [`ManifestError`] when a field is not as the contract has it.
+    /// [`ManifestError`] if a field violates the contract.
     pub fn write(&self) -> Result<Vec<u8>, ManifestError> {
         let bytes = reader::write(self).map_err(ManifestError)?;
         Self::read(&bytes).map(|_| bytes)
     }
 
-    /// Whether the action may change the workspace, so that the rules for R2 that writes hold
-    /// (AA-3, AA-11).
+    /// Returns true if the action may change the workspace, so that the rules for R2 writes apply (AA-3, AA-11).
     pub fn is_write_like(&self) -> bool {
         match self.permissions.filesystem {
             Filesystem::None | Filesystem::Read => false,
@@ -215,10 +214,10 @@ impl Manifest {
 }
 
 impl Filesystem {
-    /// All of them, the least first.
+    /// All values, the least first.
     pub const ALL: [Self; 3] = [Self::None, Self::Read, Self::Workspace];
 
-    /// The word for it.
+    /// Returns the word in documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",

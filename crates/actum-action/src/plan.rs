@@ -1,4 +1,4 @@
-//! The plan envelope: what an agent asks for (AA-1).
+//! Plan envelope: proposed action of an agent (AA-1).
 
 use actum_core::place::Excerpt;
 use actum_core::{ActionName, NAME_CHARS_MAX, RiskTier, json};
@@ -15,73 +15,72 @@ use super::limits::{
     ROLLBACK_PLAN_CHARS_MAX, SCOPE_PATH_CHARS_MAX, SCOPE_PATHS_MAX,
 };
 
-/// An action that is proposed. Fields are written in the order of the seed.
+/// Proposed action. Fields are written in the order of the seed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanEnvelope {
-    /// How the planner calls it.
+    /// Name that the planner gave the action.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action_id: Option<String>,
-    /// Which action it is.
+    /// Type of the action.
     pub action_type: ActionName,
-    /// The tier as the planner has it; none where it says nothing. What counts is
-    /// [`tier`](Self::tier).
+    /// Tier that the planner declared, if any. [`tier`](Self::tier) is the tier in force.
     #[serde(rename = "riskTier", skip_serializing_if = "Option::is_none")]
     pub declared_tier: Option<RiskTier>,
-    /// How sure the planner is.
+    /// Confidence of the planner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
-    /// Why the action is proposed.
+    /// Reason for the proposal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What the action is given.
+    /// Input of the action.
     pub input: Map<String, Value>,
-    /// How it is taken back; none is written as `null`.
+    /// Rollback of the action; a missing one is written as `null`.
     pub rollback_plan: Option<RollbackPlan>,
-    /// How it is checked.
+    /// Verification of the result.
     pub verification: VerificationPlan,
-    /// Where it may write; nowhere where nothing is said (AA-4).
+    /// Paths that it may write; none by default (AA-4).
     pub scope: PlanScope,
 }
 
-/// How an action is taken back, in the words of its planner.
+/// Rollback of an action, in the words of its planner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum RollbackPlan {
-    /// In a text, which is not empty.
+    /// Text, which is not empty.
     Text(String),
-    /// In an object with any members.
+    /// Object with any members.
     Object(Map<String, Value>),
 }
 
-/// Whether something must be checked, and by which commands.
+/// Required verification, with its commands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct VerificationPlan {
-    /// Whether it must.
+    /// Verification is required.
     pub required: bool,
-    /// The commands, each as it would be typed.
+    /// Commands, each as it would be typed.
     pub commands: Vec<String>,
 }
 
-/// Where a plan may write, as its planner has it. What is in no list of what is allowed is not
-/// allowed; what is forbidden is not allowed either way (AA-4).
+/// Paths that a plan may write, as its planner declares them. A path that no list allows is not allowed, and a
+/// forbidden path is never allowed (AA-4).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanScope {
     /// Files that may be written.
     pub allowed_files: Vec<String>,
-    /// Directories below which may be written.
+    /// Directories below which files may be written.
     pub allowed_dirs: Vec<String>,
     /// Files that may not be written.
     pub forbidden_files: Vec<String>,
 }
 
-/// Bytes that are no plan envelope.
+/// Error of bytes that are not a valid plan envelope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the plan envelope cannot be used: {0}")]
 pub struct PlanError(#[source] pub Diagnostic);
 
-/// The words for tiers.
+/// Names of tiers.
 pub(super) const TIERS: &[&str] = &["R0", "R1", "R2", "R3", "R4"];
 
 pub(super) const COMMAND: Text = Text::filled(COMMAND_CHARS_MAX, Characters::OneLine);
@@ -166,29 +165,28 @@ impl PlanEnvelope {
     /// Reads a plan envelope.
     ///
     /// # Errors
-    /// [`PlanError`] with the first mistake: what is not sound JSON or has a name twice first, then
-    /// what has another form, object by object.
+    /// [`PlanError`] with the first error: unsound JSON or a duplicate name first, then a wrong form, object by object.
     pub fn read(bytes: &[u8]) -> Result<Self, PlanError> {
         reader::read(bytes, PLAN_BYTES_MAX, &PLAN, plan).map_err(PlanError)
     }
 
-    /// Writes the envelope, as what [`read`](Self::read) takes it back from.
+    /// Writes the envelope in the form that [`read`](Self::read) accepts.
     ///
     /// # Errors
-    /// [`PlanError`] when a field is not as the contract has it.
+    /// [`PlanError`] if a field violates the contract.
     pub fn write(&self) -> Result<Vec<u8>, PlanError> {
         let bytes = reader::write(self).map_err(PlanError)?;
         Self::read(&bytes).map(|_| bytes)
     }
 
-    /// The tier that counts: what is not said is the highest.
+    /// Returns the tier in force: without a declared tier the highest.
     pub fn tier(&self) -> RiskTier {
         self.declared_tier.unwrap_or(RiskTier::R4)
     }
 }
 
 impl PlanScope {
-    /// Whether it permits no write at all.
+    /// Returns true if no write is permitted.
     pub fn permits_nothing(&self) -> bool {
         self.allowed_files.is_empty() && self.allowed_dirs.is_empty()
     }

@@ -1,4 +1,4 @@
-//! The result envelope: what became of an action (AA-2).
+//! Result envelope: outcome of an action (AA-2).
 
 use actum_core::canonical::COUNT_MAX;
 use actum_core::{ActionName, NAME_CHARS_MAX, RiskTier, Status, json};
@@ -11,68 +11,68 @@ use serde_json::{Map, Value};
 use super::limits::{CHECK_NAME_CHARS_MAX, CHECK_TEXT_CHARS_MAX, CHECKS_MAX, RESULT_BYTES_MAX};
 use super::plan::{TIERS, name, tier};
 
-/// What became of an action. Fields are written in the order of the seed.
+/// Outcome of an action. Fields are written in the order of the seed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResultEnvelope {
-    /// How it ended.
+    /// Status of the action.
     pub status: Status,
-    /// Which action it was.
+    /// Type of the action.
     pub action_type: ActionName,
-    /// The tier that counted.
+    /// Tier in force.
     pub risk_tier: RiskTier,
-    /// What the action gave.
+    /// Output of the action.
     pub output: Value,
-    /// What was checked.
+    /// Results of the checks.
     pub verification: VerificationResult,
-    /// The one try to repair it (AA-6).
+    /// Repair attempt, at most one (AA-6).
     pub repair: Attempt,
-    /// The try to put the workspace back as it was.
+    /// Rollback attempt.
     pub rollback: Attempt,
-    /// What is to be learned from it (AA-13).
+    /// Feedback for later plans (AA-13).
     pub feedback: Map<String, Value>,
 }
 
-/// What was checked.
+/// Results of the checks.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct VerificationResult {
-    /// Whether all that was required holds.
+    /// All required checks passed.
     pub ok: bool,
-    /// Each check.
+    /// Individual checks.
     pub checks: Vec<Check>,
 }
 
-/// One check.
+/// Result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Check {
-    /// The command, or the name of a check that is built in.
+    /// Command, or name of a built-in check.
     pub name: String,
-    /// Whether it holds.
+    /// The check passed.
     pub ok: bool,
-    /// How the command ended.
+    /// Exit code of the command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// How long it took, in milliseconds.
+    /// Duration, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// What the command wrote, by [`excerpt`](Self::excerpt).
+    /// Standard output of the command, shortened by [`excerpt`](Self::excerpt).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stdout: Option<String>,
-    /// What it wrote on standard error, by [`excerpt`](Self::excerpt).
+    /// Standard error of the command, shortened by [`excerpt`](Self::excerpt).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
-    /// What there is to say besides.
+    /// Additional message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
-/// Bytes that are no result envelope.
+/// Error of bytes that are not a valid result envelope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the result envelope cannot be used: {0}")]
 pub struct ResultError(#[source] pub Diagnostic);
 
-/// The words for statuses.
+/// Names of statuses.
 const STATUSES: &[&str] = &["succeeded", "reverted", "queued", "rejected", "failed"];
 const CHECK_TEXT: Form = Form::Text(Text::any(CHECK_TEXT_CHARS_MAX));
 /// `i32::MIN` and `i32::MAX`.
@@ -152,7 +152,7 @@ static ATTEMPT: ObjectSchema = ObjectSchema {
 };
 
 impl ResultEnvelope {
-    /// A result that says no more than this: nothing was checked, tried or given.
+    /// Creates a result without checks, attempts and output.
     pub fn new(status: Status, action_type: ActionName, risk_tier: RiskTier) -> Self {
         Self {
             status,
@@ -166,19 +166,18 @@ impl ResultEnvelope {
         }
     }
 
-    /// Reads a result envelope. Fields that are not known are passed over.
+    /// Reads a result envelope. Ignores unknown fields.
     ///
     /// # Errors
-    /// [`ResultError`] with the first mistake.
+    /// [`ResultError`] with the first error.
     pub fn read(bytes: &[u8]) -> Result<Self, ResultError> {
         reader::read(bytes, RESULT_BYTES_MAX, &RESULT, result).map_err(ResultError)
     }
 
-    /// Writes the envelope, as what [`read`](Self::read) takes it back from.
+    /// Writes the envelope in the form that [`read`](Self::read) accepts.
     ///
     /// # Errors
-    /// [`ResultError`] when a field is not as the contract has it: a number in `output` that is too
-    /// large, say.
+    /// [`ResultError`] if a field violates the contract, such as a number in `output` that is too large.
     pub fn write(&self) -> Result<Vec<u8>, ResultError> {
         let bytes = reader::write(self).map_err(ResultError)?;
         Self::read(&bytes).map(|_| bytes)
@@ -186,7 +185,7 @@ impl ResultEnvelope {
 }
 
 impl Check {
-    /// A check that says no more than this.
+    /// Creates a check with a name and its result.
     pub fn new(name: impl Into<String>, ok: bool) -> Self {
         Self {
             name: name.into(),
@@ -199,10 +198,10 @@ impl Check {
         }
     }
 
-    /// What a check repeats of what was written: all of it, or `…` and its end, where most programs
-    /// say why they failed. What is not UTF-8 becomes `U+FFFD`.
+    /// Returns the excerpt of an output: all of it, or `…` and its end, where most programs report the failure. Bytes
+    /// that are not UTF-8 become `U+FFFD`.
     pub fn excerpt(written: &[u8]) -> String {
-        // A character has 4 bytes at most, and what is cut into is cut off below.
+        // A character has at most 4 bytes, and a cut character is removed below.
         let end = written.len().saturating_sub(4 * (CHECK_TEXT_CHARS_MAX + 1));
         let text = String::from_utf8_lossy(written.get(end..).unwrap_or_default());
         match text.char_indices().rev().nth(CHECK_TEXT_CHARS_MAX - 1) {

@@ -1,6 +1,6 @@
-//! Bundle of a decision: its only input (AEC-11).
+//! Bundle of a decision, its only input (AEC-11).
 //!
-//! Fields are in the order of their names, in which the canonical form is written fastest.
+//! Fields are in the order of their names, since the canonical form is written fastest in that order.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -25,7 +25,7 @@ pub struct AgentBundle {
     pub caller: Caller,
     /// Digest of the catalog in force (`catalog_snapshot_ref`).
     pub catalog_snapshot: Digest,
-    /// Effective answer to the plan of the decision; if it has none, to the plan that was answered last.
+    /// Effective answer to the plan of the decision. Without one it is the answer to the plan that was answered last.
     pub confirmation: Option<ConfirmationFacts>,
     /// Digest of its canonical bytes (`finder_packet_ref`).
     pub finder_packet: Digest,
@@ -77,13 +77,13 @@ pub struct GoalFacts {
 pub struct Caller {
     /// Account and agent.
     pub actor: Actor,
-    /// How the user was identified.
+    /// Identification of the user.
     pub identity: Identity,
     /// Tenant of the ledger.
     pub tenant: TenantId,
 }
 
-/// How the user was identified.
+/// Identification of a user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind", deny_unknown_fields)]
 pub enum Identity {
@@ -93,7 +93,7 @@ pub enum Identity {
     Host {
         /// Key.
         key: String,
-        /// Assertion that it signed, a document in the ledger.
+        /// Assertion that the key signed, a document in the ledger.
         assertion: Digest,
     },
     /// Not identified.
@@ -110,11 +110,11 @@ pub struct SimulationFacts {
     pub fields_fit: bool,
     /// Name.
     pub id: ActionName,
-    /// It changes what others work with.
+    /// The simulation changes what others work with.
     pub impactful: bool,
     /// The effect cannot be undone.
     pub irreversible: bool,
-    /// Not idempotent: a second run has a second effect.
+    /// A second run has a second effect: the simulation is not idempotent.
     pub side_effecting: bool,
     /// State for the tenant.
     pub state: ActionState,
@@ -140,7 +140,7 @@ pub struct Place {
     pub allowed_dirs: Vec<String>,
     /// Commands that check the change.
     pub checks: Vec<String>,
-    /// Root, escaped as records have it.
+    /// Root, escaped as in records.
     pub root: String,
 }
 
@@ -148,9 +148,9 @@ pub struct Place {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AccessFacts {
-    /// Case that was judged, a document in the ledger.
+    /// Judged case, a document in the ledger.
     pub case: Digest,
-    /// A person approved exactly this (AP).
+    /// The operator approved exactly this (AP).
     pub is_approved: bool,
     /// Outcome.
     pub outcome: AccessOutcome,
@@ -160,17 +160,18 @@ pub struct AccessFacts {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HistoryFacts {
-    /// Ambiguous answers to the plan of the effective answer.
+    /// Number of ambiguous answers to the plan of the effective answer.
     pub ambiguous_answers: u32,
     /// Claim of the effect of the step.
     pub claim: Option<ClaimFacts>,
-    /// Fingerprint of the goal that the correlation stands for already; `None` after a question, which is answered in other words.
+    /// Fingerprint of the goal that the correlation already belongs to. `None` after a question, whose answer has other
+    /// words.
     pub goal: Option<Digest>,
     /// A replay of the goal failed.
     pub is_replay_failed: bool,
     /// Time of the newest event.
     pub last: Option<Timestamp>,
-    /// Goal that the key of the request stands for already.
+    /// Goal that the request key already belongs to.
     pub request: Option<CorrelationId>,
 }
 
@@ -180,9 +181,9 @@ pub struct HistoryFacts {
 pub struct ClaimFacts {
     /// Idempotency key.
     pub key: Digest,
-    /// Policy that was pinned by it.
+    /// Policy that the claim pins.
     pub policy_snapshot: Digest,
-    /// How often the effect was started.
+    /// Number of starts of the effect.
     pub starts: u32,
     /// State of the step.
     pub state: AgentState,
@@ -196,7 +197,7 @@ pub struct ConfirmationFacts {
     pub by: Actor,
     /// End of the validity of the prompt.
     pub expires: Timestamp,
-    /// Lexicon that it was parsed with.
+    /// Lexicon with which the answer was parsed.
     pub lexicon: Digest,
     /// Outcome of the parser.
     pub outcome: ConfirmationOutcome,
@@ -213,10 +214,10 @@ pub struct ConfirmationFacts {
 }
 
 impl AgentBundle {
-    /// The value of `format`.
+    /// Value of `format`.
     pub const FORMAT: &str = "actum.agent-bundle/1";
 
-    /// Canonical bytes.
+    /// Returns the canonical bytes.
     ///
     /// # Errors
     /// [`canonical::CanonicalError`]
@@ -226,7 +227,7 @@ impl AgentBundle {
 }
 
 impl SimulationFacts {
-    /// A person has to confirm it (AEC-5).
+    /// Returns true if its dispatch needs a confirmation (AEC-5).
     pub fn needs_confirmation(&self) -> bool {
         self.impactful || self.side_effecting || self.irreversible
     }

@@ -1,7 +1,7 @@
 //! Confirmation: parser of answers, lexicon and proof (AEC-5).
 //!
-//! An answer counts if the whole of it, normalised, is a canonical word of the language that the request names. The
-//! language is never guessed. Everything else is ambiguous, and [`AmbiguousReason`] says why:
+//! An answer counts if all of it, normalised, is a canonical word of the language that the request names. The language
+//! is never guessed. Every other answer is ambiguous, and [`AmbiguousReason`] states why:
 //!
 //! ```
 //! use actum_agent::confirmation::{Answer, LanguageTag, Lexicon, parse};

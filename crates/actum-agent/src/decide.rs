@@ -1,4 +1,4 @@
-//! The decision: a pure function of a bundle. It has no clock, no randomness and no I/O (AEC-10, AEC-11).
+//! Decision: a pure function of a bundle, without clock, randomness and I/O (AEC-10, AEC-11).
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
@@ -29,25 +29,25 @@ pub const AGENT_SEMANTICS: u32 = 1;
 pub struct AgentDecision {
     /// [`AGENT_SEMANTICS`] of the program that decided.
     pub semantics: u32,
-    /// What to do.
+    /// Action to take.
     pub verdict: AgentVerdict,
-    /// State of the step after it.
+    /// State of the step after the decision.
     pub state: AgentState,
-    /// Reasons without a dispatch, those that deny first; the first is the `reason_code`.
+    /// Reasons without a dispatch, denials first. The first one is the `reason_code`.
     pub reasons: Vec<ReasonCode>,
     /// Name of the plan.
     pub plan_id: Option<AgentPlanId>,
     /// Step.
     pub step_id: Option<StepId>,
-    /// Plan; `None` where the packet leads to none.
+    /// Plan, if the packet leads to one.
     pub plan: Option<AgentExecutionPlan>,
     /// Idempotency key of the step.
     pub key: Option<Digest>,
-    /// Fingerprint of what a person confirms.
+    /// Fingerprint of the plan for a confirmation.
     pub plan_fingerprint: Option<Digest>,
 }
 
-/// What to do.
+/// Action to take after a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum AgentVerdict {
@@ -110,7 +110,7 @@ pub fn decide(bundle: &AgentBundle) -> AgentDecision {
         .as_ref()
         .is_some_and(|claim| claim.key == planned.key && claim.state == AgentState::Succeeded);
     let reasons = match is_answered {
-        // Nothing has a new effect, so only the denials by the goal apply.
+        // There is no new effect, so only the denials by the goal apply.
         true => denials,
         false => {
             denials.extend(deny_by_plan(bundle, &planned));
@@ -134,12 +134,12 @@ pub fn decide(bundle: &AgentBundle) -> AgentDecision {
 }
 
 impl AgentDecision {
-    /// The reason that is reported first.
+    /// Returns the reason that is reported first.
     pub fn reason_code(&self) -> Option<ReasonCode> {
         self.reasons.first().copied()
     }
 
-    /// Digest that binds the decision to its bundle (`dispatch_decision_hash`).
+    /// Computes the digest that binds the decision to its bundle (`dispatch_decision_hash`).
     ///
     /// # Errors
     /// [`canonical::CanonicalError`]
@@ -151,7 +151,7 @@ impl AgentDecision {
     fn refuse(self, bundle: &AgentBundle, reasons: BTreeSet<ReasonCode>) -> Self {
         let reasons: Vec<ReasonCode> = reasons.into_iter().collect();
         let first = reasons.first().map_or(AgentState::Refused, |reason| reason.state());
-        // The effect of a step that was started decides its state, not a refusal that comes later.
+        // The effect of a started step decides its state, not a later refusal.
         let claimed = bundle.history.claim.as_ref().map(|claim| claim.state);
         let state = if bundle.history.is_replay_failed && claimed != Some(AgentState::Started) {
             AgentState::ReplayFailed
@@ -162,7 +162,7 @@ impl AgentDecision {
     }
 }
 
-/// Plan of a packet, with the simulation that it is about.
+/// Plan of a packet, with its simulation.
 struct Planned<'b> {
     plan: AgentExecutionPlan,
     has_tie: bool,
@@ -177,15 +177,15 @@ struct Planned<'b> {
 /// Rollback plan of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RollbackState {
-    /// It has none.
+    /// The packet has no rollback plan.
     None,
-    /// Its simulation is not active, or does not undo a run.
+    /// The simulation is not active, or does not undo a run.
     Unusable,
-    /// Its simulation undoes the run, and is active.
+    /// The simulation undoes the run, and is active.
     Usable,
 }
 
-/// Makes the plan of a match packet: its first candidate, as it is.
+/// Creates the plan of a match packet: its first candidate, unchanged.
 fn make_plan<'b>(
     bundle: &'b AgentBundle,
     packet: &SimulationMatchPacket,
@@ -265,7 +265,7 @@ fn make_plan<'b>(
     })
 }
 
-/// Denials by the goal alone.
+/// Returns the denials by the goal alone.
 fn deny_by_goal(bundle: &AgentBundle) -> BTreeSet<ReasonCode> {
     let AgentBundle { time, goal, caller, history, .. } = bundle;
     let checks = [
@@ -284,7 +284,7 @@ fn deny_by_goal(bundle: &AgentBundle) -> BTreeSet<ReasonCode> {
     checks.into_iter().filter(|(_, denies)| *denies).map(|(reason, _)| reason).collect()
 }
 
-/// Denials by the plan.
+/// Returns the denials by the plan.
 fn deny_by_plan(bundle: &AgentBundle, planned: &Planned<'_>) -> Vec<ReasonCode> {
     let SimulationFacts { state, impactful, access_action, fields_fit, .. } = planned.simulation;
     let claim = bundle.history.claim.as_ref();
@@ -315,7 +315,7 @@ fn deny_by_plan(bundle: &AgentBundle, planned: &Planned<'_>) -> Vec<ReasonCode> 
     checks.into_iter().filter(|(_, denies)| *denies).map(|(reason, _)| reason).collect()
 }
 
-/// Finds what is wrong with the confirmation of a plan that needs one.
+/// Finds the problem of the confirmation of a plan that needs one.
 fn check_confirmation(bundle: &AgentBundle, fingerprint: Digest) -> Option<ReasonCode> {
     let Some(confirmation) = &bundle.confirmation else {
         return Some(ReasonCode::ConfirmationRequired);

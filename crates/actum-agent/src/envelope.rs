@@ -1,4 +1,4 @@
-//! Dispatch envelope (seed 004, section 2.2): what a `SimulationExecutor` is given.
+//! Dispatch envelope (seed 004, section 2.2): input of a `SimulationExecutor`.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -14,7 +14,7 @@ use crate::decide::{AgentDecision, AgentVerdict};
 use crate::packet::FinderPacket;
 use crate::seal::seal_packet;
 
-/// One governed dispatch. Only [`DispatchEnvelope::new`] makes one, from a decision to dispatch.
+/// Governed dispatch. Only [`DispatchEnvelope::new`] creates one, from a decision to dispatch.
 ///
 /// ```compile_fail
 /// # use actum_agent::DispatchEnvelope;
@@ -36,9 +36,9 @@ pub struct DispatchEnvelope {
     pub step_id: StepId,
     /// Simulation, from the packet.
     pub simulation_id: ActionName,
-    /// Its required fields, with their values.
+    /// Required fields, with their values.
     pub required_fields: Map<String, Value>,
-    /// Hash of the row of the confirmation ledger; `None` where none is required.
+    /// Hash of the row of the confirmation ledger; `None` if no confirmation is required.
     pub confirmation_proof_ref: Option<Digest>,
     /// Action that access policies judge.
     pub access_action: String,
@@ -53,9 +53,10 @@ pub struct DispatchEnvelope {
 }
 
 impl DispatchEnvelope {
-    /// Envelope of a decision to dispatch; `None` of any other decision, and of a bundle that it was not made from.
+    /// Creates the envelope of a decision to dispatch; `None` for any other decision, and for another bundle.
     ///
-    /// `packet` is the packet as it came, since that of the bundle is sealed. `confirmation` is the hash of the confirmation.
+    /// `packet` is the original packet, since that of the bundle is sealed. `confirmation` is the hash of the
+    /// confirmation.
     pub fn new(
         bundle: &AgentBundle,
         decision: &AgentDecision,
@@ -91,7 +92,7 @@ impl DispatchEnvelope {
         })
     }
 
-    /// Canonical bytes.
+    /// Returns the canonical bytes.
     ///
     /// # Errors
     /// [`canonical::CanonicalError`]

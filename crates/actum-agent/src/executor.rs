@@ -1,4 +1,4 @@
-//! The port of the `SimulationExecutor`, the only way from a decision to an effect (AEC-13, AEC-22).
+//! Port of the `SimulationExecutor`, the only way from a decision to an effect (AEC-13, AEC-22).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,7 +13,7 @@ use crate::decide::{AgentDecision, AgentVerdict};
 use crate::envelope::DispatchEnvelope;
 use crate::reason::ReasonCode;
 
-/// Carries out simulations: checks access and `ACTIVE` again, under its lock, and then has the effect.
+/// Executor of simulations: checks access and `ACTIVE` again, under its lock, and then has the effect.
 pub trait SimulationExecutor {
     /// Error without an outcome.
     type Error;
@@ -21,16 +21,16 @@ pub trait SimulationExecutor {
     /// Carries out one dispatch.
     ///
     /// # Errors
-    /// Where there is no outcome that could be recorded.
+    /// If there is no outcome that could be recorded.
     fn execute(&mut self, envelope: &DispatchEnvelope) -> Result<SimulationReturn, Self::Error>;
 }
 
-/// What an executor returns. The core keeps it unchanged.
+/// Result of an executor. The core keeps it unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SimulationReturn {
     /// Outcome of the simulation.
     pub outcome: Map<String, Value>,
-    /// Reason; `None` of a success.
+    /// Reason; `None` for a success.
     pub reason_code: Option<String>,
     /// Hash of the event in the ledger that holds the outcome.
     pub audit_event: Digest,
@@ -40,7 +40,7 @@ pub struct SimulationReturn {
     pub user_visible_text: String,
 }
 
-/// Result of one cycle (seed 004, section 4.4). Its fields can be read, and not changed.
+/// Result of one cycle (seed 004, section 4.4). Its fields are read-only.
 ///
 /// ```compile_fail
 /// # use actum_agent::AgentExecutionOutcome;
@@ -57,10 +57,10 @@ pub struct AgentExecutionOutcome(OutcomeFields);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct OutcomeFields {
-    /// Step; `None` where there is no plan.
+    /// Step; `None` without a plan.
     pub step_id: Option<StepId>,
-    /// Outcome of the simulation, as the executor returned it. Of a step that was done before it is the outcome as it is kept;
-    /// `None` where nothing was dispatched.
+    /// Outcome of the simulation, as the executor returned it. For a step that was done before, it is the kept outcome;
+    /// `None` if nothing was dispatched.
     pub simulation_outcome: Option<Map<String, Value>>,
     /// Hash of the event in the ledger.
     pub audit_event_id: Digest,
@@ -70,13 +70,13 @@ pub struct OutcomeFields {
     pub dispatch_decision_hash: Digest,
     /// Always `None` in phase 1.
     pub next_step: Option<StepId>,
-    /// Reason; `None` of a success.
+    /// Reason; `None` for a success.
     pub reason_code: Option<String>,
-    /// Message for the user. Nobody here writes a transcript (AEC-22).
+    /// Message for the user. The core writes no transcript (AEC-22).
     pub user_visible_text: String,
 }
 
-/// Dispatches one step, and takes the outcome of the executor over unchanged.
+/// Dispatches one step, and returns the outcome of the executor unchanged.
 ///
 /// # Errors
 /// Those of the executor.
@@ -108,8 +108,8 @@ impl Deref for AgentExecutionOutcome {
 }
 
 impl AgentExecutionOutcome {
-    /// Outcome of a decision without a dispatch. `text` is what the user is told; of a clarify packet its question,
-    /// unchanged.
+    /// Creates the outcome of a decision without a dispatch. `text` is the message for the user. For a clarify packet
+    /// it is the question, unchanged.
     pub fn without_dispatch(
         decision: &AgentDecision,
         (audit_event, hash): (Digest, Digest),
@@ -128,7 +128,7 @@ impl AgentExecutionOutcome {
         })
     }
 
-    /// Outcome of a step that was done before, as it is kept; `None` of any other decision.
+    /// Returns the kept outcome of a step that was done before; `None` for any other decision.
     pub fn answered(
         decision: &AgentDecision,
         (audit_event, hash): (Digest, Digest),

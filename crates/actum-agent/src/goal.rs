@@ -15,11 +15,11 @@ use crate::limits::{
 };
 use crate::shape::{DIGEST, ID, TENANT};
 
-/// Goal of a user, and the packet that a Finder made for it.
+/// Goal of a user, with the packet that a Finder made for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentGoalRequest {
-    /// Goal and all cycles that work on it.
+    /// Id of the goal and of all cycles that work on it.
     pub correlation_id: CorrelationId,
     /// Tenant.
     pub tenant_id: TenantId,
@@ -31,11 +31,11 @@ pub struct AgentGoalRequest {
     pub raw_user_utterance: String,
     /// Intent as the language processor normalised it.
     pub normalized_intent: String,
-    /// Packet of the Finder, as it came.
+    /// Original packet of the Finder.
     pub sim_finder_packet: Map<String, Value>,
-    /// Answer to a confirmation prompt that the host relays; `None` where there is none.
+    /// Answer to a confirmation prompt that the host relays, if any.
     pub confirm_state: Option<ConfirmState>,
-    /// Key of the request: the same key never stands for another goal.
+    /// Request key: it never belongs to two goals.
     pub idempotency_key: String,
     /// Number of the attempt, counted from 0.
     pub attempt_counter: u32,
@@ -45,15 +45,15 @@ pub struct AgentGoalRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfirmState {
-    /// Digest of the prompt that it answers.
+    /// Digest of the answered prompt.
     pub prompt_ref: Digest,
-    /// Words of the person.
+    /// Words of the user.
     pub answer: String,
     /// BCP 47 tag of their language.
     pub language_tag: String,
 }
 
-/// Bytes that are no goal.
+/// Error of bytes that are not a goal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the goal cannot be used: {0}; nothing was dispatched or recorded")]
 pub struct GoalError(#[source] pub Diagnostic);
@@ -124,24 +124,24 @@ static CONFIRM_STATE: ObjectSchema = ObjectSchema {
 };
 
 impl AgentGoalRequest {
-    /// Reads a goal strictly. The packet in it is read by [`FinderPacket::read`](crate::packet::FinderPacket::read).
+    /// Reads a goal strictly. [`FinderPacket::read`](crate::packet::FinderPacket::read) reads the packet in it.
     ///
     /// # Errors
     /// [`GoalError`]
     pub fn read(bytes: &[u8]) -> Result<Self, GoalError> {
         let mut goal: Self = reader::read_as(bytes, GOAL_BYTES_MAX, &GOAL).map_err(GoalError)?;
-        // So that its canonical form is written fast.
+        // Sorted, so that the canonical form is written fast.
         goal.sim_finder_packet.values_mut().for_each(Value::sort_all_objects);
         goal.sim_finder_packet.sort_keys();
         Ok(goal)
     }
 
-    /// Digest of the key of the request, as records have it.
+    /// Computes the digest of the request key, as records have it.
     pub fn request_digest(&self) -> Digest {
         Digest::tagged("actum/agent-request/1", &[self.idempotency_key.as_bytes()])
     }
 
-    /// Fingerprint of the goal that a packet is made for: tenant, user, intent and utterance.
+    /// Computes the fingerprint of the goal of a packet: tenant, user, intent and utterance.
     pub fn fingerprint(&self) -> Digest {
         let Self { tenant_id, user_id, normalized_intent, raw_user_utterance, .. } = self;
         Digest::tagged(

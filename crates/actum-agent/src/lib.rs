@@ -1,12 +1,11 @@
-//! The Agent Execution Core (seed 004): from one packet of a Finder to one decision.
+//! Agent Execution Core (seed 004): from one packet of a Finder to one decision.
 //!
-//! The core plans and decides. It does nothing itself: it has no files, processes, clock, randomness or environment
-//! (`no_std`), and it depends on crates alone that have none either. Effects have one way out of it, the port
-//! [`SimulationExecutor`].
+//! The core plans and decides. It has no effects: no files, processes, clock, randomness or environment (`no_std`), and
+//! it depends only on crates that have none either. Effects have one way out, the port [`SimulationExecutor`].
 //!
 //! 1. A host reads an [`AgentGoalRequest`] with exactly one [`FinderPacket`].
-//! 2. It gathers refs and facts in an [`AgentBundle`], and [`decide`] makes an [`AgentDecision`] of it.
-//! 3. A decision to dispatch gives a [`DispatchEnvelope`], and [`dispatch`] an [`AgentExecutionOutcome`].
+//! 2. It gathers refs and facts in an [`AgentBundle`], from which [`decide`] makes an [`AgentDecision`].
+//! 3. A decision to dispatch leads to a [`DispatchEnvelope`], and [`dispatch`] to an [`AgentExecutionOutcome`].
 #![no_std]
 
 extern crate alloc;

@@ -1,6 +1,6 @@
-//! Packets of a Finder (seed 004, section 2.2): exactly one comes with each cycle.
+//! Packets of a Finder (seed 004, section 2.2): each cycle gets exactly one.
 //!
-//! Seed 37, which owns the packets, is not part of this project. Their fields here are the smallest that the core needs.
+//! Seed 37, which owns the packets, is not part of this project. The fields here are the fewest that the core needs.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -30,7 +30,7 @@ pub enum FinderPacket {
     Missing(MissingSimulationPacket),
 }
 
-/// Fields that each packet has.
+/// Fields of all packets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PacketHead {
     /// Goal.
@@ -51,10 +51,10 @@ pub struct PacketHead {
     pub attempt_counter: u32,
 }
 
-/// A simulation matches. Its first candidate is consumed as it is (AEC-2).
+/// Match of a simulation. Its first candidate is consumed unchanged (AEC-2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SimulationMatchPacket {
-    /// Fields of each packet.
+    /// Fields of all packets.
     #[serde(flatten)]
     pub head: PacketHead,
     /// Candidates, the best first.
@@ -63,7 +63,7 @@ pub struct SimulationMatchPacket {
     pub required_fields: Map<String, Value>,
     /// Action that access policies judge.
     pub access_action: String,
-    /// How its effect is taken back: another simulation.
+    /// Rollback of the effect, by another simulation.
     pub rollback_plan: Option<RollbackSimulation>,
     /// Table of the learning bonus that the ranking used.
     pub learning_table_ref: Option<Digest>,
@@ -75,38 +75,38 @@ pub struct SimulationMatchPacket {
 pub struct Candidate {
     /// Simulation.
     pub simulation_id: ActionName,
-    /// Score that the Finder gave it. The core only sees whether the first two are equal.
+    /// Score from the Finder. The core only checks if the first two are equal.
     pub score: u32,
 }
 
-/// Simulation that takes an effect back (AEC-20).
+/// Simulation that reverts an effect (AEC-20).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RollbackSimulation {
     /// Simulation.
     pub simulation_id: ActionName,
-    /// Its required fields. The executor adds the run.
+    /// Required fields. The executor adds the run.
     pub required_fields: Map<String, Value>,
 }
 
-/// The user has to answer one question.
+/// Question that the user has to answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClarifyPacket {
-    /// Fields of each packet.
+    /// Fields of all packets.
     #[serde(flatten)]
     pub head: PacketHead,
     /// Question, relayed unchanged.
     pub question: String,
-    /// Field that is missing; `None` where the simulation is in doubt.
+    /// Missing field; `None` if the simulation is in doubt.
     pub missing_field: Option<String>,
     /// Simulations in doubt.
     pub candidates: Vec<Candidate>,
 }
 
-/// The Finder refuses the goal.
+/// Refusal of the goal by the Finder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusePacket {
-    /// Fields of each packet.
+    /// Fields of all packets.
     #[serde(flatten)]
     pub head: PacketHead,
     /// Reason of the Finder.
@@ -115,26 +115,26 @@ pub struct RefusePacket {
     pub message: String,
 }
 
-/// There is no simulation for the goal, which goes to Dev Intake (AEC-12).
+/// Missing simulation: the goal goes to Dev Intake (AEC-12).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissingSimulationPacket {
-    /// Fields of each packet.
+    /// Fields of all packets.
     #[serde(flatten)]
     pub head: PacketHead,
-    /// What the user wishes, in one line.
+    /// Requested capability, in one line.
     pub requested_capability: String,
 }
 
-/// Bytes that are no packet.
+/// Error of bytes that are not a packet.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PacketError {
-    /// No packet has this type.
+    /// The type of the packet is unknown.
     #[error("`packet_type` has to be one of {}", TYPES.join(", "))]
     Type,
-    /// Its members are not those of its type.
+    /// The members are not those of the type.
     #[error("the packet cannot be used: {0}")]
     Document(#[source] Diagnostic),
-    /// A packet of a match without a candidate.
+    /// The match packet has no candidate.
     #[error("a `SimulationMatchPacket` needs at least one candidate")]
     NoCandidate,
 }
@@ -143,7 +143,7 @@ pub enum PacketError {
 const TYPES: [&str; 4] =
     ["SimulationMatchPacket", "ClarifyPacket", "RefusePacket", "MissingSimulationPacket"];
 
-/// Members that each packet has, and then those of one type.
+/// Lists the members of all packets, and then those of one type.
 macro_rules! packet_members {
     ($type:literal $(, $member:expr)* $(,)?) => {&[
         Member::required("packet_type", Form::Word(&[$type]), "The type of the packet."),
@@ -292,7 +292,7 @@ impl FinderPacket {
         }
     }
 
-    /// Fields that each packet has.
+    /// Returns the fields of all packets.
     pub fn head(&self) -> &PacketHead {
         match self {
             Self::Match(packet) => &packet.head,
@@ -302,7 +302,7 @@ impl FinderPacket {
         }
     }
 
-    /// Type of the packet.
+    /// Returns the type of the packet.
     pub fn packet_type(&self) -> &'static str {
         let [matched, clarify, refuse, missing] = TYPES;
         match self {
@@ -313,7 +313,7 @@ impl FinderPacket {
         }
     }
 
-    /// Writes the packet as the object that a goal has.
+    /// Writes the packet in the form of a goal's member.
     ///
     /// # Errors
     /// [`canonical::CanonicalError`]
@@ -338,7 +338,7 @@ impl FinderPacket {
 }
 
 impl RollbackSimulation {
-    /// Canonical bytes of the rollback plan, which `rollback_plan_ref` is the digest of.
+    /// Returns the canonical bytes of the rollback plan. `rollback_plan_ref` is their digest.
     ///
     /// # Errors
     /// [`canonical::CanonicalError`]

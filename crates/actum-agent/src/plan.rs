@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use crate::limits::{GOAL_BYTES_MAX, STARTS_MAX, STEPS_MAX};
 use crate::shape::{ACCESS_ACTION, DIGEST, DIGEST_OR_NULL, ID, SIMULATION};
 
-/// Plan of a goal. Only [`decide`](crate::decide::decide) makes one.
+/// Plan of a goal. Only [`decide`](crate::decide::decide) creates one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentExecutionPlan {
@@ -23,7 +23,7 @@ pub struct AgentExecutionPlan {
     pub finder_packet_ref: Digest,
     /// Steps; one in phase 1.
     pub ordered_steps: Vec<AgentStep>,
-    /// Steps that a person has to confirm.
+    /// Steps that need a confirmation.
     pub required_confirmations: Vec<StepId>,
     /// Least tier of its run.
     pub risk_level: RiskTier,
@@ -31,7 +31,7 @@ pub struct AgentExecutionPlan {
     pub access_actions_required: Vec<String>,
     /// Digest of the policy.
     pub policy_snapshot_ref: Digest,
-    /// Time.
+    /// Time of the decision.
     pub created_at: Timestamp,
 }
 
@@ -47,21 +47,21 @@ pub struct AgentStep {
     pub required_fields: Vec<String>,
     /// Digest of names and values.
     pub required_fields_fingerprint: Digest,
-    /// Digest of the policy that is pinned for the step.
+    /// Digest of the policy pinned for the step.
     pub policy_snapshot_version: Digest,
-    /// A person has to confirm it.
+    /// The step needs a confirmation.
     pub confirmation_required: bool,
     /// Action that access policies judge.
     pub access_action: String,
-    /// How the idempotency key is computed.
+    /// Recipe of the idempotency key.
     pub idempotency_key_recipe: String,
-    /// When it is tried again.
+    /// Retry policy.
     pub retry_policy: RetryPolicy,
     /// Digest of the rollback plan.
     pub rollback_plan_ref: Option<Digest>,
 }
 
-/// When a step is tried again: only on request, and only where nothing of it is in effect.
+/// Retry policy of a step: only on request, and only if no part of the step is in effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RetryPolicy {
@@ -69,16 +69,16 @@ pub struct RetryPolicy {
     pub starts_max: u32,
 }
 
-/// Bytes that are no plan of phase 1.
+/// Error of bytes that are not a plan of phase 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// Its members are not those of a plan.
+    /// The members are not those of a plan.
     #[error("the execution plan cannot be used: {0}")]
     Document(#[source] Diagnostic),
-    /// It has no step, or several, which phase 1 refuses (AEC-18).
+    /// The plan has no step, or several, which phase 1 refuses (AEC-18).
     #[error("the execution plan has {steps} steps, and one at a time is supported")]
     Steps {
-        /// Number.
+        /// Number of steps.
         steps: usize,
     },
 }
@@ -86,7 +86,7 @@ pub enum PlanError {
 /// Recipe of an idempotency key, as steps state it.
 pub const KEY_RECIPE: &str = "sha256(\"actum/agent-step/1\", correlation_id, step_id, simulation_id, required_fields_fingerprint, policy_snapshot_version), each part after its length";
 
-/// The only step of phase 1.
+/// Only step of phase 1.
 const STEP: &str = "step-1";
 
 pub(crate) static PLAN: ObjectSchema = ObjectSchema {
@@ -185,7 +185,7 @@ impl AgentExecutionPlan {
     /// Reads a plan.
     ///
     /// # Errors
-    /// [`PlanError`], also of a plan that has not exactly one step.
+    /// [`PlanError`], also for a plan that does not have exactly one step.
     pub fn read(bytes: &[u8]) -> Result<Self, PlanError> {
         let plan: Self =
             reader::read_as(bytes, GOAL_BYTES_MAX, &PLAN).map_err(PlanError::Document)?;
@@ -197,26 +197,26 @@ impl AgentExecutionPlan {
 }
 
 impl RetryPolicy {
-    /// The policy of phase 1.
+    /// Policy of phase 1.
     pub(crate) const PHASE_1: Self = Self { starts_max: STARTS_MAX };
 }
 
-/// Step of phase 1.
+/// Returns the step of phase 1.
 ///
 /// # Errors
-/// Never: the text is a name.
+/// Never: the text is a valid id.
 pub(crate) fn first_step() -> Option<StepId> {
     STEP.parse().ok()
 }
 
-/// Name of the plan for a packet of a goal.
+/// Returns the name of the plan for a packet of a goal.
 pub fn plan_id(correlation: &CorrelationId, finder_packet: Digest) -> Option<AgentPlanId> {
     let parts: [&[u8]; 2] = [correlation.as_str().as_bytes(), finder_packet.as_bytes()];
     let digest = Digest::tagged("actum/agent-plan-id/1", &parts).to_string();
     format!("plan-{}", digest.get(..32).unwrap_or_default()).parse().ok()
 }
 
-/// Fingerprint of required fields: of their canonical JSON, names and values.
+/// Computes the fingerprint of required fields, from their canonical JSON with names and values.
 ///
 /// # Errors
 /// [`canonical::CanonicalError`]
@@ -237,12 +237,12 @@ pub struct KeyParts<'k> {
     pub simulation: &'k ActionName,
     /// [`fields_fingerprint`].
     pub fields: Digest,
-    /// Policy that is pinned for the step.
+    /// Policy pinned for the step.
     pub policy_snapshot: Digest,
 }
 
 impl KeyParts<'_> {
-    /// Idempotency key of the step. Each part is hashed after its length, under a tag of its own.
+    /// Computes the idempotency key of the step. Each part is hashed after its length, under a tag of its own.
     pub fn key(&self) -> Digest {
         let Self { correlation, step, simulation, fields, policy_snapshot } = self;
         Digest::tagged(

@@ -1,4 +1,4 @@
-//! Confirmation prompt: what a person is shown, and what the answer is bound to (AEC-5).
+//! Confirmation prompt: its text for the user, and the binding of an answer (AEC-5).
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -15,7 +15,7 @@ use crate::decide::AgentDecision;
 use crate::limits::PROMPT_SECONDS;
 use crate::packet::FinderPacket;
 
-/// Characters of the beginning of a fingerprint that a person is shown.
+/// Number of characters of a fingerprint that a user sees.
 const PLAN_PREFIX_CHARS: usize = 8;
 
 /// Prompt for one plan. An answer names it by its digest.
@@ -26,7 +26,7 @@ pub struct ConfirmationPrompt {
     pub format: String,
     /// Goal.
     pub correlation: CorrelationId,
-    /// Conversation in which it is answered.
+    /// Conversation of the answer.
     pub thread: ThreadId,
     /// Step.
     pub step: StepId,
@@ -34,11 +34,11 @@ pub struct ConfirmationPrompt {
     pub plan_fingerprint: Digest,
     /// Simulation.
     pub simulation: ActionName,
-    /// Its required fields, sealed.
+    /// Required fields, sealed.
     pub required_fields: Map<String, Value>,
-    /// Simulation that takes the effect back.
+    /// Simulation that reverts the effect.
     pub rollback: Option<ActionName>,
-    /// Workspace, and what its host sets.
+    /// Workspace, with the settings of its host.
     pub place: Place,
     /// Least tier of the run.
     pub risk_level: RiskTier,
@@ -46,15 +46,15 @@ pub struct ConfirmationPrompt {
     pub created: Timestamp,
     /// End of its validity.
     pub expires: Timestamp,
-    /// What the person is shown.
+    /// Text for the user.
     pub text: String,
 }
 
 impl ConfirmationPrompt {
-    /// The value of `format`.
+    /// Value of `format`.
     pub const FORMAT: &str = "actum.confirmation-prompt/1";
 
-    /// Prompt for the plan of a decision; `None` where it has none.
+    /// Creates the prompt for the plan of a decision; `None` if the decision has no plan.
     pub fn new(bundle: &AgentBundle, decision: &AgentDecision) -> Option<Self> {
         let packet = FinderPacket::read(&canonical::ordered_to_vec(&bundle.packet).ok()?).ok()?;
         let FinderPacket::Match(packet) = packet else { return None };
@@ -82,12 +82,12 @@ impl ConfirmationPrompt {
         Some(prompt)
     }
 
-    /// Beginning of the fingerprint of the plan, by which a person names it.
+    /// Returns the beginning of the plan's fingerprint, by which the user names the plan.
     pub fn plan_prefix(&self) -> String {
         self.plan_fingerprint.to_string().chars().take(PLAN_PREFIX_CHARS).collect()
     }
 
-    /// Canonical bytes, of which the digest names the prompt.
+    /// Returns the canonical bytes, whose digest names the prompt.
     ///
     /// # Errors
     /// [`canonical::CanonicalError`]

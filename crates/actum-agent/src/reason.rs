@@ -7,31 +7,32 @@ use serde::{Deserialize, Serialize};
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $name:ident = $code:literal => $state:ident, $sentence:literal;)*) => {
-        /// Reason for a decision not to dispatch. Variants are in report order: denials first, unusable confirmations last.
+        /// Reason for a decision not to dispatch. Variants are in report order: denials first, unusable confirmations
+        /// last.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum ReasonCode {
             $($(#[$doc])* #[serde(rename = $code)] $name,)*
         }
 
         impl ReasonCode {
-            /// All of them, in their order.
+            /// All reasons, in their order.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// The permanent name.
+            /// Returns the permanent name.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$name => $code,)*
                 }
             }
 
-            /// State of a step refused for this reason. A claimed step keeps its state.
+            /// Returns the state of a step refused for this reason. A claimed step keeps its state.
             pub fn state(self) -> AgentState {
                 match self {
                     $(Self::$name => AgentState::$state,)*
                 }
             }
 
-            /// Sentence for the user.
+            /// Returns the sentence for the user.
             pub fn sentence(self) -> &'static str {
                 match self {
                     $(Self::$name => $sentence,)*
@@ -107,7 +108,7 @@ reasons! {
 }
 
 impl ReasonCode {
-    /// Tests for a missing or unusable confirmation, reported only if nothing denies.
+    /// Returns true for a missing or unusable confirmation, reported only if nothing denies.
     pub fn is_about_confirmation(self) -> bool {
         self >= Self::ConfirmationRejected
     }

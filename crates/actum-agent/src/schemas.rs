@@ -76,10 +76,10 @@ static OUTCOME: ObjectSchema = ObjectSchema {
     ],
 };
 
-/// The JSON Schemas (draft 2020-12) of goal, packets, plan, step, envelope and outcome.
+/// Returns the JSON Schemas (draft 2020-12) of goal, packets, plan, step, envelope and outcome.
 ///
-/// They cannot express: the size of a document, names that stand twice, that a match packet has a candidate, and that a
-/// packet belongs to its goal.
+/// They cannot express the size of a document, repeated names, that a match packet has a candidate, and that a packet
+/// belongs to its goal.
 pub fn schemas() -> Vec<SchemaFile> {
     vec![
         file("agent-goal.schema.json", "urn:actum:agent-goal:v1", "Agent goal request", &GOAL),

@@ -1,8 +1,8 @@
-//! Sealed packets: what a ledger may keep of a packet.
+//! Sealed packets: the part of a packet that a ledger may keep.
 //!
-//! A ledger forgets nothing, so it holds no content of files and no credentials. A sealed packet has the size and the digest
-//! of a value in the place of the value, unless it is a short line, or a list of such lines, without a credential. Decisions
-//! are made from sealed packets alone, so a replay needs no other.
+//! A ledger forgets nothing, so it holds no file content and no credentials. A sealed packet replaces a value by its
+//! size and digest. It keeps only a short line, or a list of such lines, without a credential. Decisions are made from
+//! sealed packets alone, so a replay needs no other.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -15,11 +15,11 @@ use serde_json::{Map, Value, json};
 
 use crate::packet::FinderPacket;
 
-/// Longest line that is kept, in bytes.
+/// Longest kept line, in bytes.
 const LINE_BYTES_MAX: usize = 1024;
-/// Most lines of a list that is kept.
+/// Most lines of a kept list.
 const LINES_MAX: usize = 64;
-/// Fields that hold content of files, also where that is short.
+/// Fields with file content, also if it is short.
 const CONTENT_FIELDS: [&str; 6] =
     ["content", "contentBase64", "document", "edits", "find", "replace"];
 /// Members of a packet that hold fields of simulations.
@@ -29,7 +29,7 @@ const ROLLBACK: &str = "rollback_plan";
 /// Seals a packet. An invalid packet is replaced by its size and digest.
 ///
 /// # Errors
-/// [`CanonicalError`] of a number without an exact form.
+/// [`CanonicalError`] for a number without an exact form.
 pub fn seal_packet(packet: &Map<String, Value>) -> Result<Map<String, Value>, CanonicalError> {
     let bytes = canonical::ordered_to_vec(packet)?;
     if FinderPacket::read(&bytes).is_err() {
@@ -41,16 +41,16 @@ pub fn seal_packet(packet: &Map<String, Value>) -> Result<Map<String, Value>, Ca
         seal_member(rollback)?;
     }
     sealed.values_mut().for_each(mask);
-    // So that the canonical form is written fast.
+    // Sorted, so that the canonical form is written fast.
     sealed.values_mut().for_each(Value::sort_all_objects);
     sealed.sort_keys();
     Ok(sealed)
 }
 
-/// Seals a packet whose fields do not fit a simulation, so that nothing is known about them: all of their values.
+/// Seals all values of a packet whose fields do not fit a simulation, so that nothing is known about them.
 ///
 /// # Errors
-/// [`CanonicalError`] of a number without an exact form.
+/// [`CanonicalError`] for a number without an exact form.
 pub fn seal_packet_wholly(
     packet: &Map<String, Value>,
 ) -> Result<Map<String, Value>, CanonicalError> {
@@ -64,7 +64,7 @@ pub fn seal_packet_wholly(
     Ok(sealed)
 }
 
-/// Replaces each text that has a credential by its digest.
+/// Replaces each text with a credential by its digest.
 fn mask(value: &mut Value) {
     match value {
         Value::String(text) => *text = masked(text),
@@ -84,7 +84,7 @@ fn masked(text: &str) -> String {
 /// Seals the values of required fields.
 ///
 /// # Errors
-/// [`CanonicalError`] of a number without an exact form.
+/// [`CanonicalError`] for a number without an exact form.
 pub fn seal_fields(fields: &Map<String, Value>) -> Result<Map<String, Value>, CanonicalError> {
     let seal = |(name, value): (&String, &Value)| Ok((masked(name), seal_value(name, value)?));
     fields.iter().map(seal).collect()
@@ -110,7 +110,7 @@ fn seal_value(name: &str, value: &Value) -> Result<Value, CanonicalError> {
     seal_content(value)
 }
 
-/// Seals a value, whatever it is.
+/// Seals a value of any kind.
 fn seal_content(value: &Value) -> Result<Value, CanonicalError> {
     let Value::String(text) = value else {
         let mut sealed = size_and_digest(&canonical::to_vec(value)?);
@@ -134,7 +134,7 @@ fn is_plain_value(value: &Value) -> bool {
     }
 }
 
-/// Tests for a short line without a credential.
+/// Returns true for a short line without a credential.
 fn is_plain_line(text: &str) -> bool {
     text.len() <= LINE_BYTES_MAX
         && !text.contains(char::is_control)

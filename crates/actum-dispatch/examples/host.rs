@@ -1,4 +1,4 @@
-//! A host that serves a user: it asserts whose the goal is, shows the prompt, and relays the answer:
+//! Host that serves a user: it asserts the user of the goal, shows the prompt, and relays the answer:
 //! `cargo run -p actum-dispatch --example host DIRECTORY`.
 #![allow(
     clippy::disallowed_methods,
@@ -50,12 +50,12 @@ pub(crate) fn run_example(directory: &Path) -> Result<(), Box<dyn Error>> {
     let done = dispatcher.dispatch(&goal, &host)?;
     println!("{}", done.outcome.user_visible_text);
 
-    // Whoever got no answer asks again: nothing has a second effect.
+    // A host without an answer dispatches again: nothing has a second effect.
     println!("{}", dispatcher.dispatch(&goal, &host)?.outcome.user_visible_text);
     Ok(())
 }
 
-/// Goal of a user, with the packet of a Finder.
+/// Creates the goal of a user, with the packet of a Finder.
 fn goal(records: &Records) -> Result<AgentGoalRequest, Box<dyn Error>> {
     let catalog = records.catalog()?.in_force()?.digest()?;
     let mut goal = json!({

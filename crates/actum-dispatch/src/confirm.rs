@@ -21,16 +21,16 @@ use crate::gather::identify;
 use crate::history::Chain;
 use crate::settings::Caller;
 
-/// Answer of a person.
+/// Answer of a user to a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
     /// Goal.
     pub correlation: CorrelationId,
     /// Conversation.
     pub thread: ThreadId,
-    /// Fingerprint of the plan in the prompt that the person was shown ([`ConfirmationPrompt::plan_fingerprint`]).
+    /// Fingerprint of the plan in the prompt that the user saw ([`ConfirmationPrompt::plan_fingerprint`]).
     pub plan: Digest,
-    /// Words of the person, unchanged.
+    /// Words of the user, unchanged.
     pub utterance: String,
     /// BCP 47 tag of their language.
     pub language: String,
@@ -50,12 +50,13 @@ pub struct Confirmed {
 }
 
 impl<D: Disk> Dispatcher<'_, D> {
-    /// Parses the answer to the newest prompt of a goal, and records it, whatever it says.
+    /// Parses the answer to the newest prompt of a goal, and records it with any outcome.
     ///
-    /// The answer counts for the plan that was shown: where the newest prompt has another, nothing is recorded (AEC-5).
+    /// The answer counts for the plan that was shown: if the newest prompt has another plan, nothing is recorded
+    /// (AEC-5).
     ///
-    /// The process that dispatched cannot confirm: it takes another account, or a key of the operator, which signs the
-    /// proof.
+    /// The dispatching process cannot confirm. A confirmation takes another account, or a key of the operator, which
+    /// signs the proof.
     ///
     /// # Errors
     /// [`ConfirmError`]: nothing is recorded.
@@ -75,7 +76,8 @@ impl<D: Disk> Dispatcher<'_, D> {
         let (Some((digest, prompt)), dispatcher, history) = found else {
             return Err(ConfirmError::NoPrompt { correlation: reply.correlation.to_string() });
         };
-        // While an effect is under way a "no" still counts: it may be taken back, and then it does not start again.
+        // While an effect is running a "no" still counts: the effect may be rolled back, and then it does not start
+        // again.
         let claim = history.facts.claim.as_ref();
         if let Some(state) = claim.map(|claim| claim.state).filter(|state| state.is_final()) {
             return Err(ConfirmError::Ended { state });
@@ -140,8 +142,8 @@ impl<D: Disk> Dispatcher<'_, D> {
         })
     }
 
-    /// Records an answer that a host relays to the newest prompt of its goal. An answer that says the same as the recorded one
-    /// is not recorded twice. Nothing is recorded for a goal that is refused anyway.
+    /// Records an answer that a host relays to the newest prompt of its goal. An answer with the recorded outcome is
+    /// not recorded twice. Nothing is recorded for a goal that is refused anyway.
     pub(crate) fn relay(
         &mut self,
         goal: &AgentGoalRequest,

@@ -1,4 +1,4 @@
-//! One cycle: from a goal with one packet to one outcome.
+//! Dispatcher: one cycle from a goal with one packet to one outcome.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -38,15 +38,15 @@ pub struct Dispatched {
     pub outcome: AgentExecutionOutcome,
     /// Verdict of the core.
     pub verdict: AgentVerdict,
-    /// Prompt that a person has to answer first, and its digest.
+    /// Prompt that the user has to answer first, and its digest.
     pub prompt: Option<(Digest, ConfirmationPrompt)>,
-    /// Plan in the queue that a person has to approve first.
+    /// Queued plan that the operator has to approve first.
     pub queued: Option<RunId>,
     /// Value returned by the hook of [`Engine::holding`].
     pub held: Option<Box<dyn Any>>,
 }
 
-/// Dispatches goals in one workspace.
+/// Dispatcher of goals in one workspace.
 pub struct Dispatcher<'e, D: Disk> {
     engine: &'e mut Engine<D>,
     settings: Settings,
@@ -65,8 +65,8 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
     /// Runs one cycle for a goal, and records its decision. A repeated goal has no second effect.
     ///
     /// # Errors
-    /// `NoCheck`, `NoHost` and `Relay` come before a decision. After any other [`DispatchError`] the outcome is unknown;
-    /// dispatching the goal again settles it.
+    /// `NoCheck`, `NoHost` and `Relay` come before a decision. After any other [`DispatchError`] the outcome is
+    /// unknown; dispatching the goal again settles it.
     pub fn dispatch(
         &mut self,
         goal: &AgentGoalRequest,
@@ -201,7 +201,7 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
         queue(self.engine, &proposed)
     }
 
-    /// Dispatches what the core let pass.
+    /// Dispatches a decision that the core allows.
     fn carry_out(
         &mut self,
         goal: &AgentGoalRequest,
@@ -264,7 +264,7 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
         Ok(Dispatched { outcome, verdict: decision.verdict, prompt: None, queued, held })
     }
 
-    /// Outcome of a step whose effect is in force, as it is kept.
+    /// Returns the kept outcome of a step whose effect is in force.
     fn answered(
         &self,
         decision: &AgentDecision,
@@ -294,7 +294,7 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
     }
 }
 
-/// Tests whether the append lost a race with another process.
+/// Returns true if the append lost a race with another process.
 fn is_lost_race(error: &actum::Error) -> bool {
     let source = if let actum::Error::Ledger { source, .. } = error {
         source
@@ -306,7 +306,7 @@ fn is_lost_race(error: &actum::Error) -> bool {
     matches!(source.refusal(), Some(Refusal::Agent(_) | Refusal::RequestStarted { .. }))
 }
 
-/// Tests whether a refusal for this reason comes with a prompt.
+/// Returns true if a refusal for this reason comes with a prompt.
 fn needs_prompt(reason: ReasonCode) -> bool {
     reason.is_about_confirmation()
         && !matches!(
@@ -315,7 +315,7 @@ fn needs_prompt(reason: ReasonCode) -> bool {
         )
 }
 
-/// Text for the user of a decision without a dispatch. The question of a Finder is relayed unchanged (AEC-4).
+/// Returns the text for the user after a decision without a dispatch. A Finder's question is relayed unchanged (AEC-4).
 fn text_of(goal: &AgentGoalRequest, decision: &AgentDecision, bundle: &AgentBundle) -> String {
     let CallerFacts { actor, tenant, identity } = &bundle.caller;
     let AgentGoalRequest { tenant_id, user_id, .. } = goal;

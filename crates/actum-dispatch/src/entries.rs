@@ -1,4 +1,4 @@
-//! Entries of a decision: the event of its step, and the access decision that it rests on.
+//! Entries of a decision: the event of its step, and its access decision.
 
 use actum_agent::plan::plan_id;
 use actum_agent::{AgentDecision, ReasonCode};
@@ -16,7 +16,7 @@ use crate::error::DispatchError;
 use crate::gather::Gathered;
 use crate::settings::Caller;
 
-/// The only step of phase 1.
+/// Returns the only step of phase 1.
 pub(crate) fn step() -> Result<StepId, DispatchError> {
     let wrong = |error: actum_core::plain_id::PlainIdError| DispatchError::Damaged {
         message: error.to_string(),
@@ -24,7 +24,7 @@ pub(crate) fn step() -> Result<StepId, DispatchError> {
     "step-1".parse().map_err(wrong)
 }
 
-/// Event of a decision, and the documents that it names.
+/// Creates the event of a decision, with the documents that it names.
 pub(crate) fn execution(
     decision: &AgentDecision,
     gathered: &Gathered,
@@ -85,13 +85,13 @@ pub(crate) fn execution(
     Ok((event, documents))
 }
 
-/// The rollback plan of a sealed packet, as a document.
+/// Returns the rollback plan of a sealed packet, as a document.
 fn rollback_document(packet: &Map<String, Value>) -> Result<Option<Vec<u8>>, DispatchError> {
     let plan = packet.get("rollback_plan").filter(|plan| !plan.is_null());
     Ok(plan.map(canonical::to_vec).transpose()?)
 }
 
-/// Entry of the access decision, and its hash.
+/// Creates the entry of the access decision. Returns it with its hash.
 pub(crate) fn access_entry(
     gathered: &Gathered,
 ) -> Result<Option<(NewEntry, Digest)>, DispatchError> {

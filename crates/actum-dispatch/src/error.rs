@@ -11,13 +11,13 @@ const NO_HOST: &str = "the goal has a `confirm_state`, which only a host with a 
 /// Error that ends a cycle without an outcome. A decision made before it stays recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum DispatchError {
-    /// The engine failed, or the ledger.
+    /// The engine or the ledger failed.
     #[error(transparent)]
     Engine(#[from] actum::Error),
     /// A document cannot be written in canonical form.
     #[error("a document of the decision cannot be recorded: {0}; nothing was dispatched")]
     Document(#[from] CanonicalError),
-    /// The lexicon that is built in is damaged.
+    /// The built-in lexicon is damaged.
     #[error("the confirmation lexicon cannot be used: {0}; nothing was dispatched")]
     Lexicon(#[from] actum_agent::confirmation::LexiconError),
     /// The simulation has no check of its own, and the host names none.
@@ -34,10 +34,10 @@ pub enum DispatchError {
         /// Simulation.
         simulation: actum_core::ActionName,
     },
-    /// The goal relays an answer of the user, and the caller is no host.
+    /// The goal relays an answer of the user, and the caller is not a host.
     #[error("{}; nothing was dispatched or recorded", NO_HOST)]
     NoHost,
-    /// An answer that the host relays is not recorded.
+    /// The answer that the host relays is not recorded.
     #[error("the answer that the goal relays is refused: {0}")]
     Relay(#[source] Box<ConfirmError>),
     /// The decision lacks a part that its dispatch needs.
@@ -46,13 +46,13 @@ pub enum DispatchError {
         /// Missing part.
         missing: &'static str,
     },
-    /// Another process works on the step at the same time, again and again.
+    /// Another process works on the step at the same time, repeatedly.
     #[error("another process is working on this goal; nothing was dispatched")]
     Busy,
-    /// The ledger holds an event of the goal that is not what it was.
+    /// An event of the goal in the ledger has changed.
     #[error("the events of this goal cannot be used: {message}; nothing was dispatched")]
     Damaged {
-        /// What is wrong.
+        /// Problem.
         message: String,
     },
 }
@@ -60,13 +60,13 @@ pub enum DispatchError {
 /// Reason why an answer is not recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfirmError {
-    /// The goal has no prompt that waits.
+    /// The goal has no pending prompt.
     #[error("the goal `{correlation}` has no open prompt; nothing was recorded")]
     NoPrompt {
         /// Goal.
         correlation: String,
     },
-    /// The effect of the goal has ended for good.
+    /// The effect of the goal has ended.
     #[error("the goal was carried out, and ended `{}`; nothing was recorded", state.as_str())]
     Ended {
         /// State of its step.
@@ -112,10 +112,10 @@ pub enum ConfirmError {
         /// Outcome of the final answer.
         outcome: ConfirmationOutcome,
     },
-    /// The tag is not one of a language.
+    /// The text is not a language tag.
     #[error("{0}; nothing was recorded")]
     Language(#[from] actum_agent::confirmation::LanguageTagError),
-    /// The process that dispatched cannot confirm.
+    /// The dispatching process cannot confirm.
     #[error("{}; nothing was recorded", ReasonCode::ConfirmationByDispatcher.sentence())]
     Dispatcher,
     /// The ledger or the engine failed.
@@ -129,13 +129,13 @@ pub(crate) const WAIVER_DAYS_MAX: i64 = 30;
 /// Reason why the SLO gate is not waived.
 #[derive(Debug, thiserror::Error)]
 pub enum WaiveError {
-    /// The end is not after now, or too late.
+    /// The end is not in the future, or too late.
     #[error(
         "a waiver has to end in the future, within {} days; nothing was recorded",
         WAIVER_DAYS_MAX
     )]
     Until,
-    /// The key does not count.
+    /// The approval key does not count.
     #[error("{0}; nothing was recorded")]
     Key(#[from] actum_gate::SloWaiverProblem),
     /// The ledger or the engine failed.

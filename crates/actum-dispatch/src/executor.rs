@@ -1,7 +1,7 @@
-//! The `SimulationExecutor`: the action entry point behind the port of the core (AEC-13).
+//! `SimulationExecutor`: the action entry point behind the port of the core (AEC-13).
 //!
-//! It checks access and `ACTIVE` again with the workspace locked: the gates judge the change, and the [`StepLog`] refuses a
-//! start under another policy or catalog.
+//! It checks access and `ACTIVE` again with the workspace locked: the gates judge the change, and the [`StepLog`]
+//! refuses a start under another policy or catalog.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -33,13 +33,13 @@ pub(crate) struct ActionExecutor<'e, D: Disk> {
     pub(crate) simulation: Arc<Registered>,
     pub(crate) actor: Actor,
     pub(crate) settings: Settings,
-    /// Request that a person approved.
+    /// Request that the operator approved.
     pub(crate) approved: Option<Request>,
     pub(crate) log: Option<StepLog>,
     /// Hashes of the access decision and of the answer.
     pub(crate) proofs: Vec<Digest>,
     pub(crate) logged: Rc<RefCell<Logged>>,
-    /// Plan that waits in the queue, once there is one.
+    /// Pending plan in the queue, if the action was queued.
     pub(crate) queued: Option<RunId>,
     /// Value returned by the hook of [`Engine::holding`].
     pub(crate) held: Option<Box<dyn Any>>,
@@ -90,7 +90,7 @@ impl<D: Disk> SimulationExecutor for ActionExecutor<'_, D> {
     }
 }
 
-/// What a proposal of an action needs of a step.
+/// Facts of a step for the proposal of its action.
 pub(crate) struct Proposed<'p> {
     pub(crate) correlation: &'p CorrelationId,
     pub(crate) step: &'p StepId,
@@ -103,7 +103,7 @@ pub(crate) struct Proposed<'p> {
 }
 
 impl Proposed<'_> {
-    /// Proposal of the action, under the key of the step.
+    /// Creates the proposal of the action, under the key of the step.
     pub(crate) fn proposal(&self) -> Proposal {
         let Self { correlation, step, simulation, settings, .. } = self;
         let rollback = self.rollback_plan.map(|digest| {
@@ -130,8 +130,8 @@ impl Proposed<'_> {
     }
 }
 
-/// Puts an action into the queue, so that a person can approve it. It cannot start. Returns the plan in the queue; `None`
-/// where the gates refuse the action.
+/// Queues an action for an approval. It cannot start. Returns the plan in the queue; `None` if the gates refuse the
+/// action.
 pub(crate) fn queue<D: Disk>(
     engine: &mut Engine<D>,
     proposed: &Proposed<'_>,
@@ -158,7 +158,7 @@ impl ActionCompanion for NeverStart {
     }
 }
 
-/// Tests for a simulation that runs only with a check that its host names (AA-3).
+/// Returns true for a simulation that runs only with a check that its host names (AA-3).
 pub(crate) fn needs_check(simulation: &Registered) -> bool {
     simulation.name.as_str() == CoreAction::RunCommand.as_str() && simulation.tier == RiskTier::R2
 }

@@ -21,7 +21,7 @@ const COMMAND: &str = "command";
 
 /// Catalog in force, and the simulation that a packet names first.
 pub(crate) struct CatalogFacts {
-    /// Index of the newest `CATALOG_CHANGED`; none before the first.
+    /// Index of the newest `CATALOG_CHANGED`; `None` before the first.
     pub(crate) changed: Option<u64>,
     /// Catalog, in canonical JSON.
     pub(crate) snapshot: Vec<u8>,
@@ -30,8 +30,8 @@ pub(crate) struct CatalogFacts {
     pub(crate) rollback: Option<RollbackFacts>,
 }
 
-/// Fingerprints of what carries a simulation out, and where (`artifact_fingerprint_bundle_ref`). A confirmation counts for
-/// them alone.
+/// Fingerprints of the parts that carry a simulation out, and of its place (`artifact_fingerprint_bundle_ref`). A
+/// confirmation counts for them alone.
 #[derive(Serialize)]
 struct Artifacts<'a> {
     checks: &'a [String],
@@ -45,7 +45,7 @@ struct Artifacts<'a> {
 }
 
 impl CatalogFacts {
-    /// Reads the catalog in force, and looks the first candidate of the packet up.
+    /// Reads the catalog in force, and looks up the first candidate of the packet.
     pub(crate) fn read<D: Disk>(
         engine: &Engine<D>,
         packet: Option<&FinderPacket>,
@@ -69,7 +69,7 @@ impl CatalogFacts {
         Ok(Self { changed, snapshot, simulation: named.cloned(), facts, rollback })
     }
 
-    /// Fingerprints of the simulation, in canonical JSON.
+    /// Returns the fingerprints of the simulation, in canonical JSON.
     pub(crate) fn artifacts(
         &self,
         lexicon: Digest,
@@ -90,7 +90,7 @@ impl CatalogFacts {
     }
 }
 
-/// Workspace, and what its host sets.
+/// Returns the workspace, with the settings of its host.
 pub(crate) fn place<D: Disk>(engine: &Engine<D>, settings: &Settings) -> Place {
     Place {
         root: engine.root().to_owned(),
@@ -99,7 +99,7 @@ pub(crate) fn place<D: Disk>(engine: &Engine<D>, settings: &Settings) -> Place {
     }
 }
 
-/// Decision of the access policies on a simulation, with its documents.
+/// Asks the access policies about a simulation. Returns the decision with its documents.
 pub(crate) fn judge_access<D: Disk>(
     engine: &Engine<D>,
     actor: &Actor,
@@ -111,7 +111,7 @@ pub(crate) fn judge_access<D: Disk>(
     Ok((AccessFacts { outcome, case, is_approved: false }, judgement))
 }
 
-/// Facts of a registered simulation; its fields are not checked.
+/// Returns the facts of a registered simulation. Its fields are not checked.
 pub(crate) fn simulation_facts(registered: &Registered) -> SimulationFacts {
     SimulationFacts {
         id: registered.name.clone(),
@@ -125,7 +125,7 @@ pub(crate) fn simulation_facts(registered: &Registered) -> SimulationFacts {
     }
 }
 
-/// Tests whether a prompt can show the command of a packet: nobody confirms a digest of a command.
+/// Returns true if a prompt can show the command of a packet: a user cannot confirm the digest of a command.
 fn shows_command(fields: &Map<String, Value>) -> bool {
     let sealed = seal_fields(fields);
     sealed.is_ok_and(|sealed| sealed.get(COMMAND) == fields.get(COMMAND))

@@ -1,4 +1,4 @@
-//! Facts of a cycle: everything that its decision is made from.
+//! Facts of a cycle: the complete basis of its decision.
 
 use actum::{AccessJudgement, Engine, PlanState, QueuedPlan, Records, Request};
 use actum_agent::bundle::{AccessFacts, AgentBundle, Caller as CallerFacts, GoalFacts, Identity};
@@ -16,7 +16,7 @@ use crate::facts::{CatalogFacts, judge_access, place};
 use crate::history::{Chain, History};
 use crate::settings::{Caller, Settings};
 
-/// Where facts come from.
+/// Sources of facts.
 pub(crate) struct Sources<'s, D: Disk> {
     pub(crate) workspace: Option<WorkspaceId>,
     pub(crate) engine: &'s Engine<D>,
@@ -142,7 +142,8 @@ pub(crate) fn read_history<D: Disk>(
     })?)
 }
 
-/// Identifies the user of a goal: the account of the caller, or a user that a host asserts. Returns the signed assertion.
+/// Identifies the user of a goal: the account of the caller, or a user that a host asserts. Returns the signed
+/// assertion.
 pub(crate) fn identify(
     records: &Records,
     (goal, caller): (&AgentGoalRequest, &Caller<'_>),

@@ -36,7 +36,7 @@ pub struct ChainEvent {
     pub index: u64,
     /// Hash of the entry.
     pub leaf: Digest,
-    /// What it says.
+    /// Content of the entry.
     pub event: AgentEvent,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct History {
     pub(crate) open: Option<(u64, AgentExecution)>,
     /// Number of entries in the ledger when the history was read.
     pub(crate) entries: u64,
-    /// Newest outcome: index and hash of its entry, and what it says.
+    /// Newest outcome: index and hash of its entry, and its content.
     pub(crate) outcome: Option<(u64, Digest, AgentExecution)>,
     /// Answers to each plan.
     answers: BTreeMap<Digest, Answers>,
@@ -66,7 +66,7 @@ struct Answers {
     is_final: bool,
 }
 
-/// Answer, and the hash of its entry.
+/// Answer, with the hash of its entry.
 #[derive(Debug, Clone)]
 pub(crate) struct KnownConfirmation {
     pub(crate) leaf: Digest,
@@ -83,7 +83,7 @@ impl Chain {
     /// Reads the events of a goal.
     ///
     /// # Errors
-    /// [`LedgerError`]; `Damaged` where an entry is not what it was.
+    /// [`LedgerError`]; `Damaged` if an entry has changed.
     pub fn read(log: &dyn Log, correlation: &CorrelationId) -> Result<Self, LedgerError> {
         let read = |index| {
             let entry = log.sound_entry(index)?;
@@ -100,7 +100,7 @@ impl Chain {
         })
     }
 
-    /// Events of steps.
+    /// Returns the events of steps.
     pub fn executions(&self) -> impl DoubleEndedIterator<Item = (&ChainEvent, &AgentExecution)> {
         self.events.iter().filter_map(|event| match &event.event {
             AgentEvent::Execution(execution) => Some((event, &**execution)),
@@ -110,7 +110,7 @@ impl Chain {
         })
     }
 
-    /// The newest prompt that a decision emitted.
+    /// Returns the newest prompt that a decision emitted.
     ///
     /// # Errors
     /// [`LedgerError`]
@@ -151,7 +151,7 @@ impl Chain {
 }
 
 impl History {
-    /// Adds the next event of a goal. `relaying` gives the key that relayed an answer.
+    /// Adds the next event of a goal. `relaying` returns the key that relayed an answer.
     pub(crate) fn push(
         &mut self,
         log: &dyn Log,
@@ -267,7 +267,7 @@ pub(crate) fn relaying_key(
     Ok(verified.map(|(_, key)| key.to_string()))
 }
 
-/// Tests whether a proof and its recorded answer agree.
+/// Returns true if a proof and its recorded answer agree.
 pub(crate) fn matches_proof(proof: &ParseProof, answer: &AgentConfirmation) -> bool {
     proof.outcome == answer.outcome
         && proof.prompt == answer.prompt
@@ -277,7 +277,7 @@ pub(crate) fn matches_proof(proof: &ParseProof, answer: &AgentConfirmation) -> b
         && (proof.token.as_ref() == answer.token.as_ref() || answer.token.is_none())
 }
 
-/// Facts of an answer.
+/// Returns the facts of an answer.
 fn confirmation_facts(
     answer: &AgentConfirmation,
     expires: Timestamp,

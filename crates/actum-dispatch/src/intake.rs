@@ -1,4 +1,4 @@
-//! Dev Intake: goals that wait for a simulation (AEC-12).
+//! Dev Intake: pending goals without a simulation (AEC-12).
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::error::DispatchError;
 use crate::history::{Chain, document};
 
-/// Goal that waits for a simulation.
+/// Pending goal without a simulation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IntakeGoal {
     /// Goal.
@@ -28,12 +28,13 @@ pub struct IntakeGoal {
     pub thread: ThreadId,
     /// Name and version of the Finder.
     pub finder: Option<String>,
-    /// What the user wishes, as the Finder put it.
+    /// Requested capability, in the words of the Finder.
     pub requested_capability: Option<String>,
 }
 
 impl IntakeGoal {
-    /// Lists the goals that wait, each by its newest escalation, oldest first. A goal whose step succeeded waits no more.
+    /// Lists the pending goals, each by its newest escalation, oldest first. A goal whose step succeeded is no longer
+    /// pending.
     ///
     /// # Errors
     /// [`LedgerError`]
@@ -52,7 +53,7 @@ impl IntakeGoal {
         waiting.into_iter().map(|escalation| Self::read(log, escalation)).collect()
     }
 
-    /// Newest escalation of a goal that waits; `None` where the goal does not.
+    /// Returns the newest escalation of a pending goal; `None` if the goal is not pending.
     ///
     /// # Errors
     /// [`LedgerError`]
@@ -60,11 +61,11 @@ impl IntakeGoal {
         waiting(log, correlation)?.pop().map(|escalation| Self::read(log, escalation)).transpose()
     }
 
-    /// Resolves a goal that waits: all of its escalations. Returns the index of the last entry; `None` where the goal does not
-    /// wait.
+    /// Resolves all escalations of a pending goal. Returns the index of the last entry; `None` if the goal is not
+    /// pending.
     ///
     /// # Errors
-    /// [`DispatchError`]; `NotActive` of a simulation that is not active.
+    /// [`DispatchError`]; `NotActive` for a simulation that is not active.
     pub fn resolve(
         records: &Records,
         correlation: &CorrelationId,
@@ -97,7 +98,7 @@ impl IntakeGoal {
         }
         match records.ledger().append(entries).wait() {
             Ok(appended) => Ok(appended.last().map(|entry| entry.index)),
-            // Another process was faster.
+            // Another process resolved it first.
             Err(error) if matches!(error.refusal(), Some(Refusal::Agent(_))) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -131,7 +132,7 @@ fn has_succeeded(log: &dyn Log, correlation: &CorrelationId) -> Result<bool, Led
     Ok(is_success)
 }
 
-/// Escalations of a goal that are not resolved; none of a goal whose step succeeded.
+/// Returns the unresolved escalations of a goal; none if its step succeeded.
 fn waiting(
     log: &dyn Log,
     correlation: &CorrelationId,

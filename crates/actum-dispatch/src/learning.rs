@@ -7,16 +7,16 @@ use actum_ledger::{LedgerError, Log};
 use actum_record::agent::{CorrelationId, StepId};
 use actum_record::ledger::{AgentEvent, AgentState, EntryFacts, EntryKind};
 
-/// Entries that are read at once.
+/// Number of entries that one lookup reads.
 const READ_MAX: u64 = 1024;
 
 /// Counts the steps of each simulation whose newest event in the ledger leaves them `SUCCEEDED`.
 ///
-/// A step counts once, whatever the number of its attempts, and not after it was reverted or its replay failed. The count
+/// A step counts once for any number of attempts, and not after it was reverted or its replay failed. The count
 /// follows from the entries alone.
 ///
 /// # Errors
-/// [`LedgerError`]; `Damaged` where an entry is not what it was.
+/// [`LedgerError`]; `Damaged` if an entry has changed.
 pub fn count_successes(log: &dyn Log) -> Result<BTreeMap<ActionName, u64>, LedgerError> {
     let mut counts: BTreeMap<ActionName, u64> = BTreeMap::new();
     let mut seen: BTreeSet<(CorrelationId, StepId)> = BTreeSet::new();

@@ -1,9 +1,10 @@
 //! Dispatcher of the Agent Execution Core (PH1.X in seed 004).
 //!
-//! [`Dispatcher::dispatch`] runs one cycle: it gathers facts, lets the core decide, and records the decision. A decision to
-//! dispatch runs through the action entry point, the `SimulationExecutor`. Every decision is a row of the ledger.
+//! [`Dispatcher::dispatch`] runs one cycle: it gathers facts, lets the core decide, and records the decision. A
+//! decision to dispatch runs through the action entry point, the `SimulationExecutor`. Every decision is a row of the
+//! ledger.
 //!
-//! The core knows none of this: `actum-agent` does not depend on the engine.
+//! The core is independent of this crate: `actum-agent` does not depend on the engine.
 
 mod confirm;
 mod dispatcher;

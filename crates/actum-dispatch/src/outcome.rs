@@ -1,4 +1,4 @@
-//! Outcome of an action as the ledger keeps it: without output, which can hold content of files (AEC-22).
+//! Outcome of an action as the ledger keeps it: without output, which can contain file content (AEC-22).
 
 use actum_action::{Check, ResultEnvelope, VerificationResult};
 use actum_core::canonical::{self, CanonicalError};
@@ -13,17 +13,17 @@ use serde_json::{Map, Value, json};
 pub(crate) struct KeptOutcome {
     /// [`KeptOutcome::FORMAT`].
     format: String,
-    /// Result envelope without output and without what commands wrote.
+    /// Result envelope without output and without the output of commands.
     pub(crate) outcome: Map<String, Value>,
-    /// Digest of the whole outcome, as it was returned; `None` where the process was killed before.
+    /// Digest of the whole outcome, as it was returned; `None` if the process was killed before.
     returned: Option<Digest>,
 }
 
 impl KeptOutcome {
-    /// The value of `format`.
+    /// Value of `format`.
     const FORMAT: &str = "actum.agent-kept-outcome/1";
 
-    /// Outcome of an action that has ended. `returned` is the outcome as it is returned.
+    /// Creates the kept outcome of an ended action. `returned` is the outcome as it is returned.
     pub(crate) fn new(
         ended: &ActionEnded,
         returned: Option<&Map<String, Value>>,
@@ -36,20 +36,20 @@ impl KeptOutcome {
         })
     }
 
-    /// Canonical bytes.
+    /// Returns the canonical bytes.
     pub(crate) fn to_vec(&self) -> Result<Vec<u8>, CanonicalError> {
         canonical::ordered_to_vec(self)
     }
 }
 
-/// Outcome of an action as the core returns it: the result envelope without the place of its entry.
+/// Returns the outcome of an action in the form of the core: the result envelope without the index of its entry.
 pub(crate) fn returned(envelope: &ResultEnvelope) -> Result<Map<String, Value>, CanonicalError> {
     let mut envelope = envelope.clone();
     envelope.feedback.remove("entry");
     object(&envelope)
 }
 
-/// Result envelope of what an `ACTION_ENDED` says.
+/// Creates the result envelope of an `ACTION_ENDED` entry.
 fn envelope(ended: &ActionEnded) -> ResultEnvelope {
     let checks = ended.checks.iter().map(|check| Check {
         exit_code: check.exit_code,

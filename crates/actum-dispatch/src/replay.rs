@@ -1,4 +1,4 @@
-//! Replays the decisions on a goal from the ledger (AEC-11).
+//! Replay of the decisions on a goal, from the ledger (AEC-11).
 
 mod decision;
 mod history;
@@ -20,7 +20,7 @@ use crate::history::{Chain, ChainEvent};
 use decision::MadeAgain;
 use history::Histories;
 
-/// Result of replaying the decisions on a goal.
+/// Result of a replay of the decisions on a goal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplayReport {
     /// Goal.
@@ -29,36 +29,36 @@ pub struct ReplayReport {
     pub decisions: Vec<ReplayedDecision>,
 }
 
-/// Decision that was made again.
+/// Decision that was replayed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplayedDecision {
     /// Index of the event.
     pub index: u64,
-    /// What is wrong; `None` where it is the same.
+    /// Problem; `None` if the decision is the same.
     pub problem: Option<(ReplayCode, String)>,
 }
 
-/// Reason why a replay failed: a closed set.
+/// Reason for a failed replay: a closed set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ReplayCode {
     /// A document is missing.
     RefMissing,
-    /// A document is not what it was.
+    /// A document has changed.
     RefHashMismatch,
-    /// An entry that the event names is missing, or says something else.
+    /// An entry that the event names is missing, or has other content.
     LinkMismatch,
-    /// The facts about earlier events are not those of the ledger.
+    /// The facts about earlier events do not match the ledger.
     HistoryMismatch,
-    /// The decision is another one.
+    /// The decision differs.
     DecisionMismatch,
     /// This program has other rules than the one that decided.
     EngineUnsupported,
-    /// The projection is not what follows from the events.
+    /// The projection does not follow from the events.
     ProjectionDrift,
 }
 
 impl ReplayCode {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Self; 7] = [
         Self::RefMissing,
         Self::RefHashMismatch,
@@ -69,7 +69,7 @@ impl ReplayCode {
         Self::ProjectionDrift,
     ];
 
-    /// The permanent name.
+    /// Returns the permanent name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::RefMissing => "REPLAY_REF_MISSING",
@@ -109,7 +109,7 @@ impl ReplayReport {
                 AgentEvent::Confirmation(answer) => decision::check_answer(log, answer)?,
                 AgentEvent::IntakeResolved(_) => continue,
             };
-            // An unreadable event is left out; events that rest on it fail as well.
+            // An unreadable event is left out; events that depend on it fail as well.
             if problem.is_none() {
                 histories.push((log, keyring), event)?;
             }
@@ -121,7 +121,7 @@ impl ReplayReport {
         Ok(Self { correlation: correlation.clone(), decisions })
     }
 
-    /// Every decision is the same.
+    /// Returns true if every decision is the same.
     pub fn is_same(&self) -> bool {
         self.problem().is_none()
     }
@@ -164,7 +164,7 @@ impl ReplayReport {
 
 type Problem = Option<(ReplayCode, String)>;
 
-/// Makes one decision again, and looks at the entries and the history that it rests on.
+/// Replays one decision, and checks the entries and the history that it depends on.
 fn replay(
     (log, keyring): (&dyn Log, &Keyring),
     (chain, at): (&Chain, &ChainEvent),
@@ -189,7 +189,7 @@ fn problem(code: ReplayCode, message: impl Into<String>) -> (ReplayCode, String)
     (code, message.into())
 }
 
-/// Checks a document that is kept.
+/// Checks a kept document.
 fn check_document(log: &dyn Log, digest: Digest) -> Result<Problem, LedgerError> {
     let Some(bytes) = log.blob(&digest)? else {
         let message = format!("the document {digest} is missing");

@@ -1,4 +1,4 @@
-//! Steps whose process was killed: their outcome is recorded from what their action left (AEC-8).
+//! Steps of killed processes: their outcome is recorded from the state that their action left (AEC-8).
 
 use actum::Engine;
 use actum_core::canonical::{self, describe};
@@ -15,13 +15,13 @@ use actum_workspace::disk::Disk;
 use crate::error::DispatchError;
 use crate::outcome::KeptOutcome;
 
-/// Window in which an event and the entry of its action lie, if one append wrote both.
+/// Largest distance of an event and the entry of its action, if one append wrote both.
 pub(crate) const APPEND_WINDOW: u64 = 4;
-/// Ends of actions that are read at once.
+/// Number of action ends that one lookup reads.
 const READ_MAX: u64 = 16;
 
-/// Records the outcome of a step that was started in the entry `index` and has none. A step whose process is alive stays
-/// open.
+/// Records the outcome of a step that was started in the entry `index` and has none. A step whose process is alive
+/// stays open.
 ///
 /// # Errors
 /// [`DispatchError`]
@@ -32,7 +32,7 @@ pub(crate) fn settle_open<D: Disk>(
 ) -> Result<(), DispatchError> {
     match engine.resume() {
         Ok(_) => {}
-        // Another process is at work, perhaps on this step.
+        // Another process is working, perhaps on this step.
         Err(actum::Error::Workspace(error)) if matches!(error.kind, ErrorKind::Busy { .. }) => {
             return Ok(());
         }
@@ -64,7 +64,7 @@ pub(crate) fn settle_open<D: Disk>(
     let entry = NewEntry { kind: EntryKind::AgentExecution, body, blobs: vec![kept] };
     match records.ledger().append(vec![entry]).wait() {
         Ok(_) => Ok(()),
-        // Another process was faster.
+        // Another process recorded it first.
         Err(error) if matches!(error.refusal(), Some(Refusal::Agent(_))) => Ok(()),
         Err(error) => Err(error.into()),
     }
@@ -94,7 +94,7 @@ fn find_end(
     Ok(None)
 }
 
-/// Ends of actions between two entries, newest first, each with the hash of its entry.
+/// Returns the ends of actions between two entries, newest first, each with the hash of its entry.
 pub(crate) fn ends_between(
     log: &dyn Log,
     (after, mut before): (u64, Option<u64>),

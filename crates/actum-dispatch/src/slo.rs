@@ -1,4 +1,4 @@
-//! The SLO gate: exact, from minute counters in the ledger (AEC-17).
+//! SLO gate: exact, from minute counters in the ledger (AEC-17).
 
 use actum::{Approver, Records};
 use actum_core::{Timestamp, canonical};
@@ -13,15 +13,15 @@ use crate::error::{DispatchError, WAIVER_DAYS_MAX, WaiveError};
 /// Service level of a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SloReport {
-    /// Begin of the window.
+    /// Start of the window.
     pub since: Timestamp,
     /// Counters.
     pub counters: AgentSlo,
     /// Idempotency keys with more than one effect, in the whole ledger.
     pub duplicates: u64,
-    /// Targets that are missed.
+    /// Missed targets.
     pub breaches: Vec<SloTarget>,
-    /// End of the waiver that is in force.
+    /// End of the waiver in force.
     pub waived_until: Option<Timestamp>,
 }
 
@@ -30,16 +30,16 @@ pub struct SloReport {
 pub enum SloTarget {
     /// At most 5 % of the dispatches take more than 1,200 ms.
     DispatchP95,
-    /// At most 1 % take more than 2,500 ms.
+    /// At most 1 % of the dispatches take more than 2,500 ms.
     DispatchP99,
-    /// At most 0.5 % of the outcomes fail.
+    /// At most 0.5 % of the outcomes are failures.
     ErrorRate,
-    /// No key has a second effect.
+    /// No idempotency key has a second effect.
     DuplicateRate,
 }
 
 impl SloTarget {
-    /// Name in seed 004.
+    /// Returns the name in seed 004.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::DispatchP95 => "agent_dispatch_p95_ms",
@@ -50,7 +50,7 @@ impl SloTarget {
     }
 }
 
-/// Most waivers that are read, newest first.
+/// Largest number of waivers that are read, newest first.
 const WAIVERS_READ_MAX: u64 = 16;
 
 impl SloReport {
@@ -65,7 +65,7 @@ impl SloReport {
     ) -> Result<Self, LedgerError> {
         let counters = log.agent_slo(since)?;
         let duplicates = log.count_duplicate_effects()?;
-        // "p95 is at most 1,200 ms" says the same as "at most 5 % took longer", and counters can tell that exactly.
+        // "p95 is at most 1,200 ms" is equal to "at most 5 % took longer", which counters can show exactly.
         let AgentSlo { total, over_p95, over_p99, errors } = counters;
         let exceeds = |count: u64, per_thousand: u64| {
             u128::from(count) * 1000 > u128::from(total) * u128::from(per_thousand)
@@ -122,13 +122,13 @@ impl SloReport {
         (until > now && is_short).then_some(()).ok_or(WaiveError::Until)
     }
 
-    /// A release can go out: no target is missed, or a waiver is in force.
+    /// Returns true if a release can go out: no target is missed, or a waiver is in force.
     pub fn passes(&self) -> bool {
         self.breaches.is_empty() || self.waived_until.is_some()
     }
 }
 
-/// End of the latest waiver that is in force. A waiver that no approval key signed counts for nothing.
+/// Returns the end of the latest waiver in force. A waiver without the signature of an approval key is ignored.
 fn waiver(
     (log, keyring): (&dyn Log, &Keyring),
     now: Timestamp,

@@ -1,4 +1,4 @@
-//! Log of a step: its entries go with those of the action that carries it out, in one append each (AEC-8, AEC-9).
+//! Log of a step: its entries go with those of its action, in one append each (AEC-8, AEC-9).
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -20,11 +20,11 @@ use crate::outcome::{KeptOutcome, returned};
 
 /// Log of one dispatch.
 pub(crate) struct StepLog {
-    /// Event of the step, without what the start and the end add.
+    /// Event of the step, without the fields that start and end add.
     pub(crate) template: AgentExecution,
     /// Entry of the access decision, appended before the first event.
     pub(crate) accompanying: Vec<NewEntry>,
-    /// Answer that the decision rests on.
+    /// Answer that the decision depends on.
     pub(crate) confirmed: Option<KnownConfirmation>,
     /// Documents that the events name.
     pub(crate) documents: Vec<Vec<u8>>,
@@ -32,18 +32,18 @@ pub(crate) struct StepLog {
     pub(crate) entries: u64,
     /// Simulation.
     pub(crate) simulation: ActionName,
-    /// Its effect was started before, and nothing of that is in effect.
+    /// The effect was started before, and no part of it is in effect.
     pub(crate) is_retry: bool,
     /// Start of the cycle.
     pub(crate) began: Timestamp,
     pub(crate) logged: Rc<RefCell<Logged>>,
 }
 
-/// What was logged.
+/// Logged events.
 #[derive(Debug, Default)]
 pub(crate) struct Logged {
     is_started: bool,
-    /// Event that says how the dispatch ended; none where an earlier run answered the request.
+    /// Event with the end of the dispatch; none if an earlier run answered the request.
     pub(crate) ended: Option<LoggedEnd>,
 }
 
@@ -72,7 +72,7 @@ impl ActionCompanion for StepLog {
         Ok(entries)
     }
 
-    /// Policy, catalog and answer have to be those of the decision, also after commands and checks that took long.
+    /// Checks that policy, catalog and answer are still those of the decision. Commands and checks may have taken long.
     fn check_in_force(&mut self, in_force: &InForce<'_>) -> Result<(), ActionRefusal> {
         let InForce { records, policy } = in_force;
         let policy = policy.to_vec().map_err(actum::Error::from)?;
@@ -93,7 +93,7 @@ impl ActionCompanion for StepLog {
         if catalog.digest().map_err(actum::Error::from)? != self.template.refs.catalog_snapshot {
             return Err(refuse(Reason::CatalogSnapshotChanged, ReasonCode::CatalogSnapshotChanged));
         }
-        // The ledger refuses a start that does not name the newest change, so none can come in between.
+        // The ledger refuses a start that does not name the newest change, so no change can come between.
         self.template.catalog = changed;
         let Some(confirmed) = &self.confirmed else { return Ok(()) };
         let AgentExecution { correlation, step, .. } = &self.template;
@@ -121,7 +121,7 @@ impl ActionCompanion for StepLog {
         let reason = ended.ground.clone();
         let (event, state) = match (is_started, ended.status) {
             (false, Status::Succeeded) => {
-                // Nothing had to change.
+                // There was nothing to change.
                 entries = self.start_entries(ended.time, *leaf)?;
                 (AgentEventKind::Outcome, AgentState::Succeeded)
             }
@@ -139,7 +139,7 @@ impl ActionCompanion for StepLog {
             entries.append(&mut self.accompanying);
         }
         let state = match (event, self.is_retry) {
-            // What was claimed before keeps its state.
+            // An earlier claim keeps its state.
             (AgentEventKind::NoEffect, true) => AgentState::Reverted,
             _ => state,
         };
@@ -169,7 +169,7 @@ impl ActionCompanion for StepLog {
 }
 
 impl StepLog {
-    /// Entries of the start: what it rests on, and the claim of the effect.
+    /// Creates the entries of the start: the basis of the decision, and the claim of the effect.
     fn start_entries(
         &mut self,
         time: Timestamp,
@@ -192,7 +192,7 @@ impl StepLog {
     fn entry(&mut self, execution: &AgentExecution) -> Result<(NewEntry, Digest), CanonicalError> {
         let body = canonical::ordered_to_vec(execution)?;
         let leaf = leaf_hash(&body);
-        // The first event brings the documents, which later ones name as well.
+        // The first event carries the documents, which later ones name as well.
         let blobs = std::mem::take(&mut self.documents);
         Ok((NewEntry { kind: EntryKind::AgentExecution, body, blobs }, leaf))
     }

@@ -16,8 +16,8 @@ use crate::simulation::{
 const PATH_NAMES: [&str; 5] = ["file", "from", "path", "source", "to"];
 
 impl Finder {
-    /// Lists the active simulations of a catalog (AEC-6). Packages match by their names and by the phrases that the operator
-    /// registered with them.
+    /// Lists the active simulations of a catalog (AEC-6). Packages match by their names and by the phrases that the
+    /// operator registered with them.
     ///
     /// # Errors
     /// [`FrameError`]
@@ -46,13 +46,13 @@ impl Finder {
     }
 }
 
-/// Frame of a package. Its parameters are the properties of its input schema, each with its name as the cue word.
+/// Creates the frame of a package. Parameters are the properties of the input schema, with their names as cue words.
 ///
-/// A declared phrase that no utterance can have is passed over, so that one package does not stop the search of all others.
-/// [`Phrase::from_declared`] finds such phrases before a package is registered.
+/// A declared phrase that no utterance can have is skipped, so that one package does not stop the search of all
+/// others. [`Phrase::from_declared`] finds such phrases before a package is registered.
 fn package_frame(registered: &Registered) -> Result<Frame, FrameError> {
     let parameters = parameters(&registered.input_schema);
-    // A schema that does not fit is asked for as a whole.
+    // If the schema does not fit, the Finder asks for the whole input.
     let parameters = match Frame::new("package", parameters.clone(), []) {
         Ok(_) => parameters,
         Err(_) => vec![input()],
@@ -60,7 +60,7 @@ fn package_frame(registered: &Registered) -> Result<Frame, FrameError> {
     let cues = parameters.iter().map(|it| (it.pointer.as_str(), it.member().split('_').collect()));
     let cues: Vec<(&str, Vec<&str>)> = cues.collect();
     let mut words: BTreeMap<&str, Vec<Phrase>> = BTreeMap::new();
-    // A name such as `step_2` is no phrase.
+    // A name such as `step_2` is not a phrase.
     words.insert(ANY_LANGUAGE, name_phrase(&registered.name).into_iter().collect());
     for (language, phrases) in &registered.phrases {
         let phrases = phrases.iter().filter_map(|text| Phrase::from_declared(text).ok());
@@ -75,19 +75,19 @@ fn package_frame(registered: &Registered) -> Result<Frame, FrameError> {
     Frame::new("package", parameters.clone(), words)
 }
 
-/// Name of an action as its phrase.
+/// Returns the name of an action as its phrase.
 fn name_phrase(name: &ActionName) -> Option<Phrase> {
     Phrase::new(&name.as_str().replace('_', " ")).ok()
 }
 
-/// Parameter for an input that has no form in an utterance.
+/// Creates a parameter for an input that has no form in an utterance.
 fn input() -> Parameter {
     let kind = ParameterKind::Other;
     Parameter { pointer: "/input".to_owned(), kind, required: true, needs_cue: true }
 }
 
-/// Parameters for the properties of a schema. Lists and objects get a parameter that is never filled, so that a required
-/// one is asked for.
+/// Creates parameters for the properties of a schema. A list or object gets a parameter that is never filled, so
+/// that the Finder asks for a required one.
 fn parameters(schema: &Map<String, Value>) -> Vec<Parameter> {
     let required = schema.get("required").and_then(Value::as_array);
     let is_required = |name: &str| required.is_some_and(|it| it.iter().any(|it| it == name));

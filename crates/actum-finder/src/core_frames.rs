@@ -10,7 +10,7 @@ use crate::lexicon::{LexiconError, Lexicons};
 use crate::simulation::{Frame, Parameter, Rollback, Simulation};
 
 static DOCUMENT: &[u8] = include_bytes!("../data/core_frames.json");
-/// The value of `format`.
+/// Value of `format`.
 const FORMAT: &str = "actum.finder-frames/1";
 /// Version of the inputs of core actions in the catalog.
 const VERSION: &str = "1";
@@ -23,7 +23,7 @@ struct Document {
     frames: BTreeMap<String, Vec<Parameter>>,
 }
 
-/// Makes the simulations of all core actions, in the order of their documentation.
+/// Creates the simulations of all core actions, in the order of their documentation.
 pub(crate) fn core_simulations(lexicons: &Lexicons) -> Result<Vec<Simulation>, LexiconError> {
     let document: Document = serde_json::from_value(canonical::read(DOCUMENT)?)
         .map_err(|error| LexiconError::Form { message: canonical::describe(&error) })?;

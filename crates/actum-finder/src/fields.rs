@@ -25,11 +25,11 @@ pub(crate) struct Fields {
     doubtful: Option<usize>,
     /// Number of values that no parameter takes.
     pub(crate) surplus: usize,
-    /// Positions of cue words that a value or a flag follows from.
+    /// Positions of cue words that introduce a value or a flag.
     pub(crate) cues: BTreeSet<usize>,
 }
 
-/// What an utterance says around its values.
+/// Words of an utterance around its values.
 pub(crate) struct Setting<'a> {
     pub(crate) utterance: &'a Utterance,
     /// Words of the phrase.
@@ -38,13 +38,13 @@ pub(crate) struct Setting<'a> {
     pub(crate) words: &'a FrameWords,
 }
 
-/// Value that was tried for a parameter.
+/// Result of trying a value for a parameter.
 enum Fit {
-    /// It fits.
+    /// The value fits.
     Value(Value),
-    /// It is of the kind, but cannot be used.
+    /// The value is of the kind, but cannot be used.
     Doubtful,
-    /// It is of another kind.
+    /// The value is of another kind.
     Other,
 }
 
@@ -94,7 +94,7 @@ impl Fields {
         fields
     }
 
-    /// First parameter that needs a value which is missing or cannot be used.
+    /// Returns the first parameter whose required value is missing or unusable.
     pub(crate) fn missing<'f>(&self, frame: &'f Frame) -> Option<&'f Parameter> {
         let is_missing = |(index, parameter): &(usize, &Parameter)| {
             self.doubtful == Some(*index)
@@ -103,7 +103,7 @@ impl Fields {
         frame.parameters.iter().enumerate().find(is_missing).map(|(_, parameter)| parameter)
     }
 
-    /// Number of required values that the utterance gives.
+    /// Returns the number of required values that the utterance gives.
     pub(crate) fn given_count(&self, frame: &Frame) -> u32 {
         let is_given = |(index, parameter): &(usize, &Parameter)| {
             let is_fixed = matches!(parameter.kind, ParameterKind::Fixed(_));
@@ -113,12 +113,12 @@ impl Fields {
         u32::try_from(count).unwrap_or(u32::MAX)
     }
 
-    /// Tests for a value of the utterance, usable or not.
+    /// Returns true if the utterance has a value, usable or not.
     pub(crate) fn has_given(&self, frame: &Frame) -> bool {
         self.doubtful.is_some() || self.given_count(frame) > 0
     }
 
-    /// Input of the simulation.
+    /// Returns the input of the simulation.
     pub(crate) fn to_object(&self, frame: &Frame) -> Map<String, Value> {
         let mut object = Value::Object(Map::new());
         for (index, value) in &self.values {
@@ -147,7 +147,7 @@ impl Fields {
         }
     }
 
-    /// First parameter without a value that takes this one and needs no cue word. Quoted text goes to texts before paths.
+    /// Returns the first free parameter that takes this value without a cue word. Quoted text prefers texts to paths.
     fn free_parameter(&self, frame: &Frame, given: &Given, setting: &Setting<'_>) -> Option<usize> {
         let is_free = |(index, parameter): &(usize, &Parameter)| {
             !parameter.needs_cue
@@ -166,7 +166,7 @@ impl Fields {
 }
 
 impl Setting<'_> {
-    /// Cue word before a value and its parameter. Only other words stand between cue word and value.
+    /// Finds the cue word before a value, with its parameter. Only other words are between cue word and value.
     fn cued(&self, frame: &Frame, at: usize, given: &Given) -> Option<(usize, usize)> {
         let before = self.utterance.tokens.get(..at)?.iter().enumerate().rev();
         for (at, token) in before {
@@ -219,12 +219,12 @@ impl Setting<'_> {
         }
     }
 
-    /// Tests for a word that names a file, so that a quoted text can be its name.
+    /// Returns true if a word names a file, so that a quoted text can be its name.
     fn has_object(&self) -> bool {
         self.utterance.words().any(|(_, word)| self.words.objects.has(word))
     }
 
-    /// Tests for a word that has a meaning in this frame.
+    /// Returns true for a word that has a meaning in this frame.
     pub(crate) fn explains(&self, at: usize, word: &str) -> bool {
         self.matched.contains(&at)
             || self.function_words.has(word)
@@ -233,7 +233,7 @@ impl Setting<'_> {
     }
 }
 
-/// Path of a file below the root of the workspace. Directories and absolute paths are doubtful.
+/// Tries a text as the path of a file below the root of the workspace. Directories and absolute paths are doubtful.
 fn path_fit(text: &str) -> Fit {
     let path = text.strip_prefix("./").unwrap_or(text);
     let is_usable = path.len() <= PATH_BYTES_MAX
@@ -252,7 +252,7 @@ fn command_fit(text: &str) -> Fit {
     if is_usable { Fit::Value(Value::from(command)) } else { Fit::Doubtful }
 }
 
-/// Value at the place that a pointer names.
+/// Creates an object with a value at the place that a pointer names.
 fn nest(pointer: &str, value: Value) -> Value {
     pointer.split('/').skip(1).collect::<Vec<_>>().into_iter().rev().fold(
         value,

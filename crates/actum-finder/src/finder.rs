@@ -1,4 +1,4 @@
-//! The search: from a goal and the active simulations to one packet.
+//! Search: from a goal and the active simulations to one packet.
 
 use std::collections::BTreeSet;
 
@@ -26,18 +26,18 @@ use crate::simulation::{Rollback, Simulation};
 use crate::utterance::{Flaw, Utterance};
 use crate::wording::{Wording, capability};
 
-/// Version of the rules. Another packet for the same search is another version.
+/// Version of the rules. Another packet for the same search needs another version.
 pub const FINDER_SEMANTICS: u32 = 2;
-/// Readings that the evidence lists.
+/// Largest number of readings in the evidence.
 pub(crate) const EVIDENCE_READINGS_MAX: usize = 16;
-/// The value of `format` of the evidence.
+/// Value of `format` in the evidence.
 pub(crate) const EVIDENCE_FORMAT: &str = "actum.finder-evidence/1";
-/// Languages that count in one search: that of the goal, or all of the lexicons.
+/// Largest number of languages in one search: that of the goal, or all of the lexicons.
 pub(crate) const LANGUAGES_MAX: usize = 16;
 /// Language of the normalised intent, besides that of the goal.
 const INTENT_LANGUAGE: &str = "en";
 
-/// Finder with its lexicons. Making one reads them; searches change nothing.
+/// Finder with its lexicons. Its creation reads them; searches change nothing.
 #[derive(Debug, Clone)]
 pub struct Finder {
     lexicons: Lexicons,
@@ -45,17 +45,17 @@ pub struct Finder {
     version: String,
 }
 
-/// Packet of a search, and the evidence that it refers to.
+/// Packet of a search, with the evidence that it refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Finding {
-    /// The packet.
+    /// Packet.
     pub packet: FinderPacket,
-    /// Canonical JSON of the evidence, of which the digest is `finder_proof_ref`. It holds no values of the utterance.
+    /// Canonical JSON of the evidence, whose digest is `finder_proof_ref`. It holds no values of the utterance.
     pub evidence: Vec<u8>,
 }
 
-/// Search that is not possible.
+/// Failure of a search.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {
     /// The utterance is too long.
@@ -66,13 +66,13 @@ pub enum FindError {
         "there are more than {SIMULATIONS_MAX} simulations, or one has too many frames; no packet was made"
     )]
     TooMany,
-    /// A simulation stands twice in the list.
-    #[error("the simulation `{id}` stands twice in the list; no packet was made")]
+    /// The list has a simulation twice.
+    #[error("the list has the simulation `{id}` twice; no packet was made")]
     Repeated {
-        /// Its name.
+        /// Name of the simulation.
         id: ActionName,
     },
-    /// The learning table is of another tenant.
+    /// The learning table belongs to another tenant.
     #[error("the learning table is of the tenant `{found}`; no packet was made")]
     LearningOfAnotherTenant {
         /// Tenant of the table.
@@ -114,17 +114,17 @@ impl Finder {
         Ok(Self { lexicons, core, version })
     }
 
-    /// Name and version, with the beginning of the digest of the lexicons.
+    /// Returns name and version, with the beginning of the digest of the lexicons.
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    /// Simulation of a core action, with the phrases of all built-in languages.
+    /// Returns the simulation of a core action, with the phrases of all built-in languages.
     pub fn core_simulation(&self, action: CoreAction) -> Option<&Simulation> {
         self.core.iter().find(|simulation| simulation.id.as_str() == action.as_str())
     }
 
-    /// Searches the active simulations for a goal, and makes exactly one packet (AEC-1).
+    /// Searches the active simulations for a goal, and creates exactly one packet (AEC-1).
     ///
     /// A pure function of its arguments: the order of simulations, frames and phrases does not matter.
     ///
@@ -203,7 +203,7 @@ impl Finder {
         Ok(Finding { packet, evidence })
     }
 
-    /// Names of simulations that the normalised intent asks for. Underscores are blanks there.
+    /// Returns the names of simulations that the normalised intent asks for. It has blanks for underscores.
     fn intended(
         &self,
         goal: &Goal,
@@ -258,8 +258,8 @@ impl Finder {
         }
     }
 
-    /// Kind of a refused goal. A simulation can declare to move money: a clear reading of it then has all of the refused words
-    /// in its own phrase. No simulation can declare any other kind (seed 004, section 1).
+    /// Returns the kind of a refused goal. A simulation can declare to move money: a clear reading of it then has all
+    /// of the refused words in its own phrase. No simulation can declare any other kind (seed 004, section 1).
     fn refusal(&self, reader: &Reader<'_>, readings: &[Reading<'_>]) -> Option<RefusalCode> {
         RefusalCode::ALL.into_iter().find(|code| {
             let lexicons = reader.languages.iter().map(|language| self.lexicons.get(language));
@@ -274,7 +274,7 @@ impl Finder {
         })
     }
 
-    /// Language with the most words of the utterance among its function words; the first of equals.
+    /// Returns the language whose function words cover most words of the utterance; the first of equals.
     fn language_of(&self, utterance: &Utterance, languages: &[String]) -> String {
         let known = |code: &&String| {
             let lexicon = self.lexicons.get(code);
@@ -365,7 +365,7 @@ impl Outcome<'_> {
         }
     }
 
-    /// Language of the best reading.
+    /// Returns the language of the best reading.
     fn language(&self) -> Option<&str> {
         match self {
             Self::Match { ranked, .. } | Self::Doubt { ranked } => {
@@ -398,7 +398,7 @@ fn check(
     }
 }
 
-/// Digest of all that a search uses of the simulations, whatever their order.
+/// Computes the digest of all that a search uses of the simulations, independent of their order.
 fn digest(simulations: &[Simulation]) -> Digest {
     let mut parts: Vec<Digest> = simulations.iter().map(Simulation::digest).collect();
     parts.sort_unstable();

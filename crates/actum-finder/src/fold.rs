@@ -33,7 +33,7 @@ pub(crate) fn fold(text: &str) -> String {
     folded
 }
 
-/// ASCII spellings of a folded word: without accents, and with `ae`, `oe` and `ue` for umlauts.
+/// Returns the ASCII spellings of a folded word: without accents, and with `ae`, `oe` and `ue` for umlauts.
 fn ascii_spellings(word: &str) -> impl Iterator<Item = String> {
     let long = word.replace('ä', "ae").replace('ö', "oe").replace('ü', "ue");
     [without_accents(word), without_accents(&long)].into_iter().filter(|word| word.is_ascii())
@@ -63,12 +63,12 @@ impl Terms {
         terms
     }
 
-    /// Looks a folded word up. One with accents has to have those of the term: `supprimé` is not `supprime`.
+    /// Looks up a folded word. One with accents must have those of the term: `supprimé` is not `supprime`.
     pub(crate) fn has(&self, word: &str) -> bool {
         self.exact.contains(word) || (word.is_ascii() && self.ascii.contains(word))
     }
 
-    /// Looks for a term that a word differs from by one typing mistake.
+    /// Returns true if a term differs from the word by one typing mistake.
     pub(crate) fn has_near(&self, word: &str, chars_min: usize) -> bool {
         let chars = word.chars().count();
         chars >= chars_min
@@ -80,12 +80,12 @@ impl Terms {
             })
     }
 
-    /// Folded words in their order.
+    /// Returns the folded words in their order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
         self.exact.iter().map(String::as_str)
     }
 
-    /// Number of words.
+    /// Returns the number of words.
     pub(crate) fn len(&self) -> usize {
         self.exact.len()
     }

@@ -1,4 +1,4 @@
-//! Goal as the Finder gets it.
+//! Goal in the form of the Finder.
 
 use actum_agent::AgentGoalRequest;
 use actum_agent::confirmation::LanguageTag;
@@ -19,14 +19,14 @@ pub struct Goal {
     pub utterance: String,
     /// Intent as the language processor normalised it.
     pub normalized_intent: String,
-    /// Language of the utterance; `None` where it is not known, so that the phrases of all languages count.
+    /// Language of the utterance; `None` if unknown, so that the phrases of all languages count.
     pub language: Option<LanguageTag>,
     /// Number of the attempt, counted from 0.
     pub attempt_counter: u32,
 }
 
 impl Goal {
-    /// Takes the facts of a request. Its packet does not matter.
+    /// Creates the goal from a request. Its packet does not matter.
     pub fn from_request(request: &AgentGoalRequest, language: Option<LanguageTag>) -> Self {
         Self {
             correlation_id: request.correlation_id.clone(),
@@ -39,7 +39,7 @@ impl Goal {
         }
     }
 
-    /// Code of the language, without script and region.
+    /// Returns the code of the language, without script and region.
     pub(crate) fn language_code(&self) -> Option<String> {
         let code = self.language.as_ref()?.language();
         (code != crate::simulation::ANY_LANGUAGE).then(|| code.to_owned())

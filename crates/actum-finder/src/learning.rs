@@ -1,7 +1,7 @@
-//! Learning table: a bonus of each simulation, computed from `succeeded` chains and signed by an operator.
+//! Learning table: a bonus for each simulation, computed from `succeeded` chains and signed by an operator.
 //!
-//! The caller counts the chains and verifies the signature (`actum_gate::verify_learning`). The Finder only uses the bonus to
-//! decide a tie.
+//! The caller counts the chains and verifies the signature (`actum_gate::verify_learning`). The Finder uses the bonus
+//! only to decide a tie.
 
 use std::collections::BTreeMap;
 
@@ -25,37 +25,37 @@ pub struct LearningTable {
 pub struct LearningDocument {
     /// [`LearningTable::FORMAT`].
     pub format: String,
-    /// Tenant whose chains it was computed from.
+    /// Tenant of the counted chains.
     pub tenant_id: TenantId,
     /// Bonus of each simulation, from 0 to [`BONUS_MAX`].
     pub bonuses: BTreeMap<ActionName, u32>,
 }
 
-/// Bytes that are no learning table.
+/// Error of bytes that are not a learning table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LearningError {
-    /// It is too large.
+    /// The table is too large.
     #[error("the learning table has {bytes} bytes, more than {LEARNING_BYTES_MAX}")]
     Size {
-        /// Its size.
+        /// Size of the table.
         bytes: usize,
     },
-    /// It is not canonical JSON.
+    /// The table is not canonical JSON.
     #[error("the learning table is not canonical JSON")]
     NotCanonical,
     /// A member is missing, unknown or of another type.
     #[error("the learning table has another form: {message}")]
     Form {
-        /// The mistake.
+        /// Error.
         message: String,
     },
-    /// It is a document of another format.
+    /// The document has another format.
     #[error("the learning table has the format `{found}` instead of `{}`", LearningTable::FORMAT)]
     Format {
-        /// Its format.
+        /// Format of the document.
         found: String,
     },
-    /// It has too many simulations.
+    /// The table has too many simulations.
     #[error("the learning table has more than {SIMULATIONS_MAX} simulations")]
     TooMany,
     /// A bonus is too high.
@@ -63,13 +63,13 @@ pub enum LearningError {
     Bonus {
         /// Simulation.
         simulation: ActionName,
-        /// Its bonus.
+        /// Bonus of the simulation.
         bonus: u32,
     },
 }
 
 impl LearningTable {
-    /// The value of `format`.
+    /// Value of `format`.
     pub const FORMAT: &str = "actum.finder-learning/1";
 
     /// Reads a table strictly.
@@ -98,27 +98,27 @@ impl LearningTable {
         Ok(Self { document, reference: Digest::of(bytes) })
     }
 
-    /// Digest of its bytes (`learning_table_ref`).
+    /// Returns the digest of the bytes (`learning_table_ref`).
     pub fn reference(&self) -> Digest {
         self.reference
     }
 
-    /// Tenant whose chains it was computed from.
+    /// Returns the tenant of the counted chains.
     pub fn tenant(&self) -> &TenantId {
         &self.document.tenant_id
     }
 
-    /// Bonus of a simulation; 0 where the table has none.
+    /// Returns the bonus of a simulation, or 0 if the table has none.
     pub fn bonus(&self, simulation: &ActionName) -> u32 {
         self.document.bonuses.get(simulation).copied().unwrap_or(0)
     }
 }
 
 impl LearningDocument {
-    /// Makes the document of a tenant from the number of successes of each simulation.
+    /// Creates the document of a tenant from the number of successes of each simulation.
     ///
-    /// The bonus of a simulation is `BONUS_MAX * count / most`, rounded down, where `most` is the highest count. The order of
-    /// the successes does not matter.
+    /// The bonus of a simulation is `BONUS_MAX * count / most`, rounded down, where `most` is the highest count. The
+    /// order of the successes does not matter.
     pub fn from_counts(tenant_id: TenantId, counts: &BTreeMap<ActionName, u64>) -> Self {
         let most = counts.values().copied().max().unwrap_or_default().max(1);
         let bonus = |count: u64| {
@@ -129,7 +129,7 @@ impl LearningDocument {
         Self { format: LearningTable::FORMAT.to_owned(), tenant_id, bonuses: bonuses.collect() }
     }
 
-    /// Canonical bytes, of which the digest names the table.
+    /// Returns the canonical bytes, whose digest names the table.
     ///
     /// # Errors
     /// [`CanonicalError`]

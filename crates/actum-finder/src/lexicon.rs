@@ -21,14 +21,14 @@ const BUILT_IN: [(&str, &[u8]); 6] = [
     ("it", include_bytes!("../data/it.json")),
     ("pt", include_bytes!("../data/pt.json")),
 ];
-/// Language of questions where that of the user is not known.
+/// Language of questions if the user's is unknown.
 const FALLBACK: &str = "en";
-/// Questions that each lexicon has.
+/// Questions of each lexicon.
 const QUESTIONS: [&str; 17] = [
     "commands", "command", "content", "document", "doubt", "edits", "either", "empty", "error",
     "field", "find", "from", "hidden", "path", "replace", "run", "to",
 ];
-/// Longest question or message of a lexicon, in characters. Names that are filled in come to it.
+/// Longest question or message of a lexicon, in characters, without the names that are filled in.
 const TEXT_CHARS_MAX: usize = 300;
 
 /// Words of one language.
@@ -36,9 +36,9 @@ const TEXT_CHARS_MAX: usize = 300;
 pub(crate) struct Lexicon {
     /// Words without a meaning for the intent: articles, politeness.
     pub(crate) function_words: Terms,
-    /// Words that turn a command into something else: negation, questions, conditions, times.
+    /// Words that change the meaning of a command: negation, questions, conditions, times.
     pub(crate) guards: Terms,
-    /// Neighbouring words that do the same: `can we` asks for permission.
+    /// Neighbouring words that act as guards: `can we` asks for permission.
     pub(crate) guard_phrases: Vec<Phrase>,
     /// Verbs that destroy.
     pub(crate) destructive: Terms,
@@ -54,7 +54,7 @@ pub(crate) struct Lexicon {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Lexicons {
     languages: BTreeMap<&'static str, Lexicon>,
-    /// Lexicon of every other language.
+    /// Lexicon of all other languages.
     empty: Lexicon,
     reference: Digest,
 }
@@ -62,22 +62,22 @@ pub(crate) struct Lexicons {
 /// Lexicon that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LexiconError {
-    /// It is too large.
+    /// The lexicon is too large.
     #[error("the lexicon has {bytes} bytes, more than {LEXICON_BYTES_MAX}")]
     Size {
-        /// Its size.
+        /// Size of the lexicon.
         bytes: usize,
     },
-    /// It is not strict JSON.
+    /// The lexicon is not strict JSON.
     #[error("the lexicon cannot be read: {0}")]
     Syntax(#[from] CanonicalError),
     /// A member is missing, unknown or of another type.
     #[error("the lexicon has another form: {message}")]
     Form {
-        /// The mistake.
+        /// Error.
         message: String,
     },
-    /// It is of another format or language.
+    /// The lexicon has another format or language.
     #[error("the lexicon is not `{}` for `{language}`", Lexicon::FORMAT)]
     Format {
         /// Expected language.
@@ -96,7 +96,7 @@ pub enum LexiconError {
     Phrase {
         /// Language.
         language: String,
-        /// The mistake.
+        /// Error.
         source: PhraseError,
     },
     /// The words of a frame cannot be used.
@@ -104,7 +104,7 @@ pub enum LexiconError {
     Frame {
         /// Name of the frame.
         frame: String,
-        /// The mistake.
+        /// Error.
         source: FrameError,
     },
     /// The frames of the core actions and of the lexicons differ.
@@ -149,7 +149,7 @@ struct FrameDocument {
 }
 
 impl Lexicon {
-    /// The value of `format`.
+    /// Value of `format`.
     pub(crate) const FORMAT: &str = "actum.finder-lexicon/1";
 
     /// Reads a lexicon strictly.
@@ -192,12 +192,12 @@ impl Lexicon {
         })
     }
 
-    /// Words of a frame of a core action, by `ACTION.FRAME`.
+    /// Returns the words of a frame of a core action, by `ACTION.FRAME`.
     pub(crate) fn frame(&self, name: &str) -> Option<&FrameWords> {
         self.frames.get(name)
     }
 
-    /// Names of all frames.
+    /// Returns the names of all frames.
     pub(crate) fn frame_names(&self) -> impl Iterator<Item = &String> {
         self.frames.keys()
     }
@@ -248,34 +248,34 @@ impl Lexicons {
         Ok(Self { languages, empty: Lexicon::default(), reference })
     }
 
-    /// Digest of all lexicons.
+    /// Returns the digest of all lexicons.
     pub(crate) fn reference(&self) -> Digest {
         self.reference
     }
 
-    /// Languages, by code.
+    /// Returns the languages, by code.
     pub(crate) fn languages(&self) -> impl Iterator<Item = (&'static str, &Lexicon)> {
         self.languages.iter().map(|(code, lexicon)| (*code, lexicon))
     }
 
-    /// Lexicon of a language; an empty one where it is not built in.
+    /// Returns the lexicon of a language, or an empty one if the language is not built in.
     pub(crate) fn get(&self, language: &str) -> &Lexicon {
         self.languages.get(language).unwrap_or(&self.empty)
     }
 
-    /// Question in a language, or else in English.
+    /// Returns the question in a language, or else in English.
     pub(crate) fn question(&self, language: &str, name: &str) -> Option<&str> {
         let texts = [language, FALLBACK].map(|code| self.get(code).questions.get(name));
         texts.into_iter().flatten().next().map(String::as_str)
     }
 
-    /// Message of a refusal in a language, or else in English.
+    /// Returns the message of a refusal in a language, or else in English.
     pub(crate) fn message(&self, language: &str, code: RefusalCode) -> &str {
         let texts = [language, FALLBACK].map(|language| self.get(language).messages.get(&code));
         texts.into_iter().flatten().next().map_or(code.as_str(), String::as_str)
     }
 
-    /// Description of a core action in a language, or else in English.
+    /// Returns the description of a core action in a language, or else in English.
     pub(crate) fn label(&self, language: &str, simulation: &str) -> Option<&str> {
         let labels = [language, FALLBACK].map(|code| self.get(code).labels.get(simulation));
         labels.into_iter().flatten().next().map(String::as_str)

@@ -1,10 +1,11 @@
-//! The Finder (seed 004, section 2.1): from a goal and the active simulations to exactly one packet.
+//! Finder (seed 004, section 2.1): from a goal and the active simulations to exactly one packet.
 //!
-//! It has no model, clock, randomness or I/O. Phrases, cue words and questions of six languages are reviewed documents in
-//! `data`; packages declare theirs in `action.json`, and the catalog keeps them as the operator signed them. A simulation
-//! matches only if every word of the utterance is explained by one of its phrases, a cue word, or a function word of the
-//! language. Everything else is a question, a refusal, or a missing simulation. The Execution Core cannot depend on this crate
-//! (AEC-21).
+//! It has no model, clock, randomness or I/O. Phrases, cue words and questions of six languages are reviewed documents
+//! in `data`. Packages declare theirs in `action.json`, and the catalog keeps them as the operator signed them.
+//!
+//! A simulation matches only if every word of the utterance is explained by one of its phrases, a cue word, or a
+//! function word of the language. Everything else is a question, a refusal, or a missing simulation. The Execution Core
+//! cannot depend on this crate (AEC-21).
 //!
 //! ```
 //! use actum_core::{CoreAction, Digest};

@@ -26,7 +26,7 @@ pub const BONUS_MAX: u32 = 50;
 ///
 /// INVARIANT: it is not below [`BONUS_MAX`], so that a bonus decides a tie but never turns an order around.
 pub const MARGIN: u32 = 50;
-/// Candidates of a clarify packet.
+/// Most candidates of a clarify packet.
 pub const CLARIFY_CANDIDATES_MAX: usize = 2;
 /// Longest part of an utterance that a packet repeats, in bytes.
 pub const REPEATED_BYTES_MAX: usize = 240;

@@ -4,14 +4,14 @@ use crate::fold::{Terms, fold};
 use crate::limits::{ALTERNATIVES_MAX, PHRASE_CHARS_MAX, PHRASE_WORDS_MAX};
 use crate::utterance::{Token, Utterance};
 
-/// Words that name an intent in their order. Other words may stand between them.
+/// Words that name an intent, in order. Other words may come between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Phrase {
     text: String,
     words: Vec<Terms>,
 }
 
-/// Text that is not a phrase.
+/// Error of a text that is not a phrase.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a phrase has 1 to {PHRASE_WORDS_MAX} words, at most {ALTERNATIVES_MAX} alternatives for each, and at most \
@@ -37,7 +37,7 @@ impl Phrase {
     /// Reads a phrase as a package declares it: its words as an utterance has them, without alternatives.
     ///
     /// # Errors
-    /// [`PhraseError`], also where the text has a quote, a path, a number or a character that is not shown.
+    /// [`PhraseError`], also if the text has a quote, a path, a number or a character that is not shown.
     pub fn from_declared(text: &str) -> Result<Self, PhraseError> {
         let Utterance { tokens, flaw } = Utterance::new(text);
         let word = |token: &Token| match token {
@@ -51,12 +51,12 @@ impl Phrase {
         }
     }
 
-    /// The text, folded.
+    /// Returns the text, folded.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Words, each with its alternatives.
+    /// Returns the words, each with its alternatives.
     pub(crate) fn words(&self) -> &[Terms] {
         &self.words
     }
@@ -84,7 +84,7 @@ impl Phrase {
         has_content.then_some(found)
     }
 
-    /// Tests for the words side by side.
+    /// Returns true if the words are side by side in the utterance.
     pub(crate) fn stands_in(&self, utterance: &Utterance) -> bool {
         (0..utterance.tokens.len()).any(|start| {
             self.words.iter().enumerate().all(|(index, alternatives)| {
@@ -104,7 +104,7 @@ impl Phrase {
     }
 }
 
-/// Tests for a word that an utterance can have: one token.
+/// Returns true for a word that an utterance can have: one token.
 fn is_word(text: &str) -> bool {
     matches!(&*Utterance::new(text).tokens, [Token::Word(word)] if word == text)
 }

@@ -13,10 +13,10 @@ use crate::refusal::RefusalCode;
 use crate::simulation::{Parameter, Simulation};
 use crate::utterance::Flaw;
 
-/// Result of a search, before it is worded.
+/// Result of a search, before its wording.
 #[derive(Debug)]
 pub(crate) enum Outcome<'s> {
-    /// One simulation matches. The first of the ranked ones is it.
+    /// One simulation matches: the first of the ranked ones.
     Match { ranked: Vec<Ranked<'s>>, fields: Map<String, Value> },
     /// A field of the simulation is missing, or its value cannot be used.
     Field { ranked: Ranked<'s>, parameter: &'s Parameter },
@@ -32,7 +32,7 @@ pub(crate) enum Outcome<'s> {
     Missing,
 }
 
-/// Simulation with its score, the bonus included where that counted.
+/// Simulation with its score, including a bonus that counted.
 #[derive(Debug, Clone)]
 pub(crate) struct Ranked<'s> {
     pub(crate) simulation: &'s Simulation,
@@ -112,10 +112,10 @@ pub(crate) fn rank<'s>(
     Outcome::Match { ranked, fields }
 }
 
-/// Simulation that claims the utterance as well, where one of the two is a package.
+/// Finds another simulation that claims the utterance, if one of the two is a package.
 ///
-/// INVARIANT: neither more words in a phrase, nor more parameters, nor a bonus let a package take an utterance from a core
-/// action or from another package.
+/// INVARIANT: neither more words in a phrase, nor more parameters, nor a bonus let a package take an utterance from a
+/// core action or from another package.
 fn rival<'r, 's>(first: &Reading<'_>, clear: &[&'r &'r Reading<'s>]) -> Option<&'r Reading<'s>> {
     let is_rival = |other: &Reading<'_>| {
         let (first, other) = (&first.simulation.id, &other.simulation.id);
@@ -124,7 +124,7 @@ fn rival<'r, 's>(first: &Reading<'_>, clear: &[&'r &'r Reading<'s>]) -> Option<&
     clear.iter().map(|reading| **reading).find(|reading| is_rival(reading))
 }
 
-/// Best reading of each simulation, in their order.
+/// Returns the best reading of each simulation, in the same order.
 fn best_of_each<'r, 's>(readings: &'r [Reading<'s>]) -> Vec<&'r Reading<'s>> {
     let mut seen: BTreeSet<&ActionName> = BTreeSet::new();
     readings.iter().filter(|reading| seen.insert(&reading.simulation.id)).collect()
@@ -153,7 +153,7 @@ fn ranked<'s>(reading: &Reading<'s>) -> Ranked<'s> {
     }
 }
 
-/// Tests whether the first two are too near.
+/// Returns true if the first two scores are too near.
 fn are_near(ranked: &[Ranked<'_>]) -> bool {
     match ranked {
         [first, second, ..] => first.score.abs_diff(second.score) < MARGIN,

@@ -21,10 +21,10 @@ const VALUE: u32 = 40;
 const OBJECT: u32 = 10;
 /// Points of the same simulation in the normalised intent.
 const INTENT: u32 = 60;
-/// Points that an unexplained word, a guard or a surplus value takes away.
+/// Points that an unexplained word, a guard or a surplus value subtracts.
 const UNEXPLAINED: u32 = 30;
 
-/// One way to understand an utterance.
+/// Interpretation of an utterance.
 #[derive(Debug, Clone)]
 pub(crate) struct Reading<'s> {
     pub(crate) simulation: &'s Simulation,
@@ -34,7 +34,7 @@ pub(crate) struct Reading<'s> {
     pub(crate) fields: Fields,
     /// Positions of the words of the phrase.
     pub(crate) matched: Vec<usize>,
-    /// Words that have no meaning in this frame.
+    /// Words without a meaning in this frame.
     pub(crate) unexplained: Vec<usize>,
     pub(crate) has_guard: bool,
     pub(crate) has_object: bool,
@@ -43,7 +43,7 @@ pub(crate) struct Reading<'s> {
     pub(crate) score: u32,
 }
 
-/// Reading as evidence. It holds digests of values and no values.
+/// Reading in the form of evidence. It holds digests of values and no values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct ReadingEvidence {
     simulation: String,
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
         )
     }
 
-    /// A simulation is destructive where one of its phrases has a destructive verb.
+    /// Returns true if a phrase of the simulation has a destructive verb.
     fn is_destructive(&self, simulation: &Simulation) -> bool {
         simulation.frames.iter().flat_map(Frame::all_words).any(|(language, words)| {
             let mut phrases = words.phrases.iter().flat_map(Phrase::words);
@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Tests for a destructive verb of a language, or of any where none is known.
+    /// Returns true for a destructive verb of the language, or of any language if none is known.
     fn destroys(&self, language: &str, word: &str) -> bool {
         match language {
             ANY_LANGUAGE => {
@@ -145,7 +145,7 @@ impl<'a> Reader<'a> {
             words,
         };
         let fields = Fields::assign(frame, &setting);
-        // A guard that the phrase, its objects or a value uses has another meaning: `como` is `as` before a path.
+        // A guard that is part of the phrase, its objects or a value has another meaning: `como` is `as` before a path.
         let is_used = |at: usize, word: &str| {
             matched.contains(&at) || fields.cues.contains(&at) || words.objects.has(word)
         };
@@ -196,7 +196,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Phrase that is tried, and where it is from.
+/// Phrase that is tried, with its source.
 #[derive(Clone, Copy)]
 struct Of<'s> {
     simulation: &'s Simulation,
@@ -207,7 +207,7 @@ struct Of<'s> {
 }
 
 impl Reading<'_> {
-    /// Every word and value is explained, and nothing turns the command into something else.
+    /// Returns true if every word and value is explained, and no guard changes the meaning of the command.
     pub(crate) fn is_clear(&self) -> bool {
         self.unexplained.is_empty()
             && self.fields.surplus == 0
@@ -215,7 +215,7 @@ impl Reading<'_> {
             && !self.is_mismatched
     }
 
-    /// Something besides the phrase points to the simulation, or its verbs have few other meanings.
+    /// Returns true if the utterance points to the simulation beyond the phrase, or its verbs have few other meanings.
     pub(crate) fn has_evidence(&self) -> bool {
         let is_telling = |kind: &ParameterKind| match kind {
             ParameterKind::Command | ParameterKind::Run => true,
@@ -231,7 +231,7 @@ impl Reading<'_> {
             || self.frame.parameters.iter().any(|parameter| is_telling(&parameter.kind))
     }
 
-    /// The reading as evidence.
+    /// Returns the reading in the form of evidence.
     pub(crate) fn evidence(&self) -> Result<ReadingEvidence, CanonicalError> {
         let fields = canonical::to_vec(&self.fields.to_object(self.frame))?;
         Ok(ReadingEvidence {
@@ -253,7 +253,7 @@ impl Reading<'_> {
     }
 }
 
-/// Tests for a function word with a typing mistake that no word with a meaning is as near to.
+/// Returns true for a function word with a typing mistake, unless a word with a meaning is as near.
 fn is_mistyped(word: &str, lexicon: &Lexicon) -> bool {
     let near = |terms: &crate::fold::Terms| terms.has_near(word, MISTYPED_CHARS_MIN);
     !lexicon.guards.has(word)

@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RefusalCode {
-    /// The goal is to move money.
+    /// The goal would move money.
     MoneyTransfer,
-    /// The goal is to grant permissions.
+    /// The goal would grant permissions.
     PermissionGrant,
-    /// The goal is to change the schema of a database.
+    /// The goal would change the schema of a database.
     SchemaChange,
-    /// The goal is to promote an artifact or to activate a simulation.
+    /// The goal would promote an artifact or activate a simulation.
     ArtifactPromotion,
-    /// The goal is to evade a gate, a rule or an approval.
+    /// The goal would evade a gate, a rule or an approval.
     GateBypass,
-    /// The goal has as many attempts as are allowed.
+    /// The goal has used all of its attempts.
     AttemptsExhausted,
 }
 
@@ -31,7 +31,7 @@ impl RefusalCode {
         Self::AttemptsExhausted,
     ];
 
-    /// Tests for a kind of goal that a simulation can declare. Access policies and the confirmation still judge it.
+    /// Returns true for a kind of goal that a simulation can declare. Access policies and confirmation still judge it.
     pub(crate) fn can_be_declared(self) -> bool {
         match self {
             Self::MoneyTransfer => true,
@@ -43,7 +43,7 @@ impl RefusalCode {
         }
     }
 
-    /// Permanent name.
+    /// Returns the permanent name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::MoneyTransfer => "MONEY_TRANSFER",

@@ -138,7 +138,7 @@ static LEARNING: ObjectSchema = ObjectSchema {
     ],
 };
 
-/// The JSON Schemas (draft 2020-12) of evidence and learning table.
+/// Returns the JSON Schemas (draft 2020-12) of evidence and learning table.
 pub fn schemas() -> [SchemaFile; 2] {
     [
         file(

@@ -18,22 +18,22 @@ pub const ANY_LANGUAGE: &str = "und";
 pub struct Simulation {
     /// Name.
     pub id: ActionName,
-    /// Version, where it has one.
+    /// Version, if the simulation has one.
     pub version: Option<String>,
     /// Action that access policies judge.
     pub access_action: String,
-    /// Way to take its effect back.
+    /// Rollback of its effect.
     pub rollback: Rollback,
     /// Forms of its input, each with its own phrases.
     pub frames: Vec<Frame>,
 }
 
-/// Way to take an effect back.
+/// Rollback of an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rollback {
-    /// There is no effect to take back.
+    /// There is no effect to roll back.
     None,
-    /// `undo_run` takes it back.
+    /// `undo_run` reverts the effect.
     UndoRun,
 }
 
@@ -55,7 +55,7 @@ pub struct Parameter {
     pub pointer: String,
     /// Kind of its value.
     pub kind: ParameterKind,
-    /// The input needs it.
+    /// The input requires the parameter.
     pub required: bool,
     /// A value counts only behind a cue word.
     pub needs_cue: bool,
@@ -75,9 +75,9 @@ pub enum ParameterKind {
     Run,
     /// Whole number.
     Number,
-    /// `true` where one of its cue words stands.
+    /// Flag: `true` if the utterance has one of its cue words.
     Flag,
-    /// Value that no utterance gives, such as a list. Where it is required the Finder asks for it.
+    /// Value that no utterance gives, such as a list. The Finder asks for a required one.
     Other,
     /// Value that the frame itself implies.
     Fixed(Value),
@@ -91,38 +91,38 @@ pub struct FrameWords {
     pub(crate) cues: BTreeMap<String, Terms>,
 }
 
-/// Frame that cannot be used.
+/// Error of a frame that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// A phrase cannot be used.
+    /// The phrase cannot be used.
     #[error("the phrase `{text}` cannot be used: {source}")]
     Phrase {
-        /// The phrase.
+        /// Phrase.
         text: String,
-        /// The mistake.
+        /// Error.
         source: PhraseError,
     },
-    /// A list is too long.
+    /// The list is too long.
     #[error(
         "a frame has at most {PARAMETERS_MAX} parameters, {PHRASES_MAX} phrases and {TERMS_MAX} words of a kind"
     )]
     TooMany,
-    /// A pointer is not one.
+    /// The text is not a pointer.
     #[error("`{pointer}` is not a JSON Pointer of a parameter, such as `/path` or `/edits/0/find`")]
     Pointer {
-        /// The pointer.
+        /// Pointer.
         pointer: String,
     },
-    /// Cue words belong to no parameter.
+    /// The cue words belong to no parameter.
     #[error("no parameter has the pointer `{pointer}` of the cue words")]
     Cue {
-        /// The pointer.
+        /// Pointer.
         pointer: String,
     },
 }
 
 impl Simulation {
-    /// Simulation without a declared frame. Its name is its phrase: `format_code` matches `format code`.
+    /// Creates a simulation without a declared frame. Its name is its phrase: `format_code` matches `format code`.
     ///
     /// # Errors
     /// [`FrameError`]
@@ -138,7 +138,7 @@ impl Simulation {
         Ok(Self { id, version, access_action, rollback, frames })
     }
 
-    /// Digest of all that a search uses, whatever the order of frames and phrases.
+    /// Computes the digest of all that a search uses, independent of the order of frames and phrases.
     pub(crate) fn digest(&self) -> Digest {
         let mut frames: Vec<String> = self.frames.iter().map(Frame::describe).collect();
         frames.sort_unstable();
@@ -150,14 +150,14 @@ impl Simulation {
         Digest::tagged("actum/finder-simulation/1", &parts)
     }
 
-    /// Tests the number of frames.
+    /// Returns true if the number of frames is within its limit.
     pub(crate) fn fits(&self) -> bool {
         self.frames.len() <= FRAMES_MAX
     }
 }
 
 impl Frame {
-    /// Makes a frame of parameters and the words of each language (ISO 639-1, or [`ANY_LANGUAGE`]).
+    /// Creates a frame from parameters and the words of each language (ISO 639-1, or [`ANY_LANGUAGE`]).
     ///
     /// # Errors
     /// [`FrameError`]
@@ -182,7 +182,7 @@ impl Frame {
         Ok(Self { name: name.to_owned(), parameters, words })
     }
 
-    /// Text with all of the frame, for a digest.
+    /// Returns a text of the whole frame, for a digest.
     fn describe(&self) -> String {
         let words = self.words.iter().map(|(language, words)| {
             let FrameWords { phrases, objects, cues } = words;
@@ -196,25 +196,25 @@ impl Frame {
         format!("{:?} {:?} {words:?}", self.name, self.parameters)
     }
 
-    /// Words for a language, and those of every language.
+    /// Returns the words for a language, and those of every language.
     pub(crate) fn words_in<'f>(&'f self, language: &str) -> impl Iterator<Item = &'f FrameWords> {
         let own = (language != ANY_LANGUAGE).then(|| self.words.get(language)).flatten();
         own.into_iter().chain(self.words.get(ANY_LANGUAGE))
     }
 
-    /// Words of all languages.
+    /// Returns the words of all languages.
     pub(crate) fn all_words(&self) -> impl Iterator<Item = (&str, &FrameWords)> {
         self.words.iter().map(|(language, words)| (language.as_str(), words))
     }
 }
 
 impl Parameter {
-    /// First name of the pointer: a member of the input.
+    /// Returns the first name of the pointer: a member of the input.
     pub fn member(&self) -> &str {
         self.pointer.split('/').nth(1).unwrap_or_default()
     }
 
-    /// Tests for a pointer whose parts are plain names.
+    /// Returns true for a pointer whose parts are plain names.
     fn has_pointer(&self) -> bool {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let mut segments = self.pointer.split('/');

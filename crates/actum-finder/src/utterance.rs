@@ -17,7 +17,7 @@ use quote::{Quote, block, quote};
 pub(crate) struct Utterance {
     /// Words and values.
     pub(crate) tokens: Vec<Token>,
-    /// First reason not to rely on them.
+    /// First reason not to rely on the utterance.
     pub(crate) flaw: Option<Flaw>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) enum Token {
     Given(Given),
 }
 
-/// Value as the user spelled it.
+/// Value in the user's spelling.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Given {
     /// Path or name of a file.
@@ -48,9 +48,9 @@ pub(crate) enum Given {
 /// Reason not to rely on an utterance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flaw {
-    /// It has characters that are not shown.
+    /// The utterance has characters that are not shown.
     Hidden,
-    /// It has a quote that is not closed.
+    /// The utterance has a quote that is not closed.
     Unclosed,
 }
 
@@ -98,7 +98,7 @@ impl Utterance {
         Self { tokens, flaw }
     }
 
-    /// Words with their positions.
+    /// Returns the words with their positions.
     pub(crate) fn words(&self) -> impl Iterator<Item = (usize, &str)> {
         self.tokens.iter().enumerate().filter_map(|(at, token)| match token {
             Token::Word(word) => Some((at, word.as_str())),
@@ -106,7 +106,7 @@ impl Utterance {
         })
     }
 
-    /// Values with their positions.
+    /// Returns the values with their positions.
     pub(crate) fn given(&self) -> impl Iterator<Item = (usize, &Given)> {
         self.tokens.iter().enumerate().filter_map(|(at, token)| match token {
             Token::Word(_) => None,
@@ -114,7 +114,7 @@ impl Utterance {
         })
     }
 
-    /// Word at a position.
+    /// Returns the word at a position.
     pub(crate) fn word(&self, at: usize) -> Option<&str> {
         match self.tokens.get(at)? {
             Token::Word(word) => Some(word),
@@ -123,7 +123,7 @@ impl Utterance {
     }
 }
 
-/// Tests for characters that are not shown. Emoji use two of them.
+/// Returns true for a text with characters that are not shown. Emoji use two of them.
 fn has_hidden(text: &str) -> bool {
     text.chars().any(|c| is_not_shown(c) && !matches!(c, '\t' | '\n' | '\r' | '\u{fe0f}'))
 }
@@ -155,7 +155,7 @@ fn push_word(word: &mut String, tokens: &mut Vec<Token>) {
     });
 }
 
-/// Kind of a character. Underscores are part of a word, so that no name of a simulation is split into words.
+/// Returns the kind of a character. Underscores are part of a word, so that names of simulations are not split.
 fn kind(c: char) -> Kind {
     use GeneralCategory as Category;
     if c.is_alphanumeric() || c == '_' {

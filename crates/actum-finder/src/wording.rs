@@ -20,7 +20,7 @@ pub(crate) struct Wording<'a> {
 }
 
 impl Wording<'_> {
-    /// Question for a field.
+    /// Returns the question for a field.
     pub(crate) fn ask_field(&self, parameter: &Parameter) -> String {
         let is_name = |segment: &&str| segment.contains(|c: char| c.is_ascii_alphabetic());
         let name = parameter.pointer.rsplit('/').find(is_name).unwrap_or_default();
@@ -34,7 +34,7 @@ impl Wording<'_> {
         }
     }
 
-    /// Question between simulations in doubt.
+    /// Returns the question between simulations in doubt.
     pub(crate) fn ask_simulation(&self, ranked: &[Ranked<'_>]) -> String {
         match ranked {
             [] => self.ask("empty"),
@@ -46,7 +46,7 @@ impl Wording<'_> {
         }
     }
 
-    /// Question without a value in it.
+    /// Returns a question without a value in it.
     pub(crate) fn ask(&self, name: &str) -> String {
         sentence(self.lexicons.question(self.language, name).unwrap_or(name))
     }
@@ -58,7 +58,7 @@ impl Wording<'_> {
         sentence(&filled)
     }
 
-    /// Name of a simulation, with its description where it is a core action.
+    /// Returns the name of a simulation, with its description if it is a core action.
     fn label(&self, simulation: &Simulation) -> String {
         let id = Cut(simulation.id.as_str().as_bytes(), LABEL_BYTES_MAX);
         match self.lexicons.label(self.language, simulation.id.as_str()) {
@@ -68,7 +68,7 @@ impl Wording<'_> {
     }
 }
 
-/// The words of an utterance on one line, for Dev Intake. Values are left out: they are no part of a capability.
+/// Returns the words of an utterance on one line, for Dev Intake, without values: a capability has none.
 pub(crate) fn capability(utterance: &Utterance) -> String {
     let words: Vec<&str> = utterance
         .tokens
@@ -84,7 +84,7 @@ pub(crate) fn capability(utterance: &Utterance) -> String {
     sentence(&Cut(words.join(" ").as_bytes(), REPEATED_BYTES_MAX).to_string())
 }
 
-/// One line of bounded length.
+/// Shortens a text to one line of bounded length.
 fn sentence(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(SENTENCE_CHARS_MAX).collect()
 }

@@ -1,7 +1,7 @@
 //! Corpus of goals in six languages, written after the phrases.
 //!
-//! `development` may be used to improve the lexicons. `held_out` and `hard` may not: a goal of theirs that is matched
-//! wrongly is mended by a rule, and its like is sought in all languages.
+//! `development` may be used to improve the lexicons, but `held_out` and `hard` may not. If a goal of theirs is matched
+//! wrongly, a rule fixes it, and similar goals are sought in all languages.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -18,12 +18,12 @@ use actum_finder::{Finder, Goal, Simulation};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// Wrong matches that are accepted, of 1000 goals.
+/// Accepted number of wrong matches, of 1000 goals.
 const WRONG_PER_MILLE_MAX: usize = 10;
 
 #[derive(Deserialize)]
 struct Case {
-    /// Language tag; absent where it is not known.
+    /// Language tag, if known.
     #[serde(default)]
     tag: Option<String>,
     goal: String,
@@ -35,7 +35,7 @@ struct Case {
 #[serde(rename_all = "snake_case")]
 enum Expected {
     Match(String, Map<String, Value>),
-    /// Field that is asked for, or nothing.
+    /// Missing field, or nothing.
     Clarify(Option<String>),
     Refuse(String),
     Missing(bool),
@@ -150,7 +150,7 @@ fn at_most_one_percent_of_held_out_goals_is_matched_wrongly() {
     check("held_out", 300);
 }
 
-/// AEC-1, AEC-2: wordings that are near to a command and are none.
+/// AEC-1, AEC-2: wordings that are near to a command, but no command.
 #[test]
 fn hard_goals_are_clarified_and_not_matched() {
     let figures = run("hard");
@@ -164,7 +164,7 @@ fn development_goals_are_matched_or_clarified() {
     check("development", 40);
 }
 
-/// AEC-1, AEC-20: no wording of what the core may never do reaches a simulation (seed 004, section 1).
+/// AEC-1, AEC-20: goals that the core may never serve reach no simulation, in any wording (seed 004, section 1).
 #[test]
 fn goals_that_the_core_may_never_serve_are_not_matched_in_any_language() {
     let finder = Finder::new().unwrap();

@@ -386,7 +386,7 @@ fn words() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 96, ..ProptestConfig::default() })]
 
-    /// AEC-1, AEC-2: one packet that the core reads, whatever the utterance, with candidates of the list alone.
+    /// AEC-1, AEC-2: any utterance gives one packet that the core can read, with candidates of the list alone.
     #[test]
     fn any_utterance_gives_one_packet_with_simulations_of_the_list(
         utterance in prop_oneof![words(), "\\PC{0,120}", any::<String>()],

@@ -9,7 +9,7 @@ use actum_core::{ActionName, Digest};
 use actum_finder::{Finder, Goal, LearningDocument, LearningTable, limits};
 use serde_json::{Value, json};
 
-/// Catalog with active packages: each a name, phrases, and properties of the input.
+/// Creates a catalog with active packages: each a name, phrases, and properties of the input.
 fn catalog(packages: &[(&str, Value, Value)]) -> Catalog {
     let core = Catalog::core().unwrap();
     packages.iter().fold(core, |catalog, (name, phrases, properties)| {
@@ -63,7 +63,7 @@ fn matched(packet: &FinderPacket) -> Option<&str> {
     }
 }
 
-/// Simulations that a clarify packet names.
+/// Returns the simulations that a clarify packet names.
 fn asked(packet: &FinderPacket) -> Vec<&str> {
     match packet {
         FinderPacket::Clarify(packet) => {
@@ -107,7 +107,7 @@ fn a_phrase_that_no_utterance_can_have_stops_no_search() {
     assert_eq!(matched(&find(&catalog, None, "delete a.txt")), Some("file_delete"));
 }
 
-/// AEC-2: neither the same phrase nor a longer one takes an utterance from a core action.
+/// AEC-2: a package cannot take an utterance from a core action, by the same phrase or a longer one.
 #[test]
 fn a_package_that_claims_a_phrase_of_a_core_action_is_asked_about() {
     let two = json!({ "from": { "type": "string" }, "to": { "type": "string" } });
@@ -148,7 +148,7 @@ fn two_packages_that_claim_one_phrase_are_both_named() {
     assert_eq!(matched(&find(&optional, None, "tidy code up")), Some("beta"));
 }
 
-/// AEC-20: phrases of packages make no exception from what the core may never do.
+/// AEC-20: phrases of packages make no exception from the non-goals of the core.
 #[test]
 fn a_package_cannot_declare_a_refused_kind_of_goal_but_the_transfer_of_money() {
     let phrases = json!({ "en": ["alter schema", "grant access", "promote", "skip checks", "transfer money"] });

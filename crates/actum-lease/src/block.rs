@@ -1,4 +1,4 @@
-//! Signed blocks, and the one function that reads their bytes as terms: for tokens and for chain documents.
+//! Signed blocks, and the one function that reads their bytes as terms, for tokens and for chain documents.
 
 use std::collections::HashSet;
 
@@ -14,19 +14,19 @@ use crate::error::{FormProblem, LeaseError};
 
 /// Version of the signed payload (Biscuit 3.3): it covers the signature of the block before.
 pub(crate) const SIGNATURE_VERSION: u32 = 1;
-/// Index of the first text that a token itself has; those below are Biscuit's own.
+/// Index of the first text of the token itself; those below are Biscuit's own.
 const OWN_SYMBOLS: SymbolIndex = 1024;
 
-/// One block of a lease.
+/// Block of a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChainBlock {
-    /// Its id: the SHA-256 of its signature, which is its Biscuit revocation identifier.
+    /// Id: the SHA-256 of its signature, which is its Biscuit revocation identifier.
     pub id: LeaseId,
-    /// What it allows.
+    /// Terms of the block.
     pub terms: LeaseTerms,
 }
 
-/// One block, its signature, and the public key that the next block must be signed with.
+/// Block, its signature, and the public key with which the next block must be signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SignedBlock {
     pub(crate) block: Vec<u8>,
@@ -35,7 +35,7 @@ pub(crate) struct SignedBlock {
 }
 
 impl SignedBlock {
-    /// Takes a block as Biscuit has it, unless it was signed in another way than leases are.
+    /// Converts a Biscuit block, unless its signature is not in the form of leases.
     pub(crate) fn from_biscuit(signed: schema::SignedBlock) -> Result<Self, FormProblem> {
         let schema::SignedBlock { block, next_key, signature, external_signature, version } =
             signed;
@@ -53,7 +53,7 @@ impl SignedBlock {
         }
     }
 
-    /// Id of the block.
+    /// Returns the id of the block.
     fn id(&self) -> LeaseId {
         LeaseId(Digest::of(&self.signature))
     }
@@ -80,10 +80,10 @@ pub(crate) fn read_blocks(signed: &[SignedBlock]) -> Result<Vec<ChainBlock>, Lea
     Ok(blocks)
 }
 
-/// Reads one block. `symbols` are the texts of the blocks before, and then also those of this one.
+/// Reads one block. `symbols` are the texts of the earlier blocks, and afterwards those of this one, too.
 fn read_block(bytes: &[u8], symbols: &mut SymbolTable) -> Result<LeaseTerms, FormProblem> {
     let block = schema::Block::decode(bytes).map_err(|_| FormProblem::Undecodable)?;
-    // Fields that are unknown here, and encodings that another reader might take for another block.
+    // Rejects unknown fields, and encodings that another reader might take for another block.
     if block.encode_to_vec() != bytes {
         return Err(FormProblem::Undecodable);
     }
@@ -116,7 +116,7 @@ fn read_block(bytes: &[u8], symbols: &mut SymbolTable) -> Result<LeaseTerms, For
     Ok(terms)
 }
 
-/// Rejects a block that has something besides checks.
+/// Rejects a block with anything besides checks.
 fn check_parts(block: &schema::Block) -> Result<(), FormProblem> {
     let schema::Block { symbols: _, context, version: _, facts, rules, checks, scope, public_keys } =
         block;

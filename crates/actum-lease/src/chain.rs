@@ -1,7 +1,7 @@
 //! Chain document of a lease (`actum.lease-chain/1`): its signed blocks without the proof.
 //!
-//! An auditor verifies the signatures with it and reads the terms. It is not a token, since it lacks the secret or the
-//! seal that ends one.
+//! An auditor verifies the signatures with it and reads the terms. It is not a token, since it lacks the final secret
+//! or seal.
 
 use actum_core::Timestamp;
 use actum_core::canonical;
@@ -20,13 +20,13 @@ use crate::limits::{CHAIN_BYTES_MAX, CHAIN_FORMAT};
 /// Content of a chain document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseChain {
-    /// Blocks, the one that the lease key signed first.
+    /// Blocks. The lease key signed the first one.
     pub blocks: Vec<ChainBlock>,
     /// Key that signed the first block.
     pub key: KeyId,
 }
 
-/// Chain document as it is written. The fields stand in the order of their names.
+/// Written form of a chain document. The fields are in the order of their names.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenChain {
@@ -35,7 +35,7 @@ struct WrittenChain {
     key: KeyId,
 }
 
-/// One block of it; the bytes are in base64.
+/// Block of a written chain; the bytes are in base64.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenBlock {
@@ -55,7 +55,7 @@ pub fn read_chain(bytes: &[u8]) -> Result<LeaseChain, LeaseError> {
     Ok(LeaseChain { blocks: read_blocks(&blocks)?, key })
 }
 
-/// Reads a chain document and verifies that its signatures are right and that the key counted at `at`.
+/// Reads a chain document. Verifies that its signatures are right and that the key counted at `at`.
 ///
 /// # Errors
 /// As [`read_chain`]; `Signature`, `KeyUnknown` and `Key`.
@@ -91,7 +91,7 @@ pub(crate) fn write_chain(blocks: &[SignedBlock], key: &KeyId) -> Result<Vec<u8>
     bytes.map_err(|error| LeaseError::NotChain { message: error.to_string() })
 }
 
-/// Hint at a lease key, which Biscuit has room for in a token: the first half of its id.
+/// Returns the hint at a lease key for a Biscuit token: the first half of its id.
 pub(crate) fn key_hint(key: &KeyId) -> Option<u32> {
     u32::from_str_radix(key.as_str().get(..8)?, 16).ok()
 }
@@ -114,7 +114,7 @@ fn decode_chain(bytes: &[u8]) -> Result<(Vec<SignedBlock>, KeyId), LeaseError> {
     let blocks: Option<Vec<SignedBlock>> = blocks.iter().map(decode_block).collect();
     let blocks = blocks.filter(|blocks| !blocks.is_empty());
     let blocks = blocks.ok_or_else(|| wrong("a block of it cannot be decoded"))?;
-    // One lease has one document, so that its digest names it.
+    // A lease has one document, so that its digest identifies it.
     if write_chain(&blocks, &key)? != bytes {
         return Err(wrong("it is not in its canonical form"));
     }
@@ -132,7 +132,7 @@ fn decode_block(written: &WrittenBlock) -> Option<SignedBlock> {
     })
 }
 
-/// Verifies each block with the key that the block before names, and the first one with `root`.
+/// Verifies each block with the key of the block before, and the first one with `root`.
 fn verify_signatures(blocks: &[SignedBlock], root: [u8; 32]) -> Option<()> {
     let mut key = root;
     let mut before: Option<&[u8; 64]> = None;
@@ -146,7 +146,7 @@ fn verify_signatures(blocks: &[SignedBlock], root: [u8; 32]) -> Option<()> {
     Some(())
 }
 
-/// Bytes that a signature of version 1 covers (Biscuit specification, "Signature payload version 1").
+/// Returns the bytes that a signature of version 1 covers (Biscuit specification, "Signature payload version 1").
 fn signed_payload(signed: &SignedBlock, before: Option<&[u8; 64]>) -> Vec<u8> {
     let algorithm = 0_i32.to_le_bytes();
     let version = SIGNATURE_VERSION.to_le_bytes();

@@ -1,4 +1,4 @@
-//! Reads one check of a block as a term. What is not exactly one of the documented checks is rejected.
+//! Reader of the checks of a block as terms. Rejects anything that is not exactly a documented check.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -10,25 +10,25 @@ use biscuit_auth::datalog::{Binary, Check, Op, Rule, SymbolIndex, SymbolTable, T
 
 use crate::source::SECOND_MICROS;
 
-/// Name of the head that every query of a check has.
+/// Name of the head of every query in a check.
 const HEAD: &str = "query";
 
-/// Why a check is not read.
+/// Reason why a check is not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CheckProblem {
-    /// It is none of the documented ones.
+    /// The check is not a documented one.
     Unknown,
-    /// There was one of its kind before.
+    /// The block has an earlier check of this kind.
     Repeated(&'static str),
 }
 
-/// Reads checks, and notes which texts of the symbol table they use.
+/// Reader of checks, which records the used texts of the symbol table.
 pub(crate) struct CheckReader<'s> {
     symbols: &'s SymbolTable,
     used: BTreeSet<SymbolIndex>,
 }
 
-/// The parts of a query over one predicate.
+/// Parts of a query over one predicate.
 struct Query<'s, 'q> {
     predicate: &'s str,
     arguments: &'q [Term],
@@ -40,12 +40,12 @@ impl<'s> CheckReader<'s> {
         Self { symbols, used: BTreeSet::new() }
     }
 
-    /// A check that was read uses this text.
+    /// Returns true if a check that was read uses this text.
     pub(crate) fn has_used(&self, symbol: SymbolIndex) -> bool {
         self.used.contains(&symbol)
     }
 
-    /// Adds what the check says to the terms.
+    /// Adds the restriction of the check to the terms.
     pub(crate) fn read(
         &mut self,
         check: &Check,
@@ -143,7 +143,7 @@ impl<'s> CheckReader<'s> {
         }
     }
 
-    /// `agent("a") or agent($agent), $agent.starts_with("a/")`
+    /// Reads `agent("a") or agent($agent), $agent.starts_with("a/")`.
     fn read_agent(
         &mut self,
         exact: &Query<'s, '_>,
@@ -176,7 +176,7 @@ impl<'s> CheckReader<'s> {
         put(&mut terms.agent, name.parse().ok(), "agent")
     }
 
-    /// `all path($path), {"/a/", "/b/"}.any($base -> $path.starts_with($base))`
+    /// Reads `all path($path), {"/a/", "/b/"}.any($base -> $path.starts_with($base))`.
     fn read_directories(
         &mut self,
         query: &Query<'s, '_>,
@@ -206,7 +206,7 @@ impl<'s> CheckReader<'s> {
         }
         self.text(SymbolIndex::from(*base)).ok_or(CheckProblem::Unknown)?;
         let texts = self.texts(set).ok_or(CheckProblem::Unknown)?;
-        // In its one form: a directory ends with `/`, or `/base` would also allow `/base-evil`.
+        // Only the form with a final `/`: `/base` would also allow `/base-evil`.
         let directory = |text: &str| {
             let directory: BaseDirectory = text.parse().ok()?;
             (directory.as_str() == text).then_some(directory)
@@ -216,7 +216,7 @@ impl<'s> CheckReader<'s> {
         put(&mut terms.base_directories, directories, "base_directories")
     }
 
-    /// A query over one predicate, which trusts no other block.
+    /// Reads a query over one predicate, which trusts no other block.
     fn query<'q>(&mut self, query: &'q Rule) -> Option<Query<'s, 'q>> {
         let Rule { head, body, expressions, scopes } = query;
         let [predicate] = body.as_slice() else { return None };
@@ -254,7 +254,7 @@ impl<'s> CheckReader<'s> {
         texts.into_iter().map(|text| PathRule::new(text).ok()).collect()
     }
 
-    /// Texts of a set, which has at least one.
+    /// Returns the texts of a set, which has at least one.
     fn texts(&mut self, set: &BTreeSet<Term>) -> Option<Vec<&'s str>> {
         if set.is_empty() {
             return None;
@@ -275,7 +275,7 @@ impl<'s> CheckReader<'s> {
     }
 }
 
-/// `$variable <= most`
+/// Reads `$variable <= most`.
 fn read_most(variable: u32, expression: &[Op]) -> Option<u64> {
     match expression {
         [
@@ -290,7 +290,7 @@ fn read_most(variable: u32, expression: &[Op]) -> Option<u64> {
 fn read_time(seconds: u64) -> Option<Timestamp> {
     let micros = i64::try_from(seconds).ok()?.checked_mul(SECOND_MICROS)?;
     let time = Timestamp::from_micros(micros);
-    // Times after the last one that there is would be moved to it.
+    // A time beyond the latest possible one would be moved to that one.
     (time.micros() == micros).then_some(time)
 }
 

@@ -7,13 +7,13 @@ use actum_record::lease::{LEASE_BLOCKS_MAX, LeaseTermError};
 
 use crate::limits::{CHAIN_BYTES_MAX, TOKEN_BYTES_MAX, TOKEN_TEXT_BYTES_MAX};
 
-/// Why a text is no lease, or a lease does not count.
+/// Reason why a text is not a lease, or a lease does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LeaseError {
     /// The text is longer than any token.
     #[error("a lease has at most {TOKEN_TEXT_BYTES_MAX} characters, and this text has {given}")]
     TextTooLong {
-        /// Length without the whitespace around it.
+        /// Length without the surrounding whitespace.
         given: usize,
     },
     /// The token is longer than [`TOKEN_BYTES_MAX`].
@@ -22,7 +22,7 @@ pub enum LeaseError {
         /// Length.
         given: usize,
     },
-    /// The token has more blocks than a lease can have.
+    /// The token has too many blocks.
     #[error("a lease has at most {LEASE_BLOCKS_MAX} blocks, and this one has {given}")]
     TooManyBlocks {
         /// Number of blocks.
@@ -39,33 +39,33 @@ pub enum LeaseError {
     /// The text is not base64url.
     #[error("it is not a lease: expected base64url text")]
     NotBase64,
-    /// The bytes are not a Biscuit, or one that is encoded in another way than the usual one.
+    /// The bytes are not a Biscuit, or not in its usual encoding.
     #[error("it is not a lease: the text is base64url, but not of a Biscuit token")]
     NotBiscuit,
     /// The bytes are not a chain document.
     #[error("it is not the document of a lease (`{}`): {message}", crate::limits::CHAIN_FORMAT)]
     NotChain {
-        /// Difference.
+        /// Problem of the document.
         message: String,
     },
-    /// A block is not in the form that leases have.
+    /// A block is not in the form of leases.
     #[error("block {block} of the lease has another form than actum reads: {problem}")]
     Form {
-        /// Number of the block, the first one is 1.
+        /// Number of the block, counted from 1.
         block: usize,
-        /// Difference.
+        /// Problem of the block.
         problem: FormProblem,
     },
     /// A signature of the chain, or the proof at its end, is wrong.
     #[error("the lease was changed or was signed by another key: a signature does not match")]
     Signature,
-    /// The keyring has no lease key that could have signed it.
+    /// The keyring has no lease key that could have signed the token.
     #[error("the lease was signed by a key that is not a lease key of the keyring (hint {})", hint_text(*hint))]
     KeyUnknown {
-        /// Unsigned hint at the key, as the token has it.
+        /// Unsigned hint at the key, from the token.
         hint: Option<u32>,
     },
-    /// The key that signed it does not count.
+    /// The signing key does not count.
     #[error("the lease does not count: {source}")]
     Key {
         /// Reason.
@@ -79,42 +79,42 @@ pub enum FormProblem {
     /// The bytes of the block are not a Biscuit block of a known version.
     #[error("it cannot be decoded as a Biscuit block")]
     Undecodable,
-    /// The block has something besides checks.
+    /// The block has a part besides checks.
     #[error("it has {part}, and a lease has nothing but checks")]
     Foreign {
-        /// What it has.
+        /// Part of the block.
         part: &'static str,
     },
     /// The block has no check.
     #[error("it has no checks")]
     Empty,
-    /// A check is none of the documented ones.
+    /// A check is not a documented one.
     #[error("check {check} is not one of the documented checks")]
     Check {
-        /// Number of the check, the first one is 1.
+        /// Number of the check, counted from 1.
         check: usize,
     },
-    /// Two checks of one kind.
+    /// The block has two checks of one kind.
     #[error("check {check} is the second one for `{field}`")]
     Repeated {
-        /// Number of the check, the first one is 1.
+        /// Number of the check, counted from 1.
         check: usize,
         /// Field of the terms.
         field: &'static str,
     },
-    /// A text of the block is unused, or there twice.
+    /// A text of the block is unused or repeated.
     #[error("its symbol table has a text twice, or one that no check uses")]
     Symbols,
-    /// Another signature algorithm than Ed25519.
+    /// The signature algorithm is not Ed25519.
     #[error("it uses another signature algorithm than Ed25519")]
     Algorithm,
-    /// Another version of the signed payload than 1.
+    /// The version of the signed payload is not 1.
     #[error("its signature has version {given}, and leases have version 1 (Biscuit 3.3)")]
     SignatureVersion {
         /// Version.
         given: u32,
     },
-    /// Its checks break a limit of leases, or the first block lacks one that it needs.
+    /// The checks break a limit of leases, or the first block lacks a required field.
     #[error(transparent)]
     Terms {
         /// Limit or missing field.
@@ -123,17 +123,17 @@ pub enum FormProblem {
     },
 }
 
-/// Why a lease cannot be granted, narrowed or sealed. No token was made.
+/// Reason why a lease cannot be granted, attenuated or sealed. No token was created.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GrantError {
-    /// The terms break a limit, or lack a field that the first block needs.
+    /// The terms break a limit, or lack a required field of the first block.
     #[error("the lease cannot be written: {source}")]
     Terms {
         /// Limit or missing field.
         #[from]
         source: LeaseTermError,
     },
-    /// A time that Biscuit cannot hold.
+    /// Biscuit cannot hold the time.
     #[error("`{field}` is {given}, and a lease holds whole seconds from 1970 on")]
     Time {
         /// Field of the terms.
@@ -141,16 +141,16 @@ pub enum GrantError {
         /// Time.
         given: Timestamp,
     },
-    /// Terms without a field would narrow nothing.
+    /// The terms have no field, so they would not tighten anything.
     #[error("there is nothing to narrow: give at least one restriction")]
     Empty,
     /// The token is sealed.
     #[error("the lease is sealed, so it can be used but not narrowed")]
     Sealed,
-    /// The result would not be a lease that is read again.
+    /// The result would not be a readable lease.
     #[error("the lease cannot be written: {source}")]
     Unreadable {
-        /// Limit that it would break.
+        /// Limit that the result would break.
         source: LeaseError,
     },
     /// Biscuit failed.
@@ -162,7 +162,7 @@ pub enum GrantError {
 }
 
 impl LeaseError {
-    /// Permanent name of the reason.
+    /// Returns the permanent name of the reason.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::TextTooLong { .. }
@@ -185,7 +185,7 @@ impl LeaseError {
 }
 
 impl GrantError {
-    /// Permanent name of the reason.
+    /// Returns the permanent name of the reason.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Terms { .. } | Self::Time { .. } | Self::Empty => "LEASE_TERMS_INVALID",

@@ -1,17 +1,18 @@
-//! Lease tokens: granted, narrowed, sealed and verified (FE-17, D-7).
+//! Lease tokens: granted, attenuated, sealed and verified (FE-17, D-7).
 //!
-//! A token is a [Biscuit](https://www.biscuitsec.org): a chain of blocks. The lease key signs the first block; each holder
-//! can append a block without a key. A block is a list of checks in the one form of `docs/lease-format.md`, and a token
-//! with anything else in it is rejected. So the checks are read as [`LeaseTerms`](actum_record::lease::LeaseTerms) and
-//! never evaluated as Datalog here: `actum-gate` judges the terms. Reading has no time limit and needs none, since the
-//! work is bounded by [`TOKEN_BYTES_MAX`].
+//! A token is a [Biscuit](https://www.biscuitsec.org): a chain of blocks. The lease key signs the first block; each
+//! holder can append a block without a key. A block is a list of checks in the one form of `docs/lease-format.md`, and
+//! a token with anything else in it is rejected.
 //!
-//! [`grant`] makes a token, [`Token::attenuate`] narrows one, and [`verify`] is the only way to a [`VerifiedLease`]. Its
-//! chain document has the signed blocks without the proof: [`verify_chain`] checks it later, and nobody can use it as a
-//! token.
+//! The checks are read as [`LeaseTerms`](actum_record::lease::LeaseTerms) and never evaluated as Datalog here:
+//! `actum-gate` judges the terms. Reading has no time limit, since [`TOKEN_BYTES_MAX`] bounds the work.
 //!
-//! Nothing here has a clock, an environment or I/O. The only randomness is that of new keys inside Biscuit. No other
-//! crate knows Biscuit.
+//! [`grant`] creates a token, [`Token::attenuate`] attenuates one, and [`verify`] is the only way to a
+//! [`VerifiedLease`]. Its chain document has the signed blocks without the proof: [`verify_chain`] checks it later, and
+//! it cannot be used as a token.
+//!
+//! This crate has no clock, environment or I/O. The only randomness is that of new keys inside Biscuit. No other crate
+//! uses Biscuit.
 
 mod block;
 mod chain;

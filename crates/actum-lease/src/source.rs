@@ -1,17 +1,17 @@
-//! Writes terms as the checks of a block, in the form of `docs/lease-format.md`.
+//! Writer of terms as the checks of a block, in the form of `docs/lease-format.md`.
 
 use std::collections::BTreeSet;
 
 use actum_core::{PathRule, Scope, Timestamp};
 use actum_record::lease::{LeaseTerms, Quotas};
 
-/// Microseconds of a second.
+/// Number of microseconds in a second.
 pub(crate) const SECOND_MICROS: i64 = 1_000_000;
 
-/// The checks of these terms as Datalog source, one a line.
+/// Writes the checks of these terms as Datalog source, one a line.
 ///
-/// The terms must be within [`LeaseTerms::check_limits`]: no text in them then has a quote, a backslash or a control
-/// character, so that nothing can end a string early.
+/// The terms must be within [`LeaseTerms::check_limits`]: then no text in them has a quote, a backslash or a control
+/// character, and no string can end early.
 pub fn write_checks(terms: &LeaseTerms) -> String {
     let LeaseTerms {
         agent,
@@ -71,7 +71,7 @@ pub fn write_checks(terms: &LeaseTerms) -> String {
     checks.iter().map(|check| format!("{check};\n")).collect()
 }
 
-/// Each quota and its name in a check.
+/// Returns each quota with its name in a check.
 pub(crate) fn name_quotas(quotas: &Quotas) -> [(&'static str, Option<u64>); 5] {
     let Quotas { files, memory_bytes, space_bytes, storage_bytes, wall_ms } = *quotas;
     [
@@ -88,7 +88,7 @@ fn write_set(texts: impl Iterator<Item = String>) -> String {
     format!("{{{}}}", texts.into_iter().collect::<Vec<_>>().join(", "))
 }
 
-/// RFC 3339 without a fraction, which Biscuit would drop.
+/// Writes a time as in RFC 3339, without the fraction that Biscuit would drop.
 fn write_time(time: Timestamp) -> String {
     let text = time.to_string();
     text.split_once('.').map_or(text.clone(), |(seconds, _)| format!("{seconds}Z"))

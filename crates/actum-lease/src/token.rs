@@ -1,4 +1,4 @@
-//! Tokens: whoever holds one can use the lease, so its bytes are wiped and shown nowhere.
+//! Tokens: any holder can use the lease, so the bytes are wiped and never shown.
 
 use std::fmt;
 
@@ -21,16 +21,16 @@ use crate::error::{GrantError, LeaseError};
 use crate::limits::{TOKEN_BYTES_MAX, TOKEN_TEXT_BYTES_MAX};
 use crate::source::{SECOND_MICROS, write_checks};
 
-/// Base64 as Biscuit has it. Padding is written, and may be missing in what is read.
+/// Base64 in Biscuit's form. Padding is written, but may be missing in the input.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &URL_SAFE,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// A lease token in its known form. Its signatures may be wrong: [`crate::verify`] finds out.
+/// Lease token in its known form. Its signatures may be wrong: [`crate::verify`] checks them.
 ///
-/// It holds the secret that narrows the lease, and any holder can use the lease. The secret is wiped when the token is
-/// dropped.
+/// It holds the secret that attenuates the lease, and any holder can use the lease. The secret is wiped when the token
+/// is dropped.
 pub struct Token {
     bytes: Zeroizing<Vec<u8>>,
     hint: Option<u32>,
@@ -42,7 +42,7 @@ pub struct Token {
 /// Signs a lease with the secret half of a lease key.
 ///
 /// # Errors
-/// [`GrantError`]: the terms break a limit or lack a field that a first block needs.
+/// [`GrantError`]: the terms break a limit or lack a required field of a first block.
 pub fn grant(secret: &[u8; 32], terms: &LeaseTerms) -> Result<Token, GrantError> {
     terms.check_complete()?;
     check_terms(terms)?;
@@ -60,28 +60,28 @@ pub fn grant(secret: &[u8; 32], terms: &LeaseTerms) -> Result<Token, GrantError>
 }
 
 impl Token {
-    /// Reads the text of a token; ASCII whitespace around it is ignored. Its form is checked, its signatures are not.
+    /// Reads the text of a token, ignoring ASCII whitespace around it. Checks its form, but not its signatures.
     ///
     /// # Errors
-    /// [`LeaseError`]: it is too large, no Biscuit, or a block is not in the form of `docs/lease-format.md`.
+    /// [`LeaseError`]: it is too large, not a Biscuit, or a block is not in the form of `docs/lease-format.md`.
     pub fn read(text: &[u8]) -> Result<Self, LeaseError> {
         let text = text.trim_ascii();
         if text.len() > TOKEN_TEXT_BYTES_MAX {
             return Err(LeaseError::TextTooLong { given: text.len() });
         }
-        // Decoded in place of its full size, so that no copy of the secret is left behind by a growing buffer.
+        // Decoded into a buffer of the full size, since a growing buffer would leave copies of the secret behind.
         let mut bytes = Zeroizing::new(vec![0; text.len()]);
         let decoded = BASE64.decode_slice(text, &mut bytes).map_err(|_| LeaseError::NotBase64)?;
         bytes.truncate(decoded);
         Self::from_bytes(bytes)
     }
 
-    /// Text of the token: base64url with padding, as other Biscuit programs read it.
+    /// Returns the text of the token: base64url with padding, as other Biscuit programs read it.
     pub fn to_text(&self) -> Zeroizing<String> {
         Zeroizing::new(BASE64.encode(&*self.bytes))
     }
 
-    /// Adds a block with these terms. It takes no key, and whatever the terms are, the result allows no more than before.
+    /// Adds a block with these terms. It takes no key, and the result never allows more than before.
     ///
     /// # Errors
     /// [`GrantError`]: the token is sealed, the terms are empty or break a limit, or the result would be too large.
@@ -100,7 +100,7 @@ impl Token {
         Self::from_written(biscuit.to_vec())
     }
 
-    /// Ends the chain: the result can be used, but not narrowed.
+    /// Ends the chain: the result can be used, but not attenuated.
     ///
     /// # Errors
     /// [`GrantError`]: the token is sealed already.
@@ -109,17 +109,17 @@ impl Token {
         Self::from_written(sealed.to_vec())
     }
 
-    /// The token can no longer be narrowed.
+    /// Returns true if the token can no longer be attenuated.
     pub fn is_sealed(&self) -> bool {
         self.is_sealed
     }
 
-    /// Blocks as the token has them, not verified. To show; never to decide.
+    /// Returns the blocks of the token without verification: for display, and never for a decision.
     pub fn blocks(&self) -> &[ChainBlock] {
         &self.blocks
     }
 
-    /// Unsigned hint at the key of the first block.
+    /// Returns the unsigned hint at the key of the first block.
     pub(crate) fn hint(&self) -> Option<u32> {
         self.hint
     }
@@ -132,7 +132,7 @@ impl Token {
         &self.signed
     }
 
-    /// Reads a token that Biscuit wrote, so that none is given out that would be rejected.
+    /// Reads a token that Biscuit wrote, so that a token that would be rejected is never handed out.
     fn from_written(written: Result<Vec<u8>, BiscuitError>) -> Result<Self, GrantError> {
         let bytes = Zeroizing::new(written.map_err(|error| describe(&error))?);
         Self::from_bytes(bytes).map_err(|source| GrantError::Unreadable { source })
@@ -144,7 +144,7 @@ impl Token {
         }
         let mut decoded =
             schema::Biscuit::decode(bytes.as_slice()).map_err(|_| LeaseError::NotBiscuit)?;
-        // Fields that are unknown here, and encodings that another reader might take for another token.
+        // Detects unknown fields, and encodings that another reader might take for another token.
         let is_usual = *Zeroizing::new(decoded.encode_to_vec()) == *bytes;
         let proof = decoded.proof.content.take();
         let is_sealed = match proof {
@@ -184,7 +184,7 @@ impl Token {
 }
 
 impl fmt::Debug for Token {
-    /// Id of the last block alone, which nobody can use.
+    /// Prints only the id of the last block, which does not suffice to use the lease.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.blocks.last() {
             Some(block) => write!(f, "Token({})", block.id),

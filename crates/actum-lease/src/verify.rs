@@ -1,4 +1,4 @@
-//! Verifies tokens. This is the only way from a token to a lease that counts.
+//! Verification of tokens, the only way from a token to a lease that counts.
 
 use actum_core::Timestamp;
 use actum_record::keyring::{KeyEntry, Keyring};
@@ -12,11 +12,11 @@ use crate::chain::{key_hint, write_chain};
 use crate::error::LeaseError;
 use crate::token::Token;
 
-/// A lease whose signatures are right and whose key counts. Its terms are not judged here.
+/// Lease with valid signatures by a key that counts. Its terms are not judged here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedLease {
-    /// Blocks, the one that the lease key signed first. A request must meet the terms of all of them.
+    /// Blocks. The lease key signed the first one. A request must meet the terms of all of them.
     pub blocks: Vec<ChainBlock>,
     /// Chain document of the lease (`actum.lease-chain/1`).
     pub document: Vec<u8>,
@@ -24,13 +24,13 @@ pub struct VerifiedLease {
     pub key: KeyId,
 }
 
-/// Verifies a token: each signature of its chain and the proof at its end, by a lease key of the keyring that counts at
-/// `now`.
+/// Verifies a token: each signature of its chain and the proof at its end, by a lease key of the keyring that counts
+/// at `now`.
 ///
-/// The hint in the token is not signed and only limits which keys are tried; several keys can have the same one.
+/// The hint in the token is not signed and only limits which keys are tried; several keys can have the same hint.
 ///
 /// # Errors
-/// `Signature`, `KeyUnknown`; `Key` where the right key is revoked, expired or not yet valid.
+/// `Signature`, `KeyUnknown`; `Key` if the right key is revoked, expired or not yet valid.
 pub fn verify(
     token: &Token,
     keyring: &Keyring,
@@ -49,8 +49,8 @@ pub fn verify(
     Ok(VerifiedLease { blocks: token.blocks().to_vec(), document, key: key.id.clone() })
 }
 
-/// Biscuit accepts the signatures and the proof. It verifies strictly, as [`crate::verify_chain`] does. The content of
-/// the blocks was read before.
+/// Returns true if Biscuit accepts the signatures and the proof. It verifies strictly, like [`crate::verify_chain`].
+/// The content of the blocks was read before.
 fn is_signed_by(token: &Token, key: &KeyEntry) -> bool {
     PublicKey::from_bytes(&key.public.0, Algorithm::Ed25519)
         .is_ok_and(|public| SerializedBiscuit::from_slice(token.bytes(), public).is_ok())

@@ -1,5 +1,5 @@
-//! Alerts: what waits until somebody has looked at it (EX-18). Nothing depends on that, so nobody has to sign it: the ledger
-//! says who did, and keeps the alert.
+//! Alerts that are pending until a user acknowledges them (EX-18). Nothing depends on the acknowledgement, so it is
+//! not signed. The ledger records the user, and keeps the alert.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,17 +15,17 @@ use crate::queue::QueueError;
 use crate::records::{ENGINE, Records};
 use crate::request::EntryPoint;
 
-/// How many entries about alerts are looked for at once.
+/// Number of alert entries that one lookup reads.
 const PAGE: u64 = 1000;
 
 /// Alerts of one kind, user and workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alert {
-    /// The place of the first in the ledger, which is the name of all.
+    /// Index of the first in the ledger, which identifies the group.
     pub index: u64,
     /// Content of the first.
     pub raised: AlertRaised,
-    /// Each message that one of them has, the oldest first.
+    /// Distinct messages, the oldest first.
     pub messages: Vec<AlertMessage>,
     /// Time of the last.
     pub last: Timestamp,
@@ -34,23 +34,23 @@ pub struct Alert {
 /// Message of an alert, with all alerts of one kind, user and workspace that have it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlertMessage {
-    /// What happened.
+    /// Text of the message.
     pub message: String,
-    /// Places in the ledger, in its order.
+    /// Indexes in the ledger, in ascending order.
     pub indexes: Vec<u64>,
 }
 
 impl Alert {
-    /// Alerts that are not marked as seen, the oldest first. Those of one kind, user and workspace are one, with each of their
-    /// messages, since these have names in them that an agent chooses.
+    /// Returns the alerts that are not acknowledged, the oldest first. Alerts of one kind, user and workspace form a
+    /// group with all their messages, since messages contain names that an agent chooses.
     ///
     /// # Errors
-    /// [`LedgerError`]; `Damaged` where an entry is not what it was.
+    /// [`LedgerError`]; `Damaged` if an entry has changed.
     pub fn open(log: &dyn Log) -> std::result::Result<Vec<Self>, LedgerError> {
         Ok(Self::grouped(Self::unseen(log)?))
     }
 
-    /// Alerts in these entries that are not marked as seen, as [`Self::open`].
+    /// Returns the alerts of these entries that are not acknowledged, as [`Self::open`].
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -89,7 +89,7 @@ impl Alert {
         alerts
     }
 
-    /// Each alert that nobody has seen, the oldest first.
+    /// Returns each alert that is not acknowledged, the oldest first.
     pub(crate) fn unseen(
         log: &dyn Log,
     ) -> std::result::Result<Vec<(u64, AlertRaised)>, LedgerError> {
@@ -109,7 +109,7 @@ impl Alert {
         raised.into_iter().map(|index| Ok((index, read(&log.sound_entry(index)?)?))).collect()
     }
 
-    /// Places of all of them, in the order of the ledger.
+    /// Returns the indexes of all alerts of the group, in the order of the ledger.
     pub fn indexes(&self) -> BTreeSet<u64> {
         self.messages.iter().flat_map(|message| &message.indexes).copied().collect()
     }
@@ -120,7 +120,7 @@ fn read(entry: &Entry) -> std::result::Result<AlertRaised, LedgerError> {
         .map_err(|error| LedgerError::entry(entry.index, &describe(&error)))
 }
 
-/// The alerts that somebody has seen, as far as that stands behind the entry `oldest`.
+/// Returns the alerts that were acknowledged in entries after `oldest`.
 fn seen_since(log: &dyn Log, oldest: u64) -> std::result::Result<BTreeSet<u64>, LedgerError> {
     let (mut seen, mut before) = (BTreeSet::new(), None);
     loop {
@@ -142,16 +142,16 @@ fn seen_since(log: &dyn Log, oldest: u64) -> std::result::Result<BTreeSet<u64>, 
 pub struct NewAlert {
     /// Permanent name of the reason.
     pub name: &'static str,
-    /// Sentence for the operator: what happened, and what to do.
+    /// Sentence for the operator: cause and remedy.
     pub message: String,
-    /// Who asked for it; none where that is not known.
+    /// Requester, if known.
     pub actor: Option<Actor>,
-    /// Workspace it is about, with its root.
+    /// Workspace of the alert, with its root.
     pub workspace: Option<(WorkspaceId, String)>,
 }
 
 impl Records {
-    /// Raises an alert about something other than a task plan; returns its entry.
+    /// Raises an alert about something other than a task plan. Returns its entry.
     ///
     /// # Errors
     /// `Ledger`, `Record`.
@@ -177,7 +177,7 @@ impl Records {
         })
     }
 
-    /// Raises an alert as [`Self::alert`], unless one of that name waits.
+    /// Raises an alert as [`Self::alert`], unless one of that name is pending.
     ///
     /// # Errors
     /// `Ledger`, `Record`.
@@ -189,7 +189,7 @@ impl Records {
         Ok(())
     }
 
-    /// Appends an alert; returns its entry.
+    /// Appends an alert. Returns its entry.
     ///
     /// # Errors
     /// `Ledger`, `Record`.
@@ -200,10 +200,10 @@ impl Records {
         self.entry(&appended)
     }
 
-    /// Marks the alerts in these entries as seen, and no others: all of them, or none. Returns them.
+    /// Acknowledges exactly the alerts of these entries, all or none. Returns them.
     ///
     /// # Errors
-    /// `Queue` where one of them is no alert that waits, which records nothing; `Ledger`, `Record`.
+    /// `Queue` if one of them is not a pending alert, after which nothing is recorded; `Ledger`, `Record`.
     pub fn see(&self, alerts: &BTreeSet<u64>, by: &Actor) -> Result<Vec<Alert>> {
         let (found, leaves) = self.ledger.read(|log| {
             let open = Alert::open_among(log, alerts)?;

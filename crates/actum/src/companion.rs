@@ -1,4 +1,4 @@
-//! Entries of another log that go with those of an action, in the same append.
+//! Companion log: its entries go with those of an action, in the same append.
 
 use actum_action::ResultEnvelope;
 use actum_core::Digest;
@@ -11,20 +11,20 @@ use crate::error::Error;
 use crate::reason::Reason;
 use crate::records::Records;
 
-/// Keeps a log of its own about one action. Its entries are durable together with those of the action, or not at all.
+/// Companion log of an action. Its entries are durable together with those of the action, or not at all.
 ///
-/// The `SimulationExecutor` of the Agent Execution Core is one: it claims the idempotency key of a step with the start of the
-/// action, and records the outcome with its end.
+/// The `SimulationExecutor` of the Agent Execution Core implements it: it claims the idempotency key of a step with
+/// the start of the action, and records the outcome with its end.
 pub trait ActionCompanion {
-    /// Returns the entries that go with the start. It is called with the workspace locked, after the gates, and before
-    /// anything of the action runs or has an effect: what it refuses has none.
+    /// Returns the entries that go with the start. It is called with the workspace locked, after the gates, and
+    /// before anything of the action runs. A rejected action has no effect.
     ///
     /// # Errors
     /// [`ActionRefusal`]
     fn start(&mut self, start: &ActionStart<'_>) -> Result<Vec<NewEntry>, ActionRefusal>;
 
-    /// Checks policy and catalog again, after commands or checks have run and before the change is published. The workspace
-    /// is locked.
+    /// Checks policy and catalog again, after commands or checks have run and before the change is published. The
+    /// workspace is locked.
     ///
     /// # Errors
     /// [`ActionRefusal`]: the change is dropped.
@@ -48,9 +48,9 @@ pub struct InForce<'s> {
 
 /// Start of an action.
 pub struct ActionStart<'s> {
-    /// What is in force.
+    /// Records and policy in force.
     pub in_force: InForce<'s>,
-    /// What the entry of the start says.
+    /// Content of the start entry.
     pub started: &'s ActionStarted,
     /// Hash of that entry.
     pub leaf: Digest,
@@ -58,11 +58,11 @@ pub struct ActionStart<'s> {
 
 /// End of an action.
 pub struct ActionEnd<'s> {
-    /// What the entry of the end says.
+    /// Content of the end entry.
     pub ended: &'s ActionEnded,
     /// Hash of that entry.
     pub leaf: Digest,
-    /// Result, without the place of that entry.
+    /// Result, without the index of that entry.
     pub envelope: &'s ResultEnvelope,
     /// Time in commands, steps and checks of the action, in milliseconds.
     pub command_ms: u64,
@@ -71,7 +71,7 @@ pub struct ActionEnd<'s> {
 /// Reason why an action does not start.
 #[derive(Debug)]
 pub enum ActionRefusal {
-    /// The companion refuses it.
+    /// The companion rejects the action.
     Refused {
         /// Reason.
         reason: Reason,

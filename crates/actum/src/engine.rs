@@ -1,4 +1,4 @@
-//! The one pipeline that every effect goes through.
+//! Engine: the one pipeline of every effect.
 
 pub(crate) mod access;
 pub(crate) mod admit;
@@ -49,7 +49,7 @@ use crate::sql_host::SqlHost;
 /// Returns a guard that is held while a change is published and recorded.
 pub(crate) type Hold = Arc<dyn Fn() -> Box<dyn Any> + Send + Sync>;
 
-/// Where the policy is from.
+/// Source of the policy.
 #[derive(Clone)]
 pub(crate) enum Rules {
     Fixed(Policy, Cedar),
@@ -58,7 +58,7 @@ pub(crate) enum Rules {
 }
 
 impl Rules {
-    /// The policy in force now, and the evaluator of access policies. Limits the ledger as the policy says.
+    /// Returns the policy in force now and the evaluator of access policies. Limits the ledger as the policy requires.
     pub(crate) fn read(&self, ledger: &Ledger) -> Result<(Policy, Cedar)> {
         match self {
             Self::Fixed(policy, cedar) => Ok((policy.clone(), cedar.clone())),
@@ -70,7 +70,7 @@ impl Rules {
         }
     }
 
-    /// All that is in force in the workspace at `root`. Limits the ledger as [`read`](Self::read) does.
+    /// Returns the policy in force in the workspace at `root`. Limits the ledger as [`read`](Self::read) does.
     pub(crate) fn in_force(&self, root: &Path, ledger: &Ledger) -> Result<PolicyInForce> {
         match self {
             Self::Fixed(policy, cedar) => {
@@ -84,7 +84,7 @@ impl Rules {
         }
     }
 
-    /// Permission to run plugin code, if the operator granted it. A fixed policy grants none.
+    /// Returns the permission to run plugin code, if the operator granted it. A fixed policy grants none.
     pub(crate) fn plugin_code(&self) -> Result<Option<PluginCode>> {
         match self {
             Self::Fixed(..) => Ok(None),
@@ -93,29 +93,29 @@ impl Rules {
     }
 }
 
-/// A workspace, and the records that its changes go into.
+/// Workspace, with the records of its changes.
 pub struct Engine<D: Disk = LinuxDisk> {
     pub(crate) workspace: Workspace<D>,
     pub(crate) records: Records,
     pub(crate) rules: Rules,
-    /// What runs checks.
+    /// Runner of checks.
     pub(crate) runner: Option<Runner>,
-    /// What runs the SQL steps of tasks.
+    /// Runner of the SQL steps of tasks.
     pub(crate) sql: Option<SqlHost>,
     /// Host of the pipelines of tasks.
     pub(crate) pipelines: Option<PipelineHost>,
-    /// Lease of the requests that have none of their own.
+    /// Lease of requests that have none of their own.
     pub(crate) lease: Option<RequestLease>,
-    /// What is held while a change becomes visible and is recorded.
+    /// Guard that is held while a change becomes visible and is recorded.
     pub(crate) hold: Option<Hold>,
-    /// Where the workspace is, for the reader of a record.
+    /// Path of the workspace, for the reader of a record.
     pub(crate) root: String,
-    /// The same, as the gates are told.
+    /// Path of the workspace, for the gates.
     place: Place,
     resumed: Vec<Resumed>,
-    /// Recovered run that a request was answered with.
+    /// Recovered run that has been reported to a request.
     told_recovered: Option<RunId>,
-    /// Actions of earlier processes whose end was recorded.
+    /// Interrupted actions of earlier processes whose end was recorded.
     cut_off: Vec<RunId>,
 }
 
@@ -126,7 +126,8 @@ const _: () = {
 };
 
 impl<D: Disk> Engine<D> {
-    /// Root that absolute paths in a change may lie below; none where the path of the root is known only escaped.
+    /// Returns the root that absolute paths in a change may be below, or none if the path of the root is known only
+    /// escaped.
     pub(crate) fn root_prefix(&self) -> RootPrefix {
         match self.root.contains('\\') {
             true => RootPrefix::NONE.clone(),
@@ -136,14 +137,14 @@ impl<D: Disk> Engine<D> {
 }
 
 impl Engine<LinuxDisk> {
-    /// Opens the workspace at `root`, making its state directory when there is none.
+    /// Opens the workspace at `root`, creating its state directory if it is missing.
     ///
     /// # Errors
-    /// As [`Workspace::open`]; `BoundElsewhere`; `HomeInside` where ledger and keys lie in it.
+    /// As [`Workspace::open`]; `BoundElsewhere`; `HomeInside` if ledger and keys are in it.
     pub fn open(root: impl AsRef<Path>, records: Records) -> Result<Self> {
         let root = root.as_ref();
         records.check_outside(root)?;
-        // Where there is a workspace already, the first run checks its ledger under the lock.
+        // In an existing workspace, the first run checks the ledger under the lock.
         if root.join(STATE_DIRECTORY).symlink_metadata().is_err() {
             let ledger = records.own_ledger()?; // before anything is made
             check_ledger::<Error>(root, BoundWorkspace::This, || Ok(Some(ledger)))?;
@@ -151,7 +152,7 @@ impl Engine<LinuxDisk> {
         Ok(Self::new(Workspace::open(root)?, root, records))
     }
 
-    /// The same where there is one.
+    /// Opens an existing workspace at `root`.
     ///
     /// # Errors
     /// As [`Workspace::open_existing`]; `HomeInside`.
@@ -163,7 +164,7 @@ impl Engine<LinuxDisk> {
 }
 
 impl<D: Disk> Staged<'_, D> {
-    /// Takes a staged change through the gates and its checks, publishes it and records how the run ended.
+    /// Judges and checks a staged change, publishes it and records how the run ended.
     ///
     /// # Errors
     /// As [`Engine::run_with`].
@@ -182,7 +183,7 @@ impl<D: Disk> Staged<'_, D> {
 }
 
 impl<D: Disk> Engine<D> {
-    /// The engine of an open workspace.
+    /// Creates the engine of an open workspace.
     pub fn new(mut workspace: Workspace<D>, root: &Path, records: Records) -> Self {
         workspace.set_withholds(withholds(root));
         let (place, root) = (Place::of(root), Quoted(root.as_os_str().as_bytes()).to_string());
@@ -204,27 +205,26 @@ impl<D: Disk> Engine<D> {
         }
     }
 
-    /// Root of the workspace, escaped as records have it.
+    /// Returns the root of the workspace, escaped as in records.
     pub fn root(&self) -> &str {
         &self.root
     }
 
-    /// The same under a policy; without one what is built in is in force.
+    /// Sets a fixed policy. Without one the built-in policy is in force.
     #[must_use]
     pub fn under(mut self, policy: Policy) -> Self {
         self.rules = Rules::Fixed(policy, Cedar::default());
         self
     }
 
-    /// The same under the policies in these files, for the workspace at `root`. They are read for each
-    /// request, once the workspace is locked.
+    /// Sets the policy files for the workspace at `root`. Each request reads them, once the workspace is locked.
     #[must_use]
     pub fn under_files(mut self, files: PolicyFiles, root: &Path) -> Self {
         self.rules = Rules::Files(files, root.to_owned());
         self
     }
 
-    /// The same with what runs the checks of requests; without it a request that has any is refused.
+    /// Sets the runner of checks. Without it a request with checks is rejected.
     #[must_use]
     pub fn running(mut self, runner: Runner) -> Self {
         let quotas = self.lease.as_ref().map(RequestLease::quotas);
@@ -232,21 +232,21 @@ impl<D: Disk> Engine<D> {
         self
     }
 
-    /// Engine that runs the SQL steps of tasks there; without it a plan with any is refused.
+    /// Sets the runner of SQL steps. Without it a task plan with SQL steps is rejected.
     #[must_use]
     pub fn running_sql(mut self, sql: SqlHost) -> Self {
         self.sql = Some(sql);
         self
     }
 
-    /// Engine that runs the pipelines of tasks there; without it a plan with any is refused.
+    /// Sets the host of pipelines. Without it a task plan with pipelines is rejected.
     #[must_use]
     pub fn running_pipelines(mut self, pipelines: PipelineHost) -> Self {
         self.pipelines = Some(pipelines);
         self
     }
 
-    /// Engine whose requests are made under a lease. Commands stay within its quotas.
+    /// Sets the lease of all requests. Commands stay within its quotas.
     #[must_use]
     pub fn under_lease(mut self, lease: RequestLease) -> Self {
         self.runner = self.runner.map(|runner| runner.limited_by(lease.quotas()));
@@ -254,21 +254,20 @@ impl<D: Disk> Engine<D> {
         self
     }
 
-    /// The same with what is called before the change of an action becomes visible, to keep away what would cut it
-    /// off; what it gives is given back with the result.
+    /// Sets a function that is called before the change of an action becomes visible, to prevent an interruption.
+    /// Its guard is held until the result is returned.
     #[must_use]
     pub fn holding(mut self, hold: impl Fn() -> Box<dyn Any> + Send + Sync + 'static) -> Self {
         self.hold = Some(Arc::new(hold));
         self
     }
 
-    /// Carries out a request: all of it, or nothing; and records how it ended.
+    /// Carries out a request completely or not at all, and records how it ended.
     ///
-    /// A request whose key was carried out before is answered with that receipt and has no second
-    /// effect.
+    /// A request whose key was carried out before is answered with that receipt, without a second effect.
     ///
     /// # Errors
-    /// [`Error`], which says the state of the workspace.
+    /// [`Error`], which states the state of the workspace.
     pub fn run(&mut self, request: Request) -> Result<Done> {
         self.run_with(request, &mut NoObserver)
     }
@@ -290,8 +289,8 @@ impl<D: Disk> Engine<D> {
         }
     }
 
-    /// Does what every run does first, alone: recovers the workspace, and records how the runs ended
-    /// that earlier processes left open.
+    /// Recovers the workspace, and records the end of runs that earlier processes left open. Every run begins with
+    /// this; here it is done alone.
     ///
     /// # Errors
     /// `Workspace`, `Ledger`, `Key`.
@@ -310,7 +309,8 @@ impl<D: Disk> Engine<D> {
         Ok(workspace)
     }
 
-    /// Removes captures of killed processes, and captures whose plans have left the queue. Returns the number of removed captures.
+    /// Removes captures of killed processes, and captures whose plans have left the queue. Returns the number of
+    /// removed captures.
     ///
     /// # Errors
     /// `Workspace`, `Ledger`.
@@ -327,32 +327,32 @@ impl<D: Disk> Engine<D> {
         self.records.ledger.finish()
     }
 
-    /// What was recovered in the workspace since it was opened, if anything was.
+    /// Returns what was recovered in the workspace since it was opened, if anything.
     pub fn recovery(&self) -> Option<&Recovery> {
         self.workspace.recovery()
     }
 
-    /// Runs of earlier processes whose end was recorded since this engine was made.
+    /// Returns the runs of earlier processes whose end this engine recorded.
     pub fn resumed(&self) -> &[Resumed] {
         &self.resumed
     }
 
-    /// Actions that earlier processes were cut off in, whose end was recorded since this engine was made.
+    /// Returns the interrupted actions of earlier processes whose end this engine recorded.
     pub fn cut_off(&self) -> &[RunId] {
         &self.cut_off
     }
 
-    /// Ledger, keys and clock.
+    /// Returns ledger, keys and clock.
     pub fn records(&self) -> &Records {
         &self.records
     }
 
-    /// The workspace.
+    /// Returns the workspace.
     pub fn workspace(&self) -> &Workspace<D> {
         &self.workspace
     }
 
-    /// Mutable access to the workspace, for operations that change none of its files.
+    /// Returns the workspace for operations that change none of its files.
     pub fn workspace_mut(&mut self) -> &mut Workspace<D> {
         &mut self.workspace
     }

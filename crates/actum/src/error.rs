@@ -1,4 +1,4 @@
-//! Why a request was not carried out, and in which state that leaves things.
+//! Reasons for a request that was not carried out, and the resulting state.
 
 mod bound_workspace;
 mod catalog;
@@ -43,18 +43,18 @@ pub use policy::{PolicyError, PolicyProblem};
 pub use queue::{PlanState, QUEUE_MAX, QUEUE_OF_ONE_MAX, QueueError};
 pub use rollback::RollbackRefused;
 
-/// Clause on the state of the workspace that the message of an error ends with.
+/// Clause on the state of the workspace at the end of an error message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateClause {
-    /// The message has it.
+    /// The message already states it.
     Said,
-    /// No file was changed; whether something was recorded is not known.
+    /// No file was changed, but something may have been recorded.
     FilesUnchanged,
     /// State of the workspace.
     State(State),
 }
 
-/// Why a request was not carried out.
+/// Failure to carry out a request.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The workspace refused or failed.
@@ -63,7 +63,7 @@ pub enum Error {
     /// The directory of ledgers and keys cannot be used.
     #[error(transparent)]
     Home(#[from] HomeError),
-    /// Ledger and keys lie where changes are made.
+    /// Ledger and keys overlap with the workspace.
     #[error(
         "cannot use the workspace `{}` with the ledgers and keys in `{}`: one lies in the other, so a change could \
          touch them",
@@ -71,12 +71,12 @@ pub enum Error {
         Quoted(home.as_os_str().as_bytes())
     )]
     HomeInside {
-        /// The home.
+        /// Home of ledger and keys.
         home: PathBuf,
-        /// The root of the workspace.
+        /// Root of the workspace.
         root: PathBuf,
     },
-    /// The workspace would lie in a directory of ledgers and keys or of an operator's policy.
+    /// The workspace would be in a directory of ledgers and keys or of an operator's policy.
     #[error(
         "cannot use the workspace `{}`: `{}` marks a directory of ledgers and keys or of an operator's policy, at it or \
          around it",
@@ -84,9 +84,9 @@ pub enum Error {
         Quoted(mark.as_os_str().as_bytes())
     )]
     HomeAround {
-        /// The file by which the directory is recognised.
+        /// File that marks such a directory.
         mark: PathBuf,
-        /// The root of the workspace.
+        /// Root of the workspace.
         root: PathBuf,
     },
     /// A path of the change leads into another workspace.
@@ -94,7 +94,7 @@ pub enum Error {
         "`{root}` is a workspace of its own, with its own rules and history, so no change of this one leads there"
     )]
     WorkspaceWithin {
-        /// Its root.
+        /// Root of the other workspace.
         root: PathName,
     },
     /// A path of the change leads into a repository whose rules do not count from this root.
@@ -102,7 +102,7 @@ pub enum Error {
         "`{root}` is a repository with rules that count from its own root, so no change of this workspace leads there"
     )]
     RepositoryWithin {
-        /// Its root.
+        /// Root of the repository.
         root: PathName,
     },
     /// The workspace belongs to another ledger.
@@ -111,12 +111,12 @@ pub enum Error {
         Quoted(ledger.as_bytes())
     )]
     BoundElsewhere {
-        /// Which workspace.
+        /// Position of the workspace.
         workspace: BoundWorkspace,
         /// Name of the log that recorded it.
         ledger: String,
     },
-    /// The environment names another place for the operator's configuration.
+    /// The environment names another directory for the operator's configuration.
     #[error(
         "the operator's configuration is in `{}`, and the environment names `{}`",
         Quoted(recorded.as_os_str().as_bytes()),
@@ -130,45 +130,45 @@ pub enum Error {
         /// Home of ledgers and keys, which remembers it.
         home: PathBuf,
     },
-    /// A key that must sign cannot.
+    /// A required key cannot sign.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// The ledger refused or failed before anything was changed.
+    /// The ledger refused or failed before any change.
     #[error("{source}")]
     Ledger {
-        /// Why.
+        /// Cause.
         source: LedgerError,
     },
-    /// The same key was used for something else.
+    /// The key belongs to another request.
     #[error("the request key `{key}` stands for another request, which run {run} carried out")]
     RequestKeyTaken {
-        /// The key.
+        /// Request key.
         key: RequestKey,
-        /// The run of the other request.
+        /// Run of the other request.
         run: RunId,
     },
-    /// An earlier attempt at the same request has an unknown outcome.
+    /// An earlier attempt at the request has an unknown outcome.
     #[error(
         "the request `{key}` was tried by run {run}, and it is not known whether that had an effect"
     )]
     OutcomeUnknown {
-        /// The key.
+        /// Request key.
         key: RequestKey,
-        /// The earlier run.
+        /// Earlier run.
         run: RunId,
     },
-    /// The ledger has the request as done, by a run that this workspace never made.
+    /// The ledger has the request as done, by a run unknown to this workspace.
     #[error(
         "run {run} carried out the request `{key}` in a workspace of this name, but this one does not know that run: \
          it is a copy or an older state, and its files are not what that run left"
     )]
     WorkspaceIsACopy {
-        /// The key.
+        /// Request key.
         key: RequestKey,
-        /// The run.
+        /// Unknown run.
         run: RunId,
     },
-    /// An undo or redo without a run, where every change or undo in effect is another actor's.
+    /// An undo or redo without a run has no candidate: every change or undo in effect is another actor's.
     #[error(
         "there is no run of yours to {}: the newest {} in effect is the run {run}, by {}",
         way.as_str(),
@@ -179,24 +179,24 @@ pub enum Error {
         whose(by)
     )]
     OnlyOthersRuns {
-        /// Inversion that was asked for.
+        /// Requested inversion.
         way: WayBack,
-        /// That run.
+        /// Newest run in effect.
         run: RunId,
-        /// Who asked for it.
+        /// Requester of that run.
         by: Actor,
     },
-    /// Recovery rolled back a run that was cut off, which is most likely what an undo or redo without a run was meant for.
+    /// Recovery rolled back an interrupted run, the most likely target of an undo or redo without a run.
     #[error(
         "run {run} had begun and not ended; it was rolled back just now, and nothing else was changed"
     )]
     RecoveredFirst {
-        /// Inversion that was asked for.
+        /// Requested inversion.
         way: WayBack,
-        /// That run.
+        /// Interrupted run.
         run: RunId,
     },
-    /// The operator's retention keeps runs that were to be removed from the history.
+    /// The operator's retention keeps runs that the user wants to remove from the history.
     #[error(
         "the retention of the operator keeps {runs} of the runs that would be forgotten (the newest {} and those of \
          the last {} days)",
@@ -204,72 +204,72 @@ pub enum Error {
         retention.days
     )]
     Retained {
-        /// How many.
+        /// Number of those runs.
         runs: usize,
-        /// The retention.
+        /// Retention in force.
         retention: Retention,
     },
-    /// A record of removed history would not count.
-    #[error("cannot record what is forgotten: {0}")]
+    /// The record of removed history would not count.
+    #[error("cannot record the removed history: {0}")]
     Forgotten(#[from] Box<ForgottenProblem>),
-    /// It was asked to carry out an action, and the request belongs to none.
-    #[error("the request belongs to no action, and is carried out as what it is")]
+    /// The request belongs to no action, and an action was expected.
+    #[error("the request belongs to no action, so it is not carried out as one")]
     NoAction,
-    /// Everything is as asked already; no run is made.
+    /// The workspace is already as requested, so no run is made.
     #[error("there is nothing to change; no run was made")]
     NothingToChange,
-    /// A lease cannot be used, so nothing may be done under it.
+    /// The lease cannot be used, so nothing may be done under it.
     #[error(transparent)]
     Lease(#[from] LeaseError),
-    /// A lease cannot be granted or revoked.
+    /// The lease cannot be granted or revoked.
     #[error(transparent)]
     Grant(#[from] Box<GrantLeaseError>),
-    /// A policy cannot be used, so nothing may be done under it.
+    /// The policy cannot be used, so nothing may be done under it.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// Denied by gates.
+    /// Gates denied the change.
     #[error("{}", of_gates(.gates))]
     Denied {
-        /// Decision of each of them, in order.
+        /// Decisions of the denying gates, in order.
         gates: Vec<GateDecision>,
     },
-    /// A change needs an approval, at an entry point that has no queue (D-3).
+    /// The change needs an approval, and the entry point has no queue (D-3).
     #[error("approval required ({tier}), and a file task is not queued: {}", grounds(.gates))]
     ApprovalRequired {
-        /// Its risk tier.
+        /// Risk tier of the change.
         tier: RiskTier,
         /// Gates that require approval.
         gates: Vec<GateDecision>,
     },
-    /// Queued until it is approved.
+    /// The change is queued until it is approved.
     #[error(
         "approval required ({tier}): queued as plan {plan}: {}",
         grounds(.gates)
     )]
     Queued {
-        /// The plan in the queue.
+        /// Queued plan.
         plan: RunId,
-        /// Its risk tier.
+        /// Risk tier of the change.
         tier: RiskTier,
         /// Gates that require approval.
         gates: Vec<GateDecision>,
-        /// Until when it waits.
+        /// Time at which the plan expires.
         expires: Timestamp,
-        /// Whether exactly this waited before, so that nothing new was queued.
+        /// True if the same plan was pending before, so nothing new was queued.
         waited: bool,
-        /// The version before, where a person denied it, and why.
+        /// Earlier version that the operator denied, with the reason.
         denied: Option<(RunId, Option<String>)>,
     },
-    /// A plan in the queue cannot be answered or carried out.
+    /// The queued plan cannot be answered or carried out.
     #[error(transparent)]
     Queue(#[from] QueueError),
     /// The catalog of actions cannot be used or changed.
     #[error(transparent)]
     Catalog(Box<CatalogError>),
-    /// A command did not run, or what it did could not be told or kept.
+    /// The command did not run, or its changes could not be determined or kept.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// A check did not find the staged change good.
+    /// A check rejected the staged change.
     #[error(
         "the check `{}` refused the staged change: {}{}",
         Harmless(.check.quoted().as_bytes()),
@@ -277,62 +277,62 @@ pub enum Error {
         said(.output)
     )]
     Unverified {
-        /// The check.
+        /// Failed check.
         check: CommandLine,
-        /// How it ended.
+        /// Record of how the check ended.
         record: Box<CommandRecord>,
-        /// The end of what it wrote.
+        /// End of its output.
         output: String,
-        /// All checks that were run, this one last.
+        /// All checks that ran, the failed one last.
         told: Vec<Check>,
     },
-    /// The run ended, and the workspace says how; its receipt is still to be written.
+    /// The run has ended, but its receipt is not written yet. The workspace has the outcome.
     #[error(
         "run {run} {}, but its receipt could not be written: {}; the next run here writes it",
         after(*state, cause.as_deref()),
         source
     )]
     Unsettled {
-        /// The run.
+        /// Ended run.
         run: RunId,
-        /// The state of the workspace.
+        /// State of the workspace.
         state: State,
-        /// Why.
+        /// Reason for the missing receipt.
         source: Box<Error>,
-        /// Why the run itself failed, where it did.
+        /// Failure of the run itself, if it failed.
         cause: Option<Box<actum_workspace::Error>>,
     },
-    /// An action has ended, and that could not be recorded.
+    /// The action has ended, but its end could not be recorded.
     #[error("the action {}, but {source}", ended(*status, *run))]
     Untold {
-        /// How it ended.
+        /// Status of the action.
         status: Status,
-        /// The run that changed files for it.
+        /// Run that changed files for the action.
         run: Option<RunId>,
-        /// In which state the workspace is.
+        /// State of the workspace.
         state: State,
-        /// Why.
+        /// Cause.
         source: FeedbackError,
     },
-    /// What a task leaves behind cannot be read or written.
+    /// Outputs of a task cannot be read or written.
     #[error("{0}")]
     Output(#[from] OutputError),
-    /// A task cannot be taken back.
+    /// The task cannot be rolled back.
     #[error(transparent)]
     Rollback(#[from] RollbackRefused),
-    /// Something could not be signed.
+    /// Signing failed.
     #[error(transparent)]
     Sign(#[from] SignError),
-    /// What is to be recorded has no exact form.
+    /// A record has no exact form.
     #[error("cannot record the change: {source}")]
     Record {
-        /// Why.
+        /// Cause.
         #[from]
         source: CanonicalError,
     },
 }
 
-/// Tail of the output of a check.
+/// Formats the tail of a check's output.
 fn said(output: &str) -> String {
     match output.is_empty() {
         true => String::new(),
@@ -340,7 +340,7 @@ fn said(output: &str) -> String {
     }
 }
 
-/// State after a run without a receipt.
+/// Describes the state after a run without a receipt.
 fn after(state: State, cause: Option<&actum_workspace::Error>) -> String {
     match (state, cause) {
         (State::Published, _) => "is done and durable".to_owned(),
@@ -349,7 +349,7 @@ fn after(state: State, cause: Option<&actum_workspace::Error>) -> String {
     }
 }
 
-/// How an action ended.
+/// Describes the end of an action.
 fn ended(status: Status, run: Option<RunId>) -> String {
     match run {
         Some(run) => format!("{} with the run {run}", status.as_str()),
@@ -357,7 +357,7 @@ fn ended(status: Status, run: Option<RunId>) -> String {
     }
 }
 
-/// Grounds of the denying gates.
+/// Lists the grounds of the denying gates.
 fn of_gates(gates: &[GateDecision]) -> String {
     let told = gates.iter().map(|GateDecision { gate, ground, .. }| {
         format!("the gate `{gate}`: {}", Harmless(ground.to_string().as_bytes()))
@@ -365,17 +365,17 @@ fn of_gates(gates: &[GateDecision]) -> String {
     format!("the change is refused by {}", told.collect::<Vec<_>>().join("; and by "))
 }
 
-/// Grounds of the gates that require approval.
+/// Lists the grounds of the gates that require approval.
 fn grounds(gates: &[GateDecision]) -> String {
     let told = gates.iter().map(|gate| Harmless(gate.ground.to_string().as_bytes()).to_string());
     told.collect::<Vec<_>>().join("; ")
 }
 
-/// A result whose error says the state of the workspace.
+/// Result whose error states the state of the workspace.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// Message with the state of the workspace at its end, where it does not say it already.
+    /// Returns the message with the state of the workspace at its end, unless it already states it.
     pub fn with_state(&self) -> String {
         match self.state_clause() {
             StateClause::Said => self.to_string(),
@@ -384,7 +384,7 @@ impl Error {
         }
     }
 
-    /// Clause on the state of the workspace that a message is to end with.
+    /// Returns the clause on the state of the workspace for the end of the message.
     pub fn state_clause(&self) -> StateClause {
         if let Self::Ledger { source } = self
             && !source.is_outcome_known()
@@ -394,7 +394,7 @@ impl Error {
         let says_state = if let Self::Command(error) = self {
             error.says_state()
         } else if let Self::Rollback(RollbackRefused::PutBack { .. }) = self {
-            // Files that came back before that are a change.
+            // Files that recovery restored before that are a change.
             self.workspace() == State::Unchanged
         } else {
             matches!(
@@ -408,7 +408,7 @@ impl Error {
         if says_state { StateClause::Said } else { StateClause::State(self.workspace()) }
     }
 
-    /// State of the workspace.
+    /// Returns the state of the workspace.
     pub fn workspace(&self) -> State {
         match self {
             Self::Workspace(error) => error.state,
@@ -464,7 +464,7 @@ impl From<LedgerError> for Error {
     }
 }
 
-/// An actor as a part of a sentence.
+/// Formats an actor as a part of a sentence.
 fn whose(actor: &Actor) -> String {
     let user = Quoted(actor.user.as_bytes());
     match &actor.agent {
@@ -479,7 +479,7 @@ fn whose(actor: &Actor) -> String {
 mod tests {
     use super::*;
 
-    /// AEC-8: an append of which the outcome is not known may have recorded something.
+    /// AEC-8: an append with an unknown outcome may have recorded something.
     #[test]
     fn an_append_with_an_unknown_outcome_only_says_that_no_file_was_changed() {
         let unknown = Error::from(LedgerError::Stopped);

@@ -1,5 +1,4 @@
-//! What became of actions: written to the ledger when one begins and when it has ended, and found again there
-//! (AA-5, AA-13).
+//! Feedback of actions: recorded in the ledger at their start and end, and found again there (AA-5, AA-13).
 
 mod resume;
 
@@ -18,33 +17,33 @@ use crate::records::Records;
 pub use crate::error::FeedbackError;
 pub use resume::cut_off_actions;
 
-/// How many entries are looked up at once.
+/// Number of entries that one lookup reads.
 const ENTRIES: u64 = 256;
 
-/// How an action ended, and where that stands.
+/// End of an action, with its place in the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Feedback {
-    /// The index of its entry.
+    /// Index of the entry.
     pub index: u64,
-    /// What that says.
+    /// Content of the entry.
     pub ended: ActionEnded,
 }
 
-/// Which feedback is wanted: what says nothing leaves nothing out.
+/// Filter for feedback. An empty field matches everything.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Wanted {
-    /// Of this action alone.
+    /// Name of the action.
     pub action: Option<ActionName>,
-    /// Of those that ended so.
+    /// Status of the action.
     pub status: Option<Status>,
 }
 
 impl Feedback {
-    /// The newest feedback that is wanted, at most `count`, the newest first. The ledger is looked through as far
-    /// as it has to be.
+    /// Returns the newest matching feedback, at most `count`, the newest first. Reads the ledger only as far back as
+    /// needed.
     ///
     /// # Errors
-    /// [`LedgerError`]; `Damaged` where an entry is not what it was.
+    /// [`LedgerError`]; `Damaged` if an entry has changed.
     pub fn newest(log: &dyn Log, wanted: &Wanted, count: usize) -> Result<Vec<Self>, LedgerError> {
         let (mut found, mut before) = (Vec::new(), None);
         while found.len() < count {
@@ -76,14 +75,14 @@ impl Feedback {
     }
 }
 
-/// The entry that an action begins.
+/// Creates the entry for the start of an action.
 pub(crate) fn begins(started: &ActionStarted) -> Result<NewEntry, CanonicalError> {
     let body = canonical::to_vec(started)?;
     Ok(NewEntry { kind: EntryKind::ActionStarted, body, blobs: Vec::new() })
 }
 
-/// Whether what an action had begun was rolled back. All of it happens where nobody sees it, so to drop it is to put the
-/// workspace back.
+/// Reports the roll back of a started action. Its changes are not visible before they are published, so dropping
+/// them restores the workspace.
 pub(crate) fn rollback(status: Status, is_begun: bool) -> Attempt {
     match status {
         Status::Reverted => Attempt { attempted: true, ok: true },
@@ -94,7 +93,7 @@ pub(crate) fn rollback(status: Status, is_begun: bool) -> Attempt {
 }
 
 impl FeedbackError {
-    /// The same where it is no action of this process.
+    /// Converts the error for an action of another process.
     fn into_error(self) -> Error {
         match self {
             Self::Ledger(source) => source.into(),
@@ -111,11 +110,10 @@ impl Wanted {
 }
 
 impl Records {
-    /// Records that an action begins, before anything of it runs. Where a person agreed to that, the approval is used
-    /// up by it.
+    /// Records the start of an action, before any part of it runs. If an approval allowed it, this uses the approval.
     ///
     /// # Errors
-    /// `Ledger` where no such approval counts any more; `Record`. Nothing may be run then.
+    /// `Ledger` if no such approval counts any longer; `Record`. Nothing may run then.
     pub fn append_action_started(&self, started: &ActionStarted) -> Result<EntryRef> {
         self.append_start(vec![begins(started)?])
     }
@@ -129,8 +127,8 @@ impl Records {
         self.entry(&appended)
     }
 
-    /// Records how an action ended, with the entries of its companion, which is given the time in commands in
-    /// milliseconds. Returns the index of its entry.
+    /// Records the end of an action, with the entries of its companion. The companion gets the time in commands in
+    /// milliseconds. Returns the index of the action's entry.
     ///
     /// # Errors
     /// As [`Self::append_feedback`].
@@ -151,10 +149,10 @@ impl Records {
         Ok(appended.first().ok_or(LedgerError::Stopped)?.index)
     }
 
-    /// Records how an action ended, which is durable then. The entry's index is given.
+    /// Records the end of an action durably. Returns the index of the entry.
     ///
     /// # Errors
-    /// [`FeedbackError`]: what the action did stays as it is.
+    /// [`FeedbackError`]: the effects of the action remain.
     pub fn append_feedback(&self, ended: &ActionEnded) -> Result<u64, FeedbackError> {
         let body = canonical::to_vec(ended)?;
         let entry = NewEntry { kind: EntryKind::ActionEnded, body, blobs: Vec::new() };

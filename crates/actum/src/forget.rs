@@ -1,5 +1,5 @@
-//! Removal of history, which ends undo: recorded before it is done, and never below the operator's retention unless a
-//! person approves (FO-9).
+//! Removal of history, which ends undo. It is recorded before it is done, and stays above the operator's retention
+//! unless the operator approves (FO-9).
 
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
@@ -21,27 +21,27 @@ use crate::error::{Error, Result};
 use crate::queue::Approver;
 use crate::records::{Clock, Records, Witness};
 
-/// Treatment of runs that are beyond the limits and that the retention keeps.
+/// Treatment of runs beyond the limits that the retention keeps.
 #[derive(Clone, Copy)]
 pub enum Retained<'a> {
-    /// They stay.
+    /// Keep the runs.
     Keep,
-    /// They make the whole collection fail.
+    /// Fail the whole collection.
     Refuse,
-    /// They are removed, with this approval.
+    /// Remove the runs, with this approval.
     Forget(&'a Approver<'a>),
 }
 
-/// Options of a collection, without those that the retention sets.
+/// Adds the limits of the retention to the options of a collection.
 fn retaining(options: GcOptions, retention: Retention, clock: &Clock) -> GcOptions {
     let since = retention.since(clock.now()).map(|time| Time(time.micros().saturating_mul(1000)));
     GcOptions { retained_runs: retention.runs, retained_since: since, ..options }
 }
 
-/// Removes nothing, and says what a collection would remove.
+/// Returns what a collection would remove, without removing it.
 ///
 /// # Errors
-/// `Workspace`; `Retained` where the retention keeps a run and `retained` is [`Retained::Refuse`].
+/// `Workspace`; `Retained` if the retention keeps a run and `retained` is [`Retained::Refuse`].
 pub fn foresee<D: Disk>(
     workspace: &mut Workspace<D>,
     options: &GcOptions,
@@ -62,7 +62,7 @@ pub fn foresee<D: Disk>(
     }
 }
 
-/// The name of the workspace, which is made where it has none.
+/// Returns the id of the workspace, creating it if it is missing.
 fn named<D: Disk>(workspace: &mut Workspace<D>) -> Result<WorkspaceId> {
     if let Some(id) = workspace.id()? {
         return Ok(id);
@@ -74,16 +74,16 @@ fn named<D: Disk>(workspace: &mut Workspace<D>) -> Result<WorkspaceId> {
     Ok(id)
 }
 
-/// A run that a collection forgot.
+/// Run whose history a collection removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ForgottenRun {
-    /// The run.
+    /// Forgotten run.
     pub run: RunId,
-    /// When it was forgotten.
+    /// Time of the removal.
     pub time: Timestamp,
 }
 
-/// Newest run that a collection forgot, as a ledger records it, among those that `matches`.
+/// Finds the newest run that a collection removed, as a ledger records it, among those that `matches`.
 ///
 /// # Errors
 /// [`LedgerError`].
@@ -97,7 +97,7 @@ pub fn forgotten_run(
         let newest = log.newest_of_kind(EntryKind::HistoryForgotten, before, ENTRIES_MAX)?;
         for &index in &newest {
             let entry = log.sound_entry(index)?;
-            // An entry that no known key signed says nothing.
+            // An entry without a known key proves nothing.
             let Ok(forgotten) = verify_forgotten(&entry.body, keyring) else { continue };
             let (workspace, time) = (forgotten.workspace, forgotten.time);
             let found = forgotten.runs.iter().rev().find(|run| matches(workspace, **run));
@@ -112,9 +112,10 @@ pub fn forgotten_run(
     }
 }
 
-/// Newest recorded runs that changed a workspace and that `is_in_history` denies, though no collection removed them, the
-/// newest first, up to the first that is accounted for; among the newest ends of runs in the log, of any workspace, up
-/// to the one that the workspace remembers.
+/// Finds recorded runs that changed a workspace and are missing from its history, though no collection removed them.
+///
+/// Searches the newest ends of runs in the log, of any workspace, from the one that the workspace remembers. Returns
+/// the newest first, and stops at the first run that is accounted for.
 ///
 /// # Errors
 /// [`LedgerError`].
@@ -145,14 +146,14 @@ pub fn missing_runs(
     Ok(missing)
 }
 
-/// Ends of runs in the log that [`missing_runs`] looks at.
+/// Number of run ends that [`missing_runs`] searches.
 const MISSING_MAX: u64 = 64;
 
-/// Entries that are looked for at once.
+/// Number of entries that one lookup reads.
 const ENTRIES_MAX: u64 = 1000;
 
 impl Records {
-    /// Removes the history that [`foresee`] named, after an entry of the ledger that says so, and what no run needs.
+    /// Removes the history that [`foresee`] named, and unreferenced data, after recording it in the ledger.
     ///
     /// # Errors
     /// `Ledger`, `Sign` and `Record`, which change nothing; `Workspace`.

@@ -1,4 +1,4 @@
-//! What the repository of git around a workspace says about its files.
+//! Facts of the git repository around a workspace about its files.
 
 use std::path::{Path, PathBuf};
 
@@ -7,11 +7,11 @@ use actum_git::{FileFacts, IgnoredDirectories, TrackedFiles};
 use actum_workspace::disk::Stat;
 use actum_workspace::{BlobId, KnownFiles, read_file};
 
-/// Bytes of a file with patterns at most.
+/// Largest file with ignore patterns, in bytes.
 const PATTERNS_BYTES_MAX: u64 = 1 << 20;
-/// Bytes of a file that is compared with its blob at most.
+/// Largest file that is compared with its blob, in bytes.
 const CONTENT_BYTES_MAX: u64 = 64 << 20;
-/// Directories of package managers and interpreters, which are caches in all but the tag.
+/// Directories of package managers and interpreters, which are caches although they have no cache tag.
 const CACHES: [&[u8]; 3] = [b"node_modules", b"__pycache__", b".venv"];
 
 /// Reads a file below a root.
@@ -25,13 +25,13 @@ pub struct GitFiles {
 }
 
 impl GitFiles {
-    /// Those of the repository at `root`, if there is one.
+    /// Opens the facts of the repository at `root`, if it exists.
     pub fn open(root: &Path) -> Self {
         let tracked = TrackedFiles::open(root);
         let root: PathBuf = root.to_owned();
         let place = root.clone();
         let read: ReadFile = Box::new(move |path| {
-            // No path of a workspace leads into `.git`.
+            // Workspace paths never lead into `.git`.
             let (place, path) = match path.strip_prefix(b".git/") {
                 Some(below) => (place.join(".git"), below),
                 None => (place.clone(), path),
@@ -43,7 +43,7 @@ impl GitFiles {
 }
 
 impl KnownFiles for GitFiles {
-    /// A directory with a tracked file is not left out.
+    /// Returns true for an ignored directory or a cache, unless it has a tracked file.
     fn leaves_out(&mut self, directory: &RelPath) -> bool {
         (CACHES.contains(&directory.name()) || self.ignored.has(directory.as_bytes()))
             && !self.tracked.has_below(directory.as_bytes())
@@ -57,7 +57,7 @@ impl KnownFiles for GitFiles {
             changed: stat.changed.0,
         };
         let blob = self.tracked.blob(path.as_bytes(), &facts)?;
-        // Attributes and settings can have git keep another content, so the content itself is compared.
+        // With attributes and settings git can store another content, so the content itself is compared.
         let content = read_file(&self.root, path, CONTENT_BYTES_MAX).ok().flatten()?;
         TrackedFiles::is_content(blob, &content).then_some(BlobId(blob))
     }

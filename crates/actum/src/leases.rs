@@ -22,7 +22,7 @@ pub struct Grantor<'k> {
     pub isolation: Isolation,
 }
 
-/// Lease that was granted and recorded. Nobody but the caller has its token.
+/// Granted and recorded lease. Only the caller has its token.
 #[derive(Debug)]
 pub struct NewLease {
     /// Token, a secret.
@@ -34,24 +34,24 @@ pub struct NewLease {
 /// Lease that the ledger records as granted.
 #[derive(Debug, Clone)]
 pub struct GrantedLease {
-    /// What the ledger knows of it now.
+    /// Current facts of the ledger.
     pub row: LeaseRow,
-    /// Grant, verified.
+    /// Verified grant.
     pub granted: LeaseGranted,
 }
 
 /// State of a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeaseState {
-    /// It can.
+    /// The lease can be used.
     InForce,
-    /// Not yet.
+    /// The lease is not valid yet.
     Waiting,
-    /// Not any more.
+    /// The lease is no longer valid.
     Expired,
-    /// It was revoked.
+    /// The lease was revoked.
     Revoked,
-    /// It has started as many runs as it can.
+    /// The lease has started as many runs as it may.
     UsedUp,
 }
 
@@ -79,17 +79,17 @@ impl Records {
             engine: crate::records::ENGINE.to_owned(),
         })?;
         let body = Envelope::sign(LeaseGranted::PAYLOAD_TYPE, payload, grantor.signer)?.to_vec()?;
-        // What the ledger takes stays there.
+        // An accepted entry stays in the ledger, so it is verified first.
         verify_lease_granted(&body, self.keyring()).map_err(GrantLeaseError::from)?;
         let blobs = vec![verified.document];
         self.append_lease(NewEntry { kind: EntryKind::LeaseGranted, body, blobs })?;
         Ok(NewLease { token, lease })
     }
 
-    /// Revokes a lease, or a block that a holder appended to one, and with it every lease that has the block.
+    /// Revokes a lease, or a block that a holder appended, and with it every lease that has the block.
     ///
     /// # Errors
-    /// `Grant`; `Ledger` where it was revoked before, among others; `Sign`, `Record`.
+    /// `Grant`; `Ledger`, for example if it was revoked before; `Sign`, `Record`.
     pub fn revoke_lease(
         &self,
         lease: LeaseId,
@@ -118,10 +118,10 @@ impl Records {
 }
 
 impl GrantedLease {
-    /// Leases that a ledger records as granted before the entry `before`, at most `count`, the newest first.
+    /// Returns the leases that a ledger granted before the entry `before`, at most `count`, the newest first.
     ///
     /// # Errors
-    /// [`LedgerError`]; `Damaged` where no lease key signed a grant.
+    /// [`LedgerError`]; `Damaged` if no lease key signed a grant.
     pub fn newest(
         log: &dyn Log,
         keyring: &Keyring,
@@ -147,14 +147,14 @@ impl GrantedLease {
         Ok(Self { row, granted: verified.granted })
     }
 
-    /// State at `now`.
+    /// Returns the state at `now`.
     pub fn state(&self, now: Timestamp) -> LeaseState {
         LeaseState::of(&self.granted.terms, &self.row, now)
     }
 }
 
 impl LeaseState {
-    /// State of a block with these terms, of which the ledger knows `row`.
+    /// Returns the state of a block with these terms and the ledger's `row`.
     pub fn of(terms: &LeaseTerms, row: &LeaseRow, now: Timestamp) -> Self {
         if row.revoked.is_some() {
             Self::Revoked

@@ -1,6 +1,5 @@
-//! Every side effect of an AI agent as a transaction: what it would do is computed and judged first,
-//! its intent is recorded before its effect, all of it happens or nothing, and a signed receipt says
-//! how it ended.
+//! Transactions for every side effect of an AI agent. The effect is computed and judged first, and its intent is
+//! recorded before it happens. All of it happens or nothing, and a signed receipt states how it ended.
 //!
 //! ```no_run
 //! use actum::{Engine, Records, Request};
@@ -21,9 +20,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`Engine::run`] runs the pipeline. [`Engine::run_with`] takes an [`Observer`] that can inspect the
-//! staged change or stop the request. Types keep the order: each step consumes the proof of the one
-//! before.
+//! [`Engine::run`] runs the pipeline. [`Engine::run_with`] takes an [`Observer`] that can inspect the staged change or
+//! stop the request. Types enforce the order: each step consumes the proof of the previous step.
 
 mod action;
 mod alerts;

@@ -1,4 +1,4 @@
-//! Choosing a part of a change by its paths.
+//! Selection of a part of a change by its paths.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,18 +8,18 @@ use actum_edit::Operation;
 /// Rules for the paths of a change that are kept.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PathSelection<'r> {
-    /// Rules of the paths that are kept; every path without one.
+    /// Rules of the paths that are kept. Without a rule every path is kept.
     pub only: &'r [PathRule],
     /// Rules of the paths that are left out.
     pub without: &'r [PathRule],
 }
 
-/// Parts of a change.
+/// Selected and remaining parts of a change.
 #[derive(Debug)]
 pub struct Selected<T> {
-    /// What is kept, in its order.
+    /// Kept parts, in their order.
     pub kept: Vec<T>,
-    /// What is left out, in its order.
+    /// Omitted parts, in their order.
     pub left_out: Vec<T>,
 }
 
@@ -32,22 +32,22 @@ pub(crate) struct Selectable {
 /// Effect of a part of a change on the directory at its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// It makes a directory where nothing was.
+    /// Creates a directory where nothing was.
     MakesDirectory,
-    /// It removes a directory, and makes nothing in its place.
+    /// Removes a directory without a replacement.
     RemovesDirectory,
     Other,
 }
 
 impl PathSelection<'_> {
-    /// Chooses operations. A directory is made also where something kept lies in it. It is removed also where all that lay in it is
-    /// kept, and stays where something in it is left out.
+    /// Selects operations. A directory is also created if it contains a kept part. It is removed only if all parts in
+    /// it are kept.
     pub fn operations(&self, operations: Vec<Operation>) -> Selected<Operation> {
         let mut once = HashMap::new();
         for path in operations.iter().flat_map(Operation::paths) {
             once.entry(path.clone()).and_modify(|once| *once = false).or_insert(true);
         }
-        // Otherwise something else was in the place of the directory, or takes it.
+        // Otherwise another entry was at the path of the directory, or replaces it.
         let is_alone = |path: &RelPath| once.get(path) == Some(&true);
         let effect = |operation: &Operation| {
             if matches!(operation, Operation::MakeDirectory { path, .. } if is_alone(path)) {
@@ -65,7 +65,7 @@ impl PathSelection<'_> {
         self.select(operations, |operation| Some(selectable(operation)))
     }
 
-    /// Chooses parts of a change. `None` is a path that no rule can match.
+    /// Selects parts of a change. `None` is a path that no rule can match.
     pub(crate) fn select<T>(
         &self,
         parts: Vec<T>,
@@ -76,7 +76,7 @@ impl PathSelection<'_> {
         }
         let facts: Vec<_> = parts.iter().map(selectable).collect();
         let mut is_kept: Vec<bool> = facts.iter().map(|part| self.has(part.as_ref())).collect();
-        // Directories with something in them that is kept, or left out.
+        // Directories that contain a kept or an omitted part.
         let (mut of_kept, mut of_left) = (HashSet::new(), HashSet::new());
         let mut directories = Vec::new();
         for (index, (part, is_kept)) in facts.iter().zip(&is_kept).enumerate() {
@@ -91,7 +91,7 @@ impl PathSelection<'_> {
                 }
             }
         }
-        // Deepest first: a directory counts for those above it.
+        // Deepest first: a directory counts for its ancestors.
         directories.sort_by_key(|(path, ..)| std::cmp::Reverse(path.components().count()));
         for (path, index, effect) in directories {
             let Some(is_kept) = is_kept.get_mut(index) else { continue };

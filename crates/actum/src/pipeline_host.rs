@@ -28,19 +28,19 @@ pub struct PipelineHost {
     pub kept_use: KeptUse,
 }
 
-/// Use of kept results of pipelines. Whoever runs a preview may choose its moment, so only what an approver sees is kept, and only
-/// what an approver signed is published.
+/// Use of kept results of pipelines. An agent may choose the moment of a preview. So only a result that an approver
+/// sees is kept, and only one that an approver signed is published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeptUse {
-    /// None: each pipeline runs.
+    /// Run each pipeline, and keep no result.
     None,
-    /// Each pipeline runs, and its result takes the place of an earlier one.
+    /// Run each pipeline, and replace its kept result.
     Keep,
-    /// A kept result takes the place of a run.
+    /// Use the kept result instead of a run.
     Publish,
 }
 
-/// Runner of the pipelines of a plan, `None` for a plan without any; or the reason why they cannot run here.
+/// Runner of the pipelines of a plan, `None` for a plan without any, or the reason why they cannot run here.
 pub type PipelineSteps = Result<Option<PipelineRunner>, String>;
 
 /// Runner of pipelines in a workspace.
@@ -78,7 +78,7 @@ impl PipelineHost {
 }
 
 impl PipelineRunner {
-    /// Returns the pipeline of this name; else why there is none.
+    /// Returns the pipeline of this name, or the reason why it is missing.
     pub(crate) fn declared(&self, name: &str) -> Result<&DeclaredPipeline, String> {
         if let Some(found) = self.declared.iter().find(|pipeline| pipeline.name == name) {
             return Ok(found);
@@ -91,7 +91,7 @@ impl PipelineRunner {
     }
 }
 
-/// Tests whether a pipeline of a plan may change a path.
+/// Returns true if a pipeline of a plan may change a path.
 pub fn may_change(pipelines: &PipelineSteps, pipeline: &Pipeline, path: &RelPath) -> bool {
     let Ok(Some(runner)) = pipelines else { return false };
     runner.declared(&pipeline.name).is_ok_and(|declared| declared.may_change(path))

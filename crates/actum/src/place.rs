@@ -9,23 +9,23 @@ use actum_workspace::STATE_DIRECTORY;
 
 use crate::real_path::real;
 
-/// The entry that makes a directory the root of a repository: a directory, or a file in a worktree.
+/// Entry that marks the root of a repository: a directory, or a file in a worktree.
 const GIT: &str = ".git";
 
 /// Place of a workspace, as the gates judge it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// Its root, escaped where the bytes are no UTF-8. Links in the path would give it other names.
+    /// Root, escaped if the bytes are not UTF-8. The path has no links, which would give the root other names.
     pub root: String,
-    /// The roots of the workspaces and repositories around it, outermost first.
+    /// Roots of the workspaces and repositories around it, outermost first.
     pub enclosing: Vec<String>,
-    /// Roots of the workspaces around it, innermost first, also beyond the directories in which an agent keeps work
-    /// trees: the workspace belongs to the ledger that the first of them belongs to.
+    /// Roots of the workspaces around it, innermost first, including those beyond an agent's directory of work trees.
+    /// The workspace belongs to the ledger of the first of them.
     pub(crate) around: Vec<PathBuf>,
 }
 
 impl Place {
-    /// Looks at the root of a workspace and at the directories above it.
+    /// Inspects the root of a workspace and the directories above it.
     pub(crate) fn of(root: &Path) -> Self {
         let real = real(root);
         let is_there = |path: &Path, name| path.join(name).symlink_metadata().is_ok();
@@ -45,14 +45,14 @@ impl Place {
     }
 }
 
-/// The directories above a root without links, innermost first, up to the file system's root or to a directory in
-/// which an agent keeps work trees.
+/// Returns the directories above a root without links, innermost first, up to the file system's root or an agent's
+/// directory of work trees.
 pub(crate) fn enclosing(root: &Path) -> impl Iterator<Item = &Path> {
     let is_inside = |path: &&Path| !WORK_TREES.iter().any(|boundary| path.ends_with(boundary));
     root.ancestors().skip(1).take_while(is_inside)
 }
 
-/// A path as documents have it.
+/// Escapes a path for documents.
 pub(crate) fn escaped(path: &Path) -> String {
     Quoted(path.as_os_str().as_bytes()).to_string()
 }

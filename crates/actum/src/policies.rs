@@ -1,5 +1,4 @@
-//! The files that policies are written in: the operator's, with access policies beside it, and that of the
-//! workspace.
+//! Policy files: the operator's, the access policies beside it, and the policy of the workspace.
 
 mod access;
 
@@ -31,86 +30,89 @@ use crate::records::Clock;
 
 pub use access::ReadAccess;
 
-/// Where the policies are that are in force.
+/// Paths of the policies in force, and the means to read them.
 #[derive(Debug, Clone)]
 pub struct PolicyFiles {
-    /// The machine administrator's, which only tightens; it must belong to root, and need not exist.
+    /// System policy of the machine's administrator. It only tightens, must belong to root, and may be missing.
     pub system: Option<PathBuf>,
-    /// The operator's; it need not be there. Access policies are the files `access/*.cedar` beside it.
+    /// Operator's policy, which may be missing. Access policies are the files `access/*.cedar` beside it.
     ///
-    /// A path without links: it is read several times, and a link could change between them.
+    /// The path has no links, since it is read several times and a link could change between the reads.
     pub operator: Option<PathBuf>,
-    /// Directory of the operator's files as the environment names it, links and all. It is protected as they are.
+    /// Directory of the operator's files as the environment names it, links included. It is protected like the
+    /// files.
     pub named: Option<PathBuf>,
-    /// The home of ledger and keys, which says whose policies are trusted; it need not be there.
+    /// Home of ledger and keys, which records the trusted policies. It may be missing.
     pub home: PathBuf,
-    /// What reads access policies, and keeps those that it read last.
+    /// Reader of access policies, with a cache of those that it read last.
     pub cedar: Cedar,
-    /// Clock that tells whether trust that waits is in effect.
+    /// Clock that decides whether pending trust is in effect.
     pub clock: Clock,
-    /// Whether a directory, a path without links, is where the system knows this user's configuration. What loosens rules or
-    /// lets programs do more counts only there, since an environment leads anywhere; it is asked only where the
-    /// operator's policy says such a thing.
+    /// Returns true if a directory, a path without links, is where the system expects this user's configuration.
+    ///
+    /// Rules that loosen, or that let programs do more, count only there, since the environment can name any
+    /// directory. The function is called only if the operator's policy has such a rule.
     pub is_known_place: fn(&Path) -> bool,
 }
 
-/// What is in force in a workspace.
+/// Policy in force in a workspace.
 #[derive(Debug, Clone)]
 pub struct PolicyInForce {
-    /// All of it.
+    /// Combined policy.
     pub policy: Policy,
-    /// The files that it was read from.
+    /// Files that were read.
     pub files: Vec<ReadPolicy>,
-    /// What the workspace's policy asks for and does not get.
+    /// Requests of the workspace's policy that are not granted.
     pub ignored: Vec<Ignored>,
-    /// The command that tells the operator of a plan that waits.
+    /// Command that notifies the operator of a pending plan.
     pub notify: Option<Vec<String>>,
-    /// Keys of the operator's policy that do not count, or only as far as they tighten, since it lies where only the
-    /// environment leads.
+    /// Keys of the operator's policy that do not count, or count only as far as they tighten: only the environment
+    /// leads to that policy.
     pub set_aside: Vec<&'static str>,
-    /// What commands may see and pass through besides.
+    /// Additional files that commands may see and variables that they inherit.
     pub sandbox: SandboxAllowance,
-    /// Whether the code of plugin packages may be run.
+    /// Permission to run the code of plugin packages.
     pub plugins: PluginAllowance,
-    /// Directories in which a workspace may be made although programs act on what they hold.
+    /// Directories that may hold a workspace although programs act on their content.
     pub roots: Vec<String>,
     /// History that is kept for undo.
     pub retention: Retention,
-    /// The most bytes of the ledger before it takes no new run, plan, action, lease or file task.
+    /// Largest size of the ledger, in bytes, at which it still accepts a new run, plan, action, lease or file task.
     pub ledger_bytes: u64,
-    /// Task envelopes that are accepted: the strictest that any of the files sets.
+    /// Accepted task envelopes: the strictest setting of all files.
     pub task_envelopes: TaskEnvelopes,
-    /// Directories in which file tasks act. Where the system's policy lists some, the operator's can only leave some out.
+    /// Directories in which file tasks act. If the system's policy lists some, the operator's can only remove from
+    /// them.
     pub base_directories: Vec<String>,
-    /// Pipelines that task plans may run. Only the operator's own policy declares them.
+    /// Pipelines that task plans may run. Only the operator's policy declares them.
     pub pipelines: Vec<DeclaredPipeline>,
-    /// Library and limits of SQL steps: of each limit the smallest that the system's or the operator's policy sets.
+    /// Library and limits of SQL steps. Each limit is the smallest that the system's or the operator's policy sets.
     pub sql: SqlSettings,
-    /// The files of access policies, in the order of their names.
+    /// Files of access policies, sorted by name.
     pub access: Vec<ReadAccess>,
-    /// What tells what these policies say.
+    /// Evaluator of the access policies.
     pub cedar: Cedar,
-    /// The root of the workspace.
+    /// Root of the workspace.
     pub root: PathBuf,
 }
 
-/// A file that was read.
+/// Policy file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadPolicy {
-    /// Whose it is.
+    /// Owner of the policy.
     pub source: Source,
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
-    /// The digest of its bytes.
+    /// Digest of the content.
     pub digest: Digest,
-    /// Whether what it widens counts.
+    /// Trust in the policy: decides if the rules that loosen count.
     pub trust: Trust,
-    /// The digest that was trusted in its place, where it is another: the file changed since.
+    /// Digest of the content that was trusted before, if the file has changed since.
     pub trusted_before: Option<Digest>,
 }
 
 impl PolicyInForce {
-    /// What is in force in the workspace at `root` where nobody wrote a policy.
+    /// Returns the built-in policy, in force in the workspace at `root` without any policy file.
     pub fn built_in(root: &Path) -> Self {
         Self {
             policy: Policy::default(),
@@ -133,19 +135,19 @@ impl PolicyInForce {
         }
     }
 
-    /// Where the workspace is, as the gates are told.
+    /// Returns the position of the workspace, for the gates.
     pub fn place(&self) -> Place {
         Place::of(&self.root)
     }
 
-    /// The same where what a profile protects is protected besides.
+    /// Adds the protected paths of a profile.
     #[must_use]
     pub fn guarded(mut self, profile: Profile) -> Self {
         self.policy = self.policy.guarding(profile);
         self
     }
 
-    /// A policy that is from no file, in force in the workspace at `root`.
+    /// Creates a policy without a file, in force in the workspace at `root`.
     pub(crate) fn fixed(policy: Policy, cedar: Cedar, root: &Path) -> Self {
         Self {
             policy,
@@ -168,22 +170,22 @@ impl PolicyInForce {
         }
     }
 
-    /// That the operator lets the code of plugin packages run, where that is so (AA-9).
+    /// Returns the operator's permission to run the code of plugin packages, if granted (AA-9).
     pub fn plugin_code(&self) -> Option<PluginCode> {
         PluginCode::allowed(self.plugins.code_execution == Some(true))
     }
 }
 
 impl PolicyFiles {
-    /// The name of a workspace's policy in its root.
+    /// Name of a workspace's policy in its root.
     pub const IN_WORKSPACE: &str = "actum.toml";
-    /// The name of the directory of access policies beside the operator's policy.
+    /// Name of the directory of access policies beside the operator's policy.
     pub const ACCESS: &str = access::DIRECTORY;
 
-    /// Reads what is in force in the workspace at `root`. Files that are not there say nothing.
+    /// Reads the policy in force in the workspace at `root`. A missing file has no rules.
     ///
     /// # Errors
-    /// `Policy` where one cannot be read or is none: nothing may be done then. `Home`.
+    /// `Policy` if a file cannot be read or is not a policy: the caller must then do nothing. `Home`.
     pub fn read(&self, root: &Path) -> Result<PolicyInForce> {
         self.check_directory()?;
         let operator = self.operator.as_deref().map(|path| read(Source::Operator, path));
@@ -208,7 +210,7 @@ impl PolicyFiles {
         let widening = operator.as_ref().filter(|_| counts_in_full);
         let notify = widening.and_then(|file| file.notify.clone());
         let mut sandbox = widening.map(|file| file.sandbox.clone()).unwrap_or_default();
-        // A cache counts from the outermost root: what it names in a nested one may be an ordinary file of the outer.
+        // A cache is named from the outermost root: in a nested one, the path may be an ordinary file of the outer.
         if !sandbox.caches.is_empty() && !Place::of(root).enclosing.is_empty() {
             sandbox.caches.clear();
         }
@@ -288,9 +290,11 @@ impl PolicyFiles {
         })
     }
 
-    /// The policies of the directories that the workspace at `root`, a path without links, lies in, outermost first, each with its directory: a
-    /// root that is chosen deeper does not leave them behind. Each only narrows. A directory in which other users may put
-    /// files is no place for one.
+    /// Returns the policies of the directories around the workspace at `root`, outermost first, each with its
+    /// directory. They still hold for a root that is chosen deeper.
+    ///
+    /// `root` is a path without links. Each policy only tightens. A directory in which other users may put files is
+    /// ignored.
     fn enclosing(
         &self,
         root: &Path,
@@ -314,7 +318,7 @@ impl PolicyFiles {
         Ok(found)
     }
 
-    /// What the operator's policy says in vain, since it lies where only the environment leads.
+    /// Returns the keys of the operator's policy without effect, since only the environment leads to it.
     fn set_aside(&self, file: &PolicyFile) -> Vec<&'static str> {
         let ledger = file.ledger_bytes.filter(|bytes| *bytes > LOG_BYTES_MAX).map(|_| "ledger");
         let widening = widening(file).map(|(key, _)| key);
@@ -327,7 +331,7 @@ impl PolicyFiles {
         if keys.is_empty() || is_known() { Vec::new() } else { keys }
     }
 
-    /// Refuses a directory of the operator's in which others can put files in the place of these.
+    /// Rejects an operator's directory in which other users can replace the files.
     fn check_directory(&self) -> Result<()> {
         let Some(directory) = self.operator.as_deref().and_then(Path::parent) else {
             return Ok(());
@@ -349,14 +353,14 @@ impl PolicyFiles {
         }
     }
 
-    /// The rules that speak of the operator's own files and their directory, where these lie in the workspace or
-    /// it lies in them: no change touches what it is judged by. `root` is a path without links.
+    /// Returns rules for the operator's own files and their directory, if they overlap with the workspace: no change
+    /// touches the policy that judges it. `root` is a path without links.
     fn own_places(&self, root: &Path, access: &[ReadAccess]) -> Vec<PathRule> {
         let Some(operator) = &self.operator else { return Vec::new() };
         let directory = operator.parent().unwrap_or(operator);
         let beside = directory.join(access::DIRECTORY);
         let files = access.iter().map(|read| &*read.path);
-        // Each as it is named, and where a link in its place leads to.
+        // Each path as it is named, and the target of a link at it.
         let mut parents = BTreeMap::new();
         let mut places = BTreeSet::new();
         let named = self.named.as_deref();
@@ -374,23 +378,23 @@ impl PolicyFiles {
         places.iter().filter_map(|place| rule_of(place, root)).collect()
     }
 
-    /// The digest of the policy that the operator trusts in the workspace at `root`.
+    /// Returns the digest of the policy that the operator trusts in the workspace at `root`.
     fn trusted(&self, root: &Path) -> Result<Option<Digest>> {
         let Some(home) = LedgerHome::open_existing(&self.home)? else { return Ok(None) };
-        // What cannot be found is trusted by nobody.
+        // A root that cannot be resolved is not trusted.
         let Ok(root) = fs::canonicalize(root) else { return Ok(None) };
         let trusted = home.trusted(&root)?.filter(|trusted| trusted.from <= self.clock.now());
         Ok(trusted.map(|trusted| trusted.policy))
     }
 }
 
-/// Whether other users may put files into a directory, as into that of temporary files.
+/// Returns true if other users may put files into a directory, such as that of temporary files.
 fn is_shared(directory: &Path) -> bool {
     fs::metadata(directory).is_ok_and(|found| found.mode() & 0o002 != 0)
 }
 
-/// Refuses a policy that sets what only another one may set: the operator's, and for the limits of what is kept that of
-/// the machine's administrator.
+/// Rejects a policy that sets what only another one may set: the operator's or, for the limits of kept data, the
+/// system's.
 fn check_own(file: &PolicyFile, read: &ReadPolicy) -> Result<()> {
     let is_kept = read.source != Source::System;
     let kept = [
@@ -407,15 +411,15 @@ fn check_own(file: &PolicyFile, read: &ReadPolicy) -> Result<()> {
     Err(PolicyError { whose: read.source, path: read.path.clone(), problem }.into())
 }
 
-/// Key of the base directories of file tasks, and what it is.
+/// Key of the base directories of file tasks, and its description.
 const FILE: (&str, &str) = ("file", "which says where file tasks act");
 
-/// Key of the library and the limits of SQL steps, and what it is.
+/// Key of the library and the limits of SQL steps, and its description.
 const SQL: (&str, &str) = ("sql", "which says what SQL steps may use");
-/// Key of the library of SQL steps, and what it is.
+/// Key of the library of SQL steps, and its description.
 const LIBRARY: (&str, &str) = ("sql.library", "which is code that would be loaded");
 
-/// The keys of a policy by which programs may do more, each with what it is.
+/// Returns the keys of a policy by which programs may do more, each with its description.
 fn widening(file: &PolicyFile) -> impl Iterator<Item = (&'static str, &'static str)> {
     let all = [
         (file.notify.is_some(), "approvals.notify", "a command that would be run"),
@@ -427,22 +431,22 @@ fn widening(file: &PolicyFile) -> impl Iterator<Item = (&'static str, &'static s
     all.into_iter().filter(|(is_set, ..)| *is_set).map(|(_, key, what)| (key, what))
 }
 
-/// The rule that speaks of a place in the workspace at `root`, or of all of it where it lies in that place.
+/// Returns the rule that matches a place in the workspace at `root`, or everything if the workspace is in it.
 fn rule_of(place: &Path, root: &Path) -> Option<PathRule> {
     let all = || PathRule::new(EVERYTHING).ok();
     if root.starts_with(place) {
         return all();
     }
     let within = place.strip_prefix(root).ok()?;
-    // What no change can touch anyway is no path of one.
+    // A path that no change can touch needs no rule.
     let path = RelPath::new(within.as_os_str().as_bytes()).ok()?;
     PathRule::exactly(&path).or_else(all)
 }
 
-/// The rule that speaks of every path.
+/// Pattern that matches every path.
 const EVERYTHING: &str = "**";
 
-/// Reads the policy at `path`, if there is one.
+/// Reads the policy at `path`, if it exists.
 fn read(whose: Source, path: &Path) -> Result<Option<(PolicyFile, ReadPolicy)>> {
     let failed = |problem| PolicyError { whose, path: path.to_owned(), problem };
     let bytes = bytes(whose, path).map_err(failed)?;
@@ -456,7 +460,7 @@ fn read(whose: Source, path: &Path) -> Result<Option<(PolicyFile, ReadPolicy)>> 
     Ok(Some((file, ReadPolicy { source: whose, path, digest, trust, trusted_before: None })))
 }
 
-/// What stands there.
+/// Reads the bytes of the file at `path`, if it exists.
 fn bytes(whose: Source, path: &Path) -> std::result::Result<Option<Vec<u8>>, PolicyProblem> {
     // Operators keep their configuration elsewhere and link to it; a workspace has no reason to.
     let found = match whose {
@@ -465,7 +469,7 @@ fn bytes(whose: Source, path: &Path) -> std::result::Result<Option<Vec<u8>>, Pol
     };
     let found = match found {
         Ok(found) => found,
-        // A link that leads nowhere was meant to lead to a policy.
+        // A dangling link was intended to lead to a policy.
         Err(error)
             if error.kind() == io::ErrorKind::NotFound
                 && (whose != Source::Operator || fs::symlink_metadata(path).is_err()) =>
@@ -477,7 +481,7 @@ fn bytes(whose: Source, path: &Path) -> std::result::Result<Option<Vec<u8>>, Pol
     if !found.is_file() {
         return Err(PolicyProblem::NoFile);
     }
-    // A pipe that was put there meanwhile is not waited for, and a link not followed.
+    // A pipe that has replaced the file is not waited for, and a link is not followed.
     let flags = match whose {
         Source::Operator => OFlags::NONBLOCK,
         Source::System | Source::Workspace | Source::Enclosing => {
@@ -488,7 +492,7 @@ fn bytes(whose: Source, path: &Path) -> std::result::Result<Option<Vec<u8>>, Pol
     let opened = fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
     let file = opened.map_err(PolicyProblem::Unreadable)?;
     let opened = file.metadata().map_err(PolicyProblem::Unreadable)?;
-    // Another one may have been put there meanwhile.
+    // Another file may have replaced it since.
     if !opened.is_file() || (opened.dev(), opened.ino()) != (found.dev(), found.ino()) {
         return Err(PolicyProblem::NoFile);
     }
@@ -501,13 +505,13 @@ fn bytes(whose: Source, path: &Path) -> std::result::Result<Option<Vec<u8>>, Pol
         Source::Workspace | Source::Enclosing => {}
     }
     let mut bytes = Vec::new();
-    // One byte more than a policy may have tells that it is too long.
+    // One byte beyond the limit reveals that the file is too long.
     let read = file.take(POLICY_BYTES_MAX + 1).read_to_end(&mut bytes);
     read.map_err(PolicyProblem::Unreadable)?;
     Ok(Some(bytes))
 }
 
-/// Refuses what another user than this one and root owns, or may write to.
+/// Rejects a file that another user than this one and root owns, or may write to.
 fn check_closed(
     found: &fs::Metadata,
     too_open: fn(u32) -> PolicyProblem,

@@ -1,4 +1,4 @@
-//! Leases that are presented: verified, looked up in the ledger, and judged before there is a change (FE-17, D-7).
+//! Presented leases: verified, looked up in the ledger, and judged before there is a change (FE-17, D-7).
 
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RelPath, Timestamp};
@@ -16,7 +16,7 @@ use crate::records::Records;
 use crate::request::{Request, RequestLease};
 
 impl RequestLease {
-    /// Verifies a token. Without a `log` no block of it is known, so the gate denies what is asked under it.
+    /// Verifies a token. Without a `log` its blocks are unknown, so the gate denies requests under it.
     ///
     /// # Errors
     /// `Lease`, `Ledger`.
@@ -33,7 +33,7 @@ impl RequestLease {
         Ok(lease)
     }
 
-    /// Verifies a token with the keys of an installation, and asks its ledger for the blocks.
+    /// Verifies a token with the keys of an installation, and looks up the blocks in its ledger.
     ///
     /// # Errors
     /// `Lease`, `Ledger`.
@@ -43,8 +43,8 @@ impl RequestLease {
         Ok(lease)
     }
 
-    /// Verifies the signatures once more, with the keys that count at `now`, and asks a ledger for the blocks. A request that
-    /// was read from its document has a lease of which neither is known.
+    /// Verifies the signatures again, with the keys that count at `now`, and looks up the blocks in a ledger. The lease
+    /// of a request document is neither verified nor looked up.
     ///
     /// # Errors
     /// `Lease`, `Ledger`.
@@ -54,7 +54,7 @@ impl RequestLease {
         Ok(lease)
     }
 
-    /// Verifies the signatures once more, with the keys that count now, and asks the ledger for the blocks.
+    /// Verifies the signatures again, with the keys that count now, and looks up the blocks in the ledger.
     ///
     /// # Errors
     /// `Lease`, `Ledger`.
@@ -71,7 +71,7 @@ impl RequestLease {
 }
 
 impl Request {
-    /// Lets the gate of leases judge the request before there is a change.
+    /// Asks the lease gate about the request before there is a change.
     ///
     /// # Errors
     /// `Denied`.
@@ -84,8 +84,8 @@ impl Request {
         self.judge_lease(policy, &place.root, Vec::new(), tenant, time)
     }
 
-    /// Lets the gate of leases judge a file task before its base directories are opened: its paths, seen from `/`, the one
-    /// that it makes first. Without paths it judges all other terms.
+    /// Asks the lease gate about a file task before its base directories are opened. The gate judges the paths, as seen
+    /// from `/`, the created one first. Without paths it judges all other terms.
     ///
     /// # Errors
     /// `Denied`.
@@ -134,11 +134,11 @@ impl Request {
     }
 }
 
-/// Verifies that the facts of a lease in a bundle are those of its signed blocks, by a lease key that counted at `at`. The answers
-/// of the ledger among them (granted, revoked, used) are not part of the blocks.
+/// Verifies that the lease facts in a bundle match its signed blocks, by a lease key that counted at `at`. The
+/// ledger's facts (granted, revoked, used) are not part of the blocks.
 ///
 /// # Errors
-/// [`LeaseError`] where the document is not of signed blocks.
+/// [`LeaseError`] if the document is not signed blocks.
 pub fn has_lease_facts(
     lease: &LeaseCase,
     document: &[u8],

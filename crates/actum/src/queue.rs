@@ -1,8 +1,8 @@
-//! Plans that wait for a person: what is known of them, and what a person says (AA-5).
+//! Queue of plans that wait for an approval, with their answers (AA-5).
 //!
-//! A plan is queued where a gate asks for a person. What it would do is in the ledger, and its request
-//! beside it. Once it is approved the same request goes through the whole pipeline again, under the lock,
-//! and is carried out only where it would do exactly what was approved.
+//! A plan is queued if a gate asks for an approval. Its effect is in the ledger, and its request beside it. Once the
+//! plan is approved, the same request goes through the whole pipeline again, under the lock. It is carried out only
+//! if it would do exactly what was approved.
 
 mod answer;
 
@@ -29,43 +29,43 @@ pub use crate::error::{Moved, PlanState, QUEUE_MAX, QUEUE_OF_ONE_MAX, QueueError
 pub use answer::{Approver, Reply};
 
 const HOUR_MICROS: i64 = 3_600_000_000;
-/// How long a plan waits, in microseconds: a week.
+/// Time for which a plan waits, in microseconds: a week.
 pub const QUEUED_MICROS: i64 = 168 * HOUR_MICROS;
-/// How long an approval counts, in microseconds: a day.
+/// Time for which an approval counts, in microseconds: a day.
 pub const APPROVED_MICROS: i64 = 24 * HOUR_MICROS;
-/// Among how many plans of a workspace an earlier version is looked for.
+/// Number of newest plans of a workspace that are searched for an earlier version.
 const EARLIER_MAX: u64 = 50;
 
-/// A plan in the queue, compared and verified before anyone is shown any of it.
+/// Plan in the queue, compared and verified before any of it is shown.
 #[derive(Debug, Clone)]
 pub struct QueuedPlan {
-    /// What the ledger keeps about it.
+    /// Row of the plan in the ledger.
     pub row: PlanRow,
-    /// The entry that queued it.
+    /// Ledger entry that queued it.
     pub entry: EntryRef,
-    /// What that says.
+    /// Content of that entry.
     pub queued: PlanQueued,
-    /// What a person said last, where that counts.
+    /// Last answer of an approver, if it counts.
     pub answer: Option<AnsweredPlan>,
-    /// Why the answer in the ledger does not.
+    /// Reason why the answer in the ledger does not count.
     pub unproven: Option<AnswerProblem>,
 }
 
-/// What a person said, where it stands, and who signed it.
+/// Answer to a plan, with its ledger entry and its key.
 #[derive(Debug, Clone)]
 pub struct AnsweredPlan {
-    /// The entry.
+    /// Ledger entry of the answer.
     pub entry: EntryRef,
-    /// The answer, and its key.
+    /// Verified answer and its key.
     pub verified: VerifiedAnswer,
 }
 
 impl QueuedPlan {
-    /// Reads what `row` tells of. The keys are the ones that the reader trusts.
+    /// Reads the plan of `row`. The keys are the ones that the reader trusts.
     ///
     /// # Errors
-    /// [`LedgerError`]; `Damaged` where an entry is not what it was. An answer that no key of the keyring signed is
-    /// none, and the plan says so.
+    /// [`LedgerError`]; `Damaged` if an entry has changed. An answer that no key of the keyring signed does not count,
+    /// and the plan reports it.
     pub fn read(log: &dyn Log, keyring: &Keyring, row: PlanRow) -> Result<Self, LedgerError> {
         let (index, plan) = (row.queued, row.plan);
         let damaged = |error: &dyn fmt::Display| LedgerError::entry(index, error);
@@ -97,7 +97,7 @@ impl QueuedPlan {
         Ok(Self { row, entry, queued, answer: Some(answer), unproven: None })
     }
 
-    /// All of which something can still come, the oldest first; also those that have expired.
+    /// Reads all plans that may still have an effect, the oldest first. They include expired plans.
     ///
     /// # Errors
     /// As [`QueuedPlan::read`].
@@ -106,12 +106,12 @@ impl QueuedPlan {
         log.open_plans()?.into_iter().map(read).collect()
     }
 
-    /// The plan.
+    /// Returns the id of the plan.
     pub fn id(&self) -> RunId {
         self.row.plan
     }
 
-    /// Where it stands at a moment.
+    /// Returns the state at a moment.
     pub fn state(&self, now: Timestamp) -> PlanState {
         if self.row.started.is_some() {
             return PlanState::CarriedOut;
@@ -131,16 +131,16 @@ impl QueuedPlan {
         }
     }
 
-    /// Sees to it that the plan can be answered so.
+    /// Checks that the plan can be given this answer.
     ///
     /// # Errors
     /// `State`.
     pub fn check_answerable(&self, answer: Answer, now: Timestamp) -> Result<(), QueueError> {
         let (plan, state) = (self.id(), self.state(now));
-        // The ledger takes no other order of answers.
+        // The ledger accepts no other order of answers.
         let takes = match (answer, self.row.answered.map(|(said, _)| said)) {
             (Answer::Approved, None) => state == PlanState::Waiting,
-            // What has expired may still be taken out of the queue.
+            // An expired plan may still be removed from the queue.
             (Answer::Denied, None) => matches!(state, PlanState::Waiting | PlanState::Expired),
             (Answer::Revoked, Some(Answer::Approved)) => {
                 matches!(state, PlanState::Approved | PlanState::Expired | PlanState::Unproven)
@@ -153,23 +153,23 @@ impl QueuedPlan {
         }
     }
 
-    /// Whether it is judged as it was when it was queued, and the same asks for it.
+    /// Returns true if the plan is judged as when it was queued, and has the same requester.
     pub(crate) fn is_same(
         &self,
         (bundle, decision): (&Bundle, &Decision),
         actor: &Actor,
     ) -> Result<bool, CanonicalError> {
         let JudgedPlan { bound, actor: asked, decision: then, .. } = &self.queued.plan;
-        // What one agent may do after a look is not what another may.
+        // Permission of one agent after a review is no permission of another.
         let is_bound = *bound == bundle.bound()? && asked == actor;
         Ok(is_bound && is_decided_alike(&then.gates, decision)?)
     }
 
-    /// What is other than when it was queued, where `was` was judged then; nothing where [`Request::plan`] may be
-    /// carried out.
+    /// Returns the differences since the plan was queued, when `was` was judged. Without differences the plan of
+    /// [`Request::plan`] may be carried out.
     ///
     /// # Errors
-    /// [`CanonicalError`], which what was judged never leads to.
+    /// [`CanonicalError`], which a judged request never causes.
     pub fn moved(
         &self,
         was: &Bundle,
@@ -189,7 +189,7 @@ impl QueuedPlan {
         Ok(moved)
     }
 
-    /// The approval, for the gate that judges it; nothing where there is none that counts.
+    /// Returns the approval for the gate that judges it, or `None` if none counts.
     pub(crate) fn approved(&self, now: Timestamp) -> Option<Approved> {
         let AnsweredPlan { entry, verified } = self.answer.as_ref()?;
         let VerifiedAnswer { answered, key, .. } = verified;
@@ -200,10 +200,10 @@ impl QueuedPlan {
         is_approved.then_some(Approved { approval, bound, expires })
     }
 
-    /// What would change, as it was judged.
+    /// Returns the facts of the decision when the plan was queued.
     ///
     /// # Errors
-    /// [`LedgerError`]; `Damaged` where it is missing, not what it was, or of another change than the plan.
+    /// [`LedgerError`]; `Damaged` if the bundle is missing, has changed, or belongs to another plan.
     pub fn bundle(&self, log: &dyn Log) -> Result<Bundle, LedgerError> {
         let index = self.row.queued;
         let bundle = bundle_of(log, index, self.queued.plan.decision.bundle)?;
@@ -213,10 +213,10 @@ impl QueuedPlan {
         }
     }
 
-    /// The request, as it was queued.
+    /// Returns the request as it was queued.
     ///
     /// # Errors
-    /// `Input` where it is missing, or not what it was; `Ledger` where it cannot be read.
+    /// `Input` if it is missing or has changed; `Ledger` if it cannot be read.
     pub fn request(&self, inputs: &dyn Inputs) -> crate::Result<Request> {
         let PlanQueued { plan, input, .. } = &self.queued;
         let wrong = |what: String| QueueError::Input { plan: plan.id, what };
@@ -232,7 +232,7 @@ impl QueuedPlan {
     }
 }
 
-/// Whether the gates decide as when the plan was queued, for the same grounds; the gate `approval` aside.
+/// Returns true if all gates except `approval` decide as when the plan was queued, on the same grounds.
 fn is_decided_alike(then: &[GateRecord], decision: &Decision) -> Result<bool, CanonicalError> {
     let now = decision.gates.iter().filter(|gate| gate.gate != GateName::Approval);
     let now: Vec<_> = now.map(GateDecision::record).collect::<Result<_, _>>()?;
@@ -240,8 +240,8 @@ fn is_decided_alike(then: &[GateRecord], decision: &Decision) -> Result<bool, Ca
     Ok(then.iter().filter(is_other).eq(&now))
 }
 
-/// The last plan of a workspace that `plan`, which is about these files, comes in the place of: one that was not
-/// carried out, and is the same, or was asked for under the same key, or by the same and about one of the files.
+/// Finds the last plan of a workspace that `plan`, which changes these files, replaces. That plan was not carried
+/// out. It is equal, or has the same request key, or has the same requester and one of the files.
 pub(crate) fn earlier(
     log: &dyn Log,
     plan: &JudgedPlan,
@@ -267,7 +267,7 @@ pub(crate) fn earlier(
     Ok(None)
 }
 
-/// The bundle that the entry `index` names.
+/// Returns the bundle that the entry `index` names.
 fn bundle_of(log: &dyn Log, index: u64, digest: Digest) -> Result<Bundle, LedgerError> {
     let damaged = |error: &dyn fmt::Display| LedgerError::entry(index, error);
     let bytes = log.blob(&digest)?.ok_or_else(|| damaged(&"its bundle is missing"))?;

@@ -1,4 +1,4 @@
-//! Paths without links, and the directories that they lead to.
+//! Paths without links, and the identity of directories.
 
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 
-/// Which directory a path leads to, where it leads to one.
+/// Returns device and inode of the file that a path leads to, if it exists.
 pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
     std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// The path of something that is there, without links. The kernel resolves it in one call (proc_pid_fd(5)), and
-/// realpath(3) looks at each directory.
+/// Resolves the links of an existing path. The kernel does that in one call (proc_pid_fd(5)), while realpath(3)
+/// reads each directory.
 fn resolved(path: &Path) -> Option<PathBuf> {
     let handle = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
     let link = format!("/proc/self/fd/{}", handle.as_raw_fd());
     match std::fs::read_link(link) {
-        // What was removed meanwhile has no path any more.
+        // A file that was removed since has no path.
         Ok(real) if real.is_absolute() && !real.as_os_str().as_bytes().ends_with(b" (deleted)") => {
             Some(real)
         }
@@ -33,7 +33,7 @@ pub fn real(path: &Path) -> PathBuf {
         || path.to_owned(),
         |(there, real)| match path.strip_prefix(there) {
             Ok(rest) if rest != Path::new("") => real.join(rest),
-            // To join nothing would add a slash.
+            // Joining an empty path would add a slash.
             Ok(_) | Err(_) => real,
         },
     )

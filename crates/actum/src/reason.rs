@@ -1,4 +1,4 @@
-//! The permanent names of the reasons for a refusal.
+//! Permanent names of the reasons for a refusal.
 
 use actum_edit::EditError;
 use actum_edit::change_set::ChangeSetError;
@@ -15,27 +15,27 @@ use crate::task::RollbackRefused;
 use crate::{CatalogError, CommandError, GrantLeaseError, PolicyProblem, QueueError, WayBack};
 use serde::{Serialize, Serializer};
 
-/// Defines the reasons: each with its permanent name, and with a page of that name under
-/// `docs/reasons`, without which this does not compile.
+/// Defines the reasons. Each has a permanent name, and a page of that name under `docs/reasons`, without which this
+/// does not compile.
 macro_rules! reasons {
     ($($reason:ident = $name:literal,)*) => {
-        /// Why a command did not do what was asked. A name is never changed, nor used again for
-        /// something else.
+        /// Reason why a command did not do what was requested. A name is never changed, and never used again for
+        /// another reason.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Reason {
             $(#[doc = $name] $reason,)*
         }
 
         impl Reason {
-            /// All of them, by name.
+            /// All reasons, by name.
             pub const ALL: &'static [Self] = &[$(Self::$reason,)*];
 
-            /// The name.
+            /// Returns the name.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$reason => $name,)* }
             }
 
-            /// What it means and what to do, in Markdown.
+            /// Returns the page about the reason and its remedy, in Markdown.
             pub fn page(self) -> &'static str {
                 match self {
                     $(Self::$reason => {
@@ -276,7 +276,7 @@ impl Serialize for Reason {
     }
 }
 
-/// The reason for an error of the engine.
+/// Returns the reason for an error of the workspace.
 pub fn of(kind: &ErrorKind) -> Reason {
     match kind {
         ErrorKind::ChangeSet { source } => of_change_set(source),
@@ -326,7 +326,7 @@ pub fn of(kind: &ErrorKind) -> Reason {
     }
 }
 
-/// Reason of a lease that cannot be used.
+/// Returns the reason for a lease that cannot be used.
 pub fn of_lease(error: &LeaseError) -> Reason {
     match error {
         LeaseError::TextTooLong { .. }
@@ -349,7 +349,7 @@ pub fn of_lease(error: &LeaseError) -> Reason {
     }
 }
 
-/// Reason of a lease that cannot be granted, narrowed or sealed.
+/// Returns the reason for a lease that cannot be granted, attenuated or sealed.
 pub fn of_grant(error: &GrantError) -> Reason {
     match error {
         GrantError::Terms { .. } | GrantError::Time { .. } | GrantError::Empty => {
@@ -361,7 +361,7 @@ pub fn of_grant(error: &GrantError) -> Reason {
     }
 }
 
-/// The same for what is no error of the workspace.
+/// Returns the reason for an error of the engine.
 pub fn of_engine(error: &crate::Error) -> Reason {
     use crate::Error;
     match error {
@@ -434,7 +434,7 @@ fn of_command(error: &CommandError) -> Reason {
     }
 }
 
-/// The same for a package of a plugin.
+/// Returns the reason for an error of a plugin package.
 pub fn of_plugin(error: &PluginError) -> Reason {
     match error {
         PluginError::Package { .. } | PluginError::Syntax { .. } => Reason::PluginUnusable,
@@ -453,7 +453,7 @@ pub fn of_plugin(error: &PluginError) -> Reason {
     }
 }
 
-/// The same for a key; what has no reason of its own is a key that cannot be used.
+/// Returns the reason for an error of a key: `KeyUnusable` unless it has one of its own.
 fn of_key(error: &KeyError) -> Reason {
     if let KeyError::Waiting { .. } | KeyError::NoneWaiting { .. } = error {
         Reason::KeyWaits
@@ -524,7 +524,7 @@ fn of_policy(problem: &PolicyProblem) -> Reason {
     }
 }
 
-/// The same for a ledger.
+/// Returns the reason for an error of a ledger.
 pub fn of_ledger(error: &LedgerError) -> Reason {
     match error {
         LedgerError::Damaged { .. } | LedgerError::NoLedger { .. } | LedgerError::Forgot { .. } => {
@@ -562,7 +562,7 @@ pub fn of_ledger(error: &LedgerError) -> Reason {
     }
 }
 
-/// Reason of a problem with an input.
+/// Returns the reason for a problem with an input.
 pub fn of_input(problem: &Problem) -> Reason {
     match problem.class() {
         ProblemClass::TooLarge => Reason::InputTooLarge,

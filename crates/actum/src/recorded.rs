@@ -1,4 +1,4 @@
-//! A run as its ledger proves it, for whoever reads.
+//! Recorded runs, as the ledger proves them.
 
 use std::fmt;
 
@@ -15,20 +15,19 @@ use actum_record::signer::KeyId;
 
 use crate::records::Records;
 
-/// What is recorded of one run, compared and verified before anyone is shown any of it: the file of a ledger
-/// can be written by whoever owns it.
+/// Record of a run, compared and verified before any of it is shown: the owner of a ledger file can write to it.
 #[derive(Debug, Clone)]
 pub struct RecordedRun {
-    /// Where its intent is, counted from 0.
+    /// Index of the intent, counted from 0.
     pub started: u64,
-    /// Its intent: the bytes that have the hash that the tree, and the receipt, have of it.
+    /// Intent: the bytes whose hash is in the tree and in the receipt.
     pub intent: EffectStarted,
-    /// Its receipt, and the key that signed it. `None` while how the run ended is not recorded.
+    /// Receipt, with the key that signed it. `None` until the end of the run is recorded.
     pub receipt: Option<(Receipt, KeyId)>,
 }
 
 impl Records {
-    /// What is recorded of a run, if anything.
+    /// Returns the record of a run, if any.
     ///
     /// # Errors
     /// `Ledger`, `Damaged` among them.
@@ -39,7 +38,7 @@ impl Records {
         })?)
     }
 
-    /// Facts about a run that is to be taken back, where it is recorded.
+    /// Returns the facts about a run that will be undone, if it is recorded.
     ///
     /// # Errors
     /// As [`recorded`](Self::recorded).
@@ -49,14 +48,14 @@ impl Records {
             row.map(|row| facts_for_undo(log, self.keyring(), &row)).transpose()
         });
         match undone {
-            // A damaged record proves nothing, and its run can still be undone: as a new change.
+            // A damaged record proves nothing. Its run can still be undone, as a new change.
             Err(LedgerError::Damaged { .. }) => Ok(None),
             undone => Ok(undone?),
         }
     }
 }
 
-/// Facts that decide how the undo of a run is judged, from the intent and the signed receipt that `row` names.
+/// Returns the facts that decide how the undo of a run is judged, from the intent and the signed receipt of `row`.
 ///
 /// # Errors
 /// As [`RecordedRun::read`].
@@ -77,7 +76,7 @@ pub fn facts_for_undo(
     Ok(Undone { actor: intent.actor, approved: intent.approval.is_some() })
 }
 
-/// The intent that `row` names, and its leaf hash.
+/// Returns the intent of `row`, and its leaf hash.
 fn intent(log: &dyn Log, row: &RunRow) -> Result<(EffectStarted, Digest), LedgerError> {
     let damaged = |error: &dyn fmt::Display| LedgerError::entry(row.started, error);
     let body = log.sound_entry(row.started)?.body;
@@ -90,11 +89,10 @@ fn intent(log: &dyn Log, row: &RunRow) -> Result<(EffectStarted, Digest), Ledger
 }
 
 impl RecordedRun {
-    /// Reads what `row` tells of. The keys are the ones that the reader trusts.
+    /// Reads the run of `row`. The keys are the ones that the reader trusts.
     ///
     /// # Errors
-    /// [`LedgerError`]; `Damaged` where an entry is not what it was, or no key of the keyring signed the
-    /// receipt.
+    /// [`LedgerError`]; `Damaged` if an entry has changed, or no key of the keyring signed the receipt.
     pub fn read(log: &dyn Log, keyring: &Keyring, row: RunRow) -> Result<Self, LedgerError> {
         let (index, run) = (row.started, row.run);
         let (intent, leaf_of_intent) = intent(log, &row)?;
@@ -119,26 +117,26 @@ impl RecordedRun {
     }
 }
 
-/// The signed end of a run, as the ledger holds it.
+/// Signed end of a run, as the ledger holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
-    /// Its place in the log, counted from 0.
+    /// Index in the log, counted from 0.
     pub index: u64,
-    /// Its hash as a leaf of the Merkle tree.
+    /// Hash as a leaf of the Merkle tree.
     pub leaf: Digest,
-    /// The exact bytes: a DSSE envelope.
+    /// Exact bytes: a DSSE envelope.
     pub envelope: Vec<u8>,
-    /// What it states.
+    /// Statement in the envelope.
     pub statement: Statement,
 }
 
 impl Receipt {
-    /// Its entry in the log of this name.
+    /// Returns the reference to its entry in the log of this name.
     pub(crate) fn entry(&self, origin: &str) -> EntryRef {
         EntryRef { origin: origin.to_owned(), index: self.index, leaf: self.leaf }
     }
 
-    /// How the run ended.
+    /// Returns the status of the run.
     pub fn status(&self) -> Status {
         self.statement.predicate.status
     }

@@ -1,4 +1,4 @@
-//! Where intents and ends are recorded, and what signs them.
+//! Records of intents and ends, with the keys that sign them.
 
 mod own_ledger;
 mod witness;
@@ -26,7 +26,7 @@ pub use witness::Witness;
 /// Program name and version in records.
 pub(crate) const ENGINE: &str = concat!("actum ", env!("CARGO_PKG_VERSION"));
 
-/// A clock, given as a value: this crate reads none by itself.
+/// Clock as a value: this crate never reads the system's clock.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
 
@@ -37,43 +37,43 @@ impl std::fmt::Debug for Clock {
 }
 
 impl Clock {
-    /// A clock that tells what `read` tells.
+    /// Creates a clock from a function that returns the time.
     pub fn new(read: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         Self(Arc::new(read))
     }
 
-    /// A clock that stands still, for tests and examples.
+    /// Creates a stopped clock, for tests and examples.
     pub fn fixed(micros: i64) -> Self {
         Self::new(move || Timestamp::from_micros(micros))
     }
 
-    /// The time now.
+    /// Returns the current time.
     pub fn now(&self) -> Timestamp {
         (self.0)()
     }
 }
 
-/// The ledger of one tenant, the keys, and the clock.
+/// Ledger of one tenant, with the keys and the clock.
 #[derive(Clone)]
 pub struct Records {
     pub(crate) tenant: TenantId,
     pub(crate) ledger: Ledger,
     pub(crate) keys: Arc<Keys>,
-    /// Requests of plans that wait.
+    /// Requests of pending plans.
     pub(crate) inputs: Arc<dyn Inputs>,
     pub(crate) clock: Clock,
-    /// Where ledger and keys are.
+    /// Home of ledger and keys.
     pub(crate) home: Option<PathBuf>,
-    /// The name of the log, once it was asked for.
+    /// Name of the log, once it has been read.
     pub(crate) origin: Arc<OnceLock<String>>,
 }
 
 impl Records {
-    /// Opens the ledger of `tenant` below `home`, and makes both at first use. The ledger is opened by
-    /// a thread of its own; what goes wrong there is told when it is first needed.
+    /// Opens the ledger of `tenant` below `home`, and creates both at first use. A thread opens the ledger; a failure
+    /// there is reported when the ledger is first needed.
     ///
     /// # Errors
-    /// `Home` and `Key` where the directory or a key in it cannot be trusted.
+    /// `Home` and `Key` if the directory or a key in it cannot be trusted.
     pub fn open(home: &Path, tenant: &TenantId, clock: Clock) -> Result<Self> {
         let home = LedgerHome::open(home)?;
         let keys = Arc::new(Keys::open(&home, clock.now())?);
@@ -82,8 +82,8 @@ impl Records {
         Ok(Self { home, ..Self::over(tenant.clone(), ledger, keys, clock) })
     }
 
-    /// Checks that the operator's configuration is where it was when this installation was first used; remembers it
-    /// at that first use. The environment could otherwise leave the operator's policy out.
+    /// Checks that the operator's configuration is where it was at the first use of this installation, which this
+    /// records. Otherwise the environment could hide the operator's policy.
     ///
     /// # Errors
     /// `ConfigurationElsewhere`; `Home`.
@@ -96,7 +96,7 @@ impl Records {
     }
 
     /// Checks the operator's configuration as [`Records::check_configuration`], for an installation that is only read.
-    /// Remembers nothing.
+    /// Records nothing.
     ///
     /// # Errors
     /// `ConfigurationElsewhere`; `Home`.
@@ -108,7 +108,7 @@ impl Records {
         let given = real(directory);
         match home.configuration()? {
             None => Ok(Recorded::Nowhere),
-            // A link of procfs leads to another directory than the one that its text names.
+            // A procfs link leads to another directory than the one that its text names.
             Some(recorded) if recorded == given && identity(&recorded) == identity(directory) => {
                 Ok(Recorded::Here)
             }
@@ -119,45 +119,45 @@ impl Records {
         }
     }
 
-    /// The same over a ledger that is open already.
+    /// Creates records from an open ledger.
     pub fn over(tenant: TenantId, ledger: Ledger, keys: Arc<Keys>, clock: Clock) -> Self {
         let inputs = Arc::new(HomeInputs::new(keys.home().clone(), tenant.clone()));
         Self { tenant, ledger, keys, inputs, clock, home: None, origin: Arc::default() }
     }
 
-    /// Keeps the requests of plans that wait in `inputs` instead of the home of the keys.
+    /// Keeps the requests of pending plans in `inputs` instead of the home of the keys.
     #[must_use]
     pub fn with_inputs(self, inputs: Arc<dyn Inputs>) -> Self {
         Self { inputs, ..self }
     }
 
-    /// Requests of plans that wait.
+    /// Returns the requests of pending plans.
     pub fn inputs(&self) -> &dyn Inputs {
         &*self.inputs
     }
 
-    /// Marks of what is under way on this machine.
+    /// Returns the marks of running operations on this machine.
     pub fn marks(&self) -> Marks {
         Marks::new(self.keys.home().clone(), self.tenant.clone())
     }
 
-    /// The time now.
+    /// Returns the current time.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// Tenant whose ledger it is.
+    /// Returns the tenant of the ledger.
     pub fn tenant(&self) -> &TenantId {
         &self.tenant
     }
 
-    /// The ledger.
+    /// Returns the ledger.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
 
-    /// Refuses a home of ledger and keys, made already or not, that lies in the workspace at `root`, or around
-    /// it: a change could touch them. [`Engine::open`](crate::Engine::open) does so too.
+    /// Rejects a home of ledger and keys, existing or not, in the workspace at `root` or around it: a change could
+    /// touch them. [`Engine::open`](crate::Engine::open) checks this, too.
     ///
     /// # Errors
     /// `HomeInside`.
@@ -173,34 +173,34 @@ impl Records {
         self.home.as_ref().map_or(Ok(()), |home| Self::check_home(home, root))
     }
 
-    /// The public keys.
+    /// Returns the public keys.
     pub fn keyring(&self) -> &Keyring {
         self.keys.keyring()
     }
 
-    /// An entry that was just appended, as others name it.
+    /// Returns the reference to an entry that was just appended.
     pub(crate) fn entry(&self, appended: &[Appended]) -> Result<EntryRef> {
         let last = appended.last().copied().ok_or(LedgerError::Stopped)?;
         let origin = self.origin()?.to_owned();
         Ok(EntryRef { origin, index: last.index, leaf: last.leaf })
     }
 
-    /// The name of the log.
+    /// Returns the name of the log.
     pub(crate) fn origin(&self) -> Result<&str> {
         if let Some(origin) = self.origin.get() {
             return Ok(origin);
         }
         let origin = self.ledger.origin()?;
-        // Whoever set it meanwhile set the same.
+        // Another thread can only have set the same value.
         Ok(self.origin.get_or_init(|| origin))
     }
 
-    /// The ledger as workspaces are bound to it.
+    /// Returns the ledger in the form to which workspaces are bound.
     pub(crate) fn own_ledger(&self) -> Result<OwnLedger> {
         Ok(OwnLedger::new(self.origin()?.to_owned(), Arc::clone(&self.keys)))
     }
 
-    /// Names of the keys in force.
+    /// Returns the names of the keys in force.
     pub(crate) fn keys_in_force(&self) -> KeysInForce {
         let now = self.clock.now();
         let current = |role| self.keyring().current(role, now).map(|key| key.id.clone());
@@ -208,7 +208,7 @@ impl Records {
         KeysInForce { signing: signing.collect(), approval: current(KeyRole::Approval) }
     }
 
-    /// The key that signs receipts, if it may sign now.
+    /// Returns the key that signs receipts, if it may sign now.
     ///
     /// # Errors
     /// `Key`
@@ -217,10 +217,10 @@ impl Records {
     }
 }
 
-/// Place of the operator's configuration, as an installation remembers it.
+/// Directory of the operator's configuration, as an installation remembers it.
 enum Recorded {
-    /// The one that the environment names.
+    /// Same directory that the environment names.
     Here,
-    /// Not remembered yet.
+    /// Not recorded yet.
     Nowhere,
 }

@@ -1,4 +1,4 @@
-//! What is asked for, by whom, and under which limits.
+//! Requests: work, requester and limits.
 
 mod action;
 mod document;
@@ -26,121 +26,121 @@ pub use file_task::FileTask;
 pub use lease::RequestLease;
 pub use task::TaskDocuments;
 
-/// The number of a user who is not known (`overflowuid`, proc_sys_kernel(5)).
+/// User number of an unknown user (`overflowuid`, proc_sys_kernel(5)).
 const NOBODY: u32 = 65_534;
 
-/// What is asked for.
+/// Request for a change of the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// What is to be done.
+    /// Requested work.
     pub work: Work,
-    /// What it may touch, and how.
+    /// Limits of the change, such as its scope and budget.
     pub limits: Limits,
-    /// What it is for, in the words of who asks; without one it is what is done.
+    /// Purpose in the words of the requester. Without a label, records describe the work instead.
     pub label: Option<String>,
-    /// Who asks; where nobody is named, a user `unknown` with the number 65534.
+    /// Requester. The default is a user `unknown` with the number 65534.
     pub actor: Actor,
-    /// Entry point that received it.
+    /// Entry point that received the request.
     pub door: EntryPoint,
-    /// The key under which it is asked for, so that asking again does not do it again. Without one
-    /// every request is a new one.
+    /// Request key: a repeated request with the same key is carried out once. Without a key every request is new.
     pub key: Option<RequestKey>,
-    /// The risk tier that it was declared as; it can only raise the one that is computed.
+    /// Declared risk tier. It can only raise the computed tier.
     pub declared: Option<RiskTier>,
-    /// The plan in the queue that it is: it is carried out as that was approved, or not at all. Who
-    /// asks for the same again may leave it out; what was approved of it counts all the same.
+    /// Queued plan that the request carries out, exactly as it was approved. A repeated request may omit it: the
+    /// approval counts all the same.
     pub plan: Option<RunId>,
-    /// Queued plan of which it is a part: it is made only as long as that plan waits. It is no part of what is asked for.
+    /// Queued plan that the request is a part of. The change is made only while that plan is pending. Not part of
+    /// the digest.
     pub part_of: Option<RunId>,
-    /// What was run, or is to be, for it.
+    /// Commands that were run for the request, or will be.
     pub commands: Commands,
-    /// The action that it is a part of.
+    /// Action that the request is a part of.
     pub action: Option<Box<RequestedAction>>,
-    /// The documents of the task that it carries out. What is asked for is these documents then; the operations follow
-    /// from them and from the files.
+    /// Documents of the task that the request carries out. The digest then covers these documents, since the
+    /// operations follow from them and from the files.
     pub task: Option<TaskDocuments>,
-    /// Lease that it is made under. It is no part of what is asked for.
+    /// Lease under which the request is made. Not part of the digest.
     pub lease: Option<RequestLease>,
-    /// File task that it carries out. Its manifest is what is asked for then.
+    /// File task that the request carries out. The digest then covers its manifest.
     pub file_task: Option<FileTask>,
-    /// Umask that gave new files their mode when it was queued, and gives it when it is carried out. It is no part of what
-    /// is asked for.
+    /// Umask when the request was queued. It sets the mode of new files when the request is carried out. Not part of
+    /// the digest.
     pub umask: Option<u32>,
-    /// Contents, by their digests, that an undo uses where the workspace has lost them. They are no part of what is asked
-    /// for: only a content with the recorded digest is used.
+    /// Contents by digest, for an undo whose contents the workspace has lost. Not part of the request's digest: a
+    /// content is used only if its digest is the recorded one.
     pub images: BTreeMap<Digest, Vec<u8>>,
-    /// Rows that its SQL steps change; `None` where it has none. It is no part of what is asked for.
+    /// Number of rows that the SQL steps change, or `None` without SQL steps. Not part of the digest.
     pub sql_rows: Option<u64>,
-    /// Its SQL steps, by digests. They are no part of what is asked for.
+    /// SQL steps by digest. Not part of the request's digest.
     pub queries: Vec<QueryRecord>,
-    /// Whether to wait for another process that is at work in the workspace.
+    /// Wait for another process that is working in the workspace.
     pub wait: bool,
 }
 
-/// Commands that belong to a request.
+/// Commands of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Commands {
-    /// Those whose effects the operations are, which have ended.
+    /// Ended commands whose effects are the operations.
     pub made: Vec<CommandRecord>,
-    /// What confined them.
+    /// Sandbox that confined the ended commands.
     pub sandbox: Option<SandboxRecord>,
-    /// Those that are to find the change good where it is staged, before anything of it is visible (AA-3).
+    /// Checks that must accept the staged change before any of it is visible (AA-3).
     pub checks: Vec<CommandLine>,
-    /// What is run on what is staged where a check fails, once; then the checks run again (AA-6).
+    /// Repair command: runs once on the staged change after a failed check. Then the checks run again (AA-6).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repair: Option<CommandLine>,
-    /// How the checks are confined, and where they start. Without it they are as whoever carries the request out says.
+    /// Confinement and working directory of the checks. Without it, the caller that carries out the request decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confinement: Option<SandboxPolicy>,
 }
 
-/// What is to be done.
+/// Requested work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Work {
-    /// Operations, in this order.
+    /// Apply operations, in this order.
     Apply(Vec<Operation>),
-    /// A change is taken back.
+    /// Undo a change.
     Undo(Which),
-    /// An undo is taken back.
+    /// Redo an undone change.
     Redo(Which),
-    /// What another program changed since this snapshot becomes a run.
+    /// Adopt the changes of another program since this snapshot as a run.
     Adopt(SnapshotId),
-    /// What this snapshot holds is brought back.
+    /// Restore the content of a snapshot.
     Restore {
         /// The snapshot.
         snapshot: SnapshotId,
-        /// Plan that the gates refused, and that is taken back so; without one it is a change like any other.
+        /// Plan that the gates refused, and that this reverts. Without one the restore is a change like any other.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         refused: Option<RunId>,
-        /// What the plan found at its paths: a file by its digest. A path that is another by now is a conflict.
+        /// State of its paths that the plan found: a file by its digest. A path that has changed since is a conflict.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         found: BTreeMap<RelPath, Option<Digest>>,
     },
 }
 
-/// Which past run is meant.
+/// Selection of a past run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Which {
-    /// This one.
+    /// Run with this id.
     Run(RunId),
-    /// The newest that can be meant, chosen under the lock.
+    /// Newest eligible run, chosen under the lock.
     Newest,
 }
 
-/// Inversion of a run of the history.
+/// Inversion of a past run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WayBack {
-    /// A change is taken back.
+    /// Invert a change.
     Undo,
-    /// An undo is taken back.
+    /// Invert an undo.
     Redo,
 }
 
 impl WayBack {
-    /// The word for it, which is also the name of its verb.
+    /// Returns the name, which is also the name of the command.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Undo => "undo",
@@ -150,27 +150,28 @@ impl WayBack {
 }
 
 impl Request {
-    /// To do these operations.
+    /// Creates a request to apply operations.
     pub fn apply(operations: Vec<Operation>) -> Self {
         Self::of(Work::Apply(operations))
     }
 
-    /// To take a change back.
+    /// Creates a request to undo a change.
     pub fn undo(which: Which) -> Self {
         Self::of(Work::Undo(which))
     }
 
-    /// To take an undo back.
+    /// Creates a request to redo an undone change.
     pub fn redo(which: Which) -> Self {
         Self::of(Work::Redo(which))
     }
 
-    /// To adopt what another program changed since a snapshot was taken.
+    /// Creates a request to adopt the changes of another program since a snapshot.
     pub fn adopt(snapshot: SnapshotId) -> Self {
         Self::of(Work::Adopt(snapshot))
     }
 
-    /// To bring back what a snapshot holds, after the gates refused to adopt the change `refused`, which found these files.
+    /// Creates a request to restore a snapshot after the gates refused to adopt the plan `refused`, which found
+    /// these files.
     pub fn restore(
         snapshot: SnapshotId,
         refused: RunId,
@@ -203,29 +204,28 @@ impl Request {
         }
     }
 
-    /// The same with a line that says what it is for.
+    /// Sets the label.
     #[must_use]
     pub fn labelled(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
         self
     }
 
-    /// The same under a key: asking for it again does not do it again.
+    /// Sets the request key, so that a repeated request is carried out once.
     #[must_use]
     pub fn keyed(mut self, key: RequestKey) -> Self {
         self.key = Some(key);
         self
     }
 
-    /// The same in somebody's name.
+    /// Sets the requester.
     #[must_use]
     pub fn asked_by(mut self, actor: Actor) -> Self {
         self.actor = actor;
         self
     }
 
-    /// The digest of what is asked for: of the work, or of the action or the task that it belongs to, and of the checks
-    /// that it has to pass.
+    /// Computes the digest of the request: of its work, or of its action or task, and of its checks.
     pub(crate) fn digest(&self) -> Result<Digest, CanonicalError> {
         let Commands { checks, confinement, .. } = &self.commands;
         let work = match (&self.action, &self.task, &self.file_task) {
@@ -241,7 +241,8 @@ impl Request {
         Ok(Digest::tagged("actum/checked-plan/v1", &[work.as_bytes(), &checks]))
     }
 
-    /// Whether a change that needs an approval waits in the queue. What a client did already is taken back, and does not wait.
+    /// Returns true if a change that needs an approval is queued. A change that a client already made is reverted
+    /// instead.
     pub(crate) fn queues(&self) -> bool {
         match self.work {
             Work::Apply(_) | Work::Undo(_) | Work::Redo(_) => self.door.queues(),
@@ -251,24 +252,26 @@ impl Request {
         }
     }
 
-    /// External pipelines that are to run after its change is published.
+    /// Returns the external pipelines that run after the change is published.
     pub(crate) fn external(&self) -> &[ExternalPipeline] {
         self.task.as_ref().map_or(&[], |task| &task.external)
     }
 
-    /// Profile that its entry point adds to the policy (D-5).
+    /// Returns the profile that the entry point adds to the policy (D-5).
     pub(crate) fn profile(&self) -> Option<Profile> {
         self.door.profile()
     }
 
-    /// Whether it asks only whether its action may begin: of that nothing was done yet.
+    /// Returns true if the request only asks for permission to begin its action. No part of the action has run yet.
     pub(crate) fn begins_action(&self) -> bool {
         self.action.as_ref().is_some_and(|action| action.phase == Phase::ToRun)
     }
 
-    /// The commands of it that a rule has to allow, and those of which a rule may hold back what ran already and
-    /// is confined; each in the order in which they run. What an action asks to be run has to be allowed (AA-7), once:
-    /// where a person agreed to it before, that counts. The code of a package is no command of the action.
+    /// Returns the commands that a rule must allow, and the commands that a rule may hold back: those that ran
+    /// already and are confined. Both lists are in the order in which the commands run.
+    ///
+    /// The commands that an action asks for must be allowed once (AA-7); an earlier approval of the action counts.
+    /// The code of a package is not a command of the action.
     pub(crate) fn judged_commands(
         &self,
     ) -> Result<(Vec<CommandLine>, Vec<CommandLine>), CommandLineError> {
@@ -291,7 +294,7 @@ impl Request {
         })
     }
 
-    /// The same under limits.
+    /// Sets the limits.
     #[must_use]
     pub fn within(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -306,7 +309,7 @@ impl Work {
         operations.iter().filter_map(Operation::capture).collect()
     }
 
-    /// The digest of what is asked for, whoever asks and whatever the limits are.
+    /// Computes the digest of the work, without requester and limits.
     pub(crate) fn digest(&self) -> Digest {
         let which = |which: &Which| match which {
             Which::Run(run) => run.to_string(),
@@ -325,7 +328,7 @@ impl Work {
         Digest::tagged("actum/plan/v1", &[name.as_bytes(), what.as_bytes()])
     }
 
-    /// Who makes its change visible.
+    /// Returns the program that makes the change visible.
     pub(crate) fn publisher(&self) -> Publisher {
         match self {
             Self::Apply(_) | Self::Undo(_) | Self::Redo(_) | Self::Restore { .. } => {
@@ -336,7 +339,7 @@ impl Work {
     }
 }
 
-/// The digest of the limits.
+/// Computes the digest of the limits.
 pub(crate) fn limits_digest(limits: &Limits) -> Digest {
     let Limits { scope, budget, hard_links, existing_files, hunk_places, later_edits } = limits;
     let list = |rules: &[actum_core::PathRule]| {

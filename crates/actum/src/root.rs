@@ -1,7 +1,7 @@
-//! Root: the directory of a workspace, after every check on where a workspace may be.
+//! Root: directory of a workspace, after every check on where a workspace may be.
 //!
-//! The caller of a program chooses its directory and its environment. So a program that takes the root from its caller
-//! opens a workspace only by a [`Root`], which cannot be made without these checks.
+//! The caller of a program chooses its directory and its environment. So a program that gets the root from its caller
+//! opens a workspace only by a [`Root`], which cannot be created without these checks.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -14,12 +14,12 @@ use crate::engine::binding::{check_ledger, withholds};
 use crate::error::{BoundWorkspace, Error, Result};
 use crate::records::{OwnLedger, Records, Standing};
 
-/// Whether a directory is a workspace already.
+/// State of a directory that may be a workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RootState {
-    /// A ledger recorded it, so it was checked when it was made.
+    /// A ledger recorded the workspace, so it was checked when it was created.
     Made,
-    /// No ledger did. It may have a state directory, which is only a name.
+    /// No ledger recorded the directory. A state directory in it is only a name.
     New,
 }
 
@@ -27,13 +27,13 @@ pub enum RootState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
     path: PathBuf,
-    /// Places in it that no change leads into.
+    /// Paths in the root that no change leads into.
     private: Vec<RelPath>,
 }
 
 impl Root {
-    /// Checks that a workspace may be opened, or made, at `path`: apart from the ledger and keys at `home`, and where
-    /// `check_place` finds nothing against it. Makes nothing. No change will lead into `private`, paths without links.
+    /// Checks that a workspace may be opened or created at `path`: outside of the ledger and keys at `home`, and where
+    /// `check_place` has no objection. Creates nothing. No change will lead into `private`, paths without links.
     ///
     /// # Errors
     /// `HomeInside`; those of `check_place`.
@@ -46,17 +46,17 @@ impl Root {
         check_place(path, RootState::of(path))?;
         Records::check_home(home, path)?;
         let within = private.iter().filter_map(|place| place.strip_prefix(path).ok());
-        // A place that is no path of a change needs no rule.
+        // A place that cannot be the path of a change needs no rule.
         let within = within.filter_map(|place| RelPath::new(place.as_os_str().as_bytes()).ok());
         Ok(Self { path: path.to_owned(), private: within.collect() })
     }
 
-    /// The directory.
+    /// Returns the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens the workspace for changes, making its state directory if it is missing.
+    /// Opens the workspace for changes, creating its state directory if it is missing.
     ///
     /// # Errors
     /// As [`Engine::open`].
@@ -66,7 +66,7 @@ impl Root {
         Ok(engine)
     }
 
-    /// Opens the workspace for changes where there is one.
+    /// Opens an existing workspace for changes.
     ///
     /// # Errors
     /// As [`Engine::open_existing`].
@@ -76,7 +76,7 @@ impl Root {
         Ok(engine)
     }
 
-    /// Opens the workspace where there is one, without a ledger: only to finish what its journal says.
+    /// Opens an existing workspace without a ledger, only to finish what its journal has.
     ///
     /// # Errors
     /// As [`Workspace::open_existing`].
@@ -84,26 +84,26 @@ impl Root {
         Ok(Workspace::open_existing(&self.path)?)
     }
 
-    /// Closes the private places of a workspace to changes, and withholds credentials from its messages.
+    /// Protects the private places of a workspace from changes, and keeps credentials out of its messages.
     fn closed(&self, mut workspace: Workspace) -> Workspace {
         workspace.set_private(self.private.clone());
         workspace.set_withholds(withholds(&self.path));
         workspace
     }
 
-    /// Checks that the ledger of `records` may change the workspace; makes nothing.
+    /// Checks that the ledger of `records` may change the workspace. Creates nothing.
     ///
     /// # Errors
-    /// `BoundElsewhere`; `Workspace` where the notes about ledgers cannot be read; `Ledger`.
+    /// `BoundElsewhere`; `Workspace` if the notes about ledgers cannot be read; `Ledger`.
     pub fn check_own(&self, records: &Records) -> Result<()> {
         check_ledger(&self.path, BoundWorkspace::This, || records.own_ledger().map(Some))
     }
 
-    /// Checks that the ledger in use may change the workspace; makes nothing. `ledger` gives the one in use,
-    /// if it exists; it is called only where a ledger recorded the workspace or one around it.
+    /// Checks that the ledger in use may change the workspace. Creates nothing. `ledger` returns the ledger in use, if
+    /// it exists. It is called only if a ledger recorded the workspace or one around it.
     ///
     /// # Errors
-    /// `BoundElsewhere`; `Workspace` where the notes about ledgers cannot be read; those of `ledger`.
+    /// `BoundElsewhere`; `Workspace` if the notes about ledgers cannot be read; those of `ledger`.
     pub fn own<E: From<Error>>(
         self,
         ledger: impl FnOnce() -> std::result::Result<Option<OwnLedger>, E>,
@@ -114,9 +114,9 @@ impl Root {
 }
 
 impl RootState {
-    /// The state of a directory, by the notes of ledgers in it.
+    /// Returns the state of a directory, from the notes of ledgers in it.
     pub fn of(root: &Path) -> Self {
-        // Notes that cannot be read prove nothing.
+        // Unreadable notes prove nothing.
         let notes = actum_workspace::notes_at(root).unwrap_or_default();
         match Standing::of(notes, None) {
             Ok(Standing::Own | Standing::Elsewhere(_)) => Self::Made,
@@ -125,13 +125,13 @@ impl RootState {
     }
 }
 
-/// [`Root`] that the ledger in use may change, as no other ledger recorded it or the workspace around it. It opens a
-/// workspace beside the engine.
+/// [`Root`] that the ledger in use may change, since no other ledger recorded it or the workspace around it. It opens
+/// a workspace without the engine.
 #[derive(Debug)]
 pub struct OwnRoot(Root);
 
 impl OwnRoot {
-    /// Opens the workspace, making its state directory if it is missing.
+    /// Opens the workspace, creating its state directory if it is missing.
     ///
     /// # Errors
     /// As [`Workspace::open`].
@@ -139,7 +139,7 @@ impl OwnRoot {
         Ok(self.0.closed(Workspace::open(&self.0.path)?))
     }
 
-    /// Opens the workspace where there is one.
+    /// Opens an existing workspace.
     ///
     /// # Errors
     /// As [`Workspace::open_existing`].

@@ -1,4 +1,4 @@
-//! The JSON Schemas of actions, those of packages among them: sound, bounded in what they cost, and reaching nothing outside of themselves.
+//! JSON Schemas of actions and packages: sound, of limited cost, and without references to other documents.
 
 use std::collections::BTreeMap;
 
@@ -6,21 +6,21 @@ use actum_core::path::Harmless;
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::{Map, Value};
 
-/// A compiled schema.
+/// Compiled schema.
 #[derive(Debug, Clone)]
 pub struct Schema {
     validator: Validator,
-    /// As it is written.
+    /// Source of the schema.
     written: Value,
 }
 
-/// Why a value is not as its schema has it, or a schema is none that can be used.
+/// Problem of a value that does not match its schema, or of an unusable schema.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {}", placed(.pointer), Harmless(.message.as_bytes()))]
 pub struct SchemaProblem {
-    /// Where: a JSON pointer (RFC 6901), which is empty for the value as a whole.
+    /// Position as a JSON pointer (RFC 6901), which is empty for the value as a whole.
     pub pointer: String,
-    /// What is wrong there.
+    /// Description of the problem.
     pub message: String,
 }
 
@@ -31,23 +31,23 @@ fn placed(pointer: &str) -> String {
     }
 }
 
-/// The version of JSON Schema that is spoken.
+/// Supported version of JSON Schema.
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
-/// The most places that a schema may have, where each `$ref` counts for all that it leads to.
+/// Largest number of places in a schema, where each `$ref` counts for all that it leads to.
 const PLACES_MAX: usize = 10_000;
-/// How deep they may lie in each other.
+/// Largest depth of nested places.
 const DEPTH_MAX: usize = 200;
-/// The largest regular expression, compiled, in bytes.
+/// Largest regular expression, compiled, in bytes.
 const PATTERN_BYTES_MAX: usize = 1 << 20;
-/// The most characters of a message.
+/// Longest message, in characters.
 const MESSAGE_CHARS_MAX: usize = 500;
 
 impl Schema {
-    /// Reads a schema (draft 2020-12). Its regular expressions are matched in linear time, without looking around or
-    /// back, and it reaches neither files nor the network.
+    /// Reads a schema (draft 2020-12). Its regular expressions run in linear time, without look-around and
+    /// backreferences. The schema reads neither files nor the network.
     ///
     /// # Errors
-    /// [`SchemaProblem`] where it is no sound JSON Schema, leads elsewhere or in a circle, or is too large.
+    /// [`SchemaProblem`] if it is not a sound JSON Schema, leads elsewhere or in a circle, or is too large.
     pub fn read(schema: &Map<String, Value>) -> Result<Self, SchemaProblem> {
         let schema = Value::Object(schema.clone());
         Weighing { schema: &schema, known: BTreeMap::new() }.weigh(&schema, "", 0)?;
@@ -61,17 +61,17 @@ impl Schema {
         Ok(Self { validator, written: schema })
     }
 
-    /// Whether a value is as the schema has it.
+    /// Checks a value against the schema.
     ///
     /// # Errors
-    /// [`SchemaProblem`] with the first place where it is not.
+    /// [`SchemaProblem`] with the first mismatch.
     pub fn check(&self, value: &Value) -> Result<(), SchemaProblem> {
         self.validator.validate(value).map_err(|error| {
             let place = error.schema_path().to_string();
             let better = ways(&self.written, &place).or_else(|| known(&self.written, &place));
             let mut problem = told(&error);
             problem.message = match better {
-                // Which it is, and what there is instead.
+                // Best description of the problem, or an addition to it.
                 Some(Better::Instead(message)) => message,
                 Some(Better::Besides(more)) => format!("{}; {more}", problem.message),
                 None => problem.message,
@@ -81,13 +81,13 @@ impl Schema {
     }
 }
 
-/// What is said better than by who judged.
+/// Improvement of a message of the validator.
 enum Better {
     Instead(String),
     Besides(String),
 }
 
-/// What members there are, where one is not known or missing.
+/// Lists the known members if one is unknown or missing.
 fn known(schema: &Value, place: &str) -> Option<Better> {
     let (object, keyword) = place.rsplit_once('/')?;
     if !["additionalProperties", "required"].contains(&keyword) {
@@ -110,7 +110,7 @@ fn known(schema: &Value, place: &str) -> Option<Better> {
     Some(Better::Besides(format!("known are {}{needed}", names.join(", "))))
 }
 
-/// What is to be said where one of several members has to be there, since "one of the schemas" helps nobody.
+/// Lists the members of which exactly one is required: "one of the schemas" does not help a user.
 fn ways(schema: &Value, place: &str) -> Option<Better> {
     let ways = place.ends_with("/oneOf").then(|| schema.pointer(place))??;
     let names = ways.as_array()?.iter().map(|way| {
@@ -124,7 +124,7 @@ fn ways(schema: &Value, place: &str) -> Option<Better> {
 }
 
 pub(crate) fn told(error: &jsonschema::ValidationError<'_>) -> SchemaProblem {
-    // The value itself may be long, and is not repeated.
+    // The value itself may be long, so the message omits it.
     let message = error.masked_with("the value").to_string();
     let message = match message.char_indices().nth(MESSAGE_CHARS_MAX) {
         Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()),
@@ -133,10 +133,10 @@ pub(crate) fn told(error: &jsonschema::ValidationError<'_>) -> SchemaProblem {
     SchemaProblem { pointer: error.instance_path().to_string(), message }
 }
 
-/// Counts what a schema asks for where every `$ref` is followed, since a few of them can double that at each step.
+/// Counts the places of a schema with every `$ref` followed, since each step of a few of them can double the number.
 struct Weighing<'s> {
     schema: &'s Value,
-    /// What was counted, by the pointer that leads there; `None` while it is being counted.
+    /// Counts by pointer; `None` while the count is running.
     known: BTreeMap<String, Option<usize>>,
 }
 
@@ -181,8 +181,8 @@ impl Weighing<'_> {
         Ok(places)
     }
 
-    /// What a member adds that speaks of other schemas. Where a member of that name has another value than a text,
-    /// it is the name of a property.
+    /// Counts the places of another schema to which a member refers. A member whose value is not a text is the name of
+    /// a property.
     fn member(
         &mut self,
         name: &str,
@@ -199,7 +199,7 @@ impl Weighing<'_> {
                     "#" => Some(""),
                     text => text.strip_prefix('#').filter(|rest| rest.starts_with('/')),
                 };
-                // Percent signs would have to be decoded first; nobody needs them.
+                // Pointers with percent signs would have to be decoded, and have no use here.
                 let target = target.filter(|target| !target.contains('%'));
                 let found = target.and_then(|target| {
                     Some((target.to_owned(), self.schema.pointer(target)?.clone()))
@@ -299,7 +299,7 @@ mod tests {
             let problem = read(schema).err().unwrap_or_else(|| panic!("{shown} was taken"));
             assert!(problem.to_string().contains(told), "{shown}: {problem}");
         }
-        // Names of properties are no references.
+        // Property names are not references.
         assert!(read(json!({ "properties": { "$ref": { "type": "string" }, "$id": {} } })).is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! Where the SQL steps of tasks run (EX-9).
+//! Host of the SQL steps of tasks (EX-9).
 
 use std::path::{Path, PathBuf};
 
@@ -9,27 +9,27 @@ use actum_task::{ActionType, TaskPlan};
 
 use crate::policies::PolicyInForce;
 
-/// Where SQL steps run: this program, and what tells what the host can confine.
+/// Host of SQL steps: this program, and the report of what the machine can confine.
 #[derive(Debug, Clone)]
 pub struct SqlHost {
-    /// Makes the sandbox.
+    /// Helper that makes the sandbox.
     pub helper: Helper,
-    /// Reports what the host can confine.
+    /// Function that reports what the host can confine.
     pub report: fn(&Helper) -> HostReport,
     /// Program whose `main` calls [`actum_sql::enter`].
     pub program: PathBuf,
-    /// Home of actum, in which the library is.
+    /// Home of actum, which has the library.
     pub home: PathBuf,
-    /// What asks for a running step to be ended.
+    /// Request to end a running step.
     pub stop: Option<Stop>,
-    /// Keeps results, so that what a person is shown can be published as it is.
+    /// Keeps results, so that exactly what an approver sees can be published.
     pub keeps_results: bool,
 }
 
-/// What runs the SQL steps of a plan, none of one without any; or why they cannot run here.
+/// Runner of the SQL steps of a plan, `None` for a plan without any, or the reason why they cannot run here.
 pub type SqlSteps = std::result::Result<Option<SqlRunner>, String>;
 
-/// What runs SQL steps in a workspace. The worker compares the digest of the library.
+/// Runner of SQL steps in a workspace. The worker compares the digest of the library.
 #[derive(Debug)]
 pub struct SqlRunner {
     pub(crate) host: SqlHost,
@@ -39,12 +39,12 @@ pub struct SqlRunner {
     pub(crate) root: PathBuf,
     /// Library and limits, as the policy sets them.
     pub(crate) settings: SqlSettings,
-    /// Compares the tables before and after each step: for an approver, or since a policy limits the rows.
+    /// Compares the tables before and after each step, for an approver or for a limit on rows in the policy.
     pub(crate) compares: bool,
 }
 
 impl SqlHost {
-    /// Returns what runs the SQL steps of a plan in a workspace, as its policies have it.
+    /// Returns the runner of the SQL steps of a plan, under the policies of a workspace.
     pub fn open_for(host: Option<Self>, plan: &TaskPlan, in_force: &PolicyInForce) -> SqlSteps {
         if !plan.actions.iter().any(|action| action.action_type() == ActionType::SqlExecute) {
             return Ok(None);
@@ -53,10 +53,10 @@ impl SqlHost {
         host.open(in_force).map(Some)
     }
 
-    /// Finds the library, and what the host can confine.
+    /// Finds the library, and determines what the host can confine.
     ///
     /// # Errors
-    /// Why no SQL can run here: [`LibraryError`], or that the host has no namespaces.
+    /// Reason why no SQL can run here: [`LibraryError`], or a host without namespaces.
     fn open(self, in_force: &PolicyInForce) -> std::result::Result<SqlRunner, String> {
         let settings = in_force.sql.clone();
         let library = library_in_force(&self.home, &settings)

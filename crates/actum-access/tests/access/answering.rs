@@ -1,4 +1,4 @@
-//! What the policies say of a change, and which of them.
+//! Answers of the policies to a change, with their grounds.
 
 use actum_access::{
     Access, AccessAction, AccessAnswer, AccessRequest, ChangeKind, GROUNDS_MAX, REQUEST_PATHS_MAX,
@@ -36,7 +36,7 @@ fn answer(text: &str, change: impl FnOnce(&mut AccessRequest)) -> AccessAnswer {
     policies(text).answer(&request)
 }
 
-/// Sentences of the grounds.
+/// Returns the sentences of the grounds.
 fn sentences(answer: &AccessAnswer) -> Vec<String> {
     answer.grounds.iter().map(ToString::to_string).collect()
 }
@@ -52,7 +52,7 @@ fn access(condition: &str, change: impl FnOnce(&mut AccessRequest)) -> Access {
 const TIER_GROUND: &str =
     "forbidden by `actum.tier`: a change of tier R3 or R4 never runs without a person's agreement";
 
-/// AEC-6: allowed, needs approval, denied; each with the policies that say so.
+/// AEC-6: allowed, needs approval, denied; each with the deciding policies.
 #[test]
 fn an_answer_has_three_values_and_names_its_policies() {
     let is = |answer: AccessAnswer, access: Access, grounds: &[&str]| {
@@ -98,7 +98,7 @@ fn an_answer_has_three_values_and_names_its_policies() {
     );
 }
 
-/// AEC-6: what is built in wins over whatever an operator permits.
+/// AEC-6: a built-in policy wins over any permit of an operator.
 #[test]
 fn no_policy_permits_tiers_3_and_4_without_an_agreement() {
     let everything = "permit(principal, action, resource);";
@@ -118,7 +118,7 @@ fn no_policy_permits_tiers_3_and_4_without_an_agreement() {
     }
 }
 
-/// AEC-6: at most four people are asked for.
+/// AEC-6: the answer asks for at most four approvals.
 #[test]
 fn the_least_number_of_approvals_is_told() {
     for least in 1..=6u32 {
@@ -139,7 +139,7 @@ fn the_least_number_of_approvals_is_told() {
     assert_eq!(access("context.approvals < 1", |request| request.approvals = 1), Access::Denied);
 }
 
-/// AEC-6: whether more approvals are tried does not depend on how a policy is written.
+/// AEC-6: the search for more approvals does not depend on the spelling of a policy.
 #[test]
 fn approvals_are_seen_in_whatever_way_a_policy_names_them() {
     for condition in [
@@ -166,7 +166,7 @@ fn approvals_are_seen_in_whatever_way_a_policy_names_them() {
     }
 }
 
-/// AEC-6: policies about other actions say nothing, and those in a list of actions do.
+/// AEC-6: policies about other actions have no effect, and those with a list of actions do.
 #[test]
 fn a_policy_speaks_of_the_actions_in_its_head() {
     let text = r#"
@@ -185,7 +185,7 @@ fn a_policy_speaks_of_the_actions_in_its_head() {
     }
 }
 
-/// AEC-6: fail closed, whatever the other policies say.
+/// AEC-6: fails closed, with any other policies.
 #[test]
 fn a_policy_that_cannot_be_evaluated_denies() {
     let overflow = "permit(principal, action, resource);\n@id(\"sum\") forbid(principal, action, \
@@ -198,11 +198,11 @@ fn a_policy_that_cannot_be_evaluated_denies() {
         );
     };
     denied(overflow, "`sum` cannot be evaluated: a number in it becomes too large");
-    // Also where only more approvals bring it about.
+    // Also if only more approvals cause the failure.
     let later = "permit(principal, action, resource) when { context.approvals > 1 };\npermit( \
                  principal, action, resource) when { context.approvals + 9223372036854775806 < 0 };";
     denied(later, "policy 2 cannot be evaluated: a number in it becomes too large");
-    // A user of whom nothing is known.
+    // An unknown user.
     let other = "permit(principal, action, resource);\nforbid(principal, action, resource) when { \
                  User::\"bob\".uid == 0 };";
     denied(
@@ -211,7 +211,7 @@ fn a_policy_that_cannot_be_evaluated_denies() {
     );
 }
 
-/// AEC-6: all that is told of a change reaches the policies as it is.
+/// AEC-6: each fact of a change reaches the policies unchanged.
 #[test]
 fn each_part_of_a_request_can_be_asked_about() {
     let with_agent = |request: &mut AccessRequest| request.agent = Some("coder \"1\"".to_owned());
@@ -240,7 +240,7 @@ fn each_part_of_a_request_can_be_asked_about() {
     }
 }
 
-/// AEC-6: a name that is not UTF-8 passes for no other, and the directories above it are known.
+/// AEC-6: a name that is not UTF-8 equals no other, and the directories above it are known.
 #[test]
 fn a_path_that_is_not_utf8_has_a_name_of_its_own() {
     let change = |request: &mut AccessRequest| request.paths = paths(&[b"src/\xff/a", b"src/b"]);
@@ -249,7 +249,7 @@ fn a_path_that_is_not_utf8_has_a_name_of_its_own() {
     assert_eq!(access(told, change), Access::Allowed);
 }
 
-/// AEC-6: each limit, on both its sides; beyond it, it is denied.
+/// AEC-6: each limit, on both its sides; a request beyond it is denied.
 #[test]
 fn a_request_has_limits() {
     let everything = "permit(principal, action, resource) when { context.tier <= 4 };";

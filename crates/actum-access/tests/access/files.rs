@@ -1,4 +1,4 @@
-//! Policies of several files, and what the gate hears of them.
+//! Policies of several files, and their effect on the gate.
 
 use actum_access::{Access, AccessError, AccessFileError, AccessPolicies, Cedar, POLICY_BYTES_MAX};
 use actum_core::path_name::PathName;
@@ -20,7 +20,7 @@ fn refused(files: &[AccessText]) -> String {
     AccessPolicies::read_files(files).unwrap_err().to_string()
 }
 
-/// A change of these paths, one line in each, that ada asks for.
+/// Creates a change of these paths, one line in each, requested by ada.
 fn case(paths: &[&str]) -> Case {
     let effect = |path: &&str| PathEffect {
         path: PathName(RelPath::new(path).unwrap()),
@@ -39,7 +39,7 @@ fn bundle(case: Case, policy: &Policy) -> Bundle {
     Bundle::new(Digest::of(&policy.to_vec().unwrap()), case)
 }
 
-/// What the gate of access says.
+/// Returns the verdict and ground of the access gate.
 fn said(files: &[AccessText], case: Case) -> (Verdict, String) {
     let policy = Policy::default().with_access(files.to_vec());
     let decision = decide(&bundle(case, &policy), &policy, &Cedar::default());
@@ -51,7 +51,7 @@ const ALL: &str = "permit (principal, action, resource);";
 const NO_CI: &str = "@id(\"no-ci\")\n@reason(\"CI is changed by hand\")\nforbid (principal, action, \
                      resource) when { context.directories.contains(\"ci\") };";
 
-/// AEC-6: grounds name the file and the policy, and none depends on the order of the files.
+/// AEC-6: grounds name the file and the policy, and do not depend on the order of the files.
 #[test]
 fn policies_of_several_files_count_together_and_are_told_by_file_and_name() {
     let (all, ci) = (file("all.cedar", ALL), file("ci.cedar", NO_CI));
@@ -66,13 +66,13 @@ fn policies_of_several_files_count_together_and_are_told_by_file_and_name() {
         let ground = "forbidden by `no-ci` of `ci.cedar`: CI is changed by hand";
         assert_eq!(said(&files, case(&["src/a", "ci/b"])), (Verdict::Deny, ground.to_owned()));
     }
-    // Alone a file that only forbids permits nothing.
+    // Alone, a file that only forbids permits nothing.
     let nothing = (Verdict::Deny, "no policy permits it".to_owned());
     assert_eq!(said(&[ci], case(&["src/a"])), nothing);
     assert_eq!(said(&[file("empty.cedar", "")], case(&["src/a"])), nothing);
 }
 
-/// AEC-6: what is wrong is told with the file that it is in, and lines are those of that file.
+/// AEC-6: a problem is reported with its file, and lines are those of that file.
 #[test]
 fn a_mistake_is_told_with_its_file() {
     let sound = file("a.cedar", &format!("{ALL}\n"));
@@ -83,13 +83,13 @@ fn a_mistake_is_told_with_its_file() {
         "`b.cedar`: the access policies are not valid: `no-ci`, line 4: attribute `folders` in context"
     ));
     assert_eq!(AccessPolicies::read_files(&[wrong, sound.clone()]).unwrap_err(), error);
-    // A file cannot end what another began.
+    // A file cannot end a policy that another began.
     let begun = file("b.cedar", "permit (principal, action, resource) when { context.undo");
     let ended = file("c.cedar", "};");
     assert!(refused(&[sound.clone(), begun, ended]).starts_with("`b.cedar`: "));
     let open = file("b.cedar", "permit (principal, action, resource) // the end is in");
     assert!(refused(&[open, file("c.cedar", ";")]).starts_with("`b.cedar`: "));
-    // Names are told with their files, so that only one file must hold them apart.
+    // Names are reported with their files, so they must be unique only within a file.
     let ci = file("ci.cedar", NO_CI);
     assert!(AccessPolicies::read_files(&[ci.clone(), file("d.cedar", NO_CI)]).is_ok());
     let twice = file("ci.cedar", &format!("{NO_CI}{NO_CI}"));
@@ -112,7 +112,7 @@ fn the_limits_are_those_of_all_files_together() {
     assert_eq!(error, "there are 10002 access policies, and at most 10000 are read");
 }
 
-/// AEC-6: all that a bundle holds of a change reaches the policies.
+/// AEC-6: each fact of a change in a bundle reaches the policies.
 #[test]
 fn the_change_in_the_bundle_is_what_is_asked_about() {
     let holds = |condition: &str, case: Case| {
@@ -143,7 +143,7 @@ fn the_change_in_the_bundle_is_what_is_asked_about() {
     assert!(!holds("context.undo", Case { work: WorkKind::Redo, ..undo }));
 }
 
-/// AEC-6, AEC-8: the choice of a root inside a workspace changes nothing for a policy that names a path or a workspace.
+/// AEC-6, AEC-8: a root inside a workspace does not change the effect of a policy that names a path or a workspace.
 #[test]
 fn a_policy_holds_from_every_root_inside_the_workspace_that_it_was_written_for() {
     let is_forbidden = |condition: &str, root: &str, path: &str| {
@@ -167,7 +167,7 @@ fn a_policy_holds_from_every_root_inside_the_workspace_that_it_was_written_for()
     assert!(!is_forbidden(r#"resource in Workspace::"/srv/ap""#, "/srv/app/release", "a.md"));
 }
 
-/// AA-5, AEC-6: one person can agree to a change, so what asks for more is denied; and what is built in holds.
+/// AA-5, AEC-6: a change gets one approval, so a policy that needs more denies; the built-in policies hold.
 #[test]
 fn what_needs_one_person_asks_and_what_needs_two_is_denied() {
     let when =
@@ -191,7 +191,7 @@ fn what_needs_one_person_asks_and_what_needs_two_is_denied() {
     assert!(ground.starts_with("forbidden by `actum.tier`: "), "{ground}");
 }
 
-/// AEC-10: fail closed, and the same words whatever version of Cedar says it.
+/// AEC-10: fails closed, with the same words for any version of Cedar.
 #[test]
 fn what_cannot_be_evaluated_is_denied_by_the_gate() {
     let text = format!(
@@ -202,7 +202,7 @@ fn what_cannot_be_evaluated_is_denied_by_the_gate() {
     assert_eq!(said(&[file("a.cedar", &text)], case(&["a"])), (Verdict::Deny, ground.to_owned()));
 }
 
-/// AEC-11: who knows Cedar confirms a decision, and who does not says no more than that.
+/// AEC-11: a verifier with Cedar confirms a decision, and one without reports that it cannot.
 #[test]
 fn a_decision_is_made_again_by_who_knows_cedar() {
     let policy = Policy::default().with_access(vec![file("a.cedar", ALL), file("b.cedar", NO_CI)]);
@@ -230,7 +230,7 @@ fn a_decision_is_made_again_by_who_knows_cedar() {
     assert!(matches!(problem, ReplayProblem::EngineUnsupported { .. }), "{problem}");
 }
 
-/// AEC-6: what was read last is read once, by whichever clone.
+/// AEC-6: the last policies are read once, for all clones.
 #[test]
 fn the_same_texts_are_read_once_and_others_again() {
     let (cedar, all) = (Cedar::default(), [file("a.cedar", ALL)]);
@@ -239,7 +239,7 @@ fn the_same_texts_are_read_once_and_others_again() {
     let other = cedar.read(&[file("b.cedar", ALL)]).unwrap();
     assert!(!std::sync::Arc::ptr_eq(&first, &other));
     assert_eq!(other.count_in("a.cedar"), 0);
-    // A text that cannot be read leaves what was read before.
+    // An unreadable text leaves the cache unchanged.
     assert!(cedar.read(&[file("c.cedar", "permit")]).is_err());
     let judge: &dyn AccessJudge = &cedar;
     let policy = Policy::default();

@@ -1,5 +1,5 @@
-//! What is proven of the access policies: what is read and what is refused, what is answered and
-//! with which grounds, and that no order and no permission of an operator changes that.
+//! Tests of the access policies: reading, rejection, answers and their grounds, in any order of the policies and
+//! with any permissions of an operator.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -18,7 +18,7 @@ mod reading;
 use actum_access::{AccessAction, AccessPolicies, AccessRequest, ChangeKind};
 use actum_core::RelPath;
 
-/// A change of one file, of tier R2, that nobody has agreed to.
+/// Returns a change of one file, of tier R2, without approvals.
 fn request() -> AccessRequest {
     AccessRequest {
         user: "ada".to_owned(),

@@ -1,4 +1,4 @@
-//! What holds of all policies and all requests.
+//! Properties of all policies and all requests.
 
 use actum_access::{Access, AccessAction, AccessPolicies};
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::sample::select;
 
 use crate::request;
 
-/// Policies whose conditions meet the requests below.
+/// Policies whose conditions match some of the requests below.
 const POLICIES: [&str; 10] = [
     r#"permit (principal, action, resource);"#,
     r#"permit (principal, action, resource) when { context.approvals >= 2 };"#,
@@ -20,7 +20,7 @@ const POLICIES: [&str; 10] = [
     r#"permit (principal, action, resource) when { User::"bob".uid == 1 };"#,
 ];
 
-/// Named by what it says, so that its name does not depend on its place.
+/// Names a policy by its text, so that its name does not depend on its position.
 fn named(policy: usize) -> String {
     format!("@id(\"p{policy}\") {}\n", POLICIES[policy])
 }
@@ -29,7 +29,7 @@ fn read(chosen: &[usize]) -> AccessPolicies {
     AccessPolicies::read(&chosen.iter().map(|&policy| named(policy)).collect::<String>()).unwrap()
 }
 
-/// What the answer should be, from what each policy says by itself.
+/// Returns the expected answer, from the results of the single policies.
 fn model(
     chosen: &[usize],
     tier: u8,
@@ -76,8 +76,8 @@ fn any_chosen() -> impl Strategy<Value = Vec<usize>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
 
-    /// AEC-6: the answer and its grounds depend neither on the order of the policies nor on when they
-    /// were read, and the answer is the model's.
+    /// AEC-6: answer and grounds depend neither on the order of the policies nor on the time of reading, and the answer
+    /// is the model's.
     #[test]
     fn the_answer_is_that_of_a_model_in_whatever_order(
         (chosen, shuffled) in any_chosen().prop_flat_map(|chosen| {

@@ -1,4 +1,4 @@
-//! Which policies are read, and what is said of those that are not.
+//! Accepted policies, and the errors of rejected ones.
 
 use actum_access::{
     ANNOTATION_BYTES_MAX, Access, AccessPolicies, POLICIES_MAX, POLICY_BYTES_MAX,
@@ -12,12 +12,12 @@ fn refused(text: &str) -> String {
     AccessPolicies::read(text).unwrap_err().to_string()
 }
 
-/// A policy with this condition.
+/// Creates a policy with this condition.
 fn when(condition: &str) -> String {
     format!("forbid (principal, action, resource) when {{ {condition} }};")
 }
 
-/// AEC-6: a slip of the pen is an error when policies are read, and not a rule that never holds.
+/// AEC-6: a mistake is an error when policies are read, and not a rule that never holds.
 #[test]
 fn what_the_schema_does_not_know_is_refused_with_what_it_knows() {
     assert_eq!(
@@ -66,7 +66,7 @@ fn what_the_schema_does_not_know_is_refused_with_what_it_knows() {
     assert_eq!(policies(&when("principal has agent && principal.agent == \"x\"")).count(), 1);
 }
 
-/// AEC-6: what would protect nothing is refused as well.
+/// AEC-6: a policy that would protect nothing is rejected.
 #[test]
 fn a_policy_that_can_never_hold_is_refused() {
     assert_eq!(
@@ -95,7 +95,7 @@ fn what_is_no_policy_is_refused_with_its_line() {
     assert!(refused(&when("now() == 1")).contains("line 1: `now` is not a valid function"));
 }
 
-/// AEC-6: grounds name policies, so no two have one name, and none that of another.
+/// AEC-6: grounds name policies, so their names are unique.
 #[test]
 fn names_of_policies_are_held_apart() {
     let named = |id: &str| format!("@id(\"{id}\") permit (principal, action, resource);");
@@ -139,11 +139,11 @@ fn policies_have_limits() {
     );
 }
 
-/// AEC-6: neither ends a deep policy the program, nor does the validator pass over it; tests run with
-/// 2 MiB of stack.
+/// AEC-6: a deep policy does not end the program, and the validator does not skip it. Tests run with 2 MiB of
+/// stack.
 #[test]
 fn the_deepest_policy_is_still_checked_and_a_deeper_one_is_refused() {
-    // The brackets of the condition itself are one level.
+    // The brackets of the condition itself add one level.
     let depth = POLICY_NESTING_MAX - 1;
     for (open, bottom, close, rest) in [
         ("(", "context.wrong", ")", " == 1"),
@@ -159,7 +159,7 @@ fn the_deepest_policy_is_still_checked_and_a_deeper_one_is_refused() {
         assert!(refused(&nested(depth + 1)).contains("nested more than 20 deep"), "{open}");
         assert!(refused(&nested(10_000)).contains("nested more than 20 deep"), "{open}");
     }
-    // Together with the operators that end each of them, these are as many as there may be.
+    // Together with the operators at their ends, these reach the limit.
     for (link, links, first, last) in [
         (".a", 249, "context.wrong", ""),
         (" || context.undo", 124, "context.wrong", ""),
@@ -174,7 +174,7 @@ fn the_deepest_policy_is_still_checked_and_a_deeper_one_is_refused() {
     }
 }
 
-/// AEC-6: where the stack is too small for the validator to see all of a policy, nothing is read.
+/// AEC-6: if the stack is too small for the validator, no policies are read.
 #[test]
 fn policies_are_not_read_where_the_validator_would_pass_over_them() {
     let read = || AccessPolicies::read("").map(drop).map_err(|error| error.to_string());

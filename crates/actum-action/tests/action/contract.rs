@@ -1,4 +1,4 @@
-//! The frozen contract, v4.0.17: what is published keeps it, and each breach of it is noticed (AA-12).
+//! Frozen contract, v4.0.17: the published documents keep it, and each breach is detected (AA-12).
 
 use actum_action::PACKAGE_FILES;
 use actum_core::{Digest, Status};
@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 use crate::schemas::published;
 
 const CONTRACT: &str = include_str!("../../../../schemas/frozen/v4.0.17/contract.json");
-/// What is frozen is frozen: another contract is another file.
+/// Digest of the frozen contract: another contract is another file.
 const CONTRACT_DIGEST: &str = "b44ea1e382c53588d4e682f0a86d13ca9b240536068085885d0158e000c0631c";
 const CONFORMANCE: &str = include_str!("../../../../docs/conformance.md");
-/// The requirements that keep a rule of the contract and have a row in the table. With its row, that
-/// of another rule comes here, and from then on cannot be taken away.
+/// Requirements that keep a rule of the contract and have a row in the table. A requirement is added here together
+/// with its row, and is then never removed.
 const KEPT: &[&str] = &["AA-5", "AA-7", "AA-9", "AA-10", "AA-11"];
 
-/// What is published.
+/// Published documents.
 #[derive(Debug, Clone)]
 struct Published {
-    /// Each document with its JSON Schema.
+    /// Schema of each document, by name.
     schemas: Vec<(String, Value)>,
     statuses: Vec<String>,
     package_files: Vec<String>,
@@ -40,7 +40,7 @@ fn each(list: &Value) -> std::slice::Iter<'_, Value> {
     list.as_array().unwrap().iter()
 }
 
-/// In what way `published` breaks the contract.
+/// Lists the breaches of the contract by `published`.
 fn breaches(contract: &Value, published: &Published) -> Vec<String> {
     let mut found = Vec::new();
     for document in each(&contract["documents"]) {
@@ -93,7 +93,7 @@ fn of_field(field: &Value, path: &str, schema: &Value) -> Option<String> {
     }
 }
 
-/// The paths of the objects of which the contract names fields; the first is the document.
+/// Returns the paths of the objects whose fields the contract names; the first is the document.
 fn objects(document: &Value) -> Vec<&str> {
     let paths = each(&document["fields"]).map(|field| field["field"].as_str().unwrap());
     let mut objects: Vec<&str> =
@@ -122,7 +122,7 @@ fn of_object(document: &Value, object: &str, schema: &Value) -> Vec<String> {
     found
 }
 
-/// The schema of the object at a path.
+/// Returns the schema of the object at a path.
 fn at<'s>(schema: &'s Value, path: &str) -> &'s Value {
     let names = path.split('.').filter(|name| !name.is_empty());
     names.fold(schema, |schema, name| schema["properties"].get(name).unwrap_or(&Value::Null))

@@ -1,4 +1,4 @@
-//! The three examples of the seed, and what is left out of them.
+//! Examples of the seed, and documents that omit optional fields.
 
 use actum_action::{
     Check, Filesystem, Manifest, Permissions, Phrases, PlanEnvelope, PlanScope, ResultEnvelope,
@@ -8,7 +8,7 @@ use actum_core::{ActionName, RiskTier, Status};
 use actum_record::ledger::{Attempt, Confidence};
 use serde_json::{Map, Value, json};
 
-/// The plan envelope of the seed.
+/// Plan envelope of the seed.
 pub(crate) const PLAN: &str = r#"{
   "actionId": "action:example",
   "actionType": "diagnose_error",
@@ -28,7 +28,7 @@ pub(crate) const PLAN: &str = r#"{
   }
 }"#;
 
-/// The result envelope of the seed.
+/// Result envelope of the seed.
 pub(crate) const RESULT: &str = r#"{
   "status": "succeeded",
   "actionType": "diagnose_error",
@@ -49,7 +49,7 @@ pub(crate) const RESULT: &str = r#"{
   "feedback": {}
 }"#;
 
-/// The `action.json` of the seed.
+/// `action.json` of the seed.
 pub(crate) const MANIFEST: &str = r#"{
   "name": "example_action",
   "riskTier": "R2",
@@ -72,7 +72,7 @@ pub(crate) fn name(text: &str) -> ActionName {
     text.parse().unwrap()
 }
 
-/// What is written, without the blanks of the example.
+/// Removes the blanks of an example.
 fn dense(text: &str) -> String {
     text.lines().map(|line| line.trim().replace("\": ", "\":")).collect()
 }
@@ -124,7 +124,7 @@ fn a_plan_that_leaves_out_what_it_can_has_the_highest_tier_and_no_scope() {
     assert_eq!(plan, expected);
     assert_eq!(plan.tier(), RiskTier::R4);
     assert!(plan.scope.permits_nothing());
-    // That the tier was not said stays visible.
+    // The missing tier stays visible.
     assert_eq!(
         String::from_utf8(plan.write().unwrap()).unwrap(),
         "{\"actionType\":\"run_command\",\"input\":{\"a\":[1.5,null]},\"rollbackPlan\":null,\

@@ -1,4 +1,4 @@
-//! Each limit holds on both sides.
+//! Limits of the contract, on both sides.
 
 use actum_action::limits::*;
 use actum_action::{Check, Manifest, PlanEnvelope, ResultEnvelope};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::examples::{MANIFEST, PLAN, RESULT};
 
-/// What is said of an example with this value at a place; none where it is read.
+/// Returns the error of an example with this value at a place, or none if it is accepted.
 fn said(example: &str, pointer: &str, value: Value) -> Option<String> {
     let mut text: Value = serde_json::from_str(example).unwrap();
     let (object, name) = pointer.rsplit_once('/').unwrap();
@@ -129,7 +129,7 @@ fn each_document_has_a_largest_size() {
 /// AA-1, AA-2, AA-8
 #[test]
 fn each_document_has_a_deepest_nesting() {
-    // The document is the first object, and what stands in the innermost array is deepest.
+    // The document is the first object, and the number in the innermost array is deepest.
     let nested = |arrays: usize| format!("{}7{}", "[".repeat(arrays), "]".repeat(arrays));
     let places = [(PLAN, "input", "{}"), (RESULT, "output", "{}"), (MANIFEST, "inputSchema", "{}")];
     for (example, name, empty) in places {

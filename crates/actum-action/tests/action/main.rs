@@ -1,4 +1,4 @@
-//! The contract of the action API: what is read and written, and that it stays as it was frozen.
+//! Contract of the action API: reading, writing, and the frozen form.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Malformed plan envelopes: those that name their action, and those that do not.
+//! Malformed plan envelopes, with and without a readable action.
 
 use actum_action::limits::PLAN_BYTES_MAX;
 use actum_action::{MalformedPlan, PlanEnvelope, PlanError};
@@ -12,7 +12,7 @@ fn read(bytes: &[u8]) -> Result<MalformedPlan, PlanError> {
     read
 }
 
-/// AA-2: whatever else is wrong, the action and its tier are read.
+/// AA-2: action and tier are read whatever other errors there are.
 #[test]
 fn a_malformed_envelope_has_its_action_wherever_that_can_be_read() {
     let rest = r#""input":{},"verification":{"required":true}"#;
@@ -40,7 +40,7 @@ fn a_malformed_envelope_has_its_action_wherever_that_can_be_read() {
     assert_eq!(unnamed.action_id, None);
 }
 
-/// AA-2: without a certain action there is nothing to report on.
+/// AA-2: without a definite action there is nothing to report.
 #[test]
 fn an_envelope_without_one_readable_action_keeps_its_error() {
     let deep = format!(r#"{{"actionType":"a","input":{}1{}}}"#, "[".repeat(99), "]".repeat(99));
@@ -56,7 +56,7 @@ fn an_envelope_without_one_readable_action_keeps_its_error() {
     ] {
         assert!(read(text.as_bytes()).is_err(), "{text}");
     }
-    // Deeper than an envelope may be, and still JSON.
+    // Deeper than an envelope may be, but still JSON.
     assert_eq!(read(deep.as_bytes()).unwrap().action_type.as_str(), "a");
     let mut large = br#"{"actionType":"a"}"#.to_vec();
     large.resize(PLAN_BYTES_MAX, b' ');

@@ -1,4 +1,4 @@
-//! What is no document of the contract is refused at its place, in plain words.
+//! Rejection of invalid documents, with the place of the error in plain words.
 
 use actum_action::{Manifest, PlanEnvelope, ResultEnvelope};
 use actum_core::{ActionName, CORE_ACTIONS};

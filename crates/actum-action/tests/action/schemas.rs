@@ -1,4 +1,4 @@
-//! The published JSON Schemas say what the program reads.
+//! Published JSON Schemas: they match what the program reads.
 
 use actum_action::{Manifest, PlanEnvelope, ResultEnvelope, schemas};
 use actum_document::{Problem, SchemaFile};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::documents;
 use crate::examples::{MANIFEST, PLAN, RESULT};
 
-/// Those in the repository, in the order of [`schemas`].
+/// Schemas in the repository, in the order of [`schemas`].
 pub(crate) const PUBLISHED: [(&str, &str); 3] = [
     ("action-plan.schema.json", include_str!("../../../../schemas/action-plan.schema.json")),
     ("action-result.schema.json", include_str!("../../../../schemas/action-result.schema.json")),
@@ -45,14 +45,14 @@ fn the_published_schemas_are_sound_and_hold_the_examples_of_the_seed() {
     }
 }
 
-/// A document that is read, and what it is read as when it was written.
+/// Document that was read, and the document read from its written form.
 struct Read<T> {
     document: T,
     written: Vec<u8>,
     again: T,
 }
 
-/// What a reader says: the document, or the problem that it found.
+/// Answer of a reader: the document, or its problem.
 type Answer<T> = Result<Read<T>, Problem>;
 
 fn plan(bytes: &[u8]) -> Answer<PlanEnvelope> {
@@ -76,13 +76,13 @@ fn manifest(bytes: &[u8]) -> Answer<Manifest> {
     Ok(Read { document, written, again })
 }
 
-/// Holds that reader and schema agree on these bytes, and that what is accepted comes back equal.
+/// Checks that reader and schema agree on these bytes, and that an accepted document survives writing.
 fn agree<T: PartialEq + std::fmt::Debug>(
     schema: &Validator,
     bytes: &[u8],
     read: fn(&[u8]) -> Answer<T>,
 ) -> Result<(), TestCaseError> {
-    // Of what is no JSON, or has a name twice, a schema is not asked.
+    // Bytes that are not JSON, or have a duplicate name, are not shown to the schema.
     let holds = |bytes| serde_json::from_slice::<Value>(bytes).is_ok_and(|it| schema.is_valid(&it));
     match read(bytes) {
         Ok(Read { document, written, again }) => {
@@ -109,7 +109,7 @@ fn every_document<T: PartialEq + std::fmt::Debug>(document: &str, read: fn(&[u8]
     };
     let found = runner.run(&documents::bytes(&schema), each).map_err(|error| error.to_string());
     assert_eq!(found, Ok(()));
-    // That the documents are not all of one kind.
+    // Both sound and unsound documents were generated.
     let accepted = accepted.get();
     assert!((1_000..9_000).contains(&accepted), "{accepted} of 10000 {document}s are sound");
 }

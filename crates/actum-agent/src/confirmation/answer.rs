@@ -1,4 +1,4 @@
-//! Answers, and the parser that gives them.
+//! Answers to prompts, and their parser.
 
 use alloc::string::String;
 use core::fmt;
@@ -15,15 +15,15 @@ use super::normalise::normalise;
 pub enum Answer {
     /// Canonical affirmative of the language.
     Confirmed {
-        /// The word, normalised.
+        /// Word, normalised.
         token: String,
     },
     /// Canonical negative of the language.
     Rejected {
-        /// The word, normalised.
+        /// Word, normalised.
         token: String,
     },
-    /// Neither.
+    /// Neither of the two.
     Ambiguous {
         /// First reason, in the order of the checks.
         why: AmbiguousReason,
@@ -39,17 +39,17 @@ macro_rules! reasons {
         }
 
         impl AmbiguousReason {
-            /// All of them, in their order.
+            /// All reasons, in their order.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// The permanent name.
+            /// Returns the permanent name.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$name => $code,)*
                 }
             }
 
-            /// Sentence for the user.
+            /// Returns the sentence for the user.
             pub fn sentence(self) -> &'static str {
                 match self {
                     $(Self::$name => $sentence,)*
@@ -66,11 +66,11 @@ reasons! {
     TooLong = "TOO_LONG" => "the answer is too long";
     /// The answer has a control character, a bidirectional control or another character that is not shown.
     ControlCharacter = "CONTROL_CHARACTER" => "the answer has a character that is not shown";
-    /// Nothing is left of the answer but spaces and punctuation.
+    /// The answer has only spaces and punctuation.
     Empty = "EMPTY" => "the answer is empty";
     /// A word of the answer has letters of several scripts.
     MixedScript = "MIXED_SCRIPT" => "a word of the answer mixes scripts";
-    /// The answer acknowledges without confirming: `okay`, say.
+    /// The answer acknowledges without confirming, as `okay` does.
     BannedAcknowledgement = "BANNED_ACKNOWLEDGEMENT" => "this acknowledges, but does not confirm";
     /// The answer is a canonical word of another language only.
     AnotherLanguage = "ANOTHER_LANGUAGE" => "this is a word of another language";
@@ -78,7 +78,7 @@ reasons! {
     NotInLexicon = "NOT_IN_LEXICON" => "the answer is neither yes nor no";
 }
 
-/// Parses an answer. It is confirmed or rejected only if the whole of it, normalised, is a canonical word of the language.
+/// Parses an answer. It is confirmed or rejected only if all of it, normalised, is a canonical word of the language.
 pub fn parse(lexicon: &Lexicon, language: &LanguageTag, utterance: &str) -> Answer {
     let Some(words) = lexicon.words(language) else {
         return Answer::Ambiguous { why: AmbiguousReason::UnknownLanguage };
@@ -101,7 +101,7 @@ pub fn parse(lexicon: &Lexicon, language: &LanguageTag, utterance: &str) -> Answ
 }
 
 impl Answer {
-    /// Outcome for the ledger.
+    /// Returns the outcome for the ledger.
     pub fn outcome(&self) -> ConfirmationOutcome {
         match self {
             Self::Confirmed { .. } => ConfirmationOutcome::Confirmed,
@@ -110,7 +110,7 @@ impl Answer {
         }
     }
 
-    /// Canonical word, normalised; `None` for an ambiguous answer.
+    /// Returns the canonical word, normalised; `None` for an ambiguous answer.
     pub fn token(&self) -> Option<&str> {
         match self {
             Self::Confirmed { token } | Self::Rejected { token } => Some(token),
@@ -118,7 +118,7 @@ impl Answer {
         }
     }
 
-    /// Reason of an ambiguous answer.
+    /// Returns the reason of an ambiguous answer.
     pub fn reason(&self) -> Option<AmbiguousReason> {
         match self {
             Self::Confirmed { .. } | Self::Rejected { .. } => None,

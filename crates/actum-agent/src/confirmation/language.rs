@@ -19,20 +19,20 @@ pub struct LanguageTag {
     parts: LanguageIdentifier,
 }
 
-/// Text that is not a language tag.
+/// Error of a text that is not a language tag.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{}` is not a language tag: expected one of BCP 47 of at most {LANGUAGE_CHARS_MAX} characters, such as `de-AT`",
     Cut(given.as_bytes(), LANGUAGE_CHARS_MAX)
 )]
 pub struct LanguageTagError {
-    /// The text.
+    /// Text.
     pub given: String,
 }
 
 impl LanguageTag {
-    /// Reads a tag in any case. Extended language subtags (`zh-yue`), tags of private use alone (`x-klingon`) and
-    /// underscores are refused.
+    /// Reads a tag in any case. Rejects extended language subtags (`zh-yue`), tags of private use alone (`x-klingon`)
+    /// and underscores.
     ///
     /// # Errors
     /// [`LanguageTagError`]
@@ -47,27 +47,27 @@ impl LanguageTag {
         Ok(Self { text: locale.to_string(), parts: locale.id })
     }
 
-    /// The tag in canonical case.
+    /// Returns the tag in canonical case.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Language subtag; `und` where it is undetermined.
+    /// Returns the language subtag; `und` for an undetermined language.
     pub fn language(&self) -> &str {
         self.parts.language.as_str()
     }
 
-    /// Script subtag.
+    /// Returns the script subtag.
     pub fn script(&self) -> Option<&str> {
         self.parts.script.as_ref().map(icu_locale_core::subtags::Script::as_str)
     }
 
-    /// Region subtag.
+    /// Returns the region subtag.
     pub fn region(&self) -> Option<&str> {
         self.parts.region.as_ref().map(icu_locale_core::subtags::Region::as_str)
     }
 
-    /// The language has a dotted and a dotless i, which case folding keeps apart.
+    /// Returns true if the language has a dotted and a dotless i, which case folding keeps separate.
     pub(super) fn is_turkic(&self) -> bool {
         matches!(self.language(), "az" | "tr")
     }

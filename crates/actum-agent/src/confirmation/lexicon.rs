@@ -15,15 +15,16 @@ use super::normalise::normalise;
 
 /// Largest lexicon, in bytes.
 pub const LEXICON_BYTES_MAX: usize = 1 << 20;
-/// Most languages of a lexicon, scripts counted apart.
+/// Most languages of a lexicon. Each script of a language counts.
 pub const LANGUAGES_MAX: usize = 1024;
 /// Most words of one list.
 pub const WORDS_MAX: usize = 64;
 
-/// `cargo xtask lexicon` writes it.
+/// Lexicon of this program, which `cargo xtask lexicon` writes.
 static BUILT_IN: &[u8] = include_bytes!("confirm_lexicon.json");
 
-/// Canonical words of all languages. Its reference is the digest of its bytes (`confirm_lexicon_version_ref`).
+/// Canonical words of all languages. The lexicon's reference is the digest of its bytes
+/// (`confirm_lexicon_version_ref`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lexicon {
     bytes: Cow<'static, [u8]>,
@@ -52,54 +53,54 @@ struct Document {
     version: String,
     /// Deprecated language subtags, each with the tag that replaces it.
     aliases: BTreeMap<String, LanguageTag>,
-    /// Languages with a region where another script than their usual one is written.
+    /// Languages with a region whose script is not the usual one.
     region_scripts: BTreeMap<String, String>,
     /// Acknowledgements of all languages.
     banned: Vec<String>,
     languages: BTreeMap<String, Words>,
 }
 
-/// Bytes that are not a lexicon.
+/// Error of bytes that are not a lexicon.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LexiconError {
-    /// It is too large.
+    /// The lexicon is too large.
     #[error("the lexicon has {bytes} bytes, more than {LEXICON_BYTES_MAX}")]
     Size {
-        /// Its size.
+        /// Size of the lexicon.
         bytes: usize,
     },
-    /// It is not strict JSON.
+    /// The lexicon is not strict JSON.
     #[error("the lexicon cannot be read: {source}")]
     Syntax {
-        /// The mistake.
+        /// Error.
         #[from]
         source: CanonicalError,
     },
     /// A member is missing, unknown or of another type.
     #[error("the lexicon has another form: {message}")]
     Form {
-        /// The mistake.
+        /// Error.
         message: String,
     },
-    /// It is a document of another format.
+    /// The document has another format.
     #[error("the lexicon has the format `{found}` instead of `{}`", Lexicon::FORMAT)]
     Format {
-        /// Its format.
+        /// Format of the document.
         found: String,
     },
-    /// Its version is not 1 to 64 letters, digits, `.`, `+` and `-`.
+    /// The version is not 1 to 64 letters, digits, `.`, `+` and `-`.
     #[error("the lexicon has an invalid version")]
     Version,
-    /// It has too many languages, or none.
+    /// The lexicon has too many languages, or none.
     #[error("the lexicon has {count} languages instead of 1 to {LANGUAGES_MAX}")]
     Languages {
-        /// Their number.
+        /// Number of languages.
         count: usize,
     },
-    /// A key is not a canonical language tag of the form that is used there, or its script is not one.
+    /// A key is not a canonical language tag of the form at its place, or its script does not exist.
     #[error("the lexicon has the invalid key `{key}`")]
     Key {
-        /// The key.
+        /// Key.
         key: String,
     },
     /// A list of words cannot be used.
@@ -107,39 +108,39 @@ pub enum LexiconError {
     Token {
         /// Language; `und` for the words of all languages.
         language: String,
-        /// Diagnostic.
+        /// Problem of the list.
         problem: TokenProblem,
     },
 }
 
-/// Diagnostic in the words of a language.
+/// Problem of the words of a language.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TokenProblem {
-    /// There is no affirmative, or no negative.
+    /// The language has no affirmative, or no negative.
     #[error("it has no affirmative or no negative")]
     Missing,
     /// A list is too long.
     #[error("a list has more than {WORDS_MAX} words")]
     TooMany,
-    /// A word is not in its normal form, which an answer is compared with.
+    /// A word is not in its normal form, with which an answer is compared.
     #[error("`{token}` is not normalised")]
     NotNormalised {
-        /// The word.
+        /// Word.
         token: String,
     },
-    /// A word stands twice: in one list, in two, or in one and among the banned words of all languages.
-    #[error("`{token}` stands twice")]
+    /// A word is repeated: in one list, in two, or in one and among the banned words of all languages.
+    #[error("`{token}` is repeated")]
     Repeated {
-        /// The word.
+        /// Word.
         token: String,
     },
 }
 
 impl Lexicon {
-    /// The value of `format`.
+    /// Value of `format`.
     pub const FORMAT: &str = "actum.confirmation-lexicon/1";
 
-    /// Reads the lexicon of this program. Keep it: reading checks every word.
+    /// Reads the lexicon of this program. Keep the result: reading checks every word.
     ///
     /// # Errors
     /// [`LexiconError`], which a test excludes.
@@ -147,7 +148,7 @@ impl Lexicon {
         Self::new(Cow::Borrowed(BUILT_IN))
     }
 
-    /// Digest of the lexicon of this program, without reading it.
+    /// Returns the digest of this program's lexicon, without reading it.
     pub fn built_in_reference() -> Digest {
         Digest::of(BUILT_IN)
     }
@@ -164,7 +165,7 @@ impl Lexicon {
         if bytes.len() > LEXICON_BYTES_MAX {
             return Err(LexiconError::Size { bytes: bytes.len() });
         }
-        // Refuses what a map would hide: a language that stands twice.
+        // Rejects a repeated language, which a map would hide.
         let value = canonical::read(&bytes)?;
         let document: Document = serde_json::from_value(value)
             .map_err(|error| LexiconError::Form { message: canonical::describe(&error) })?;
@@ -172,37 +173,37 @@ impl Lexicon {
         Ok(Self { reference: Digest::of(&bytes), bytes, document })
     }
 
-    /// Digest of its bytes (`confirm_lexicon_version_ref`).
+    /// Returns the digest of the bytes (`confirm_lexicon_version_ref`).
     pub fn reference(&self) -> Digest {
         self.reference
     }
 
-    /// Its bytes, for the ledger.
+    /// Returns the bytes, for the ledger.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Its version, such as `cldr-48.2.0+actum.1`.
+    /// Returns the version, such as `cldr-48.2.0+actum.1`.
     pub fn version(&self) -> &str {
         &self.document.version
     }
 
-    /// Words of a language, for a prompt to show; `None` for an unknown one.
+    /// Returns the words of a language for a prompt; `None` for an unknown language.
     pub fn words(&self, language: &LanguageTag) -> Option<&Words> {
         self.entry(language).map(|(_, words)| words)
     }
 
-    /// Tag under which the lexicon has the words of a language: `de` for `de-AT`, `zh-Hant` for `zh-TW`.
+    /// Returns the tag under which the lexicon has the words of a language: `de` for `de-AT`, `zh-Hant` for `zh-TW`.
     pub fn entry_tag(&self, language: &LanguageTag) -> Option<&str> {
         self.entry(language).map(|(tag, _)| tag)
     }
 
-    /// All languages, in the order of their tags.
+    /// Returns all languages, in the order of their tags.
     pub fn languages(&self) -> impl Iterator<Item = (&str, &Words)> {
         self.document.languages.iter().map(|(tag, words)| (tag.as_str(), words))
     }
 
-    /// Acknowledgements that are banned in all languages.
+    /// Returns the acknowledgements that are banned in all languages.
     pub fn banned(&self) -> &[String] {
         &self.document.banned
     }
@@ -211,7 +212,7 @@ impl Lexicon {
         self.document.banned.iter().any(|banned| banned == token)
     }
 
-    /// The word is canonical in some language.
+    /// Returns true if the word is canonical in some language.
     pub(super) fn has_canonical(&self, token: &str) -> bool {
         self.document
             .languages
@@ -220,7 +221,7 @@ impl Lexicon {
             .any(|word| word == token)
     }
 
-    /// Looks a language up: with its script, then without if that is its usual one. A deprecated language is replaced
+    /// Looks up a language: with its script, then without if that is its usual one. A deprecated language is replaced
     /// first, and a region can imply a script. Variants and extensions do not matter.
     fn entry(&self, tag: &LanguageTag) -> Option<(&str, &Words)> {
         let Document { aliases, region_scripts, languages, .. } = &self.document;
@@ -281,7 +282,7 @@ impl Document {
     }
 }
 
-/// Checks a key: a tag in canonical form, and of the form that is used there.
+/// Checks a key: a canonical tag of the form at its place.
 fn check_key(
     key: &str,
     is_used: impl Fn(&LanguageTag) -> bool,
@@ -315,7 +316,7 @@ fn check_words(
     }
 }
 
-/// First word that is not in its normal form, that stands twice, or that is among the others.
+/// Returns the first word that is not in its normal form, is repeated, or is among the others.
 fn problem(
     language: &LanguageTag,
     lists: &[&Vec<String>],

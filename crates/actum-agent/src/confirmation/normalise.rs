@@ -15,7 +15,7 @@ use super::script::is_mixed;
 /// Longest answer, in bytes.
 pub const UTTERANCE_BYTES_MAX: usize = 256;
 
-/// Marks that end a sentence. One may close an answer. Question marks are missing: `yes?` asks.
+/// Marks that end a sentence. One may close an answer. Question marks are excluded: `yes?` asks.
 const STOPS: &[char] = &[
     '.', '\u{589}', '\u{6d4}', '\u{964}', '\u{f0d}', '\u{104b}', '\u{1362}', '\u{166e}',
     '\u{17d4}', '\u{1803}', '\u{1c7e}', '\u{3002}', '\u{a4ff}',
@@ -23,9 +23,9 @@ const STOPS: &[char] = &[
 
 /// Normalises an answer for the comparison with the words of a language. The result is a fixed point.
 ///
-/// It removes the spaces around the answer, exclamation marks at its end or one full stop, and inverted exclamation
-/// marks at its start. Runs of spaces become one space. Characters without width that writing systems use, such as
-/// U+200B to U+200D and the soft hyphen, are dropped.
+/// Removes the spaces around the answer, exclamation marks at its end or one full stop, and inverted exclamation marks
+/// at its start. Runs of spaces become one space. Characters without width that writing systems use, such as U+200B to
+/// U+200D and the soft hyphen, are dropped.
 ///
 /// # Errors
 /// `TooLong`, `ControlCharacter`, `Empty`, `MixedScript`.
@@ -48,8 +48,8 @@ pub fn normalise(language: &LanguageTag, utterance: &str) -> Result<String, Ambi
     Ok(token)
 }
 
-/// Characters that are not shown and that writing systems use: soft hyphen, Mongolian variation selectors, joiners and
-/// spaces without width, and variation selectors.
+/// Returns true for a character that is not shown and that writing systems use: soft hyphen, Mongolian variation
+/// selectors, joiners and spaces without width, and variation selectors.
 fn is_dropped(character: char) -> bool {
     matches!(
         character,
@@ -62,11 +62,11 @@ fn is_dropped(character: char) -> bool {
     )
 }
 
-/// Computes `toNFKC_Casefold`; with the Turkic mappings of i for a Turkic language.
+/// Computes `toNFKC_Casefold`, with the Turkic mappings of i for a Turkic language.
 fn fold(language: &LanguageTag, text: &str) -> String {
     let (normalizer, mapper) = (ComposingNormalizer::new_nfkc(), CaseMapper::new());
     let seen: String = text.chars().filter(|character| !is_ignorable(*character)).collect();
-    // Composed before it is folded: `I` and a combining dot are one letter, which folds to `i`.
+    // Composed before folding: `I` and a combining dot are one letter, which folds to `i`.
     let composed = normalizer.normalize(&seen);
     let without_case = match language.is_turkic() {
         true => mapper.fold_turkic_string(&composed),
@@ -75,7 +75,8 @@ fn fold(language: &LanguageTag, text: &str) -> String {
     normalizer.normalize(&without_case).into_owned()
 }
 
-/// Removes what opens and closes an answer. Several different marks, or several stops as in `yes...`, hesitate and stay.
+/// Removes opening and closing marks of an answer. Several different marks, or several stops as in `yes...`, hesitate
+/// and stay.
 fn without_punctuation(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let joined = words.join(" ");

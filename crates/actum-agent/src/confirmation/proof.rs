@@ -1,4 +1,4 @@
-//! Proof of a parsed answer (`confirmation_parse_proof_ref`), from which it can be parsed again.
+//! Proof of a parsed answer (`confirmation_parse_proof_ref`), with which it can be parsed again.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -13,7 +13,7 @@ use super::answer::{AmbiguousReason, parse};
 use super::language::LanguageTag;
 use super::lexicon::Lexicon;
 
-/// Answer to one prompt, as the request has it.
+/// Answer to one prompt, as in the request.
 ///
 /// A proof holds the digest of the utterance and never the utterance. For a replay the caller keeps the utterance with
 /// the request, or in a document of its own in the ledger.
@@ -23,15 +23,15 @@ pub struct Reply<'a> {
     pub language: &'a LanguageTag,
     /// Words of the user, unchanged.
     pub utterance: &'a str,
-    /// Digest of the prompt that it answers.
+    /// Digest of the answered prompt.
     pub prompt: Digest,
     /// Fingerprint of the plan that the prompt shows.
     pub plan_fingerprint: Digest,
 }
 
-/// Proof that an answer was parsed, and with what result.
+/// Proof that an answer was parsed, with the result.
 ///
-/// It is a function of lexicon and reply. A parser with other rules writes another [`FORMAT`](Self::FORMAT).
+/// The proof is a function of lexicon and reply. A parser with other rules writes another [`FORMAT`](Self::FORMAT).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParseProof {
@@ -39,9 +39,9 @@ pub struct ParseProof {
     pub format: String,
     /// Digest of the lexicon.
     pub lexicon: Digest,
-    /// Language of the answer, as the request names it.
+    /// Language of the answer, as in the request.
     pub language: LanguageTag,
-    /// Tag under which the lexicon has its words; `None` for an unknown language.
+    /// Tag under which the lexicon has the words; `None` for an unknown language.
     pub entry: Option<String>,
     /// Digest of the utterance.
     pub utterance: Digest,
@@ -57,61 +57,61 @@ pub struct ParseProof {
     pub plan_fingerprint: Digest,
 }
 
-/// Bytes that are not a proof.
+/// Error of bytes that are not a proof.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProofError {
-    /// It is not strict JSON.
+    /// The proof is not strict JSON.
     #[error("the confirmation proof cannot be read: {source}")]
     Syntax {
-        /// The mistake.
+        /// Error.
         #[from]
         source: CanonicalError,
     },
     /// A member is missing, unknown or of another type.
     #[error("the confirmation proof has another form: {message}")]
     Form {
-        /// The mistake.
+        /// Error.
         message: String,
     },
-    /// It is a document of another format.
+    /// The document has another format.
     #[error("the confirmation proof has the format `{found}` instead of `{}`", ParseProof::FORMAT)]
     Format {
-        /// Its format.
+        /// Format of the document.
         found: String,
     },
-    /// It is not in canonical form.
+    /// The proof is not in canonical form.
     #[error("the confirmation proof is not in canonical form")]
     NotCanonical,
 }
 
-/// First difference between a proof and the same answer parsed again.
+/// First difference between a proof and the result of parsing the answer again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum ProofMismatch {
-    /// The format: other rules made the proof.
+    /// Format: other rules made the proof.
     #[error("the confirmation proof has another format")]
     Format,
-    /// The lexicon.
+    /// Lexicon.
     #[error("the confirmation proof was made with another lexicon")]
     Lexicon,
-    /// The language.
+    /// Language.
     #[error("the confirmation proof is for an answer in another language")]
     Language,
-    /// The utterance.
+    /// Utterance.
     #[error("the confirmation proof is for another utterance")]
     Utterance,
-    /// The prompt.
+    /// Prompt.
     #[error("the confirmation proof is for another prompt")]
     Prompt,
-    /// The plan.
+    /// Plan.
     #[error("the confirmation proof is for another plan")]
     Plan,
-    /// Token, outcome, reason or entry: the same input gave another result.
+    /// Token, outcome, reason or entry: the same input had another result.
     #[error("the confirmation proof has another result than the parser")]
     Result,
 }
 
 impl ParseProof {
-    /// The value of `format`.
+    /// Value of `format`.
     pub const FORMAT: &str = "actum.confirmation-proof/1";
 
     /// Parses a reply, and returns the proof.
@@ -132,7 +132,7 @@ impl ParseProof {
         }
     }
 
-    /// Parses the reply again, and compares.
+    /// Parses the reply again, and compares the results.
     ///
     /// # Errors
     /// [`ProofMismatch`], the first in the order of its variants.
@@ -169,7 +169,7 @@ impl ParseProof {
         Ok(proof)
     }
 
-    /// Canonical bytes.
+    /// Returns the canonical bytes.
     ///
     /// # Errors
     /// [`CanonicalError`]

@@ -16,7 +16,7 @@ struct Candidates {
     combined: u8,
 }
 
-/// Reports characters that no one writing system has together. Signs that all scripts share count for all.
+/// Returns true if no single writing system has all characters of the word. Signs that all scripts share count for all.
 pub(super) fn is_mixed(word: &str) -> bool {
     let data = ScriptWithExtensions::new();
     let mut of_word: Option<Candidates> = None;
@@ -34,7 +34,7 @@ pub(super) fn is_mixed(word: &str) -> bool {
     false
 }
 
-/// Writing systems of a character; `None` for one that all share.
+/// Returns the writing systems of a character; `None` for one that all share.
 fn candidates(data: ScriptWithExtensionsBorrowed<'_>, character: char) -> Option<Candidates> {
     let scripts: Vec<Script> = data.get_script_extensions_val(character).iter().collect();
     if scripts.contains(&Script::Common) || scripts.contains(&Script::Inherited) {

@@ -1,4 +1,4 @@
-//! Answers that look like a yes and are none, and forms of a yes that differ only in their bytes.
+//! Answers that look like a yes but are not, and forms of a yes that differ only in their bytes.
 
 use actum_agent::confirmation::{AmbiguousReason, Answer, UTTERANCE_BYTES_MAX};
 
@@ -86,7 +86,7 @@ fn case_spaces_width_and_closing_punctuation_do_not_matter() {
         assert_eq!(answer(language, utterance), confirmed(token), "{language}");
     }
     assert_eq!(answer("gd", " Chan \u{2003} eil "), rejected("chan eil"));
-    // A question of another script.
+    // A question in another script.
     for utterance in ["はい？", "はい?", "はいか", "はい…"] {
         assert!(matches!(answer("ja", utterance), Answer::Ambiguous { .. }), "{utterance}");
     }
@@ -167,7 +167,7 @@ fn letters_of_another_script_that_look_alike_are_refused() {
         let expected = ambiguous(AmbiguousReason::MixedScript);
         assert_eq!(answer(language, utterance), expected, "{language} {utterance}");
     }
-    // All letters of the other script: no mixture, and no word either.
+    // All letters of the other script: not mixed, but not a word either.
     for (language, utterance) in [("hr", "\u{501}\u{430}"), ("en", "\u{443}\u{435}\u{455}")] {
         let expected = ambiguous(AmbiguousReason::NotInLexicon);
         assert_eq!(answer(language, utterance), expected, "{language} {utterance}");

@@ -1,4 +1,4 @@
-//! Lexicon and shorthands of the tests.
+//! Lexicon and shorthands for the tests.
 
 use std::sync::LazyLock;
 

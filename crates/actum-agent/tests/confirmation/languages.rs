@@ -1,4 +1,4 @@
-//! Language tags, and the words that a tag leads to.
+//! Language tags, and the words of a tag.
 
 use actum_agent::confirmation::{AmbiguousReason, LanguageTag};
 use actum_agent::limits::LANGUAGE_CHARS_MAX;

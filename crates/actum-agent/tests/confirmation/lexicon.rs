@@ -1,4 +1,4 @@
-//! The lexicon document, read strictly.
+//! Lexicon document, read strictly.
 
 use actum_agent::confirmation::{
     LANGUAGES_MAX, LEXICON_BYTES_MAX, Lexicon, LexiconError, TokenProblem, WORDS_MAX,

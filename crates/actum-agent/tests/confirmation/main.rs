@@ -1,4 +1,4 @@
-//! Confirmation as a whole: languages, words, attacks on the parser, and proofs.
+//! Tests of the confirmation: languages, words, attacks on the parser, and proofs.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! Property tests: any answer at all, and a yes with a few changes.
+//! Property tests: any answer, and a yes with a few changes.
 
 use actum_agent::confirmation::{
     Answer, LanguageTag, UTTERANCE_BYTES_MAX, Words, normalise, parse,
@@ -15,7 +15,7 @@ fn language(index: Index) -> (LanguageTag, &'static Words) {
     (tag(key), words)
 }
 
-/// Independent idea of what two equal answers have in common, by another library. It knows no Turkic i.
+/// Normalises an answer with another library, as an independent model. It ignores the Turkic i.
 fn plain(text: &str) -> String {
     let is_dropped = |character: &char| {
         !matches!(

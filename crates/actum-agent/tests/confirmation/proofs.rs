@@ -1,4 +1,4 @@
-//! Proofs: what they hold, and what a replay compares.
+//! Proofs: their content, and the comparison of a replay.
 
 use actum_agent::confirmation::{
     AmbiguousReason, Lexicon, ParseProof, ProofError, ProofMismatch, Reply,

@@ -105,7 +105,7 @@ fn a_goal_with_a_member_missing_unknown_or_of_another_type_is_refused() {
     assert!(AgentGoalRequest::read(&vec![b' '; 300 << 10]).is_err());
 }
 
-/// AEC-3: the fingerprint of a goal is of who wants what.
+/// AEC-3: the fingerprint of a goal covers user and intent.
 #[test]
 fn a_goal_of_other_words_has_another_fingerprint() {
     let read = |goal: &Value| AgentGoalRequest::read(goal.to_string().as_bytes()).unwrap();

@@ -1,4 +1,4 @@
-//! A bundle that is dispatched, to be changed.
+//! Bundle that is dispatched, for changes by the tests.
 
 use actum_agent::bundle::{
     AccessFacts, AgentBundle, Caller, ClaimFacts, ConfirmationFacts, GoalFacts, HistoryFacts,
@@ -78,14 +78,14 @@ pub(crate) fn missing_packet() -> MissingSimulationPacket {
     MissingSimulationPacket { head: head(), requested_capability: "send a letter".to_owned() }
 }
 
-/// Puts a packet into a bundle.
+/// Replaces the packet of a bundle.
 pub(crate) fn with_packet(bundle: AgentBundle, packet: &FinderPacket) -> AgentBundle {
     let packet = packet.to_object().unwrap();
     let bytes = actum_core::canonical::to_vec(&packet).unwrap();
     AgentBundle { packet, finder_packet: Digest::of(&bytes), ..bundle }
 }
 
-/// Bundle of a goal whose simulation is allowed and not impactful, so that it is dispatched.
+/// Creates the bundle of a goal whose simulation is allowed and not impactful, so that it is dispatched.
 pub(crate) fn harmless() -> AgentBundle {
     let bundle = AgentBundle {
         format: AgentBundle::FORMAT.to_owned(),
@@ -136,14 +136,14 @@ pub(crate) fn harmless() -> AgentBundle {
     with_packet(bundle, &FinderPacket::Match(match_packet()))
 }
 
-/// Bundle of an impactful simulation that another account confirmed.
+/// Creates the bundle of an impactful simulation that another account confirmed.
 pub(crate) fn confirmed() -> AgentBundle {
     let bundle = impactful();
     let plan_fingerprint = decide(&bundle).plan_fingerprint.unwrap();
     AgentBundle { confirmation: Some(confirmation(plan_fingerprint)), ..bundle }
 }
 
-/// Bundle of an impactful simulation that nobody confirmed.
+/// Creates the bundle of an impactful simulation without a confirmation.
 pub(crate) fn impactful() -> AgentBundle {
     let mut bundle = harmless();
     let simulation = bundle.simulation.as_mut().unwrap();
@@ -165,7 +165,7 @@ pub(crate) fn confirmation(plan_fingerprint: Digest) -> ConfirmationFacts {
     }
 }
 
-/// Claim of the step of `bundle` in this state.
+/// Creates the claim of the step of `bundle` in this state.
 pub(crate) fn claim(bundle: &AgentBundle, state: AgentState) -> ClaimFacts {
     let key = decide(bundle).key.unwrap();
     ClaimFacts { key, policy_snapshot: bundle.policy_snapshot, state, starts: 1 }
@@ -176,7 +176,7 @@ pub(crate) fn with_claim(mut bundle: AgentBundle, claim: ClaimFacts) -> AgentBun
     bundle
 }
 
-/// Names of the reasons of a decision.
+/// Returns the names of the reasons of a decision.
 pub(crate) fn reasons(decision: &AgentDecision) -> Vec<&'static str> {
     decision.reasons.iter().map(|reason| reason.as_str()).collect()
 }

@@ -1,4 +1,4 @@
-//! Golden decisions: the same under each time zone, locale, hash seed and number of threads (AEC-11).
+//! Golden decisions: equal under each time zone, locale, hash seed and number of threads (AEC-11).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::random_bundle;
 
-/// Bundles of the corpus.
+/// Number of bundles in the corpus.
 const BUNDLES: usize = 40;
-/// Set in a child process: the number of its threads.
+/// Variable of a child process: the number of its threads.
 const THREADS: &str = "ACTUM_GOLDEN_THREADS";
 
-/// Bundle with the decision on it, and the digest of both.
+/// Bundle and decision, with the digest of both.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Golden {
     bundle: AgentBundle,
@@ -57,7 +57,7 @@ fn check(threads: usize) {
     });
 }
 
-/// AEC-11: another decision on the same bundle is another version of the rules. `UPDATE_GOLDEN` writes the corpus anew.
+/// AEC-11: another decision on the same bundle is another version of the rules. `UPDATE_GOLDEN` rewrites the corpus.
 #[test]
 fn golden_decisions_are_made_again_under_other_time_zones_locales_and_threads() {
     if std::env::var_os("UPDATE_GOLDEN").is_some() {

@@ -33,7 +33,7 @@ fn at_agent_11_idempotency_key_includes_sim_and_field_fingerprint() {
     assert_eq!(keys.len(), 32, "each of the five parts counts");
 }
 
-/// AEC-7: parts that run into each other are other parts.
+/// AEC-7: parts with the same concatenation have different keys.
 #[test]
 fn parts_of_a_key_are_hashed_after_their_length() {
     let key = |correlation: &str, step: &str| {
@@ -62,7 +62,7 @@ fn the_key_of_a_started_step_stays_when_the_policy_changes() {
     assert_eq!(decide(&with_claim(other, started)).key, first);
 }
 
-/// AEC-5, AEC-7: a new packet for the same step is confirmed by the same answer; other fields are not.
+/// AEC-5, AEC-7: the same answer confirms a new packet for the same step, but not other fields.
 #[test]
 fn the_plan_fingerprint_is_of_the_step_and_not_of_the_packet() {
     let fingerprint = |edit: fn(&mut actum_agent::packet::SimulationMatchPacket)| {

@@ -20,7 +20,7 @@ use crate::fixture::{
 
 /// Number of bundles; `ACTUM_MODEL_CASES` sets another.
 const CASES: usize = 20_000;
-/// The random changes hit one of this many facts.
+/// Number of facts among which the random changes hit one.
 const RARE: usize = 12;
 
 pub(crate) fn random_bundle(random: &mut Random) -> AgentBundle {
@@ -176,7 +176,7 @@ pub(crate) fn random_bundle(random: &mut Random) -> AgentBundle {
     bundle
 }
 
-/// What the model says of a decision.
+/// Returns the part of a decision that the model computes.
 fn summary(decision: &AgentDecision) -> Value {
     let AgentDecision { verdict, state, reasons, key, plan_fingerprint, .. } = decision;
     json!([verdict, state, reasons, key, plan_fingerprint])

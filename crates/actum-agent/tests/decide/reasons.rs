@@ -1,4 +1,4 @@
-//! Each reason for which nothing is dispatched.
+//! Reasons against a dispatch.
 
 use actum_agent::bundle::{AgentBundle, Identity};
 use actum_agent::packet::FinderPacket;
@@ -16,7 +16,7 @@ fn change(mut bundle: AgentBundle, change: impl FnOnce(&mut AgentBundle)) -> Age
     bundle
 }
 
-/// Bundles that are not dispatched, with the reasons and the state.
+/// Creates bundles that are not dispatched, with the reasons and the state.
 fn refused() -> Vec<(AgentBundle, Vec<&'static str>, AgentState)> {
     use AgentState::{
         AwaitingAp, AwaitingClarify, AwaitingConfirm, Escalated, Failed, Refused, ReplayFailed,
@@ -305,7 +305,7 @@ fn a_step_in_force_is_answered_and_not_dispatched() {
     );
 }
 
-/// AEC-7: a step of which nothing is in effect is tried again under its key.
+/// AEC-7: a step without any effect in force is retried under its key.
 #[test]
 fn a_step_that_was_taken_back_is_dispatched_again_under_its_key() {
     let bundle = with_claim(harmless(), claim(&harmless(), AgentState::Reverted));
@@ -330,7 +330,7 @@ fn at_agent_06_clarify_one_question_rule() {
     assert_eq!((&*read.question, read.head.attempt_counter), ("Which file?", 1));
 }
 
-/// AEC-2, AEC-15: a later candidate with a higher score is not taken.
+/// AEC-2, AEC-15: a later candidate with a higher score is ignored.
 #[test]
 fn at_agent_09_finder_top1_is_consumed_without_rerank() {
     let mut packet = match_packet();

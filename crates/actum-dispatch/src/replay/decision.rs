@@ -1,4 +1,4 @@
-//! Decisions that are made again: of the core, of the access policies, of the parser of answers.
+//! Replayed decisions: of the core, of the access policies, of the parser of answers.
 
 use actum::Catalog;
 use actum_agent::bundle::{AgentBundle, Identity, SimulationFacts};
@@ -22,14 +22,14 @@ fn mismatch(message: &str) -> (ReplayCode, String) {
     problem(ReplayCode::DecisionMismatch, message)
 }
 
-/// Decision of the core that was made again.
+/// Decision of the core that was replayed.
 pub(super) struct MadeAgain {
     pub(super) bundle: AgentBundle,
     /// Fingerprint of its plan.
     pub(super) plan: Option<Digest>,
 }
 
-/// Makes one decision of the core again. Returns it, or the problem.
+/// Replays one decision of the core. Returns it, or the problem.
 pub(super) fn check(
     (log, keyring): (&dyn Log, &Keyring),
     event: &AgentExecution,
@@ -90,7 +90,8 @@ pub(super) fn check(
     })
 }
 
-/// Compares the facts of a bundle with their sources: the signed assertion of a host, and the catalog. Returns what differs.
+/// Compares the facts of a bundle with their sources: the signed assertion of a host, and the catalog. Returns the
+/// difference.
 fn check_facts(
     (log, keyring): (&dyn Log, &Keyring),
     (event, bundle): (&AgentExecution, &AgentBundle),
@@ -104,7 +105,7 @@ fn check_facts(
                     && asserted.user == bundle.goal.user
                     && asserted.correlation == bundle.goal.correlation
             }
-            // It counted at that time.
+            // The key counted at that time.
             Err(HostAssertionProblem::Key(KeyProblem::Revoked { .. })) => true,
             Err(_) => false,
         };
@@ -132,7 +133,7 @@ fn host_assertion(bundle: &AgentBundle) -> Option<Digest> {
     }
 }
 
-/// Makes one decision on access again.
+/// Replays one decision on access.
 pub(super) fn check_access(
     log: &dyn Log,
     decided: &AgentAccessDecided,
@@ -154,7 +155,8 @@ pub(super) fn check_access(
     Ok((!same).then(|| mismatch("the access policies decide otherwise")))
 }
 
-/// Parses the recorded token again, with the lexicon of that time. The utterance of an ambiguous answer is not recorded.
+/// Parses the recorded token again, with the lexicon of that time. The utterance of an ambiguous answer is not
+/// recorded.
 pub(super) fn check_answer(
     log: &dyn Log,
     answer: &AgentConfirmation,

@@ -1,4 +1,4 @@
-//! Checks that the history in a bundle matches an earlier state of the ledger.
+//! Check that the history in a bundle matches an earlier state of the ledger.
 
 use actum_agent::bundle::{AgentBundle, ConfirmationFacts};
 use actum_core::Digest;
@@ -11,8 +11,8 @@ use actum_record::ledger::{AgentConfirmation, AgentEvent};
 use super::{Problem, ReplayCode, problem};
 use crate::history::{ChainEvent, History, relaying_key};
 
-/// Facts of a goal after each of its events. Processes that work on a goal at the same time decide from the same facts, so a
-/// bundle has those of any earlier moment.
+/// Facts of a goal after each of its events. Processes that work on a goal at the same time decide from the same
+/// facts, so a bundle has those of any earlier moment.
 #[derive(Default)]
 pub(super) struct Histories {
     /// Only step of the goal in phase 1.

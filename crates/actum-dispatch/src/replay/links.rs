@@ -1,4 +1,4 @@
-//! Entries that an event names exist, precede it and match its bundle.
+//! Check that the entries of an event exist, precede it and match its bundle.
 
 use actum_agent::bundle::AgentBundle;
 use actum_core::canonical::describe;

@@ -97,7 +97,7 @@ fn what_is_not_a_yes_of_somebody_else_dispatches_nothing() {
     assert_eq!(world.count(EntryKind::EffectStarted), 0);
 }
 
-/// AEC-5: the person reads one plan, and another is dispatched before the answer arrives.
+/// AEC-5: the user reads one plan, and another is dispatched before the answer arrives.
 #[test]
 fn an_answer_to_a_prompt_that_was_replaced_is_not_recorded() {
     let world = World::new();
@@ -115,7 +115,7 @@ fn an_answer_to_a_prompt_that_was_replaced_is_not_recorded() {
     assert_eq!(world.count(EntryKind::AgentConfirmation), 0);
 }
 
-/// AEC-5: what was confirmed is one plan in one workspace, with its checks.
+/// AEC-5: a confirmation is for one plan in one workspace, with its checks.
 #[test]
 fn a_confirmation_counts_neither_in_another_workspace_nor_without_its_checks() {
     let world = World::new();
@@ -145,13 +145,13 @@ fn at_agent_03_access_deny_fail_closed() {
     let refused = world.dispatch_under(&goal, &agent(), nobody);
     assert_eq!(reason(&refused), Some(ReasonCode::AccessScopeViolation));
     assert_eq!(world.events(&goal), [(AgentEventKind::NoDispatch, AgentState::Refused)]);
-    // Somebody else's goal.
+    // The goal of another user.
     let refused = world.dispatch_under(&goal, &person(), Policy::default());
     assert_eq!(reason(&refused), Some(ReasonCode::AccessScopeViolation));
     assert_eq!(world.count(EntryKind::ActionEnded), 0);
 }
 
-/// AEC-6: an approval (AP) ends the cycle, and once it is granted a new one begins.
+/// AEC-6: a required approval (AP) ends the cycle, and once it is granted a new one begins.
 #[test]
 fn an_approval_is_queued_and_starts_a_new_cycle_when_it_is_granted() {
     let world = World::new();
@@ -321,8 +321,8 @@ fn at_agent_08_audit_chain_complete() {
     assert_eq!(named, actions.unwrap());
 }
 
-/// AEC-5: the account that dispatches can relay the answer of a person under a key of the operator. A forged entry counts
-/// for nothing.
+/// AEC-5: the dispatching account can relay the answer of a user under a key of the operator. A forged entry has no
+/// effect.
 #[test]
 fn an_answer_under_a_key_of_the_operator_counts_and_a_forged_one_does_not() {
     let world = World::new();
@@ -335,7 +335,7 @@ fn an_answer_under_a_key_of_the_operator_counts_and_a_forged_one_does_not() {
     assert_eq!((done.verdict, &done.outcome.reason_code), (AgentVerdict::Dispatch, &None));
 }
 
-/// AEC-20: what was done is taken back by a dispatched simulation, with its own confirmation and chain.
+/// AEC-20: a dispatched simulation undoes a run, with its own confirmation and chain.
 #[test]
 fn a_run_is_undone_by_a_dispatched_simulation() {
     let world = World::new();
@@ -354,7 +354,8 @@ fn a_run_is_undone_by_a_dispatched_simulation() {
     assert!(world.replay(&undo).is_same());
 }
 
-/// AEC-4: the answer to a question is the next attempt at the goal, in other words. Without a question the words stay.
+/// AEC-4: the answer to a question is the next attempt at the goal, in other words. Without a question the words
+/// stay.
 #[test]
 fn a_question_is_answered_by_the_next_attempt_in_other_words() {
     let world = World::new();

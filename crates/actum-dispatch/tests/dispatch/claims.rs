@@ -17,7 +17,7 @@ fn create(world: &World, name: &str) -> AgentGoalRequest {
     world.goal(name, "file_create", json!({"path": name, "content": "text of a file\n"}))
 }
 
-/// AEC-3, AEC-7: the key of a request stands for the first goal that names it.
+/// AEC-3, AEC-7: the request key belongs to the first goal that names it.
 #[test]
 fn the_key_of_a_request_is_refused_for_another_goal() {
     let world = World::new();
@@ -29,7 +29,7 @@ fn the_key_of_a_request_is_refused_for_another_goal() {
     assert_eq!(reason(&world.dispatch(&first)), Some(ReasonCode::ConfirmationRequired));
 }
 
-/// AEC-5, AEC-20: what would take an effect back is a simulation that is active.
+/// AEC-5, AEC-20: the simulation that would roll an effect back must be active.
 #[test]
 fn a_rollback_plan_of_a_simulation_that_is_not_active_dispatches_nothing() {
     let world = World::new();
@@ -47,7 +47,7 @@ fn a_rollback_plan_of_a_simulation_that_is_not_active_dispatches_nothing() {
     assert!(refused.prompt.is_none());
 }
 
-/// AEC-22: the outcome is kept, without content of files, and given again.
+/// AEC-22: the outcome is kept, without file content, and returned again.
 #[test]
 fn a_goal_that_is_asked_again_has_its_outcome() {
     let world = World::new();
@@ -83,7 +83,7 @@ fn no_later_answer_replaces_a_no() {
     assert_eq!(reason(&world.dispatch(&goal)), Some(ReasonCode::ConfirmationRejected));
 }
 
-/// AEC-5: an answer to a goal that was carried out is not recorded. It says nothing about what starts.
+/// AEC-5: an answer to a finished goal is not recorded. It would confirm nothing that starts.
 #[test]
 fn no_answer_is_recorded_after_the_end() {
     let world = World::new();
@@ -117,7 +117,7 @@ fn no_answer_counts_after_the_last_ambiguous_one() {
     assert!(matches!(error, ConfirmError::Final { .. }), "{error}");
 }
 
-/// AEC-7, AEC-10: what the gates deny has no start, also with checks, so it uses up no retry.
+/// AEC-7, AEC-10: an action that the gates deny has no start, also with checks, so it uses no retry.
 #[test]
 fn an_action_that_the_gates_deny_has_no_start() {
     let world = World::new();
@@ -143,7 +143,7 @@ fn an_action_that_the_gates_deny_has_no_start() {
     assert!(world.replay(&goal).is_same(), "{:?}", world.replay(&goal));
 }
 
-/// AEC-5: nobody is asked to confirm a command that could not run for want of a check.
+/// AEC-5: no user is asked to confirm a command that could not run without a check.
 #[test]
 fn a_command_without_a_check_is_refused_before_the_prompt() {
     let world = World::new();
@@ -189,7 +189,7 @@ fn a_command_that_a_prompt_cannot_show_is_refused() {
     assert_eq!(reason(&refused), Some(ReasonCode::RequiredFieldsInvalid), "{refused:?}");
 }
 
-/// AEC-11, EX-20: of fields that fit no simulation nothing is kept but sizes and digests.
+/// AEC-11, EX-20: of fields that fit no simulation only sizes and digests are kept.
 #[test]
 fn values_of_fields_that_do_not_fit_are_not_kept() {
     let world = World::new();
@@ -223,7 +223,8 @@ fn a_no_to_a_plan_outlives_a_yes_to_another() {
     assert!(world.replay(&goal).is_same(), "{:?}", world.replay(&goal));
 }
 
-/// AEC-5: what counts is the newest answer when the effect starts. A second "yes" is as good as the first, and a "no" is not.
+/// AEC-5: the newest answer counts when the effect starts. A second "yes" is as good as the first, and a "no" is
+/// not.
 #[test]
 fn an_answer_between_decision_and_start_counts() {
     for (answer, reason) in [("yes", None), ("no", Some("CONFIRMATION_REJECTED"))] {

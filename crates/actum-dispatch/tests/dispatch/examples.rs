@@ -1,4 +1,4 @@
-//! The example of this crate.
+//! Example of this crate.
 
 #[expect(dead_code, reason = "the example is a whole program")]
 #[path = "../../examples/host.rs"]

@@ -1,4 +1,4 @@
-//! The guardrails of CI (`scripts/check_agent_execution_core.sh`) find each violation of seed 004, section 14 (AEC-14).
+//! CI guardrails (`scripts/check_agent_execution_core.sh`): they find each violation of seed 004, section 14 (AEC-14).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use actum_testkit::TestDir;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const SCRIPT: &str = "scripts/check_agent_execution_core.sh";
-/// What the script reads.
+/// Files and directories that the script reads.
 const PARTS: [&str; 5] = [
     SCRIPT,
     "crates/actum-agent",
@@ -33,7 +33,7 @@ fn copy(from: &Path, to: &Path) {
 /// Seeds a violation into a copy of the tree.
 type Seed = fn(&TestDir);
 
-/// A copy of the tree, as far as the script reads it.
+/// Copies the part of the tree that the script reads.
 fn tree() -> TestDir {
     let tree = TestDir::in_memory();
     for part in PARTS {
@@ -42,7 +42,7 @@ fn tree() -> TestDir {
     tree
 }
 
-/// Numbers of the violations that the script finds.
+/// Returns the numbers of the violations that the script finds.
 fn violations(tree: &TestDir) -> Vec<String> {
     let output = Command::new("sh").arg(tree.join(SCRIPT)).output().unwrap();
     let told = String::from_utf8(output.stdout).unwrap();

@@ -1,4 +1,4 @@
-//! Hosts: they assert whose a goal is, and relay answers, under their key.
+//! Hosts: they assert the user of a goal, and relay answers, under their key.
 
 use actum_agent::bundle::{AgentBundle, Identity};
 use actum_agent::goal::ConfirmState;
@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::world::{World, access, agent, reason};
 
-/// Goal of another user than the account that dispatches.
+/// Creates a goal of another user than the dispatching account.
 fn goal_of_ada(world: &World, name: &str) -> AgentGoalRequest {
     let goal = world.goal(name, "file_create", json!({"path": "a", "content": "text\n"}));
     let mut goal = AgentGoalRequest { user_id: "ada".parse().unwrap(), ..goal };
@@ -77,7 +77,7 @@ fn a_goal_of_another_user_is_refused_without_a_host_key_that_counts() {
     }
 }
 
-/// AEC-5: who is no host relays nothing, and a host relays only to the newest prompt.
+/// AEC-5: a caller that is not a host relays nothing, and a host relays only to the newest prompt.
 #[test]
 fn an_answer_is_relayed_under_a_host_key_to_the_newest_prompt_alone() {
     let world = World::new();
@@ -138,7 +138,7 @@ fn an_answer_with_a_goal_of_another_user_is_not_recorded() {
 fn a_relayed_no_after_a_yes_is_final() {
     let world = World::new();
     let mut goal = goal_of_ada(&world, "six");
-    // The action fails, since the file is there, and nothing is in effect.
+    // The action fails, since the file exists, and nothing is in effect.
     world.put("a", "here\n");
     let (prompt, _) = world.dispatch_as_host(&goal).unwrap().prompt.unwrap();
     goal.confirm_state = answer(prompt, "ja");

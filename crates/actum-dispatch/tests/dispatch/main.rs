@@ -1,4 +1,4 @@
-//! The host of the core over a real engine: the acceptance tests of seed 004, section 13.
+//! Host of the core over a real engine: the acceptance tests of seed 004, section 13.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,

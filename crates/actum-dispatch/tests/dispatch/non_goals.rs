@@ -1,4 +1,4 @@
-//! Non-goals of the core (seed 004, section 1): what no goal brings about, whatever its packet says (AEC-20).
+//! Non-goals of the core (seed 004, section 1): effects that no goal has, with any packet (AEC-20).
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::world::{World, access, agent, goal, reason, with_packet};
 
-/// Kinds of entries of a ledger, of the first entry on.
+/// Returns the kinds of all entries of the ledger.
 fn kinds(world: &World) -> BTreeSet<&'static str> {
     let read = |log: &dyn Log| {
         let size = log.size()?;
@@ -37,8 +37,8 @@ fn no_money_is_transferred_without_a_simulation_and_access() {
     assert_eq!(world.count(EntryKind::ActionEnded), 0);
 }
 
-/// AEC-20: no permission is granted, no approval given, no artifact promoted, no key changed. A dispatch appends entries of
-/// the agent core and of its action alone, so no other table changes either.
+/// AEC-20: no permission is granted, no approval given, no artifact promoted, no key changed. A dispatch appends only
+/// entries of the agent core and of its action, so no other table changes either.
 #[test]
 fn a_dispatch_appends_entries_of_the_agent_core_and_of_its_action_alone() {
     let world = World::new();
@@ -71,7 +71,7 @@ fn a_dispatch_appends_entries_of_the_agent_core_and_of_its_action_alone() {
     assert_eq!((world.catalog(), world.records.keyring().keys().len()), before);
 }
 
-/// AEC-20: a draft is not promoted by being named.
+/// AEC-20: naming a draft does not promote it.
 #[test]
 fn a_simulation_that_is_no_longer_active_is_not_activated() {
     let world = World::new();
@@ -83,7 +83,7 @@ fn a_simulation_that_is_no_longer_active_is_not_activated() {
     assert_eq!(world.count(EntryKind::CatalogChanged), 1, "the change of the operator");
 }
 
-/// AEC-18, AEC-20: one cycle has one effect at most, and nothing follows from its outcome by itself.
+/// AEC-18, AEC-20: one cycle has one effect at most, and its outcome triggers nothing.
 #[test]
 fn nothing_follows_from_an_outcome() {
     let world = World::new();
@@ -102,7 +102,7 @@ fn nothing_follows_from_an_outcome() {
     world.dispatch(&with_packet(asked, &packet));
     let size = || world.records.ledger().read(|log| log.size()).unwrap();
     let before = size();
-    // Other work in the workspace, and looking at the goals, wakes nothing up.
+    // Other work in the workspace, and reading the goals, triggers nothing.
     let mut engine = world.engine();
     engine.resume().unwrap();
     drop(engine);

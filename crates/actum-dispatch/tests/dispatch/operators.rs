@@ -10,7 +10,7 @@ use crate::world::{World, goal, person, with_packet};
 
 const HOUR: i64 = 60 * 60 * 1_000_000;
 
-/// AEC-12: a wish that is resolved leaves Dev Intake, and only an active simulation resolves it.
+/// AEC-12: a resolved goal leaves Dev Intake, and only an active simulation resolves it.
 #[test]
 fn a_goal_that_waits_for_a_simulation_is_resolved_once() {
     let world = World::new();
@@ -37,7 +37,7 @@ fn a_goal_that_waits_for_a_simulation_is_resolved_once() {
     assert_eq!(resolve(None).unwrap(), None, "it does not wait any more");
 }
 
-/// AEC-17: a waiver has an end within 30 days, and is of the approval key.
+/// AEC-17: a waiver ends within 30 days, and needs the approval key.
 #[test]
 fn the_gate_is_waived_under_the_approval_key_until_a_time() {
     let world = World::new();

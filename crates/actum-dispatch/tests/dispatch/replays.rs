@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::world::{World, access, agent, goal, reason};
 
-/// AEC-11: each decision of a goal, also "no", is the same when it is made again.
+/// AEC-11: each decision of a goal, also "no", has the same result in a replay.
 #[test]
 fn each_decision_on_a_goal_is_replayed() {
     let world = World::new();
@@ -64,7 +64,7 @@ fn codes(world: &World, goal: &AgentGoalRequest) -> Vec<ReplayCode> {
     decisions.into_iter().filter_map(|it| it.problem).map(|(code, _)| code).collect()
 }
 
-/// AEC-9, AEC-11: a sound entry that claims another history, or names another action, is found.
+/// AEC-9, AEC-11: a sound entry that claims another history, or names another action, is detected.
 #[test]
 fn an_event_with_another_history_or_another_action_is_found() {
     let world = World::new();
@@ -83,7 +83,7 @@ fn an_event_with_another_history_or_another_action_is_found() {
     assert_eq!(codes(&world, &link), [ReplayCode::LinkMismatch]);
 }
 
-/// AEC-11: drift fails closed. A replay that failed is an event, and no effect of the goal starts after it.
+/// AEC-11: drift fails closed. A failed replay is an event, and no effect of the goal starts after it.
 #[test]
 fn a_goal_whose_replay_failed_is_not_dispatched_any_more() {
     let world = World::new();
@@ -103,7 +103,7 @@ fn a_goal_whose_replay_failed_is_not_dispatched_any_more() {
     assert_eq!(world.count(EntryKind::EffectStarted), 0);
 }
 
-/// AEC-11: facts of a simulation that its catalog does not have, and a user that no host asserted, are found.
+/// AEC-11: facts of a simulation that its catalog does not have, and a user that no host asserted, are detected.
 #[test]
 fn forged_facts_of_a_simulation_or_a_host_are_found() {
     let world = World::new();
@@ -121,7 +121,7 @@ fn forged_facts_of_a_simulation_or_a_host_are_found() {
     let host = world.goal("host", "file_create", fields);
     world.dispatch(&host);
     forge(&world, &host, |bundle, event| {
-        // A document that is in the ledger, and no assertion.
+        // A document in the ledger that is not an assertion.
         let assertion = event.refs.policy_snapshot;
         bundle.caller.identity = Identity::Host { key: "0123456789abcdef".to_owned(), assertion };
         event.refs.host_assertion = Some(assertion);
@@ -129,7 +129,8 @@ fn forged_facts_of_a_simulation_or_a_host_are_found() {
     assert_eq!(codes(&world, &host), [ReplayCode::DecisionMismatch]);
 }
 
-/// AEC-11, AEC-16: one process decides by the catalog and the policy in force, however often they change, as a fresh one does.
+/// AEC-11, AEC-16: one process decides by the catalog and the policy in force, after any number of changes, as a
+/// fresh one does.
 #[test]
 fn decisions_follow_a_catalog_and_a_policy_that_change_at_random() {
     let world = World::new();

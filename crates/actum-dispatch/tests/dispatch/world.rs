@@ -1,4 +1,4 @@
-//! A workspace, a ledger and a host for tests.
+//! Workspace, ledger and host for tests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -21,7 +21,7 @@ use actum_record::signer::{KeyRole, Signer};
 use actum_testkit::TestDir;
 use serde_json::{Map, Value, json};
 
-/// Time between two looks at the clock, in microseconds.
+/// Time between two readings of the clock, in microseconds.
 const TICK: i64 = 1000;
 
 pub(crate) struct World {
@@ -30,13 +30,13 @@ pub(crate) struct World {
     home: LedgerHome,
 }
 
-/// Account that dispatches.
+/// Returns the dispatching account.
 pub(crate) fn agent() -> Caller<'static> {
     let actor = Actor { user: "user-1".to_owned(), uid: 1000, agent: Some("planner".to_owned()) };
     Caller { actor, host: None }
 }
 
-/// Account that confirms.
+/// Returns the confirming account.
 pub(crate) fn person() -> Caller<'static> {
     let actor = Actor { user: "grace".to_owned(), uid: 1001, agent: None };
     Caller { actor, host: None }
@@ -63,7 +63,7 @@ impl World {
         self.engine_at("workspace")
     }
 
-    /// Engine of another workspace, with the same ledger.
+    /// Opens the engine of another workspace, with the same ledger.
     pub(crate) fn engine_at(&self, name: &str) -> Engine {
         let directory = self.directory.join(name);
         std::fs::create_dir_all(&directory).unwrap();
@@ -94,7 +94,7 @@ impl World {
         dispatcher.dispatch(goal, caller).unwrap()
     }
 
-    /// Answer to the newest prompt of a goal.
+    /// Creates the answer to the newest prompt of a goal.
     pub(crate) fn reply(&self, goal: &AgentGoalRequest, answer: &str, language: &str) -> Reply {
         let read = |log: &dyn Log| Chain::read(log, &goal.correlation_id)?.prompt(log);
         let (_, prompt) = self.records.ledger().read(read).unwrap().unwrap();
@@ -148,7 +148,7 @@ impl World {
         dispatcher.dispatch(goal, &caller)
     }
 
-    /// Signer of a role of this installation.
+    /// Returns the signer of a role of this installation.
     pub(crate) fn signer(&self, role: KeyRole) -> SigningKey {
         let now = self.records.now();
         Keys::open(&self.home, now).unwrap().signer(role, now).unwrap()
@@ -166,7 +166,7 @@ impl World {
         self.records.ledger().read(|log| Chain::read(log, &goal.correlation_id)).unwrap()
     }
 
-    /// Events and states of a goal.
+    /// Returns the events and states of a goal.
     pub(crate) fn events(&self, goal: &AgentGoalRequest) -> Vec<(AgentEventKind, AgentState)> {
         let chain = self.chain(goal);
         chain.executions().map(|(_, it)| (it.event, it.state)).collect()
@@ -181,7 +181,7 @@ impl World {
         self.records.catalog().unwrap().in_force().unwrap().digest().unwrap()
     }
 
-    /// Takes a step in the life of a simulation, as the operator.
+    /// Changes the state of a simulation, as the operator.
     pub(crate) fn change_catalog(&self, action: &str, step: &Step) {
         self.as_operator(|approver| {
             let action = action.parse().unwrap();
@@ -205,7 +205,7 @@ impl World {
         act(&Approver { by, signer: &signer, isolation: Isolation::SameUser });
     }
 
-    /// Goal with a packet that matches this simulation.
+    /// Creates a goal with a packet that matches this simulation.
     pub(crate) fn goal(&self, name: &str, simulation: &str, fields: Value) -> AgentGoalRequest {
         let goal = goal(name);
         let rollback = RollbackSimulation {
@@ -251,13 +251,13 @@ pub(crate) fn with_packet(goal: AgentGoalRequest, packet: &FinderPacket) -> Agen
     AgentGoalRequest { sim_finder_packet: packet.to_object().unwrap(), ..goal }
 }
 
-/// Policy with one text of access policies.
+/// Creates a policy with one text of access policies.
 pub(crate) fn access(text: &str) -> Policy {
     let text = AccessText { name: "test.cedar".to_owned(), text: text.to_owned() };
     Policy::default().with_access(vec![text])
 }
 
-/// The reason of an outcome.
+/// Returns the reason of an outcome.
 pub(crate) fn reason(dispatched: &Dispatched) -> Option<ReasonCode> {
     let code = dispatched.outcome.reason_code.as_deref()?;
     ReasonCode::ALL.iter().copied().find(|reason| reason.as_str() == code)

@@ -1,4 +1,4 @@
-//! Chunks of an utterance that are values and no words.
+//! Chunks of an utterance that are values instead of words.
 
 use actum_core::RunId;
 
@@ -28,7 +28,7 @@ const ABBREVIATIONS: &[&str] = &["p.ej", "p.ex", "p.es"];
 /// Longest extension, in characters.
 const EXTENSION_CHARS_MAX: usize = 10;
 
-/// Reads a chunk between blanks as a value; `None` where it is made of words.
+/// Reads a chunk between blanks as a value; `None` if it consists of words.
 pub(super) fn classify(chunk: &str) -> Option<Given> {
     let is_opening = |c: char| matches!(c, '(' | '[' | '{' | '<' | '¿' | '¡' | '\'' | '‘' | '’');
     let is_closing = |c: char| ".,;:!?…)]}>'‘’".contains(c);
@@ -54,7 +54,7 @@ pub(super) fn classify(chunk: &str) -> Option<Given> {
     })
 }
 
-/// Tests for a path, or a name with an extension.
+/// Returns true for a path, or a name with an extension.
 pub(crate) fn is_path_like(text: &str) -> bool {
     if text.contains(['/', '\\']) {
         let is_choice = |part: &str| ALTERNATIVES.contains(&&*part.to_lowercase());

@@ -7,9 +7,9 @@ pub(super) enum Quote<'t> {
     None,
     /// Text in quotes.
     Closed {
-        /// Text between them.
+        /// Text between the quotes.
         text: &'t str,
-        /// Text behind them.
+        /// Text after the quotes.
         behind: &'t str,
     },
     /// The end is missing.
@@ -18,7 +18,7 @@ pub(super) enum Quote<'t> {
 
 const FENCE: &str = "```";
 
-/// Tests for a character that begins or ends a quote wherever it stands.
+/// Returns true for a character that begins or ends a quote at any position.
 pub(super) fn opens(c: char) -> bool {
     matches!(c, '"' | '“' | '”' | '„' | '‟' | '«' | '»' | '‹' | '›' | '`')
 }
@@ -52,7 +52,7 @@ pub(super) fn quote(text: &str, before: char) -> Quote<'_> {
     }
 }
 
-/// Reads a single quote. It ends where no letter follows, since an apostrophe is the same character.
+/// Reads a single quote. It ends before a character that is not a letter, since an apostrophe looks the same.
 fn single_quote(first: char, behind: &str) -> Quote<'_> {
     let ends: &[char] = match first {
         '\'' => &['\''],
@@ -75,7 +75,7 @@ fn fence(behind: &str) -> Quote<'_> {
     Quote::Closed { text, behind }
 }
 
-/// Block without quotes: a diff or patch at the start of a line, up to the end.
+/// Returns a block without quotes: a diff or patch at the start of a line, up to the end.
 pub(super) fn block(text: &str, before: char) -> Option<&str> {
     let is_diff = text.starts_with("diff --git ")
         || text.starts_with("*** Begin Patch\n")

@@ -1,4 +1,4 @@
-//! Holders that change tokens: nothing that was not signed in this order is accepted.
+//! Changed tokens: only blocks that were signed in this order are accepted.
 
 use actum_lease::LeaseError;
 use actum_record::lease::{LeaseTerms, Quotas};
@@ -67,7 +67,7 @@ fn blocks_that_are_dropped_reordered_repeated_or_spliced_are_rejected() {
             let mut attacked = token.clone();
             attack(&mut attacked, &other);
             let error = accept(&encode(&attacked)).expect_err(name);
-            // A block that stands elsewhere refers to other texts, so its form may be wrong before its signature is.
+            // A moved block refers to other texts, so its form may be wrong before its signature is.
             assert!(
                 matches!(error, LeaseError::Signature | LeaseError::Form { .. }),
                 "{name}: {error}"
@@ -76,7 +76,7 @@ fn blocks_that_are_dropped_reordered_repeated_or_spliced_are_rejected() {
     }
 }
 
-/// FE-17: the content of a block cannot be exchanged for that of a wider one.
+/// FE-17: the content of a block cannot be exchanged for a less restrictive one.
 #[test]
 fn a_block_with_the_content_of_another_is_rejected() {
     let narrow = granted(&least()).attenuate(&uses(1)).unwrap();

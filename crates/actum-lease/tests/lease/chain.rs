@@ -1,4 +1,4 @@
-//! Chain documents: what an auditor reads and verifies, and nobody can use as a token.
+//! Chain documents: an auditor reads and verifies them, and they cannot be used as a token.
 
 use actum_lease::{LeaseChain, LeaseError, Token, read_chain, verify, verify_chain};
 use actum_record::keyring::{KeyEntry, Keyring};
@@ -45,7 +45,7 @@ fn a_chain_document_cannot_be_used_as_a_token() {
     assert_eq!(Token::read(&document).unwrap_err(), LeaseError::NotBase64);
     let text = URL_SAFE.encode(&document);
     assert_eq!(Token::read(text.as_bytes()).unwrap_err(), LeaseError::NotBiscuit);
-    // The blocks are all there, but not what proves that they were handed over.
+    // All blocks are in the document, but not the proof that they were handed over.
     let value: Value = serde_json::from_slice(&document).unwrap();
     let decode =
         |block: &Value, field: &str| STANDARD.decode(block[field].as_str().unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Keys, terms, and tokens written by hand for the tests.
+//! Keys, terms and hand-written tokens for the tests.
 
 use std::collections::BTreeSet;
 
@@ -17,14 +17,14 @@ use prost::Message;
 
 /// Secret of the lease key.
 pub(crate) const SECRET: [u8; 32] = [7; 32];
-/// Secret of the key that comes after each block that a test signs by hand.
+/// Secret of the next key after each block that a test signs by hand.
 pub(crate) const NEXT: [u8; 32] = [9; 32];
 
 pub(crate) fn seconds(seconds: i64) -> Timestamp {
     Timestamp::from_micros(seconds * 1_000_000)
 }
 
-/// A time within [`terms`] and within the time of each [`key`].
+/// Returns a time within [`terms`] and within the time of each [`key`].
 pub(crate) fn now() -> Timestamp {
     seconds(1_800_000_000)
 }
@@ -46,7 +46,7 @@ pub(crate) fn keyring() -> Keyring {
     Keyring::new(vec![key([1; 32]), key(SECRET), key([2; 32])])
 }
 
-/// Hint at the lease key, as a token has it.
+/// Returns the hint at the lease key, as a token has it.
 pub(crate) fn hint(key: &KeyEntry) -> u32 {
     u32::from_str_radix(&key.id.as_str()[..8], 16).unwrap()
 }
@@ -55,7 +55,7 @@ pub(crate) fn biscuit_key(secret: [u8; 32]) -> KeyPair {
     KeyPair::from(&PrivateKey::from_bytes(&secret, Algorithm::Ed25519).unwrap())
 }
 
-/// The least terms that a first block can have.
+/// Returns the least terms that a first block can have.
 pub(crate) fn least() -> LeaseTerms {
     LeaseTerms {
         tenant: Some("default".parse().unwrap()),
@@ -66,7 +66,7 @@ pub(crate) fn least() -> LeaseTerms {
     }
 }
 
-/// Terms with each field.
+/// Returns terms with each field.
 pub(crate) fn terms() -> LeaseTerms {
     let rules = |texts: &[&str]| texts.iter().map(|text| PathRule::new(text).unwrap()).collect();
     LeaseTerms {
@@ -121,7 +121,7 @@ pub(crate) fn encode(token: &schema::Biscuit) -> Vec<u8> {
     token.encode_to_vec()
 }
 
-/// A token of these blocks that is signed correctly, whatever is in them.
+/// Signs a token of these blocks correctly, whatever their content.
 pub(crate) fn sign(blocks: &[schema::Block]) -> schema::Biscuit {
     let blocks: Vec<Vec<u8>> = blocks.iter().map(Message::encode_to_vec).collect();
     sign_bytes(&blocks, 1)
@@ -170,7 +170,7 @@ pub(crate) fn sign_bytes(blocks: &[Vec<u8>], version: u32) -> schema::Biscuit {
     }
 }
 
-/// First block of a granted token, to be changed.
+/// Returns the first block of a granted token, for changes.
 pub(crate) fn first_block(terms: &LeaseTerms) -> schema::Block {
     schema::Block::decode(decoded(&granted(terms)).authority.block.as_slice()).unwrap()
 }
@@ -190,7 +190,7 @@ impl Random {
         self.next() % end
     }
 
-    /// True in `part` of `of` cases.
+    /// Returns true in `part` of `of` cases.
     pub(crate) fn happens(&mut self, part: u64, of: u64) -> bool {
         self.below(of) < part
     }
@@ -199,7 +199,7 @@ impl Random {
         &from[usize::try_from(self.below(from.len() as u64)).unwrap()]
     }
 
-    /// At least one of them.
+    /// Returns at least one of the values.
     pub(crate) fn some<'a, T>(&mut self, from: &'a [T]) -> Vec<&'a T> {
         let mut some: Vec<&T> = from.iter().filter(|_| self.happens(1, 2)).collect();
         if some.is_empty() {

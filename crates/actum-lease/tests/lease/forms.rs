@@ -1,4 +1,4 @@
-//! Blocks that another program wrote: the documented form is read, and anything else is rejected.
+//! Blocks of another program: the documented form is read, and anything else is rejected.
 
 use actum_core::{PathRule, Scope};
 use actum_lease::{FormProblem, LeaseError, VerifiedLease};
@@ -13,7 +13,7 @@ use crate::fixture::{
 };
 use prost::Message;
 
-/// A lease with a second block of this source, written by Biscuit alone.
+/// Verifies a lease with a second block of this source, which Biscuit alone wrote.
 pub(crate) fn appended(source: &str) -> Result<VerifiedLease, LeaseError> {
     appended_block(BlockBuilder::new().code(source).unwrap())
 }
@@ -53,7 +53,7 @@ fn a_block_in_the_documented_form_of_another_program_is_read() {
 #[test]
 fn checks_in_another_form_are_rejected() {
     let cases = [
-        // Wider or of another meaning.
+        // Less restrictive, or of another meaning.
         r#"check if true"#,
         r#"check if tenant($t)"#,
         r#"check if tenant("default") or true"#,
@@ -195,7 +195,7 @@ fn a_first_block_that_lacks_what_a_lease_needs_is_rejected() {
     assert!(matches!(error, LeaseError::Form { block: 1, problem: FormProblem::Terms { .. } }));
 }
 
-/// FE-17: each text of a block is used, once.
+/// FE-17: each text of a block is used exactly once.
 #[test]
 fn unused_and_repeated_texts_are_rejected() {
     let block = first_block(&terms());
@@ -205,7 +205,7 @@ fn unused_and_repeated_texts_are_rejected() {
         changed.symbols.push(added);
         assert_eq!(accept(&encode(&sign(&[changed]))).unwrap_err(), expected);
     }
-    // Biscuit compares texts by their index, so the second of two would never match.
+    // Biscuit compares texts by their index, so the second of two equal ones would never match.
     let mut changed = block.clone();
     let copy = changed.symbols.iter_mut().find(|symbol| *symbol == "FILE_MOVE").unwrap();
     *copy = "FILE_COPY".to_owned();

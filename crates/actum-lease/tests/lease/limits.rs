@@ -1,4 +1,4 @@
-//! Limits, on both sides of each.
+//! Limits of leases, on both sides of each.
 
 use actum_lease::{
     CHAIN_BYTES_MAX, GrantError, LeaseError, TOKEN_BYTES_MAX, TOKEN_TEXT_BYTES_MAX, Token, grant,
@@ -37,7 +37,7 @@ fn a_lease_of_the_most_blocks_is_verified_and_one_more_is_rejected() {
     assert_eq!(accept(&longer).unwrap_err(), source);
 }
 
-/// Terms whose token has about as many bytes as a token can have; `last` is the length of a name.
+/// Returns terms whose token is about as large as a token can be; `last` is the length of a name.
 fn large_terms(last: usize) -> LeaseTerms {
     let lengths = [4000, 4000, 4000, last];
     let directories = lengths.iter().enumerate();
@@ -83,7 +83,7 @@ fn a_longer_chain_document_than_any_is_rejected_before_it_is_parsed() {
     assert!(matches!(read_chain(&longest[1..]), Err(LeaseError::NotChain { .. })));
 }
 
-/// FE-17: limits hold for blocks that another program wrote.
+/// FE-17: limits hold for blocks of another program.
 #[test]
 fn a_block_with_more_base_directories_than_allowed_is_rejected() {
     for count in [LEASE_PATHS_MAX, LEASE_PATHS_MAX + 1] {
@@ -121,7 +121,7 @@ fn ten_thousand_facts_are_rejected() {
     assert_eq!(error.reason(), "LEASE_FORM_UNKNOWN");
 }
 
-/// FE-17: also where the `/` at its end was not written.
+/// FE-17: also if the final `/` was not written.
 #[test]
 fn the_longest_base_directory_is_granted_and_a_longer_one_is_none() {
     let directory = |length: usize| format!("/{}", "n".repeat(length - 2));

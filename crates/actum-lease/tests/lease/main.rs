@@ -1,4 +1,4 @@
-//! Lease tokens as a whole: granted, narrowed, attacked, and compared with Biscuit's own authorizer.
+//! Tests of lease tokens: granted, attenuated, attacked, and compared with Biscuit's own authorizer.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

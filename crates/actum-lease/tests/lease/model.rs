@@ -87,7 +87,7 @@ fn random_request(random: &mut Random) -> Request {
     }
 }
 
-/// Path of a file below a directory, name by name.
+/// Returns the path of a file below a directory, name by name.
 fn below(directory: &BaseDirectory, file: &str) -> Option<RelPath> {
     let names: Vec<&str> = file.split('/').skip(1).collect();
     let base: Vec<&str> = directory.names().collect();
@@ -99,7 +99,7 @@ fn meets_scope(scope: &Scope, directories: &BTreeSet<BaseDirectory>, file: &str)
     directories.iter().any(|base| below(base, file).is_some_and(|path| scope.check(&path).is_ok()))
 }
 
-/// Whether a request meets the scope of block `index`.
+/// Returns true if a request meets the scope of block `index`.
 fn block_scope_holds(chain: &[LeaseTerms], index: usize, request: &Request) -> bool {
     let directories = chain[..=index].iter().rev().find_map(|it| it.base_directories.as_ref());
     let Some((scope, directories)) = chain[index].scope.as_ref().zip(directories) else {
@@ -108,7 +108,7 @@ fn block_scope_holds(chain: &[LeaseTerms], index: usize, request: &Request) -> b
     request.files.iter().all(|file| meets_scope(scope, directories, file))
 }
 
-/// Whether the model allows the request: each block does.
+/// Returns true if the model allows the request: each block does.
 fn model_allows(chain: &[LeaseTerms], request: &Request) -> bool {
     (0..chain.len()).all(|index| {
         let LeaseTerms {
@@ -146,7 +146,7 @@ fn rule_set(rules: &[PathRule]) -> Term {
     Term::Set(rules.iter().map(|rule| string(&rule.to_string())).collect())
 }
 
-/// Whether Biscuit's authorizer allows the request, from the facts of `docs/lease-format.md`.
+/// Returns true if Biscuit's authorizer allows the request, from the facts of `docs/lease-format.md`.
 fn biscuit_allows(token: &Token, chain: &[LeaseTerms], request: &Request) -> bool {
     let count = |count: u64| int(i64::try_from(count).unwrap());
     let quotas = ["files", "memory_bytes", "space_bytes", "storage_bytes", "wall_ms"];
@@ -190,7 +190,7 @@ fn biscuit_allows(token: &Token, chain: &[LeaseTerms], request: &Request) -> boo
     }
 }
 
-/// FE-17: attenuation can only narrow.
+/// FE-17: attenuation can only tighten.
 #[test]
 fn model_and_biscuit_decide_alike_and_no_block_turns_a_no_into_a_yes() {
     let mut random = Random(24);
@@ -251,7 +251,7 @@ fn random_terms_survive_being_granted_and_narrowed() {
     }
 }
 
-/// Rules of a scope are sets in a lease.
+/// Sorts the rules of a scope, since they are sets in a lease.
 fn sort_rules(terms: &mut LeaseTerms) {
     if let Some(Scope { allow, deny }) = &mut terms.scope {
         for rules in allow.iter_mut().chain([deny]) {

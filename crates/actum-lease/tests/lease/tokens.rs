@@ -1,4 +1,4 @@
-//! Granting, narrowing, sealing, and which keys count.
+//! Granting, attenuating, sealing, and the keys that count.
 
 use std::fmt::Write as _;
 
@@ -158,7 +158,7 @@ fn the_documented_form_is_the_one_that_is_written() {
     assert!(page.contains(&expected), "{expected}");
 }
 
-/// FE-17: ids are those of the blocks, so revoking a lease also revokes what was narrowed from it.
+/// FE-17: ids are those of the blocks, so revoking a lease also revokes leases attenuated from it.
 #[test]
 fn a_narrowed_lease_keeps_the_ids_of_the_blocks_before() {
     let token = granted(&terms());

@@ -10,20 +10,20 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::request::EntryPoint;
 
-/// Decision of the access policies, and what it was made from.
+/// Decision of the access policies, with its inputs.
 #[derive(Debug, Clone)]
 pub struct AccessJudgement {
     /// Decision of the gate.
     pub decision: GateDecision,
-    /// What was judged, in canonical JSON.
+    /// Bundle of facts, in canonical JSON.
     pub bundle: Vec<u8>,
     /// Policy in force, in canonical JSON.
     pub policy: Vec<u8>,
 }
 
 impl<D: Disk> Engine<D> {
-    /// Asks the access policies in force whether an actor may do an action of this tier, before it is known what that would
-    /// change. The gates judge the change itself once more.
+    /// Asks the access policies in force if an actor may do an action of this tier, before its change is known. The
+    /// gates judge the change itself later.
     ///
     /// # Errors
     /// `Policy`, `Record`.

@@ -1,4 +1,4 @@
-//! Admit: what can be said of a request before anything is looked at.
+//! Admit: checks of a request before the workspace is read.
 
 use actum_core::Digest;
 use actum_ledger::SigningKey;
@@ -8,19 +8,18 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::request::Request;
 
-/// A request that may be looked at.
+/// Admitted request.
 #[must_use = "what is admitted is not staged"]
 pub(crate) struct Admitted {
     pub(crate) request: Request,
-    /// The digest of what is asked for.
+    /// Digest of the request.
     pub(crate) plan: Digest,
-    /// What will sign the receipt.
+    /// Key that will sign the receipt.
     pub(crate) signer: SigningKey,
 }
 
 impl<D: Disk> Engine<D> {
-    /// Admits a request. The key that will sign its receipt must be fit to sign now: an effect
-    /// without a receipt is none that we want.
+    /// Admits a request. The key that will sign its receipt must be usable now: no effect may lack a receipt.
     ///
     /// # Errors
     /// `Key`.

@@ -1,9 +1,10 @@
 //! Binding: a workspace belongs to the ledger that recorded it, until an operator adopts it for another one.
 //!
-//! The environment chooses which ledger, and with it which operator, a process uses. So a ledger that never recorded
-//! a workspace is rejected where another one did, and so is one inside or around such a workspace. Adoption takes the passphrase of the approval key that the
-//! workspace knows, or a day ([`WAIT_MICROS`]) in which every command in the workspace shows the request and anybody
-//! can cancel it.
+//! The environment chooses the ledger of a process, and with it the operator. So a ledger is rejected if it never
+//! recorded a workspace that another one did, or a workspace inside or around such a workspace.
+//!
+//! Adoption takes the passphrase of the approval key that the workspace knows, or a day ([`WAIT_MICROS`]). During that
+//! day every command in the workspace shows the request, and any user can cancel it.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -33,34 +34,34 @@ use crate::reason::Reason;
 
 use crate::records::{OwnLedger, Records, Standing, Witness};
 
-/// Request to bind a workspace to another ledger, kept in the workspace while it waits.
+/// Request to bind a workspace to another ledger, kept in the workspace while it is pending.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Adoption {
-    /// Log that asks for the workspace.
+    /// Log that requests the workspace.
     pub log: String,
-    /// When it was asked for.
+    /// Time of the request.
     pub since: Timestamp,
-    /// User who asked.
+    /// Requester.
     pub user: String,
 }
 
 /// State of a workspace after [`Engine::adopt`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Binding {
-    /// It belonged to this ledger already, or to none.
+    /// The workspace belonged to this ledger already, or to none.
     Own,
-    /// It belongs to this ledger now.
+    /// The workspace belongs to this ledger now.
     Adopted,
-    /// The request waits.
+    /// The request is pending.
     Waiting(Adoption),
 }
 
 impl Adoption {
-    /// Reads the request that waits in a workspace, without taking the lock.
+    /// Reads the pending request of a workspace, without taking the lock.
     ///
     /// # Errors
-    /// `Workspace` where it cannot be read.
+    /// `Workspace` if it cannot be read.
     pub fn of<D: Disk>(workspace: &View<D>) -> Result<Option<Self>> {
         Self::read(workspace.adoption()?)
     }
@@ -71,13 +72,13 @@ impl Adoption {
         line.map(read).transpose().map_err(unusable)
     }
 
-    /// When it can be carried out.
+    /// Returns the earliest time to carry it out.
     pub fn due(&self) -> Timestamp {
         Timestamp::from_micros(self.since.micros().saturating_add(WAIT_MICROS))
     }
 }
 
-/// Rejects a ledger that never recorded this workspace while another one did, or did so with the workspace around it.
+/// Rejects a ledger that never recorded this workspace or the one around it, if another ledger did.
 pub(crate) fn check<D: Disk>(
     lock: &Transaction<'_, D>,
     ledger: &OwnLedger,
@@ -110,8 +111,8 @@ pub(crate) fn check_around(place: &Place, ledger: Option<&OwnLedger>) -> Result<
     Ok(())
 }
 
-/// Rejects a change of paths inside another recorded workspace, and inside a repository whose rules are not in `policy`.
-/// What was changed there before can be taken back, where this ledger recorded it.
+/// Rejects a change of paths inside another recorded workspace, or inside a repository whose rules are not in
+/// `policy`. An earlier change there can be undone if this ledger recorded it.
 pub(crate) fn check_within<D: Disk>(
     lock: &Transaction<'_, D>,
     ledger: &OwnLedger,
@@ -128,7 +129,7 @@ pub(crate) fn check_within<D: Disk>(
             Standing::Unrecorded if has_rules || is_repository && from_roots => {
                 return Err(Error::RepositoryWithin { root: PathName(root) });
             }
-            // Its rules count from its root, and its history is its own.
+            // The inner workspace has rules of its own, from its root, and a history of its own.
             Standing::Own if lock.restores() => {}
             Standing::Own => return Err(Error::WorkspaceWithin { root: PathName(root) }),
             Standing::Unrecorded => {}
@@ -137,8 +138,8 @@ pub(crate) fn check_within<D: Disk>(
     Ok(())
 }
 
-/// Records in a workspace without a witness that it belongs to a ledger from now on: the witness is the first entry of
-/// the log. Runs that were made before, by a library, stay what they are.
+/// Binds a workspace without a witness to a ledger: the witness is the first entry of the log. Earlier runs of a
+/// library user keep their state.
 pub(crate) fn bind_first<D: Disk>(lock: &Transaction<'_, D>, records: &Records) -> Result<()> {
     let origin = records.origin()?.to_owned();
     let first = Node { level: 0, index: 0 };
@@ -153,17 +154,19 @@ pub(crate) fn elsewhere(workspace: BoundWorkspace, ledger: &str) -> Error {
     Error::BoundElsewhere { workspace, ledger: ledger.to_owned() }
 }
 
-/// Rule by which messages quote no content of files that may hold credentials, in the workspace at `root` (EX-20).
+/// Returns the rule that keeps the content of possible credential files out of messages, for the workspace at
+/// `root` (EX-20).
 pub(crate) fn withholds(root: &Path) -> Withholds {
     let root = root.as_os_str().as_bytes().to_owned();
     Arc::new(move |path, content| is_withheld(&root, path, content))
 }
 
-/// Checks that the ledger in use recorded the workspace at `root` or the one around it, or that no ledger did. `ledger`
-/// gives the one in use, as for [`Root::own`](crate::Root::own). `named` is how an error names the workspace.
+/// Checks that the ledger in use recorded the workspace at `root` or the one around it, or that no ledger did.
+/// `ledger` returns the ledger in use, as for [`Root::own`](crate::Root::own). `named` is the workspace's name in
+/// errors.
 ///
 /// # Errors
-/// `BoundElsewhere`; `Workspace` where the notes about ledgers cannot be read; those of `ledger`.
+/// `BoundElsewhere`; `Workspace` if the notes about ledgers cannot be read; those of `ledger`.
 pub fn check_ledger<E: From<Error>>(
     root: &Path,
     named: BoundWorkspace,
@@ -190,9 +193,10 @@ pub fn check_ledger<E: From<Error>>(
 }
 
 impl<D: Disk> Engine<D> {
-    /// Binds the workspace to the ledger of this engine. `proof` is the approval key whose passphrase was just given;
-    /// where it is the key that the workspace knows, this takes effect at once. Otherwise the request waits, and a
-    /// second call after [`Adoption::due`] carries it out. Both are alerts in the ledger.
+    /// Binds the workspace to the ledger of this engine. `proof` is the approval key whose passphrase was just given.
+    ///
+    /// If it is the key that the workspace knows, the binding takes effect at once. Otherwise the request is pending,
+    /// and a second call after [`Adoption::due`] carries it out. Both are alerts in the ledger.
     ///
     /// # Errors
     /// `Workspace`, `Ledger`, `Record`; nothing is bound then.
@@ -254,7 +258,7 @@ impl<D: Disk> Engine<D> {
         Ok(Binding::Waiting(asked))
     }
 
-    /// Cancels the request that waits in the workspace; returns it.
+    /// Cancels the pending request of the workspace, and returns it.
     ///
     /// # Errors
     /// `Workspace`, `Ledger`, `Record`.

@@ -1,4 +1,4 @@
-//! Clear: the gates judge what would really change.
+//! Clear: the gates judge the actual change.
 
 use actum_access::Cedar;
 use actum_core::path_name::PathName;
@@ -23,31 +23,31 @@ use crate::place::Place;
 use crate::policies::PolicyInForce;
 use crate::request::{Request, RequestLease, Work, limits_digest};
 
-/// A staged change that the gates let pass.
+/// Staged change that the gates allowed.
 #[must_use = "what is cleared is not verified"]
 pub struct Cleared<'e, D: Disk> {
     pub(crate) staged: Staged<'e, D>,
-    /// What the decision was made from, in canonical JSON.
+    /// Bundle of facts for the decision, in canonical JSON.
     pub(crate) bundle: Vec<u8>,
-    /// The policy that was in force, in canonical JSON.
+    /// Policy in force, in canonical JSON.
     pub(crate) policy: Vec<u8>,
-    /// What it does to each path.
+    /// Effect on each path.
     pub(crate) paths: Vec<PathEffect>,
-    /// What the gates said.
+    /// Decision of the gates.
     pub(crate) decision: DecisionRecord,
-    /// The approval that lets it go.
+    /// Approval of the change.
     pub(crate) approval: Option<Approval>,
-    /// Lease that it is made under.
+    /// Lease of the request.
     pub(crate) lease: Option<LeaseRecord>,
 }
 
 impl<'e, D: Disk> Staged<'e, D> {
-    /// Lets the gates judge. What they refuse, and what waits for a person, is recorded.
+    /// Asks the gates, and records a change that they deny or queue.
     ///
     /// # Errors
-    /// `NothingToChange`; `Workspace` with the budget status; `Denied` with the grounds of the gates that
-    /// refuse; `Queued` where a person has to agree; `Queue` where it is another change than was approved;
-    /// `Ledger`, `Home`, `Record`.
+    /// `NothingToChange`; `Workspace` with the budget status; `Denied` with the grounds of the denying gates;
+    /// `Queued` if an approval is needed; `Queue` if the change differs from the approved one; `Ledger`, `Home`,
+    /// `Record`.
     pub(crate) fn clear(mut self) -> Result<Cleared<'e, D>> {
         let Judgement { bundle, decision, policy } = self.let_pass()?;
         let bytes = bundle.to_vec()?;
@@ -66,7 +66,7 @@ impl<'e, D: Disk> Staged<'e, D> {
         })
     }
 
-    /// Lets the gates judge, and a person where they ask for one.
+    /// Asks the gates, and looks for an approval if they require one.
     pub(crate) fn let_pass(&mut self) -> Result<Judgement> {
         binding::check_within(
             &self.begun.transaction,
@@ -109,7 +109,7 @@ impl<'e, D: Disk> Staged<'e, D> {
 }
 
 impl<D: Disk> Cleared<'_, D> {
-    /// Keeps what the paths of the change hold now, before another program makes the change ([`Request::adopt`]).
+    /// Takes a snapshot of the paths of the change, before another program makes the change ([`Request::adopt`]).
     ///
     /// # Errors
     /// As [`Transaction::take_snapshot`].
@@ -117,14 +117,14 @@ impl<D: Disk> Cleared<'_, D> {
         Ok(self.staged.begun.transaction.take_snapshot(id)?)
     }
 
-    /// Whether a person agreed to it, which counts for what actum does itself.
+    /// Returns true if an approver allowed the change. An approval covers what actum itself changes.
     pub fn is_approved(&self) -> bool {
         self.approval.is_some()
     }
 }
 
 impl<D: Disk> Staged<'_, D> {
-    /// Lease of the request, verified with the keys that count now, with what the ledger knows of it.
+    /// Returns the lease of the request, verified with the keys that count now, and with its ledger facts.
     fn verified_lease(&self) -> Result<Option<RequestLease>> {
         let lease = self.request.lease.as_ref();
         lease.map(|lease| lease.verify(self.begun.records)).transpose()
@@ -132,10 +132,10 @@ impl<D: Disk> Staged<'_, D> {
 }
 
 impl<D: Disk> Preview<'_, D> {
-    /// What the gates would say of it now, where the ledger of `tenant` would record it.
+    /// Returns the decision of the gates at this moment, with the ledger of `tenant`.
     ///
     /// # Errors
-    /// As [`Staged::clear`], without `Queued`: that a person would have to agree is what they say.
+    /// As [`Staged::clear`], without `Queued`: the decision itself reports that an approval is needed.
     pub fn judge(
         &mut self,
         request: &Request,
@@ -150,7 +150,7 @@ impl<D: Disk> Preview<'_, D> {
         }
     }
 
-    /// What would be judged, and what the gates would say, whatever that is.
+    /// Returns the facts and the decision of the gates, also if they deny.
     ///
     /// # Errors
     /// `NothingToChange`; `Workspace`, `Record`.
@@ -163,7 +163,7 @@ impl<D: Disk> Preview<'_, D> {
     ) -> Result<Judgement> {
         let (plan, undoes) = (request.digest()?, self.undoes);
         let (undone, place) = (self.undone.clone(), in_force.place());
-        // Whoever carries it out keeps what is run within the quotas of its lease.
+        // The caller that carries it out keeps commands within the quotas of the lease.
         let limits = request.lease.as_ref().map(RequestLease::quotas);
         let approved = None;
         let asked = Asked { request, limits, plan, undoes, undone, time, tenant, place, approved };
@@ -173,10 +173,10 @@ impl<D: Disk> Preview<'_, D> {
     }
 }
 
-/// What is judged, beside the change.
+/// Facts to judge, besides the change.
 pub(crate) struct Asked<'r> {
     request: &'r Request,
-    /// Limits of what is run for it, where the request does not confine that itself.
+    /// Limits of its commands, unless the request confines them itself.
     limits: Option<Quotas>,
     plan: Digest,
     undoes: Option<RunId>,
@@ -188,14 +188,14 @@ pub(crate) struct Asked<'r> {
     approved: Option<Approved>,
 }
 
-/// A decision, and what it was made from.
+/// Decision, with its inputs.
 #[derive(Debug)]
 pub struct Judgement {
-    /// What was judged.
+    /// Bundle of facts.
     pub bundle: Bundle,
-    /// What the gates said.
+    /// Decision of the gates.
     pub decision: Decision,
-    /// The exact bytes of the policy.
+    /// Exact bytes of the policy.
     pub(crate) policy: Vec<u8>,
 }
 
@@ -206,12 +206,12 @@ impl Judgement {
         policy: &Policy,
         cedar: &Cedar,
     ) -> Result<Self> {
-        // An action is judged also where it changes nothing, since commands belong to it.
+        // An action is judged even without a change, since it has commands.
         let has_commands = asked.request.action.is_some() || !asked.request.external().is_empty();
         if transaction.changes().is_empty() && !has_commands {
             return Err(Error::NothingToChange);
         }
-        // The workspace tells of scope and budget in more detail than a gate has to.
+        // The workspace reports scope and budget in more detail than a gate does.
         transaction.check_limits()?;
         let bytes = policy.to_vec()?;
         let bundle = Bundle::new(Digest::of(&bytes), case(transaction, asked)?);
@@ -219,31 +219,31 @@ impl Judgement {
         Ok(Self { bundle, decision, policy: bytes })
     }
 
-    /// What a person agreed to, where one did.
+    /// Returns the approved facts, if there is an approval.
     pub(crate) fn agreed(&self) -> Result<Option<Agreed>> {
         let Some(approved) = self.bundle.approved() else { return Ok(None) };
         Ok(Some(Agreed { bound: self.bundle.bound()?, approval: approved.approval.clone() }))
     }
 
-    /// The error that says which gates said no.
+    /// Creates the error that names the denying gates.
     pub(crate) fn denial(&self) -> Error {
         Error::Denied { gates: self.said(Verdict::Deny) }
     }
 
-    /// The gates that said so.
+    /// Returns the gates with this verdict.
     pub(crate) fn said(&self, verdict: Verdict) -> Vec<GateDecision> {
         let said = |gate: &&GateDecision| gate.verdict == verdict;
         self.decision.gates.iter().filter(said).cloned().collect()
     }
 }
 
-/// What the gates judge.
+/// Collects the facts for the gates.
 fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Result<Case> {
     let Asked { request, limits: of_runner, plan, undoes, undone, time, tenant, place, approved } =
         asked;
     let restores = transaction.restores();
     let is_free = undone.as_ref().is_some_and(|undone| undone.is_free_for(&request.actor));
-    // An actor gets back its own contents, whatever they are.
+    // An actor may restore its own contents without a scan.
     let Scanned { found, triggers, links, unscanned } = match restores && is_free {
         true => Scanned::default(),
         false => Scanned::of(transaction, &place.root)?,

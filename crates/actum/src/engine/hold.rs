@@ -1,4 +1,4 @@
-//! Hold: what the gates refuse is recorded; what waits for a person is queued, or let go where one agreed.
+//! Hold: a denied change is recorded, and a change that needs an approval is queued or matched with one.
 
 use actum_core::{Digest, RunId, Timestamp, canonical};
 use actum_gate::decision::LeaseCase;
@@ -16,10 +16,10 @@ use crate::queue::{
 use crate::records::Records;
 
 impl<D: Disk> Staged<'_, D> {
-    /// Approval of the plan in the queue that the request carries out. The plan is read and verified once.
+    /// Returns the approval of the queued plan that the request carries out. The plan is read and verified once.
     ///
     /// # Errors
-    /// `Queue` where there is no such plan in this workspace, or it may not be carried out; `Ledger`.
+    /// `Queue` if this workspace has no such plan, or it may not be carried out; `Ledger`.
     pub(crate) fn read_approval(&mut self) -> Result<Option<Approved>> {
         let Some(plan) = self.request.plan else { return Ok(None) };
         let queued = match self.queued.take() {
@@ -31,10 +31,10 @@ impl<D: Disk> Staged<'_, D> {
         Ok(approved)
     }
 
-    /// Checks that the plan of which the request is a part still waits.
+    /// Checks that the plan of which the request is a part is still pending.
     ///
     /// # Errors
-    /// `Queue` where it does not; `Ledger`.
+    /// `Queue` if it is not; `Ledger`.
     pub(crate) fn check_whole_plan_waits(&self) -> Result<()> {
         let Some(plan) = self.request.part_of else { return Ok(()) };
         let state = self.begun.records.plan(plan)?.state(self.begun.records.clock.now());
@@ -49,7 +49,7 @@ impl<D: Disk> Staged<'_, D> {
         }
     }
 
-    /// Where the request is a plan of the queue, it must do what was approved, whatever the gates say now.
+    /// Checks that a queued plan would do exactly what was approved, independent of the current decision of the gates.
     pub(crate) fn check_as_approved(&self, judged: &Judgement) -> Result<()> {
         let Some(queued) = &self.queued else { return Ok(()) };
         let actor = &self.request.actor;
@@ -62,7 +62,7 @@ impl<D: Disk> Staged<'_, D> {
         Err(QueueError::Stale { plan, moved }.into())
     }
 
-    /// Records that gates refuse it; gives the error that says so.
+    /// Records the denial by the gates, and returns its error.
     pub(crate) fn refuse(&self, judged: Judgement) -> Result<Error> {
         let denial = judged.denial();
         let bundle = judged.bundle.to_vec()?;
@@ -76,11 +76,11 @@ impl<D: Disk> Staged<'_, D> {
         Ok(denial)
     }
 
-    /// Where a person agreed to exactly this, it goes with that; else it waits. Nobody is asked about what its own
-    /// checks refuse.
+    /// Returns the judgement if an approval covers exactly this change, otherwise queues it. A change that its own
+    /// checks reject is not queued.
     ///
     /// # Errors
-    /// `Queued`, also where the same waits already; those of checks.
+    /// `Queued`, also if the same change is pending already; those of checks.
     pub(crate) fn approve_or_queue(&mut self, judged: Judgement) -> Result<Judgement> {
         let records = self.begun.records;
         let open = records.ledger.read(|log| QueuedPlan::open(log, records.keyring()))?;
@@ -106,8 +106,7 @@ impl<D: Disk> Staged<'_, D> {
             let denied = self.denied(waiting.queued.earlier)?;
             return Err(held(&judged, (waiting.id(), waiting.queued.expires), true, denied));
         }
-        // What a person has to agree to does not run before; and of an action that is to begin there is nothing yet
-        // that could be checked.
+        // Commands that need an approval do not run before it, and an action that has not begun has nothing to check.
         let asks_about_commands =
             judged.said(Verdict::Allow).iter().all(|it| it.gate != GateName::Commands);
         if !asks_about_commands && !self.request.begins_action() {
@@ -116,13 +115,13 @@ impl<D: Disk> Staged<'_, D> {
         Err(self.queue(judged, &open, now)?)
     }
 
-    /// Puts it into the queue; gives the error that says so.
+    /// Queues the change, and returns the error for it.
     fn queue(&mut self, judged: Judgement, open: &[QueuedPlan], now: Timestamp) -> Result<Error> {
         let waiting = open.iter().filter(|plan| plan.state(now) != PlanState::Expired);
         if waiting.clone().count() >= QUEUE_MAX {
             return Err(QueueError::Full.into());
         }
-        // What an agent calls itself gives it no queue of its own.
+        // The limit is per user: an agent does not get a queue of its own by its name.
         let is_of_one = |plan: &&QueuedPlan| {
             plan.row.workspace == self.begun.workspace
                 && plan.queued.plan.actor.uid == self.request.actor.uid
@@ -136,7 +135,7 @@ impl<D: Disk> Staged<'_, D> {
         let id = plan.id;
         let files = judged.bundle.files().map(|effect| effect.path.clone()).collect();
         let earlier = self.begun.records.ledger.read(|log| queue::earlier(log, &plan, &files))?;
-        // What is shown now is what an approval under any umask carries out.
+        // An approval carries out what is shown now, under any umask.
         self.request.umask = Some(self.begun.transaction.umask());
         let input = self.request.to_document()?;
         let queued = PlanQueued {
@@ -158,7 +157,7 @@ impl<D: Disk> Staged<'_, D> {
         Ok(held)
     }
 
-    /// The version before, where a person denied it, and why.
+    /// Returns the earlier version and the reason, if the operator denied it.
     fn denied(&self, earlier: Option<RunId>) -> Result<Option<(RunId, Option<String>)>> {
         let Some(earlier) = earlier else { return Ok(None) };
         let answer = self.begun.records.plan(earlier)?.answer;
@@ -167,7 +166,7 @@ impl<D: Disk> Staged<'_, D> {
         Ok(denied.map(|denied| (earlier, denied.reason)))
     }
 
-    /// Documents that an entry of the plan names.
+    /// Returns the documents that an entry of the plan names.
     fn blobs(&self, bundle: Vec<u8>, policy: Vec<u8>) -> Vec<Vec<u8>> {
         let lease = self.request.lease.as_ref().map(|lease| lease.document().to_vec());
         [bundle, policy].into_iter().chain(lease).collect()
@@ -178,7 +177,7 @@ impl<D: Disk> Staged<'_, D> {
         Ok(())
     }
 
-    /// The plan, as it was judged from a bundle of these bytes.
+    /// Creates the plan as it was judged from a bundle of these bytes.
     fn judged_plan(&self, judged: &Judgement, bundle: &[u8]) -> Result<JudgedPlan> {
         Ok(JudgedPlan {
             id: self.begun.transaction.run(),
@@ -198,7 +197,7 @@ impl<D: Disk> Staged<'_, D> {
     }
 }
 
-/// A plan for this workspace that may be carried out.
+/// Returns an approved plan of this workspace.
 pub(crate) fn approved_plan(
     records: &Records,
     plan: RunId,
@@ -216,7 +215,7 @@ pub(crate) fn approved_plan(
     }
 }
 
-/// It waits for a person.
+/// Creates the error of a change that needs an approval.
 fn held(
     judged: &Judgement,
     (plan, expires): (RunId, Timestamp),
@@ -224,7 +223,7 @@ fn held(
     denied: Option<(RunId, Option<String>)>,
 ) -> Error {
     let tier = judged.decision.tier;
-    // What the gate of approval adds is what this error says.
+    // The error itself states the ground of the approval gate.
     let mut gates = judged.said(Verdict::NeedsApproval);
     gates.retain(|gate| gate.gate != GateName::Approval);
     Error::Queued { plan, tier, gates, expires, waited, denied }

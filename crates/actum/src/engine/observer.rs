@@ -1,4 +1,4 @@
-//! Observer of a run: called after each step, and able to stop the request.
+//! Run observer: called after each step, and able to stop the request.
 
 use actum_record::receipt::{ExternalPipeline, ExternalRun};
 use actum_workspace::disk::Disk;
@@ -9,7 +9,7 @@ use crate::engine::verify::Verified;
 use crate::error::Error;
 
 /// Callbacks between the steps of [`Engine::run_with`](crate::Engine::run_with). An error of `staged`, `cleared` or
-/// `verified` ends the request before anything is published or recorded of its change.
+/// `verified` ends the request before its change is published or recorded.
 pub trait Observer<D: Disk> {
     /// Error of `run_with`: an engine error, or the observer's own reason to stop.
     type Stop: From<Error>;
@@ -38,13 +38,14 @@ pub trait Observer<D: Disk> {
         Ok(())
     }
 
-    /// Called after the change is visible and durable, before its receipt is written. Runs the external pipelines of the request,
-    /// and says how they ended; an observer that runs none returns `None`, and the receipt says that they were not started.
+    /// Called after the change is visible and durable, before its receipt is written. Runs the external pipelines
+    /// of the request, and returns how they ended. An observer that runs none returns `None`, and the receipt
+    /// records that they were not started.
     fn published(&mut self, _external: &[ExternalPipeline]) -> Option<Vec<ExternalRun>> {
         None
     }
 
-    /// Called while the ledger syncs the intent. Makes durable here what must exist before the change.
+    /// Called while the ledger syncs the intent. Makes everything durable that must exist before the change.
     ///
     /// # Errors
     /// Any error ends the run before it is published; the ledger records it as rejected.

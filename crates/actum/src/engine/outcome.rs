@@ -6,7 +6,7 @@ use actum_workspace::{Ending, ErrorKind, State};
 
 use crate::reason::Reason;
 
-/// How a run ended, for its receipt.
+/// Outcome of a run, for its receipt.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outcome {
     pub(crate) status: Status,
@@ -16,13 +16,13 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// The outcome of a run that its own process committed.
+    /// Creates the outcome of a run that its own process committed.
     pub(crate) fn committed(at: Timestamp) -> Self {
         Self { status: Status::Succeeded, reason: None, at, settled_by: SettledBy::Run }
     }
 
-    /// The outcome of a run that its own process could not commit. `None` where only the journal knows it, once it is
-    /// read again.
+    /// Creates the outcome of a run that its own process could not commit. `None` if only the journal knows it, once
+    /// it is read again.
     pub(crate) fn failed(error: &actum_workspace::Error, at: Timestamp) -> Option<Self> {
         let status = settled_status(error.state)?;
         let is_conflict = matches!(error.kind, ErrorKind::Conflict { .. });
@@ -30,7 +30,7 @@ impl Outcome {
         Some(Self { status, reason: Some(reason), at, settled_by: SettledBy::Run })
     }
 
-    /// End of external pipelines that the run itself did not report: they start once its change is committed.
+    /// Returns the end of external pipelines that the run did not report: they start once its change is committed.
     pub(crate) fn external_end(&self) -> ExternalEnd {
         match (self.status, self.settled_by) {
             (Status::Succeeded | Status::Failed, SettledBy::Recovery) => ExternalEnd::Unknown,
@@ -38,8 +38,8 @@ impl Outcome {
         }
     }
 
-    /// The outcome of a run that began at `started` and whose process is gone. `is_taken_back` says that this process
-    /// rolled it back just now, so it was interrupted.
+    /// Creates the outcome of a run that began at `started` and whose process is gone. `is_taken_back` means that
+    /// this process just rolled it back, so it was interrupted.
     pub(crate) fn from_journal(ending: Ending, started: Timestamp, is_taken_back: bool) -> Self {
         use actum_workspace::Outcome::{Committed, Failed, RolledBack};
         let (status, reason) = match ending {
@@ -47,7 +47,7 @@ impl Outcome {
             Ending::Ended(RolledBack, _) if is_taken_back => {
                 (Status::Reverted, Some(Reason::Interrupted))
             }
-            // Only its own process knew why.
+            // The reason was known only to the process of the run.
             Ending::Ended(RolledBack, _) => (Status::Reverted, Some(Reason::ReasonNotRecorded)),
             Ending::Ended(Failed, _) => (Status::Failed, Some(Reason::ChangedMeanwhile)),
             Ending::NeverBegan => (Status::Rejected, Some(Reason::Interrupted)),
@@ -61,8 +61,8 @@ impl Outcome {
     }
 }
 
-/// The status of a run that failed and left the workspace in this state. `None` where whether its change lasts is known
-/// only once the journal is read again.
+/// Returns the status of a run that failed and left the workspace in this state. `None` if only the journal, once it
+/// is read again, shows if the change lasts.
 pub(crate) fn settled_status(state: State) -> Option<Status> {
     match state {
         State::Unchanged | State::Forgotten { .. } => Some(Status::Rejected),

@@ -1,4 +1,4 @@
-//! Publish: the intent is recorded, then announced in the journal; then all of it happens, or nothing.
+//! Publish: records the intent, announces it in the journal, then applies all of it or nothing.
 
 use actum_core::{Digest, canonical};
 use actum_gate::Policy;
@@ -13,7 +13,7 @@ use crate::engine::verify::Verified;
 use crate::error::Result;
 use crate::records::Records;
 
-/// A run that has ended and whose end is not recorded yet. The workspace stays locked.
+/// Ended run whose end is not recorded yet. The workspace stays locked.
 #[must_use = "how it ended is not recorded"]
 pub(crate) struct Published<'e, D: Disk> {
     pub(crate) records: &'e Records,
@@ -25,7 +25,7 @@ pub(crate) struct Published<'e, D: Disk> {
 }
 
 impl<D: Disk> Published<'_, D> {
-    /// Tests whether the change is visible and durable.
+    /// Returns true if the change is visible and durable.
     pub(crate) fn is_committed(&self) -> bool {
         match &self.end {
             End::Unstaged(_) => false,
@@ -34,25 +34,25 @@ impl<D: Disk> Published<'_, D> {
     }
 }
 
-/// What the ledger holds of a run before its effects.
+/// Ledger content of a run before its effects.
 pub(crate) struct Intent {
     pub(crate) started: EffectStarted,
     pub(crate) entry: EntryRef,
     pub(crate) paths: Vec<PathEffect>,
 }
 
-/// How a run ended.
+/// End of a run.
 pub(crate) enum End<'e, D: Disk> {
-    /// It could not be staged; nothing was touched.
+    /// The change could not be staged, and nothing was touched.
     Unstaged(actum_workspace::Error),
-    /// It was announced.
+    /// The run was announced.
     Announced(Box<actum_workspace::Published<'e, D>>),
 }
 
 impl<'e, D: Disk> Verified<'e, D> {
-    /// Records the intent, durably, and makes the change visible. While the ledger's thread waits for
-    /// its disk `checkpoint` is called and the new content is staged; nothing is announced or touched
-    /// before all of that is done.
+    /// Records the intent, durably, and makes the change visible. While the ledger's thread waits for its disk,
+    /// `checkpoint` is called and the new content is staged. Nothing is announced or touched before all of that is
+    /// done.
     ///
     /// # Errors
     /// `Ledger`, `Record`: nothing was changed. A failed change is no error here; `settle` records it.
@@ -66,7 +66,7 @@ impl<'e, D: Disk> Verified<'e, D> {
             cleared.staged.let_pass()?;
             return Err(denial);
         }
-        // It may have been answered while the checks ran.
+        // The whole plan may have been answered while the checks ran.
         cleared.staged.check_whole_plan_waits()?;
         let Cleared { staged, bundle, policy: policy_bytes, paths, decision, approval, lease } =
             cleared;

@@ -1,4 +1,4 @@
-//! Resume: what an earlier process left open is ended, from what the journal of the workspace says.
+//! Resume: ends the runs that an earlier process left open, from the journal of the workspace.
 
 use std::fmt;
 
@@ -21,17 +21,17 @@ use crate::place::Place;
 use crate::reason::Reason;
 use crate::records::{Records, Witness};
 
-/// A run of an earlier process whose end is recorded now.
+/// Run of an earlier process whose end is recorded now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resumed {
-    /// The run.
+    /// Resumed run.
     pub run: RunId,
-    /// How it ended.
+    /// Status of the run.
     pub status: Status,
 }
 
-/// Records how the runs ended that the ledger holds for open. The lock is held and the journal
-/// recovered, so none of them is under way, and the journal knows each that ever touched a file.
+/// Records the end of the runs that are open in the ledger. The lock is held and the journal recovered, so none of
+/// them is under way, and the journal knows each run that ever touched a file.
 pub(crate) fn settle_open_runs<D: Disk>(
     transaction: &Transaction<'_, D>,
     records: &Records,
@@ -44,7 +44,7 @@ pub(crate) fn settle_open_runs<D: Disk>(
     if witness.is_none() {
         binding::bind_first(transaction, records)?;
     }
-    // A workspace that was never recorded here holds runs of a library user, or was just adopted.
+    // A workspace without a record here has runs of a library user, or was just adopted.
     let adopted = witness.as_ref().map(Witness::adopted);
     let newest =
         transaction.newest_ended()?.filter(|run| adopted.is_some_and(|it| it != Some(*run)));
@@ -64,7 +64,7 @@ pub(crate) fn settle_open_runs<D: Disk>(
     let mut resumed = Vec::with_capacity(open.len());
     for Open { index, leaf, started, paths } in open {
         let run = started.run;
-        // The recovery of this handle rolled it back, so nobody ended it before.
+        // This handle's recovery rolled it back, so no process ended it before.
         let is_taken_back =
             transaction.recovery().is_some_and(|found| found.unfinished == Some(run));
         let ending = transaction.ending_of(run, started.place)?;
@@ -80,7 +80,8 @@ pub(crate) fn settle_open_runs<D: Disk>(
     Ok(resumed)
 }
 
-/// The newest run that ended in the workspace, where the ledger does not know it and no alert about such a run waits.
+/// Returns the newest run that ended in the workspace, if it is not in the ledger and no alert about such a run is
+/// pending.
 fn unrecorded(
     log: &dyn Log,
     newest: Option<RunId>,
@@ -96,7 +97,7 @@ fn unrecorded(
     Ok((!Alert::open(log)?.iter().any(waits)).then_some(run))
 }
 
-/// An intent without an end.
+/// Intent without an end.
 struct Open {
     index: u64,
     leaf: Digest,

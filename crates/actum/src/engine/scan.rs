@@ -15,7 +15,7 @@ use actum_workspace::{NewContent, Part, Transaction, Window};
 
 use crate::error::Result;
 
-/// What was found in new content.
+/// Findings in new content.
 #[derive(Debug, Default)]
 pub(crate) struct Scanned {
     pub(crate) found: Vec<Found>,
@@ -31,11 +31,12 @@ pub(crate) struct Scanned {
 const FOUND_MAX: usize = 1000;
 
 impl Scanned {
-    /// Scans the new content of the workspace at `root`. The content before a change is read only for files with findings.
+    /// Scans the new content of the workspace at `root`. Reads the content before the change only for files with
+    /// findings.
     pub(crate) fn of<D: Disk>(transaction: &Transaction<'_, D>, root: &str) -> Result<Self> {
         let (triggers, links) = (triggers(transaction, root)?, links(transaction)?);
         let mut scanned = Self { triggers, links, ..Self::default() };
-        // A file that only moves brings nothing new, unless its name makes it a credential.
+        // A moved file has no new content, unless its new name makes it a credential.
         let is_scanned =
             |path: &&RelPath| !transaction.only_moves(path) || depends_on_name(path.name());
         for path in transaction.arriving().filter(is_scanned) {
@@ -47,7 +48,7 @@ impl Scanned {
                 continue;
             }
             let findings = match transaction.new_content(path)? {
-                // Its name alone can make it a credential, and no key store is as long.
+                // The name alone can make it a credential, and no key store is this large.
                 NewContent::Large if depends_on_name(last) => None,
                 NewContent::Large => Some(scan_large(transaction, path)?),
                 NewContent::Whole(content) => {
@@ -62,7 +63,7 @@ impl Scanned {
                     Some(scan_file(last, before, &content))
                 }
                 NewContent::Parts(parts) => {
-                    // Lines are counted from the beginning of a file, which was not read.
+                    // Line numbers would have to be counted from the beginning of the file, which was not read.
                     let findings = |part: &Part| scan(Some(&part.before), &part.after);
                     let findings =
                         parts.iter().flat_map(findings).map(|it| Finding { line: 0, ..it });
@@ -95,7 +96,7 @@ fn scan_large<D: Disk>(transaction: &Transaction<'_, D>, path: &RelPath) -> Resu
     Ok(scan.finish())
 }
 
-/// Looks for files that other programs act on by themselves; only those are read whose names let them be.
+/// Finds files that other programs act on by themselves. Reads only files with such a name.
 fn triggers<D: Disk>(transaction: &Transaction<'_, D>, root: &str) -> Result<Vec<TriggerFound>> {
     let mut found = Vec::new();
     for path in transaction.arriving() {
@@ -142,7 +143,7 @@ fn links<D: Disk>(transaction: &Transaction<'_, D>) -> Result<Vec<LinkFound>> {
     for path in transaction.arriving().filter(|path| is_link(transaction, path)) {
         found.push(match transaction.new_content(path)? {
             NewContent::Whole(target) => LinkFound::of(path, &target),
-            // No target is as large; an unknown target may lead anywhere.
+            // No link target is this large; an unknown target may lead anywhere.
             NewContent::Parts(_) | NewContent::Large => LinkFound::unknown(path),
         });
     }

@@ -1,4 +1,4 @@
-//! Settle: how a run ended is signed, and recorded.
+//! Settle: signs and records how a run ended.
 
 use actum_core::{RunId, Status, canonical};
 use actum_ledger::{NewEntry, SigningKey};
@@ -14,12 +14,12 @@ use crate::error::{Error, Result};
 use crate::recorded::Receipt;
 use crate::records::{Records, Witness};
 
-/// What came of a request.
+/// Result of a request.
 #[derive(Debug)]
 pub struct Done {
-    /// What was committed; `None` where an earlier run carried the request out.
+    /// Committed change, or `None` if an earlier run carried the request out.
     pub committed: Option<Committed>,
-    /// The proof.
+    /// Signed receipt.
     pub receipt: Receipt,
 }
 
@@ -28,20 +28,21 @@ impl Done {
         Self { committed: None, receipt }
     }
 
-    /// The run that carried the request out.
+    /// Returns the run that carried the request out.
     pub fn run(&self) -> RunId {
         self.receipt.statement.predicate.run
     }
 }
 
 impl<D: Disk> Published<'_, D> {
-    /// Signs and records how the run ended; then it can be acknowledged. The workspace stays locked
-    /// until then, except where nothing could be staged: then it is free already, and another process may
-    /// record the run first, as one that never began.
+    /// Signs and records how the run ended, so that it can be acknowledged. The workspace stays locked until then.
+    ///
+    /// The exception is a run that could not be staged: the workspace is free already, and another process may record
+    /// the run first, as one that never began.
     ///
     /// # Errors
-    /// `Workspace` where the run was not committed, which is recorded all the same; `Unsettled`
-    /// where it ended and that could not be recorded: the next run in the workspace does.
+    /// `Workspace` if the run was not committed, which is recorded nevertheless; `Unsettled` if its end could not be
+    /// recorded: the next run in the workspace does that.
     pub(crate) fn settle(self) -> Result<Done> {
         let Self { records, signer, intent, end, mut external } = self;
         let (result, lock) = match end {
@@ -80,7 +81,7 @@ impl<D: Disk> Published<'_, D> {
 }
 
 impl Records {
-    /// Signs how a run ended, and appends that to the ledger, with its external pipelines where the run knows how these ended.
+    /// Signs how a run ended and appends it to the ledger, with the end of its external pipelines if the run knows it.
     /// Also removes the queued request of its plan.
     pub(crate) fn record_end(
         &self,

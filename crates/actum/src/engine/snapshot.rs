@@ -1,4 +1,4 @@
-//! Snapshots of files that another program is about to change in a way that cannot be computed.
+//! Snapshots of files before another program changes them in a way that cannot be computed.
 
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RelPath};
@@ -17,12 +17,13 @@ use crate::error::Result;
 use crate::request::Request;
 
 impl<D: Disk> Engine<D> {
-    /// Keeps what these paths hold now, under `id`. The gates judge that files at these paths change; the content is judged when
-    /// the change is adopted. The request says who asks, and is carried out later ([`Request::adopt`]). What the gates
-    /// refuse is recorded.
+    /// Keeps the content of these paths under `id`. The gates judge that files at these paths change; they judge the
+    /// content when the change is adopted.
+    ///
+    /// The request names the requester, and is carried out later ([`Request::adopt`]). A denial is recorded.
     ///
     /// # Errors
-    /// `Denied`, `ApprovalRequired`; those of looking at the paths and of [`Transaction::take_snapshot`]; `Key`, `Policy`,
+    /// `Denied`, `ApprovalRequired`; those of reading the paths and of [`Transaction::take_snapshot`]; `Key`, `Policy`,
     /// `Ledger`.
     ///
     /// [`Transaction::take_snapshot`]: actum_workspace::Transaction::take_snapshot

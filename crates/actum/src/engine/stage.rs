@@ -1,4 +1,4 @@
-//! Stage: what would change, computed under the lock, and nothing of it visible.
+//! Stage: computes the change under the lock, without any visible effect.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -27,51 +27,51 @@ use crate::recorded::{Receipt, RecordedRun};
 use crate::records::Records;
 use crate::request::{Request, RequestLease, WayBack, Which, Work};
 
-/// Among how many changes or undos in effect an actor's own is looked for.
+/// Number of changes or undos in effect that are searched for the actor's own.
 const OWN_SEARCHED_MAX: usize = 1000;
 
-/// Where a request stands once the workspace is known.
+/// State of a request once the workspace is known.
 pub(crate) enum Stage<'e, D: Disk> {
-    /// It is to be carried out.
+    /// The request will be carried out.
     Staged(Box<Staged<'e, D>>),
-    /// It was carried out before, under the same key.
+    /// The request was carried out before, under the same key.
     Answered(Box<Done>),
 }
 
-/// A request whose change is computed. It holds the workspace's lock; dropping it leaves no trace.
+/// Request with its computed change. It holds the workspace's lock; dropping it leaves no trace.
 #[must_use = "what is staged is not cleared"]
 pub struct Staged<'e, D: Disk> {
     pub(crate) begun: Begun<'e, D>,
     pub(crate) request: Request,
-    /// The digest of what is asked for.
+    /// Digest of the request.
     pub(crate) plan: Digest,
-    /// Which attempt at the request it is, counted from 1.
+    /// Number of this attempt at the request, counted from 1.
     pub(crate) attempt: u32,
-    /// The run that it takes back.
+    /// Run that the request undoes.
     pub(crate) undoes: Option<RunId>,
-    /// Facts about that run, where it is recorded.
+    /// Facts about that run, if it is recorded.
     pub(crate) undone: Option<Undone>,
-    /// The action that it is a part of.
+    /// Action that the request is a part of.
     pub(crate) part_of: Option<PartOf>,
-    /// Plan in the queue that the request carries out, once it was read.
+    /// Queued plan that the request carries out, once it has been read.
     pub(crate) queued: Option<Box<QueuedPlan>>,
     /// Entries that are appended together with the intent of the run.
     pub(crate) accompanying: Vec<NewEntry>,
 }
 
-/// The action that a change is a part of.
+/// Action that a change is a part of.
 #[derive(Debug)]
 pub(crate) struct PartOf {
-    /// Its name.
+    /// Id of the action.
     pub(crate) action: RunId,
-    /// Entries that it begins, where that is to be recorded with the change.
+    /// Entries of the action's start, if they are recorded together with the change.
     pub(crate) begins: Vec<NewEntry>,
 }
 
-/// A workspace that is locked, in which each earlier run has its end; nothing is changed yet.
+/// Locked workspace in which each earlier run has its end. Nothing is changed yet.
 #[must_use = "what is begun is not staged"]
 pub(crate) struct Begun<'e, D: Disk> {
-    /// Where the change is computed.
+    /// Transaction in which the change is computed.
     pub(crate) transaction: Transaction<'e, D>,
     pub(crate) records: &'e Records,
     /// Root path as written in records.
@@ -90,18 +90,18 @@ pub(crate) struct Begun<'e, D: Disk> {
 }
 
 impl<D: Disk> Engine<D> {
-    /// Locks the workspace. First the end of what earlier processes left open is recorded, from what the
-    /// journal of the workspace says. The key that will sign must be fit to sign now.
+    /// Locks the workspace, and records the end of runs that earlier processes left open, from the journal of the
+    /// workspace. The key for the receipt must be usable now.
     ///
     /// # Errors
-    /// `Key`, `Policy`, `Ledger`; `Workspace` where it cannot be locked or recovered.
+    /// `Key`, `Policy`, `Ledger`; `Workspace` if it cannot be locked or recovered.
     pub(crate) fn begin(&mut self, options: RunOptions) -> Result<Begun<'_, D>> {
         let signer = self.records.signer()?;
         self.begin_with(options, signer, None)
     }
 
-    /// Locks the workspace, for an inversion of the newest run if there is a `way`. That is refused once where recovery
-    /// rolled back a run that was cut off: its caller may not know that this was done already.
+    /// Locks the workspace, for an inversion of the newest run if there is a `way`. That inversion is rejected once if
+    /// recovery rolled back an interrupted run, since its caller may not know about the roll back.
     pub(crate) fn begin_with(
         &mut self,
         options: RunOptions,
@@ -137,7 +137,7 @@ impl<D: Disk> Engine<D> {
         })
     }
 
-    /// Computes what an admitted request would change, in a workspace that is locked for it.
+    /// Computes the change of an admitted request, in a workspace that is locked for it.
     ///
     /// # Errors
     /// `Workspace` about any step; `Policy`, `Ledger`, `RequestKeyTaken`, `OutcomeUnknown`, `RecoveredFirst`.
@@ -159,7 +159,7 @@ impl<D: Disk> Engine<D> {
                 return Ok(Stage::Answered(Box::new(Done::before(*receipt))));
             }
         };
-        // Before the change is computed: else what is done already would be told as a change that does not fit.
+        // Read before the change is computed: a finished plan must not be reported as a change that does not fit.
         let queued = request.plan.map(|plan| approved_plan(begun.records, plan, begun.workspace));
         let queued = queued.transpose()?.map(Box::new);
         let Begun { transaction, .. } = begun;
@@ -173,7 +173,7 @@ impl<D: Disk> Engine<D> {
 }
 
 impl<'e, D: Disk> Begun<'e, D> {
-    /// Counts the attempt at a request, or finds the receipt of the one that is in effect.
+    /// Counts the attempt at a request, or finds the receipt of the attempt in effect.
     ///
     /// # Errors
     /// `Ledger`, `RequestKeyTaken`, `OutcomeUnknown`, `WorkspaceIsACopy`.
@@ -196,17 +196,17 @@ impl<'e, D: Disk> Begun<'e, D> {
         })
     }
 
-    /// The same with the umask that gives new files their mode, where it is not that of the process.
+    /// Sets the umask for the mode of new files, if it is not that of the process.
     pub(crate) fn under_umask(self, umask: Option<u32>) -> Self {
         let umask = umask.unwrap_or(self.transaction.umask());
         Self { transaction: self.transaction.with_umask(umask), ..self }
     }
 
-    /// What was done on the transaction is what this request asks for: its operations, in their order and no others.
-    /// It is this attempt at the request, and its limits are those that the transaction was begun with.
+    /// Stages a change that the caller made on the transaction: exactly the operations of this request, in their
+    /// order. It is this attempt at the request, under the limits with which the transaction began.
     ///
     /// # Errors
-    /// `Record` where it cannot be written down.
+    /// `Record` if it cannot be written.
     pub(crate) fn done(self, request: Request, attempt: u32) -> Result<Staged<'e, D>> {
         let plan = request.digest()?;
         Ok(self.staged((request, plan), attempt))
@@ -232,20 +232,20 @@ impl<'e, D: Disk> Begun<'e, D> {
     }
 }
 
-/// What a request would change, computed without any record of it.
+/// Change of a request, computed without any record of it.
 pub struct Preview<'w, D: Disk> {
-    /// The change.
+    /// Transaction with the change.
     pub transaction: Transaction<'w, D>,
-    /// The run that it takes back.
+    /// Run that the request undoes.
     pub undoes: Option<RunId>,
-    /// Facts about that run, where the caller found its record; without them its undo is judged as a new change.
+    /// Facts about that run, if the caller found its record. Without them its undo is judged as a new change.
     pub undone: Option<Undone>,
 }
 
-/// Computes what a request would change; nothing is recorded, and nothing can come of it. `facts` finds the record of a run.
+/// Computes the change of a request without recording it or carrying it out. `facts` finds the record of a run.
 ///
 /// # Errors
-/// `Workspace` about any step.
+/// `Workspace` for any step.
 pub fn preview<'w, D: Disk>(
     workspace: &'w mut Workspace<D>,
     request: &Request,
@@ -261,12 +261,12 @@ pub(crate) fn options(request: &Request) -> RunOptions {
     RunOptions { limits: request.limits.clone(), label: label(request), wait: request.wait }
 }
 
-/// A change that is computed.
+/// Computed change.
 struct Computed<'w, D: Disk> {
     transaction: Transaction<'w, D>,
-    /// The run that it takes back.
+    /// Run that the change undoes.
     undoes: Option<RunId>,
-    /// Facts about that run, where it is recorded.
+    /// Facts about that run, if it is recorded.
     undone: Option<Undone>,
 }
 
@@ -304,7 +304,7 @@ fn compute<'w, D: Disk>(
         }
         Work::Restore { snapshot, refused, found } => {
             transaction.restore(*snapshot, *refused, found)?;
-            // The change that is taken back is the actor's own, and no run: it needs no record.
+            // The reverted change is the actor's own and not a run, so it needs no record.
             let own = Undone { actor: request.actor.clone(), approved: false };
             (transaction, refused.map(|refused| (refused, Some(own))))
         }
@@ -313,7 +313,7 @@ fn compute<'w, D: Disk>(
     Ok(Computed { transaction, undoes, undone: undone.flatten() })
 }
 
-/// Finds the newest change in effect, or undo in effect, that is the actor's own. A run without a record is nobody else's.
+/// Finds the newest change or undo in effect that is the actor's own. A run without a record counts as the actor's.
 fn newest_of<D: Disk>(
     transaction: &Transaction<'_, D>,
     way: WayBack,
@@ -341,22 +341,22 @@ fn newest_of<D: Disk>(
     Err(Error::OnlyOthersRuns { way, run: newest, by })
 }
 
-/// Whether a run is the actor's own, as where its undo is free of the gates; an approval makes no difference.
+/// Returns true if a run is the actor's own, so that its undo is free of the gates. An approval makes no difference.
 fn is_own(undone: &Undone, actor: &Actor) -> bool {
     Undone { approved: false, ..undone.clone() }.is_free_for(actor)
 }
 
 /// Earlier attempts at a request.
 pub(crate) struct Earlier {
-    /// The number of the next attempt.
+    /// Number of the next attempt.
     pub(crate) next: u32,
-    /// The receipt of the attempt that is in effect.
+    /// Receipt of the attempt in effect.
     pub(crate) done: Option<Box<Receipt>>,
 }
 
 impl Records {
-    /// Rejects a run that the ledger knows of a workspace of this name and the workspace itself does not, unless it was
-    /// forgotten: its files are those of a copy or of an older state, so the run had no effect on them.
+    /// Rejects a run that the ledger has for a workspace of this name and the workspace itself does not, unless its
+    /// history was removed. Such a workspace is a copy or an older state, so the run had no effect on its files.
     ///
     /// # Errors
     /// `WorkspaceIsACopy`, `Ledger`.
@@ -375,8 +375,8 @@ impl Records {
         }
     }
 
-    /// Looks for earlier attempts at the request of this key (AEC-7, D-8). An attempt that was undone, which `is_undone`
-    /// answers, binds the key no more than one that never had an effect.
+    /// Finds earlier attempts at the request with this key (AEC-7, D-8). An attempt that was undone, as `is_undone`
+    /// reports, does not bind the key, and neither does one without any effect.
     ///
     /// # Errors
     /// `Ledger`; `RequestKeyTaken`, `OutcomeUnknown`; those of `is_undone`.
@@ -391,8 +391,8 @@ impl Records {
             let ended = |recorded: RecordedRun| Some((recorded.intent, recorded.receipt?.0));
             recorded.filter_map(|recorded| recorded.map(ended).transpose()).collect()
         })?;
-        // What is answered must outlive the machine, also where the process that recorded it did not live to see to that.
-        // After the read, so that all of what was read is synced.
+        // The answer must survive a power cut, even if the process that recorded it ended before its sync. The sync
+        // follows the read, to cover all that was read.
         if !attempts.is_empty() {
             self.ledger.make_durable().wait()?;
         }
@@ -418,7 +418,7 @@ fn label(request: &Request) -> String {
     match (&request.label, &request.work) {
         (Some(label), _) => label.clone(),
         (None, Work::Apply(operations)) => Operation::summary(operations),
-        // The workspace labels what it finds.
+        // The workspace sets the label once it has found the run.
         (None, Work::Undo(_) | Work::Redo(_)) => String::new(),
         (None, Work::Adopt(_)) => "adopt what another program changed".to_owned(),
         (None, Work::Restore { refused: Some(refused), .. }) => {
@@ -429,12 +429,12 @@ fn label(request: &Request) -> String {
 }
 
 impl<'e, D: Disk> Staged<'e, D> {
-    /// The run that it takes back.
+    /// Returns the run that the change undoes.
     pub fn undoes(&self) -> Option<RunId> {
         self.undoes
     }
 
-    /// What is staged, to be looked at.
+    /// Returns the staged change for inspection.
     pub fn transaction(&mut self) -> &mut Transaction<'e, D> {
         &mut self.begun.transaction
     }

@@ -1,4 +1,4 @@
-//! Runs whose change a caller makes on the transaction.
+//! Runs with a change that the caller makes on the transaction.
 
 use std::ops::ControlFlow;
 
@@ -18,11 +18,11 @@ use crate::error::Error;
 use crate::request::Request;
 
 impl<D: Disk> Engine<D> {
-    /// Carries out a request like [`run_with`](Self::run_with), where `make` makes its change on the transaction: the work of
-    /// the request describes it, and its documents say what is asked for.
+    /// Carries out a request like [`run_with`](Self::run_with), with a change that `make` makes on the transaction. The
+    /// work of the request describes it, and the digest covers its documents.
     ///
     /// # Errors
-    /// As [`run_with`](Self::run_with), and those of `make`, after which nothing of the change is left.
+    /// As [`run_with`](Self::run_with), and those of `make`, after which no part of the change remains.
     pub fn run_staged<O: Observer<D>>(
         &mut self,
         request: Request,
@@ -42,12 +42,12 @@ impl<D: Disk> Engine<D> {
 }
 
 impl<D: Disk> Verified<'_, D> {
-    /// Name of the run.
+    /// Returns the id of the run.
     pub fn run(&self) -> RunId {
         self.cleared.staged.begun.transaction.run()
     }
 
-    /// Effect on each path.
+    /// Returns the effect on each path.
     pub fn effects(&self) -> &[PathEffect] {
         &self.cleared.paths
     }
@@ -58,7 +58,7 @@ impl<D: Disk> Verified<'_, D> {
     }
 }
 
-/// A request at an entry point without a queue needs an approval (D-3).
+/// Creates the error of a request that needs an approval, at an entry point without a queue (D-3).
 pub(crate) fn approval_required(judged: &crate::engine::clear::Judgement) -> Error {
     let mut gates = judged.said(actum_gate::Verdict::NeedsApproval);
     gates.retain(|gate| gate.gate != actum_gate::GateName::Approval);

@@ -1,4 +1,4 @@
-//! Verify: declared checks see the staged state before anyone else does.
+//! Verify: declared checks run on the staged state before it is visible.
 
 use actum_action::Check;
 use actum_record::command::CommandsRun;
@@ -14,17 +14,17 @@ use crate::error::Result;
 #[must_use = "what is verified is not published"]
 pub struct Verified<'e, D: Disk> {
     pub(crate) cleared: Cleared<'e, D>,
-    /// What was run for it.
+    /// Commands that ran for the change.
     pub(crate) commands: CommandsRun,
     /// Check results for the action's envelope.
     pub(crate) told: Vec<Check>,
-    /// Digests of the task's rollback files; none of other requests.
+    /// Digests of the task's rollback files. Other requests have none.
     pub(crate) rollback_files: Option<RollbackFiles>,
 }
 
 impl<'e, D: Disk> Cleared<'e, D> {
-    /// Runs the checks of the request on a view of the workspace with what is staged; what they change there is
-    /// forgotten. Digests that files must have are checked while a change is staged, and once more when it is
+    /// Runs the checks of the request on a view of the workspace with the staged change. Their own changes in the
+    /// view are dropped. Required digests of files are checked while a change is staged, and again when it is
     /// published.
     ///
     /// # Errors
@@ -41,7 +41,7 @@ impl<'e, D: Disk> Cleared<'e, D> {
 }
 
 impl<D: Disk> Staged<'_, D> {
-    /// Runs the checks of the request, if it has any, on what is staged.
+    /// Runs the checks of the request, if it has any, on the staged change.
     pub(crate) fn check(&mut self, change: &[PathEffect]) -> Result<Checked> {
         let checks = &self.request.commands.checks;
         if checks.is_empty() {
@@ -56,11 +56,11 @@ impl<D: Disk> Staged<'_, D> {
         Checked::all(&runner, checks, &staged)
     }
 
-    /// The workspace with what is staged, for commands and steps that look at it or go on from there. What is
-    /// staged afterwards is not in it.
+    /// Returns the workspace with the staged change, for commands and steps that read or extend it. The view has
+    /// nothing that is staged later.
     ///
     /// # Errors
-    /// `Command` where nothing was given that runs commands, or it cannot be laid out; `Workspace`.
+    /// `Command` if there is no runner, or the view cannot be laid out; `Workspace`.
     pub fn view(&mut self) -> Result<StagedView> {
         let runner = self.begun.runner.as_deref().ok_or(CommandError::NoRunner)?;
         StagedView::of(runner, &mut self.begun.transaction)

@@ -7,16 +7,16 @@ use std::path::PathBuf;
 use actum_core::RelPath;
 use actum_core::path::Quoted;
 
-/// Which workspace belongs to another ledger.
+/// Position of a workspace that belongs to another ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BoundWorkspace {
-    /// The one of the command.
+    /// Workspace of the command.
     This,
-    /// One that a path of the command line leads into.
+    /// Workspace that a path of the command line leads into.
     At(PathBuf),
-    /// One around it.
+    /// Workspace around that of the command.
     Around(PathBuf),
-    /// One inside it, which a changed path leads into.
+    /// Workspace inside that of the command, which a changed path leads into.
     Within(RelPath),
 }
 

@@ -1,4 +1,4 @@
-//! Why the catalog cannot be used or changed.
+//! Reasons for a catalog that cannot be used or changed.
 
 use actum_core::canonical::CanonicalError;
 use actum_core::{ActionName, Digest};
@@ -8,21 +8,21 @@ use actum_record::ledger::ActionState;
 
 use crate::error::Error;
 
-/// Why the catalog cannot be used or changed.
+/// Failure to use or change the catalog.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CatalogError {
     /// The ledger refused or failed.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
-    /// The newest change of the catalog is signed by no key that counts.
+    /// No valid key signed the newest change of the catalog.
     #[error(
         "the catalog of actions cannot be relied on: the newest change of it, entry {index} of the ledger, is not \
          proven: {problem}"
     )]
     Unproven {
-        /// The entry.
+        /// Ledger entry of the change.
         index: u64,
-        /// Why it does not count.
+        /// Reason why the signature does not count.
         problem: CatalogProblem,
     },
     /// The newest change was signed for another place.
@@ -31,85 +31,85 @@ pub enum CatalogError {
          signed for another place"
     )]
     Misplaced {
-        /// The entry.
+        /// Ledger entry of the change.
         index: u64,
     },
-    /// What the newest change leads to cannot be used.
+    /// The snapshot that the newest change names cannot be used.
     #[error(
         "the catalog of actions cannot be used: the snapshot that entry {index} of the ledger names {message}"
     )]
     Snapshot {
-        /// The entry.
+        /// Ledger entry of the change.
         index: u64,
-        /// What is wrong with it.
+        /// Problem of the snapshot.
         message: String,
     },
-    /// The catalog is another one than when it was shown.
+    /// The catalog has changed since it was shown.
     #[error("the catalog of actions changed after it was shown")]
     ChangedSinceShown,
-    /// There is no such action.
+    /// The catalog has no such action.
     #[error("there is no action `{action}` in the catalog")]
     Unknown {
-        /// Its name.
+        /// Name of the action.
         action: ActionName,
     },
-    /// It cannot go from where it stands to there.
+    /// The transition between these states is not allowed.
     #[error("the action `{action}` cannot become {}: it {}", to.as_str(), stands(*from))]
     State {
-        /// Its name.
+        /// Name of the action.
         action: ActionName,
-        /// Where it stands.
+        /// Current state.
         from: Option<ActionState>,
-        /// Where it was to stand.
+        /// Requested state.
         to: ActionState,
     },
-    /// The package is another one than the catalog has.
+    /// The package differs from the one in the catalog.
     #[error(
-        "the package of the action `{action}` is another one than the one that is registered: its digest is \
+        "the package of the action `{action}` is not the registered one: its digest is \
          {given} and not {registered}"
     )]
     OtherPackage {
-        /// Its name.
+        /// Name of the action.
         action: ActionName,
-        /// The digest in the catalog.
+        /// Digest in the catalog.
         registered: Digest,
-        /// That of the package.
+        /// Digest of the package.
         given: Digest,
     },
-    /// The name is that of an action of actum's own.
-    #[error("`{action}` is a core action, so no package can be it")]
+    /// The name belongs to a core action.
+    #[error("`{action}` is a core action, so no package can have its name")]
     IsCore {
-        /// Its name.
+        /// Name of the action.
         action: ActionName,
     },
-    /// A package is registered under its own name.
-    #[error("the package is the action `{package}` and not `{action}`")]
+    /// A package can be registered only under its own name.
+    #[error("the package contains the action `{package}`, not `{action}`")]
     OtherName {
-        /// The name that was given.
+        /// Given name.
         action: ActionName,
-        /// That of the package.
+        /// Name of the package.
         package: ActionName,
     },
-    /// A schema of it is none.
+    /// A schema of the action is invalid.
     #[error("the action `{action}` cannot be registered: {message}")]
     Unsound {
-        /// Its name.
+        /// Name of the action.
         action: ActionName,
-        /// What is wrong with it.
+        /// Problem of the schema.
         message: String,
     },
-    /// What is to be recorded has no exact form.
+    /// The record has no exact form.
     #[error("cannot record the catalog: {0}")]
     Record(#[from] CanonicalError),
-    /// The key does not count, so nothing would come of it.
-    #[error("the catalog cannot be changed so: {0}")]
+    /// The key does not count, so the change would have no effect.
+    #[error("cannot change the catalog with this key: {0}")]
     Key(CatalogProblem),
-    /// This program was made wrongly.
-    #[error("the core action `{action}` is not described as it must be: {message}")]
+    /// The description of a core action in this program is wrong.
+    #[error("the description of the core action `{action}` is wrong: {message}")]
     BuiltIn {
-        /// Its name.
+        /// Name of the action.
         action: &'static str,
-        /// What is wrong.
+        /// Problem of the description.
         message: String,
     },
 }

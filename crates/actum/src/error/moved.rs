@@ -1,4 +1,4 @@
-//! What is other than it was when a plan was looked at.
+//! Differences between a plan as it was shown and as it is now.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,44 +8,44 @@ use actum_core::path_name::PathName;
 use actum_record::ledger::Bound;
 use actum_record::receipt::PathEffect;
 
-/// How many are told of.
+/// Most differences that a message lists.
 const TOLD_MAX: usize = 5;
 
-/// Something that an approval is bound to and that is other now.
+/// Difference from something that an approval is bound to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Moved {
-    /// What is asked for.
+    /// Request.
     Plan,
-    /// The limits that were set with it.
+    /// Limits of the request.
     Limits,
-    /// The policy that is in force.
+    /// Policy in force.
     Policy,
-    /// Who asks.
+    /// Requester.
     Actor,
-    /// What the gates say of it.
+    /// Decision of the gates.
     Grounds,
-    /// A file that it starts from.
+    /// File that the change starts from.
     File {
-        /// Which.
+        /// Path of the file.
         path: PathName,
-        /// What it was.
+        /// Earlier state.
         was: Option<FileState>,
-        /// What it is.
+        /// Current state.
         is: Option<FileState>,
     },
-    /// What would become of a file.
+    /// Effect on a file.
     Effect {
-        /// Which.
+        /// Path of the file.
         path: PathName,
-        /// State that it was to get.
+        /// Earlier result.
         was: Option<FileState>,
-        /// State that it would get now.
+        /// Current result.
         is: Option<FileState>,
     },
 }
 
 impl Moved {
-    /// What is other, where `then` and `now` are bound to these changes.
+    /// Returns the differences between `then` and `now`, which are bound to these changes.
     pub fn between(
         (then, was): (&Bound, &[PathEffect]),
         (now, is): (&Bound, &[PathEffect]),
@@ -59,7 +59,7 @@ impl Moved {
         whole.chain(Self::in_files(was, is)).collect()
     }
 
-    /// The same of files alone.
+    /// Returns the differences of the files alone.
     pub fn in_files(was: &[PathEffect], is: &[PathEffect]) -> Vec<Self> {
         let by_path = |change: &[PathEffect]| -> BTreeMap<PathName, PathEffect> {
             change.iter().map(|effect| (effect.path.clone(), effect.clone())).collect()
@@ -108,7 +108,7 @@ impl fmt::Display for Moved {
     }
 }
 
-/// All of it in one sentence.
+/// Lists all differences in one sentence.
 pub(crate) fn listed(moved: &[Moved]) -> String {
     let mut told: Vec<String> = moved.iter().take(TOLD_MAX).map(ToString::to_string).collect();
     let more = moved.len().saturating_sub(TOLD_MAX);

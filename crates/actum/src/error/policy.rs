@@ -1,4 +1,4 @@
-//! A policy that cannot be used.
+//! Reasons for a policy that cannot be used.
 
 use std::ffi::OsString;
 use std::io;
@@ -10,13 +10,13 @@ use actum_core::path::Quoted;
 use actum_gate::PolicyFileError;
 use actum_gate::policy::Source;
 
-/// The most files.
+/// Most files of access policies.
 pub(crate) const ACCESS_FILES_MAX: usize = 1000;
 
-/// The longest name of a file, in bytes; it stands in grounds.
+/// Longest name of a file of access policies, in bytes. It appears in grounds.
 pub(crate) const ACCESS_NAME_BYTES_MAX: usize = 100;
 
-/// A policy that cannot be used.
+/// Policy that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "cannot use {} `{}`: {problem}",
@@ -24,76 +24,76 @@ pub(crate) const ACCESS_NAME_BYTES_MAX: usize = 100;
     Quoted(path.as_os_str().as_bytes())
 )]
 pub struct PolicyError {
-    /// Whose it is.
+    /// Owner of the policy.
     pub whose: Source,
-    /// Where it is.
+    /// Path of the policy.
     pub path: PathBuf,
-    /// What is wrong.
+    /// Problem of the policy.
     pub problem: PolicyProblem,
 }
 
-/// What is wrong with a policy.
+/// Problem of a policy.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyProblem {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{0}")]
     Unreadable(io::Error),
-    /// A link, a directory or something special is in its place.
+    /// The path is a link, a directory or a special file.
     #[error("it is no regular file")]
     NoFile,
-    /// Others may write to it.
+    /// Other users may write to the file.
     #[error("other users may write to it (its mode is {mode:04o})")]
     TooOpen {
-        /// Its permission bits.
+        /// Permission bits.
         mode: u32,
     },
-    /// Others may write to the directory of policies.
+    /// Other users may write to the directory of policies.
     #[error(
         "other users may write to this directory (its mode is {mode:04o}) and replace the policy in it"
     )]
     DirectoryTooOpen {
-        /// Its permission bits.
+        /// Permission bits.
         mode: u32,
     },
-    /// It belongs to somebody else.
+    /// The file belongs to another user.
     #[error(
-        "it belongs to the user with the number {uid}, who may write to it; `chown` gives it to you"
+        "it belongs to the user with the number {uid}, who may write to it; change the owner with `chown`"
     )]
     OfAnother {
-        /// The number.
+        /// Number of the owner.
         uid: u32,
     },
-    /// It says what only the operator's may say.
+    /// The policy sets a key that only the operator's may set.
     #[error("it sets `{key}`, {what}; only the operator's policy can")]
     OperatorsOwn {
-        /// What it sets.
+        /// Key.
         key: &'static str,
-        /// What that is.
+        /// Description of the key.
         what: &'static str,
     },
-    /// Something else is in the place of the directory of access policies.
+    /// The path of the access policies is not a directory.
     #[error("it is no directory; access policies are files in one")]
     NoDirectory,
-    /// Too many files of access policies.
+    /// The directory has too many files of access policies.
     #[error("it has more than {ACCESS_FILES_MAX} files of access policies; write several into one")]
     TooManyFiles,
-    /// A file of access policies whose name cannot stand in a receipt.
+    /// The name of a file of access policies cannot be written in a receipt.
     #[error(
-        "the name of the file `{}` has something else in it than letters of ASCII, digits, `.`, `_` and `-`, or \
+        "the name of the file `{}` has other characters than ASCII letters, digits, `.`, `_` and `-`, or \
          more than {ACCESS_NAME_BYTES_MAX} bytes",
         Quoted(name.as_bytes())
     )]
     Name {
-        /// The name.
+        /// Name of the file.
         name: OsString,
     },
-    /// Access policies that are no text.
+    /// The access policies are not UTF-8 text.
     #[error("it is no UTF-8 text")]
     NoText,
-    /// Access policies that cannot be read, or are not valid.
+    /// The access policies cannot be read or are not valid.
     #[error(transparent)]
     Access(#[from] AccessError),
-    /// It is no policy.
+    /// The file is not a policy.
     #[error(transparent)]
     File(#[from] PolicyFileError),
 }

@@ -1,4 +1,4 @@
-//! Why a plan in the queue cannot be answered or carried out.
+//! Reasons for a queued plan that cannot be answered or carried out.
 
 use actum_core::RunId;
 use actum_gate::answer::AnswerProblem;
@@ -6,109 +6,109 @@ use actum_record::ledger::Answer;
 
 use super::moved::{Moved, listed};
 
-/// The most plans that wait at once in one ledger.
+/// Most pending plans of one ledger.
 pub const QUEUE_MAX: usize = 1000;
 
-/// The most of them in one workspace that one user asks for, by whatever agents.
+/// Most pending plans of one user in one workspace, through all agents together.
 pub const QUEUE_OF_ONE_MAX: usize = 100;
 
-/// Why a plan in the queue cannot be answered or carried out.
+/// Failure to answer or carry out a queued plan.
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
-    /// There is no such plan.
+    /// The queue has no such plan.
     #[error("there is no plan {plan} in the queue")]
     NoPlan {
-        /// Its name.
+        /// Requested plan.
         plan: RunId,
     },
-    /// There is no such alert, or somebody has seen it already.
+    /// The alert does not exist, or has been acknowledged already.
     #[error("no alert with the number {index} waits")]
     NoAlert {
-        /// The number.
+        /// Number of the alert.
         index: u64,
     },
-    /// It is too late, or too early.
+    /// The plan cannot be answered in its state.
     #[error("plan {plan} cannot be {}: {}", wanted.as_str(), state.told())]
     State {
-        /// The plan.
+        /// Plan.
         plan: RunId,
-        /// What was to be said.
+        /// Intended answer.
         wanted: Answer,
-        /// Where it stands.
+        /// State of the plan.
         state: PlanState,
     },
-    /// It does not wait any more, so no part of it can be chosen.
+    /// The plan is no longer pending, so no part of it can be chosen.
     #[error("no part of plan {plan} can be kept: {}", state.told())]
     NoParts {
-        /// The plan.
+        /// Plan.
         plan: RunId,
-        /// Where it stands.
+        /// State of the plan.
         state: PlanState,
     },
-    /// It cannot be carried out.
+    /// The plan cannot be carried out in its state.
     #[error("plan {plan} cannot be carried out: {}", state.told())]
     NotApproved {
-        /// The plan.
+        /// Plan.
         plan: RunId,
-        /// Where it stands.
+        /// State of the plan.
         state: PlanState,
     },
-    /// What was approved is not what would happen now.
+    /// The approved change differs from what would happen now.
     #[error("plan {plan} is stale: {}", listed(moved))]
     Stale {
-        /// The plan.
+        /// Plan.
         plan: RunId,
-        /// What is other now.
+        /// Differences.
         moved: Vec<Moved>,
     },
-    /// What is kept of the request is not what was queued.
+    /// The kept request is not the queued one.
     #[error("what is kept of the request of plan {plan} {what}")]
     Input {
-        /// The plan.
+        /// Plan.
         plan: RunId,
-        /// What is wrong with it.
+        /// Problem of the kept request.
         what: String,
     },
-    /// The answer is signed by no key that counts, so nothing would come of it.
+    /// No valid key signed the answer, so it would have no effect.
     #[error("plan {plan} cannot be answered so: {problem}")]
     Unproven {
-        /// The plan.
+        /// Plan.
         plan: RunId,
-        /// Why it would not count.
+        /// Reason why the answer would not count.
         problem: AnswerProblem,
     },
-    /// Too many of one wait already, so that nobody keeps others from asking.
+    /// Too many plans of one user are pending. The limit keeps the queue open to other users.
     #[error(
         "the queue is full: {QUEUE_OF_ONE_MAX} plans of this user are pending in this workspace (all agents together), so the \
          plan was not queued"
     )]
     FullOfOne,
-    /// Too many wait already.
+    /// Too many plans are pending.
     #[error("the queue is full: {QUEUE_MAX} plans are pending, so the plan was not queued")]
     Full,
 }
 
-/// Where a plan stands.
+/// State of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlanState {
-    /// Nobody has answered.
+    /// The plan is pending, without an answer.
     Waiting,
-    /// It can be carried out.
+    /// The plan can be carried out.
     Approved,
-    /// It may not be carried out.
+    /// The plan may not be carried out.
     Denied,
-    /// It was approved, and may not be carried out any more.
+    /// The plan was approved, and may no longer be carried out.
     Revoked,
-    /// It was carried out, or begun: the entry says where.
+    /// The plan was carried out, or begun; the entry has the outcome.
     CarriedOut,
-    /// Nobody answered in time, or it was not carried out in time.
+    /// The plan was not answered, or not carried out, in time.
     Expired,
-    /// There is an answer, and no key that counts signed it.
+    /// The plan has an answer that no valid key signed.
     Unproven,
 }
 
 impl PlanState {
-    /// The word for it in documents.
+    /// Returns the word for documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",

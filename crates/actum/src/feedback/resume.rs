@@ -1,4 +1,4 @@
-//! Actions that were cut off: whoever comes to the workspace next records how they ended (AA-13).
+//! Interrupted actions: the next process in the workspace records how they ended (AA-13).
 
 use actum_core::canonical::describe;
 use actum_core::{RunId, Status, Timestamp};
@@ -16,20 +16,20 @@ use crate::reason::Reason;
 use crate::recorded::RecordedRun;
 use crate::records::Records;
 
-/// An action whose process is gone and whose end is not recorded.
+/// Action whose process is gone and whose end is not recorded.
 struct CutOff {
     started: ActionStarted,
-    /// The result of its newest run, where that has one.
+    /// Result of its newest run, if that has one.
     run: Option<RunResult>,
     state: State,
 }
 
 impl Records {
-    /// Records how the actions ended that processes left in this workspace which are no more, and gives their names. Its
-    /// lock is held, and the end of each run is recorded.
+    /// Records the end of the actions that ended processes left in this workspace, and returns their ids. The lock of
+    /// the workspace is held, and the end of each run is recorded.
     ///
     /// # Errors
-    /// `Home`, `Ledger`; the action stays left then, and is found again.
+    /// `Home`, `Ledger`; the action stays open then, and is found again.
     pub(crate) fn settle_left_actions(&self, workspace: WorkspaceId) -> Result<Vec<RunId>> {
         let mut settled = Vec::new();
         for left in self.marks().abandoned(Activity::Action, workspace)? {
@@ -41,7 +41,7 @@ impl Records {
                     self.append_feedback(&ended).map_err(super::FeedbackError::into_error)?;
                     settled.push(left.id());
                 }
-                // The end of its run is not recorded.
+                // The end of the action's run is not recorded.
                 Some(_) => continue,
             }
             left.end()?;
@@ -68,8 +68,8 @@ pub fn cut_off_actions(
 }
 
 impl CutOff {
-    /// Finds out from the ledger what became of an action that nobody carries out any more. `None` where it never began, or
-    /// where its end is recorded.
+    /// Determines the outcome of an interrupted action from the ledger. `None` if it never began, or if its end is
+    /// recorded.
     fn find(log: &dyn Log, keyring: &Keyring, id: RunId) -> Result<Option<Self>, LedgerError> {
         let is_of_it = |started: &ActionStarted| started.id == id;
         let Some((index, started)) = newest(log, EntryKind::ActionStarted, 0, is_of_it)? else {
@@ -97,7 +97,7 @@ impl CutOff {
     }
 }
 
-/// What is recorded of an action that was cut off and ended so, with the newest of its runs.
+/// Creates the record of an interrupted action with this outcome and the newest of its runs.
 fn ended(
     started: ActionStarted,
     (status, run): (Status, Option<RunResult>),
@@ -155,7 +155,7 @@ fn ended(
         status,
         ground,
         message: Some(message.to_owned()),
-        // What they found was not told.
+        // The findings of the checks were not recorded.
         checks: Vec::new(),
         repair: Attempt::default(),
         rollback: super::rollback(status, true),
@@ -167,10 +167,10 @@ fn ended(
     }
 }
 
-/// How many entries are looked up at once: what was cut off is mostly among the last.
+/// Number of entries that one lookup reads: an interrupted action is usually among the last.
 const ENTRIES: u64 = 16;
 
-/// The newest entry of a kind after `from` that is the wanted one.
+/// Returns the newest matching entry of a kind after `from`.
 fn newest<T: DeserializeOwned>(
     log: &dyn Log,
     kind: EntryKind,

@@ -1,4 +1,4 @@
-//! The operator's access policies: the files `*.cedar` in a directory beside the operator's policy.
+//! Access policies of the operator: the files `*.cedar` in a directory beside the operator's policy.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -13,23 +13,23 @@ use actum_gate::policy::Source;
 use super::{PolicyError, PolicyProblem, bytes, check_closed};
 use crate::error::{ACCESS_FILES_MAX, ACCESS_NAME_BYTES_MAX};
 
-/// The name of the directory.
+/// Name of the directory.
 pub(super) const DIRECTORY: &str = "access";
-/// How the names of the files end.
+/// Ending of the file names.
 const ENDING: &str = ".cedar";
-/// A file of access policies that was read.
+/// File of access policies that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadAccess {
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
-    /// The digest of its bytes.
+    /// Digest of the content.
     pub digest: Digest,
-    /// How many policies it has.
+    /// Number of policies in the file.
     pub policies: usize,
 }
 
-/// Reads the files in the directory beside `operator`, in the order of their names; each must be one that
-/// `cedar` can read. Where there is no directory there are none.
+/// Reads the files in the directory beside `operator`, sorted by name. `cedar` must be able to read each of them.
+/// A missing directory has no policies.
 pub(super) fn read(
     operator: &Path,
     cedar: &Cedar,
@@ -65,12 +65,12 @@ pub(super) fn read(
     Ok((texts, files))
 }
 
-/// The names of the files, sorted. A name that begins with a dot is passed over, as the shell does: editors
-/// keep notes under such names.
+/// Lists the names of the files, sorted. Skips names that begin with a dot, as the shell does: editors keep notes
+/// under such names.
 fn names(directory: &Path) -> Result<Vec<String>, PolicyProblem> {
     let found = match fs::metadata(directory) {
         Ok(found) => found,
-        // A link that leads nowhere was meant to lead to policies.
+        // A dangling link was intended to lead to policies.
         Err(error)
             if error.kind() == io::ErrorKind::NotFound
                 && fs::symlink_metadata(directory).is_err() =>
@@ -98,7 +98,7 @@ fn names(directory: &Path) -> Result<Vec<String>, PolicyProblem> {
     Ok(names)
 }
 
-/// A name that reads the same wherever it is told.
+/// Returns a name that reads the same in every record and message.
 fn plain(name: &OsStr) -> Result<String, PolicyProblem> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     let plain =
@@ -107,7 +107,7 @@ fn plain(name: &OsStr) -> Result<String, PolicyProblem> {
 }
 
 fn text(path: &Path) -> Result<String, PolicyProblem> {
-    // It was there a moment ago.
+    // The file existed a moment ago.
     let gone = || PolicyProblem::Unreadable(io::ErrorKind::NotFound.into());
     let bytes = bytes(Source::Operator, path)?.ok_or_else(gone)?;
     if bytes.len() > POLICY_BYTES_MAX {

@@ -1,4 +1,4 @@
-//! What a person says of a plan: signed, and appended to the ledger.
+//! Answers of an approver to a plan: signed, and appended to the ledger.
 
 use actum_core::{RunId, Timestamp, canonical};
 use actum_gate::verify_answer;
@@ -11,30 +11,30 @@ use super::{APPROVED_MICROS, PlanState, QueueError, QueuedPlan};
 use crate::error::Result;
 use crate::records::Records;
 
-/// Who answers, and what signs it.
+/// Approver, with the key that signs the answer.
 pub struct Approver<'k> {
-    /// The person.
+    /// User who answers.
     pub by: Actor,
-    /// An approval key.
+    /// Approval key.
     pub signer: &'k dyn Signer,
-    /// What keeps others from using that key.
+    /// Protection of that key from other users.
     pub isolation: Isolation,
 }
 
-/// What a person says, and why.
+/// Answer to a plan, with its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// Yes or no.
+    /// Approval or denial.
     pub answer: Answer,
-    /// In the person's words.
+    /// Reason in the approver's words.
     pub reason: Option<String>,
 }
 
 impl Records {
-    /// A plan in the queue, as it is now.
+    /// Returns a queued plan in its current state.
     ///
     /// # Errors
-    /// `Queue` where there is none; `Ledger`.
+    /// `Queue` if the plan does not exist; `Ledger`.
     pub fn plan(&self, plan: RunId) -> Result<QueuedPlan> {
         let queued = self.ledger.read(|log| {
             let row = log.plan(plan)?;
@@ -43,17 +43,19 @@ impl Records {
         queued.ok_or_else(|| QueueError::NoPlan { plan }.into())
     }
 
-    /// Records what a person says of a plan that was shown. What is signed is what was shown, whatever the ledger
-    /// says of the plan since; where it says something else there is no answer. An approval lets exactly that be
-    /// carried out, once, within a day; a plan that was denied or revoked is carried out never more.
+    /// Records the answer to a plan that was shown. The signature covers what was shown, whatever the ledger records
+    /// about the plan since; if the ledger has a different record, the answer fails.
+    ///
+    /// An approval lets exactly that plan be carried out, once, within a day. A denied or revoked plan is never
+    /// carried out.
     ///
     /// # Errors
-    /// `Queue` where the plan cannot be answered so, or the key does not count; `Sign`, `Ledger`, `Record`.
+    /// `Queue` if the plan cannot be given this answer, or the key does not count; `Sign`, `Ledger`, `Record`.
     pub fn answer(&self, shown: &QueuedPlan, reply: Reply, approver: &Approver<'_>) -> Result<()> {
         self.answer_all(std::slice::from_ref(shown), &reply, approver)
     }
 
-    /// The same answer to several plans, each signed by itself. Where one of them cannot be answered so, none is.
+    /// Records the same answer to several plans, each signed separately. If one of them cannot be answered, none is.
     ///
     /// # Errors
     /// As [`Records::answer`].
@@ -74,7 +76,7 @@ impl Records {
         Ok(())
     }
 
-    /// The entry of an answer.
+    /// Creates the signed entry of an answer.
     fn signed_answer(
         &self,
         queued: &QueuedPlan,
@@ -101,17 +103,17 @@ impl Records {
         })?;
         let body =
             Envelope::sign(PlanAnswered::PAYLOAD_TYPE, payload, approver.signer)?.to_vec()?;
-        // What the ledger takes stays there.
+        // An accepted entry stays in the ledger, so the answer is verified first.
         verify_answer(&body, self.keyring())
             .map_err(|problem| QueueError::Unproven { plan, problem })?;
         Ok(NewEntry { kind: EntryKind::PlanAnswered, body, blobs: Vec::new() })
     }
 
-    /// Removes the requests of plans of which nothing can come any more. One that the ledger knows nothing of is
-    /// just about to be queued by another process, and stays.
+    /// Removes the requests of plans that can no longer have an effect. A request without a plan in the ledger stays:
+    /// another process is about to queue it.
     pub(crate) fn forget_inputs(&self, now: Timestamp) -> Result<()> {
         let plans = self.inputs.plans()?;
-        // They are looked up after the files were, each of which may have been queued just before.
+        // The ledger is read after the files, since a plan may have been queued just before.
         let over: Vec<RunId> = self.ledger.read(|log| {
             let mut over = Vec::new();
             for plan in plans {
@@ -126,8 +128,8 @@ impl Records {
         Ok(())
     }
 
-    /// Removes the request of a plan of which nothing can come any more. Where that fails it stays until the
-    /// next plan is queued: what was answered or done is so all the same.
+    /// Removes the request of a plan that can no longer have an effect. If that fails, the request stays until the
+    /// next plan is queued; the answer or the run counts nevertheless.
     pub(crate) fn forget_input(&self, plan: RunId) {
         drop(self.inputs.forget(plan));
     }

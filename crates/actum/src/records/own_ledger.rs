@@ -1,4 +1,4 @@
-//! Ledger in use, and which workspaces it recorded.
+//! Ledger in use, with the test which workspaces it recorded.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ pub struct OwnLedger {
 }
 
 impl OwnLedger {
-    /// Names a ledger and its keys.
+    /// Creates the value from the name of the log and its keys.
     pub fn new(origin: String, keys: Arc<Keys>) -> Self {
         Self { origin, keys }
     }
 
-    /// Whether a witness is of this ledger. Its name proves nothing, since each receipt and export holds it; the private
-    /// half of a key that signed does. One of them is enough: a key that is lost can be replaced.
+    /// Returns true if a witness is of this ledger. Its name proves nothing, since each receipt and export has it. The
+    /// private half of a signing key does. One key is enough, since a lost key can be replaced.
     pub(crate) fn wrote(&self, witness: &Witness) -> Result<bool> {
         if witness.origin() != self.origin {
             return Ok(false);
@@ -37,11 +37,11 @@ impl OwnLedger {
 
 /// Relation of a workspace to a ledger, by the notes in the workspace.
 pub(crate) enum Standing {
-    /// No ledger recorded it.
+    /// The workspace has no record.
     Unrecorded,
-    /// The ledger recorded it.
+    /// The ledger recorded the workspace.
     Own,
-    /// Another one did, of this name.
+    /// Another ledger of this name recorded the workspace.
     Elsewhere(String),
 }
 

@@ -1,7 +1,7 @@
-//! Witness: the entry that recorded the last run of a workspace, kept in the workspace.
+//! Witness: ledger entry of a workspace's last run, kept in the workspace.
 //!
-//! It binds a workspace to its ledger. A ledger that lost its newest entries is rejected, and so is every ledger
-//! that never recorded the workspace while another one did (`engine/binding.rs`).
+//! It binds a workspace to its ledger. A ledger that lost its newest entries is rejected. So is a ledger that never
+//! recorded the workspace if another one did (`engine/binding.rs`).
 
 use actum_core::canonical::describe;
 use actum_core::{Digest, RunId};
@@ -31,7 +31,7 @@ pub struct Witness {
 /// Keys that were in force when a witness was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct KeysInForce {
-    /// Keys that sign for the log. Only the installation that made them has their private halves.
+    /// Keys that sign for the log. Only their installation has the private halves.
     pub(crate) signing: Vec<KeyId>,
     /// Approval key, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,7 +42,7 @@ impl Witness {
     /// Reads the witness of one log without taking the lock.
     ///
     /// # Errors
-    /// `Workspace` where it cannot be read.
+    /// `Workspace` if it cannot be read.
     pub fn of<D: Disk>(workspace: &View<D>, log: &str) -> Result<Option<Self>> {
         Self::read(workspace.witness(log)?)
     }
@@ -50,7 +50,7 @@ impl Witness {
     /// Reads the witness of any log.
     ///
     /// # Errors
-    /// `Workspace` where it cannot be read.
+    /// `Workspace` if it cannot be read.
     pub fn of_any_log<D: Disk>(workspace: &View<D>) -> Result<Option<Self>> {
         Self::read(workspace.witness_of_any_log()?)
     }
@@ -72,33 +72,33 @@ impl Witness {
         }
     }
 
-    /// Makes the witness of the entry that records an adoption; `adopted` is the newest run before it.
+    /// Creates the witness of an adoption entry. `adopted` is the newest run before it.
     pub(crate) fn of_adoption(entry: EntryRef, keys: KeysInForce, adopted: Option<RunId>) -> Self {
         let EntryRef { origin, index, leaf } = entry;
         Self { origin, index, leaf, keys, adopted }
     }
 
-    /// Newest run that another ledger recorded before the workspace was adopted.
+    /// Returns the newest run that another ledger recorded before the adoption.
     pub fn adopted(&self) -> Option<RunId> {
         self.adopted
     }
 
-    /// Place of the entry in the log.
+    /// Returns the index of the entry in the log.
     pub(crate) fn index(&self) -> u64 {
         self.index
     }
 
-    /// Name of the log.
+    /// Returns the name of the log.
     pub fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// Keys that signed for the log.
+    /// Returns the keys that signed for the log.
     pub(crate) fn signing_keys(&self) -> &[KeyId] {
         &self.keys.signing
     }
 
-    /// Approval key that was in force when the entry was written.
+    /// Returns the approval key that was in force when the entry was written.
     pub(crate) fn approval(&self) -> Option<&KeyId> {
         self.keys.approval.as_ref()
     }
@@ -106,7 +106,7 @@ impl Witness {
     /// Checks that the log still holds the entry.
     ///
     /// # Errors
-    /// `Forgot`; any other where the log cannot be read.
+    /// `Forgot`; other errors if the log cannot be read.
     pub fn check_in(&self, log: &dyn Log) -> std::result::Result<(), LedgerError> {
         let Self { origin, index, leaf, .. } = self;
         let (index, size) = (*index, log.size()?);
@@ -116,7 +116,7 @@ impl Witness {
         Err(LedgerError::Forgot { origin: origin.clone(), index, size })
     }
 
-    /// Keeps the witness of the entry that recorded the last run. Where that fails the old one stays.
+    /// Replaces the witness with the entry that recorded the last run. If that fails, the old witness remains.
     pub(crate) fn keep(entry: EntryRef, keys: KeysInForce, keep: impl FnOnce(&str, &str)) {
         let EntryRef { origin, index, leaf } = entry;
         Self { origin, index, leaf, keys, adopted: None }.write(keep);

@@ -8,50 +8,50 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-/// An action, as far as one of its requests has to know it.
+/// Facts of an action that each of its requests needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestedAction {
-    /// What was asked for.
+    /// Proposed action.
     #[serde(deserialize_with = "envelope")]
     pub plan: PlanEnvelope,
-    /// How far it is.
+    /// Progress of the action.
     pub phase: Phase,
-    /// The commands that it runs itself, before there is a change.
+    /// Commands that the action runs itself, before there is a change.
     pub commands: Vec<CommandLine>,
-    /// The digest of the package that does it; none of a core action.
+    /// Digest of the package that carries out the action, or `None` for a core action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub package: Option<Digest>,
-    /// What the package returned, where it has done its work.
+    /// Output of the package, once it has run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
-    /// The plan in the queue with which a person agreed that it begins.
+    /// Queued plan whose approval let the action begin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agreed: Option<RunId>,
 }
 
-/// How far an action is.
+/// Progress of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// The work follows from the input.
+    /// The work is computed from the input.
     Computed,
-    /// Something has to run first, and nothing of it has: there is no work yet.
+    /// The commands or the package have not run yet, so there is no work.
     ToRun,
-    /// It has run, and the work is what it changed.
+    /// The commands or the package have run, and the work is what they changed.
     HasRun,
 }
 
 impl RequestedAction {
-    /// The digest of the action. All that is done for it follows from the plan and the package; how far it is, and what
-    /// came of it so far, is no part of it. What would change an approval is bound to besides.
+    /// Computes the digest of the action. It covers the plan and the package, from which all else follows, but not
+    /// the progress. An approval is bound to the actual changes as well.
     pub(super) fn digest(&self) -> Result<Digest, CanonicalError> {
         let action = canonical::to_vec(&(&self.plan, &self.package))?;
         Ok(Digest::tagged("actum/action/v1", &[&action]))
     }
 }
 
-/// Reads an envelope as strictly as where it came in.
+/// Reads an envelope as strictly as the entry point did.
 fn envelope<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PlanEnvelope, D::Error> {
     let value = Value::deserialize(deserializer)?;
     let bytes = serde_json::to_vec(&value).map_err(D::Error::custom)?;

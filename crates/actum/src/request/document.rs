@@ -1,4 +1,4 @@
-//! Requests as documents: kept until a person has agreed, and read back exactly.
+//! Request documents: kept until a plan is approved, and read back exactly.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use super::task::TaskDocuments;
 
 use super::{Commands, EntryPoint, FileTask, Request, RequestLease, RequestedAction, Work};
 
-/// A request as it is written.
+/// Written form of a request.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Document<'r> {
@@ -47,14 +47,14 @@ struct Document<'r> {
 }
 
 impl Request {
-    /// The value of `format`.
+    /// Value of `format`.
     pub const FORMAT: &str = "actum.request/2";
 
-    /// The canonical JSON of the request. Whether to wait is no part of it.
+    /// Writes the request as canonical JSON, without the flag to wait.
     ///
     /// # Errors
-    /// `Number` for a limit beyond 2^53 − 1; `Syntax` where the document would have more values than
-    /// are read of one ([`json::VALUES_MAX`]).
+    /// `Number` for a limit beyond 2^53 − 1; `Syntax` if the document would have more values than the reader accepts
+    /// ([`json::VALUES_MAX`]).
     pub fn to_document(&self) -> Result<Vec<u8>, CanonicalError> {
         let Self {
             work,
@@ -99,7 +99,7 @@ impl Request {
         Ok(bytes)
     }
 
-    /// Reads what [`Self::to_document`] writes. The request does not wait.
+    /// Reads a document from [`Self::to_document`]. The request does not wait.
     ///
     /// # Errors
     /// [`DocumentError`].

@@ -20,14 +20,14 @@ pub enum EntryPoint {
     TaskPlan,
     /// `actum file run` and `actum file restore`.
     FileTask,
-    /// `actum hook`: the program of an agent is about to change files, or did.
+    /// `actum hook`: an agent's client is about to change files, or did.
     ClientHook,
     /// A tool of `actum mcp`.
     Mcp,
 }
 
 impl EntryPoint {
-    /// Every entry point.
+    /// All entry points.
     pub const ALL: &[Self] = &[
         Self::Library,
         Self::CommandLine,
@@ -39,7 +39,7 @@ impl EntryPoint {
         Self::Mcp,
     ];
 
-    /// Name in records and access policies. It never changes.
+    /// Returns the name in records and access policies. It never changes.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Library => "library",
@@ -53,12 +53,12 @@ impl EntryPoint {
         }
     }
 
-    /// Finds the entry point with a name; none for that of another version.
+    /// Finds the entry point by its name. Returns `None` for a name of another version.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|entry_point| entry_point.as_str() == name)
     }
 
-    /// Profile that is in force besides those of the policy (D-5).
+    /// Returns the profile that is in force besides those of the policy (D-5).
     pub(crate) fn profile(self) -> Option<Profile> {
         match self {
             Self::TaskPlan => Some(Profile::AgentExecutor),
@@ -72,8 +72,8 @@ impl EntryPoint {
         }
     }
 
-    /// Whether `actum approve` carries out a queued request. A task plan needs its own command again, which writes
-    /// the reports.
+    /// Returns true if `actum approve` carries out a queued request. A task plan needs its own command again, which
+    /// writes the reports.
     pub fn is_carried_out_by_approval(self) -> bool {
         match self {
             Self::Library
@@ -86,7 +86,7 @@ impl EntryPoint {
         }
     }
 
-    /// Whether a change that needs an approval waits in the queue. A file task fails instead (D-3).
+    /// Returns true if a change that needs an approval is queued. A file task fails instead (D-3).
     pub(crate) fn queues(self) -> bool {
         match self {
             Self::Library
@@ -111,7 +111,7 @@ impl TryFrom<String> for EntryPoint {
     type Error = String;
 
     /// # Errors
-    /// The name is that of no entry point of this version.
+    /// The name is unknown to this version.
     fn try_from(name: String) -> Result<Self, String> {
         Self::from_name(&name).ok_or_else(|| {
             let names: Vec<_> = Self::ALL.iter().map(|it| format!("`{}`", it.as_str())).collect();

@@ -4,7 +4,7 @@ use actum_core::Digest;
 use actum_record::lease::{Capability, Quotas, TaskName};
 use serde::{Deserialize, Serialize};
 
-/// File task, as a request keeps it: what is asked for is the digest of its manifest.
+/// File task of a request. The request's digest covers the digest of the manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileTask {
@@ -12,8 +12,8 @@ pub struct FileTask {
     pub task: TaskName,
     /// SHA-256 of the bytes of the manifest.
     pub manifest: Digest,
-    /// Capability that it needs a lease for.
+    /// Capability that a lease of the task must grant.
     pub capability: Capability,
-    /// Limits that its host enforces.
+    /// Limits that the host of the task enforces.
     pub limits: Quotas,
 }

@@ -1,4 +1,4 @@
-//! The lease that a request is made under (FE-17, D-7).
+//! Lease under which a request is made (FE-17, D-7).
 
 use actum_core::Digest;
 use actum_gate::decision::{LeaseBlock, LeaseCase, lease_record};
@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{EntryPoint, Request};
 
-/// Lease that a request is made under: its signed blocks, with which nobody can use it, and what the ledger knew of them
-/// when it was presented.
+/// Lease of a request: its signed blocks, which do not suffice to use it, and what the ledger knew of them when
+/// the lease was presented.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct RequestLease {
@@ -22,7 +22,7 @@ pub struct RequestLease {
     granted: bool,
 }
 
-/// Part of the lease that the document of a request has. All else follows from it and the ledger.
+/// Part of the lease in a request document. All else follows from it and the ledger.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -30,13 +30,13 @@ struct Written {
 }
 
 impl RequestLease {
-    /// Lease of which the ledger was not asked yet.
+    /// Creates a lease that has not been looked up in the ledger yet.
     pub(crate) fn unknown(document: Vec<u8>, LeaseChain { blocks, key }: LeaseChain) -> Self {
         let block = |ChainBlock { id, terms }| LeaseBlock { id, revoked: false, terms, used: 0 };
         Self { document, key, blocks: blocks.into_iter().map(block).collect(), granted: false }
     }
 
-    /// Asks the ledger for the blocks.
+    /// Looks up the blocks in the ledger.
     pub(crate) fn look_up(&mut self, log: &dyn Log) -> Result<(), LedgerError> {
         for (block, is_first) in
             self.blocks.iter_mut().zip(std::iter::once(true).chain(std::iter::repeat(false)))
@@ -51,7 +51,7 @@ impl RequestLease {
         Ok(())
     }
 
-    /// The lease as it was before its last use.
+    /// Returns the lease as it was before its last use.
     #[must_use]
     pub fn before_use(mut self) -> Self {
         for block in &mut self.blocks {
@@ -60,42 +60,42 @@ impl RequestLease {
         self
     }
 
-    /// The smallest quota of each resource.
+    /// Returns the smallest quota of each resource.
     pub fn quotas(&self) -> Quotas {
         self.blocks.iter().fold(Quotas::default(), |least, block| least.min(block.terms.quotas))
     }
 
-    /// The lease as records name it.
+    /// Returns the form of the lease in records.
     pub fn record(&self) -> LeaseRecord {
         lease_record(&self.blocks, Digest::of(&self.document), &self.key)
     }
 
-    /// Blocks, with what the ledger knew of them.
+    /// Returns the blocks, with what the ledger knew of them.
     pub fn blocks(&self) -> &[LeaseBlock] {
         &self.blocks
     }
 
-    /// Lease key that signed the first block.
+    /// Returns the id of the lease key that signed the first block.
     pub fn key(&self) -> &KeyId {
         &self.key
     }
 
-    /// The ledger records its grant.
+    /// Returns true if the ledger records the grant of the lease.
     pub fn is_granted(&self) -> bool {
         self.granted
     }
 
-    /// Agent that it was handed to last.
+    /// Returns the agent that was given the lease last.
     pub fn agent(&self) -> Option<&AgentName> {
         self.blocks.iter().rev().find_map(|block| block.terms.agent.as_ref())
     }
 
-    /// Signed blocks, a document of the ledger.
+    /// Returns the signed blocks, a document of the ledger.
     pub fn document(&self) -> &[u8] {
         &self.document
     }
 
-    /// Facts for the gate: what `request` needs the lease for, and the limits of what is run for it.
+    /// Returns the facts for the gate: the needs of `request`, and the limits of its commands.
     pub fn case(&self, request: &Request, limits: Quotas) -> LeaseCase {
         LeaseCase {
             blocks: self.blocks.clone(),
@@ -119,7 +119,7 @@ impl From<RequestLease> for Written {
 impl TryFrom<Written> for RequestLease {
     type Error = LeaseError;
 
-    /// Reads the blocks; their signatures are verified before anything is done under them.
+    /// Reads the blocks. Their signatures are verified before any use.
     fn try_from(Written { document }: Written) -> Result<Self, LeaseError> {
         let chain = read_chain(document.as_bytes())?;
         Ok(Self::unknown(document.into_bytes(), chain))
@@ -127,7 +127,7 @@ impl TryFrom<Written> for RequestLease {
 }
 
 impl Request {
-    /// Capability that a lease must have.
+    /// Returns the capability that a lease must grant.
     fn capability(&self) -> Capability {
         match (self.door, &self.action, &self.file_task) {
             (EntryPoint::FileTask, _, Some(task)) => task.capability.clone(),
@@ -149,8 +149,8 @@ impl Request {
         }
     }
 
-    /// Task that the request belongs to: the id of its file task or task plan, otherwise its key. None where no lease can
-    /// name it.
+    /// Returns the task of the request: the id of its file task or task plan, otherwise its key. `None` if no lease
+    /// can name it.
     fn task_name(&self) -> Option<TaskName> {
         if let Some(file_task) = &self.file_task {
             return Some(file_task.task.clone());

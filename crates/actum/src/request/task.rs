@@ -5,13 +5,13 @@ use actum_core::canonical::{self, CanonicalError};
 use actum_record::receipt::ExternalPipeline;
 use serde::{Deserialize, Serialize};
 
-/// Documents of a task, as a request keeps them: what is asked for is their digest.
+/// Documents of a task in a request. The request's digest covers their digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TaskDocuments {
     /// SHA-256 of the plan.
     pub plan: Digest,
-    /// Text of the system config, whose settings an approver is shown.
+    /// Text of the system config. An approver sees its settings.
     pub config: String,
     /// External pipelines of the plan, as the operator's policy declares them now.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -19,27 +19,27 @@ pub struct TaskDocuments {
 }
 
 impl TaskDocuments {
-    /// Takes the digest of the plan, and the config, which was read before and so is UTF-8.
+    /// Creates the documents from the digest of the plan and from the config, which is known to be UTF-8.
     pub fn new(plan: Digest, config: &[u8]) -> Self {
         let external = Vec::new();
         Self { plan, config: String::from_utf8_lossy(config).into_owned(), external }
     }
 
-    /// Documents of a plan that runs these external pipelines.
+    /// Sets the external pipelines that the plan runs.
     #[must_use]
     pub fn with_external(self, external: Vec<ExternalPipeline>) -> Self {
         Self { external, ..self }
     }
 
-    /// SHA-256 of the config.
+    /// Computes the SHA-256 of the config.
     pub fn config_digest(&self) -> Digest {
         Digest::of(self.config.as_bytes())
     }
 
-    /// Digest of what the task asks for: its plan, its config, and the commands that it runs outside.
+    /// Computes the digest of the task: of its plan, its config, and its external commands.
     ///
     /// # Errors
-    /// [`CanonicalError`] where those cannot be written.
+    /// [`CanonicalError`] if the external commands cannot be written.
     pub fn digest(&self) -> Result<Digest, CanonicalError> {
         let (plan, config) = (self.plan, self.config_digest());
         let task = Digest::tagged("actum/task/v1", &[plan.as_bytes(), config.as_bytes()]);

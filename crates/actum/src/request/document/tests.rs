@@ -1,4 +1,4 @@
-//! Requests that are written and read, and documents that are none.
+//! Tests of request documents: written, read, and rejected.
 
 use actum_action::PlanEnvelope;
 use actum_core::{Budget, Digest, FileMode, PathRule, RelPath, RunId, Scope};
@@ -55,7 +55,7 @@ fn operations() -> Vec<Operation> {
     ]
 }
 
-/// A request that says something of everything.
+/// Returns a request with a value in every field.
 fn full() -> Request {
     let limits = Limits {
         scope: Scope {
@@ -75,7 +75,7 @@ fn full() -> Request {
     Request { declared: Some(RiskTier::R3), door: EntryPoint::CommandLine, action, ..request }
 }
 
-/// The same of an action.
+/// Returns an action with a value in every field.
 fn action() -> RequestedAction {
     let plan = br#"{"actionId":"a:1","actionType":"run_command","riskTier":"R3","confidence":0.5,
         "input":{"command":"true"},"verification":{"required":true,"commands":["true"]},
@@ -142,7 +142,7 @@ fn a_request_is_written_plainly() {
     assert!(written.ends_with(text), "{written}");
 }
 
-/// AA-5: a plan that was changed while it waited is not the one that was agreed to.
+/// AA-5: a plan that was changed while it waited is not the approved one.
 #[test]
 fn a_document_with_one_byte_changed_is_refused_or_another_request() {
     let request = full();
@@ -224,7 +224,7 @@ fn a_limit_is_written_up_to_the_largest_number_that_is_read() {
     }
 }
 
-/// A document that could be written but not read would wait for ever.
+/// A document that could be written but not read would stay pending forever.
 #[test]
 fn a_request_of_more_values_than_are_read_is_not_written() {
     let with = |lines: usize| {
@@ -233,7 +233,7 @@ fn a_request_of_more_values_than_are_read_is_not_written() {
         let edit = Edit::Chunks(vec![chunk]);
         Request::apply(vec![Operation::Edit { path: path("a"), edit, expected: None }])
     };
-    // Each line is a value, and so is what follows a bracket or a comma elsewhere.
+    // Each line is a value, and so is the text after a bracket or a comma elsewhere.
     let around = document(&with(1)).matches(['[', '{', ',']).count();
     let most = with(json::VALUES_MAX - around);
     assert_eq!(Request::read_document(&most.to_document().unwrap()).unwrap(), most);
