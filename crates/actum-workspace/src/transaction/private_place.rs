@@ -24,7 +24,7 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// The home of ledgers and keys that a path leads into. Looks once at each directory.
+    /// Returns the home of ledgers and keys that a path leads into. Reads each directory once.
     fn home_holding(&mut self, path: &RelPath) -> Result<Option<RelPath>> {
         let (disk, root) = (&self.workspace.disk, &self.workspace.home.root);
         let tree = Tree::sharing(disk, root, &self.parents);
@@ -46,7 +46,7 @@ impl<D: Disk> Transaction<'_, D> {
     }
 }
 
-/// Whether a path is a place or lies in it, also on a file system that takes letters of both cases for the same.
+/// Returns true if a path is a place or lies in it, also on a file system that ignores case.
 fn is_within(path: &RelPath, place: &RelPath) -> bool {
     let (path, place) = (path.as_bytes(), place.as_bytes());
     let is_at = path.get(..place.len()).is_some_and(|it| it.eq_ignore_ascii_case(place));
