@@ -1,5 +1,5 @@
-//! A transactional directory: a change to many files is applied all or nothing, is durable once it
-//! is acknowledged, and can be undone.
+//! Transactional directory: a change to many files is applied all or nothing, is durable once it is acknowledged, and
+//! can be undone.
 //!
 //! ```no_run
 //! use actum_edit::{ChangeSet, Hunk, Patch};

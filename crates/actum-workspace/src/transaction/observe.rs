@@ -144,9 +144,10 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(Bytes::ByPath(Arc::new(FileByPath { directory, path, stat, xattrs })))
     }
 
-    /// Removes the names that actum made from the count of links. A large file may still have such a second name from a
-    /// run not yet in the history, and any file one from a run that was cut off. A name of actum's must not be taken
-    /// for one of another program. Returns the facts without such names, and the number of those that remain.
+    /// Removes second names that actum made, or leaves them out of the count of links. A large file may still have such
+    /// a name from a run not yet in the history, and any file one from a run that was cut off. A name of actum's must
+    /// not be taken for one of another program. Returns the facts without such names, and the number of those that
+    /// remain.
     pub(crate) fn without_our_links(
         &mut self,
         path: &RelPath,
