@@ -1,5 +1,5 @@
-//! Objects that are read whole only if their header says that they are small enough: a few megabytes of a loose object can
-//! hold gigabytes.
+//! Objects that are read whole only if their header says that they are small enough: a few megabytes of a loose object
+//! can hold gigabytes.
 
 use git2::{Blob, Commit, ErrorClass, ErrorCode, Oid, Repository as Raw, Tree};
 

@@ -14,8 +14,8 @@ const OWN: &str = "actum.lock";
 /// How often a file that its holder removes meanwhile is opened anew.
 const TRIES: usize = 8;
 
-/// What is ours of the lock, whether or not it is taken: who has this one is alone with what actum left in the directory.
-/// Dropped, it is let go with all that is known to be ours.
+/// What is ours of the lock, whether or not it is taken: who has this one is alone with what actum left in the
+/// directory. Dropped, it is let go with all that is known to be ours.
 #[derive(Debug)]
 pub(crate) struct IndexLock {
     /// The file that both names are of; without hard links the one that `index` is the name of.

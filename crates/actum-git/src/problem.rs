@@ -212,7 +212,8 @@ pub enum Dirt {
 }
 
 impl GitProblem {
-    /// Whether it is about work that somebody did on the files: nothing else would take the run back without losing that.
+    /// Whether it is about work that somebody did on the files: nothing else would take the run back without losing
+    /// that.
     pub fn is_about_edits(&self) -> bool {
         match self {
             Self::Dirty { .. } | Self::RevertConflict { .. } => true,

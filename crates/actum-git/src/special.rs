@@ -41,7 +41,8 @@ pub(crate) fn find(git: &Path) -> Result<Option<PathBuf>, GitProblem> {
 enum Kind {
     Special,
     Directory,
-    /// A file, a link to a file or directory, or a socket, which no open(2) waits for: git's own monitor keeps one there.
+    /// A file, a link to a file or directory, or a socket, which no open(2) waits for: git's own monitor keeps one
+    /// there.
     Other,
 }
 

@@ -20,8 +20,9 @@ pub enum User {
     Other(u32),
 }
 
-/// Wraps a command in a mount namespace in which the home directory of `user` is `home`, where a file `passwd` is written.
-/// Program, arguments, variables and current directory are kept; streams and variables to be cleared are set afterwards.
+/// Wraps a command in a mount namespace in which the home directory of `user` is `home`, where a file `passwd` is
+/// written. Program, arguments, variables and current directory are kept; streams and variables to be cleared are set
+/// afterwards.
 pub fn command(command: &Command, user: User, home: &Path) -> Command {
     let own = fs::metadata("/proc/self").expect("this process");
     let (uid, gid) = match user {

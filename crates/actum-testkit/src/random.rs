@@ -1,6 +1,7 @@
 //! Pseudo-random numbers for tests.
 
-/// Deterministic random numbers: SplitMix64, by Guy Steele, Doug Lea and Christine Flood. Equal seeds give equal numbers.
+/// Deterministic random numbers: SplitMix64, by Guy Steele, Doug Lea and Christine Flood. Equal seeds give equal
+/// numbers.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 

@@ -6,9 +6,10 @@
 //! end         `actum blocks 1 ` and the number of all blocks, in a line
 //! ```
 //!
-//! Outside of these blocks the old content is the new one at the same offsets, so a delta and the size of the old content give its
-//! bytes. Blocks come first and have their full length, so that `dd` can copy them and a shell can read the rest (`rollback.sh` of a
-//! task). The file has no checksum of its own: its reader compares the digest of the result.
+//! Outside of these blocks the old content is the new one at the same offsets, so a delta and the size of the old
+//! content give its bytes. Blocks come first and have their full length, so that `dd` can copy them and a shell can
+//! read the rest (`rollback.sh` of a task). The file has no checksum of its own: its reader compares the digest of the
+//! result.
 
 use std::fmt::Write as _;
 use std::io;
@@ -258,8 +259,8 @@ pub(crate) fn rebuild<D: Disk>(
     }
 }
 
-/// Turns `content`, the new content, into the old content of `size` bytes. Returns `false` where the delta is damaged or is not one
-/// of these contents. The caller compares the digest in any case.
+/// Turns `content`, the new content, into the old content of `size` bytes. Returns `false` where the delta is damaged
+/// or is not one of these contents. The caller compares the digest in any case.
 ///
 /// # Errors
 /// Errors of the disk.

@@ -81,8 +81,8 @@ pub struct RunningCapture {
 }
 
 impl<D: Disk> Workspace<D> {
-    /// Makes an empty capture with a note about the command. It is locked until it is dropped. The command's view makes `upper` and
-    /// `work` in it.
+    /// Makes an empty capture with a note about the command. It is locked until it is dropped. The command's view makes
+    /// `upper` and `work` in it.
     ///
     /// # Errors
     /// `Io`
@@ -193,8 +193,8 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Removes the captures that no process uses, except those that a plan in `open_plans` needs. `open_plans` is called only if a
-    /// capture lists a plan. Returns the number of removed captures.
+    /// Removes the captures that no process uses, except those that a plan in `open_plans` needs. `open_plans` is
+    /// called only if a capture lists a plan. Returns the number of removed captures.
     ///
     /// # Errors
     /// Errors of `open_plans`; `Io` if the captures cannot be listed.
@@ -365,7 +365,8 @@ fn is_old(changed: Time, now: Time) -> bool {
     now.0.saturating_sub(changed.0) > UNLOCKED_AGE
 }
 
-/// Removes a name and everything below it, the lock of a capture last. Directories that a command closed get access first.
+/// Removes a name and everything below it, the lock of a capture last. Directories that a command closed get access
+/// first.
 fn remove_below<D: Disk>(disk: &D, directory: &D::Handle, name: &[u8], depth: u32) -> bool {
     if disk.unlink(directory, name).is_ok() || disk.remove_directory(directory, name).is_ok() {
         return true;

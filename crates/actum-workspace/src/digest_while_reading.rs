@@ -13,8 +13,8 @@ pub(crate) const PIECE_BYTES: usize = 256 << 10;
 /// Size in bytes from which starting a second thread is worthwhile.
 const THREAD_BYTES_MIN: u64 = 4 << 20;
 
-/// Reads a content with `next` and returns its digest. `next` fills a buffer of [`PIECE_BYTES`] bytes and returns their number,
-/// 0 at the end. The digest of a large content is computed in a second thread.
+/// Reads a content with `next` and returns its digest. `next` fills a buffer of [`PIECE_BYTES`] bytes and returns their
+/// number, 0 at the end. The digest of a large content is computed in a second thread.
 ///
 /// # Errors
 /// Errors of `next`.

@@ -148,8 +148,8 @@ pub trait Disk {
     /// restart reads all of it.
     const JOURNAL_STEP: u64 = 4 << 20;
 
-    /// Opens the directory at `path` as the root of a workspace. Fails with `ELOOP` at a symbolic link anywhere in the path:
-    /// one that was put there after a caller looked at the path would lead elsewhere.
+    /// Opens the directory at `path` as the root of a workspace. Fails with `ELOOP` at a symbolic link anywhere in the
+    /// path: one that was put there after a caller looked at the path would lead elsewhere.
     fn open_root(&self, path: &Path) -> io::Result<Self::Handle>;
     /// Opens the directory at `path` beneath `root` for use as a parent; search permission is
     /// enough (`O_PATH`). Fails with `ELOOP` at a symbolic link and with `EXDEV` where the path
@@ -159,9 +159,9 @@ pub trait Disk {
     fn open_directory(&self, parent: &Self::Handle, name: &[u8]) -> io::Result<Self::Handle>;
     /// Opens a file for reading. Does not wait for a FIFO's writer. `EXDEV` at a mount point.
     fn open_file(&self, parent: &Self::Handle, name: &[u8]) -> io::Result<Self::Handle>;
-    /// Opens a symbolic link itself for [`stat`](Self::stat), [`set_owner`](Self::set_owner) and [`set_modified`](Self::set_modified).
-    /// [`read_at`](Self::read_at) reads its target, and [`xattrs`](Self::xattrs) returns none. It cannot be synced by itself. Fails with
-    /// `EINVAL` for any other object.
+    /// Opens a symbolic link itself for [`stat`](Self::stat), [`set_owner`](Self::set_owner) and
+    /// [`set_modified`](Self::set_modified). [`read_at`](Self::read_at) reads its target, and [`xattrs`](Self::xattrs)
+    /// returns none. It cannot be synced by itself. Fails with `EINVAL` for any other object.
     fn open_link(&self, parent: &Self::Handle, name: &[u8]) -> io::Result<Self::Handle>;
     /// Makes a symbolic link at an unused name.
     fn make_link(&self, parent: &Self::Handle, name: &[u8], target: &[u8]) -> io::Result<()>;

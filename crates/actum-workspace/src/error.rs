@@ -346,7 +346,7 @@ pub enum ErrorKind {
     #[error("there is no run to redo: {}", among(*runs, "no undo is in effect"))]
     NoRunToRedo { runs: usize },
     /// The run to redo was not undone.
-    #[error("run {run} is in effect, so there is nothing to bring back")]
+    #[error("run {run} is in effect, so there is nothing to redo")]
     InEffect { run: RunId },
     /// The run changed nothing that could be undone.
     #[error("cannot {attempt}: {}", nothing_text(*attempt))]
@@ -506,8 +506,8 @@ impl Error {
         matches!(self.kind, ErrorKind::UnderAFile { .. } | ErrorKind::Component { .. })
     }
 
-    /// Returns the reason why the operating system does not let a path be changed, if a retry would not help: missing
-    /// rights, a mount at the path or around it, a broken disk.
+    /// Returns the reason why the operating system does not let a path be changed. Only if a retry would not help:
+    /// missing rights, a mount at the path or around it, a broken disk.
     pub(crate) fn refusal(&self) -> Option<String> {
         if let ErrorKind::OtherFileSystem { .. } = &self.kind {
             return Some(self.kind.to_string());

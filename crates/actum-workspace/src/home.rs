@@ -83,7 +83,8 @@ pub(crate) enum ToRead<D: Disk> {
 /// File that the name of the journal refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Named {
-    /// The open journal, and whether its modification time is a whole second, as on a file system without finer timestamps.
+    /// The open journal, and whether its modification time is a whole second, as on a file system without finer
+    /// timestamps.
     Open { has_coarse_timestamps: bool },
     /// Another file: the open journal was set aside.
     Another,

@@ -24,7 +24,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! `ARCHITECTURE.md` describes the protocol. [`Workspace::apply`] makes a change in one call, a [`Transaction`] step by step.
+//! `ARCHITECTURE.md` describes the protocol. [`Workspace::apply`] makes a change in one call, a [`Transaction`] step by
+//! step.
 
 mod apply;
 mod attributes;

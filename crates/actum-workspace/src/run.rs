@@ -21,8 +21,8 @@ use crate::workspace::Workspace;
 /// the change stamps of the inodes.
 pub(crate) const SWEEP_SLACK: i64 = 2_000_000_000;
 
-/// Limit of the displaced large files that the runs of the journal hold after a run has ended, in bytes, where the
-/// history has block deltas or splices in their place.
+/// Limit of the displaced large files that the runs of the journal hold after a run has ended, in bytes. It counts
+/// files for which the history has block deltas or splices.
 const HELD_BYTES_MAX: u64 = 32 << 20;
 
 /// A run whose INTENT is durable.
@@ -50,8 +50,9 @@ impl<D: Disk> Workspace<D> {
             None => {
                 self.end(announced, Outcome::Committed)?;
                 let held = self.tail.iter().map(|run| run.held_bytes).fold(0, u64::saturating_add);
-                // An edit in the same second has the timestamps of the run, so a recovery after a restart would undo it. And
-                // the next run on a large file would begin with a checkpoint, which gives back the displaced one.
+                // An edit in the same second has the timestamps of the run, so a recovery after a restart would undo
+                // it. And the next run on a large file would begin with a checkpoint, which gives back the displaced
+                // one.
                 if self.has_coarse_timestamps || held > HELD_BYTES_MAX {
                     // If this checkpoint fails, the next one follows with the next run.
                     drop(self.checkpoint(None));

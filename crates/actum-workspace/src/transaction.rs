@@ -293,7 +293,8 @@ impl<'w, D: Disk> Transaction<'w, D> {
     /// has the digest `expected`. The link is never followed.
     ///
     /// # Errors
-    /// `LinkTarget` for a target that no link can have; `Exists` if a file is there; `Expected`, `Missing`, `Scope`, `Blocked`, `Io`.
+    /// `LinkTarget` for a target that no link can have; `Exists` if a file is there; `Expected`, `Missing`, `Scope`,
+    /// `Blocked`, `Io`.
     pub fn link(&mut self, path: &RelPath, target: &[u8], expected: Option<Digest>) -> Result<()> {
         self.in_scope(path)?;
         if target.is_empty() || target.contains(&0) || target.len() > LINK_BYTES_MAX {

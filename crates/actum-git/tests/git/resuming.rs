@@ -161,8 +161,8 @@ fn the_lock_of_another_process_stays() {
     assert!(!repo.path(".git/index.actum").exists());
 }
 
-/// EX-17: where a process that puts things in order is killed as well, what somebody staged stays: no lock is made beside
-/// an index that may not belong to it.
+/// EX-17: where a process that puts things in order is killed as well, what somebody staged stays: no lock is made
+/// beside an index that may not belong to it.
 #[test]
 fn a_second_kill_brings_nothing_of_the_first_back() {
     let repo = cut_off(&[]);

@@ -131,8 +131,8 @@ impl SimDisk {
         self.make(path.as_ref(), Body::Symlink(target.as_ref().into()));
     }
 
-    /// Makes the inode of the file at `path` what the directory `before` is, with its stamps, and leaves that empty. A power
-    /// cut without a journal can leave an inode as it was before a file reused it.
+    /// Makes the inode of the file at `path` what the directory `before` is, with its stamps, and leaves that empty. A
+    /// power cut without a journal can leave an inode as it was before a file reused it.
     pub fn revert_inode(&self, path: impl AsRef<[u8]>, before: impl AsRef<[u8]>) {
         self.at(path.as_ref(), |tree, path| {
             let (reused, directory) = (place(tree, path)?, find(tree, before.as_ref())?);

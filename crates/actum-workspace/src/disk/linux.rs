@@ -92,8 +92,8 @@ impl LinuxDisk {
     }
 }
 
-/// Mount that a handle is on, for hosts without openat2(2). A bind mount has the device of its source, so the device alone
-/// is not enough; Linux before 5.8 reports nothing else.
+/// Mount that a handle is on, for hosts without openat2(2). A bind mount has the device of its source, so the device
+/// alone is not enough; Linux before 5.8 reports nothing else.
 #[derive(Debug, PartialEq, Eq)]
 struct MountOf {
     device: u64,
@@ -356,7 +356,8 @@ impl Disk for LinuxDisk {
     fn set_mode(&self, handle: &OwnedFd, mode: FileMode) -> io::Result<()> {
         let mode = Mode::from_raw_mode(mode.bits());
         match retry(|| fs::fchmod(handle, mode)) {
-            // A directory that its owner cannot read is opened with `O_PATH`, and changed through its descriptor (proc_pid_fd(5)).
+            // A directory that its owner cannot read is opened with `O_PATH`, and changed through its descriptor
+            // (proc_pid_fd(5)).
             Err(error) if is_bad_handle(&error) && !is_link(handle) => {
                 let path = format!("/proc/self/fd/{}", handle.as_raw_fd());
                 retry(|| fs::chmodat(fs::CWD, &path, mode, AtFlags::empty()))

@@ -175,8 +175,8 @@ impl<D: Disk> Images<'_, D> {
         }
     }
 
-    /// Writes bytes into a new file. Returns whether what was written has this digest: a kept image may be a file that a
-    /// program has open, and writes to between two reads.
+    /// Writes bytes into a new file. Returns whether what was written has this digest: a kept image may be a file that
+    /// a program has open, and writes to between two reads.
     pub(crate) fn write_to(
         &self,
         file: &D::Handle,

@@ -36,7 +36,7 @@ impl Splices {
         Self { splices, lines: Vec::new(), is_unique: false }
     }
 
-    /// Widens splices to whole lines of `left`, with lines around them.
+    /// Extends splices to whole lines of `left`, with lines around them.
     pub(crate) fn with_lines(splices: &[Splice], left: &[u8]) -> Self {
         let widened = |context| Splice::widened(splices, left, context);
         let is_unique = |splices: &Vec<Splice>| {

@@ -3,10 +3,10 @@
 //!
 //! The wanted image of a path is its post-image where its last run is committed, otherwise its pre-image. Recovery
 //! touches a path only in two cases: it is missing, or its file is actum's own. A file is actum's own if a run recorded
-//! its inode, its stamps prove that no process wrote to it since, and its content is one that a power cut can leave.
-//! Without a journal ext4 writes sizes before bytes and names before inodes. So that content may be old blocks of the
-//! disk, or an inode as it was before it was reused. Replaced content that was recorded nowhere goes to the lost
-//! directory. Everything else is the work of another program and remains.
+//! its inode, no process wrote to it since (its stamps prove it), and a power cut can leave its content. Without a
+//! journal ext4 writes sizes before bytes and names before inodes. So that content may be old blocks of the disk, or an
+//! inode as it was before it was reused. Replaced content that was recorded nowhere goes to the lost directory.
+//! Everything else is the work of another program and remains.
 
 mod index;
 mod install;
@@ -149,8 +149,8 @@ impl<D: Disk> Rebuilder<'_, D> {
 }
 
 impl<D: Disk> Rebuilder<'_, D> {
-    /// Opens directories that a run closed to their owner, so that recovery can read them. Each gets the attributes that it had before
-    /// or after the run. Returns the opened directories.
+    /// Opens directories that a run closed to their owner, so that recovery can read them. Each gets the attributes
+    /// that it had before or after the run. Returns the opened directories.
     fn open_directories<'r>(
         &self,
         records: &'r BTreeMap<RelPath, PathRecord>,
@@ -168,7 +168,8 @@ impl<D: Disk> Rebuilder<'_, D> {
                 Ok(Found::Directory) => self.tree.directory_attributes(path),
                 Ok(Found::Nothing | Found::File(..) | Found::Other(_)) | Err(_) => continue,
             };
-            // Any other attributes are those of another program. A path that cannot be reached is reported when it is judged.
+            // Any other attributes are those of another program. A path that cannot be reached is reported when it is
+            // judged.
             let Ok(now) = now else { continue };
             let is_closed = !is_open(&now)
                 && images.iter().any(|it| matches!(it, Image::Directory(it) if *it == now));

@@ -241,7 +241,8 @@ impl<D: Disk> Lost<'_, D> {
         Ok(entry.has_image_of((digest, stat.mode.is_link())))
     }
 
-    /// Opens a staged file and computes its digest. `None` if it cannot be read: its owner closed it, or the disk is broken.
+    /// Opens a staged file and computes its digest. `None` if it cannot be read: its owner closed it, or the disk is
+    /// broken.
     fn read(&self, name: &[u8]) -> Result<Option<(D::Handle, Digest)>> {
         let doing = || "save a displaced file".to_owned();
         let opened = open_content(self.disk, &self.home.stage, name).doing(doing);

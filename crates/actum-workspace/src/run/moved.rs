@@ -185,8 +185,8 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(is_undisplaced && (found.links > 1 || self.holds(self.stage, staged, post)?))
     }
 
-    /// Moves a file again to the path to which the run moved it, if its old path does not get it. Either another program
-    /// was faster, or the operating system refused. Returns the entry of that path.
+    /// Moves a file again to the path to which the run moved it, if its old path does not get it. Either another
+    /// program was faster, or the operating system refused. Returns the entry of that path.
     pub(super) fn give_back_moved(&self) -> Result<Option<usize>> {
         self.gives_way.borrow_mut().insert(self.index, false);
         let (Some(index), Some(pre)) = (self.moved_to, self.entry.pre.file()) else {

@@ -29,7 +29,8 @@ pub(crate) enum Step {
     Place,
     /// Only the attributes of a file change, in place.
     SetAttributes,
-    /// A directory gets attributes with which its owner cannot change names in it, deepest first and after all was verified.
+    /// A directory gets attributes with which its owner cannot change names in it, deepest first and after all was
+    /// verified.
     CloseDirectory,
 }
 
@@ -298,8 +299,8 @@ impl Displaced {
 
     /// Sets the new attributes of the file at the path of `entry`, unless its attributes changed since it was read.
     ///
-    /// Afterwards a change by another program looks like the run's own, so the attributes are compared before. [`verify`]
-    /// compares the content.
+    /// Afterwards a change by another program looks like the run's own, so the attributes are compared before.
+    /// [`verify`] compares the content.
     ///
     /// # Errors
     /// `Conflict` where another file took its place, or its attributes changed; `Io`; `Attributes`.
@@ -422,7 +423,8 @@ pub(crate) fn is_under_its_own(error: &Error, entries: &[Entry]) -> bool {
     at.ok().and_then(|at| entries.get(at)).is_some_and(|entry| entry.post.file().is_some())
 }
 
-/// Compares the file `name` in `directory` with the file that was read from `path`; its attributes must be those of `image`.
+/// Compares the file `name` in `directory` with the file that was read from `path`; its attributes must be those of
+/// `image`.
 fn check_displaced<D: Disk>(
     tree: &Tree<'_, D>,
     directory: &D::Handle,

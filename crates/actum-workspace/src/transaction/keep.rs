@@ -110,8 +110,8 @@ impl<D: Disk> Staging<'_, D> {
         Ok(left.get(path).is_some_and(|left| left.as_ref() != Some(digest)))
     }
 
-    /// Keeps a file that is displaced and too large for the record. It gets a second name if it has no name of another
-    /// owner, because such an owner can still write to the file.
+    /// Keeps a file that is displaced and too large for the record: by a second name, or as a copy if it has other hard
+    /// links. A process that has another name of the file can still write to it.
     pub(super) fn keep_pre(
         &mut self,
         index: usize,
@@ -241,11 +241,10 @@ pub(crate) struct StoredDelta<H> {
 impl<D: Disk> Transaction<'_, D> {
     /// Writes the delta from the new content of `path` back to its current content to the new file `name`, in the form
     /// that `blocks.rs` describes.
-    ///
     /// Returns `None`, and makes no file, where a delta is not worth it. Then the file has at most [`INLINE_BYTES_MAX`]
-    /// bytes, the blocks take more than the larger of 1 MiB and a quarter of it, the path gets no new content, or the
-    /// file changed since it was read. The history of the run copies the delta instead of comparing the contents again.
-    /// The caller makes it durable.
+    /// bytes, or the blocks take more than the larger of 1 MiB and a quarter of it. The result is also `None` if the
+    /// path gets no new content, or the file changed since it was read. The history of the run copies the delta instead
+    /// of comparing the contents again. The caller makes it durable.
     ///
     /// # Errors
     /// Errors of the disk.

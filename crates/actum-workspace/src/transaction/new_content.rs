@@ -98,9 +98,9 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(NewContent::Whole(Arc::new(self.read_whole(path, file)?)))
     }
 
-    /// Reads the new content of a large file in windows, with these bytes of context before and behind each. Blocks are left out that
-    /// cannot hold text, and those that are neither new at their place nor beside one that is. `search` can end the reading. Memory
-    /// use is a byte for each 16 KiB of the file.
+    /// Reads the new content of a large file in windows, with these bytes of context before and behind each. Blocks are
+    /// left out that cannot hold text, and those that are neither new at their place nor beside one that is. `search`
+    /// can end the reading. Memory use is a byte for each 16 KiB of the file.
     ///
     /// # Errors
     /// `Io`, `Missing`; `Conflict` where its size changed.
@@ -150,8 +150,8 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(())
     }
 
-    /// Tests for each block of a new content that the file at the same path has other bytes there now; `None` where there is no
-    /// such file.
+    /// Tests for each block of a new content that the file at the same path has other bytes there now; `None` where
+    /// there is no such file.
     fn new_blocks(&self, path: &RelPath, file: &PostFile<D::Handle>) -> Result<Option<Vec<bool>>> {
         let Content::New(New { bytes, .. }) = &file.content else { return Ok(None) };
         let before = self.nodes.get(path).and_then(|node| node.pre.file());

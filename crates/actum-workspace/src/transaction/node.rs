@@ -108,7 +108,7 @@ pub(crate) enum Counted {
     Not,
     /// By the one edit that led to them.
     Once(Lines),
-    /// As the sum of several edits, which may have changed one line twice. The sum is used if the file is too large to
+    /// By the sum of several edits, which may have changed one line twice. The sum is used if the file is too large to
     /// be compared.
     Sum(Lines),
 }

@@ -9,8 +9,8 @@ use crate::transaction::Transaction;
 use crate::tree::Tree;
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Rejects a path in a private place before anything there is read, so that no message quotes it. An undo may restore
-    /// what its run changed in a directory that became a home since.
+    /// Rejects a path in a private place before anything there is read, so that no message quotes it. An undo may
+    /// restore what its run changed in a directory that became a home since.
     pub(crate) fn check_private(&mut self, path: &RelPath) -> Result<()> {
         let mut named = self.workspace.private.iter();
         let place = named.find(|place| is_within(path, place)).cloned().map(PrivatePlace::Named);

@@ -1,6 +1,7 @@
 //! Staged directories: a process that can reach one, and nothing else of the workspace, changes copies of files in it.
 //!
-//! The transaction believes nothing that process reports: the digest of what it left is computed here, from the file itself.
+//! The transaction believes nothing that process reports: the digest of what it left is computed here, from the file
+//! itself.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -57,8 +58,8 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(StagedDirectory { name, handle })
     }
 
-    /// Copies a file, as the steps so far leave it, into a staged directory under another name, with the mode 0600. Its blocks are
-    /// shared where the file system can.
+    /// Copies a file, as the steps so far leave it, into a staged directory under another name, with the mode 0600. Its
+    /// blocks are shared where the file system can.
     ///
     /// # Errors
     /// `Missing`, `NotAFile`, `Component`, `Scope`, `Blocked`, `Private`, `Io`.

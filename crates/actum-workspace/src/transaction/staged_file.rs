@@ -1,7 +1,7 @@
 //! Staged files that are filled through their handles, and sources that are read through theirs.
 //!
-//! A caller hands both handles to a process that reaches no path. The transaction believes nothing that process reports: the
-//! digest of a staged file is computed here, from the file itself.
+//! A caller hands both handles to a process that reaches no path. The transaction believes nothing that process
+//! reports: the digest of a staged file is computed here, from the file itself.
 
 use std::sync::Arc;
 
@@ -125,8 +125,8 @@ impl<D: Disk> Transaction<'_, D> {
     /// with the file.
     ///
     /// # Errors
-    /// `Conflict` where the two differ or the source changed; `Scope`, `Exists`, `Missing` with the directory, `UnderAFile`,
-    /// `Blocked`, `Io`.
+    /// `Conflict` where the two differ or the source changed; `Scope`, `Exists`, `Missing` with the directory,
+    /// `UnderAFile`, `Blocked`, `Io`.
     pub fn take_copy(
         &mut self,
         path: &RelPath,
@@ -164,7 +164,8 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// Compares a staged file with its source, and computes its digest, size, lines and blocks of text in the same pass.
+    /// Compares a staged file with its source, and computes its digest, size, lines and blocks of text in the same
+    /// pass.
     fn compare(
         &self,
         path: &RelPath,

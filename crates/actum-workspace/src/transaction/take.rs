@@ -37,8 +37,8 @@ impl<D: Disk> Transaction<'_, D> {
     /// contents are held in memory as far as the record of the run can hold them.
     ///
     /// # Errors
-    /// `Conflict` if the capture no longer has that content; `Expected`, `Missing`, `Exists`, `NotAFile`, `Scope`, `Blocked`,
-    /// `Io`.
+    /// `Conflict` if the capture no longer has that content; `Expected`, `Missing`, `Exists`, `NotAFile`, `Scope`,
+    /// `Blocked`, `Io`.
     pub fn take(
         &mut self,
         path: &RelPath,
@@ -186,9 +186,9 @@ fn gone(path: &RelPath) -> Error {
 }
 
 impl<D: Disk> Staging<'_, D> {
-    /// Stages a file of a capture by a hard link. Copies the file instead in three cases: it is small and its
-    /// attributes differ, it has other names in the capture (these may be other files of the run), or another plan
-    /// needs it.
+    /// Stages a file of a capture by a hard link. Copies the file instead if it is small and its attributes differ, or
+    /// if another plan needs it. Also copies a file with other names in the capture, which may be other files of the
+    /// run.
     pub(super) fn stage_captured(
         &mut self,
         index: usize,

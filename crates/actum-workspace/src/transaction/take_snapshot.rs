@@ -28,7 +28,8 @@ impl<D: Disk> Transaction<'_, D> {
     /// than a day are removed, and the oldest beyond 256.
     ///
     /// # Errors
-    /// `SnapshotTooLarge` where the contents beyond 16 MiB have more than 512 MiB and the file system cannot share them; `Io`.
+    /// `SnapshotTooLarge` where the contents beyond 16 MiB have more than 512 MiB and the file system cannot share
+    /// them; `Io`.
     pub fn take_snapshot(&mut self, id: SnapshotId) -> Result<()> {
         let workspace = &*self.workspace;
         let disk = &workspace.disk;

@@ -1,5 +1,5 @@
-//! Files that runs take over from a capture: cut off at every call, the files are as before or as after, and the capture keeps its
-//! content until the run is committed (issue 28).
+//! Captures: runs take files from them. Cut off at every call, the files are as before or as after, and the capture
+//! keeps its content until the run is committed (issue 28).
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ fn take(at: &str, content: &[u8], mode: Option<u32>, expected: Option<&[u8]>) ->
     }
 }
 
-/// A workspace with a capture of all kinds of files, none of which is on the disk yet.
+/// Returns a workspace with a capture of all kinds of files, none of which is on the disk yet.
 fn captured() -> SimDisk {
     let disk = base();
     disk.put("large", large(b'x'));
@@ -48,7 +48,7 @@ fn captured() -> SimDisk {
     disk
 }
 
-/// Puts the small files of the capture.
+/// Writes the small files of the capture.
 fn capture_small(disk: &SimDisk) {
     disk.mkdir_p(upper("n/e"));
     disk.put(format!(".actum/captures/{}/lock", capture()), b"");
@@ -99,7 +99,7 @@ fn holds(
     result.unwrap_or_else(|violation| panic!("{what}: {violation}"));
 }
 
-/// The operations and their undo hold, and the undo restores the tree.
+/// Checks that the operations and their undo hold, and that the undo restores the tree.
 fn taking_and_undo_hold(disk: &SimDisk, operations: Vec<Operation>, effort: Effort, what: &str) {
     let all = operations.clone();
     holds(disk, effort, move |disk| apply(&disk, &all), what);

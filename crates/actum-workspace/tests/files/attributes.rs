@@ -27,7 +27,7 @@ fn xattr(dir: &TestDir, file: &str, name: &str) -> Option<Vec<u8>> {
     Some(value)
 }
 
-/// An ACL in the form of the extended attribute: the owner, user 1, the group, the mask, others.
+/// Encodes an ACL in the form of the extended attribute: the owner, user 1, the group, the mask, others.
 fn acl(user: u16, named: u16, group: u16, mask: u16, other: u16) -> Vec<u8> {
     let mut bytes = vec![2, 0, 0, 0];
     let undefined = u32::MAX;

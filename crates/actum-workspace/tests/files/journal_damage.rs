@@ -14,7 +14,7 @@ fn write(file: &str, content: &str) -> Operation {
     Operation::Write { path, content: content.into(), expected: None }
 }
 
-/// A workspace with two runs in its journal.
+/// Returns a workspace with two runs in its journal.
 fn two_runs() -> TestDir {
     let dir = TestDir::new();
     dir.put("a", "one\n");
@@ -128,10 +128,10 @@ fn a_handle_is_rejected_where_its_state_directory_was_exchanged() {
     assert_eq!(dir.get("a").unwrap(), b"three\n");
 }
 
-/// Where the format stands: behind the sector's head, the length and the magic, in both copies of the head.
+/// Offsets of the format: behind the sector's head, the length and the magic, in both copies of the head.
 const FORMATS: [usize; 2] = [16 + 8 + 16, 4096 + 16 + 8 + 16];
 
-/// Makes the head of a journal say another format.
+/// Sets another format in the head of a journal.
 fn set_format(dir: &TestDir, format: u8) {
     let mut journal = dir.get(JOURNAL).unwrap();
     for at in FORMATS {

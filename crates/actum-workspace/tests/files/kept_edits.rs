@@ -1,4 +1,4 @@
-//! Undo of a run whose files were edited since: what the run changed is taken out, the rest stays.
+//! Undo of a run whose files were edited since: the run's changes are removed, the rest remains.
 
 use actum_core::{RelPath, RunId};
 use actum_edit::Operation;
@@ -10,7 +10,7 @@ use actum_workspace::{
 };
 
 const LINES: usize = 14;
-/// How many lines around a change must be as the run left them.
+/// Number of lines around a change that must be as the run left them.
 const CONTEXT: usize = 3;
 
 fn numbered() -> Vec<String> {
@@ -41,7 +41,7 @@ fn undo(
     Ok(transaction.commit()?.run)
 }
 
-/// A workspace with one file, in which a run made the given change.
+/// Returns a workspace with one file, in which a run made the given change.
 fn with_run(old: &str, new: &str) -> (TestDir, Workspace, RunId) {
     let dir = TestDir::new();
     dir.put("a", numbered().concat());

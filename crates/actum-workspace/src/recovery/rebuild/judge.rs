@@ -224,10 +224,10 @@ impl<D: Disk> Rebuilder<'_, D> {
             return Ok(self.not_ours(record));
         };
         let touched = self.is_later(recorded.ended, stat.changed, recorded.slack);
-        // A cut leaves one of three contents in the inode: the one from before the run, a part of the new one, or the
-        // right number of bytes that were on the disk before. Another program wrote any other content, however old its
-        // stamp is. The same holds for a whole image whose last change came after the run, or that came there with a
-        // later change of names. A cut may also follow a change of the attributes, and it ends a file at a block.
+        // A cut leaves the inode with its content from before the run, a part of the new content, or the right number
+        // of bytes that were on the disk before. Another program wrote any other content, however old its stamp is. It
+        // also wrote a whole image whose last change came after the run, or that came there with a later change of
+        // names. A cut may also follow a change of the attributes, and it ends a file at a block.
         let is_recorded_size = self.is_of_a_recorded_size(recorded, stat);
         let ours = if self.is_an_image(recorded, stat, &digest) {
             !touched && !self.was_changed_around(path, record)?

@@ -38,8 +38,8 @@ enum Content {
 pub(super) const BLOCK: usize = 4096;
 
 impl<D: Disk> Rebuilder<'_, D> {
-    /// Moves displaced files that a killed run or recovery left in the stage directory, or a refused step of this one, to
-    /// the lost directory.
+    /// Moves displaced files that a killed run or recovery left in the stage directory, or a refused step of this one,
+    /// to the lost directory.
     pub(super) fn rescue_displaced(&self) -> Result<()> {
         let doing = || "look for displaced files".to_owned();
         let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
@@ -81,8 +81,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         Ok(())
     }
 
-    /// Finds the entry of each name that a run or its rollback may have in the stage directory: the run, and the index of the
-    /// entry in it.
+    /// Finds the entry of each name that a run or its rollback may have in the stage directory: the run, and the index
+    /// of the entry in it.
     fn staged_entries(&self) -> HashMap<Vec<u8>, (&LoggedRun, usize)> {
         let mut entries = HashMap::new();
         for run in self.runs {
@@ -95,8 +95,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         entries
     }
 
-    /// Moves a file that was displaced from `path` to the lost directory, unless it is known or torn. An error leaves the
-    /// workspace to a further attempt.
+    /// Moves a file that was displaced from `path` to the lost directory, unless it is known or torn. An error leaves
+    /// the workspace to a further attempt.
     pub(super) fn save_unknown(&self, path: &RelPath, name: &[u8], stat: &Stat) -> Result<()> {
         match self.content(path, name, stat)? {
             Content::Known | Content::Torn => Ok(()),
@@ -104,8 +104,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         }
     }
 
-    /// Moves a file that was displaced from `path` to the lost directory, unless it is torn. For paths that a committed run left
-    /// empty: a user may have moved the file back there, and its new path may hold another file.
+    /// Moves a file that was displaced from `path` to the lost directory, unless it is torn. For paths that a committed
+    /// run left empty: a user may have moved the file back there, and its new path may hold another file.
     pub(super) fn save_removed(&self, path: &RelPath, name: &[u8], stat: &Stat) -> Result<()> {
         match self.content(path, name, stat)? {
             Content::Torn => Ok(()),
