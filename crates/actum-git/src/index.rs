@@ -1,9 +1,9 @@
 //! Update of the user's index: only the entries of the committed files change.
 //!
-//! libgit2 would compare other files of the work tree when it writes the index of a repository: a file that changed in
-//! the moment in which an index was written looks unchanged. So a copy that belongs to no repository is changed, under
-//! the lock that git uses, and replaces the index. It keeps the time of the old one, by which git recognises such
-//! entries. The new entries hold no time at all, so git compares these files once.
+//! libgit2 would compare other files of the work tree when it writes the index of a repository. It does so because a
+//! file that changed in the moment in which an index was written looks unchanged. So a copy that belongs to no
+//! repository is changed, under the lock that git uses, and replaces the index. It keeps the time of the old one, by
+//! which git recognises such entries. The new entries hold no time at all, so git compares these files once.
 
 use std::fs::{self, OpenOptions};
 use std::io;

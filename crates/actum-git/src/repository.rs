@@ -36,9 +36,9 @@ impl Repository {
     ///
     /// # Errors
     /// [`GitProblem::NoRepository`], [`GitProblem::Bare`], [`GitProblem::LinkedWorktree`], [`GitProblem::OtherOwner`]
-    /// if git would not trust the directory either (`safe.directory`). [`GitProblem::Unsupported`] for anything that
-    /// libgit2 or this crate does not support: SHA-256, other stores of references, `core.worktree`, names that are
-    /// compared without case, a FIFO or device in `.git`, a reflog with other names.
+    /// if git would not trust the directory either (`safe.directory`). [`GitProblem::Unsupported`] if libgit2 or this
+    /// crate does not support it: SHA-256, other stores of references, `core.worktree`, or names that are compared
+    /// without case. A FIFO or device in `.git`, or a reflog with other names, is not supported either.
     pub fn open(root: &Path) -> Result<Self, GitProblem> {
         let root = root.canonicalize().doing("looking for the work tree")?;
         reject_special_files(&root)?;
