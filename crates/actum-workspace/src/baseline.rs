@@ -89,7 +89,7 @@ pub struct TurnEnd {
     pub earlier: usize,
 }
 
-/// A turn of a session: from a prompt until the agent stops.
+/// Turn of a session: from a prompt until the agent stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
     /// Digest of the session's name.
@@ -149,7 +149,7 @@ pub(crate) enum Source {
     Copy(Digest),
 }
 
-/// A file or directory of a baseline.
+/// File or directory of a baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) stamp: Stamp,

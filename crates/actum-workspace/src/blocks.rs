@@ -181,7 +181,7 @@ impl<'a, D: Disk> Writer<'a, D> {
         written.saturating_add(length(self.gathered.len()))
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     fn blocks(&self) -> u64 {
         self.runs.iter().fold(0, |sum, run| sum.saturating_add(run.count))
     }

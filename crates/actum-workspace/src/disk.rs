@@ -138,10 +138,10 @@ pub type Xattr = (Vec<u8>, Vec<u8>);
 
 /// System calls that the engine makes; it makes no others.
 ///
-/// A handle is the authority over what it names; dropping it closes it. Names are single
-/// components. No method follows a symbolic link.
+/// A handle is the authority over the object that it names; dropping it closes it. Names are single components. No
+/// method follows a symbolic link.
 pub trait Disk {
-    /// An open file or directory.
+    /// Open file or directory.
     type Handle;
 
     /// Size of a new journal in bytes, and the step by which it grows; a multiple of 4096. Each recovery after a

@@ -37,7 +37,7 @@ use crate::journal::Journal;
 
 pub(crate) use rebuilding::{RebuildNote, RebuildTime};
 
-/// The name of the state directory.
+/// Name of the state directory.
 pub const STATE_DIRECTORY: &str = ".actum";
 const JOURNAL: &[u8] = b"journal";
 const JOURNAL_NEW: &[u8] = b"journal.new";

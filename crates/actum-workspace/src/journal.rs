@@ -66,7 +66,7 @@ impl Scan {
     }
 }
 
-/// The open journal.
+/// Open journal.
 pub(crate) struct Journal<H> {
     file: H,
     head: Head,

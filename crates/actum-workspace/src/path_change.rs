@@ -10,7 +10,7 @@ use crate::journal::back::Splices;
 /// Largest file whose content is loaded for display, in bytes: 16 MiB.
 pub const CONTENT_BYTES_MAX: u64 = 16 << 20;
 
-/// A path before and after a change.
+/// Path before and after a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathChange {
     /// The path.

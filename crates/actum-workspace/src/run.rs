@@ -25,7 +25,7 @@ pub(crate) const SWEEP_SLACK: i64 = 2_000_000_000;
 /// files for which the history has block deltas or splices.
 const HELD_BYTES_MAX: u64 = 32 << 20;
 
-/// A run whose INTENT is durable.
+/// Run whose INTENT is durable.
 pub(crate) struct Announced {
     pub(crate) sequence: u64,
     pub(crate) digest: Digest,

@@ -99,7 +99,7 @@ pub struct RunOptions {
     pub wait: bool,
 }
 
-/// A directory whose changes are transactions.
+/// Directory whose changes are transactions.
 ///
 /// A handle belongs to one thread. Any number of handles and processes can be open on one directory; one of them at a
 /// time holds it.

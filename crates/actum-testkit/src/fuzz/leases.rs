@@ -100,7 +100,7 @@ fn sound(error: &LeaseError) {
     assert!(!error.reason().is_empty());
 }
 
-/// Base64url without padding.
+/// Encodes bytes as base64url without padding.
 fn write_base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut text = String::new();

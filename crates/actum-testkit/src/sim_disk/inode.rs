@@ -13,7 +13,7 @@ use super::tree::Ino;
 /// Unit in which content is written.
 pub(super) const BLOCK_BYTES: usize = 4096;
 
-/// A block, or `None` for a hole, which reads as zeros.
+/// Block, or `None` for a hole, which reads as zeros.
 pub(super) type Block = Option<Rc<[u8; BLOCK_BYTES]>>;
 
 pub(super) type Name = Rc<[u8]>;

@@ -73,7 +73,7 @@ fn read(delta: &Handle, new: &[u8], size: usize) -> Option<Vec<u8>> {
     Some(rebuilt)
 }
 
-/// Content that repeats nowhere.
+/// Returns content without repetitions.
 fn content(size: usize, seed: u64) -> Vec<u8> {
     let words = (0u64..).map(|at| (at ^ (seed << 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     words.flat_map(u64::to_be_bytes).take(size).collect()

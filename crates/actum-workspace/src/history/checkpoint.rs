@@ -1,4 +1,4 @@
-//! The checkpoint of the journal: what has ended goes into the history, and the journal forgets it.
+//! Checkpoint of the journal: ended runs go into the history, and the journal forgets them.
 
 use actum_core::RunId;
 

@@ -26,7 +26,7 @@ use crate::tree::{Found, Tree, read_whole};
 /// Largest content, in bytes, that is read to find an older one by the way back from it: 64 MiB.
 const READ_BYTES_MAX: u64 = 64 << 20;
 
-/// The newest runs, with their records.
+/// Newest runs, with their records.
 pub(crate) struct Contents<'a, D: Disk> {
     disk: &'a D,
     home: &'a Home<D::Handle>,

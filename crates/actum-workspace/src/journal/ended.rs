@@ -5,7 +5,7 @@ use crate::journal::record::{
     Body, End, Image, Intent, Outcome, Side, blocks_name, keep_name, stage_name,
 };
 
-/// A run that ended, in the form in which it goes into the history.
+/// Run that ended, in the form in which it goes into the history.
 pub(crate) struct EndedRun {
     pub(crate) sequence: u64,
     pub(crate) intent: Intent,

@@ -22,7 +22,7 @@ pub enum Image {
     File(FileImage),
 }
 
-/// A regular file, or a symbolic link with its target as its bytes, before or after a run.
+/// Regular file, or symbolic link with its target as its bytes, before or after a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileImage {
     /// Owner, mode and extended attributes.

@@ -55,8 +55,8 @@ impl RunReader {
         Ok((self.runs, torn))
     }
 
-    /// An end names its INTENT by number and digest. Where no sync was lost the sectors' checksums
-    /// and numbers are proof enough, and a digest would take as long as all the rest.
+    /// Adds a record. An end names its INTENT by number and digest. Where no sync was lost the sectors' checksums and
+    /// numbers are proof enough, and a digest would take as long as all the rest.
     fn take(&mut self, Located { sequence, record }: Located, scan: Scan) -> Result<()> {
         let open = self.runs.last_mut().filter(|run| run.end.is_none());
         let damaged = |what| ErrorKind::Damaged { offset: 0, what };

@@ -5,7 +5,7 @@
 //! has either the new or the old content. The old content is a sector of an earlier record, or zeros. A sector that is
 //! neither was damaged.
 
-/// The size of a sector in bytes.
+/// Size of a sector in bytes.
 pub(crate) const SECTOR: usize = 512;
 /// Records start at multiples of this, so that writing one never rewrites a page of another.
 pub(crate) const PAGE: usize = 4096;

@@ -28,7 +28,7 @@ pub(crate) struct Lost<'a, D: Disk> {
 }
 
 impl<D: Disk> Workspace<D> {
-    /// [`Lost::set_aside`] of this workspace.
+    /// Calls [`Lost::set_aside`] for this workspace.
     pub(crate) fn set_lost_aside(&mut self, intent: &Intent, entries: &[usize]) -> Result<()> {
         let mut lost = Lost { disk: &self.disk, home: &self.home, blocked: &mut self.blocked };
         lost.set_aside(intent, entries)

@@ -297,7 +297,7 @@ fn adopted<H>(path: &RelPath, pre: &Pre<H>, there: Pre<H>) -> Post<H> {
 }
 
 impl Adoption {
-    /// Inode of the file at `path`.
+    /// Returns the inode of the file at `path`.
     pub(crate) fn inode(&self, path: &RelPath) -> Option<u64> {
         self.paths.get(path)?.1.map(|stat| stat.inode)
     }

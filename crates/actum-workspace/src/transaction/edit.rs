@@ -19,7 +19,7 @@ use crate::transaction::node::{Content, Counted, New, Post, PostFile};
 use crate::workspace::HunkPlaces;
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Edits the lines of a file. A single hunk at line 0 without lines after it makes a file, if the file is missing
+    /// Edits the lines of a file. A single hunk at line 0, behind which the file must end, makes a file if it is missing
     /// or empty.
     ///
     /// # Errors

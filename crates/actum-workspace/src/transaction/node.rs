@@ -54,7 +54,7 @@ pub(crate) enum Post<H> {
 }
 
 impl<H> Post<H> {
-    /// Name of its new content in the stage directory.
+    /// Returns the name of its new content in the stage directory.
     pub(crate) fn staged_name(&self) -> Option<&[u8]> {
         let Self::File(PostFile { content: Content::New(new), .. }) = self else { return None };
         match &new.bytes {

@@ -42,7 +42,7 @@ impl<D: Disk> Transaction<'_, D> {
         self.node_unless(path, &mut || false)
     }
 
-    /// [`node`](Self::node), but stops reading a large file once `is_stopped` returns true.
+    /// Returns the [`node`](Self::node), but stops reading a large file once `is_stopped` returns true.
     pub(crate) fn node_unless(
         &mut self,
         path: &RelPath,

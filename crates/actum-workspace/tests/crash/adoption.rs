@@ -19,7 +19,7 @@ fn id() -> SnapshotId {
     SnapshotId::of(&["session", "call-1"])
 }
 
-/// Content that the journal does not hold.
+/// Returns content that the journal does not hold.
 fn large(byte: u8) -> Vec<u8> {
     vec![byte; (1 << 20) + 5_000]
 }

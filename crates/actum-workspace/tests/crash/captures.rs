@@ -21,7 +21,7 @@ fn upper(at: &str) -> String {
     format!(".actum/captures/{}/upper/{at}", capture())
 }
 
-/// Content that the journal does not hold.
+/// Returns content that the journal does not hold.
 fn large(byte: u8) -> Vec<u8> {
     vec![byte; (1 << 20) + 5_000]
 }
@@ -160,7 +160,8 @@ fn a_taken_file_keeps_its_inode_and_modification_time() {
     assert!(xattrs.is_empty(), "{xattrs:?}");
 }
 
-/// FO-2, issue 28: the error says the state, and a content that was not taken stays in the capture.
+/// FO-2, issue 28: the error states the condition of the workspace, and a content that was not taken remains in the
+/// capture.
 #[test]
 fn a_failed_call_leaves_the_capture_for_a_retry() {
     let whole = captured();

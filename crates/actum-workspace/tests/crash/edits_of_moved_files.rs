@@ -17,7 +17,7 @@ pub(crate) const MINE: &[u8] = b"mine\n";
 
 pub(crate) const FILES: [&str; 3] = ["m1", "m2", "m3"];
 
-/// A workspace with these files.
+/// Returns a workspace with these files.
 pub(crate) fn files(names: &[&str]) -> SimDisk {
     let disk = SimDisk::new();
     for name in names {

@@ -12,7 +12,7 @@ const BEFORE: u8 = b'x';
 const AFTER: u8 = b'y';
 const MINE: &[u8] = b"mine!";
 
-/// Content that the journal does not hold.
+/// Returns content that the journal does not hold.
 fn large(byte: u8) -> Vec<u8> {
     vec![byte; (1 << 20) + 5_000]
 }

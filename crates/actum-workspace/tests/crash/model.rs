@@ -183,7 +183,7 @@ fn files(disk: &SimDisk) -> Model {
         .collect()
 }
 
-/// The bytes of files before and after, by path.
+/// Bytes of files before and after, by path.
 type Differences = BTreeMap<String, (Option<Vec<u8>>, Option<Vec<u8>>)>;
 
 /// Returns the differences of files in a diff.

@@ -12,7 +12,7 @@ use crate::changes::{delete, open, path, rename};
 const LARGE: usize = (1 << 20) + 5_000;
 const MINE: &[u8] = b"mine!";
 
-/// A workspace in which `f` was written long ago.
+/// Returns a workspace in which `f` was written long ago.
 fn written_long_ago(content: &[u8]) -> SimDisk {
     let disk = SimDisk::new();
     disk.put("f", content);

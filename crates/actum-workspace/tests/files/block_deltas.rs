@@ -515,7 +515,7 @@ fn windows(dir: &TestDir, next: &[u8]) -> Vec<(usize, usize)> {
     windows
 }
 
-/// EX-20: what was in a large file before is no new content, and costs no scan.
+/// EX-20: the earlier content of a large file is no new content, and costs no scan.
 #[test]
 fn the_windows_of_a_large_file_are_the_blocks_that_are_new_and_those_beside_them() {
     const WINDOW: usize = 16 << 10;

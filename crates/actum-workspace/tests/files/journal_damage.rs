@@ -6,7 +6,7 @@ use actum_testkit::TestDir;
 use actum_workspace::{ErrorKind, RunOptions, View, Workspace};
 
 const JOURNAL: &str = ".actum/journal";
-/// The two copies of the head, and one page for each of the four records.
+/// Size of the two copies of the head, and one page for each of the four records.
 const USED: usize = 6 * 4096;
 
 fn write(file: &str, content: &str) -> Operation {
@@ -200,7 +200,7 @@ fn an_older_journal_gets_format_6_before_a_run_records_a_link() {
     workspace.revert(run).unwrap();
 }
 
-/// CRC-32C, bit by bit: an independent check of the format.
+/// Computes a CRC-32C bit by bit: an independent check of the format.
 fn crc32c(bytes: &[u8]) -> u32 {
     let mut crc = u32::MAX;
     for byte in bytes {

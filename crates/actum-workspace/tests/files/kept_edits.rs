@@ -155,7 +155,7 @@ fn what_a_run_changed_is_still_shown_when_the_file_was_edited_since() {
     assert_eq!(lines_of(now.replace("line 5\n", "hand\n")), Some((4, 4)));
 }
 
-/// FO-5, FO-9: what an attack took for the place of the run, and was not.
+/// FO-5, FO-9: places that an attack mistook for the place of the run.
 #[test]
 fn no_other_place_is_taken_for_that_of_the_run() {
     let block = "a\nb\nc\nn: 3\nd\ne\nf\n";

@@ -173,7 +173,7 @@ fn links_and_directories_are_made_and_removed_beside_an_exchange() {
     eprintln!("{counts:?} runs succeeded and were refused");
 }
 
-/// Mode of a directory, and its names with their times and contents.
+/// Returns the mode of a directory, and its names with their times and contents.
 fn dir_facts(directory: &Path) -> Vec<String> {
     let mode = |path: &Path| path.symlink_metadata().unwrap().permissions().mode();
     let facts = |path: std::path::PathBuf| {

@@ -572,7 +572,7 @@ fn all_that_is_refused_is_told_at_once_but_not_what_follows_from_it() {
     assert_eq!(error.also.len(), 99);
 }
 
-/// Issue 22 (claims): a small list of edits of a large file is rejected before it is at work for hours.
+/// Issue 22 (claims): a small list of edits of a large file is rejected before it runs for hours.
 #[test]
 fn edits_that_read_too_much_in_all_are_rejected_at_once() {
     let dir = dir();

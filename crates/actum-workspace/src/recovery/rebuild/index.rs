@@ -163,7 +163,7 @@ pub(super) enum FoundDirectory {
     Unknown,
 }
 
-/// A run that changed names in a directory.
+/// Run that changed names in a directory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DirectoryRun {
     /// Index of the run.
