@@ -19,8 +19,8 @@ use crate::transaction::node::{Content, Counted, New, Post, PostFile};
 use crate::workspace::HunkPlaces;
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Edits the lines of a file. A single hunk at line 0, behind which the file must end, makes a file if it is missing
-    /// or empty.
+    /// Edits the lines of a file. A single hunk at line 0, behind which the file must end, makes a file if it is
+    /// missing or empty.
     ///
     /// # Errors
     /// `Hunk` if a line differs from that of the hunk; `TooLargeToSearch` if its place would have to be searched for;
