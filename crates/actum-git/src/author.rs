@@ -1,11 +1,11 @@
-//! Who makes a commit, and when.
+//! Author and time of a commit.
 
 use actum_core::Timestamp;
 use actum_core::path::Cut;
 
 use crate::problem::{GitProblem, ResultExt};
 
-/// Who makes a commit, and when: its author and its committer. The time is written in seconds, in UTC.
+/// Author and committer of a commit, with its time. The time is written in seconds, in UTC.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Author {
     name: String,
@@ -13,7 +13,7 @@ pub struct Author {
     at: Timestamp,
 }
 
-/// A name or an address that git has no form for.
+/// Error of a name or an address that git has no form for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{}` cannot be the {what} of an author: it needs a letter or a digit, and neither `<`, `>` nor a \
@@ -21,14 +21,14 @@ pub struct Author {
     Cut(given.as_bytes(), 80)
 )]
 pub struct AuthorError {
-    /// What was given.
+    /// The given text.
     pub given: String,
-    /// Which of the two it is.
+    /// Name of the field: name or address.
     pub what: &'static str,
 }
 
 impl Author {
-    /// An author with a name, an address and the time of the commit.
+    /// Creates an author with a name, an address and the time of the commit.
     ///
     /// # Errors
     /// [`AuthorError`]: git would cut the text off, or take part of it for another field.
@@ -42,7 +42,7 @@ impl Author {
         Ok(Self { name: name.to_owned(), email: email.to_owned(), at })
     }
 
-    /// Name and address, as git shows them: `Ada <ada@example.org>`.
+    /// Returns name and address in git's form: `Ada <ada@example.org>`.
     pub fn shown(&self) -> String {
         format!("{} <{}>", self.name, self.email)
     }

@@ -1,14 +1,14 @@
-//! Objects that are read whole only if their header says that they are small enough: a few megabytes of a loose object can
-//! hold gigabytes.
+//! Objects that are read whole only if their header says that they are small enough: a few megabytes of a loose object
+//! can hold gigabytes.
 
 use git2::{Blob, Commit, ErrorClass, ErrorCode, Oid, Repository as Raw, Tree};
 
-/// The largest blob that is read, in bytes: 50 MB, as a file of a task has at most.
+/// Size of the largest blob that is read, in bytes: 50 MB, the limit of a file of a task.
 const FILE_BYTES_MAX: u64 = 50_000_000;
-/// The largest commit or tree that is read, in bytes: 64 MiB.
+/// Size of the largest commit or tree that is read, in bytes: 64 MiB.
 const STRUCTURE_BYTES_MAX: u64 = 64 << 20;
 
-/// Reads objects of a bounded size.
+/// Reading of objects of a bounded size.
 pub(crate) trait Bounded {
     fn bounded_commit(&self, id: Oid) -> Result<Commit<'_>, git2::Error>;
     fn bounded_tree(&self, id: Oid) -> Result<Tree<'_>, git2::Error>;

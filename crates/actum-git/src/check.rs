@@ -1,4 +1,4 @@
-//! Whether the files of a run can be committed, before it runs.
+//! Check, before a run, that its files can be committed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -17,41 +17,41 @@ use crate::repository::{Handle, Repository};
 use crate::tree::{EXECUTABLE, Entry, REGULAR};
 use crate::unfit::Unfit;
 
-/// A path that a run will change, and what was there before it.
+/// Path that a run will change, with its file before the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Before {
     /// The path.
     pub path: RelPath,
-    /// The file, or `None` where there was none.
+    /// The file, or `None` if it was missing.
     pub state: Option<FileState>,
 }
 
-/// Files that can be committed on top of the HEAD that was looked at, and of no other.
+/// Files that can be committed on top of the HEAD that was checked, and of no other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "it says what a commit may hold"]
 pub struct Checked {
     pub(crate) head: Head,
-    /// What HEAD has at each path.
+    /// Entry of HEAD at each path.
     pub(crate) files: BTreeMap<RelPath, Option<Entry>>,
 }
 
 impl Checked {
-    /// The branch that the commit would go to: `main`.
+    /// Returns the branch that the commit would go to: `main`.
     pub fn branch(&self) -> String {
         self.head.branch_name()
     }
 }
 
 impl Repository {
-    /// Checks whether the files of a run could be committed: each is in HEAD and in the index exactly what
-    /// it was before the run, and git would store its bytes as they are.
+    /// Checks that the files of a run could be committed. Each must be in HEAD and in the index exactly as it was
+    /// before the run, and git must store its bytes unchanged.
     ///
-    /// Reads the repository, `.gitattributes` and `.gitignore` alone; no file of the run is opened.
+    /// Reads only the repository, `.gitattributes` and `.gitignore`; no file of the run is opened.
     ///
     /// # Errors
-    /// [`GitProblem::Dirty`] or [`GitProblem::Unfit`] with the first such path;
-    /// [`GitProblem::InProgress`], [`GitProblem::DetachedHead`] and [`GitProblem::UnbornHead`] where there
-    /// is nothing to commit to; and what [`Repository::open`] refuses.
+    /// [`GitProblem::Dirty`] or [`GitProblem::Unfit`] with the first such path; [`GitProblem::InProgress`],
+    /// [`GitProblem::DetachedHead`] and [`GitProblem::UnbornHead`] where there is nothing to commit to; and the errors
+    /// of [`Repository::open`].
     pub fn check(&self, files: &[Before]) -> Result<Checked, GitProblem> {
         let handle = self.handle()?;
         handle.is_at_rest()?;
@@ -70,7 +70,7 @@ impl Repository {
     }
 }
 
-/// HEAD and the index, to look paths up in.
+/// HEAD and the index, for lookups by path.
 pub(crate) struct View<'h> {
     handle: &'h Handle,
     pub(crate) tree: Tree<'h>,
@@ -93,7 +93,7 @@ impl<'h> View<'h> {
         Ok(Self { handle, tree, index })
     }
 
-    /// What HEAD and the index have at a path, where it is what was there before the run.
+    /// Returns the entry of HEAD and the index at a path, if it equals the file from before the run.
     fn entry_before(
         &self,
         path: &RelPath,
@@ -143,13 +143,13 @@ impl<'h> View<'h> {
             return Ok(Some(Entry { blob: found.id(), mode }));
         }
         if found.kind() == Some(ObjectType::Tree) {
-            // A directory that the run has to take away before: the tree of the commit tells.
+            // The run has to remove the directory first: building the tree of the commit checks that.
             return Ok(None);
         }
         Err(GitProblem::Dirty { path: path.clone(), dirt: Dirt::Kind })
     }
 
-    /// Refuses where the index has something else at a path than HEAD.
+    /// Refuses a path whose entry in the index differs from HEAD.
     pub(crate) fn is_unstaged(
         &self,
         path: &RelPath,
@@ -161,14 +161,14 @@ impl<'h> View<'h> {
         Ok(())
     }
 
-    /// Refuses paths that git does not take, and those in other repositories. What was seen to be
-    /// sound about a directory is not looked at again.
+    /// Refuses paths that git does not accept, and those in other repositories. A directory that was found sound is not
+    /// examined again.
     fn accepts(&self, path: &RelPath, seen: &mut BTreeSet<RelPath>) -> Result<(), GitProblem> {
         let unfit = |unfit| GitProblem::Unfit { path: path.clone(), unfit };
         let raw = &self.handle.raw;
         let mut builder = raw.treebuilder(None).doing(DOING)?;
         for name in path.components() {
-            // Never written: the builder knows which names git takes.
+            // Never written: the builder knows which names git accepts.
             if builder.insert(name, self.tree.id(), 0o040_000).is_err() {
                 return Err(unfit(Unfit::Name));
             }
@@ -205,8 +205,8 @@ impl<'h> View<'h> {
         Ok(())
     }
 
-    /// Whether `.gitattributes` and `.gitignore` in a directory are files, where they are: libgit2 would
-    /// wait for the other end of a FIFO, and git follows no links there.
+    /// Checks that `.gitattributes` and `.gitignore` in a directory are files, where they exist: libgit2 would wait for
+    /// the other end of a FIFO, and git follows no links there.
     fn rules_are_files(&self, directory: Option<&RelPath>) -> Result<(), Unfit> {
         for name in [".gitattributes", ".gitignore"] {
             let at = match directory {
@@ -223,14 +223,14 @@ impl<'h> View<'h> {
     }
 }
 
-/// Whether an index has something else at a path than HEAD.
+/// Returns true if the entry of an index at a path differs from HEAD.
 pub(crate) fn is_staged(index: &Index, path: &RelPath, in_head: Option<Entry>) -> bool {
     let staged = index.get_path(as_path(path), 0);
     let staged = staged.map(|entry| (entry.id, i32::try_from(entry.mode).unwrap_or(0)));
     staged != in_head.map(|entry| (entry.blob, entry.mode))
 }
 
-/// The mode under which git stores a file.
+/// Returns the mode under which git stores a file.
 pub(crate) fn git_mode(mode: FileMode) -> i32 {
     if mode.bits() & 0o100 == 0 { REGULAR } else { EXECUTABLE }
 }

@@ -1,4 +1,4 @@
-//! The commit of exactly a run's files.
+//! Commit of exactly a run's files.
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -21,57 +21,56 @@ use crate::repository::{Handle, Repository};
 use crate::tree::{self, Entry};
 use crate::unfit::Unfit;
 
-/// What a run left at a path: a file, or none. A file that was renamed is two of these.
+/// Path with the file that a run left, if any. A renamed file is two of these.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change<'a> {
     /// The path.
     pub path: &'a RelPath,
-    /// The file, or `None` where it is gone.
+    /// The file, or `None` if it is gone.
     pub after: Option<NewFile<'a>>,
 }
 
-/// A file as a run left it.
+/// File as a run left it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewFile<'a> {
     /// Its bytes.
     pub bytes: &'a [u8],
-    /// Its mode; git keeps the owner's executable bit alone.
+    /// Its mode; git keeps only the owner's executable bit.
     pub mode: FileMode,
 }
 
-/// What came of a commit.
+/// Outcome of a commit.
 #[derive(Debug)]
 #[must_use = "it says whether there is a commit"]
 pub enum Outcome {
     /// The branch is at a new commit, which is on the disk.
     Committed(Committed),
-    /// The files are in HEAD what they are in git's eyes; no commit was made.
+    /// The files equal those of HEAD, as git sees them; no commit was made.
     Unchanged,
 }
 
-/// A commit that was made.
+/// Commit that was made.
 #[derive(Debug)]
 pub struct Committed {
-    /// Its name.
+    /// Its id.
     pub id: CommitId,
-    /// What became of the user's index.
+    /// Outcome for the user's index.
     pub index: IndexOutcome,
 }
 
 impl Repository {
-    /// Makes a commit that holds exactly these files on top of the HEAD that was checked, and moves the
-    /// branch to it. The reflog says `actum: run` and the run that `message` names. When this returns,
-    /// the commit and the branch are on the disk.
+    /// Makes a commit that holds exactly these files on top of the HEAD that was checked, and moves the branch to it.
+    /// The reflog entry is `actum: run` and the run that `message` names. When this returns, the commit and the branch
+    /// are on the disk.
     ///
-    /// The bytes are those that are given; the files themselves are not opened. The entries of these files
-    /// in the user's index are brought along, and everything else that is staged stays so. Nothing is
-    /// signed, since that would run a program.
+    /// The bytes are those that are given; the files themselves are not opened. The entries of these files in the
+    /// user's index are updated, and everything else that is staged remains so. Nothing is signed, since that would run
+    /// a program.
     ///
     /// # Errors
-    /// [`GitProblem::HeadMoved`] where HEAD is another than what was checked; [`GitProblem::Dirty`] where
-    /// one of the files was staged meanwhile; [`GitProblem::Unfit`] where git would not store new bytes as
-    /// they are; [`GitProblem::NotChecked`] for a file that was not checked; [`GitProblem::NotDurable`]
-    /// alone leaves a branch that was moved.
+    /// [`GitProblem::HeadMoved`] if HEAD differs from the checked one; [`GitProblem::Dirty`] if one of the files was
+    /// staged meanwhile; [`GitProblem::Unfit`] if git would not store new bytes unchanged; [`GitProblem::NotChecked`]
+    /// for a file that was not checked. Only [`GitProblem::NotDurable`] leaves a branch that was moved.
     pub fn commit(
         &self,
         checked: &Checked,
@@ -96,7 +95,7 @@ impl Repository {
             Err(NotReady::Stop(problem)) => return Err(problem),
         };
         move_branch(&handle, &checked.head, id, message, author)?;
-        // libgit2 lets the lock of HEAD go a moment before it moves the branch.
+        // libgit2 releases the lock of HEAD a moment before it moves the branch.
         let is_head = Head::read(&handle.raw)
             .is_ok_and(|now| now.branch == checked.head.branch && now.commit == id);
         let pending = pending.and_then(|ready| match is_head {
@@ -112,7 +111,7 @@ impl Repository {
 }
 
 impl Repository {
-    /// Writes the commit and its trees, whose blobs are written; `None` where its tree is that of HEAD.
+    /// Writes the commit and its trees, whose blobs are written; `None` if its tree is that of HEAD.
     fn write_commit(
         &self,
         head: &Head,
@@ -121,7 +120,7 @@ impl Repository {
         author: &Author,
     ) -> Result<Option<Oid>, GitProblem> {
         const DOING: &str = "making the commit";
-        // What is made is in memory at first, and is gone with this handle.
+        // New objects are in memory at first, and are gone with this handle.
         let Handle { raw, .. } = &self.handle()?;
         let odb = raw.odb().doing(DOING)?;
         let _memory = odb.add_new_mempack_backend(i32::MAX).doing(DOING)?;
@@ -143,7 +142,7 @@ impl Repository {
     }
 }
 
-/// What becomes of each path, and the blobs of the new files, when all were judged.
+/// Returns the new entry of each path, and the blobs of the new files, after all were checked.
 fn judged<'a>(
     handle: &Handle,
     view: &View<'_>,
@@ -173,8 +172,8 @@ fn judged<'a>(
     Ok((moved, blobs))
 }
 
-/// Gives the file that is about to replace that of a reference the same mode, whatever the umask is. A reference in
-/// `packed-refs` has no file yet.
+/// Sets the mode of the file that is about to replace that of a reference to the old mode, whatever the umask is. A
+/// reference in `packed-refs` has no file yet.
 fn keep_mode(reference: &Path) -> std::io::Result<()> {
     let mut lock = reference.as_os_str().to_owned();
     lock.push(".lock");
@@ -182,15 +181,14 @@ fn keep_mode(reference: &Path) -> std::io::Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
         Ok(found) if found.is_file() => {
-            // The lock belongs to this process, so nobody else replaces it.
+            // The lock belongs to this process, so no other process replaces it.
             OpenOptions::new().write(true).open(lock)?.set_permissions(found.permissions())
         }
         Ok(_) => Ok(()),
     }
 }
 
-/// Moves the branch from the commit that was checked to the new one, while nobody else can move it or
-/// HEAD.
+/// Moves the branch from the commit that was checked to the new one, while no other process can move it or HEAD.
 fn move_branch(
     handle: &Handle,
     head: &Head,

@@ -1,8 +1,7 @@
-//! Whether git would store the bytes of a file as they are.
+//! Conversion of the bytes of a file by git.
 //!
-//! No filter is ever run to find out. What git would do follows from settings, attributes and the bytes
-//! (`convert.c` of git); where that takes more than a look, a file counts as one that is converted, which
-//! costs its commit and loses nothing.
+//! No filter is ever run to find out. The conversion follows from settings, attributes and the bytes (`convert.c` of
+//! git). Where that would take more than a look, a file counts as converted, which costs its commit and loses nothing.
 
 use std::path::Path;
 
@@ -13,7 +12,7 @@ use crate::unfit::Conversion;
 
 const DOING: &str = "reading the attributes of a file";
 
-/// What git is told about the content of one path.
+/// Rules of git for the content of one path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ContentRules {
     always: Option<Conversion>,
@@ -21,14 +20,14 @@ pub(crate) struct ContentRules {
     line_ends: LineEnds,
 }
 
-/// What becomes of CRLF.
+/// Treatment of CRLF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LineEnds {
-    /// Nothing.
+    /// Unchanged.
     Kept,
-    /// LF, where the content is text in git's eyes.
+    /// Converted to LF, if git takes the content for text.
     OfText(Conversion),
-    /// LF.
+    /// Always converted to LF.
     Always,
 }
 
@@ -45,7 +44,7 @@ impl ContentRules {
         Ok(Self { always, ident, line_ends: LineEnds::of(raw, path)? })
     }
 
-    /// What git would do to `bytes`, if anything.
+    /// Returns the conversion of `bytes` by git, if any.
     pub(crate) fn converts(&self, bytes: &[u8]) -> Option<Conversion> {
         if self.always.is_some() {
             return self.always;
@@ -57,12 +56,12 @@ impl ContentRules {
         match self.line_ends {
             LineEnds::Kept => None,
             LineEnds::Always => has_crlf().then_some(Conversion::LineEnds),
-            // With a NUL it is binary for git, whatever else is in it.
+            // With a NUL the content is binary for git, whatever else it has.
             LineEnds::OfText(why) => (!bytes.contains(&0) && has_crlf()).then_some(why),
         }
     }
 
-    /// What git would do to any bytes, if anything.
+    /// Returns the conversion of any bytes by git, if any.
     pub(crate) fn always(&self) -> Option<Conversion> {
         self.always
     }
@@ -70,7 +69,7 @@ impl ContentRules {
 
 impl LineEnds {
     fn of(raw: &Raw, path: &Path) -> Result<Self, GitProblem> {
-        // `crlf` is what `text` was called before, and counts where `text` is not given.
+        // `crlf` is the earlier name of `text`, and counts if `text` is not given.
         let mut found = attribute(raw, path, "text", Named::of)?;
         if found == Named::Nothing {
             found = attribute(raw, path, "crlf", Named::of)?;
@@ -87,7 +86,7 @@ impl LineEnds {
     }
 }
 
-/// What an attribute about text says.
+/// Value of an attribute about text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Named {
     Nothing,
@@ -103,7 +102,7 @@ impl Named {
             AttrValue::False => Self::Off,
             AttrValue::True => Self::On,
             AttrValue::String("auto") => Self::Auto,
-            // `crlf=input`; and what git does not know is taken for the strictest.
+            // `crlf=input`; and a value that git does not know counts as the strictest.
             AttrValue::String(_) | AttrValue::Bytes(_) => Self::On,
         }
     }
@@ -126,7 +125,7 @@ fn is_text(value: &AttrValue<'_>) -> bool {
     }
 }
 
-/// Whether `core.autocrlf` says anything but no.
+/// Returns true if `core.autocrlf` has any value except no.
 fn is_automatic(raw: &Raw) -> Result<bool, GitProblem> {
     let config = raw.config().doing(DOING)?;
     match config.get_entry("core.autocrlf") {

@@ -1,13 +1,13 @@
-//! The branch that is checked out, and the commit that it is at.
+//! Branch that is checked out, and its commit.
 
 use git2::{Oid, ReferenceType, Repository as Raw};
 
 use crate::problem::{GitProblem, ResultExt};
 
-/// The branch that HEAD names, and its commit.
+/// Branch that HEAD names, and its commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Head {
-    /// The whole name of the branch: `refs/heads/main`.
+    /// Full name of the branch: `refs/heads/main`.
     pub(crate) branch: String,
     /// The commit.
     pub(crate) commit: Oid,
@@ -34,14 +34,14 @@ impl Head {
         };
         match (reference.kind(), reference.target()) {
             (Some(ReferenceType::Direct), Some(commit)) => Ok(Self { branch, commit }),
-            // A branch that stands for another one: which of them would move is not plain.
+            // A branch that refers to another one: it is unclear which of them would move.
             (Some(ReferenceType::Direct | ReferenceType::Symbolic) | None, _) => {
                 Err(GitProblem::DetachedHead)
             }
         }
     }
 
-    /// The name of the branch as people write it.
+    /// Returns the short name of the branch, as users write it.
     pub(crate) fn branch_name(&self) -> String {
         short(&self.branch)
     }

@@ -1,18 +1,18 @@
-//! The name that git gives to a commit.
+//! Id of a commit.
 
 use std::fmt;
 use std::str::FromStr;
 
 use actum_core::path::Cut;
 
-/// The name of a commit: SHA-1, written as 40 lowercase hexadecimal characters.
+/// Id of a commit: SHA-1, written as 40 lowercase hexadecimal characters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CommitId(git2::Oid);
 
-/// How much of what is no name of a commit an error shows.
+/// Number of bytes of an invalid commit id that an error shows.
 const SHOWN_BYTES_MAX: usize = 80;
 
-/// What was given is not the name of a commit.
+/// Error of a text that is not the id of a commit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{}` is not the name of a commit: expected 40 hexadecimal characters",
@@ -48,7 +48,7 @@ impl fmt::Debug for CommitId {
 impl FromStr for CommitId {
     type Err = CommitIdError;
 
-    /// Reads 40 hexadecimal characters of either case; a shortened name is none.
+    /// Reads 40 hexadecimal characters of either case; a shortened id is rejected.
     fn from_str(text: &str) -> Result<Self, CommitIdError> {
         let whole = text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         let oid = whole.then(|| git2::Oid::from_str(text).ok()).flatten();

@@ -1,4 +1,4 @@
-//! Directories that git ignores (gitignore(5)), told without running git.
+//! Directories that git ignores (gitignore(5)), found without running git.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -11,24 +11,24 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 /// Name of the files with patterns.
 const FILE: &str = ".gitignore";
 
-/// The patterns of a work tree. Those of the user (`core.excludesFile`) do not count.
+/// Patterns of a work tree. Those of the user (`core.excludesFile`) do not count.
 pub struct IgnoredDirectories<R> {
-    /// Reads a file below the root; `None` where there is none that can be read.
+    /// Reads a file below the root; returns `None` if it is missing or unreadable.
     read: R,
-    /// Patterns of each directory that was asked about.
+    /// Patterns of each directory that was checked.
     patterns: HashMap<Vec<u8>, Gitignore>,
 }
 
 impl<R: Fn(&[u8]) -> Option<Vec<u8>>> IgnoredDirectories<R> {
-    /// Patterns that `read` reads, which is given paths below the root.
+    /// Creates patterns that are read by `read`, which is given paths below the root.
     pub fn new(read: R) -> Self {
         Self { read, patterns: HashMap::new() }
     }
 
-    /// Whether git ignores a directory, given that it ignores none above it.
+    /// Returns true if git ignores a directory, provided that it ignores none above it.
     pub fn has(&mut self, directory: &[u8]) -> bool {
         let mut end = directory.len();
-        // Patterns that are nearer count first.
+        // Patterns in nearer directories take precedence.
         loop {
             end = directory
                 .get(..end)
@@ -55,7 +55,7 @@ impl<R: Fn(&[u8]) -> Option<Vec<u8>>> IgnoredDirectories<R> {
             let mut add = |file: &[u8]| {
                 let text = read(file).unwrap_or_default();
                 for line in String::from_utf8_lossy(&text).lines() {
-                    drop(builder.add_line(None, line)); // git passes over what is no pattern, too
+                    drop(builder.add_line(None, line)); // git ignores invalid patterns, too
                 }
             };
             if directory.is_empty() {

@@ -1,10 +1,9 @@
-//! The user's index: the entries of exactly the committed files are brought along.
+//! Update of the user's index: only the entries of the committed files change.
 //!
-//! libgit2 would compare other files of the work tree when it writes the index of a repository, since
-//! what was changed in the moment in which an index was written looks unchanged. So a copy that belongs
-//! to no repository is changed, under the lock that git uses, and takes the place of the index. It keeps
-//! the time of the old one, by which git tells such entries; and the new entries hold no time at all, so
-//! that git compares these files once.
+//! libgit2 would compare other files of the work tree when it writes the index of a repository. It does so because a
+//! file that changed in the moment in which an index was written looks unchanged. So a copy that belongs to no
+//! repository is changed, under the lock that git uses, and replaces the index. It keeps the time of the old one, by
+//! which git recognises such entries. The new entries hold no time at all, so git compares these files once.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -19,17 +18,17 @@ use crate::objects;
 use crate::problem::{Dirt, GitProblem};
 use crate::tree::Entry;
 
-/// What became of the user's index.
+/// Outcome for the user's index.
 #[derive(Debug)]
 pub enum IndexOutcome {
-    /// It has the committed files as they were committed; all else that is staged stays as it was.
+    /// The index has the committed files as they were committed; all else that is staged is unchanged.
     Updated,
-    /// It is as it was, so that git shows the committed files as staged to be taken back, until
-    /// `git reset -- PATH` is run for them.
+    /// The index is unchanged, so git shows the committed files as staged for a revert, until `git reset -- PATH` is
+    /// run for them.
     NotUpdated(IndexProblem),
 }
 
-/// Why the user's index was not updated.
+/// Reason why the user's index was not updated.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexProblem {
     /// Another process holds its lock.
@@ -38,34 +37,34 @@ pub enum IndexProblem {
          was not changed; run `git reset -- PATH` for its files when the lock is gone"
     )]
     Locked,
-    /// HEAD was moved to something else in the same moment.
+    /// HEAD was moved to another commit in the same moment.
     #[error(
-        "updating the index: HEAD is not at the commit any more; the commit was made, and the index was not changed"
+        "updating the index: HEAD is no longer at the commit; the commit was made, and the index was not changed"
     )]
     HeadMoved,
-    /// Somebody took its lock away.
+    /// Another process or a user removed the lock.
     #[error(
-        "updating the index: somebody removed its lock from the process that held it; the commit was \
+        "updating the index: another process removed its lock from the process that held it; the commit was \
          made, and the index was not changed; run `git reset -- PATH` for its files"
     )]
     LockRemoved,
-    /// It was changed, and the disk did not confirm it.
+    /// The index was changed, and the disk did not confirm it.
     #[error(
         "updating the index: {0}; the commit was made, and the index was changed, but may be as before after a power cut"
     )]
     NotDurable(io::Error),
-    /// It has files of the commit as they were before it.
+    /// The index has files of the commit as they were before it.
     #[error(
-        "the index has files of the commit as they were before it; run `git reset -- PATH` for those that nobody staged so"
+        "the index has files of the commit as they were before it; run `git reset -- PATH` for those that no user staged so"
     )]
     Behind,
-    /// It cannot be read or written.
+    /// The index cannot be read or written.
     #[error(
         "updating the index: {0}; the commit was made, and the index was not changed; run `git reset -- PATH` \
          for its files"
     )]
     Git(#[from] git2::Error),
-    /// The system does not let it be written.
+    /// The system denies writing it.
     #[error(
         "updating the index: {0}; the commit was made, and the index was not changed; run `git reset -- PATH` \
          for its files"
@@ -73,32 +72,32 @@ pub enum IndexProblem {
     Disk(#[from] io::Error),
 }
 
-/// A file that was committed: what HEAD had before, and what it has now.
+/// File that was committed: the entry of HEAD before, and the current one.
 pub(crate) struct Moved<'a> {
     pub(crate) path: &'a RelPath,
     pub(crate) old: Option<Entry>,
     pub(crate) new: Option<Entry>,
 }
 
-/// An index that is ready, under the lock; dropped, it leaves nothing.
+/// Index that is ready, under the lock; dropped, it leaves nothing.
 pub(crate) struct Pending {
     copy: PathBuf,
     index: PathBuf,
-    /// Dropped last.
+    /// The lock, which is dropped last.
     lock: IndexLock,
 }
 
-/// What a process that is no more left of an index.
+/// Index that a process left which no longer runs.
 pub(crate) enum LeftIndex {
-    /// Nothing that is known to be its.
+    /// Nothing that is known to belong to it.
     None,
-    /// One that is ready, for the commit to which the branch was to be moved.
+    /// An index that is ready, for the commit to which the branch was to be moved.
     Ready(Pending),
 }
 
-/// Why there is no index that is ready.
+/// Reason why no index is ready.
 pub(crate) enum NotReady {
-    /// The commit can be made without it.
+    /// The commit can be made without the index.
     Index(IndexProblem),
     /// The commit must not be made.
     Stop(GitProblem),
@@ -115,8 +114,8 @@ impl Pending {
     pub(crate) fn prepare(raw: &Raw, files: &[Moved<'_>]) -> Result<Self, NotReady> {
         let directory = raw.path();
         let own = IndexLock::own(directory)?.ok_or(IndexProblem::Locked)?;
-        // Under our lock this name is ours, and what has it is left of a process that was killed. It goes before git's
-        // lock is taken: who finds both knows then that they belong together.
+        // Under actum's lock this name belongs to actum, and a file that has it is left of a process that was killed.
+        // It is removed before git's lock is taken, so a process that finds both knows that they belong together.
         let copy = directory.join("index.actum");
         remove(&copy)?;
         let lock = own.take()?.ok_or(IndexProblem::Locked)?;
@@ -125,11 +124,12 @@ impl Pending {
         Ok(pending)
     }
 
-    /// What a process left that was killed between [`Self::prepare`] and [`Self::publish`]; what it left of others
-    /// is removed.
+    /// Finds the index of a process that was killed between [`Self::prepare`] and [`Self::publish`]. Other leftovers of
+    /// that process are removed.
     ///
     /// # Errors
-    /// `LockRemoved` where somebody may have changed the index since; `Locked` where somebody is about to; `Disk`.
+    /// `LockRemoved` if the index may have been changed since; `Locked` if another process is about to change it;
+    /// `Disk`.
     pub(crate) fn left(raw: &Raw) -> Result<LeftIndex, IndexProblem> {
         let directory = raw.path();
         let copy = directory.join("index.actum");
@@ -147,7 +147,7 @@ impl Pending {
         }
     }
 
-    /// Whether the index is the one that was copied, whose time the copy has.
+    /// Returns true if the index is the one that was copied, whose time the copy has.
     fn is_of_this_index(&self) -> io::Result<bool> {
         let time = |path: &Path| match fs::symlink_metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -188,12 +188,12 @@ impl Pending {
         Ok(())
     }
 
-    /// The index that is ready.
+    /// Opens the index that is ready.
     pub(crate) fn ready(&self) -> Result<Index, git2::Error> {
         Index::open(&self.copy)
     }
 
-    /// Lets the new index take the place of the old one, and the lock go.
+    /// Replaces the old index by the new one, and releases the lock.
     pub(crate) fn publish(self) -> Result<(), IndexProblem> {
         if !self.lock.is_taken()? {
             return Err(IndexProblem::LockRemoved);
@@ -205,12 +205,12 @@ impl Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        // What cannot be removed here stands in the way of the next one, which says so.
+        // A copy that cannot be removed here blocks the next one, which reports it.
         remove(&self.copy).ok();
     }
 }
 
-/// An entry without what the file system says about the file; marks that the user set stay.
+/// Returns an entry without the file system's facts about the file; marks that the user set remain.
 fn entry(path: &RelPath, new: Entry, held: Option<&IndexEntry>) -> IndexEntry {
     let never = IndexTime::new(0, 0);
     IndexEntry {
@@ -229,7 +229,7 @@ fn entry(path: &RelPath, new: Entry, held: Option<&IndexEntry>) -> IndexEntry {
     }
 }
 
-/// Copies a file, and gives what the system says about it; nothing where there is none.
+/// Copies a file, and returns the system's facts about it; `None` if it is missing.
 fn copied(from: &Path, to: &Path) -> io::Result<Option<fs::Metadata>> {
     let mut from = match OpenOptions::new().read(true).open(from) {
         Ok(from) => from,

@@ -1,21 +1,18 @@
-//! Git as the rollback of task plans (EX-17): a run that succeeded is committed, and taken back by a
-//! revert that is computed in memory.
+//! Git as the rollback of task plans (EX-17): a run that succeeded is committed, and rolled back by a revert that is
+//! computed in memory.
 //!
-//! [`Repository::check`] says before a run whether its files could be committed, [`Repository::commit`]
-//! makes a commit of exactly these files on top of the HEAD that was checked, and
-//! [`Repository::revert`] says what files have to hold so that a commit is taken back. No file of the
-//! work tree is written here: the caller does that in a transaction of its own, so that hooks, filters
-//! and checkouts of git never take part.
+//! [`Repository::check`] reports before a run whether its files could be committed. [`Repository::commit`] makes a
+//! commit of exactly these files on top of the HEAD that was checked. [`Repository::revert`] returns the content that
+//! files need so that a commit is reverted. No file of the work tree is written here: the caller does that in a
+//! transaction of its own, so that hooks, filters and checkouts of git never take part.
 //!
-//! What this crate relies on is libgit2, which starts no program: no hook, no `filter.*.clean`, no
-//! `core.fsmonitor`, no merge driver. What git itself would do to a file's bytes on their way into a
-//! blob is therefore not done here either; a file to which git would do anything is not committed
-//! ([`Unfit::Converted`]).
+//! This crate relies on libgit2, which starts no program: no hook, no `filter.*.clean`, no `core.fsmonitor`, no merge
+//! driver. So the conversion that git itself would apply to a file's bytes on their way into a blob is not done here
+//! either. A file to which git would do anything is not committed ([`Unfit::Converted`]).
 //!
-//! Settings are read as git reads them (the system's, the user's, the repository's), but for variables
-//! whose name begins with `GIT_`, which change nothing here. Settings can make a file unfit, or the
-//! repository one that is not supported. What could widen what is done is set here and lies above all
-//! of them (`settings.rs`).
+//! Settings are read as git reads them (the system's, the user's, the repository's), except variables whose name begins
+//! with `GIT_`, which change nothing here. Settings can make a file unfit, or the repository one that is not supported.
+//! Settings that could extend what is done are fixed here, above all others (`settings.rs`).
 
 mod author;
 mod bounded;

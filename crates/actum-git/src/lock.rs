@@ -1,8 +1,9 @@
-//! The lock of the user's index, which a process that is killed does not keep.
+//! Lock of the user's index, which a process that is killed does not keep.
 //!
-//! git knows a lock by its name: whoever makes `.git/index.lock` has it, and what a killed process leaves stays in
-//! everybody's way. Ours is a second name of `.git/actum.lock`, of which the living holder has a lock of the system
-//! (flock(2)). So whoever gets that one, and finds both names to be one file, holds what nobody else can claim.
+//! git knows a lock by its name: the process that makes `.git/index.lock` has it, and the file that a killed process
+//! leaves blocks all others. actum's lock is a second name of `.git/actum.lock`, on which the live holder has a lock of
+//! the system (flock(2)). So a process that gets that one, and finds both names to be one file, holds what no other
+//! process can claim.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -11,34 +12,34 @@ use std::path::{Path, PathBuf};
 
 const OWN: &str = "actum.lock";
 
-/// How often a file that its holder removes meanwhile is opened anew.
+/// Number of times that a file is opened again if its holder removes it meanwhile.
 const TRIES: usize = 8;
 
-/// What is ours of the lock, whether or not it is taken: who has this one is alone with what actum left in the directory.
-/// Dropped, it is let go with all that is known to be ours.
+/// actum's part of the lock, whether or not git's part is taken: its holder alone uses the files that actum left in the
+/// directory. Dropping it releases it, and removes all that is known to be actum's.
 #[derive(Debug)]
 pub(crate) struct IndexLock {
-    /// The file that both names are of; without hard links the one that `index` is the name of.
+    /// File that both names refer to; without hard links the one that `index` refers to.
     held: File,
     own: PathBuf,
     index: PathBuf,
 }
 
 impl IndexLock {
-    /// Takes our own part in a `.git` directory, which keeps other processes of actum away, and not yet git. None where
-    /// another one has it.
+    /// Takes actum's own part in a `.git` directory, which keeps other processes of actum away, but not git. Returns
+    /// `None` if another process has it.
     pub(crate) fn own(directory: &Path) -> io::Result<Option<Self>> {
         let (own, index) = (directory.join(OWN), directory.join("index.lock"));
         Ok(held(&own)?.map(|held| Self { held, own, index }))
     }
 
-    /// Whether it keeps git away: after [`Self::own`] that is so where a process left it that is no more, and after
-    /// [`Self::take`] as long as nobody removes it by hand.
+    /// Returns true if the lock keeps git away. After [`Self::own`] this holds if a process that no longer runs left
+    /// it, and after [`Self::take`] as long as no user removes it by hand.
     pub(crate) fn is_taken(&self) -> io::Result<bool> {
         is_named(&self.held, &self.index)
     }
 
-    /// Keeps git away as well. None where somebody else does.
+    /// Keeps git away as well. Returns `None` if another process does.
     pub(crate) fn take(mut self) -> io::Result<Option<Self>> {
         if self.is_taken()? {
             return Ok(Some(self));
@@ -46,7 +47,8 @@ impl IndexLock {
         match fs::hard_link(&self.own, &self.index) {
             Ok(()) => Ok(Some(self)),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
-            // There are none, or none of a file of somebody else. Who is killed then leaves it, as with git itself.
+            // The file system has no hard links, or none of another user's file. A killed process then leaves the lock,
+            // as git itself does.
             Err(error) if cannot_link(&error) => {
                 match OpenOptions::new().write(true).create_new(true).open(&self.index) {
                     Ok(made) => {
@@ -62,7 +64,7 @@ impl IndexLock {
         }
     }
 
-    /// Whether a process took it, and maybe is no more.
+    /// Returns true if a process took it, which may no longer run.
     pub(crate) fn was_taken(directory: &Path) -> bool {
         directory.join(OWN).symlink_metadata().is_ok()
     }
@@ -70,7 +72,8 @@ impl IndexLock {
 
 impl Drop for IndexLock {
     fn drop(&mut self) {
-        // What cannot be removed here the next one of us takes over; what is somebody else's by now stays.
+        // The next process of actum takes over a name that cannot be removed here; a file that now belongs to another
+        // process remains.
         for name in [&self.index, &self.own] {
             if is_named(&self.held, name).unwrap_or(false) {
                 remove(name).ok();
@@ -81,7 +84,8 @@ impl Drop for IndexLock {
     }
 }
 
-/// The file at `own`, which may have to be made, locked for this process. None where another one has it.
+/// Opens and locks the file at `own`, which may have to be made, for this process. Returns `None` if another process
+/// has it.
 fn held(own: &Path) -> io::Result<Option<File>> {
     for _ in 0..TRIES {
         let file = opened(own)?;
@@ -90,7 +94,7 @@ fn held(own: &Path) -> io::Result<Option<File>> {
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        // Its holder may have let it go, name and all, after it was opened here.
+        // Its holder may have released it, and removed its name, after it was opened here.
         if is_named(&file, own)? {
             return Ok(Some(file));
         }
@@ -98,7 +102,7 @@ fn held(own: &Path) -> io::Result<Option<File>> {
     Ok(None)
 }
 
-/// Opens a file that may have to be made; what is no file is not opened.
+/// Opens a file that may have to be made; any other object is not opened.
 fn opened(path: &Path) -> io::Result<File> {
     match OpenOptions::new().write(true).create_new(true).open(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
@@ -109,7 +113,7 @@ fn opened(path: &Path) -> io::Result<File> {
         return Err(io::Error::new(ErrorKind::InvalidInput, told));
     }
     match OpenOptions::new().read(true).open(path) {
-        // Its holder let it go.
+        // Its holder released it.
         Err(error) if error.kind() == ErrorKind::NotFound => {
             OpenOptions::new().write(true).create_new(true).open(path)
         }
@@ -122,7 +126,7 @@ fn cannot_link(error: &io::Error) -> bool {
     none.contains(&error.kind())
 }
 
-/// Whether a name is that of an open file.
+/// Returns true if a name refers to an open file.
 fn is_named(file: &File, name: &Path) -> io::Result<bool> {
     let named = match fs::symlink_metadata(name) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
@@ -132,7 +136,7 @@ fn is_named(file: &File, name: &Path) -> io::Result<bool> {
     Ok((file.dev(), file.ino()) == (named.dev(), named.ino()))
 }
 
-/// Removes a file of git's directory, where there is one.
+/// Removes a file of git's directory, if it exists.
 #[expect(clippy::disallowed_methods, reason = "git's own files are reached by their paths")]
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {

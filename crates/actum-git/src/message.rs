@@ -1,7 +1,7 @@
-//! What a commit says of itself: a subject, a body, and trailers that say whose it is.
+//! Message of a commit: a subject, a body, and trailers that name its run.
 //!
-//! What comes from a plan is one's word about itself. It can fill a line and a body, but no text of it
-//! begins a trailer, ends the message early or reaches a terminal as more than text.
+//! The text of a plan is only a claim about itself. It can fill a line and a body, but no text of it begins a trailer,
+//! ends the message early or reaches a terminal as more than text.
 
 use std::fmt::Write as _;
 
@@ -10,11 +10,11 @@ use actum_core::path::Harmless;
 
 use crate::id::CommitId;
 
-/// How much of a subject is kept, in characters.
+/// Number of characters of a subject that are kept.
 pub const SUBJECT_CHARS_MAX: usize = 100;
-/// How much of a body is kept, in characters.
+/// Number of characters of a body that are kept.
 pub const BODY_CHARS_MAX: usize = 16_384;
-/// How much of the value of a trailer is kept, in characters.
+/// Number of characters of the value of a trailer that are kept.
 pub const VALUE_CHARS_MAX: usize = 200;
 
 const RUN: &str = "Actum-Run";
@@ -22,14 +22,14 @@ const TASK: &str = "Actum-Task";
 const PLAN: &str = "Actum-Plan";
 const REVERTS: &str = "Actum-Reverts";
 
-/// The message of a commit.
+/// Message of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     text: String,
     run: RunId,
 }
 
-/// What the message of a run's commit is made of. No text in it is trusted.
+/// Parts of the message of a run's commit. No text in it is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunNote<'a> {
     /// The run.
@@ -38,15 +38,15 @@ pub struct RunNote<'a> {
     pub task: Option<&'a str>,
     /// The id of its plan, if it has one.
     pub plan: Option<&'a str>,
-    /// What it did, in a line. Where nothing is left of it, the run is named.
+    /// Summary of the run, in a line. If nothing of it is left, the run is named.
     pub subject: &'a str,
-    /// What is to be said besides; may be empty.
+    /// Further text; may be empty.
     pub body: &'a str,
 }
 
 impl Message {
-    /// The message of the commit of a run: subject, body, and the trailers `Actum-Run`, `Actum-Task` and
-    /// `Actum-Plan`. What is too long is cut off with `…`.
+    /// Creates the message of the commit of a run: subject, body, and the trailers `Actum-Run`, `Actum-Task` and
+    /// `Actum-Plan`. A text that is too long is cut off with `…`.
     pub fn of_run(note: &RunNote<'_>) -> Self {
         let RunNote { run, task, plan, subject, body } = *note;
         let mut text = subject_line(subject, run);
@@ -65,7 +65,7 @@ impl Message {
         Self { text, run }
     }
 
-    /// The message of the commit by which `run` takes back `reverted`, whose subject is given.
+    /// Creates the message of the commit by which `run` reverts `reverted`, whose subject is given.
     pub(crate) fn of_revert(run: RunId, reverted: CommitId, subject: &str) -> Self {
         let mut text = subject_line(&format!("Revert \"{subject}\""), run);
         text.extend(["\nThis reverts commit ", &reverted.to_string(), ".\n\n"]);
@@ -74,29 +74,29 @@ impl Message {
         Self { text, run }
     }
 
-    /// The whole text; it ends with a line end.
+    /// Returns the whole text; it ends with a line end.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The run that it names.
+    /// Returns the run that it names.
     pub fn run(&self) -> RunId {
         self.run
     }
 }
 
-/// The run that a commit says it is of: where its last paragraph names exactly one.
+/// Returns the run of a commit, if its last paragraph names exactly one.
 pub(crate) fn run_of(message: &str) -> Option<RunId> {
     trailer_of(message, RUN)?.parse().ok()
 }
 
-/// The commit that a commit of ours says it takes back: where its last paragraph names exactly one.
+/// Returns the commit that a commit of actum's reverts, if its last paragraph names exactly one.
 pub(crate) fn reverted_by(message: &str) -> Option<CommitId> {
     run_of(message)?;
     trailer_of(message, REVERTS)?.parse().ok()
 }
 
-/// The value of a trailer that stands exactly once in the last paragraph.
+/// Returns the value of a trailer that occurs exactly once in the last paragraph.
 fn trailer_of<'m>(message: &'m str, key: &str) -> Option<&'m str> {
     let last = message.trim_end().rsplit("\n\n").next()?;
     // A message of one paragraph has a subject and no trailers.
@@ -120,7 +120,7 @@ fn trailer(text: &mut String, key: &str, value: &str) {
     }
 }
 
-/// A text as one line without control characters.
+/// Returns a text as one line without control characters.
 fn one_line(text: &str, chars_max: usize) -> String {
     Harmless(cut(text.trim(), chars_max).as_bytes()).to_string()
 }
@@ -133,7 +133,7 @@ fn cut(text: &str, chars_max: usize) -> String {
     kept
 }
 
-/// The lines of a body. What git takes for the end of a message (`---`), or for a comment, begins with a
+/// Returns the lines of a body. A line that git takes for the end of a message (`---`), or for a comment, begins with a
 /// blank.
 fn paragraphs(body: &str) -> String {
     let mut text = String::new();

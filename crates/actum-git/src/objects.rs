@@ -1,9 +1,9 @@
-//! The objects of a commit, and that they are on the disk before it counts.
+//! Objects of a commit, which are on the disk before it counts.
 //!
-//! libgit2 syncs what it writes (`settings.rs`), one object after another. Syncs that several threads ask
-//! for at once the file system does together, so several threads write. libgit2 writes no object that is
-//! there already, though, and git itself leaves loose objects to the system; and of a new directory
-//! libgit2 syncs the inside alone. Both are seen to here.
+//! libgit2 syncs what it writes (`settings.rs`), one object after another. The file system combines syncs that several
+//! threads request at once, so several threads write. However, libgit2 writes no object that exists already, and git
+//! itself leaves loose objects to the system. Of a new directory libgit2 syncs only the content. This module handles
+//! both.
 
 use std::borrow::Cow;
 use std::fs::OpenOptions;
@@ -15,7 +15,7 @@ use git2::{ObjectType, Odb, Oid, Repository as Raw};
 use crate::problem::{GitProblem, ResultExt};
 use crate::repository::Repository;
 
-/// An object that is to be on the disk.
+/// Object that has to be on the disk.
 pub(crate) struct Object<'a> {
     kind: ObjectType,
     bytes: Cow<'a, [u8]>,
@@ -24,29 +24,29 @@ pub(crate) struct Object<'a> {
 
 const DOING: &str = "writing the objects of the commit";
 
-/// How many threads write; more gain nothing on one disk.
+/// Number of threads that write; more gain nothing on one disk.
 const WRITERS_MAX: usize = 8;
 
 impl<'a> Object<'a> {
-    /// The blob of these bytes.
+    /// Returns the blob of these bytes.
     pub(crate) fn blob(bytes: &'a [u8]) -> Result<Self, GitProblem> {
         let id = Oid::hash_object(ObjectType::Blob, bytes).doing(DOING)?;
         Ok(Self { kind: ObjectType::Blob, bytes: bytes.into(), id })
     }
 
-    /// The commit of these bytes.
+    /// Returns the commit of these bytes.
     pub(crate) fn commit(bytes: &'a [u8]) -> Result<Self, GitProblem> {
         let id = Oid::hash_object(ObjectType::Commit, bytes).doing(DOING)?;
         Ok(Self { kind: ObjectType::Commit, bytes: bytes.into(), id })
     }
 
-    /// The tree of that name.
+    /// Returns the tree with this id.
     pub(crate) fn tree(odb: &Odb<'_>, id: Oid) -> Result<Self, GitProblem> {
         let bytes = odb.read(id).doing(DOING)?.data().to_vec();
         Ok(Self { kind: ObjectType::Tree, bytes: bytes.into(), id })
     }
 
-    /// Writes it, or sees to it that the one that is there is on the disk.
+    /// Writes the object, or ensures that the existing one is on the disk.
     fn write(&self, raw: &Raw) -> Result<(), GitProblem> {
         let odb = raw.odb().doing(DOING)?;
         if !odb.exists(self.id) {
@@ -55,7 +55,7 @@ impl<'a> Object<'a> {
         let name = self.id.to_string();
         let (directory, file) = name.split_at(2);
         match sync(&objects(raw).join(directory).join(file)) {
-            // It is in a pack.
+            // The object is in a pack.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             synced => synced.doing(DOING),
         }

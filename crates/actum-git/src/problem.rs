@@ -1,4 +1,4 @@
-//! Why something could not be done with a repository, and what is true about changes then.
+//! Problems with a repository, and the state of the changes after each.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use actum_core::{RelPath, RunId};
 use crate::id::CommitId;
 use crate::unfit::Unfit;
 
-/// Why something could not be done. Each message says what is true about changes afterwards.
+/// Reason why an operation on a repository failed. Each message states what is true about changes afterwards.
 #[derive(Debug, thiserror::Error)]
 pub enum GitProblem {
     /// The directory is no repository of its own.
@@ -38,7 +38,7 @@ pub enum GitProblem {
         /// The directory.
         root: PathBuf,
     },
-    /// The repository is one of another user.
+    /// The repository belongs to another user.
     #[error(
         "opening the repository at `{}`: it belongs to another user, and git does not trust it; add it to \
          `safe.directory` of your own git settings if you do", shown(.root)
@@ -55,7 +55,7 @@ pub enum GitProblem {
     Unsupported {
         /// The directory.
         root: PathBuf,
-        /// What about it.
+        /// Property that is not supported.
         what: String,
     },
     /// HEAD names a commit, and no branch.
@@ -81,8 +81,8 @@ pub enum GitProblem {
     },
     /// The repository does not have all its commits.
     #[error(
-        "reverting `{commit}`: the repository is shallow, so that commits which the revert could need are not \
-         there; fetch them with `git fetch --unshallow`"
+        "reverting `{commit}`: the repository is shallow, so commits that the revert could need are missing; \
+         fetch them with `git fetch --unshallow`"
     )]
     Shallow {
         /// The commit.
@@ -96,17 +96,17 @@ pub enum GitProblem {
     Dirty {
         /// The first such file.
         path: RelPath,
-        /// What is in the way.
+        /// Obstacle to the commit.
         dirt: Dirt,
     },
-    /// A path is one that cannot be committed as it is.
+    /// A path cannot be committed in its current form.
     #[error(
         "checking whether `{path}` can be committed: {unfit}; the checkpoint of the run is the way back"
     )]
     Unfit {
         /// The first such file.
         path: RelPath,
-        /// Why not.
+        /// Reason why it is unfit.
         unfit: Unfit,
     },
     /// A file is given that was not checked, or is given twice.
@@ -118,10 +118,10 @@ pub enum GitProblem {
         /// The file.
         path: RelPath,
     },
-    /// HEAD is not what it was when the files were checked.
+    /// HEAD moved since the files were checked.
     #[error(
-        "committing to `{branch}`: somebody moved HEAD since the files were checked; check them again; no \
-         branch was moved"
+        "committing to `{branch}`: HEAD moved since the files were checked; check them again; no branch was \
+         moved"
     )]
     HeadMoved {
         /// The branch that was checked out then.
@@ -129,14 +129,14 @@ pub enum GitProblem {
     },
     /// Another process holds a lock on HEAD or on the branch.
     #[error(
-        "committing to `{branch}`: another process is changing it or HEAD at the moment; try again when it is \
-         done, and if there is none, remove the file that ends with `.lock`; no branch was moved"
+        "committing to `{branch}`: another process is changing it or HEAD; retry later, or remove the file \
+         that ends with `.lock` if no process has it; no branch was moved"
     )]
     Busy {
         /// The branch.
         branch: String,
     },
-    /// The commit is there, but the disk did not confirm it.
+    /// The commit exists, but the disk did not confirm it.
     #[error(
         "committing to `{branch}`: the branch is at `{commit}` now, but the disk did not confirm it; look at \
          `git log`, and do not rely on it after a power cut"
@@ -146,17 +146,17 @@ pub enum GitProblem {
         branch: String,
         /// The commit.
         commit: CommitId,
-        /// What the disk said.
+        /// Error of the disk.
         source: Box<GitProblem>,
     },
-    /// The commit is none that can be taken back for the run.
+    /// The commit cannot be reverted for the run.
     #[error("reverting `{commit}` for run `{run}`: {why}; name the commit of that run")]
     NotOfRun {
         /// The commit.
         commit: CommitId,
         /// The run.
         run: RunId,
-        /// What is wrong with it.
+        /// Reason for the refusal.
         why: &'static str,
     },
     /// Later commits changed what the revert would change.
@@ -173,37 +173,37 @@ pub enum GitProblem {
     /// git's data cannot be read or written.
     #[error("{doing}: {source}; no branch was moved")]
     Git {
-        /// What was attempted.
+        /// Attempted operation.
         doing: &'static str,
-        /// What libgit2 says.
+        /// Error of libgit2.
         source: git2::Error,
     },
     /// A file of the repository cannot be read or written.
     #[error("{doing}: {source}; no branch was moved")]
     Disk {
-        /// What was attempted.
+        /// Attempted operation.
         doing: &'static str,
-        /// What the system says.
+        /// Error of the system.
         source: std::io::Error,
     },
 }
 
-/// In what way a file is not as it is in HEAD.
+/// Difference between a file and HEAD.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Dirt {
     /// HEAD does not have it.
     #[error("it is not in HEAD")]
     Untracked,
-    /// HEAD has it, and the work tree had not.
+    /// HEAD has it, and the work tree did not.
     #[error("it is in HEAD, but not in the work tree")]
     Removed,
-    /// Its content is another.
+    /// Its content differs.
     #[error("its content is not that in HEAD")]
     Content,
-    /// It is executable and was not, or the other way round.
+    /// Its executable bit differs.
     #[error("its executable bit is not that in HEAD")]
     Mode,
-    /// HEAD has something else than a file there.
+    /// HEAD has another object there than a file.
     #[error("HEAD has something else than a file there")]
     Kind,
     /// The index has it in another form than HEAD.
@@ -212,7 +212,8 @@ pub enum Dirt {
 }
 
 impl GitProblem {
-    /// Whether it is about work that somebody did on the files: nothing else would take the run back without losing that.
+    /// Returns true if it concerns a user's edits of the files: nothing else could roll the run back without losing
+    /// them.
     pub fn is_about_edits(&self) -> bool {
         match self {
             Self::Dirty { .. } | Self::RevertConflict { .. } => true,
@@ -237,7 +238,7 @@ impl GitProblem {
     }
 }
 
-/// Says what was attempted, where it failed.
+/// Adds the attempted operation to an error.
 pub(crate) trait ResultExt<T> {
     fn doing(self, doing: &'static str) -> Result<T, GitProblem>;
 }
@@ -258,7 +259,7 @@ fn shown(path: &std::path::Path) -> String {
     Quoted(path.as_os_str().as_encoded_bytes()).to_string()
 }
 
-/// How many paths a message names.
+/// Number of paths that a message names.
 const LISTED_MAX: usize = 5;
 
 fn listed(paths: &[RelPath]) -> String {

@@ -1,4 +1,4 @@
-//! The repository whose work tree is the workspace, and what it has to be like.
+//! Repository whose work tree is the workspace, and the requirements on it.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -13,33 +13,32 @@ use crate::problem::{GitProblem, ResultExt};
 use crate::settings::Settings;
 use crate::special;
 
-/// The repository whose work tree is exactly one directory.
+/// Repository whose work tree is exactly one directory.
 ///
-/// It is opened anew for each call, so that nothing is judged by what was read earlier.
+/// It is opened again for each call, so that no decision uses facts that were read earlier.
 #[derive(Debug, Clone)]
 pub struct Repository {
     root: PathBuf,
 }
 
-/// A repository that is open, and of a kind that is supported.
+/// Repository that is open, and of a supported kind.
 pub(crate) struct Handle {
     pub(crate) raw: git2::Repository,
     /// The work tree, by its real path.
     pub(crate) root: PathBuf,
-    /// Dropped last: the repository reads it.
+    /// The settings, which are dropped last: the repository reads them.
     _settings: Settings,
 }
 
 impl Repository {
-    /// The repository whose work tree is exactly `root`. Directories above are not searched, and
-    /// variables like `GIT_DIR` do not count. Nothing is changed, and nothing is executed.
+    /// Opens the repository whose work tree is exactly `root`. Directories above are not searched, and variables like
+    /// `GIT_DIR` do not count. Nothing is changed, and nothing is executed.
     ///
     /// # Errors
-    /// [`GitProblem::NoRepository`], [`GitProblem::Bare`], [`GitProblem::LinkedWorktree`],
-    /// [`GitProblem::OtherOwner`] where git would not trust the directory either (`safe.directory`), and
-    /// [`GitProblem::Unsupported`] for what libgit2 or this crate does not know: SHA-256, other stores of
-    /// references, `core.worktree`, names that are compared without case, a FIFO or device in `.git`,
-    /// a reflog with other names.
+    /// [`GitProblem::NoRepository`], [`GitProblem::Bare`], [`GitProblem::LinkedWorktree`], [`GitProblem::OtherOwner`]
+    /// if git would not trust the directory either (`safe.directory`). [`GitProblem::Unsupported`] if libgit2 or this
+    /// crate does not support it: SHA-256, other stores of references, `core.worktree`, or names that are compared
+    /// without case. A FIFO or device in `.git`, or a reflog with other names, is not supported either.
     pub fn open(root: &Path) -> Result<Self, GitProblem> {
         let root = root.canonicalize().doing("looking for the work tree")?;
         reject_special_files(&root)?;
@@ -47,8 +46,9 @@ impl Repository {
         Ok(Self { root })
     }
 
-    /// The name and the address that git commits with here: `author.name` and `author.email`, else `user.name` and
-    /// `user.email`, of the repository, of the user or of the system. None where one of the two is missing.
+    /// Returns the name and the address that git commits with here: `author.name` and `author.email`, otherwise
+    /// `user.name` and `user.email`. They are those of the repository, of the user or of the system. `None` if one of
+    /// the two is missing.
     ///
     /// # Errors
     /// [`GitProblem`] where the settings cannot be read.
@@ -69,7 +69,7 @@ impl Repository {
         Ok(name.transpose().doing(DOING)?.zip(email.transpose().doing(DOING)?))
     }
 
-    /// Name of the branch that is checked out, without `refs/heads/`.
+    /// Returns the name of the branch that is checked out, without `refs/heads/`.
     ///
     /// # Errors
     /// [`GitProblem::DetachedHead`], [`GitProblem::UnbornHead`] where a commit is not possible either.
@@ -125,7 +125,7 @@ impl Handle {
         Ok(Self { raw, root: root.to_owned(), _settings: settings })
     }
 
-    /// Refuses where an operation of git is half done.
+    /// Refuses a repository in which an operation of git is half done.
     pub(crate) fn is_at_rest(&self) -> Result<(), GitProblem> {
         let what = match self.raw.state() {
             RepositoryState::Clean => return Ok(()),
@@ -145,14 +145,15 @@ impl Handle {
 
 const DOING: &str = "looking for links in `.git`";
 
-/// The reference that `HEAD` names.
+/// Returns the reference that `HEAD` names.
 fn head_target(raw: &git2::Repository) -> String {
     let head = raw.find_reference("HEAD").ok();
     let branch = head.as_ref().and_then(|head| head.symbolic_target().ok().flatten());
     branch.unwrap_or("refs/heads").to_owned()
 }
 
-/// The first reflog that a commit appends to, in place, and that has other names. All else is written anew and renamed.
+/// Returns the first reflog that a commit appends to, in place, and that has other names. All other files are written
+/// from scratch and renamed.
 fn shared_log(raw: &git2::Repository) -> Result<Option<String>, GitProblem> {
     for log in ["logs/HEAD".to_owned(), format!("logs/{}", head_target(raw))] {
         match fs::symlink_metadata(raw.path().join(&log)) {
@@ -166,7 +167,7 @@ fn shared_log(raw: &git2::Repository) -> Result<Option<String>, GitProblem> {
     Ok(None)
 }
 
-/// The first symbolic link among what a commit writes: libgit2 would follow it out of the work tree.
+/// Returns the first symbolic link among the files that a commit writes: libgit2 would follow it out of the work tree.
 fn link_within(raw: &git2::Repository) -> Result<Option<String>, GitProblem> {
     let branch = head_target(raw);
     let logged = format!("logs/{branch}");
@@ -192,8 +193,8 @@ fn link_within(raw: &git2::Repository) -> Result<Option<String>, GitProblem> {
     Ok(None)
 }
 
-/// Rejects a repository with a FIFO or device where libgit2 opens files. Without `.git` the directory may itself be
-/// the inside of a bare repository.
+/// Rejects a repository with a FIFO or device where libgit2 opens files. Without `.git` the directory may itself be the
+/// inside of a bare repository.
 fn reject_special_files(root: &Path) -> Result<(), GitProblem> {
     let git = root.join(".git");
     let (git, shown) = match fs::symlink_metadata(&git) {
@@ -208,7 +209,7 @@ fn reject_special_files(root: &Path) -> Result<(), GitProblem> {
     Err(GitProblem::Unsupported { root: root.to_owned(), what })
 }
 
-/// `.git` has to be a directory, and no link to one: what lies elsewhere is not this workspace's.
+/// Checks that `.git` is a directory, and no link to one: a directory elsewhere does not belong to this workspace.
 fn look_at_git_directory(root: &Path) -> Result<(), GitProblem> {
     match fs::symlink_metadata(root.join(".git")) {
         Ok(found) if found.is_dir() => Ok(()),
@@ -223,7 +224,7 @@ fn look_at_git_directory(root: &Path) -> Result<(), GitProblem> {
     }
 }
 
-/// How much of what libgit2 says is told.
+/// Number of bytes of libgit2's message that are reported.
 const SAID_BYTES_MAX: usize = 200;
 
 fn refusal(root: &Path, error: git2::Error) -> GitProblem {
@@ -233,7 +234,7 @@ fn refusal(root: &Path, error: git2::Error) -> GitProblem {
     } else if error.code() == ErrorCode::Owner {
         GitProblem::OtherOwner { root }
     } else if error.class() == git2::ErrorClass::Repository {
-        // An extension, a version or a kind of names that libgit2 does not know.
+        // libgit2 does not know an extension, a version or a kind of names.
         let what = format!("it has an {}", Cut(error.message().as_bytes(), SAID_BYTES_MAX));
         GitProblem::Unsupported { root, what }
     } else {

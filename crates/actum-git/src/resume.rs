@@ -1,4 +1,4 @@
-//! What a process left that was cut off while it committed.
+//! Completion of a commit whose process was killed.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -19,42 +19,42 @@ use crate::problem::{GitProblem, ResultExt};
 use crate::repository::{Handle, Repository};
 use crate::tree::Entry;
 
-/// Which commit may have been left half done.
+/// Commit that may be half done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left<'a> {
-    /// That of a run, which left these files.
+    /// The commit of a run, which left these files.
     Run(RunId, &'a [(RelPath, Option<FileState>)]),
-    /// The one that reverts this one.
+    /// The commit that reverts this one.
     Revert(CommitId),
 }
 
-/// What was found of it.
+/// Result of the search for it.
 #[derive(Debug)]
 pub struct Resumed {
-    /// The commit, where the branch has it, and what became of the index.
+    /// The commit, if the branch has it, and the outcome for the index.
     pub commit: Option<Committed>,
-    /// Locks that are in git's way, as they are called in `.git`: whether a process that is no more left them, or one
-    /// that is at work has them, nobody can tell.
+    /// Locks that block git, by their names in `.git`. It is unknown whether a process that no longer runs left them,
+    /// or a live process has them.
     pub locks: Vec<String>,
 }
 
 const DOING: &str = "looking for a commit that was cut off";
 
-/// How many commits a branch may have since, that it is still found.
+/// Number of later commits on a branch up to which the commit is found.
 const LATER_MAX: usize = 1000;
 
 impl Repository {
-    /// Ends what a process began that is no more, and gives the commit, where the branch has it. The index that it had
-    /// made ready takes its place where HEAD is at that commit, and goes where it is not; with it go the locks that
-    /// are known to be of that process. Whatever else somebody staged stays so: as long as the lock was there nobody
-    /// could, and where somebody took it away the index is left alone.
+    /// Completes the commit of a process that no longer runs, and returns it, if the branch has it. The index that the
+    /// process had prepared replaces the current one if HEAD is at that commit; otherwise it is removed. The locks that
+    /// are known to belong to that process are removed with it. Any other staged changes remain. While the lock existed
+    /// no process could stage any, and if the lock was removed the index is not touched.
     ///
     /// # Errors
     /// [`GitProblem`] where HEAD or a commit cannot be read.
     pub fn resume(&self, left: Left<'_>) -> Result<Resumed, GitProblem> {
         let handle = self.handle()?;
         let raw = &handle.raw;
-        // Under its lock, where it was left, until this is over.
+        // The lock of the index, if one was left, is held until this is over.
         let index = Pending::left(raw);
         let head = Head::read(raw)?;
         let found = left.found(raw, head.commit).doing(DOING)?;
@@ -92,7 +92,7 @@ impl Repository {
 }
 
 impl Left<'_> {
-    /// Its commit, at HEAD or on the straight way from there.
+    /// Finds its commit, at HEAD or among its first parents.
     fn found<'r>(self, raw: &'r Raw, head: Oid) -> Result<Option<Commit<'r>>, git2::Error> {
         let mut at = Some(raw.bounded_commit(head)?);
         for _ in 0..LATER_MAX {
@@ -100,13 +100,14 @@ impl Left<'_> {
             if self.is(raw, &commit)? {
                 return Ok(Some(commit));
             }
-            // Of a shallow clone there is no more.
+            // A shallow clone has no further commits.
             at = commit.parent_id(0).and_then(|parent| raw.bounded_commit(parent)).ok();
         }
         Ok(None)
     }
 
-    /// Whether it is this commit: by what it says, and of a run by what it does, which an amended one does not.
+    /// Returns true if `commit` is this commit: by its message, and for a run also by its changes, which an amended one
+    /// does not match.
     fn is(self, raw: &Raw, commit: &Commit<'_>) -> Result<bool, git2::Error> {
         let message = String::from_utf8_lossy(commit.message_raw_bytes());
         let (run, files) = match self {
@@ -135,14 +136,14 @@ impl Left<'_> {
     }
 }
 
-/// A file of a commit: what its parent has of it, and what the commit has.
+/// File of a commit, with its entry in the parent and in the commit.
 struct Change {
     path: RelPath,
     old: Option<Entry>,
     new: Option<Entry>,
 }
 
-/// What a commit changes against its parent.
+/// Returns the changes of a commit against its parent.
 fn changes(raw: &Raw, commit: &Commit<'_>) -> Result<Vec<Change>, git2::Error> {
     let (old, new) = (
         raw.bounded_tree(raw.bounded_commit(commit.parent_id(0)?)?.tree_id())?,
@@ -164,7 +165,7 @@ fn changes(raw: &Raw, commit: &Commit<'_>) -> Result<Vec<Change>, git2::Error> {
     Ok(changes)
 }
 
-/// Puts the index that is ready for the commit at HEAD into its place.
+/// Replaces the index by the prepared one, if that is for the commit at HEAD.
 fn brought_along(
     raw: &Raw,
     left: Result<LeftIndex, IndexProblem>,
@@ -176,13 +177,13 @@ fn brought_along(
     };
     let published = match left {
         Ok(LeftIndex::Ready(pending)) => {
-            // Else it is of another commit.
+            // Otherwise it is for another commit.
             match has(&pending.ready()?, |change| change.new) == changes.len() {
                 true => pending.publish(),
                 false => Err(IndexProblem::Behind),
             }
         }
-        // It was in its place already, or there never was one.
+        // The index was replaced already, or none was ever prepared.
         Ok(LeftIndex::None) => match has(&raw.index()?, |change| change.old) {
             0 => Ok(()),
             _ => Err(IndexProblem::Behind),
@@ -192,7 +193,7 @@ fn brought_along(
     Ok(published.map_or_else(IndexOutcome::NotUpdated, |()| IndexOutcome::Updated))
 }
 
-/// Lets the lock of the branch go where it holds the very commit: nobody else was to move the branch there.
+/// Removes the lock of the branch if it holds the very commit: no other process was to move the branch there.
 fn unlock_branch(handle: &Handle, head: &Head, left: Left<'_>) -> io::Result<()> {
     let lock = handle.raw.path().join(format!("{}.lock", head.branch));
     let mut held = String::new();
@@ -206,7 +207,7 @@ fn unlock_branch(handle: &Handle, head: &Head, left: Left<'_>) -> io::Result<()>
     }
 }
 
-/// The locks that are there now.
+/// Returns the locks that exist now.
 fn locks(handle: &Handle, head: &Head) -> Vec<String> {
     let names = ["index.lock".to_owned(), "HEAD.lock".to_owned(), format!("{}.lock", head.branch)];
     let is_there = |name: &String| handle.raw.path().join(name).symlink_metadata().is_ok();

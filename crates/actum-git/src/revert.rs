@@ -1,4 +1,4 @@
-//! What files have to hold so that the commit of a run is taken back.
+//! Revert of the commit of a run: the content that its files need.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -16,7 +16,7 @@ use crate::problem::{GitProblem, ResultExt};
 use crate::repository::Repository;
 use crate::tree::{EXECUTABLE, REGULAR};
 
-/// A revert that was computed, and not done: the files have to be written, and then committed.
+/// Revert that was computed, and not done: the files have to be written, and then committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "nothing is reverted before its files are written and committed"]
 pub struct Revert {
@@ -26,41 +26,41 @@ pub struct Revert {
     files: Vec<Restored>,
 }
 
-/// A path, and what is to be there.
+/// Path with its restored file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
     /// The path.
     pub path: RelPath,
-    /// The file, or `None` where it is to be gone.
+    /// The file, or `None` if the path has to be removed.
     pub to: Option<RestoredFile>,
 }
 
-/// A file that is to be there again. git kept no more of its mode than the executable bit.
+/// File to restore. git kept only the executable bit of its mode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoredFile {
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// Whether it is to be executable.
+    /// True if it has to be executable.
     pub executable: bool,
 }
 
 impl Revert {
-    /// The commit that is taken back.
+    /// Returns the commit that is reverted.
     pub fn commit(&self) -> CommitId {
         self.commit
     }
 
-    /// What changes against HEAD, sorted by path. Empty where later commits took everything back already.
+    /// Returns the changes against HEAD, sorted by path. Empty if later commits reverted everything already.
     pub fn files(&self) -> &[Restored] {
         &self.files
     }
 
-    /// What [`Repository::commit`] is given for the commit of the revert.
+    /// Returns the argument of [`Repository::commit`] for the commit of the revert.
     pub fn checked(&self) -> &Checked {
         &self.checked
     }
 
-    /// The files as [`Repository::commit`] takes them.
+    /// Returns the files in the form that [`Repository::commit`] takes.
     pub fn changes(&self) -> Vec<Change<'_>> {
         let mode = |file: &RestoredFile| FileMode::REGULAR.with_executable(file.executable);
         let mut changes = Vec::new();
@@ -71,7 +71,7 @@ impl Revert {
         changes
     }
 
-    /// The message of the commit of the revert, which `run` makes: `Revert "…"`, and the trailers
+    /// Returns the message of the commit of the revert, which `run` makes: `Revert "…"`, and the trailers
     /// `Actum-Reverts` and `Actum-Run`.
     pub fn message(&self, run: RunId) -> Message {
         Message::of_revert(run, self.commit, &self.subject)
@@ -81,16 +81,15 @@ impl Revert {
 const DOING: &str = "computing the revert";
 
 impl Repository {
-    /// Computes in memory what files have to hold so that the commit of a run is taken back, and what
-    /// later commits did elsewhere stays. Nothing is written, neither in the repository nor in the work
-    /// tree.
+    /// Computes in memory the content that files need so that the commit of a run is reverted, and later changes
+    /// elsewhere remain. Nothing is written, neither in the repository nor in the work tree.
     ///
-    /// `current` says what is at a path in the work tree, for each path that the revert changes.
+    /// `current` returns the file at a path in the work tree, for each path that the revert changes.
     ///
     /// # Errors
-    /// [`GitProblem::NotOfRun`] where the commit does not say that it is of `run`, is not in HEAD's
-    /// history, or is a merge; [`GitProblem::RevertConflict`] where later commits changed the same places;
-    /// [`GitProblem::Shallow`]; and for the files that would change what [`Repository::check`] refuses.
+    /// [`GitProblem::NotOfRun`] if the commit does not name `run`, is not in HEAD's history, or is a merge;
+    /// [`GitProblem::RevertConflict`] if later commits changed the same places. [`GitProblem::Shallow`]; and for the
+    /// files that would change the errors of [`Repository::check`].
     pub fn revert(
         &self,
         commit: CommitId,
@@ -105,7 +104,7 @@ impl Repository {
         }
         let head = Head::read(raw)?;
         let reverted = commit_of_run(raw, &head, commit, run)?;
-        // What is merged or built is put there, and is gone with this handle.
+        // Merged or built objects are put there, and are gone with this handle.
         let odb = raw.odb().doing(DOING)?;
         let _memory = odb.add_new_mempack_backend(i32::MAX).doing(DOING)?;
         let ours = raw.bounded_commit(head.commit).doing(DOING)?;
@@ -157,7 +156,7 @@ fn commit_of_run<'r>(
     Ok(found)
 }
 
-/// What differs between HEAD and a tree.
+/// Returns the differences between HEAD and a tree.
 fn files(raw: &Raw, head: &Commit<'_>, tree: Oid) -> Result<Vec<Restored>, GitProblem> {
     let (old, new) =
         (raw.bounded_tree(head.tree_id()).doing(DOING)?, raw.bounded_tree(tree).doing(DOING)?);

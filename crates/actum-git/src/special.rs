@@ -1,4 +1,4 @@
-//! Search for FIFOs and devices in `.git`: opening or reading one can wait for ever, and libgit2 opens without a look.
+//! Search for FIFOs and devices in `.git`: opening or reading one can wait for ever, and libgit2 opens without a check.
 
 use std::fs::{self, DirEntry};
 use std::io;
@@ -9,10 +9,10 @@ use crate::problem::{GitProblem, ResultExt};
 
 const DOING: &str = "looking for special files in `.git`";
 
-/// Directories of `.git` whose files libgit2 opens, at any depth. Of the others it looks only whether they exist.
+/// Directories of `.git` whose files libgit2 opens, at any depth. For the others it checks only whether they exist.
 const OPENED: [&str; 4] = ["info", "logs", "objects", "refs"];
 
-/// Finds a FIFO or device among the files that libgit2 opens in a git directory; its path there.
+/// Finds a FIFO or device among the files that libgit2 opens in a git directory. Returns its path there.
 pub(crate) fn find(git: &Path) -> Result<Option<PathBuf>, GitProblem> {
     let mut directories = vec![PathBuf::new()];
     while let Some(directory) = directories.pop() {
@@ -37,11 +37,12 @@ pub(crate) fn find(git: &Path) -> Result<Option<PathBuf>, GitProblem> {
     Ok(None)
 }
 
-/// What opening an entry would open.
+/// Kind of object that opening an entry would open.
 enum Kind {
     Special,
     Directory,
-    /// A file, a link to a file or directory, or a socket, which no open(2) waits for: git's own monitor keeps one there.
+    /// A file, a link to a file or directory, or a socket, which no open(2) waits for: git's own monitor keeps one
+    /// there.
     Other,
 }
 

@@ -1,4 +1,4 @@
-//! Files that git tracks and that are unchanged, told without running git and without reading the files.
+//! Files that git tracks and that are unchanged, found without running git and without reading the files.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -12,9 +12,9 @@ use git2::{Index, IndexEntry, ObjectType, Odb, Oid};
 
 use crate::special;
 
-/// Bytes of a blob that is read at most: 64 MiB.
+/// Size of the largest blob that is read, in bytes: 64 MiB.
 const BLOB_BYTES_MAX: u64 = 64 << 20;
-/// Bytes of a file with one path at most.
+/// Size of the largest file with one path that is read, in bytes.
 const LINE_BYTES_MAX: u64 = 8 << 10;
 /// Bits of the flags of an entry of the index that say which side of a conflict it is (gitformat-index(5)).
 const STAGE_BITS: u16 = 0x3000;
@@ -26,17 +26,17 @@ pub struct FileFacts {
     pub size: u64,
     /// Inode number.
     pub inode: u64,
-    /// When its content last changed.
+    /// Time of the last change of its content.
     pub modified: i64,
-    /// When its content or attributes last changed.
+    /// Time of the last change of its content or attributes.
     pub changed: i64,
 }
 
-/// The files in the index of a repository. The index is read, and for a content the objects.
+/// Files in the index of a repository. The index is read, and for a content the objects.
 ///
-/// A linked work tree is read as well. Where there is no repository, or its index cannot be read, there are no files.
+/// A linked work tree is read as well. If there is no repository, or its index cannot be read, there are no files.
 ///
-/// The index is read once it is asked for.
+/// The index is read when it is first needed.
 pub struct TrackedFiles {
     index: PathBuf,
     git: PathBuf,
@@ -64,7 +64,7 @@ struct Tracked {
 }
 
 impl TrackedFiles {
-    /// Files of the repository whose work tree is `root`.
+    /// Returns the files of the repository whose work tree is `root`.
     pub fn open(root: &Path) -> Self {
         let (own, git) = git_directories(&root.join(".git"));
         let (index, objects) = (own.join("index"), git.join("objects"));
@@ -79,18 +79,18 @@ impl TrackedFiles {
         })
     }
 
-    /// Whether git tracks a file below a directory.
+    /// Returns true if git tracks a file below a directory.
     pub fn has_below(&self, directory: &[u8]) -> bool {
         self.files().directories.contains(directory)
     }
 
-    /// Whether a content is that of a blob.
+    /// Returns true if a content is that of a blob.
     pub fn is_content(blob: [u8; 20], content: &[u8]) -> bool {
         Oid::hash_object(ObjectType::Blob, content).is_ok_and(|id| id.as_bytes() == blob)
     }
 
-    /// The blob of an unchanged file, by its id (SHA-1). The file may hold another content
-    /// where git converts it ([`is_content`](Self::is_content)).
+    /// Returns the blob of an unchanged file, by its id (SHA-1). The file may hold another content where git converts
+    /// it ([`is_content`](Self::is_content)).
     pub fn blob(&self, path: &[u8], facts: &FileFacts) -> Option<[u8; 20]> {
         if facts.size > BLOB_BYTES_MAX {
             return None; // it would not be read
@@ -109,7 +109,8 @@ impl TrackedFiles {
         tracked.blob.as_bytes().try_into().ok()
     }
 
-    /// Content of a blob, which git2 compares with its id; `None` where it cannot be read, or is larger than 64 MiB.
+    /// Returns the content of a blob, which git2 compares with its id; `None` if it cannot be read, or is larger than
+    /// 64 MiB.
     pub fn read(&mut self, blob: [u8; 20]) -> Option<Vec<u8>> {
         let database = self.database.get_or_insert_with(|| {
             // libgit2 would wait at a FIFO among the objects.
@@ -148,7 +149,8 @@ impl Files {
                 }
             }
             let tracked = Tracked::of(&entry);
-            // What changed after the index was written, in the same tick of the clock, looks unchanged (racy-git).
+            // A file that changed after the index was written, in the same tick of the clock, looks unchanged
+            // (racy-git).
             if has_own_objects && tracked.modified < written {
                 self.files.insert(entry.path, tracked);
             }
@@ -171,7 +173,7 @@ impl Tracked {
     }
 }
 
-/// The git directory of a work tree, and the one that has the objects (gitrepository-layout(5)).
+/// Returns the git directory of a work tree, and the one that has the objects (gitrepository-layout(5)).
 #[expect(clippy::disallowed_methods, reason = "git's own files are reached by their paths")]
 fn git_directories(git: &Path) -> (PathBuf, PathBuf) {
     let is_file = fs::symlink_metadata(git).is_ok_and(|found| found.is_file());
@@ -201,7 +203,7 @@ fn nanoseconds(seconds: i64, nanoseconds: i64) -> i64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds)
 }
 
-/// The lowest 32 bits.
+/// Returns the lowest 32 bits.
 fn lowest_bits(value: u64) -> u32 {
     u32::try_from(value & u64::from(u32::MAX)).unwrap_or(u32::MAX)
 }

@@ -1,11 +1,11 @@
-//! The tree of a commit: that of HEAD with some files put in or left out, and nothing else.
+//! Tree of a commit: that of HEAD with some files added or removed, and nothing else.
 
 use git2::{ObjectType, Oid, Repository as Raw, Tree};
 
 use crate::bounded::Bounded;
 use crate::problem::{GitProblem, ResultExt};
 
-/// A file as a tree holds it: its blob, and `0o100644` or `0o100755`.
+/// File as a tree holds it: its blob, and `0o100644` or `0o100755`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) blob: Oid,
@@ -16,18 +16,18 @@ pub(crate) const REGULAR: i32 = 0o100_644;
 pub(crate) const EXECUTABLE: i32 = 0o100_755;
 const DIRECTORY: i32 = 0o040_000;
 
-/// What is to be at a path: a file, or none.
+/// Path with its wanted file, if any.
 pub(crate) type Wanted<'a> = (&'a [u8], Option<Entry>);
 
-/// The trees that were written, the topmost last.
+/// Trees that were written, the topmost last.
 pub(crate) type Written = Vec<Oid>;
 
 const DOING: &str = "building the tree of the commit";
 
-/// Writes the tree that `base` becomes. A directory of which nothing is left is left out, as git does.
+/// Writes the tree that results from `base`. An empty directory is left out, as git does.
 ///
 /// # Errors
-/// What cannot be in one tree: a file where a directory with other files stays; names git refuses.
+/// An impossible tree: a file in the place of a directory with other files; names that git refuses.
 pub(crate) fn build(
     raw: &Raw,
     base: &Tree<'_>,
@@ -43,7 +43,7 @@ pub(crate) fn build(
     Ok(written)
 }
 
-/// One directory; `wanted` is sorted by components. `None` where nothing is left in it.
+/// Builds one directory; `wanted` is sorted by components. `None` if nothing is left in it.
 fn level(
     raw: &Raw,
     base: Option<&Tree<'_>>,
@@ -78,7 +78,7 @@ fn level(
             (None, Some(directory)) => {
                 builder.insert(name, directory, DIRECTORY).doing(DOING)?;
             }
-            // A file above which something is taken out is none, and stays.
+            // A file below which a path is removed is no directory, and remains.
             (None, None) if file.is_some() || is_directory => {
                 if old.is_some() {
                     builder.remove(name).doing(DOING)?;
@@ -100,7 +100,7 @@ fn in_the_way(new: &str, old: &str) -> GitProblem {
     GitProblem::Git { doing: DOING, source }
 }
 
-/// The first component of a path, and the rest.
+/// Splits a path into its first component and the rest.
 fn first(path: &[u8]) -> (&[u8], Option<&[u8]>) {
     let mut parts = path.splitn(2, |byte| *byte == b'/');
     (parts.next().unwrap_or_default(), parts.next())

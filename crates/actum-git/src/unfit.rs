@@ -1,32 +1,32 @@
-//! Paths that cannot be committed as they are, apart from changes that are not committed.
+//! Paths that cannot be committed in their current form, apart from uncommitted changes.
 
 use actum_core::RelPath;
 
-/// Why a path cannot be committed.
+/// Reason why a path cannot be committed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// git is told to ignore it, and it is not in HEAD.
-    #[error("git is told to ignore it")]
+    /// git is configured to ignore it, and it is not in HEAD.
+    #[error("git is configured to ignore it")]
     Ignored,
     /// git, or a file system that it serves, would take a part of the path for its own directory.
     #[error("git does not accept that name, since a file system could take it for `.git`")]
     Name,
-    /// It lies in a submodule, or is one.
+    /// The path lies in a submodule, or is one.
     #[error("`{at}` is a submodule, whose files are those of another repository")]
     Submodule {
         /// The submodule.
         at: RelPath,
     },
-    /// It lies in another repository that is no submodule.
+    /// The path lies in another repository that is no submodule.
     #[error("`{at}` is a repository of its own")]
     Nested {
         /// The directory.
         at: RelPath,
     },
-    /// git would not store its bytes, but others.
+    /// git would store other bytes than those of the file.
     #[error("git would not store its bytes as they are, since {0}")]
     Converted(Conversion),
-    /// What git is told about files lies in something that is no file.
+    /// The rules of git for files are in an object that is no file.
     #[error("`{at}` is no regular file, so that it cannot be said what git does to files below it")]
     Rules {
         /// The `.gitattributes` or `.gitignore`.
@@ -34,7 +34,7 @@ pub enum Unfit {
     },
 }
 
-/// What git would do to the bytes of a file on their way into a blob.
+/// Conversion by git of the bytes of a file on their way into a blob.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Conversion {
     /// The attribute `filter`.

@@ -1,6 +1,6 @@
 //! Effort of a test that can do more than it does in each run.
 
-/// Number that the environment variable `variable` sets, or `default` without it.
+/// Returns the number that the environment variable `variable` sets, or `default` without it.
 ///
 /// # Panics
 /// The variable is not a number from 1.

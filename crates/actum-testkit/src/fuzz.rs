@@ -1,4 +1,4 @@
-//! What the fuzzer runs: one function for each target, which panics where a rule is broken.
+//! Targets of the fuzzer: one function each, which panics if a rule is broken.
 //!
 //! `cargo xtask fuzz` calls them with inputs it makes up; the test `fuzz_corpus` with every input
 //! that is kept in `fuzz/corpus`.
@@ -11,7 +11,7 @@ mod leases;
 mod parsers;
 mod paths;
 
-/// A target of the fuzzer.
+/// Target of the fuzzer.
 #[derive(Clone, Copy)]
 pub struct Target {
     /// Its name, and that of the directory with its inputs.
@@ -37,7 +37,7 @@ pub const TARGETS: &[Target] = &[
 /// Runs the target of this name.
 ///
 /// # Panics
-/// There is no such target, or a rule is broken.
+/// The target does not exist, or a rule is broken.
 pub fn run(name: &str, input: &[u8]) {
     let target = TARGETS.iter().find(|target| target.name == name);
     (target.unwrap_or_else(|| panic!("there is no target `{name}`")).run)(input);

@@ -8,10 +8,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
-/// The name of a user that the password database of this machine does not have.
+/// Name of a user that the password database of this machine does not have.
 const NAME: &str = "person";
 
-/// Whose home directory is another one.
+/// User with another home directory.
 #[derive(Debug, Clone, Copy)]
 pub enum User {
     /// The user who runs the tests.
@@ -20,8 +20,9 @@ pub enum User {
     Other(u32),
 }
 
-/// Wraps a command in a mount namespace in which the home directory of `user` is `home`, where a file `passwd` is written.
-/// Program, arguments, variables and current directory are kept; streams and variables to be cleared are set afterwards.
+/// Wraps a command in a mount namespace in which the home directory of `user` is `home`, where a file `passwd` is
+/// written. Program, arguments, variables and current directory are kept; streams and variables to be cleared are set
+/// afterwards.
 pub fn command(command: &Command, user: User, home: &Path) -> Command {
     let own = fs::metadata("/proc/self").expect("this process");
     let (uid, gid) = match user {
@@ -53,7 +54,7 @@ pub fn command(command: &Command, user: User, home: &Path) -> Command {
     within
 }
 
-/// The password database of this machine (passwd(5)) with another home directory of one user.
+/// Returns the password database of this machine (passwd(5)) with another home directory of one user.
 fn database_with(uid: u32, gid: u32, home: &Path) -> String {
     let home = home.to_str().expect("the path is text");
     let id = uid.to_string();

@@ -1,16 +1,17 @@
 //! Pseudo-random numbers for tests.
 
-/// Deterministic random numbers: SplitMix64, by Guy Steele, Doug Lea and Christine Flood. Equal seeds give equal numbers.
+/// Deterministic random numbers: SplitMix64, by Guy Steele, Doug Lea and Christine Flood. Equal seeds give equal
+/// numbers.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
-    /// Generator with this seed.
+    /// Creates a generator with this seed.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// Number from 0 to `end`, exclusive.
+    /// Returns a number from 0 to `end`, exclusive.
     pub fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -18,7 +19,7 @@ impl Random {
         (mixed ^ (mixed >> 31)) as usize % end
     }
 
-    /// One of `all`.
+    /// Returns one of `all`.
     pub fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.below(all.len())]
     }

@@ -1,16 +1,15 @@
-//! [`SimDisk`]: a disk in memory, behind the trait the engine uses, that can fail, be killed and
-//! lose power at every system call.
+//! [`SimDisk`]: a disk in memory, behind the trait that the engine uses, that can fail, be killed and lose power at
+//! every system call.
 //!
-//! Every call sees the *volatile* view, as the page cache gives it. Below it each of these is a
-//! cell that becomes durable by itself: a name in a directory, a 4,096-byte block of a file, the
-//! size of a file, the attributes of an inode (mode, owner, extended attributes; the times ride
-//! with them). Nothing is ordered between cells: after a power cut each has its last durable
-//! value or any later one, as on ext4 without a journal. A rename is two cells, and half of it
-//! may be lost. A new inode has its first attributes and no content.
+//! Every call sees the *volatile* view, as the page cache shows it. Below it are cells, each of which becomes durable
+//! by itself. A cell is a name in a directory, a 4,096-byte block of a file, the size of a file, or the attributes of
+//! an inode. Attributes are mode, owner and extended attributes; the times belong to them. Nothing is ordered between
+//! cells: after a power cut each has its last durable value or any later one, as on ext4 without a journal. A rename is
+//! two cells, and half of it may be lost. A new inode has its first attributes and no content.
 //!
-//! Not modelled: permissions, quotas, ACL inheritance, `atime`; blocks torn inside; file systems
-//! that are repaired (`fsck`) after a power cut, hence a directory may then have two names, and
-//! an inode with no name is gone; blocks of a deleted file that are given to another one.
+//! Not modelled: permissions, quotas, ACL inheritance, `atime`, and blocks torn inside. Nor are file systems that are
+//! repaired (`fsck`) after a power cut, so a directory may then have two names, and an inode with no name is gone. Nor
+//! are blocks of a deleted file that are given to another one.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -35,14 +34,14 @@ mod tree;
 pub use by_path::Node;
 pub use crash::CrashStates;
 
-/// A simulated disk with the computer around it. Clones are the same disk;
-/// [`clone_deep`](Self::clone_deep) makes another.
+/// Simulated disk with the computer around it. Clones are the same disk; [`clone_deep`](Self::clone_deep) makes
+/// another.
 #[derive(Clone)]
 pub struct SimDisk {
     machine: Rc<RefCell<Machine>>,
 }
 
-/// An open file or directory. Dropping it ends its lock.
+/// Open file or directory. Dropping it ends its lock.
 pub struct SimHandle {
     machine: Rc<RefCell<Machine>>,
     ino: Ino,
@@ -52,7 +51,7 @@ pub struct SimHandle {
     path: Rc<[u8]>,
 }
 
-/// How a handle was opened.
+/// Mode in which a handle was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
     /// `O_PATH`.
@@ -70,7 +69,7 @@ impl Default for SimDisk {
 }
 
 impl SimDisk {
-    /// An empty disk.
+    /// Creates an empty disk.
     pub fn new() -> Self {
         Self::from_machine(Machine::new(Tree::new(), 1))
     }
@@ -79,8 +78,8 @@ impl SimDisk {
         Self { machine: Rc::new(RefCell::new(machine)) }
     }
 
-    /// An independent copy of the disk, with what is pending, in the same epoch. Ignored barriers
-    /// are copied; handles, locks, faults, hooks, counters and trace are not.
+    /// Makes an independent copy of the disk, with pending changes, in the same epoch. Ignored barriers are copied;
+    /// handles, locks, faults, hooks, counters and trace are not.
     #[must_use]
     pub fn clone_deep(&self) -> Self {
         let machine = self.machine.borrow();
@@ -91,80 +90,79 @@ impl SimDisk {
         Self::from_machine(copy)
     }
 
-    // What was asked of it.
+    // Record of the calls.
 
-    /// How many calls were made so far. Every call that can fail counts, until the process is
-    /// killed; `now` and `process` do not, nor do the methods that are not of the trait.
+    /// Returns the number of calls so far. Every call that can fail counts, until the process is killed; `now` and
+    /// `process` do not, nor do the methods that are not part of the trait.
     pub fn calls(&self) -> usize {
         self.machine.borrow().calls
     }
 
-    /// Every call so far, with its error: `rename `a` to `b` Exchange: No such file ...`.
+    /// Returns every call so far, with its error: `rename `a` to `b` Exchange: No such file ...`.
     pub fn trace(&self) -> Vec<String> {
         self.machine.borrow().trace.iter().map(ToString::to_string).collect()
     }
 
-    /// The calls that wrote to a file, by their numbers in the trace, and how many blocks each
+    /// Returns the calls that wrote to a file, by their numbers in the trace, and the number of blocks that each
     /// touched.
     pub fn writes(&self) -> Vec<(usize, u64)> {
         self.machine.borrow().writes.clone()
     }
 
-    /// How many syncs were made for this reason, whether ignored or not.
+    /// Returns the number of syncs for this barrier, whether ignored or not.
     pub fn syncs(&self, barrier: Barrier) -> usize {
         self.machine.borrow().syncs.get(&barrier).copied().unwrap_or_default()
     }
 
     // Faults. Calls are counted from the next one, which is 0.
 
-    /// From now on syncs for this reason succeed and do nothing.
+    /// Ignores a barrier: from now on its syncs succeed and do nothing.
     pub fn ignore(&self, barrier: Barrier) {
         self.machine.borrow_mut().ignored.insert(barrier);
     }
 
-    /// One call fails and does nothing. A sync that fails with `EIO` leaves what it should have
-    /// written pending but clean: a power cut may lose it even after later syncs succeed, until
-    /// it is written anew.
+    /// Makes one call fail and do nothing. A sync that fails with `EIO` leaves what it should have written pending but
+    /// clean: a power cut may lose it even after later syncs succeed, until it is written again.
     pub fn fail_at(&self, call_index: usize, errno: Errno) {
         self.machine.borrow_mut().plan(call_index, FaultKind::Fail(errno), 0);
     }
 
-    /// One call fails; if it is a `write_at`, after it wrote the first blocks it touches.
+    /// Makes one call fail; if it is a `write_at`, after it wrote the first blocks that it touches.
     pub fn fail_in_write(&self, call_index: usize, errno: Errno, written_blocks: u64) {
         self.machine.borrow_mut().plan(call_index, FaultKind::Fail(errno), written_blocks);
     }
 
-    /// Every call from this one on fails that changes something. For `ENOSPC` and `EDQUOT` only
-    /// those that need space: `create`, `make_directory`, `link`, a `rename` to a new name, a
-    /// `write_at` that extends the file or fills a hole. For `EROFS` not the syncs.
+    /// Makes every call from this one on fail that changes something. For `ENOSPC` and `EDQUOT` these are only those
+    /// that need space: `create`, `make_directory`, `link`, a `rename` to a new name, a `write_at` that extends the
+    /// file or fills a hole. For `EROFS` the syncs do not fail.
     pub fn fail_from(&self, call_index: usize, errno: Errno) {
         self.machine.borrow_mut().plan_from(call_index, errno);
     }
 
-    /// The space that is reported as free. A write that needs more fails with `ENOSPC`; no write uses any up.
+    /// Sets the space that is reported as free. A write that needs more fails with `ENOSPC`; no write uses any up.
     pub fn set_free_bytes(&self, bytes: u64) {
         self.machine.borrow_mut().free_bytes = bytes;
     }
 
-    /// The process is killed at this call: it and every later one does nothing and fails with an
-    /// error of kind `Other`, "killed".
+    /// Kills the process at this call: it and every later one does nothing and fails with an error of kind `Other`,
+    /// "killed".
     pub fn kill_at(&self, call_index: usize) {
         self.machine.borrow_mut().plan(call_index, FaultKind::Kill, 0);
     }
 
-    /// As [`kill_at`](Self::kill_at); if the call is a `write_at`, after it wrote the first
-    /// blocks it touches.
+    /// Kills the process as [`kill_at`](Self::kill_at) does; if the call is a `write_at`, after it wrote the first
+    /// blocks that it touches.
     pub fn kill_in_write(&self, call_index: usize, written_blocks: u64) {
         self.machine.borrow_mut().plan(call_index, FaultKind::Kill, written_blocks);
     }
 
-    /// Whether the process was killed and has not been revived.
+    /// Returns true if the process was killed and has not been revived.
     pub fn killed(&self) -> bool {
         self.machine.borrow().is_killed
     }
 
-    /// Starts the process again: the disk as it is, same epoch, handles and locks of the old
-    /// process gone (`EBADF`). Lasting faults last.
+    /// Starts the process again: the disk is unchanged, in the same epoch, and handles and locks of the old process are
+    /// gone (`EBADF`). Lasting faults remain.
     pub fn revive(&self) {
         let mut machine = self.machine.borrow_mut();
         machine.is_killed = false;
@@ -177,8 +175,8 @@ impl SimDisk {
         self.machine.borrow_mut().clear_faults();
     }
 
-    /// Runs `hook` just before a call, so that someone else can act in between. It may use every
-    /// method; calls of the trait that it makes are counted after the one it runs before.
+    /// Runs `hook` just before a call, so that another program can act in between. It may use every method; calls of
+    /// the trait that it makes are counted after the one that it runs before.
     pub fn before_call(&self, call_index: usize, hook: impl FnOnce(&Self) + 'static) {
         self.machine.borrow_mut().plan_hook(call_index, Box::new(hook));
     }
@@ -190,14 +188,13 @@ impl SimDisk {
         self.machine.borrow_mut().tree.clock.0 += i64::from(milliseconds) * TICK;
     }
 
-    /// The clock, which [`Disk::now`](actum_workspace::disk::Disk::now) would move.
+    /// Returns the clock, which [`Disk::now`](actum_workspace::disk::Disk::now) would move.
     pub fn clock(&self) -> Time {
         self.machine.borrow().tree.clock
     }
 
-    /// From now on a change of times alone can be lost like any other. Without this it is
-    /// durable together with the last change of the other attributes, or at once if there is
-    /// none, which keeps the number of crash states down.
+    /// Makes a change of times alone losable like any other, from now on. Without this it is durable together with the
+    /// last change of the other attributes, or at once if no other changed. That reduces the number of crash states.
     pub fn vary_times(&self) {
         self.machine.borrow_mut().tree.vary_times = true;
     }
@@ -214,7 +211,7 @@ impl SimDisk {
 }
 
 impl fmt::Debug for SimDisk {
-    /// The tree, which is what a failing test wants to see.
+    /// Shows the tree, for the message of a failing test.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.snapshot()).finish()
     }

@@ -1,4 +1,4 @@
-//! A directory of its own for a test on the real file system.
+//! Directory for a single test on the real file system.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -7,12 +7,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// A temporary directory that goes away with the value.
+/// Temporary directory that is removed with the value.
 pub struct TestDir {
     directory: tempfile::TempDir,
 }
 
-/// What a path of a [`TestDir`] holds.
+/// Object at a path of a [`TestDir`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Held {
     /// A directory and its permission bits.
@@ -21,7 +21,7 @@ pub enum Held {
     File(u32, Vec<u8>),
     /// A symbolic link and its target.
     Symlink(PathBuf),
-    /// Anything else.
+    /// Any other object.
     Special,
 }
 
@@ -32,12 +32,12 @@ impl Default for TestDir {
 }
 
 impl TestDir {
-    /// An empty directory.
+    /// Creates an empty directory.
     pub fn new() -> Self {
         Self { directory: tempfile::tempdir().expect("a temporary directory") }
     }
 
-    /// An empty directory in memory, where syncs cost nothing; as [`TestDir::new`] where there is no such place.
+    /// Creates an empty directory in memory, where syncs cost nothing; like [`TestDir::new`] if `/dev/shm` is missing.
     pub fn in_memory() -> Self {
         match Path::new("/dev/shm") {
             place if place.is_dir() => {
@@ -47,29 +47,29 @@ impl TestDir {
         }
     }
 
-    /// Its path.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// The path of something in it.
+    /// Returns the path of an object in it.
     pub fn join(&self, path: impl AsRef<[u8]>) -> PathBuf {
         self.path().join(OsStr::from_bytes(path.as_ref()))
     }
 
-    /// Writes a file, in place if it exists, and the directories that lead to it.
+    /// Writes a file, in place if it exists, and makes its parent directories.
     pub fn put(&self, path: impl AsRef<[u8]>, bytes: impl AsRef<[u8]>) {
         let path = self.join(path);
         fs::create_dir_all(path.parent().expect("a parent")).expect("the directories");
         fs::write(&path, bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     }
 
-    /// The bytes of a file, or `None` when there is none.
+    /// Returns the bytes of a file, or `None` if it is missing.
     pub fn get(&self, path: impl AsRef<[u8]>) -> Option<Vec<u8>> {
         fs::read(self.join(path)).ok()
     }
 
-    /// Makes a directory and those that lead to it.
+    /// Makes a directory and its parents.
     pub fn mkdir(&self, path: impl AsRef<[u8]>) {
         fs::create_dir_all(self.join(path)).expect("a directory");
     }
@@ -89,7 +89,7 @@ impl TestDir {
         fs::set_permissions(self.join(path), fs::Permissions::from_mode(mode)).expect("a mode");
     }
 
-    /// Everything in it but actum's own state, by path.
+    /// Returns everything in it except actum's own state, by path.
     pub fn tree(&self) -> BTreeMap<PathBuf, Held> {
         let mut tree = BTreeMap::new();
         let mut directories = vec![self.path().to_owned()];

@@ -14,7 +14,7 @@ impl<D: Disk> Workspace<D> {
     /// Applies a change set: all of it or nothing (FO-1, FO-2).
     ///
     /// # Errors
-    /// Any [`ErrorKind`]; the error says the state of the workspace.
+    /// Any [`ErrorKind`]; the error states the condition of the workspace.
     pub fn apply(&mut self, change_set: &ChangeSet) -> Result<ChangeSetId> {
         let operations =
             change_set.operations().map_err(|source| ErrorKind::ChangeSet { source })?;
@@ -26,8 +26,8 @@ impl<D: Disk> Workspace<D> {
         self.apply_operations(&operations, options)
     }
 
-    /// Takes back a change set, byte for byte, in a run of its own that can be taken back in turn
-    /// (FO-5). The limits of [`Workspace::with_limits`] do not bind it.
+    /// Reverts a change set, byte for byte, in a run of its own that can itself be undone (FO-5). The limits of
+    /// [`Workspace::with_limits`] do not bind it.
     ///
     /// # Errors
     /// `ChangedSince` when a path has changed since; `AlreadyUndone`, `UnknownRun`, and any other

@@ -37,16 +37,16 @@ pub(crate) enum InheritedXattrs {
     Something,
 }
 
-/// Names of what could not be kept, in errors.
+/// Names of attributes that could not be kept, in errors.
 const XATTRS: &str = "extended attributes";
 const OWNER: &str = "owner";
-/// Stands for the directory itself, where it could not even be made.
+/// Name of the directory itself, if it could not be made.
 pub(crate) const PLACE: &str = "place";
 
-/// Gives a new file or directory its owner, extended attributes and mode; gives its inode number.
+/// Sets owner, extended attributes and mode of a new file or directory. Returns its inode number.
 ///
 /// # Errors
-/// What could not be kept, and why.
+/// Name of the attribute that could not be kept, and the reason.
 pub(crate) fn set_attributes<D: Disk>(
     disk: &D,
     handle: &D::Handle,
@@ -58,11 +58,12 @@ pub(crate) fn set_attributes<D: Disk>(
     Ok(stat.inode)
 }
 
-/// As [`set_attributes`], for a file that was just made in a directory whose files all inherit the same; `inherited` is
-/// what the first of them told. Listing what is known to be nothing would be a call for each file.
+/// Sets attributes as [`set_attributes`] does, for a new file in a directory whose files all inherit the same
+/// attributes. `inherited` records those of the first file; listing attributes that are known to be empty would cost a
+/// call for each file.
 ///
 /// # Errors
-/// What could not be kept, and why.
+/// Name of the attribute that could not be kept, and the reason.
 pub(crate) fn set_new_attributes<D: Disk>(
     disk: &D,
     handle: &D::Handle,
@@ -83,10 +84,10 @@ pub(crate) fn set_new_attributes<D: Disk>(
     Ok(stat.inode)
 }
 
-/// As [`set_attributes`], for a file whose facts and extended attributes are known.
+/// Sets attributes as [`set_attributes`] does, for a file whose facts and extended attributes are known.
 ///
 /// # Errors
-/// What could not be kept, and why.
+/// Name of the attribute that could not be kept, and the reason.
 pub(crate) fn set_attributes_beside<D: Disk>(
     disk: &D,
     handle: &D::Handle,
@@ -100,8 +101,8 @@ pub(crate) fn set_attributes_beside<D: Disk>(
         mode = FileMode::new(0); // changing the owner may clear bits
     }
     for (name, _) in present {
-        // A new file has no other attributes but an inherited ACL and the labels of a security
-        // module, which are the module's business.
+        // A new file has no other attributes, except an inherited ACL and the labels of a security module, which belong
+        // to the module.
         let inherited = name.starts_with(b"system.posix_acl_");
         if inherited && !wanted.xattrs.iter().any(|(wanted, _)| wanted == name) {
             disk.remove_xattr(handle, name).map_err(|error| (XATTRS, error))?;
@@ -127,10 +128,11 @@ pub(crate) fn set_attributes_beside<D: Disk>(
     Ok(())
 }
 
-/// As [`set_attributes`], for a file that a command made: removes its own extended attributes and the marks of overlayfs.
+/// Sets attributes as [`set_attributes`] does, for a file that a command made: removes its own extended attributes and
+/// the marks of overlayfs.
 ///
 /// # Errors
-/// What could not be kept, and why.
+/// Name of the attribute that could not be kept, and the reason.
 pub(crate) fn set_taken_attributes<D: Disk>(
     disk: &D,
     handle: &D::Handle,

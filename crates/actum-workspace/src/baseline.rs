@@ -1,9 +1,9 @@
-//! The baseline: what each file of the workspace was at the beginning of a turn of an agent's client. What differs at the end of
-//! the turn and is no run was changed by a command, or by a person.
+//! Baseline: the state of each file of the workspace at the beginning of a turn of an agent's client. A command, or the
+//! user, made a difference at the end of the turn that belongs to no run.
 //!
-//! A baseline is one file, `.actum/baseline`. It has the stamp of each file, and where its content is found: in a
-//! repository of git, or as a copy in `.actum/contents`. Nothing of it is synced: after a power cut it may be gone or torn,
-//! and then there is none.
+//! A baseline is one file, `.actum/baseline`. It has the stamp of each file, and the source of its content: a
+//! repository of git, or a copy in `.actum/contents`. Nothing of it is synced: after a power cut it may be gone or
+//! torn, and then counts as missing.
 
 mod codec;
 mod compare;
@@ -29,30 +29,30 @@ pub(crate) use contents::contents_left;
 const FILE: &[u8] = b"baseline";
 const FILE_NEW: &[u8] = b"baseline.new";
 const SEQUENCE: u64 = 1;
-/// Bytes of the file at most: 256 MiB.
+/// Size of the largest baseline file, in bytes: 256 MiB.
 const FILE_BYTES_MAX: u64 = 256 << 20;
-/// Files and directories of a workspace that are compared at most.
+/// Number of files and directories of a workspace up to which they are compared.
 pub const BASELINE_FILES_MAX: usize = 200_000;
-/// Turns that are remembered at most.
+/// Number of turns that are remembered.
 const TURNS_MAX: usize = 64;
-/// After this time, in nanoseconds, a turn that did not end counts as one whose client was killed: 6 hours.
+/// Time, in nanoseconds, after which a turn that did not end counts as one whose client was killed: 6 hours.
 const TURN_MAX: i64 = 6 * 3_600_000_000_000;
 
 /// Id of a blob in a repository of git (SHA-1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlobId(pub [u8; 20]);
 
-/// What is known about files of a workspace from elsewhere, such as a repository of git.
+/// Source of facts about files of a workspace, such as a repository of git.
 pub trait KnownFiles {
-    /// Whether all below a directory is left out, as caches are and what is built.
+    /// Returns true if all files below a directory are left out, such as caches and build output.
     fn leaves_out(&mut self, directory: &RelPath) -> bool;
-    /// The blob that a file with this stamp holds.
+    /// Returns the blob that a file with this stamp holds.
     fn blob(&mut self, path: &RelPath, stat: &Stat) -> Option<BlobId>;
-    /// Content of a blob.
+    /// Returns the content of a blob.
     fn read(&mut self, blob: BlobId) -> Option<Vec<u8>>;
 }
 
-/// Nothing is known: each directory is looked into, and each file that is not too large is copied.
+/// Source without facts: each directory is searched, and each file that is not too large is copied.
 pub struct NoKnownFiles;
 
 impl KnownFiles for NoKnownFiles {
@@ -69,42 +69,42 @@ impl KnownFiles for NoKnownFiles {
     }
 }
 
-/// What became of the baseline at the beginning of a turn.
+/// Outcome of taking a baseline at the beginning of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnStart {
-    /// It was taken anew.
+    /// A new baseline was taken.
     Taken,
-    /// A turn is under way, of this session or of another, so its baseline stays.
+    /// A turn is under way, of this session or of another, so its baseline remains.
     Joined,
-    /// The workspace has too many files to be compared, so there is none.
+    /// The workspace has too many files to be compared, so no baseline was taken.
     TooManyFiles,
 }
 
-/// What a turn changed besides its runs.
+/// Changes of a turn besides its runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnEnd {
     /// Changes that were not reported before.
     pub new: Vec<Undeclared>,
-    /// The number of changes that were reported before and are no runs yet.
+    /// Number of changes that were reported before and are not adopted yet.
     pub earlier: usize,
 }
 
-/// A turn of a session: from a prompt until the agent stops.
+/// Turn of a session: from a prompt until the agent stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
-    /// Digest of what names the session.
+    /// Digest of the session's name.
     pub session: Digest,
-    /// Digest of what names the prompt, where the client names it.
+    /// Digest of the prompt's name, if the client names it.
     pub prompt: Option<Digest>,
-    /// When it began.
+    /// Time at which it began.
     pub since: Time,
     /// Sequence number of the last run before it.
     pub sequence: u64,
-    /// Whether it has not ended.
+    /// True if it has not ended.
     pub is_open: bool,
 }
 
-/// What is compared of a file or directory without reading it.
+/// Facts of a file or directory that are compared without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
     pub(crate) kind: Kind,
@@ -126,7 +126,8 @@ impl From<&Stat> for Stamp {
 }
 
 impl Stamp {
-    /// Whether it is another thing than `other`. A directory is the same while names come and go in it.
+    /// Returns true if the object differs from `other`. A directory does not differ if names were added or removed in
+    /// it.
     fn differs(&self, other: &Self) -> bool {
         match (self.kind, other.kind) {
             (Kind::Directory, Kind::Directory) => {
@@ -137,10 +138,10 @@ impl Stamp {
     }
 }
 
-/// Where the content of a file is found again.
+/// Source of the content of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// Nowhere: it is too large to be copied, cannot be read, or is a directory or special file.
+    /// None: the file is too large to be copied, cannot be read, or is a directory or special file.
     Nowhere,
     /// In the repository of git.
     Blob(BlobId),
@@ -148,12 +149,12 @@ pub(crate) enum Source {
     Copy(Digest),
 }
 
-/// A file or directory of a baseline.
+/// File or directory of a baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) stamp: Stamp,
     pub(crate) source: Source,
-    /// Whether the file could change after it was looked at without another stamp.
+    /// True if the file could change after it was examined without another stamp.
     pub(crate) is_fresh: bool,
 }
 
@@ -164,17 +165,17 @@ pub(crate) struct Baseline {
     pub(crate) sequence: u64,
     /// The newest turn of each session.
     pub(crate) turns: Vec<Turn>,
-    /// Whether the files are known; they are not where there are too many.
+    /// True if the files are known; they are not if there are too many.
     pub(crate) is_whole: bool,
     pub(crate) files: BTreeMap<RelPath, Known>,
-    /// Directories that were not looked into.
+    /// Directories that were not searched.
     pub(crate) left_out: BTreeSet<RelPath>,
-    /// Undeclared changes that were reported, with the stamp of then; `None` where the file was gone.
+    /// Undeclared changes that were reported, with their stamps at that time; `None` where the file was gone.
     pub(crate) reported: BTreeMap<RelPath, Option<Stamp>>,
 }
 
 impl Baseline {
-    /// The directories in which something was reported, which the next baseline looks into as well.
+    /// Returns the directories with reported changes, which the next baseline searches as well.
     fn looked_into(&self) -> Self {
         let above = self.reported.keys().flat_map(|path| {
             std::iter::successors(path.parent(), RelPath::parent).collect::<Vec<_>>()
@@ -186,12 +187,12 @@ impl Baseline {
         Self { files: known.collect(), ..Self::default() }
     }
 
-    /// Whether a turn is under way.
+    /// Returns true if a turn is under way.
     pub(crate) fn is_open(&self) -> bool {
         self.turns.iter().any(|turn| turn.is_open)
     }
 
-    /// Whether a path is as it was when it was reported.
+    /// Returns true if a path is unchanged since it was reported.
     pub(crate) fn is_as_reported(&self, path: &RelPath, now: Option<&Stamp>) -> bool {
         match (self.reported.get(path), now) {
             (Some(Some(then)), Some(now)) => !then.differs(now),
@@ -202,8 +203,9 @@ impl Baseline {
 }
 
 impl<D: Disk> Workspace<D> {
-    /// Begins a turn of a session: takes the baseline anew, unless a turn is under way. Undeclared changes that were
-    /// reported and are as they were reported stay undeclared; others count as a person's. A prompt that is named again in its turn begins none.
+    /// Begins a turn of a session: takes a new baseline, unless a turn is under way. Reported undeclared changes that
+    /// are unchanged since remain undeclared; others count as changes of the user. Naming a prompt again in its turn
+    /// begins no new turn.
     ///
     /// # Errors
     /// `Busy`, `Poisoned`; `Io`, and those of recovery.
@@ -251,7 +253,7 @@ impl<D: Disk> Workspace<D> {
         });
         baseline.files = files.collect::<Result<Vec<_>>>()?.into_iter().collect();
         for directory in &scan.unreadable {
-            // What is in it is as it was, as long as nobody can look.
+            // Its content counts as unchanged while it cannot be listed.
             let below = before.files.iter().filter(|(path, _)| path.starts_with(directory));
             let below: Vec<_> = below.map(|(path, file)| (path.clone(), *file)).collect();
             if !below.is_empty() {
@@ -262,7 +264,7 @@ impl<D: Disk> Workspace<D> {
         if !before.reported.is_empty() {
             for change in self.compare(&before, &scan, known)? {
                 let stamp = scan.found.get(&change.path).map(Stamp::from);
-                // A run has it, or a person changed it after it was reported.
+                // A run includes it, or the user changed it after it was reported.
                 if change.before == Before::Buried
                     || !before.is_as_reported(&change.path, stamp.as_ref())
                 {
@@ -280,7 +282,7 @@ impl<D: Disk> Workspace<D> {
         Ok(TurnStart::Taken)
     }
 
-    /// Ends a turn: what differs from the baseline and is no run. `None` where there is no such turn.
+    /// Ends a turn, and returns the differences from the baseline that no run made; `None` if the turn does not exist.
     ///
     /// # Errors
     /// `Busy`, `Poisoned`; `Io`, and those of recovery.
@@ -311,12 +313,12 @@ impl<D: Disk> Workspace<D> {
         Ok(Some(end))
     }
 
-    /// Sequence number of the last run.
+    /// Returns the sequence number of the last run.
     fn last_sequence(&self) -> Result<u64> {
         Ok(self.runs()?.refs().last().map_or(0, |run| run.sequence))
     }
 
-    /// What a baseline has of a file.
+    /// Returns the facts of a file for a baseline.
     fn known(
         &self,
         path: &RelPath,
@@ -356,14 +358,14 @@ impl<D: Disk> Workspace<D> {
         let written =
             written.and_then(|()| disk.rename(state, FILE_NEW, state, FILE, Rename::Replace));
         if written.is_err() {
-            self.remove(state, FILE_NEW); // a full disk has better uses for it
+            self.remove(state, FILE_NEW); // frees space on a full disk
         }
         written.doing(doing)
     }
 }
 
 impl<D: Disk> View<D> {
-    /// The newest turn of each session of an agent's client that is remembered, the newest last.
+    /// Returns the remembered turns: the newest of each session of an agent's client, the newest last.
     ///
     /// # Errors
     /// `Io`.
@@ -372,7 +374,7 @@ impl<D: Disk> View<D> {
     }
 }
 
-/// The baseline; one that is torn counts as none.
+/// Reads the baseline; a torn one counts as missing.
 fn read<D: Disk>(disk: &D, home: &Home<D::Handle>) -> Result<Option<Baseline>> {
     let doing = || "read the baseline `.actum/baseline`".to_owned();
     let file = match disk.open_file(&home.state, FILE) {

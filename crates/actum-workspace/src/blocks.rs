@@ -6,9 +6,10 @@
 //! end         `actum blocks 1 ` and the number of all blocks, in a line
 //! ```
 //!
-//! Outside of these blocks the old content is the new one at the same offsets, so a delta and the size of the old content give its
-//! bytes. Blocks come first and have their full length, so that `dd` can copy them and a shell can read the rest (`rollback.sh` of a
-//! task). The file has no checksum of its own: its reader compares the digest of the result.
+//! Outside of these blocks the old content is the new one at the same offsets, so a delta and the size of the old
+//! content give its bytes. Blocks come first and have their full length, so that `dd` can copy them and a shell can
+//! read the rest (`rollback.sh` of a task). The file has no checksum of its own: its reader compares the digest of the
+//! result.
 
 use std::fmt::Write as _;
 use std::io;
@@ -20,27 +21,28 @@ use crate::disk::Disk;
 
 /// Unit in which contents are compared, in bytes.
 pub(crate) const BLOCK_BYTES: usize = 4096;
-/// How many bytes of both contents are compared at a time, and the length of the longest extent; a multiple of a block.
+/// Number of bytes of both contents that are compared at a time, and the length of the longest extent; a multiple of a
+/// block.
 const PIECE_BYTES: usize = 256 << 10;
 /// Size in bytes from which blocks are written to the file, so that none is made for a small content that is all new.
 const WRITE_BYTES: usize = 4 << 20;
-/// Most runs of blocks in a delta: a shell starts a process for each of them.
+/// Limit of the runs of blocks in a delta: a shell starts a process for each of them.
 const RUNS_MAX: usize = 1 << 14;
 /// Start of the last line.
 const END: &str = "actum blocks 1 ";
 /// Longest line: two numbers of 20 digits.
 const LINE_BYTES_MAX: usize = 42;
 
-/// Old content of which a delta is made.
+/// Old content that a delta restores.
 pub(crate) struct Old<'a, H> {
     pub(crate) bytes: &'a Bytes<H>,
     /// In bytes.
     pub(crate) size: u64,
-    /// Digest that the bytes that are compared must have, where nothing else vouches for them.
+    /// Digest that the compared bytes must have, if nothing else proves them unchanged.
     pub(crate) digest: Option<Digest>,
 }
 
-/// A delta that was written to a file.
+/// Delta that was written to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockDelta {
     /// SHA-256 of the file.
@@ -51,11 +53,11 @@ pub struct BlockDelta {
     pub blocks: u64,
 }
 
-/// Writes the blocks in which `old` differs from `new` to the new file `name`; `None` where the delta takes more than `bytes_max`
-/// bytes or too many runs, or where `old` is not as it was described. Then there is no such file.
+/// Writes the blocks in which `old` differs from `new` to the new file `name`. Returns `None`, and leaves no file, if
+/// the delta takes more than `bytes_max` bytes or too many runs, or if `old` differs from its description.
 ///
 /// # Errors
-/// Those of the disk. A file that could not be written completely is removed.
+/// Errors of the disk. A file that could not be written completely is removed.
 pub(crate) fn write<D: Disk>(
     disk: &D,
     (directory, name): (&D::Handle, &[u8]),
@@ -71,7 +73,7 @@ pub(crate) fn write<D: Disk>(
         Ok(false) | Err(_) if writer.file.is_none() => written.map(|_| None),
         Ok(_) => disk.unlink(directory, name).map(|()| None),
         Err(error) => {
-            drop(disk.unlink(directory, name)); // a full disk needs what was written of it
+            drop(disk.unlink(directory, name)); // a full disk needs the space that was written
             Err(error)
         }
     }
@@ -111,7 +113,7 @@ fn compare<D: Disk>(
     Ok(hasher.map(Hasher::finish) == old.digest)
 }
 
-/// Passes on the blocks of `before` that are not those of `after`, neighbours as one.
+/// Passes the blocks of `before` that differ from those of `after` to the callback, neighbours as one.
 fn differing(
     before: &[u8],
     after: &[u8],
@@ -134,18 +136,18 @@ fn differing(
     open.map_or(Ok(()), |from| each(from, before.get(from..).unwrap_or_default()))
 }
 
-/// Run of blocks: the number of the first, and how many there are.
+/// Run of blocks: the number of the first, and their count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Run {
     first: u64,
     count: u64,
 }
 
-/// Gathers blocks and writes them; makes the file when it writes first.
+/// Writer that collects blocks, and makes the file at the first write.
 struct Writer<'a, D: Disk> {
     disk: &'a D,
     target: (&'a D::Handle, &'a [u8]),
-    /// The file, and how many bytes of it are written.
+    /// The file, and the number of bytes written to it.
     file: Option<(D::Handle, u64)>,
     gathered: Vec<u8>,
     runs: Vec<Run>,
@@ -158,7 +160,7 @@ impl<'a, D: Disk> Writer<'a, D> {
         Self { disk, target, file: None, gathered, runs, hasher }
     }
 
-    /// Takes in the bytes from `offset` on, both of whole blocks where the old content does not end.
+    /// Adds the bytes from `offset` on. Both are those of whole blocks, except at the end of the old content.
     fn extent(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let blocks = bytes.len().div_ceil(BLOCK_BYTES);
         let (first, count) = (offset / length(BLOCK_BYTES), length(blocks));
@@ -179,7 +181,7 @@ impl<'a, D: Disk> Writer<'a, D> {
         written.saturating_add(length(self.gathered.len()))
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     fn blocks(&self) -> u64 {
         self.runs.iter().fold(0, |sum, run| sum.saturating_add(run.count))
     }
@@ -218,11 +220,12 @@ impl<'a, D: Disk> Writer<'a, D> {
     }
 }
 
-/// Passes on the old content that `delta` and `new` give, piece by piece. Returns `false` where the delta is damaged or is not one
-/// of these contents; what was passed on until then is worthless. The caller compares the digest in any case.
+/// Passes the old content, computed from `delta` and `new`, to the callback piece by piece. Returns `false` where the
+/// delta is damaged or is not one of these contents; the pieces passed until then are worthless. The caller compares
+/// the digest in any case.
 ///
 /// # Errors
-/// Those of the disk.
+/// Errors of the disk.
 pub(crate) fn rebuild<D: Disk>(
     disk: &D,
     delta: &D::Handle,
@@ -256,11 +259,11 @@ pub(crate) fn rebuild<D: Disk>(
     }
 }
 
-/// Turns `content`, the new content, into the old content of `size` bytes. Returns `false` where the delta is damaged or is not one
-/// of these contents. The caller compares the digest in any case.
+/// Turns `content`, the new content, into the old content of `size` bytes. Returns `false` where the delta is damaged
+/// or is not one of these contents. The caller compares the digest in any case.
 ///
 /// # Errors
-/// Those of the disk.
+/// Errors of the disk.
 pub fn apply<D: Disk>(
     disk: &D,
     delta: &D::Handle,
@@ -284,7 +287,7 @@ pub fn apply<D: Disk>(
     }
 }
 
-/// What follows in a delta.
+/// Next part of a delta.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     /// An extent at this offset; its bytes are in [`Extents::bytes`].
@@ -293,7 +296,7 @@ enum Next {
     Damaged,
 }
 
-/// Reads the extents of a delta, one after the other.
+/// Reader of the extents of a delta, in order.
 struct Extents<'a, D: Disk> {
     disk: &'a D,
     file: &'a D::Handle,

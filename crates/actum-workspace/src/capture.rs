@@ -1,5 +1,5 @@
-//! Captures: directories below `.actum/captures` that take the changes of commands, on the file system of the workspace. A run takes
-//! files over from there by hard links, so no content is copied or held in memory.
+//! Captures: directories below `.actum/captures` that take the changes of commands, on the file system of the
+//! workspace. A run takes files from there by hard links, so no content is copied or held in memory.
 //!
 //! ```text
 //! captures/ID/lock    held as long as the command runs and its change is made; has a note about the command
@@ -28,9 +28,9 @@ const DIRECTORY: &[u8] = b"captures";
 const LOCK: &[u8] = b"lock";
 const PLANS: &[u8] = b"plans";
 const UPPER: &[u8] = b"upper";
-/// Bytes of the file with the ids of plans. A larger one is not of this program.
+/// Size limit of the file with the ids of plans, in bytes. This program never writes a larger one.
 const PLANS_BYTES_MAX: u64 = 1 << 20;
-/// Bytes of the note about a command that runs, which has its arguments.
+/// Size limit of the note about a running command, which has its arguments, in bytes.
 const NOTE_BYTES_MAX: u64 = 16 << 20;
 /// Age in nanoseconds from which a capture without a lock is stale: its process would have locked it.
 const UNLOCKED_AGE: i64 = 60_000_000_000;
@@ -46,12 +46,12 @@ pub struct Capture<D: Disk> {
 }
 
 impl<D: Disk> Capture<D> {
-    /// Its id.
+    /// Returns its id.
     pub fn id(&self) -> RunId {
         self.id
     }
 
-    /// Path below the root of the workspace.
+    /// Returns the path below the root of the workspace.
     pub fn path(&self) -> PathBuf {
         [STATE_DIRECTORY, "captures", &self.id.to_string()].iter().collect()
     }
@@ -81,8 +81,8 @@ pub struct RunningCapture {
 }
 
 impl<D: Disk> Workspace<D> {
-    /// Makes an empty capture with a note about the command. It is locked until it is dropped. The command's view makes `upper` and
-    /// `work` in it.
+    /// Makes an empty capture with a note about the command. It is locked until it is dropped. The command's view makes
+    /// `upper` and `work` in it.
     ///
     /// # Errors
     /// `Io`
@@ -144,7 +144,8 @@ impl<D: Disk> Workspace<D> {
         disk.sync_all(&capture, Barrier::Lost).doing(doing)
     }
 
-    /// Opens a capture to take files from it, perhaps for a queued plan; `None` if it is missing. No other process removes it meanwhile.
+    /// Opens a capture to take files from it, possibly for a queued plan; `None` if it is missing. No other process
+    /// removes it meanwhile.
     pub(crate) fn open_capture(
         &self,
         id: RunId,
@@ -168,7 +169,7 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Removes files of a capture that a run took over, and the capture, unless a plan needs it. Leftovers are swept later.
+    /// Removes files of a capture that a run took, and the capture, unless a plan needs it. Leftovers are swept later.
     pub(crate) fn remove_taken(
         &self,
         id: RunId,
@@ -192,11 +193,11 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Removes the captures that no process uses, except those that a plan in `open_plans` needs. `open_plans` is called only if a
-    /// capture lists a plan. Returns the number of removed captures.
+    /// Removes the captures that no process uses, except those that a plan in `open_plans` needs. `open_plans` is
+    /// called only if a capture lists a plan. Returns the number of removed captures.
     ///
     /// # Errors
-    /// Those of `open_plans`; `Io` if the captures cannot be listed.
+    /// Errors of `open_plans`; `Io` if the captures cannot be listed.
     pub fn sweep_captures<E: From<Error>>(
         &self,
         open_plans: impl FnOnce() -> std::result::Result<BTreeSet<RunId>, E>,
@@ -266,8 +267,8 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Removes names in captures of files that a run took over: the run was published, but its process ended before it removed them.
-    /// A file that has all its names in captures is needed.
+    /// Removes names in captures of files that a run took: the run was published, but its process ended before it
+    /// removed them. A file that has all its names in captures is needed.
     pub(crate) fn sweep_taken_files(&self) {
         let Ok(Some(captures)) = self.captures() else { return };
         for left in self.unused_captures(&captures).unwrap_or_default() {
@@ -284,7 +285,8 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Finds files with several names in and below a directory: by inode, the number of all names, and the names that are there.
+    /// Finds files with several names in and below a directory: by inode, the number of all names, and those below the
+    /// directory.
     #[expect(clippy::type_complexity, reason = "it is named once")]
     fn names_with_others(
         &self,
@@ -347,7 +349,7 @@ impl<D: Disk> Workspace<D> {
 pub(crate) struct OpenedCapture<H> {
     /// Directory with its files.
     pub(crate) upper: Arc<OpenedDirectory<H>>,
-    /// Whether another plan needs it as well: then its files stay.
+    /// True if another plan needs it as well: then its files remain.
     pub(crate) is_shared: bool,
     _lock: Option<H>,
 }
@@ -363,7 +365,8 @@ fn is_old(changed: Time, now: Time) -> bool {
     now.0.saturating_sub(changed.0) > UNLOCKED_AGE
 }
 
-/// Removes a name and everything below it, the lock of a capture last. Directories that a command closed get access first.
+/// Removes a name and everything below it, the lock of a capture last. Directories that a command closed get access
+/// first.
 fn remove_below<D: Disk>(disk: &D, directory: &D::Handle, name: &[u8], depth: u32) -> bool {
     if disk.unlink(directory, name).is_ok() || disk.remove_directory(directory, name).is_ok() {
         return true;

@@ -1,4 +1,4 @@
-//! What a run does to each path, as it is told.
+//! Effects of a run on each path, as they are reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,20 +8,20 @@ use actum_record::receipt::{EffectKind, PathEffect};
 
 use crate::attributes::Attributes;
 
-/// What a run does to one path.
+/// Effect of a run on one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// The path; of a renamed file the new one.
+    /// The path; the new one of a renamed file.
     pub path: RelPath,
-    /// What happens to it.
+    /// Kind of the effect.
     pub kind: ChangeKind,
     /// By how much the content changes.
     pub extent: Extent,
-    /// The permission bits of a file or directory that is there before and after, where they change.
+    /// The permission bits of a file or directory that exists before and after, where they change.
     pub modes: Option<Modes>,
 }
 
-/// What happens to a path.
+/// Kind of effect on a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeKind {
     /// A file appears.
@@ -30,7 +30,7 @@ pub enum ChangeKind {
     Modified,
     /// A file comes from another path; its bytes may change as well.
     Renamed {
-        /// Where it was before.
+        /// Path of the file before.
         from: RelPath,
     },
     /// Only the permission bits of a file or directory change.
@@ -45,21 +45,21 @@ pub enum ChangeKind {
     DirectoryRemoved,
 }
 
-/// By how much the content of a file changes.
+/// Size of a change of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// Lines are added and removed.
     Lines(Lines),
     /// The content is binary on one side at least, and has no lines.
     Bytes {
-        /// The size before, in bytes; 0 where no file was.
+        /// The size before, in bytes; 0 where no file existed.
         before: u64,
         /// The size after.
         after: u64,
     },
 }
 
-/// How many lines are added and removed.
+/// Number of added and removed lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lines {
     /// Lines added.
@@ -77,13 +77,13 @@ pub struct Modes {
     pub after: FileMode,
 }
 
-/// What is recorded of a file.
+/// Returns the recorded facts of a file.
 pub(crate) fn facts(digest: Digest, size: u64, attributes: &Attributes) -> FileState {
     FileState { sha256: digest, size, mode: attributes.mode }
 }
 
 impl ChangeKind {
-    /// Whether it happens to a file, and not to a directory.
+    /// Returns true if the effect is on a file, and not on a directory.
     pub fn is_of_file(&self) -> bool {
         match self {
             Self::Created
@@ -98,10 +98,10 @@ impl ChangeKind {
 }
 
 impl Extent {
-    /// The content stays.
+    /// Unchanged content.
     pub(crate) const NOTHING: Self = Self::Lines(Lines { added: 0, removed: 0 });
 
-    /// The lines; none where the content is binary.
+    /// Returns the lines; none where the content is binary.
     pub fn lines(self) -> Lines {
         match self {
             Self::Lines(lines) => lines,
@@ -122,13 +122,13 @@ impl Lines {
         }
     }
 
-    /// Those of the change back.
+    /// Returns the lines of the inverse change.
     pub(crate) fn reversed(self) -> Self {
         Self { added: self.removed, removed: self.added }
     }
 }
 
-/// What a path holds on one side of a change.
+/// Object at a path on one side of a change.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Held<'a> {
     Nothing,
@@ -137,7 +137,7 @@ pub(crate) enum Held<'a> {
 }
 
 impl Change {
-    /// The same for a record that outlives the workspace.
+    /// Converts the effect for a record that outlives the workspace.
     pub(crate) fn effect(&self, before: Option<FileState>, after: Option<FileState>) -> PathEffect {
         let from = match &self.kind {
             ChangeKind::Renamed { from } => Some(PathName(from.clone())),
@@ -171,8 +171,8 @@ impl Change {
         }
     }
 
-    /// All that is told of a path, in the order in which it happens: where a file takes the place of a directory,
-    /// or the other way round, both are told.
+    /// Returns all reported effects on a path, in order. Where a file replaces a directory, or the other way round,
+    /// both are reported.
     pub(crate) fn all(
         path: &RelPath,
         from: Option<&RelPath>,
@@ -192,8 +192,8 @@ impl Change {
         first.into_iter().chain(Self::of(path, from, sides, extent)).chain(last)
     }
 
-    /// What is told of a path; nothing where it stays as it is. `from` is where a renamed file was,
-    /// and `before` what was there.
+    /// Returns the effect on a path, if it changed. `from` is the old path of a renamed file, and `before` the object
+    /// that was there.
     fn of(
         path: &RelPath,
         from: Option<&RelPath>,
@@ -230,15 +230,15 @@ impl Change {
     }
 }
 
-/// Which of the files that a run moves are told as renamed. One that took the place of another is
-/// told as what it did to that one, unless the other is told as renamed itself.
+/// Moved files that a run reports as renamed. A file that replaced another one is reported as its effect on that one,
+/// unless the other is reported as renamed itself.
 pub(crate) struct Renames<K> {
     from: BTreeMap<K, K>,
     gone: BTreeSet<K>,
 }
 
 impl<K: Copy + Ord> Renames<K> {
-    /// Takes where each moved file was, by where it went.
+    /// Computes the renames from the old path of each moved file, keyed by its new path.
     pub(crate) fn of(moves: &BTreeMap<K, K>, was_file: impl Fn(K) -> bool) -> Self {
         let mut renames = Self { from: BTreeMap::new(), gone: BTreeSet::new() };
         for free in moves.keys().copied().filter(|to| !was_file(*to)) {
@@ -254,17 +254,17 @@ impl<K: Copy + Ord> Renames<K> {
         renames
     }
 
-    /// Where the file was before that is told as renamed to here.
+    /// Returns the old key of a file that is reported as renamed to `to`.
     pub(crate) fn from(&self, to: K) -> Option<K> {
         self.from.get(&to).copied()
     }
 
-    /// Whether the file that was here is told as renamed to elsewhere.
+    /// Returns true if the file that was at `from` is reported as renamed to another path.
     pub(crate) fn is_gone(&self, from: K) -> bool {
         self.gone.contains(&from)
     }
 
-    /// Where that stood which what is here now is compared with.
+    /// Returns the key whose old object is compared with the current object at `key`.
     pub(crate) fn before(&self, key: K) -> Option<K> {
         self.from(key).or_else(|| (!self.is_gone(key)).then_some(key))
     }

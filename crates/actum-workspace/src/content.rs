@@ -1,4 +1,4 @@
-//! Contents of files: in memory while they are small, in files once they are not.
+//! Contents of files: in memory while they are small, otherwise in files.
 
 use std::io;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use actum_core::{Digest, FileMode, Hasher, RunId};
 use crate::disk::Disk;
 use crate::file_by_path::FileByPath;
 
-/// The largest content, in bytes, that is held in memory and recorded in the journal.
+/// Size of the largest content, in bytes, that is held in memory and recorded in the journal.
 pub const INLINE_BYTES_MAX: usize = 1 << 20;
-/// Pieces smaller than this are gathered before they are written.
+/// Size in bytes up to which pieces are collected before they are written.
 const GATHER: usize = 64 << 10;
 
-/// Bytes of a file at hand.
+/// Available bytes of a file.
 pub(crate) enum Bytes<H> {
     Memory(Arc<Vec<u8>>),
     /// A file.
@@ -29,7 +29,7 @@ pub(crate) enum Opened<H> {
     File(Arc<H>),
 }
 
-/// The name under which a transaction can publish a file at hand.
+/// Name under which a transaction can publish an available file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Source {
     /// None: its bytes can only be copied.
@@ -44,14 +44,14 @@ pub(crate) enum Source {
 pub(crate) struct Written<H> {
     pub(crate) digest: Digest,
     pub(crate) size: u64,
-    /// How many lines it has; `None` where it is binary.
+    /// Number of its lines; `None` where it is binary.
     pub(crate) lines: Option<u64>,
     /// Blocks that can hold text, where they were looked for.
     pub(crate) text_blocks: Option<Arc<TextBlocks>>,
     pub(crate) store: Store<H>,
 }
 
-/// Where written content is.
+/// Storage of written content.
 pub(crate) enum Store<H> {
     Memory(Vec<u8>),
     /// In a file of this name in the stage directory.
@@ -69,10 +69,10 @@ impl<H> Clone for Bytes<H> {
 }
 
 impl<H> Bytes<H> {
-    /// How many there are.
+    /// Returns the number of bytes.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub(crate) fn size<D: Disk<Handle = H>>(&self, disk: &D) -> io::Result<u64> {
         match self {
             Self::File(file, _) => Ok(disk.stat(file)?.size),
@@ -81,10 +81,10 @@ impl<H> Bytes<H> {
         }
     }
 
-    /// Opens a file that is opened for each reading; other bytes are returned as they are.
+    /// Opens a file that is opened for each reading; other bytes are returned unchanged.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub(crate) fn opened<D: Disk<Handle = H>>(&self, disk: &D) -> io::Result<Opened<H>> {
         Ok(match self {
             Self::Memory(bytes) => Opened::Memory(Arc::clone(bytes)),
@@ -93,10 +93,10 @@ impl<H> Bytes<H> {
         })
     }
 
-    /// Reads from `offset` on at most as many bytes as `buffer` holds; fewer only at the end.
+    /// Reads at most as many bytes as `buffer` holds, from `offset` on; fewer only at the end.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub(crate) fn read_at<D: Disk<Handle = H>>(
         &self,
         disk: &D,
@@ -128,7 +128,7 @@ impl<H> Store<H> {
     }
 }
 
-/// Takes in content piece by piece and hashes it. What goes wrong is told at the end.
+/// Sink that accepts content piece by piece and hashes it. An error is reported at the end.
 pub(crate) struct Sink<'a, D: Disk> {
     disk: &'a D,
     stage: &'a D::Handle,
@@ -136,14 +136,14 @@ pub(crate) struct Sink<'a, D: Disk> {
     hasher: Hasher,
     lines: LineCounter,
     size: u64,
-    /// All content while there is no file; then what is not yet written to it.
+    /// All content while no file exists; then the part that is not yet written to it.
     gathered: Vec<u8>,
     file: Option<(D::Handle, u64)>,
     failed: Option<io::Error>,
 }
 
 impl<'a, D: Disk> Sink<'a, D> {
-    /// A sink that uses the name `name` in `stage` if it needs a file.
+    /// Creates a sink that uses the name `name` in `stage` if it needs a file.
     pub(crate) fn new(disk: &'a D, stage: &'a D::Handle, name: Vec<u8>) -> Self {
         let (hasher, lines) = (Hasher::new(), LineCounter::default());
         let (gathered, file, failed) = (Vec::new(), None, None);
@@ -199,7 +199,7 @@ impl<'a, D: Disk> Sink<'a, D> {
     }
 
     /// # Errors
-    /// The first that any write met.
+    /// The first error of any write.
     pub(crate) fn finish(mut self) -> io::Result<Written<D::Handle>> {
         if let Some(error) = self.failed.take() {
             return Err(error);

@@ -10,14 +10,14 @@ use crate::disk::Disk;
 
 /// Size in bytes of the buffer that a content is read into.
 pub(crate) const PIECE_BYTES: usize = 256 << 10;
-/// Size in bytes from which a second thread is worth its start.
+/// Size in bytes from which starting a second thread is worthwhile.
 const THREAD_BYTES_MIN: u64 = 4 << 20;
 
-/// Reads a content with `next` and returns its digest. `next` fills a buffer of [`PIECE_BYTES`] bytes and returns their number,
-/// 0 at the end. The digest of a large content is computed in a second thread.
+/// Reads a content with `next` and returns its digest. `next` fills a buffer of [`PIECE_BYTES`] bytes and returns their
+/// number, 0 at the end. The digest of a large content is computed in a second thread.
 ///
 /// # Errors
-/// Those of `next`.
+/// Errors of `next`.
 pub(crate) fn digest_while_reading<E>(
     size: u64,
     mut next: impl FnMut(&mut [u8]) -> Result<usize, E>,
@@ -57,20 +57,22 @@ pub(crate) fn digest_while_reading<E>(
 /// Returns the digest of a file. Memory does not grow with the file.
 ///
 /// # Errors
-/// Those of the disk.
+/// Errors of the disk.
 pub fn digest_of_file<D: Disk>(disk: &D, file: &D::Handle) -> io::Result<Digest> {
     digest_of_pieces(disk, file, disk.stat(file)?.size, |_, _| Ok(()))
 }
 
-/// Copies the content of a file into an empty one, and returns the digest of what was copied. Memory does not grow with the file.
+/// Copies the content of a file into an empty one, and returns the digest of the copied bytes. Memory does not grow
+/// with the file.
 ///
 /// # Errors
-/// Those of the disk.
+/// Errors of the disk.
 pub fn copy_file<D: Disk>(disk: &D, from: &D::Handle, to: &D::Handle) -> io::Result<Digest> {
     digest_of_pieces(disk, from, disk.stat(from)?.size, |piece, at| disk.write_at(to, piece, at))
 }
 
-/// Passes on the content of a file of about `size` bytes with the offset of each piece, and returns its digest.
+/// Passes the content of a file of about `size` bytes to the callback, with the offset of each piece, and returns its
+/// digest.
 pub(crate) fn digest_of_pieces<D: Disk>(
     disk: &D,
     file: &D::Handle,

@@ -1,5 +1,4 @@
-//! The system calls of the transactional directory, as a trait, so that a simulated disk can
-//! lose power at each of them.
+//! System calls of the transactional directory, as a trait, so that a simulated disk can lose power at each of them.
 //!
 //! Every path is one name in a directory that is already open, or is resolved beneath one
 //! without following any link (FO-7). Nothing above this module knows a file descriptor.
@@ -15,16 +14,16 @@ mod linux;
 pub use linux::{LinuxDisk, nothing_there};
 pub(crate) use linux::{is_input_output, is_loop};
 
-/// What a name refers to, and the facts by which one file is told from another (inode(7)).
+/// Object that a name refers to, with the facts that identify one file (inode(7)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {
-    /// What kind of thing it is.
+    /// Kind of the object.
     pub kind: Kind,
     /// The device that holds it.
     pub device: u64,
     /// Its inode number.
     pub inode: u64,
-    /// How many names it has.
+    /// Number of its names.
     pub links: u64,
     /// Its size in bytes.
     pub size: u64,
@@ -34,14 +33,15 @@ pub struct Stat {
     pub user: u32,
     /// Its group.
     pub group: u32,
-    /// When its content last changed.
+    /// Time of the last change of its content.
     pub modified: Time,
-    /// When its content or attributes last changed.
+    /// Time of the last change of its content or attributes.
     pub changed: Time,
 }
 
 impl Stat {
-    /// When its content or attributes last changed. A program that restores the stamp of the content moves the other one.
+    /// Returns the time of the last change of content or attributes. A program that restores the stamp of the content
+    /// moves the other one.
     pub(crate) fn last_change(&self) -> Time {
         self.modified.max(self.changed)
     }
@@ -53,13 +53,13 @@ impl Stat {
 pub struct Time(pub i64);
 
 impl Kind {
-    /// Whether it is a file or a symbolic link, whose content is its target.
+    /// Returns true for a file, and for a symbolic link, whose content is its target.
     pub(crate) fn has_content(self) -> bool {
         matches!(self, Self::File | Self::Symlink)
     }
 }
 
-/// What a name can refer to.
+/// Kind of object that a name can refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.
@@ -72,26 +72,26 @@ pub enum Kind {
     Special,
 }
 
-/// How [`Disk::rename`] treats the destination.
+/// Treatment of the destination by [`Disk::rename`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rename {
-    /// It must not exist (`RENAME_NOREPLACE`).
+    /// The destination must not exist (`RENAME_NOREPLACE`).
     NoReplace,
     /// Both names must exist and change places (`RENAME_EXCHANGE`).
     Exchange,
-    /// It is replaced. Only ever used for what is actum's own: in `.actum`, and among the reports of tasks.
+    /// The destination is replaced. Only used for actum's own files: in `.actum`, and among the reports of tasks.
     Replace,
 }
 
-/// Why a sync is made. Leave any one of them out and a test named after it fails: the simulated
-/// disk can be told to ignore one.
+/// Purpose of a sync. A test named after each one fails if it is left out: the simulated disk can be configured to
+/// ignore one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Barrier {
     /// The state directory and the empty journal exist.
     Birth,
     /// A kept image's bytes are on the disk before INTENT names it.
     KeptImage,
-    /// A kept image's durable name is there before INTENT names it.
+    /// A kept image's durable name exists before INTENT names it.
     KeptName,
     /// INTENT is on the disk before the first target changes.
     Intent,
@@ -99,7 +99,7 @@ pub enum Barrier {
     End,
     /// A rebuilt image is whole before it takes a target's place.
     Rebuilt,
-    /// It is known that recovery has begun before it changes anything.
+    /// Recovery is durably marked as begun before it changes anything.
     Rebuilding,
     /// The journal's zeros are on the disk before a record relies on them.
     Growth,
@@ -107,23 +107,23 @@ pub enum Barrier {
     Checkpoint,
     /// The journal's head is on the disk before the space of forgotten records is used again.
     Forget,
-    /// What an earlier process wrote last is on the disk before anything is written behind it.
+    /// The last write of an earlier process is on the disk before anything is written behind it.
     Reread,
-    /// The checkpoint and the reports of a task are there before its first target changes.
+    /// The checkpoint and the reports of a task exist before its first target changes.
     Report,
-    /// A request to bind the workspace to another ledger, or its end, is there before it is acknowledged.
+    /// A request to bind the workspace to another ledger, or its end, is durable before it is acknowledged.
     Adoption,
-    /// What is kept for a person (lost images, blocked paths) is there before a run is ended.
+    /// Lost images and blocked paths, which are kept for the user, are on the disk before a run is ended.
     Lost,
 }
 
-/// Tells apart spans of time between which a file system may have lost what was not synced: a
-/// boot, and within it one mount of the file system.
+/// Span of time between possible losses of unsynced writes by a file system: a boot, and within it one mount of the
+/// file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Epoch(pub [u8; 16]);
 
 impl Epoch {
-    /// The first half tells boots apart, the second the mounts within one.
+    /// Joins the id of the boot (first half) and that of the mount within it (second half).
     pub fn new(boot: [u8; 8], mount: [u8; 8]) -> Self {
         let mut epoch = [0; 16];
         for (to, from) in epoch.iter_mut().zip(boot.into_iter().chain(mount)) {
@@ -133,23 +133,23 @@ impl Epoch {
     }
 }
 
-/// An extended attribute: its name and its value (xattr(7)). POSIX ACLs are among them.
+/// Extended attribute: its name and its value (xattr(7)). POSIX ACLs are among them.
 pub type Xattr = (Vec<u8>, Vec<u8>);
 
-/// The system calls the engine makes, and no others.
+/// System calls that the engine makes; it makes no others.
 ///
-/// A handle is the authority over what it names; dropping it closes it. Names are single
-/// components. No method follows a symbolic link.
+/// A handle is the authority over the object that it names; dropping it closes it. Names are single components. No
+/// method follows a symbolic link.
 pub trait Disk {
-    /// An open file or directory.
+    /// Open file or directory.
     type Handle;
 
-    /// The size of a new journal in bytes, and the step by which it grows; a multiple of 4096. Each recovery after a restart
-    /// reads all of it.
+    /// Size of a new journal in bytes, and the step by which it grows; a multiple of 4096. Each recovery after a
+    /// restart reads all of it.
     const JOURNAL_STEP: u64 = 4 << 20;
 
-    /// Opens the directory at `path` as the root of a workspace. Fails with `ELOOP` at a symbolic link anywhere in the path:
-    /// one that was put there after a caller looked at the path would lead elsewhere.
+    /// Opens the directory at `path` as the root of a workspace. Fails with `ELOOP` at a symbolic link anywhere in the
+    /// path: one that was put there after a caller looked at the path would lead elsewhere.
     fn open_root(&self, path: &Path) -> io::Result<Self::Handle>;
     /// Opens the directory at `path` beneath `root` for use as a parent; search permission is
     /// enough (`O_PATH`). Fails with `ELOOP` at a symbolic link and with `EXDEV` where the path
@@ -159,13 +159,13 @@ pub trait Disk {
     fn open_directory(&self, parent: &Self::Handle, name: &[u8]) -> io::Result<Self::Handle>;
     /// Opens a file for reading. Does not wait for a FIFO's writer. `EXDEV` at a mount point.
     fn open_file(&self, parent: &Self::Handle, name: &[u8]) -> io::Result<Self::Handle>;
-    /// Opens a symbolic link itself for [`stat`](Self::stat), [`set_owner`](Self::set_owner) and [`set_modified`](Self::set_modified).
-    /// [`read_at`](Self::read_at) reads its target, and [`xattrs`](Self::xattrs) returns none. It cannot be synced by itself. Fails with
-    /// `EINVAL` for any other object.
+    /// Opens a symbolic link itself for [`stat`](Self::stat), [`set_owner`](Self::set_owner) and
+    /// [`set_modified`](Self::set_modified). [`read_at`](Self::read_at) reads its target, and [`xattrs`](Self::xattrs)
+    /// returns none. It cannot be synced by itself. Fails with `EINVAL` for any other object.
     fn open_link(&self, parent: &Self::Handle, name: &[u8]) -> io::Result<Self::Handle>;
-    /// Makes a symbolic link, where nothing is.
+    /// Makes a symbolic link at an unused name.
     fn make_link(&self, parent: &Self::Handle, name: &[u8], target: &[u8]) -> io::Result<()>;
-    /// Opens a file of actum's own for reading and writing.
+    /// Opens one of actum's own files for reading and writing.
     fn open_own(&self, parent: &Self::Handle, name: &[u8]) -> io::Result<Self::Handle>;
     /// Makes a file, which must not exist, open for reading and writing. The umask applies.
     fn create(
@@ -175,23 +175,23 @@ pub trait Disk {
         mode: FileMode,
     ) -> io::Result<Self::Handle>;
 
-    /// Whether this process may make and remove names in a directory, where the system can tell (access(2), with the
-    /// effective user): `PermissionDenied`, `ReadOnlyFilesystem`.
+    /// Fails if this process may not make and remove names in a directory, where the system reports it (access(2), with
+    /// the effective user): `PermissionDenied`, `ReadOnlyFilesystem`.
     fn may_write(&self, directory: &Self::Handle) -> io::Result<()>;
-    /// The facts about an open handle.
+    /// Returns the facts about an open handle.
     fn stat(&self, handle: &Self::Handle) -> io::Result<Stat>;
-    /// The facts about a name, or `None` when there is no such name.
+    /// Returns the facts about a name, or `None` if it does not exist.
     fn stat_at(&self, parent: &Self::Handle, name: &[u8]) -> io::Result<Option<Stat>>;
-    /// When the inode was made, where the file system knows (statx(2), `STATX_BTIME`).
+    /// Returns the time at which the inode was made, where the file system knows it (statx(2), `STATX_BTIME`).
     fn born(&self, handle: &Self::Handle) -> io::Result<Option<Time>>;
-    /// The names in a directory, without `.` and `..`, in any order.
+    /// Returns the names in a directory, without `.` and `..`, in any order.
     fn list(&self, directory: &Self::Handle) -> io::Result<Vec<Vec<u8>>>;
     /// Reads at most `buffer.len()` bytes; fewer only at the end of the file.
     fn read_at(&self, file: &Self::Handle, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     /// Writes all of `bytes`.
     fn write_at(&self, file: &Self::Handle, bytes: &[u8], offset: u64) -> io::Result<()>;
-    /// Gives the empty file `to` the content that `from` has at one moment, where the file system lets both share it
-    /// (ioctl_ficlone(2)); `false` where it does not.
+    /// Makes the empty file `to` share the content that `from` has at one moment (ioctl_ficlone(2)). Returns false
+    /// where the file system does not support it.
     fn clone_content(&self, _from: &Self::Handle, _to: &Self::Handle) -> io::Result<bool> {
         Ok(false)
     }
@@ -201,19 +201,18 @@ pub trait Disk {
     fn set_mode(&self, handle: &Self::Handle, mode: FileMode) -> io::Result<()>;
     /// Sets owner and group.
     fn set_owner(&self, handle: &Self::Handle, user: u32, group: u32) -> io::Result<()>;
-    /// Sets the time of modification, and leaves that of the last access.
+    /// Sets the time of modification; the time of the last access is unchanged.
     fn set_modified(&self, _file: &Self::Handle, _modified: Time) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
-    /// All extended attributes that the caller may see, ordered by name. None where the file
-    /// system has no such thing.
+    /// Returns all extended attributes that the caller may see, ordered by name. Empty where the file system has none.
     fn xattrs(&self, handle: &Self::Handle) -> io::Result<Vec<Xattr>>;
     /// Sets one extended attribute.
     fn set_xattr(&self, handle: &Self::Handle, name: &[u8], value: &[u8]) -> io::Result<()>;
     /// Removes one extended attribute.
     fn remove_xattr(&self, handle: &Self::Handle, name: &[u8]) -> io::Result<()>;
 
-    /// Gives the file `from` a second name.
+    /// Links the file `from` under a second name.
     fn link(
         &self,
         from_parent: &Self::Handle,
@@ -244,32 +243,33 @@ pub trait Disk {
     /// Makes the whole file system durable (`syncfs`).
     fn sync_all(&self, handle: &Self::Handle, barrier: Barrier) -> io::Result<()>;
 
-    /// Takes an exclusive lock that ends with the handle. `false` when another holds it and
-    /// `wait` is not set.
+    /// Takes an exclusive lock that ends with the handle. Returns false if another process holds it and `wait` is not
+    /// set.
     fn lock(&self, file: &Self::Handle, wait: bool) -> io::Result<bool>;
-    /// Lets the lock go at once, also where a process that is about to start another program has a copy of the handle
+    /// Releases the lock at once, also where a process that is about to start another program has a copy of the handle
     /// (flock(2)).
     fn unlock(_file: &Self::Handle)
     where
         Self: Sized,
     {
     }
-    /// How many bytes this process can still write to the file system of an open directory (fstatvfs(3)).
+    /// Returns the number of bytes that this process can still write to the file system of an open directory
+    /// (fstatvfs(3)).
     fn free_bytes(&self, directory: &Self::Handle) -> io::Result<u64>;
-    /// How many handles the process can hold at once (`RLIMIT_NOFILE`, getrlimit(2)).
+    /// Returns the number of handles that the process can hold at once (`RLIMIT_NOFILE`, getrlimit(2)).
     fn handles_max(&self) -> usize;
-    /// The current span between possible losses.
+    /// Returns the current epoch.
     fn epoch(&self, root: &Self::Handle) -> io::Result<Epoch>;
-    /// The time now; never behind the stamp of a file that was just written.
+    /// Returns the current time; never behind the stamp of a file that was just written.
     fn now(&self) -> Time;
-    /// The bits that the process wants off in the mode of what it creates (umask(2)).
+    /// Returns the bits that the process removes from the mode of what it creates (umask(2)).
     fn umask(&self) -> u32;
-    /// User and group that new files of this process get.
+    /// Returns the user and group that new files of this process get.
     fn identity(&self) -> (u32, u32);
-    /// Whether this process can make a file that belongs to this user and group (chown(2)).
+    /// Returns true if this process can make a file that belongs to this user and group (chown(2)).
     fn can_give_to(&self, user: u32, group: u32) -> bool;
-    /// The number of this process, for the holder's note in the lock.
+    /// Returns the id of this process, for the holder's note in the lock.
     fn process(&self) -> u32;
-    /// 64 random bits.
+    /// Returns 64 random bits.
     fn random(&self) -> io::Result<u64>;
 }

@@ -1,4 +1,4 @@
-//! What can go wrong, and what it means for the workspace.
+//! Errors of this crate, and the state of the workspace after each.
 
 use std::io;
 
@@ -8,32 +8,32 @@ use actum_edit::nearest_match::NearestMatch;
 use actum_edit::{EditError, HunkError, change_set::ChangeSetError};
 use actum_record::keyring::{KEYRING_FILE, KEYS_DIRECTORY};
 
-/// An error always says in which state it left the workspace.
+/// Error with the state in which it left the workspace.
 #[derive(Debug)]
 pub struct Error {
-    /// What went wrong.
+    /// Kind of the error.
     pub kind: ErrorKind,
-    /// What it means for the workspace.
+    /// State of the workspace after it.
     pub state: State,
-    /// What else of the same change is refused, each at paths of its own.
+    /// Other refusals of the same change, each at paths of its own.
     pub also: Vec<ErrorKind>,
 }
 
-/// In which state the workspace is after an error.
+/// State of the workspace after an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum State {
     /// No target was touched.
     Unchanged,
-    /// No target was touched, but so many runs were removed from the history.
+    /// No target was touched, but runs were removed from the history.
     Forgotten {
-        /// How many.
+        /// Number of runs removed.
         runs: u32,
     },
-    /// Some targets had been touched; all are as before again.
+    /// Some targets had been touched; all are restored.
     Restored,
-    /// The change is visible, but whether it would survive a power cut is not known.
+    /// The change is visible, but may not survive a power cut.
     Published,
-    /// A person must look: something is neither as before nor as after.
+    /// The user must act: something is neither as before nor as after.
     NeedsAttention,
 }
 
@@ -78,14 +78,14 @@ impl From<ErrorKind> for Error {
 }
 
 impl Error {
-    /// The message without any content of a file, for records that outlive the workspace.
+    /// Returns the message without any content of a file, for records that outlive the workspace.
     pub fn without_content(&self) -> String {
         format!("{}; {}", self.kind.without_content(), self.state)
     }
 }
 
 impl ErrorKind {
-    /// The message without any content of a file.
+    /// Returns the message without any content of a file.
     pub fn without_content(&self) -> String {
         if let Self::Hunk { path, source, .. } = self {
             return format!("cannot patch `{path}`: {}", source.without_content());
@@ -97,16 +97,16 @@ impl ErrorKind {
     }
 }
 
-/// Whether a message may quote the content of a file.
+/// Permission of a message to quote the content of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quoting {
-    /// It may.
+    /// The message may quote it.
     Allowed,
-    /// It may not: the file may hold credentials.
+    /// The message may not quote it: the file may hold credentials.
     Withheld,
 }
 
-/// Which thing a path turned out to be.
+/// Object other than a file that a path refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotAFile {
     /// A directory.
@@ -127,12 +127,12 @@ impl std::fmt::Display for NotAFile {
     }
 }
 
-/// What is to be done with a past run.
+/// Operation on a past run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attempt {
-    /// It is taken back.
+    /// The run is undone.
     Undo(RunId),
-    /// It was undone, and is brought back.
+    /// The run was undone, and is redone.
     Redo(RunId),
 }
 
@@ -150,11 +150,11 @@ impl std::fmt::Display for Attempt {
 pub enum NeededFor {
     /// Its content or its permission bits change.
     Change,
-    /// It is removed.
+    /// The object is removed.
     Delete,
-    /// It is moved.
+    /// The object is moved.
     Rename,
-    /// It is copied.
+    /// The object is copied.
     Copy,
 }
 
@@ -169,37 +169,37 @@ impl std::fmt::Display for NeededFor {
     }
 }
 
-/// A path that is not as a past run left it.
+/// Path whose state differs from what a past run left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathConflict {
     /// The path.
     pub path: RelPath,
-    /// What is different.
+    /// Kind of the difference.
     pub difference: Difference,
-    /// The newest run since that changed it, where it was a run.
+    /// The newest later run that changed it, if a run did.
     pub by: Option<RunId>,
 }
 
-/// In what a path differs from what a run left.
+/// Kind of difference between a path and what a run left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference {
     /// A file has other content.
     Content,
-    /// A file has other content, but what the run put there still stands in it.
+    /// A file has other content, but what the run put there is still in it.
     Elsewhere,
     /// A file has other content, and does not hold the lines of the run with their context exactly once.
     Around,
     /// A file has another mode or owner, or other attributes.
     Attributes,
-    /// A file is gone.
+    /// A file is missing.
     Gone,
-    /// A file is there where the run left none.
+    /// A file exists where the run left none.
     FileThere,
-    /// A directory is there where the run left none.
+    /// A directory exists where the run left none.
     DirectoryThere,
-    /// What is there is no file.
+    /// The object at the path is not a file.
     NotAFile(NotAFile),
-    /// The operating system does not let it be looked at.
+    /// The operating system denies access to it.
     Unreadable,
 }
 
@@ -230,7 +230,7 @@ impl std::fmt::Display for Difference {
     }
 }
 
-/// Private place that a path lies in.
+/// Private place that contains a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PrivatePlace {
     /// Place of keys, credentials or policies that the caller names.
@@ -253,44 +253,44 @@ impl std::fmt::Display for PrivatePlace {
     }
 }
 
-/// What went wrong.
+/// Kind of an error.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the fields are named in each message")]
 pub enum ErrorKind {
     /// The change set contradicts itself.
     #[error("the change set cannot be used: {source}")]
     ChangeSet { source: ChangeSetError },
-    /// A path is not one of the workspace.
+    /// The path is not a path of the workspace.
     #[error(transparent)]
     Path { source: PathError },
-    /// A path is outside what the run may touch (FO-3).
+    /// The path is outside what the run may touch (FO-3).
     #[error("outside the scope: {source}")]
     Scope { source: ScopeError },
     /// The run would change more than it may (FO-4).
     #[error("over the budget: {status}")]
     Budget { status: BudgetStatus },
-    /// The hunks do not apply; with what in the file is nearest to the one that does not.
+    /// The hunks do not apply. `near` is the nearest match of the one that does not.
     #[error("cannot patch `{path}`: {}", hunk_text(source, near.as_ref(), *quoting))]
     Hunk { path: RelPath, source: HunkError, near: Option<NearestMatch>, quoting: Quoting },
-    /// An edit has no place in the file, or more than one, or was made for another content.
+    /// The edit matches nowhere or more than once, or was made for another content.
     #[error("cannot edit `{path}`: {}", edit_text(source, *quoting))]
     Edit { path: RelPath, source: EditError, quoting: Quoting },
-    /// The file is too large to be edited in memory, or would become so.
+    /// The file is too large to be edited in memory, or would be after the edit.
     #[error(
         "cannot edit `{path}`: it has {bytes} bytes, or would have, and files are edited in memory \
          up to {max}"
     )]
     TooLargeToSearch { path: RelPath, bytes: u64, max: u64 },
-    /// FO-6: the content is not the expected one.
+    /// The content is not the expected one (FO-6).
     #[error(
         "cannot {needed_for} `{path}`: expected SHA-256 {expected}, found {}",
         found_text(found.as_ref())
     )]
     Expected { path: RelPath, expected: Digest, found: Option<Digest>, needed_for: NeededFor },
-    /// A file that must exist does not.
+    /// A required file is missing.
     #[error("cannot {needed_for} `{path}`: it does not exist")]
     Missing { path: RelPath, needed_for: NeededFor },
-    /// Something is where a new file should go.
+    /// The path of a new file is occupied.
     #[error("cannot create `{path}`: something is there already")]
     Exists { path: RelPath },
     /// The path is not a regular file.
@@ -301,13 +301,13 @@ pub enum ErrorKind {
         "cannot make the link `{path}`: its target has {bytes} bytes; 1 to 4095 are possible, and no NUL"
     )]
     LinkTarget { path: RelPath, bytes: usize },
-    /// A component on the way is not a directory of the workspace.
+    /// A component of the path is not a directory of the workspace.
     #[error("cannot reach `{path}`: `{component}` on the way is {found}")]
     Component { path: RelPath, component: RelPath, found: NotAFile },
-    /// A component on the way is a regular file.
+    /// A component of the path is a regular file.
     #[error("cannot reach `{path}`: `{component}` on the way is a file")]
     UnderAFile { path: RelPath, component: RelPath },
-    /// The path leads among ledgers and keys, credentials or an operator's policy.
+    /// The path leads into ledgers and keys, credentials or an operator's policy.
     #[error("cannot use `{path}`: {place}, so no change leads there")]
     Private { path: RelPath, place: PrivatePlace },
     /// The path lies on another file system.
@@ -321,22 +321,22 @@ pub enum ErrorKind {
     /// Owner, mode or attributes cannot be carried over.
     #[error("cannot change `{path}`: its {what} cannot be kept: {source}")]
     Attributes { path: RelPath, what: &'static str, source: io::Error },
-    /// Someone else changed a file while the run was under way.
+    /// Another process changed a file while the run was under way.
     #[error("`{path}` was changed by someone else while the change was under way ({detail})")]
     Conflict { path: RelPath, detail: &'static str },
-    /// Paths that a recovery could not restore wait for a person.
+    /// The path is blocked: a recovery could not restore it, and the user must resolve it.
     #[error("`{path}` has been waiting for a person since run {run}")]
     Blocked { path: RelPath, run: RunId },
-    /// The path does not wait for a person.
+    /// The path is not blocked.
     #[error("`{path}` is not blocked")]
     NotBlocked { path: RelPath },
-    /// Paths changed after `run`, whose inverse was to be made: all of them, ordered by path.
+    /// Paths that changed after `run`, which was to be undone or redone: all of them, ordered by path.
     #[error("cannot {attempt}: {}", conflicts_text(conflicts))]
     ChangedSince { attempt: Attempt, run: RunId, conflicts: Vec<PathConflict> },
-    /// Someone has put everything back as it was before the run, or before its undo.
+    /// The files already are as before the run, or as before its undo.
     #[error("cannot {attempt}: its files already are as they were {}", before_text(*attempt))]
     AsBefore { attempt: Attempt },
-    /// The run is undone already, or brought back already.
+    /// The run is undone already, or redone already.
     #[error("cannot {attempt}: run {by} has {} it already", done_text(*attempt))]
     AlreadyUndone { attempt: Attempt, by: RunId },
     /// No change is in effect.
@@ -345,22 +345,22 @@ pub enum ErrorKind {
     /// No undo is in effect.
     #[error("there is no run to redo: {}", among(*runs, "no undo is in effect"))]
     NoRunToRedo { runs: usize },
-    /// The run to be brought back was not undone.
-    #[error("run {run} is in effect, so there is nothing to bring back")]
+    /// The run to redo was not undone.
+    #[error("run {run} is in effect, so there is nothing to redo")]
     InEffect { run: RunId },
     /// The run changed nothing that could be undone.
     #[error("cannot {attempt}: {}", nothing_text(*attempt))]
     NothingToUndo { attempt: Attempt },
-    /// There is no run of that name.
+    /// No run has this id.
     #[error("there is no run `{run}` in this workspace")]
     UnknownRun { run: RunId },
     /// The runs of a range are in the wrong order.
     #[error("run {from} is newer than run {to}")]
     RunsReversed { from: RunId, to: RunId },
-    /// The bytes that undo needs are not as recorded.
+    /// The bytes that undo needs are missing or not as recorded.
     #[error("cannot {attempt}: the saved content of `{path}` is damaged or gone")]
     LostImage { attempt: Attempt, path: RelPath },
-    /// Another process is at work.
+    /// Another process holds the workspace.
     #[error("the workspace is in use{}", holder_text(holder.as_deref()))]
     Busy { holder: Option<String> },
     /// The journal cannot be trusted.
@@ -369,7 +369,7 @@ pub enum ErrorKind {
          accepted"
     )]
     Damaged { offset: u64, what: &'static str },
-    /// Runs were made, but their journal is not there.
+    /// Runs were made, but their journal is missing.
     #[error("the journal `.actum/journal` is missing, but runs were made")]
     JournalMissing,
     /// Only a damaged journal is set aside.
@@ -386,15 +386,15 @@ pub enum ErrorKind {
     /// `.actum` is not what it should be.
     #[error("the state directory `.actum` cannot be used: {what}")]
     State { what: String },
-    /// There is no workspace here.
+    /// The directory is not a workspace.
     #[error("there is no workspace here: `.actum` does not exist")]
     NotAWorkspace,
-    /// Nothing tells what the files held before another program changed them.
+    /// No record states what the files held before another program changed them.
     #[error(
         "cannot adopt what another program changed: no snapshot says what the files held before"
     )]
     NoSnapshot,
-    /// The files that another program is to change are more than a snapshot holds.
+    /// The files that another program will change are larger than a snapshot can hold.
     #[error(
         "cannot take a snapshot of what the files hold: they have {bytes} bytes, and at most {max} are kept"
     )]
@@ -409,12 +409,12 @@ pub enum ErrorKind {
         "an earlier write could not be made durable, so this handle takes no more runs; open the workspace again"
     )]
     Poisoned,
-    /// The operating system refused.
+    /// The operating system refused the call.
     #[error("cannot {action}: {source}")]
     Io { action: String, source: io::Error },
 }
 
-/// Why none of so many runs is one to undo or redo.
+/// Returns the reason why none of `runs` runs can be undone or redone.
 fn among(runs: usize, none: &'static str) -> &'static str {
     if runs == 0 { "there are no runs yet" } else { none }
 }
@@ -463,7 +463,7 @@ fn edit_text(source: &EditError, quoting: Quoting) -> String {
 
 const WITHHELD: &str = "its content is not shown, since the file may hold credentials";
 
-/// How many conflicts a message names.
+/// Number of conflicts that a message names.
 const CONFLICTS_SHOWN_MAX: usize = 5;
 
 fn conflicts_text(conflicts: &[PathConflict]) -> String {
@@ -479,10 +479,10 @@ fn holder_text(holder: Option<&str>) -> String {
     holder.map_or_else(String::new, |holder| format!(" by {}", Quoted(holder.as_bytes())))
 }
 
-/// A result of this crate.
+/// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Says what was attempted when the operating system refuses.
+/// Adds the attempted action to an error of the operating system.
 pub(crate) trait ResultExt<T> {
     fn doing(self, action: impl FnOnce() -> String) -> Result<T>;
 }
@@ -494,19 +494,19 @@ impl<T> ResultExt<T> for io::Result<T> {
 }
 
 impl ErrorKind {
-    /// A file that must exist to be changed.
+    /// Returns the error for a file that must exist to be changed.
     pub(crate) fn missing(path: &RelPath) -> Self {
         Self::Missing { path: path.clone(), needed_for: NeededFor::Change }
     }
 }
 
 impl Error {
-    /// Whether something that is no directory stands on the way to a path.
+    /// Returns true if a component of a path is not a directory.
     pub(crate) fn is_in_the_way(&self) -> bool {
         matches!(self.kind, ErrorKind::UnderAFile { .. } | ErrorKind::Component { .. })
     }
 
-    /// Why the operating system does not let a path be changed, if trying again would not help:
+    /// Returns the reason why the operating system does not let a path be changed. Only if a retry would not help:
     /// missing rights, a mount at the path or around it, a broken disk.
     pub(crate) fn refusal(&self) -> Option<String> {
         if let ErrorKind::OtherFileSystem { .. } = &self.kind {
@@ -527,13 +527,13 @@ impl Error {
         (is_refusal || is_broken).then(|| source.to_string())
     }
 
-    /// Whether a write found no room.
+    /// Returns true if a write found no space.
     pub fn is_disk_full(&self) -> bool {
         let ErrorKind::Io { source, .. } = &self.kind else { return false };
         matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
     }
 
-    /// The same error of an undo where that was to bring `run` back.
+    /// Turns the error of an undo into that of a redo of `run`.
     pub(crate) fn of_redo(mut self, run: RunId) -> Self {
         if let ErrorKind::ChangedSince { attempt, .. }
         | ErrorKind::AsBefore { attempt }
@@ -546,7 +546,7 @@ impl Error {
         self
     }
 
-    /// The same error about a file that is needed for another effect.
+    /// Replaces the effect for which the file is needed.
     pub(crate) fn needed_for(mut self, effect: NeededFor) -> Self {
         if let ErrorKind::Missing { needed_for, .. } | ErrorKind::Expected { needed_for, .. } =
             &mut self.kind
@@ -556,7 +556,7 @@ impl Error {
         self
     }
 
-    /// The same error with another verdict on the workspace.
+    /// Replaces the state of the workspace in the error.
     pub(crate) fn leaving(self, state: State) -> Self {
         Self { state, ..self }
     }

@@ -1,7 +1,7 @@
-//! Examines whether a workspace and the file system below it are fit for work.
+//! Examination of a workspace and of the file system below it: are they fit for use?
 //!
-//! Each ability is tried for real, on files of its own in the stage directory, which are removed
-//! again; no file of the user is touched, and nothing is recovered.
+//! Each ability is actually tried, on files made for it in the stage directory, which are removed again. No file of the
+//! user is touched, and nothing is recovered.
 
 use std::io;
 use std::path::Path;
@@ -13,29 +13,29 @@ use crate::error::Error;
 use crate::history::view::View;
 use crate::home::{Home, IfMissing};
 
-/// One thing that was examined.
+/// Finding about one examined subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What was examined.
+    /// Subject of the examination.
     pub what: &'static str,
-    /// How it is.
+    /// Verdict on it.
     pub verdict: Verdict,
-    /// What was found.
+    /// Result of the examination.
     pub detail: String,
 }
 
-/// How something is that was examined.
+/// Verdict on an examined subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// As it should be.
+    /// No problem was found.
     Good,
-    /// Some changes will be refused, or something waits to be done.
+    /// Some changes will be refused, or something is pending.
     Limited,
-    /// Nothing can be changed until it is put right.
+    /// Nothing can be changed until the problem is fixed.
     Bad,
 }
 
-/// How few files a process may open before large changes can fail.
+/// Number of files that a process may open, below which large changes can fail.
 const HANDLES_WANTED: usize = 256;
 
 /// Examines the workspace at `root`.
@@ -43,7 +43,7 @@ pub fn examine(root: &Path) -> Vec<Finding> {
     examine_on(&LinuxDisk, root)
 }
 
-/// [`examine`] on another disk.
+/// Examines the workspace on another disk, as [`examine`] does.
 pub(crate) fn examine_on<D: Disk + Clone>(disk: &D, root: &Path) -> Vec<Finding> {
     let home = match Home::open(disk, root, IfMissing::Tolerate) {
         Ok(home) => home,
@@ -72,7 +72,7 @@ pub(crate) fn examine_on<D: Disk + Clone>(disk: &D, root: &Path) -> Vec<Finding>
     findings
 }
 
-/// Whether the journal can be read, and whether anything waits.
+/// Examines the journal: can it be read, and is anything pending?
 fn records<D: Disk + Clone>(disk: &D, root: &Path) -> Vec<Finding> {
     let status = View::open_on(disk.clone(), root).and_then(|view| view.status());
     let status = match status {
@@ -97,16 +97,16 @@ fn records<D: Disk + Clone>(disk: &D, root: &Path) -> Vec<Finding> {
     findings
 }
 
-/// What the file system offers, tried out.
+/// Tests the abilities of the file system.
 fn abilities<D: Disk>(disk: &D, home: &Home<D::Handle>) -> Vec<Finding> {
     let stage = &home.stage;
-    // Names of its own, since another examination or a collection may be at work.
+    // The names are unique, since another examination or a collection may be running.
     let mark = disk.random().unwrap_or_else(|_| u64::from(disk.process()));
     let names = ["a", "b", "c"].map(|name| format!("examined-{mark:x}.{name}").into_bytes());
     let [a, b, c] = &names;
     let clean = || {
         for name in &names {
-            // What is not there need not be removed.
+            // A missing file need not be removed.
             drop(disk.unlink(stage, name));
         }
     };

@@ -8,10 +8,10 @@ use actum_core::RelPath;
 use crate::disk::{Disk, Stat, Xattr};
 use crate::tree::{Parents, Tree};
 
-/// Directory below which files are reached.
+/// Directory below which files are opened.
 pub(crate) struct OpenedDirectory<H> {
     handle: H,
-    /// Directories in it that were reached.
+    /// Directories in it that were opened.
     parents: Parents<H>,
 }
 
@@ -25,7 +25,7 @@ impl<H> OpenedDirectory<H> {
     }
 }
 
-/// File by its path.
+/// File that is opened by its path.
 pub(crate) struct FileByPath<H> {
     pub(crate) directory: Arc<OpenedDirectory<H>>,
     pub(crate) path: RelPath,
@@ -38,7 +38,7 @@ impl<H> FileByPath<H> {
     /// Opens it for reading.
     ///
     /// # Errors
-    /// Another file is there now; those of the disk.
+    /// An error if another file is there now; errors of the disk.
     pub(crate) fn open<D: Disk<Handle = H>>(&self, disk: &D) -> io::Result<H> {
         let root = &self.directory.handle;
         let file = match self.path.parent() {

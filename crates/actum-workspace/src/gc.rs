@@ -13,27 +13,27 @@ use crate::journal::ended::EndedRun;
 use crate::journal::record::{Body, Intent, Outcome, Side, blocks_name, keep_name};
 use crate::workspace::Workspace;
 
-/// How much history stays.
+/// Limits of the history that a collection keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GcOptions {
-    /// How many runs stay at most.
+    /// Number of runs that remain at most.
     pub runs_max: usize,
-    /// How many bytes of history and kept images stay at most.
+    /// Number of bytes of history and kept images that remain at most.
     pub bytes_max: u64,
-    /// Runs that stay whatever the limits say.
+    /// Runs that remain regardless of the limits.
     pub protected: BTreeSet<RunId>,
-    /// Number of the newest runs that stay.
+    /// Number of the newest runs that remain.
     pub retained_runs: u64,
-    /// Runs from this time on stay.
+    /// Time from which on runs remain.
     pub retained_since: Option<Time>,
     /// The only runs that may be removed; all where it is `None`.
     pub only: Option<BTreeSet<RunId>>,
-    /// Only say what would be removed.
+    /// Reports what would be removed, and removes nothing.
     pub dry_run: bool,
 }
 
 impl Default for GcOptions {
-    /// 10,000 runs, 1 GiB.
+    /// Allows 10,000 runs and 1 GiB.
     fn default() -> Self {
         Self {
             runs_max: 10_000,
@@ -47,46 +47,46 @@ impl Default for GcOptions {
     }
 }
 
-/// What a collection removed.
+/// Result of a collection.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct GcReport {
     /// Runs that can no longer be undone, oldest first.
     pub removed_runs: Vec<RunId>,
-    /// Runs beyond the limits that stay because the retention keeps them, oldest first.
+    /// Runs beyond the limits that remain because the retention keeps them, oldest first.
     pub retained_runs: Vec<RunId>,
-    /// Runs that stay.
+    /// Number of runs that remain.
     pub kept_runs: usize,
-    /// Bytes of history and kept images that were given back.
+    /// Number of bytes of history and kept images that were freed.
     pub freed_bytes: u64,
-    /// Bytes of history and kept images that stay.
+    /// Number of bytes of history and kept images that remain.
     pub kept_bytes: u64,
-    /// Displaced and orphaned files that were removed.
+    /// Number of displaced and orphaned files that were removed.
     pub removed_files: usize,
 }
 
-/// Whether what other runs miss could be given to them.
+/// Result of transferring images to other runs that miss them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Transfer {
     Done,
-    /// The run has the only way to bytes that another one misses.
+    /// The run has the only way to restore bytes that another one misses.
     Needed,
 }
 
-/// A run that a collection looks at.
+/// Run that a collection considers.
 struct Weighed<'r> {
     run: RunId,
     bytes: u64,
     time: Option<Time>,
-    /// Its file in the history; `None` where it is in the journal alone.
+    /// Its file in the history; `None` if it is only in the journal.
     file: Option<&'r RunRef>,
 }
 
 impl<D: Disk> Workspace<D> {
-    /// Removes displaced files and the oldest history beyond the limits. Protected and retained runs stay. A dry
-    /// run removes nothing and needs no space; like every other it first recovers.
+    /// Removes displaced files and the oldest history beyond the limits. Protected and retained runs remain. A dry run
+    /// removes nothing and needs no space, but recovers first like any other.
     ///
     /// # Errors
-    /// `Busy` when another process is at work; `Io`.
+    /// `Busy` when another process holds the workspace; `Io`.
     pub fn gc(&mut self, options: &GcOptions) -> Result<GcReport> {
         let _lock = self.lock(false, "gc")?;
         let mut report = GcReport::default();
@@ -105,7 +105,7 @@ impl<D: Disk> Workspace<D> {
         if !options.dry_run {
             let removed = self.home.remove_unfinished_copy(&self.disk);
             removed.doing(|| "remove an unfinished copy of a file in `.actum`".to_owned())?;
-            // First what gives a full disk room, then the checkpoint, which needs some.
+            // First remove what frees space on a full disk, then make the checkpoint, which needs some.
             report.removed_files += self.sweep_forgotten()?;
             self.prune(options, report)?;
             report.removed_files += self.sweep_keep(None)?;
@@ -119,8 +119,8 @@ impl<D: Disk> Workspace<D> {
         Ok(())
     }
 
-    /// Removes the oldest history beyond the limits. Of runs that are still in the journal only a dry run says that
-    /// they would be removed: a checkpoint moves them into the history first.
+    /// Removes the oldest history beyond the limits. Runs that are still in the journal are reported only by a dry run:
+    /// otherwise a checkpoint has moved them into the history.
     fn prune(&self, options: &GcOptions, report: &mut GcReport) -> Result<()> {
         let runs = history::list(&self.disk, &self.home.history)?;
         let mut found = Vec::with_capacity(runs.len() + self.tail.len());
@@ -151,7 +151,7 @@ impl<D: Disk> Workspace<D> {
                 continue;
             }
             let is_young = options.retained_since.zip(time).is_some_and(|(since, at)| at >= since);
-            // No newer run is removed in the place of one that is retained.
+            // No newer run is removed instead of a retained one.
             left_runs -= 1;
             left_bytes -= bytes;
             if index >= retained_from || is_young {
@@ -183,7 +183,7 @@ impl<D: Disk> Workspace<D> {
         let mut missing: BTreeMap<Digest, Vec<Vec<u8>>> = BTreeMap::new();
         for run in runs.iter().filter(|run| run.outcome == Outcome::Committed) {
             let Ok((intent, _)) = history::read(&self.disk, &self.home.history, run) else {
-                continue; // damaged: `actum show` says so
+                continue; // damaged: `actum show` reports it
             };
             for (name, digest) in kept_images(&intent) {
                 if self.kept_size(&name)?.is_none() {
@@ -194,8 +194,8 @@ impl<D: Disk> Workspace<D> {
         Ok(missing)
     }
 
-    /// Links kept images of a run that will be removed, so that runs which miss these bytes have them. A run whose blocks
-    /// lead to such bytes has to stay.
+    /// Links kept images of a run that will be removed, so that runs which miss these bytes have them. A run whose
+    /// blocks lead to such bytes must remain.
     fn transfer_images(
         &self,
         run: &RunRef,
@@ -210,7 +210,7 @@ impl<D: Disk> Workspace<D> {
             return Ok(Transfer::Needed);
         }
         for (name, digest) in kept_images(&intent) {
-            // The removed run needs nothing any more.
+            // The removed run no longer needs anything.
             missing.values_mut().for_each(|names| names.retain(|to| *to != name));
             if self.kept_size(&name)?.is_none() {
                 continue;
@@ -224,22 +224,22 @@ impl<D: Disk> Workspace<D> {
         Ok(Transfer::Done)
     }
 
-    /// The size of a kept image, if it is there.
+    /// Returns the size of a kept image, if it exists.
     fn kept_size(&self, name: &[u8]) -> Result<Option<u64>> {
         let stat = self.disk.stat_at(&self.home.keep, name);
         Ok(stat.doing(|| "look at a kept image".to_owned())?.map(|stat| stat.size))
     }
 
-    /// The bytes that a run in the history takes, with its kept images, and its time where that can be read.
+    /// Returns the bytes that a run in the history takes, with its kept images, and its time if it can be read.
     fn weight(&self, run: &RunRef) -> Result<(u64, Option<Time>)> {
         let bytes = history::size(&self.disk, &self.home.history, run)?;
         let Ok((intent, _)) = history::read(&self.disk, &self.home.history, run) else {
-            return Ok((bytes, None)); // damaged: `actum show` says so
+            return Ok((bytes, None)); // damaged: `actum show` reports it
         };
         Ok((bytes.saturating_add(self.kept_bytes(&intent)?), Some(intent.time)))
     }
 
-    /// The bytes of the images and block deltas that are kept for a run.
+    /// Returns the bytes of the images and block deltas that are kept for a run.
     fn kept_bytes(&self, intent: &Intent) -> Result<u64> {
         let mut bytes: u64 = 0;
         let images = kept_images(intent).into_iter().map(|(name, _)| name);
@@ -249,7 +249,7 @@ impl<D: Disk> Workspace<D> {
         Ok(bytes)
     }
 
-    /// Removes whole images of runs in the history that need them no more, which a kill after a checkpoint left. After a
+    /// Removes whole images that runs in the history no longer need, which a kill after a checkpoint left. After a
     /// checkpoint no run is in the journal.
     fn sweep_superfluous(&self) -> Result<usize> {
         let kept = self.disk.list(&self.home.keep).doing(|| "list kept images".to_owned())?;
@@ -263,7 +263,7 @@ impl<D: Disk> Workspace<D> {
                 continue;
             }
             let Ok((intent, _)) = history::read(&self.disk, &self.home.history, &run) else {
-                continue; // damaged: `actum show` says so
+                continue; // damaged: `actum show` reports it
             };
             superfluous.extend(names.iter().filter(|name| name.ends_with(b".post")).copied());
             for index in block_deltas_at(&intent) {
@@ -276,7 +276,7 @@ impl<D: Disk> Workspace<D> {
         Ok(removed.count())
     }
 
-    /// Removes what runs displaced that the journal has forgotten, which after a checkpoint are all.
+    /// Removes the displaced files of runs that the journal has forgotten. After a checkpoint these are all runs.
     fn sweep_forgotten(&self) -> Result<usize> {
         let names = self.disk.list(&self.home.stage).doing(|| "list staged files".to_owned())?;
         let told: BTreeSet<_> =
@@ -288,7 +288,7 @@ impl<D: Disk> Workspace<D> {
     }
 }
 
-/// The names and digests of the images before a run that are kept beside its record.
+/// Returns the names and digests of the images before a run that are kept beside its record.
 fn kept_images(intent: &Intent) -> Vec<(Vec<u8>, Digest)> {
     let mut images = Vec::new();
     for (index, entry) in intent.entries.iter().enumerate() {
@@ -299,13 +299,13 @@ fn kept_images(intent: &Intent) -> Vec<(Vec<u8>, Digest)> {
     images
 }
 
-/// The indices of the entries that have a block delta.
+/// Returns the indices of the entries that have a block delta.
 fn block_deltas_at(intent: &Intent) -> impl Iterator<Item = usize> {
     let entries = intent.entries.iter().enumerate();
     entries.filter(|(_, entry)| entry.back == Some(Back::Blocks)).map(|(index, _)| index)
 }
 
-/// The names of the block deltas of a run.
+/// Returns the names of the block deltas of a run.
 fn block_deltas(intent: &Intent) -> impl Iterator<Item = Vec<u8>> {
     block_deltas_at(intent).map(|index| blocks_name(intent.run, index))
 }

@@ -1,9 +1,9 @@
 //! Past runs, one file each: what was changed, and the inverse splices or whole images that undo
 //! needs. Large images and block deltas are beside them, in the keep directory.
 //!
-//! A file is named after the sequence number and the id of its run, the run it undid and how it
-//! ended, so that a listing tells the order and what was undone without opening a file. It holds
-//! the run's two records framed as in the journal.
+//! The name of a file has the sequence number and the id of its run, the run it undid, and its outcome. So a listing
+//! shows the order and what was undone without opening a file. The file holds the run's two records framed as in the
+//! journal.
 
 pub(crate) mod checkpoint;
 pub(crate) mod contents;
@@ -21,19 +21,19 @@ use crate::error::{ErrorKind, Result, ResultExt};
 use crate::journal::record::{End, Intent, Outcome, Record, RunKind};
 use crate::journal::sector::{Framed, frame, unframe};
 
-/// The largest file the history reads, in bytes.
+/// Largest file that the history reads, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
-/// What the name of a history file tells.
+/// Facts in the name of a history file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunRef {
     /// The place of the run in the order of runs.
     pub sequence: u64,
     /// The run.
     pub run: RunId,
-    /// Why it was made.
+    /// Reason for the run.
     pub kind: RunKind,
-    /// How it ended.
+    /// Outcome of the run.
     pub outcome: Outcome,
 }
 
@@ -74,7 +74,7 @@ impl RunRef {
     }
 }
 
-/// The runs in the history, oldest first.
+/// Lists the runs in the history, oldest first.
 pub(crate) fn list<D: Disk>(disk: &D, directory: &D::Handle) -> Result<Vec<RunRef>> {
     let names = disk.list(directory).doing(|| "list the history".to_owned())?;
     let mut runs: Vec<_> = names.iter().filter_map(|name| RunRef::parse(name)).collect();
@@ -99,12 +99,12 @@ pub(crate) fn write<D: Disk>(
     let file = disk.create(directory, &name, FileMode::PRIVATE).doing(doing)?;
     let written = disk.write_at(&file, &framed, 0);
     if written.is_err() {
-        drop(disk.unlink(directory, &name)); // a full disk needs what was written of it
+        drop(disk.unlink(directory, &name)); // a full disk needs the space that was written
     }
     written.doing(doing)
 }
 
-/// The file of a run in the history.
+/// Encodes the file of a run in the history.
 fn framed(sequence: u64, intent: &Intent, end: &End) -> Vec<u8> {
     let (encoded, bodies) = intent.encode();
     let head = Record::head(&encoded);
@@ -116,7 +116,7 @@ fn framed(sequence: u64, intent: &Intent, end: &End) -> Vec<u8> {
     framed
 }
 
-/// The size that the file of a run will have.
+/// Returns the size that the file of a run will have.
 pub(crate) fn size_once_written(sequence: u64, intent: &Intent, end: &End) -> u64 {
     u64::try_from(framed(sequence, intent, end).len()).unwrap_or(u64::MAX)
 }
@@ -161,7 +161,7 @@ pub(crate) fn remove<D: Disk>(disk: &D, directory: &D::Handle, run: &RunRef) -> 
         .doing(doing)
 }
 
-/// How many bytes a run takes in the history.
+/// Returns the number of bytes that a run takes in the history.
 pub(crate) fn size<D: Disk>(disk: &D, directory: &D::Handle, run: &RunRef) -> Result<u64> {
     let stat = disk.stat_at(directory, &run.name());
     Ok(stat.doing(|| "look at the history".to_owned())?.map_or(0, |stat| stat.size))

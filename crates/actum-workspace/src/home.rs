@@ -12,12 +12,12 @@
 //! .actum/snapshots/   what files held before another program changes them, until that is adopted
 //! .actum/baseline     the state of all files at the beginning of a turn of an agent
 //! .actum/contents/    copies of files, named after their digests, for what the baseline and the newest runs left
-//! .actum/captures/    changes of commands, until a run takes them over
+//! .actum/captures/    changes of commands, until a run takes them
 //! .actum/recorded/    for each ledger the entry that recorded the last run there
 //! .actum/adoption     a request to bind the workspace to another ledger, while it waits
 //! .actum/history/     one file for each past run: what undo needs
-//! .actum/lost/        what recovery could not put back or had no record of, and damaged journals
-//! .actum/blocked      paths that wait for a person
+//! .actum/lost/        what recovery could not restore or had no record of, and damaged journals
+//! .actum/blocked      blocked paths, until the user resolves them
 //! ```
 
 mod blocked;
@@ -37,12 +37,12 @@ use crate::journal::Journal;
 
 pub(crate) use rebuilding::{RebuildNote, RebuildTime};
 
-/// The name of the state directory.
+/// Name of the state directory.
 pub const STATE_DIRECTORY: &str = ".actum";
 const JOURNAL: &[u8] = b"journal";
 const JOURNAL_NEW: &[u8] = b"journal.new";
 const LOCK: &[u8] = b"lock";
-/// The size of the holder's note in the lock, in bytes.
+/// Size of the holder's note in the lock, in bytes.
 const NOTE: usize = 200;
 /// In nanoseconds.
 const SECOND: i64 = 1_000_000_000;
@@ -61,7 +61,7 @@ pub(crate) struct Home<H> {
     pub(crate) lost: H,
 }
 
-/// The lock of a workspace; it ends when this is dropped.
+/// Lock of a workspace; it ends when this is dropped.
 pub(crate) struct Lock<D: Disk>(D::Handle);
 
 impl<D: Disk> Drop for Lock<D> {
@@ -72,18 +72,19 @@ impl<D: Disk> Drop for Lock<D> {
 
 /// Result of taking the lock of a workspace for reading.
 pub(crate) enum ToRead<D: Disk> {
-    /// No process is at work as long as this is held.
+    /// No process holds the workspace while this is held.
     Held(Lock<D>),
-    /// There is no lock, so no process holds it.
+    /// The lock file is missing, so no process holds it.
     Missing,
-    /// Another process is at work.
+    /// Another process holds the lock.
     Busy,
 }
 
-/// Which file the name of the journal refers to.
+/// File that the name of the journal refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Named {
-    /// The open journal, and whether its modification time is a whole second, as on a file system without finer timestamps.
+    /// The open journal, and whether its modification time is a whole second, as on a file system without finer
+    /// timestamps.
     Open { has_coarse_timestamps: bool },
     /// Another file: the open journal was set aside.
     Another,
@@ -91,14 +92,14 @@ pub(crate) enum Named {
     Shared,
 }
 
-/// Whether the state directory is made when it is missing.
+/// Handling of a missing state directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IfMissing {
-    /// It must be there.
+    /// The directory must exist.
     Refuse,
-    /// It is made.
+    /// The directory is made.
     Create,
-    /// It must be there, but its journal may be missing.
+    /// The directory must exist, but its journal may be missing.
     Tolerate,
 }
 
@@ -154,7 +155,7 @@ impl<H> Home<H> {
         })
     }
 
-    /// Makes and opens the state directory, or says why it could not be opened.
+    /// Makes and opens the state directory, or returns the reason why it could not be opened.
     fn open_missing<D: Disk<Handle = H>>(
         disk: &D,
         root: &H,
@@ -182,7 +183,7 @@ impl<H> Home<H> {
         disk.open_directory(root, STATE_DIRECTORY.as_bytes()).doing(doing)
     }
 
-    /// What it means that there is no journal: someone removed it, or nobody made it.
+    /// Returns the error for a missing journal: it was removed, or was never made.
     fn without_journal<D: Disk<Handle = H>>(disk: &D, state: &H) -> Error {
         match Self::runs_were_made(disk, state) {
             Ok(true) => ErrorKind::JournalMissing.into(),
@@ -209,8 +210,8 @@ impl<H> Home<H> {
         Ok(false)
     }
 
-    /// Makes what is missing in the state directory; the journal comes last, so that its presence
-    /// says that everything is there.
+    /// Makes what is missing in the state directory. The journal comes last, so its presence proves that everything
+    /// exists.
     fn make<D: Disk<Handle = H>>(disk: &D, root: &H, state: &H) -> Result<()> {
         let doing = || "set up the state directory `.actum`".to_owned();
         let exists = |name: &[u8]| disk.stat_at(state, name).map(|stat| stat.is_some());
@@ -244,7 +245,7 @@ impl<H> Home<H> {
         Ok(())
     }
 
-    /// Refuses a file system that lacks what the protocol stands on.
+    /// Refuses a file system that lacks what the protocol depends on.
     fn probe<D: Disk<Handle = H>>(disk: &D, state: &H) -> Result<()> {
         let names: [&[u8]; 2] = [b"probe.a", b"probe.b"];
         let clean = || {
@@ -276,7 +277,7 @@ impl<H> Home<H> {
         Journal::open(disk, file)
     }
 
-    /// Opens the journal for reading alone.
+    /// Opens the journal read-only.
     pub(crate) fn journal_to_read<D: Disk<Handle = H>>(&self, disk: &D) -> Result<Journal<H>> {
         let file = disk.open_file(&self.state, JOURNAL).doing(|| "open the journal".to_owned())?;
         Journal::open(disk, file)
@@ -293,7 +294,7 @@ impl<H> Home<H> {
         Self::take_lock(disk, &self.state, wait, why)
     }
 
-    /// Takes the lock for a moment, without a note and where nothing may be written, too.
+    /// Takes the lock for a moment, without a note. This also works where nothing may be written.
     pub(crate) fn lock_to_read<D>(&self, disk: &D) -> Result<ToRead<D>>
     where
         D: Disk<Handle = H>,
@@ -311,8 +312,8 @@ impl<H> Home<H> {
         })
     }
 
-    /// The sequence number of the last end that is known to be durable in this epoch. It is a
-    /// note in memory: whoever is killed between writing an end and noting it leaves the old one.
+    /// Returns the sequence number of the last end that is known to be durable in this epoch. It is a note in memory: a
+    /// process that is killed between writing an end and noting it leaves the old one.
     pub(crate) fn durable_end<D: Disk<Handle = H>>(&self, disk: &D) -> Option<u64> {
         let file = disk.open_file(&self.state, DURABLE_END).ok()?;
         let mut note = [0; 8];
@@ -320,8 +321,7 @@ impl<H> Home<H> {
         (read == note.len()).then(|| u64::from_le_bytes(note))
     }
 
-    /// Notes that the end `sequence` is durable. Where that fails, the next process makes it
-    /// durable once more.
+    /// Records that the end `sequence` is durable. Where that fails, the next process makes it durable once more.
     pub(crate) fn note_durable_end<D: Disk<Handle = H>>(&self, disk: &D, sequence: u64) {
         let noted = disk
             .open_own(&self.state, DURABLE_END)
@@ -352,13 +352,12 @@ impl<H> Home<H> {
                 let holder = Some(note.trim().to_owned()).filter(|note| !note.is_empty());
                 return Err(ErrorKind::Busy { holder }.into());
             }
-            // Whoever replaced the file while we waited made our lock worthless.
+            // If another process replaced the file while this one waited, the lock is worthless.
             let held = disk.stat(&file).doing(doing)?.inode;
             let named = disk.stat_at(state, LOCK).doing(doing)?.map(|stat| stat.inode);
             if named == Some(held) {
-                // The note helps others to wait; a full disk must not keep us from undoing. It has
-                // one size, because cutting a file down to nothing gives its block back to the
-                // disk, which can take milliseconds.
+                // The note helps other processes to wait; a full disk must not prevent an undo. It has one size,
+                // because truncating a file to zero frees its block, which can take milliseconds.
                 // An undo has no label before it knows its run.
                 let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
                 let note = format!("process {}{why}", disk.process()).into_bytes();
@@ -382,7 +381,7 @@ impl<H> Home<H> {
         let journal = disk.create(state, JOURNAL_NEW, PRIVATE).doing(doing)?;
         let written = Journal::write_new(disk, &journal, epoch, first);
         if written.is_err() {
-            drop(disk.unlink(state, JOURNAL_NEW)); // a full disk has better uses for it
+            drop(disk.unlink(state, JOURNAL_NEW)); // frees space on a full disk
         }
         written.doing(doing)?;
         disk.rename(state, JOURNAL_NEW, state, JOURNAL, Rename::NoReplace).doing(doing)?;
@@ -415,7 +414,7 @@ impl<H> Home<H> {
         }
     }
 
-    /// The file of a journal that cannot be trusted, if there is one.
+    /// Opens the file of a journal that cannot be trusted, if it exists.
     pub(crate) fn damaged_journal<D: Disk<Handle = H>>(&self, disk: &D) -> Result<Option<H>> {
         match disk.open_file(&self.state, JOURNAL) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -423,8 +422,8 @@ impl<H> Home<H> {
         }
     }
 
-    /// Moves the journal to `name` in the lost directory, if there is one, and starts a new one
-    /// whose records come after `newest`. Gives whether there was one. The lock is held.
+    /// Moves the journal to `name` in the lost directory, if it exists, and starts a new one whose records come after
+    /// `newest`. Returns true if it existed. The lock is held.
     pub(crate) fn set_aside_journal<D: Disk<Handle = H>>(
         &self,
         disk: &D,
@@ -438,7 +437,7 @@ impl<H> Home<H> {
             disk.sync(&self.lost, Barrier::Lost).doing(doing)?;
             disk.unlink(&self.state, JOURNAL).doing(doing)?;
         }
-        // Far enough ahead that no sector of the old journal can pass for one of the new.
+        // The number is far enough ahead that no sector of the old journal can pass for one of the new.
         Self::make_journal(disk, &self.root, &self.state, newest.saturating_add(1 << 20))?;
         Ok(is_there)
     }
@@ -448,7 +447,7 @@ fn unusable(what: &str) -> Error {
     ErrorKind::State { what: what.to_owned() }.into()
 }
 
-/// Replaces a small file of our own atomically: after a crash it is the old one or the new one.
+/// Replaces a small file of actum's own atomically: after a crash it is the old one or the new one.
 pub(crate) fn replace_file<D: Disk>(
     disk: &D,
     directory: &D::Handle,

@@ -1,8 +1,8 @@
-//! Which workspace it is, wherever it lies: a name in `.actum/id`, with the inode of `.actum` and the
-//! time when that was made.
+//! Identity of a workspace, independent of its path: a name in `.actum/id`, with the inode of `.actum` and the time
+//! when that was made.
 //!
-//! A workspace that was moved keeps its name. A copy has another `.actum`, and gets a name of its own: what
-//! is told elsewhere of the runs of the one is not true of the other. A copy of a whole disk cannot be told
+//! A workspace that was moved keeps its name. A copy has another `.actum`, and gets a name of its own: records
+//! elsewhere about the runs of the original do not hold for the copy. A copy of a whole disk cannot be distinguished
 //! from the original.
 
 use actum_core::{FileMode, RunId};
@@ -17,14 +17,14 @@ use crate::workspace::Workspace;
 
 const ID: &[u8] = b"id";
 const ID_NEW: &[u8] = b"id.new";
-/// More than the file ever has.
+/// Limit that the size of the file never reaches, in bytes.
 const ID_BYTES_MAX: usize = 80;
 
 impl<D: Disk> Transaction<'_, D> {
-    /// The name of the workspace. It is made, and durable, before it is given for the first time.
+    /// Returns the name of the workspace. It is made, and durable, before it is first returned.
     ///
     /// # Errors
-    /// `Io`; `State` where the file that holds it was changed.
+    /// `Io`; `State` if the file that holds it was changed.
     pub fn workspace_id(&self) -> Result<WorkspaceId> {
         let (disk, home) = (&self.workspace.disk, &self.workspace.home);
         let doing = || "name the workspace (`.actum/id`)".to_owned();
@@ -41,7 +41,7 @@ impl<D: Disk> Transaction<'_, D> {
 }
 
 impl<D: Disk> View<D> {
-    /// The name of the workspace, where it has one.
+    /// Returns the name of the workspace, if it has one.
     ///
     /// # Errors
     /// `Io`.
@@ -51,7 +51,7 @@ impl<D: Disk> View<D> {
 }
 
 impl<D: Disk> Workspace<D> {
-    /// The same; a transaction gives it one where it has none yet.
+    /// Returns the name of the workspace, if it has one. A transaction makes one if it is missing.
     ///
     /// # Errors
     /// `Io`.
@@ -59,7 +59,7 @@ impl<D: Disk> Workspace<D> {
         own_id(&self.disk, &self.home)
     }
 
-    /// An id that nothing else has, for what belongs to runs here and is none.
+    /// Returns a unique id for an object that belongs to runs here and is not a run itself.
     ///
     /// # Errors
     /// `Io`.
@@ -75,8 +75,8 @@ fn own_id<D: Disk>(disk: &D, home: &Home<D::Handle>) -> Result<Option<WorkspaceI
     Ok(read(disk, home)?.filter(|(_, mark)| *mark == own).map(|(id, _)| id))
 }
 
-/// What no copy of `.actum` shares with it: its inode, and when that was made, where the file system
-/// knows.
+/// Mark that no copy of `.actum` shares with it: its inode, and the time at which that was made, where the file system
+/// knows it.
 #[derive(PartialEq, Eq)]
 struct Mark(String);
 
@@ -88,8 +88,8 @@ impl Mark {
     }
 }
 
-/// The name in the file, and what it was made for. It is never half written, so what cannot be read was
-/// changed by someone; a new name in its place would make requests of before new ones.
+/// Reads the name in the file, and the mark for which it was made. It is never half written, so an unreadable one was
+/// changed by another process. A new name in its place would turn earlier requests into new ones.
 fn read<D: Disk>(disk: &D, home: &Home<D::Handle>) -> Result<Option<(WorkspaceId, Mark)>> {
     let doing = || "read the name of the workspace (`.actum/id`)".to_owned();
     let file = match disk.open_file(&home.state, ID) {

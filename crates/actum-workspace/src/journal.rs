@@ -1,7 +1,7 @@
 //! The journal: preallocated, zero-written, two copies of its head, records one after the other.
 //!
-//! A record is appended with one write and one `fdatasync` that changes no metadata. The space of
-//! records is used again only after their runs are in the history and the head says so.
+//! A record is appended with one write and one `fdatasync` that changes no metadata. The space of records is used again
+//! only after their runs are in the history and the head records it.
 
 pub(crate) mod back;
 pub(crate) mod codec;
@@ -19,22 +19,22 @@ use crate::journal::codec::{Decoder, Encoder};
 use crate::journal::record::Record;
 use crate::journal::sector::{Framed, PAGE, SECTOR, Sight, frame, framed_length, look, unframe};
 
-/// The format this program reads and writes.
+/// Format that this program reads and writes.
 pub(crate) const FORMAT: u32 = 6;
-/// The largest journal in bytes.
+/// Size of the largest journal in bytes.
 pub(crate) const CAPACITY_MAX: u64 = 256 << 20;
-/// Where the first record starts, behind the two copies of the head.
+/// Offset of the first record, behind the two copies of the head.
 const RECORDS: u64 = 2 * PAGE as u64;
-/// What an end record takes, which is reserved behind every INTENT.
+/// Size of an end record, which is reserved behind every INTENT.
 const END_LENGTH: u64 = PAGE as u64;
 const MAGIC: [u8; 16] = *b"actum journal\0\0\0";
 
-/// What the head says.
+/// Content of the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Head {
     /// Counts the writes of the head; the parity chooses the copy.
     generation: u64,
-    /// How many bytes of the file are zero-written and durable.
+    /// Number of bytes of the file that are zero-written and durable.
     capacity: u64,
     /// The sequence number of the first record that is not forgotten.
     first: u64,
@@ -44,13 +44,13 @@ struct Head {
     format: u32,
 }
 
-/// A record and where it stands.
+/// Record and its position.
 pub(crate) struct Located {
     pub(crate) sequence: u64,
     pub(crate) record: Record,
 }
 
-/// How closely the space behind the last record is looked at.
+/// Extent of the check behind the last record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scan {
     /// The last record ended as it should, in this epoch.
@@ -60,17 +60,17 @@ pub(crate) enum Scan {
 }
 
 impl Scan {
-    /// How closely to look at a journal whose head was written in `written`.
+    /// Returns the check for a journal whose head was written in `written`.
     pub(crate) fn of(written: Epoch, now: Epoch) -> Self {
         if written == now { Self::Tail } else { Self::Everything }
     }
 }
 
-/// The open journal.
+/// Open journal.
 pub(crate) struct Journal<H> {
     file: H,
     head: Head,
-    /// Where the next record goes.
+    /// Offset of the next record.
     offset: u64,
     /// Its sequence number.
     sequence: u64,
@@ -94,43 +94,43 @@ impl<H> Journal<H> {
         disk.sync(file, Barrier::Birth)
     }
 
-    /// Reads the head of an existing journal.
+    /// Opens an existing journal and reads its head.
     pub(crate) fn open<D: Disk<Handle = H>>(disk: &D, file: H) -> Result<Self> {
         let head = Head::read(disk, &file)?;
         Ok(Self { file, head, offset: RECORDS, sequence: head.first })
     }
 
-    /// The open file.
+    /// Returns the open file.
     pub(crate) fn file(&self) -> &H {
         &self.file
     }
 
-    /// The epoch in which the head was written.
+    /// Returns the epoch in which the head was written.
     pub(crate) fn epoch(&self) -> Epoch {
         self.head.epoch
     }
 
-    /// Whether the head was written by a program that knows an older format.
+    /// Returns true if a program that knows an older format wrote the head.
     pub(crate) fn is_of_older_format(&self) -> bool {
         self.head.format < FORMAT
     }
 
-    /// How many bytes of records are not forgotten.
+    /// Returns the number of bytes of records that are not forgotten.
     pub(crate) fn tail_bytes(&self) -> u64 {
         self.offset - RECORDS
     }
 
-    /// The sequence number of the first record that is not forgotten.
+    /// Returns the sequence number of the first record that is not forgotten.
     pub(crate) fn first_sequence(&self) -> u64 {
         self.head.first
     }
 
-    /// The sequence number the next record gets.
+    /// Returns the sequence number of the next record.
     pub(crate) fn next_sequence(&self) -> u64 {
         self.sequence
     }
 
-    /// Whether another process has written since this handle last looked.
+    /// Returns true if another process has written since this handle last read the journal.
     pub(crate) fn is_stale<D: Disk<Handle = H>>(&self, disk: &D) -> Result<bool> {
         if Head::read(disk, &self.file)? != self.head {
             return Ok(true);
@@ -146,8 +146,7 @@ impl<H> Journal<H> {
         Ok(look(&sector, self.sequence, 0) != Sight::Old)
     }
 
-    /// Passes on all records that are not forgotten, one after the other; gives whether a torn one
-    /// follows them.
+    /// Passes each record that is not forgotten to `each`, in order. Returns true if a torn one follows them.
     ///
     /// # Errors
     /// `Damaged` when anything is neither a record, nor a torn one at the end, nor old.
@@ -210,19 +209,18 @@ impl<H> Journal<H> {
             }
         }
         self.offset = RECORDS + u64::try_from(at).unwrap_or(0);
-        // A torn record's number is not used again, lest its sectors be taken for the next one's.
+        // A torn record's number is not used again; otherwise its sectors could be taken for those of the next record.
         self.sequence = sequence + u64::from(torn);
         Ok(torn)
     }
 
-    /// Writes the records that were just read once more and makes them durable: they may be in
-    /// memory alone, even where an earlier sync failed and the kernel holds their pages for
-    /// written. Otherwise a record behind them could outlive them.
+    /// Writes the records that were just read once more and makes them durable. They may be in memory only: after a
+    /// failed sync the kernel can consider their pages written. Otherwise a record behind them could outlive them.
     pub(crate) fn rewrite_tail<D: Disk<Handle = H>>(&self, disk: &D) -> io::Result<()> {
         self.rewrite(disk, RECORDS)
     }
 
-    /// The same for the record that ends a run, which is the last of the tail.
+    /// Rewrites the record that ends a run, which is the last of the tail, in the same way.
     pub(crate) fn rewrite_end<D: Disk<Handle = H>>(&self, disk: &D) -> io::Result<()> {
         self.rewrite(disk, self.offset.saturating_sub(END_LENGTH).max(RECORDS))
     }
@@ -239,7 +237,7 @@ impl<H> Journal<H> {
         disk.sync_data(&self.file, Barrier::Reread)
     }
 
-    /// Whether a record of `length` bytes fits behind the tail, with an end record after it.
+    /// Returns true if a record of `length` bytes fits behind the tail, with an end record after it.
     pub(crate) fn has_room(&self, length: usize) -> bool {
         self.needed(length, self.offset) <= self.head.capacity
     }
@@ -249,8 +247,8 @@ impl<H> Journal<H> {
         offset.saturating_add(framed).saturating_add(END_LENGTH)
     }
 
-    /// Grows the file until a record of `length` bytes fits behind the tail. The new size is
-    /// durable before the head tells of it; the head becomes durable with the record.
+    /// Grows the file until a record of `length` bytes fits behind the tail. The new size is durable before the head
+    /// states it; the head becomes durable with the record.
     pub(crate) fn grow<D: Disk<Handle = H>>(&mut self, disk: &D, length: usize) -> Result<()> {
         let needed = self.needed(length, self.offset);
         if needed > CAPACITY_MAX {
@@ -316,17 +314,17 @@ fn zero<D: Disk>(disk: &D, file: &D::Handle, from: u64, to: u64) -> io::Result<(
     Ok(())
 }
 
-/// Reads the records from front to back, holding little more than is looked at.
+/// Reads the records from front to back, and buffers little more than the current record.
 struct Reader<'a, D: Disk> {
     disk: &'a D,
     file: &'a D::Handle,
-    /// Where `bytes` begin, counted from the first record.
+    /// Offset of `bytes`, counted from the first record.
     start: usize,
     bytes: Vec<u8>,
 }
 
 impl<D: Disk> Reader<'_, D> {
-    /// The bytes from `at` on; what is before them is not asked for again.
+    /// Returns the bytes from `at` on; bytes before it are not requested again.
     fn get(&mut self, at: usize, length: usize, room: usize) -> Result<&[u8]> {
         const STEP: usize = 64 << 10;
         let behind = at.saturating_sub(self.start).min(self.bytes.len());

@@ -1,6 +1,6 @@
 //! Homes of ledgers and keys, recognised by their content.
 //!
-//! The caller of a program chooses its environment, so which home is in use says nothing about where others are.
+//! The caller of a program chooses its environment, so the home in use proves nothing about the places of others.
 
 use std::io;
 use std::io::ErrorKind::{CrossesDevices, NotFound, PermissionDenied};
@@ -13,8 +13,8 @@ use crate::disk::{Disk, Kind, LinuxDisk, Stat};
 /// Permission bits of the group and of all others.
 const OTHERS: u32 = 0o077;
 
-/// Whether a directory is a home of ledgers and keys of this user: its `keys` is closed to others, and holds a keyring.
-/// One that cannot be read does not count.
+/// Returns true if a directory is a home of ledgers and keys of this user: its `keys` is closed to others, and holds a
+/// keyring. An unreadable one does not count.
 pub fn is_ledger_home(directory: &Path) -> bool {
     let disk = LinuxDisk;
     // Few directories have such an entry, so most are not opened.
@@ -22,7 +22,7 @@ pub fn is_ledger_home(directory: &Path) -> bool {
     is_there && disk.open_root(directory).and_then(|it| holds_keys(&disk, &it)).unwrap_or(false)
 }
 
-/// Whether a directory has a `keys` of this user that is closed to others and holds a keyring.
+/// Returns true if a directory has a `keys` of this user that is closed to others and holds a keyring.
 pub(crate) fn holds_keys<D: Disk>(disk: &D, directory: &D::Handle) -> io::Result<bool> {
     let name = KEYS_DIRECTORY.as_bytes();
     let is_closed = |found: Stat| {
@@ -34,7 +34,7 @@ pub(crate) fn holds_keys<D: Disk>(disk: &D, directory: &D::Handle) -> io::Result
     }
     let keys = match disk.open_directory(directory, name) {
         Err(error) if matches!(error.kind(), NotFound | PermissionDenied) => return Ok(false),
-        // It cannot be looked at from here, and nothing else keeps changes from what lies beside it.
+        // It cannot be read from here, and nothing else keeps changes away from the ledgers beside it.
         Err(error) if error.kind() == CrossesDevices => return Ok(true),
         opened => opened?,
     };

@@ -1,5 +1,5 @@
-//! A transactional directory: a change to many files is applied all or nothing, is durable once it
-//! is acknowledged, and can be undone.
+//! Transactional directory: a change to many files is applied all or nothing, is durable once it is acknowledged, and
+//! can be undone.
 //!
 //! ```no_run
 //! use actum_edit::{ChangeSet, Hunk, Patch};
@@ -24,7 +24,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! `ARCHITECTURE.md` describes the protocol. [`Workspace::apply`] makes a change in one call, a [`Transaction`] step by step.
+//! `ARCHITECTURE.md` describes the protocol. [`Workspace::apply`] makes a change in one call, a [`Transaction`] step by
+//! step.
 
 mod apply;
 mod attributes;

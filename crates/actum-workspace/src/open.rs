@@ -10,8 +10,8 @@ use crate::home::{Home, IfMissing};
 use crate::workspace::{Limits, Workspace};
 
 impl Workspace<LinuxDisk> {
-    /// Opens the workspace at `root`, making its state directory when there is none, and recovers
-    /// what an earlier process left unfinished.
+    /// Opens the workspace at `root`, makes its state directory if it is missing, and recovers what an earlier process
+    /// left unfinished.
     ///
     /// # Errors
     /// `Damaged` or `NewerFormat` when the journal cannot be trusted, `State` or `Io` when the
@@ -21,20 +21,20 @@ impl Workspace<LinuxDisk> {
         Self::open_on(LinuxDisk, root.as_ref())
     }
 
-    /// Opens the workspace at `root` if there is one.
+    /// Opens the workspace at `root` if it exists.
     ///
     /// # Errors
-    /// As [`Workspace::open`], and `NotAWorkspace`.
+    /// Same errors as [`Workspace::open`], and `NotAWorkspace`.
     pub fn open_existing(root: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(LinuxDisk, root.as_ref(), IfMissing::Refuse)
     }
 }
 
 impl<D: Disk> Workspace<D> {
-    /// [`Workspace::open`] on another disk.
+    /// Opens the workspace on another disk, as [`Workspace::open`] does.
     ///
     /// # Errors
-    /// As [`Workspace::open`].
+    /// Same errors as [`Workspace::open`].
     pub fn open_on(disk: D, root: &Path) -> Result<Self> {
         Self::open_with(disk, root, IfMissing::Create)
     }

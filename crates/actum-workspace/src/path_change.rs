@@ -1,4 +1,4 @@
-//! What a path held before a change and what it holds after, with the bytes, to be shown.
+//! Objects at a path before and after a change, with their bytes, for display.
 
 use std::sync::Arc;
 
@@ -7,25 +7,25 @@ use actum_core::{Digest, FileMode, RelPath};
 use crate::change::Renames;
 use crate::journal::back::Splices;
 
-/// The largest file, in bytes, whose content is fetched to be shown: 16 MiB.
+/// Largest file whose content is loaded for display, in bytes: 16 MiB.
 pub const CONTENT_BYTES_MAX: u64 = 16 << 20;
 
-/// A path before and after a change.
+/// Path before and after a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathChange {
     /// The path.
     pub path: RelPath,
-    /// The path the file had before, where it is told as renamed.
+    /// The path that the file had before, where it is reported as renamed.
     pub renamed_from: Option<RelPath>,
-    /// What was there.
+    /// Object before the change.
     pub before: State,
-    /// What is there after.
+    /// Object after the change.
     pub after: State,
-    /// Where a content is not known any more: what the run recorded of it.
+    /// Recorded excerpts, where the content can no longer be found.
     pub excerpts: Vec<Excerpt>,
 }
 
-/// A piece of a file that a run replaced, whole lines with some around them.
+/// Piece of a file that a run replaced: whole lines with some around them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
     /// The bytes before.
@@ -36,7 +36,7 @@ pub struct Excerpt {
     pub lines: Option<(u64, u64)>,
 }
 
-/// What a path holds at one moment.
+/// Object at a path at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
     /// Nothing.
@@ -59,20 +59,20 @@ pub enum State {
     },
 }
 
-/// The bytes of a file, as far as they are at hand.
+/// Bytes of a file, as far as they are available.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// They are here.
+    /// The bytes.
     Known(Arc<Vec<u8>>),
-    /// There are more than [`CONTENT_BYTES_MAX`], all contents of the change are more than 64 MiB, or they follow from a content of
-    /// more than 64 MiB.
+    /// There are more than [`CONTENT_BYTES_MAX`], all contents of the change are more than 64 MiB, or they follow from
+    /// a content of more than 64 MiB.
     TooLarge,
-    /// They were changed by something else than a run and cannot be found again.
+    /// Something other than a run changed them, and they cannot be found again.
     Unknown,
 }
 
 impl PathChange {
-    /// The changes back.
+    /// Returns the inverse changes.
     pub fn reversed(changes: Vec<Self>) -> Vec<Self> {
         let from =
             changes.iter().filter_map(|change| Some((change.renamed_from.as_ref()?, change)));
@@ -100,7 +100,7 @@ impl Excerpt {
         Self { before: after, after: before, lines }
     }
 
-    /// What the way back from the bytes after tells of a run.
+    /// Returns the excerpts that `back`, the way back from the bytes after a run, shows.
     pub(crate) fn all(back: &Splices) -> Vec<Self> {
         let newlines = |bytes: &[u8]| memchr::memchr_iter(b'\n', bytes).count() as u64;
         let mut grown = 0u64; // by how many lines, wrapping: it may have shrunk
@@ -114,12 +114,12 @@ impl Excerpt {
 }
 
 impl State {
-    /// Whether the bytes of a file cannot be found again.
+    /// Returns true if the bytes of a file cannot be found again.
     pub(crate) fn is_unknown(&self) -> bool {
         matches!(self, Self::File { content: Content::Unknown, .. })
     }
 
-    /// Whether both are the same, whatever is known of the bytes.
+    /// Returns true if both are equal, apart from the availability of the bytes.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Absent, Self::Absent) => true,

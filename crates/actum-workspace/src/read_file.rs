@@ -1,4 +1,4 @@
-//! Reading a file of a workspace as it is now, on the way on which runs reach it.
+//! Reading a current file of a workspace by the path resolution of runs.
 
 use std::io;
 use std::path::Path;
@@ -8,11 +8,11 @@ use actum_core::RelPath;
 use crate::disk::{Disk, LinuxDisk};
 use crate::tree::{Found, Tree, read_whole};
 
-/// Bytes of the file at `path` below `root`, at most `bytes_max`; `None` where nothing is there. Nothing else is opened, and no
-/// symbolic link or other file system is crossed.
+/// Reads the file at `path` below `root`, at most `bytes_max` bytes; `None` if it is missing. Nothing else is opened,
+/// and no symbolic link or other file system is crossed.
 ///
 /// # Errors
-/// It is no regular file, or cannot be reached; it is larger (`FileTooLarge`); those of reading.
+/// An error if it is no regular file, cannot be reached, or is larger (`FileTooLarge`); errors of reading.
 pub fn read_file(root: &Path, path: &RelPath, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
     let disk = LinuxDisk;
     let root = disk.open_root(root)?;

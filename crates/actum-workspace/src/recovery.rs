@@ -1,4 +1,4 @@
-//! Locking and recovery: catches up with what other processes wrote, and takes back what a killed one left unfinished.
+//! Locking and recovery: reads what other processes wrote, and rolls back what a killed one left unfinished.
 
 pub(crate) mod rebuild;
 pub(crate) mod set_aside;
@@ -19,7 +19,7 @@ use crate::tree::Tree;
 use crate::workspace::Workspace;
 
 impl<D: Disk> Workspace<D> {
-    /// Takes the lock, and catches up with what other handles and processes wrote.
+    /// Takes the lock, and reads what other handles and processes wrote.
     pub(crate) fn lock(&mut self, wait: bool, why: &str) -> Result<Lock<D>> {
         if self.poisoned {
             return Err(ErrorKind::Poisoned.into());
@@ -29,8 +29,8 @@ impl<D: Disk> Workspace<D> {
         Ok(lock)
     }
 
-    /// Reads what others have written, and recovers where it is unfinished or was written before
-    /// the file system may have lost something. The lock is held.
+    /// Reads what other processes have written. Recovers where it is unfinished, or was written before the file system
+    /// may have lost something. The lock is held.
     pub(crate) fn catch_up(&mut self) -> Result<()> {
         let named = self.home.compare_journal(&self.disk, &self.journal)?;
         if named == Named::Shared {
@@ -73,7 +73,7 @@ impl<D: Disk> Workspace<D> {
         Ok(())
     }
 
-    /// The runs in the journal, and whether a torn record follows them.
+    /// Returns the runs in the journal, and whether a torn record follows them.
     fn read_runs(&mut self) -> Result<(Vec<LoggedRun>, bool)> {
         let scan = Scan::of(self.journal.epoch(), self.epoch);
         let reader = match scan {
@@ -140,10 +140,10 @@ impl<D: Disk> Workspace<D> {
         Ok(())
     }
 
-    /// Unblocks a path that a user has looked at, so that runs can change it again.
+    /// Unblocks a path that the user has resolved, so that runs can change it again.
     ///
     /// # Errors
-    /// `NotBlocked`; `Busy` when another process is at work; `Poisoned`, `Damaged`, `Io`.
+    /// `NotBlocked`; `Busy` when another process holds the workspace; `Poisoned`, `Damaged`, `Io`.
     pub fn resolve(&mut self, path: &RelPath) -> Result<RunId> {
         let _lock = self.lock(false, "resolve")?;
         // While the journal holds the run, recovery after a restart could undo what the user does at the path.

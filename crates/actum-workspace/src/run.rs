@@ -17,15 +17,15 @@ use crate::run::rollback::{LeftEntries, roll_back};
 use crate::tree::Tree;
 use crate::workspace::Workspace;
 
-/// How long after its end a run may still remove names of its own in the stage directory, in
-/// nanoseconds; that moves the change stamps of the inodes.
+/// Time after its end in which a run may still remove its own names in the stage directory, in nanoseconds. That moves
+/// the change stamps of the inodes.
 pub(crate) const SWEEP_SLACK: i64 = 2_000_000_000;
 
-/// Displaced large files that the runs of the journal hold at most when a run has ended, in bytes, where the history has block
-/// deltas or splices in their place.
+/// Limit of the displaced large files that the runs of the journal hold after a run has ended, in bytes. It counts
+/// files for which the history has block deltas or splices.
 const HELD_BYTES_MAX: u64 = 32 << 20;
 
-/// A run whose INTENT is durable.
+/// Run whose INTENT is durable.
 pub(crate) struct Announced {
     pub(crate) sequence: u64,
     pub(crate) digest: Digest,
@@ -39,7 +39,7 @@ impl<D: Disk> Workspace<D> {
         let run = intent.run;
         let announced = self.announce(intent)?;
         let rolled_back = {
-            // The directories that are held are those that were published into, wherever they are.
+            // The directories that are held open are those that were published into, wherever they are.
             let reached = Tree::remembering(&self.disk, &self.home.root);
             match self.publish_and_verify(&reached, &announced.intent, displaced) {
                 Ok(()) => None,
@@ -50,8 +50,9 @@ impl<D: Disk> Workspace<D> {
             None => {
                 self.end(announced, Outcome::Committed)?;
                 let held = self.tail.iter().map(|run| run.held_bytes).fold(0, u64::saturating_add);
-                // An edit in the same second has the timestamps of the run, so a recovery after a restart would undo it. And
-                // the next run on a large file would begin with a checkpoint, which gives back the displaced one.
+                // An edit in the same second has the timestamps of the run, so a recovery after a restart would undo
+                // it. And the next run on a large file would begin with a checkpoint, which gives back the displaced
+                // one.
                 if self.has_coarse_timestamps || held > HELD_BYTES_MAX {
                     // If this checkpoint fails, the next one follows with the next run.
                     drop(self.checkpoint(None));
@@ -62,8 +63,7 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Ends a run that was rolled back, but for the entries `left`; gives the error that says in
-    /// which state the workspace is.
+    /// Ends a run that was rolled back, except the entries `left`. Returns the error with the state of the workspace.
     fn close(&mut self, announced: Announced, error: Error, left: Result<LeftEntries>) -> Error {
         let attention = |error: Error| error.leaving(State::NeedsAttention);
         let left = match left {
@@ -87,8 +87,9 @@ impl<D: Disk> Workspace<D> {
         let run = announced.intent.run;
         match self.end(announced, outcome) {
             Ok(()) => {
-                // In another epoch nothing of such a run is to be put right: what it found, and what a person makes of it,
-                // could be taken for lost. Where it cannot be made durable now, the next checkpoint does it.
+                // In another epoch the recovery must not touch such a run again: it would take the files that it found,
+                // and those that the user makes of them, for lost. Where it cannot be made durable now, the next
+                // checkpoint does it.
                 drop(self.checkpoint(Some(run)));
                 error.leaving(state)
             }
@@ -99,7 +100,7 @@ impl<D: Disk> Workspace<D> {
     /// Writes INTENT and makes it durable; until then no target is touched.
     fn announce(&mut self, intent: Intent) -> Result<Announced> {
         if (intent.has_blocks() || intent.needs_format_6()) && self.journal.is_of_older_format() {
-            // The head says the new format before a record needs it, so that an older program refuses the journal.
+            // The head states the new format before a record needs it, so that an older program refuses the journal.
             self.checkpoint_always(Some(intent.run))?;
         }
         let (encoded, bodies) = intent.encode();
@@ -108,7 +109,7 @@ impl<D: Disk> Workspace<D> {
         Ok(Announced { sequence, digest, intent })
     }
 
-    /// Records a run whose files another program published, and which is committed with that. No file is touched.
+    /// Records a run whose files another program published. The record also commits the run. No file is touched.
     ///
     /// # Errors
     /// `TooLarge`, `Io`; with the state `Published` where it is not known whether the record is durable.
@@ -200,8 +201,8 @@ impl<D: Disk> Workspace<D> {
         Ok(())
     }
 
-    /// The old name of a moved inode is a second name of the live file: it goes at once. What
-    /// cannot be removed now is swept later.
+    /// Removes the old name of a moved inode, which is a second name of the live file. A name that cannot be removed
+    /// now is swept later.
     fn drop_moved_names(&self, intent: &Intent) {
         for entry in &intent.entries {
             if let Image::File(post) = &entry.post

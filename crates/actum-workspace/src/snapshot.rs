@@ -1,9 +1,9 @@
-//! Snapshots of files that another program is about to change. What a snapshot holds is the state before a run whose files
-//! that program publishes ([`Transaction::adopt`](crate::Transaction::adopt)).
+//! Snapshots of files that another program is about to change. A snapshot holds the state before a run whose files that
+//! program publishes ([`Transaction::adopt`](crate::Transaction::adopt)).
 //!
-//! A snapshot is one file in `.actum/snapshots`, named after its id and a run id of its own, and framed like an intent. Contents
-//! that are too large for it are copies in the keep directory, under that run id. It is not synced: after a power cut it may be
-//! gone or torn, and then there is no such snapshot.
+//! A snapshot is one file in `.actum/snapshots`, named after its id and a run id of its own, and framed like an intent.
+//! Contents that are too large for it are copies in the keep directory, under that run id. It is not synced: after a
+//! power cut it may be gone or torn, and then counts as missing.
 
 use actum_core::{Digest, RunId};
 use serde::{Deserialize, Serialize};
@@ -16,37 +16,37 @@ use crate::tree::read_whole;
 use crate::workspace::Workspace;
 
 pub(crate) const DIRECTORY: &[u8] = b"snapshots";
-/// Snapshots that are kept at most. The oldest make room.
+/// Number of snapshots that are kept. The oldest are removed first.
 const SNAPSHOTS_MAX: usize = 256;
-/// How long a snapshot is kept, in nanoseconds: a day.
+/// Time for which a snapshot is kept, in nanoseconds: a day.
 const AGE_MAX: i64 = 24 * 3_600_000_000_000;
-/// Bytes of the file of a snapshot at most: 16 MiB of images, paths and attributes.
+/// Size limit of the file of a snapshot, in bytes: 16 MiB of images, and paths and attributes.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 /// Sequence number of the record in the file.
 pub(crate) const SEQUENCE: u64 = 1;
 
-/// Id of a snapshot: a digest of what names it outside of the workspace, such as the id of a call.
+/// Id of a snapshot: a digest of its name outside of the workspace, such as the id of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SnapshotId(Digest);
 
 impl SnapshotId {
-    /// Id of the snapshot with a name of these parts.
+    /// Returns the id of the snapshot with a name of these parts.
     pub fn of(name: &[&str]) -> Self {
         let parts: Vec<_> = name.iter().map(|part| part.as_bytes()).collect();
         Self(Digest::tagged("actum/snapshot/v1", &parts))
     }
 
-    /// The digest.
+    /// Returns the digest.
     pub fn digest(&self) -> Digest {
         self.0
     }
 }
 
-/// File of a snapshot, by what its name says.
+/// File of a snapshot, as its name describes it.
 pub(crate) struct SnapshotFile {
     pub(crate) id: SnapshotId,
-    /// Under which contents are kept.
+    /// Run id under which contents are kept.
     pub(crate) run: RunId,
 }
 
@@ -62,7 +62,7 @@ impl SnapshotFile {
 }
 
 impl<D: Disk> Workspace<D> {
-    /// Whether there is a snapshot of this id: its run id, which each snapshot has anew.
+    /// Returns the run id of the snapshot with this id, if it exists. Each snapshot has a new run id.
     ///
     /// # Errors
     /// `Io`.
@@ -72,7 +72,7 @@ impl<D: Disk> Workspace<D> {
         Ok(files.into_iter().find(|file| file.id == id).map(|file| file.run))
     }
 
-    /// Removes a snapshot that is not needed any more, if there is one.
+    /// Removes a snapshot that is no longer needed, if it exists.
     ///
     /// # Errors
     /// `Busy`, `Poisoned`; `Io`, and those of recovery.
@@ -81,7 +81,7 @@ impl<D: Disk> Workspace<D> {
         self.remove_snapshot(id)
     }
 
-    /// The same where the lock is held.
+    /// Removes a snapshot while the lock is held.
     pub(crate) fn remove_snapshot(&self, id: SnapshotId) -> Result<()> {
         let Some(directory) = self.snapshots()? else { return Ok(()) };
         for file in self.snapshot_files(&directory)? {
@@ -93,13 +93,13 @@ impl<D: Disk> Workspace<D> {
         Ok(())
     }
 
-    /// Run ids of the snapshots, under which contents are kept.
+    /// Returns the run ids of the snapshots, under which contents are kept.
     pub(crate) fn snapshot_runs(&self) -> Result<Vec<RunId>> {
         let Some(directory) = self.snapshots()? else { return Ok(Vec::new()) };
         Ok(self.snapshot_files(&directory)?.into_iter().map(|file| file.run).collect())
     }
 
-    /// Reads a snapshot: an intent whose entries have the state before. One that is torn counts as none.
+    /// Reads a snapshot: an intent whose entries have the state before. A torn one counts as missing.
     ///
     /// # Errors
     /// `NoSnapshot`, `Io`.
@@ -125,7 +125,7 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// The directory of snapshots, where there is one.
+    /// Opens the directory of snapshots, if it exists.
     fn snapshots(&self) -> Result<Option<D::Handle>> {
         match self.disk.open_directory(&self.home.state, DIRECTORY) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),

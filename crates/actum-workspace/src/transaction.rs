@@ -1,5 +1,5 @@
-//! A transaction: steps are computed one after the other, each against the result of those before
-//! it; nothing of it is visible until it commits.
+//! Transaction: steps are computed in order, each against the result of those before it; nothing of it is visible until
+//! it commits.
 
 pub(crate) mod acl;
 pub(crate) mod adopt;
@@ -58,16 +58,16 @@ use crate::workspace::{ExistingFiles, Limits, Workspace};
 /// Largest target of a symbolic link in bytes (`PATH_MAX` without its NUL, symlink(2)).
 pub(crate) const LINK_BYTES_MAX: usize = 4095;
 
-/// Bytes of small files that a transaction reads into memory. Files beyond are opened when they are needed.
+/// Limit of the small files that a transaction reads into memory, in bytes. Further files are opened when they are
+/// needed.
 const READ_BYTES_MAX: u64 = 64 << 20;
 
-/// A change that is being put together. It holds the workspace lock; dropping it without a commit
-/// leaves no trace.
+/// Change that is being composed. It holds the workspace lock; dropping it without a commit leaves no trace.
 pub struct Transaction<'w, D: Disk> {
     pub(crate) workspace: &'w mut Workspace<D>,
-    /// Held for as long as the transaction lives.
+    /// Held while the transaction exists.
     _lock: Lock<D>,
-    /// Whether what is staged must be removed at the end.
+    /// True if staged files must be removed at the end.
     pub(crate) sweep: bool,
     pub(crate) run: RunId,
     pub(crate) kind: RunKind,
@@ -75,7 +75,7 @@ pub struct Transaction<'w, D: Disk> {
     pub(crate) limits: Limits,
     pub(crate) nodes: Nodes<D::Handle>,
     pub(crate) broken_links: Vec<RelPath>,
-    /// Whether second names of ours were looked for.
+    /// True if second names that actum made were removed.
     pub(crate) is_swept: bool,
     moved_hunks: Vec<(RelPath, MovedHunk)>,
     /// Work of the edits so far.
@@ -86,36 +86,37 @@ pub struct Transaction<'w, D: Disk> {
     pub(crate) images: BTreeMap<Digest, Vec<u8>>,
     /// Umask that gives new files their mode.
     pub(crate) umask: u32,
-    /// What the steps so far would change, where it was asked for since the last of them.
+    /// Changes that the steps so far would make, if computed since the last step.
     outcome: Option<Outcome>,
     /// Undo log of the open savepoints.
     undo_log: UndoLog<D::Handle>,
-    /// Whether it takes back a change, and not what took one back.
+    /// True if it undoes a change, and not an undo.
     pub(crate) takes_back: bool,
     staged: u32,
     /// Deltas of changed files that were written outside of `.actum`.
     pub(crate) deltas: BTreeMap<RelPath, StoredDelta<D::Handle>>,
-    /// The directories in which files were read; what is published reaches its own.
+    /// Directories in which files were read; publishing opens its own.
     pub(crate) parents: Parents<D::Handle>,
     /// Directories that are no homes of ledgers and keys.
     pub(crate) looked_at: BTreeSet<RelPath>,
-    /// What directories would hold now, for those that were asked about.
+    /// Names that directories would hold now, for those that were listed.
     names: HashMap<RelPath, BTreeSet<Vec<u8>>>,
-    /// What it adopts, where another program published its files.
+    /// Adopted change, if another program published its files.
     pub(crate) adoption: Option<Adoption>,
     /// Files that it takes from captures; the commit removes them there.
     captures: BTreeMap<RunId, TakenFrom<D::Handle>>,
     /// The root of the workspace, once files are opened by their paths.
     root: Option<Arc<OpenedDirectory<D::Handle>>>,
-    /// Bytes of small files of the workspace that it may still hold in memory.
+    /// Number of bytes of small files of the workspace that it may still hold in memory.
     read_bytes_left: u64,
     /// Queued plan that it carries out.
     plan: Option<RunId>,
-    /// Bytes of captured contents that it may still hold in memory.
+    /// Number of bytes of captured contents that it may still hold in memory.
     captured_bytes_left: u64,
-    /// Snapshot that it restores, and that goes with the commit.
+    /// Snapshot that it restores, and that the commit removes.
     pub(crate) restored_snapshot: Option<SnapshotId>,
-    /// For a directory that gets new entries: its group if it hands that down, and the default ACL.
+    /// Inherited attributes of each directory that gets new entries: its group, if it passes that on, and the default
+    /// ACL.
     pub(crate) inherited: RefCell<HashMap<Option<RelPath>, Arc<Inherited>>>,
 }
 
@@ -164,25 +165,25 @@ impl<'w, D: Disk> Transaction<'w, D> {
         })
     }
 
-    /// The name this run will have.
+    /// Returns the id that this run will have.
     pub fn run(&self) -> RunId {
         self.run
     }
 
-    /// What was recovered since the workspace was opened, if anything was.
+    /// Returns what was recovered since the workspace was opened, if anything was.
     pub fn recovery(&self) -> Option<&Recovery> {
         self.workspace.recovery()
     }
 
-    /// What the log shows of it.
+    /// Returns its line for the log.
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// Does one step.
+    /// Carries out one step.
     ///
     /// # Errors
-    /// Any [`ErrorKind`] about the step; the transaction is then of no use any more.
+    /// Any [`ErrorKind`] about the step; the transaction is then no longer usable.
     pub fn operate(&mut self, operation: &Operation) -> Result<()> {
         match operation {
             Operation::Patch { path, hunks, expected } => self.patch(path, hunks, *expected),
@@ -206,7 +207,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         }
     }
 
-    /// The bytes of a file as the steps so far leave it, all of them in memory.
+    /// Returns the bytes of a file as the steps so far leave it, all of them in memory.
     ///
     /// # Errors
     /// `Missing`, `NotAFile`, `Io`.
@@ -220,7 +221,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         Ok(content)
     }
 
-    /// The target of a symbolic link as the steps so far leave it.
+    /// Returns the target of a symbolic link as the steps so far leave it.
     ///
     /// # Errors
     /// `Missing`, `NotAFile` for a directory, `Exists` for a file, `Io`.
@@ -232,19 +233,20 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.whole(path, &link)
     }
 
-    /// A file as the steps so far leave it.
+    /// Returns the facts of a file as the steps so far leave it.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// Same errors as [`read`](Self::read).
     pub fn file_state(&mut self, path: &RelPath) -> Result<FileState> {
         let PostFile { attributes, digest, size, .. } = self.file(path)?;
         Ok(FileState { sha256: digest, size, mode: attributes.mode })
     }
 
-    /// [`file_state`](Self::file_state), but reads a large file no further once `is_stopped` says so. It is asked before each 256 KiB.
+    /// Returns the [`file_state`](Self::file_state), but stops reading a large file once `is_stopped` returns true. It
+    /// is called before each 256 KiB.
     ///
     /// # Errors
-    /// Those of [`file_state`](Self::file_state); `Io` of the kind `Interrupted` where it was stopped.
+    /// Same errors as [`file_state`](Self::file_state); `Io` of the kind `Interrupted` where it was stopped.
     pub fn file_state_unless(
         &mut self,
         path: &RelPath,
@@ -268,7 +270,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.set(path, post)
     }
 
-    /// Makes a file where nothing is, and the directories that lead to it.
+    /// Makes a file at an unused path, and its missing parent directories.
     pub fn create(
         &mut self,
         path: &RelPath,
@@ -287,11 +289,12 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.set(path, post)
     }
 
-    /// Makes a symbolic link where nothing is, and the directories that lead to it; or retargets a link whose target has the digest
-    /// `expected`. The link is never followed.
+    /// Makes a symbolic link at an unused path, and its missing parent directories; or retargets a link whose target
+    /// has the digest `expected`. The link is never followed.
     ///
     /// # Errors
-    /// `LinkTarget` for a target that no link can have; `Exists` if a file is there; `Expected`, `Missing`, `Scope`, `Blocked`, `Io`.
+    /// `LinkTarget` for a target that no link can have; `Exists` if a file is there; `Expected`, `Missing`, `Scope`,
+    /// `Blocked`, `Io`.
     pub fn link(&mut self, path: &RelPath, target: &[u8], expected: Option<Digest>) -> Result<()> {
         self.in_scope(path)?;
         if target.is_empty() || target.contains(&0) || target.len() > LINK_BYTES_MAX {
@@ -333,7 +336,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.prune(path, parents)
     }
 
-    /// Moves a file or a symbolic link to where nothing is; its inode moves, and with it all attributes.
+    /// Moves a file or a symbolic link to an unused path; its inode moves, and with it all attributes.
     ///
     /// # Errors
     /// `Missing`, `Exists`, `NotAFile`, `UnderAFile`, `Scope`, `Blocked`, `Io`.
@@ -344,7 +347,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         let mut file = self.file_or_link(from).map_err(missing)?;
         let nested = from != to && (to.starts_with(from) || from.starts_with(to));
         if nested {
-            // First out of its place, which is on the way to the new one, or in it.
+            // The file is first moved out of its place, which is a parent of the new one, or below it.
             self.set(from, Post::Absent)?;
             self.prune(from, parents)?;
         }
@@ -353,7 +356,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
             Content::Untouched => Content::Moved(from.clone()),
             Content::Moved(origin) if origin == *to => Content::Untouched,
             Content::Moved(origin) => Content::Moved(origin),
-            // The splices lead from what is at the old path.
+            // The splices lead from the content at the old path.
             Content::New(new) => Content::New(New { splices: None, ..new }),
         };
         if !nested {
@@ -363,8 +366,8 @@ impl<'w, D: Disk> Transaction<'w, D> {
         if nested { Ok(()) } else { self.prune(from, parents) }
     }
 
-    /// Copies a file with its mode and attributes, or a symbolic link with its target, to where nothing is. The copy belongs to the
-    /// user who runs this, as any new file.
+    /// Copies a file with its mode and attributes, or a symbolic link with its target, to an unused path. The copy
+    /// belongs to the current user, as any new file does.
     pub fn copy(&mut self, from: &RelPath, to: &RelPath) -> Result<()> {
         self.in_scope(to)?;
         let file = self.file_or_link(from).map_err(|error| error.needed_for(NeededFor::Copy))?;
@@ -398,13 +401,13 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.set(path, Post::File(file))
     }
 
-    /// Whether a file is at `path` and may be replaced.
+    /// Returns true if a file is at `path` and may be replaced.
     fn replaces(&mut self, path: &RelPath) -> Result<bool> {
         let may = self.limits.existing_files == ExistingFiles::Replace;
         Ok(may && matches!(self.node(path)?.post, Post::File(_)))
     }
 
-    /// Sees to it that the file at `from` can be put at `to`, and the directories that lead there.
+    /// Ensures that the file at `from` can be put at `to`, and makes the missing parent directories.
     fn make_room(&mut self, from: &RelPath, to: &RelPath) -> Result<()> {
         if from != to && self.replaces(to)? {
             return self.delete(to, None, EmptyParents::Keep);
@@ -413,33 +416,33 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.make_parents(to)
     }
 
-    /// Paths whose file had more names than one, and which the commit will part from the others.
+    /// Returns the paths whose file had more names than one, and which the commit will separate from the others.
     pub fn broken_links(&self) -> &[RelPath] {
         &self.broken_links
     }
 
-    /// Whether it brings back what was there before a change, and nothing else: it is the undo of a
-    /// change, not of an undo, and no file keeps edits of later.
+    /// Returns true if it restores the state before a change, and nothing else. Then it is the undo of a change, not of
+    /// an undo, and no file keeps later edits.
     pub fn restores(&self) -> bool {
         self.takes_back && self.kept_edits.is_empty()
     }
 
-    /// Paths that are as before the run that is undone already, and stay as they are.
+    /// Returns the paths that are already as before the run that is undone, and are unchanged.
     pub fn as_before(&self) -> &[RelPath] {
         &self.as_before
     }
 
-    /// Files that were edited since the run that is undone, and keep those edits.
+    /// Returns the files that were edited since the run that is undone, and keep those edits.
     pub fn kept_edits(&self) -> &[RelPath] {
         &self.kept_edits
     }
 
-    /// Hunks that apply elsewhere than they say, where the limits allow that.
+    /// Returns the hunks that apply at another place than the stated one, if the limits allow that.
     pub fn moved_hunks(&self) -> &[(RelPath, MovedHunk)] {
         &self.moved_hunks
     }
 
-    /// Gives up the change; what was staged is removed.
+    /// Aborts the change and removes the staged files.
     pub fn abort(self) {}
 
     pub(crate) fn set(&mut self, path: &RelPath, post: Post<D::Handle>) -> Result<()> {
@@ -451,14 +454,14 @@ impl<'w, D: Disk> Transaction<'w, D> {
         Ok(())
     }
 
-    /// A name in the stage directory for content too large for memory.
+    /// Returns a name in the stage directory for content too large for memory.
     pub(crate) fn stage_name(&mut self) -> Vec<u8> {
         self.staged += 1;
         self.sweep = true;
         format!("{}.s{}", self.run, self.staged).into_bytes()
     }
 
-    /// Takes in new content, in place of that of the file that was at `origin`.
+    /// Stages new content, in place of that of the file that was at `origin`.
     fn stage(
         &mut self,
         path: &RelPath,
@@ -474,7 +477,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         Ok(Post::File(PostFile::written(written, attributes, origin)))
     }
 
-    /// Makes the directories that lead to `path`.
+    /// Makes the missing parent directories of `path`.
     pub(crate) fn make_parents(&mut self, path: &RelPath) -> Result<()> {
         let Some(parent) = path.parent() else { return Ok(()) };
         match &self.node(&parent)?.post {
@@ -504,7 +507,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         Ok(())
     }
 
-    /// Whether `directory` would be an empty directory now.
+    /// Returns true if `directory` would be an empty directory now.
     pub(crate) fn is_empty_directory(&mut self, directory: &RelPath) -> Result<bool> {
         let node = self.node(directory)?;
         if !matches!(node.post, Post::Directory(_)) {
@@ -549,7 +552,7 @@ fn note_name<H>(names: &mut BTreeSet<Vec<u8>>, path: &RelPath, post: &Post<H>) {
 }
 
 impl<D: Disk> Drop for Transaction<'_, D> {
-    /// Removes what was staged and not committed. What cannot be removed now is swept later.
+    /// Removes staged files that were not committed. What cannot be removed now is swept later.
     fn drop(&mut self) {
         // Their handles may be all that the process can have.
         self.nodes.clear();

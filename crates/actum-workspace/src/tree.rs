@@ -1,4 +1,4 @@
-//! Reaches paths beneath the root, and says exactly why where it cannot (FO-7).
+//! Resolution of paths beneath the root, with exact errors (FO-7).
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -12,38 +12,38 @@ use crate::attributes::Attributes;
 use crate::disk::{Disk, Kind, Stat, Time, is_loop, nothing_there};
 use crate::error::{Error, ErrorKind, NotAFile, Result, ResultExt};
 
-/// How many directories are held open at once: paths come in order, so few are in use.
+/// Number of directories that are held open at once: paths come in order, so few are in use.
 const PARENTS_MAX: usize = 16;
-/// The same where those that were reached matter later, if the process can hold four times as many.
+/// Number of directories that are held open if they matter later, and the process can hold four times as many.
 const REMEMBERED_MAX: usize = 256;
-/// Directories that any process can hold, without asking how many that is.
+/// Number of directories that any process can hold, without asking for the limit.
 const UNASKED_MAX: usize = 4;
-/// How many bytes of a file are read at a time.
+/// Number of bytes of a file that are read at a time.
 const PIECE: usize = 128 << 10;
-/// How much of it at first: most files are small, and clearing memory takes time.
+/// Number of bytes of a file that are read first: most files are small, and clearing memory takes time.
 const FIRST_PIECE: usize = 16 << 10;
-/// A file whose stamp is this close to the present, in nanoseconds, could change once more without
-/// its stamp moving (clocks of files tick every 10 ms at worst).
+/// Distance of a stamp from the present, in nanoseconds, below which the file could change once more without its stamp
+/// moving (clocks of files tick every 10 ms at worst).
 const STAMP_STEP: i64 = 20_000_000;
 
-/// The tree beneath the root, with the directories reached so far.
+/// Tree beneath the root, with the directories opened so far.
 pub(crate) struct Tree<'a, D: Disk> {
     pub(crate) disk: &'a D,
     root: &'a D::Handle,
     parents: Parents<D::Handle>,
-    /// What each directory was when it was first reached, where that matters later.
+    /// Identity of each directory when it was first opened, if that matters later.
     identities: Option<RefCell<HashMap<RelPath, Identity>>>,
-    /// How many directories are held at most, as far as that was asked.
+    /// Number of directories that are held, as far as the limit was asked for.
     parents_max: Cell<usize>,
 }
 
-/// Device and inode number.
+/// Device and inode number of a directory.
 pub(crate) type Identity = (u64, u64);
 
-/// Directories that were reached.
+/// Directories that were opened.
 pub(crate) type Parents<H> = Arc<RefCell<HashMap<RelPath, Arc<H>>>>;
 
-/// A directory in which names can be used.
+/// Directory in which names can be used.
 pub(crate) enum Parent<'a, H> {
     Root(&'a H),
     Below(Arc<H>),
@@ -60,7 +60,7 @@ impl<H> Deref for Parent<'_, H> {
     }
 }
 
-/// What is at a path.
+/// Object at a path.
 pub(crate) enum Found<H> {
     Nothing,
     Directory,
@@ -74,19 +74,19 @@ impl<'a, D: Disk> Tree<'a, D> {
         Self::sharing(disk, root, &Parents::default())
     }
 
-    /// A tree that can tell afterwards which directories it reached.
+    /// Creates a tree that can report afterwards which directories it opened.
     pub(crate) fn remembering(disk: &'a D, root: &'a D::Handle) -> Self {
         let (identities, parents_max) = (Some(RefCell::default()), Cell::new(UNASKED_MAX));
         Self { identities, parents_max, ..Self::new(disk, root) }
     }
 
-    /// The same tree with the directories that were reached before.
+    /// Creates a tree that shares the directories that were opened before.
     pub(crate) fn sharing(disk: &'a D, root: &'a D::Handle, parents: &Parents<D::Handle>) -> Self {
         let parents_max = Cell::new(PARENTS_MAX);
         Self { disk, root, parents: Arc::clone(parents), identities: None, parents_max }
     }
 
-    /// Whether so many directories are held that no other may be.
+    /// Returns true if so many directories are held that no other may be.
     fn holds_enough(&self, held: usize) -> bool {
         if self.identities.is_some() && held == UNASKED_MAX {
             self.parents_max.set(REMEMBERED_MAX.min(self.disk.handles_max() / 4));
@@ -94,8 +94,7 @@ impl<'a, D: Disk> Tree<'a, D> {
         held >= self.parents_max.get()
     }
 
-    /// The directory that holds `path`, as it was when it was first reached; `None` when it does
-    /// not exist.
+    /// Returns the directory that holds `path`, as it was when it was first opened; `None` if it is missing.
     pub(crate) fn parent(&self, path: &RelPath) -> Result<Option<Parent<'a, D::Handle>>> {
         let Some(parent) = path.parent() else {
             return Ok(Some(Parent::Root(self.root)));
@@ -123,13 +122,13 @@ impl<'a, D: Disk> Tree<'a, D> {
         }
     }
 
-    /// What the directory that holds `path` was when it was first reached; `None` where it is the
-    /// root, or was not reached.
+    /// Returns the identity of the directory that holds `path` when it was first opened; `None` if that is the root, or
+    /// was not opened.
     pub(crate) fn identity(&self, path: &RelPath) -> Option<Identity> {
         self.identities.as_ref()?.borrow().get(&path.parent()?).copied()
     }
 
-    /// The directory that holds `path`, which must exist.
+    /// Returns the directory that holds `path`, which must exist.
     pub(crate) fn existing_parent(&self, path: &RelPath) -> Result<Parent<'a, D::Handle>> {
         self.parent(path)?.ok_or_else(|| {
             let source = nothing_there();
@@ -137,7 +136,7 @@ impl<'a, D: Disk> Tree<'a, D> {
         })
     }
 
-    /// Drops what is known of directories at and below `path`, which is being removed.
+    /// Forgets the directories at and below `path`, which is being removed.
     pub(crate) fn forget(&self, path: &RelPath) {
         self.parents.borrow_mut().retain(|known, _| !known.starts_with(path));
     }
@@ -221,7 +220,7 @@ impl<'a, D: Disk> Tree<'a, D> {
         }
     }
 
-    /// Owner, mode and extended attributes of an open file or directory.
+    /// Returns owner, mode and extended attributes of an open file or directory.
     pub(crate) fn attributes(&self, handle: &D::Handle, stat: &Stat) -> io::Result<Attributes> {
         Ok(Attributes {
             mode: stat.mode,
@@ -231,7 +230,7 @@ impl<'a, D: Disk> Tree<'a, D> {
         })
     }
 
-    /// Owner, mode and extended attributes of the directory `path`.
+    /// Returns owner, mode and extended attributes of the directory `path`.
     pub(crate) fn directory_attributes(&self, path: &RelPath) -> Result<Attributes> {
         let doing = || format!("look at the directory `{path}`");
         let parent = self.existing_parent(path)?;
@@ -240,7 +239,7 @@ impl<'a, D: Disk> Tree<'a, D> {
         self.attributes(&directory, &stat).doing(doing)
     }
 
-    /// The names in the directory `path`.
+    /// Returns the names in the directory `path`.
     pub(crate) fn names(&self, path: &RelPath) -> Result<Vec<Vec<u8>>> {
         let doing = || format!("list the directory `{path}`");
         let parent = self.existing_parent(path)?;
@@ -261,7 +260,7 @@ pub(crate) fn open_content<D: Disk>(
     }
 }
 
-/// Passes on the bytes of a file piece by piece; gives how many there were.
+/// Passes the bytes of a file to the callback piece by piece, and returns their number.
 pub(crate) fn read_pieces<D: Disk, E: From<io::Error>>(
     disk: &D,
     file: &D::Handle,
@@ -270,7 +269,7 @@ pub(crate) fn read_pieces<D: Disk, E: From<io::Error>>(
     read_pieces_to(disk, file, u64::MAX, each)
 }
 
-/// Passes on the bytes of a file piece by piece, until it ends or a piece ends at `end`.
+/// Passes the bytes of a file to the callback piece by piece, until it ends or a piece ends at `end`.
 fn read_pieces_to<D: Disk, E: From<io::Error>>(
     disk: &D,
     file: &D::Handle,
@@ -293,12 +292,12 @@ fn read_pieces_to<D: Disk, E: From<io::Error>>(
     Ok(offset)
 }
 
-/// The digest of a file, read piece by piece.
+/// Computes the digest of a file, read piece by piece.
 pub(crate) fn digest_of<D: Disk>(disk: &D, file: &D::Handle) -> io::Result<Digest> {
     digest_to(disk, file, u64::MAX)
 }
 
-/// The digest of a file that was found to have this size, so that no further call looks for its end.
+/// Computes the digest of a file that was found to have this size, so that no further call searches for its end.
 pub(crate) fn digest_of_found<D: Disk>(
     disk: &D,
     file: &D::Handle,
@@ -316,7 +315,7 @@ fn digest_to<D: Disk>(disk: &D, file: &D::Handle, end: u64) -> io::Result<Digest
     Ok(hasher.finish())
 }
 
-/// The bytes of a file of `size` bytes; fewer or more when it is being changed.
+/// Reads the bytes of a file of `size` bytes; fewer or more if it is being changed.
 pub(crate) fn read_whole<D: Disk>(disk: &D, file: &D::Handle, size: u64) -> io::Result<Vec<u8>> {
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     let mut bytes = vec![0; size.saturating_add(1)];
@@ -325,7 +324,7 @@ pub(crate) fn read_whole<D: Disk>(disk: &D, file: &D::Handle, size: u64) -> io::
     Ok(bytes)
 }
 
-/// Whether a file with this stamp could change at `now` without its stamp moving.
+/// Returns true if a file with this stamp could change at `now` without its stamp moving.
 pub(crate) fn stamp_is_fresh(stamp: Time, now: Time) -> bool {
     now.0.saturating_sub(stamp.0) < STAMP_STEP
 }

@@ -21,26 +21,26 @@ use crate::transaction::node::{Content, Counted, New, Post, PostFile, Pre};
 use crate::tree::{read_pieces, read_whole};
 use crate::workspace::{LaterEdits, RunOptions, Workspace};
 
-/// Files are searched for what a run put there up to this much, in bytes times pieces.
+/// Limit of the search in files for what a run put there, in bytes times pieces.
 const SEARCHED_MAX: u64 = 1 << 30;
-/// Free space that an undo leaves when it copies kept files, in bytes; where it cannot, it takes the files themselves.
+/// Free space that an undo leaves when it copies kept files, in bytes; otherwise it takes the files themselves.
 const FREE_BYTES_MIN: u64 = 64 << 20;
 
 impl<D: Disk> Workspace<D> {
-    /// Begins the undo of a run: a transaction that holds its inverse, to be looked at and
-    /// committed. Later runs on other files do not matter.
+    /// Begins the undo of a run: a transaction that holds its inverse, to be examined and committed. Later runs on
+    /// other files do not matter.
     ///
     /// # Errors
-    /// As [`Transaction::undo`].
+    /// Same errors as [`Transaction::undo`].
     pub fn begin_undo(&mut self, run: RunId, options: RunOptions) -> Result<Transaction<'_, D>> {
         self.begin(options)?.undo(run)
     }
 
-    /// The same for the newest change that is in effect, which is chosen under the lock: waiting
-    /// for another process may bring a newer one. Gives the run that is undone.
+    /// Begins the undo of the newest change that is in effect, which is chosen under the lock: a newer one may appear
+    /// while this waits for another process. Returns the run that is undone.
     ///
     /// # Errors
-    /// As [`Transaction::undo_newest`].
+    /// Same errors as [`Transaction::undo_newest`].
     pub fn begin_undo_newest(
         &mut self,
         options: RunOptions,
@@ -48,11 +48,11 @@ impl<D: Disk> Workspace<D> {
         self.begin(options)?.undo_newest()
     }
 
-    /// Begins the redo of a run that was undone, or of the run that an undo took back: a transaction
-    /// that takes the undo back. Gives the undo.
+    /// Begins the redo of a run that was undone, or of the run that an undo reverted: a transaction that undoes the
+    /// undo. Returns the undo.
     ///
     /// # Errors
-    /// As [`Transaction::redo`].
+    /// Same errors as [`Transaction::redo`].
     pub fn begin_redo(
         &mut self,
         run: RunId,
@@ -61,11 +61,10 @@ impl<D: Disk> Workspace<D> {
         self.begin(options)?.redo(run)
     }
 
-    /// The undo of the newest undo that is in effect, chosen under the lock. Gives the undo that is
-    /// taken back.
+    /// Begins the undo of the newest undo that is in effect, chosen under the lock. Returns the undo that is undone.
     ///
     /// # Errors
-    /// As [`Transaction::redo_newest`].
+    /// Same errors as [`Transaction::redo_newest`].
     pub fn begin_redo_newest(
         &mut self,
         options: RunOptions,
@@ -74,10 +73,10 @@ impl<D: Disk> Workspace<D> {
     }
 }
 
-/// Turning a transaction without steps into the way back. One without a label is labelled `undo RUN` or
-/// `redo RUN`.
+/// Conversion of a transaction without steps into an undo or redo. One without a label is labelled `undo RUN` or `redo
+/// RUN`.
 impl<D: Disk> Transaction<'_, D> {
-    /// Whether this workspace made the run and has not forgotten it.
+    /// Returns true if this workspace made the run and has not forgotten it.
     ///
     /// # Errors
     /// `Io`.
@@ -86,26 +85,26 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(self.workspace.runs_since(run)?.refs().iter().any(known))
     }
 
-    /// Returns the run that undid `run` and is in effect. Of a run that the workspace does not know nothing did.
+    /// Returns the run that undid `run` and is in effect; none for a run that the workspace does not know.
     ///
     /// # Errors
-    /// Those of reading the history.
+    /// Errors of reading the history.
     pub fn undone_by(&self, run: RunId) -> Result<Option<RunId>> {
         Ok(self.workspace.runs_since(run)?.undone_by(run))
     }
 
-    /// Has an undo use these contents where the workspace has lost them. Each is under its own digest.
+    /// Sets contents that an undo uses if the workspace has lost them. Each is under its own digest.
     #[must_use]
     pub fn with_images(mut self, images: BTreeMap<Digest, Vec<u8>>) -> Self {
         self.images = images;
         self
     }
 
-    /// Makes it the undo of a run.
+    /// Turns the transaction into the undo of a run.
     ///
     /// # Errors
-    /// `UnknownRun`, `AlreadyUndone`, `NothingToUndo`; `ChangedSince` naming every path that
-    /// is not as the run left it.
+    /// `UnknownRun`, `AlreadyUndone`, `NothingToUndo`; `ChangedSince` naming every path that differs from what the run
+    /// left.
     pub fn undo(mut self, run: RunId) -> Result<Self> {
         self.kind = RunKind::Undo(run);
         if self.label.is_empty() {
@@ -114,16 +113,16 @@ impl<D: Disk> Transaction<'_, D> {
         self.inverse(run)
     }
 
-    /// The same for the newest change that is in effect. Gives the run that is undone.
+    /// Turns the transaction into the undo of the newest change that is in effect. Returns the run that is undone.
     ///
     /// # Errors
-    /// `NoRunToUndo`, and as [`Transaction::undo`].
+    /// `NoRunToUndo`, and the errors of [`Transaction::undo`].
     pub fn undo_newest(self) -> Result<(RunId, Self)> {
         let run = self.newest_in_effect()?;
         Ok((run, self.undo(run)?))
     }
 
-    /// Newest change that is in effect.
+    /// Returns the newest change that is in effect.
     ///
     /// # Errors
     /// `NoRunToUndo`, `Io`.
@@ -135,7 +134,7 @@ impl<D: Disk> Transaction<'_, D> {
         Err(ErrorKind::NoRunToUndo { runs }.into())
     }
 
-    /// Changes that are in effect, newest first; at most `max`.
+    /// Returns the changes that are in effect, newest first; at most `max`.
     ///
     /// # Errors
     /// `Io`.
@@ -143,11 +142,11 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(self.workspace.runs()?.in_effect().take(max).collect())
     }
 
-    /// Makes it the redo of a run that was undone, or of the run that an undo took back. Gives the
-    /// undo that it takes back.
+    /// Turns the transaction into the redo of a run that was undone, or of the run that an undo reverted. Returns the
+    /// undo that is undone.
     ///
     /// # Errors
-    /// `InEffect`, and as [`Transaction::undo`], worded for this.
+    /// `InEffect`, and the errors of [`Transaction::undo`], worded for a redo.
     pub fn redo(self, run: RunId) -> Result<(RunId, Self)> {
         let runs = self.workspace.runs_since(run)?;
         let (intent, _) = runs.read(run)?;
@@ -160,16 +159,16 @@ impl<D: Disk> Transaction<'_, D> {
         self.redo_of(undo, undone)
     }
 
-    /// The same for the newest undo that is in effect.
+    /// Turns the transaction into the undo of the newest undo that is in effect.
     ///
     /// # Errors
-    /// `NoRunToRedo`, and as [`Transaction::redo`].
+    /// `NoRunToRedo`, and the errors of [`Transaction::redo`].
     pub fn redo_newest(self) -> Result<(RunId, Self)> {
         let undo = self.newest_undo_in_effect()?;
         self.redo(undo)
     }
 
-    /// Newest undo that is in effect.
+    /// Returns the newest undo that is in effect.
     ///
     /// # Errors
     /// `NoRunToRedo`, `Io`.
@@ -179,7 +178,7 @@ impl<D: Disk> Transaction<'_, D> {
         newest.ok_or_else(|| ErrorKind::NoRunToRedo { runs: runs.refs().len() }.into())
     }
 
-    /// Undos that are in effect, newest first; at most `max`.
+    /// Returns the undos that are in effect, newest first; at most `max`.
     ///
     /// # Errors
     /// `Io`.
@@ -227,7 +226,7 @@ impl<D: Disk> Transaction<'_, D> {
                 self.as_before.push(entry.path.clone());
                 continue;
             }
-            // What went to a path that is as before did not stay there.
+            // A file that was moved to a path that is as before did not remain there.
             let moved_to = moved_to.get(&index).filter(|(to, _)| !since.as_before.contains(to));
             let post = match &entry.pre {
                 Image::Absent if entry.post.is_directory() => continue,
@@ -239,7 +238,7 @@ impl<D: Disk> Transaction<'_, D> {
                     if matches!(entry.post, Image::Absent) {
                         self.make_parents(&entry.path)?;
                     }
-                    // Who made it again since gave it its attributes.
+                    // The process that made it again since set its attributes.
                     match &self.node(&entry.path)?.pre {
                         Pre::Directory(there) => Post::Directory(there.clone()),
                         Pre::Absent | Pre::File(_) => Post::Directory(attributes.clone()),
@@ -264,7 +263,7 @@ impl<D: Disk> Transaction<'_, D> {
             };
             self.set(&entry.path, post)?;
         }
-        // Directories that the run made go if nothing else is in them, deepest first.
+        // Directories that the run made are removed if nothing else is in them, deepest first.
         for entry in intent.entries.iter().rev() {
             let made = matches!(entry.pre, Image::Absent) && entry.post.is_directory();
             if made && self.is_empty_directory(&entry.path)? {
@@ -274,8 +273,8 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(())
     }
 
-    /// Refuses an undo where any path is not as the run left it. A path that is as before the run
-    /// already is no obstacle; nor is a file that was edited elsewhere, where it may keep that.
+    /// Refuses an undo if any path differs from what the run left. A path that already is as before the run is no
+    /// obstacle; nor is a file that was edited elsewhere, if it may keep that edit.
     fn check_as_left(&mut self, intent: &Intent) -> Result<Since> {
         let run = intent.run;
         let (mut since, mut conflicts) = (Since::default(), Vec::new());
@@ -326,8 +325,8 @@ impl<D: Disk> Transaction<'_, D> {
         Err(ErrorKind::ChangedSince { attempt: Attempt::Undo(run), run, conflicts }.into())
     }
 
-    /// The splices that take out what the run put into a file that was edited since, where all of it
-    /// stands there as the run left it, each piece at exactly one place; else what is different.
+    /// Returns the splices that remove what the run put into a file that was edited since. All of it must be in the
+    /// file as the run left it, each piece at exactly one place; otherwise returns the difference.
     fn still_there(
         &mut self,
         entry: &Entry,
@@ -353,7 +352,7 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(found.filter(in_order).ok_or(Difference::Around))
     }
 
-    /// Takes what the run put into a file out of it again, and leaves the rest as it is.
+    /// Removes what the run put into a file, and keeps the rest unchanged.
     fn take_out(&mut self, entry: &Entry, back: Vec<Splice>) -> Result<()> {
         let path = &entry.path;
         let mut file = self.expected_file(path, None)?;
@@ -365,8 +364,8 @@ impl<D: Disk> Transaction<'_, D> {
         self.splice(path, file, &content, back)
     }
 
-    /// Whether what the run moved to the path of `entry` is back where it was, or was given: else it is lost with the move.
-    /// True where the run moved nothing there.
+    /// Returns true if the file that the run moved to the path of `entry` is back at its old path, or its content was
+    /// given. Otherwise that content is lost with the move. True if the run moved nothing there.
     fn moved_back(&mut self, intent: &Intent, entry: &Entry) -> bool {
         let Some(moved) = entry.post.file() else { return true };
         let Body::Moved(from) = &moved.body else { return true };
@@ -375,13 +374,13 @@ impl<D: Disk> Transaction<'_, D> {
         is_given || from.is_some_and(|from| self.entry_is_as_before(from))
     }
 
-    /// The content of this digest, where it was given.
+    /// Returns the content of this digest, if it was given.
     fn image(&self, digest: &Digest) -> Option<&Vec<u8>> {
         self.images.get(digest).filter(|bytes| Digest::of(bytes) == *digest)
     }
 
-    /// The bytes before the run, and how many lines they have. `told` is the entry that tells what
-    /// became of them.
+    /// Returns the bytes before the run, and the number of their lines. `told` is the entry that records the outcome of
+    /// the file.
     fn old_content(
         &mut self,
         intent: &Intent,
@@ -420,8 +419,8 @@ impl<D: Disk> Transaction<'_, D> {
         Ok((Content::New(new), lines))
     }
 
-    /// The bytes before the run as a later run recorded them: an undo may have taken the kept image, and a redo displaced
-    /// it.
+    /// Returns the bytes before the run as a later run recorded them: an undo may have taken the kept image, and a redo
+    /// displaced it.
     fn displaced_again(
         &self,
         run: RunId,
@@ -432,7 +431,7 @@ impl<D: Disk> Transaction<'_, D> {
         let runs = self.workspace.runs_since(run)?;
         let later = runs.refs().iter().rev().take_while(|known| known.run != run);
         for known in later.filter(|known| known.outcome == Outcome::Committed) {
-            // A damaged record has nothing to give.
+            // A damaged record provides nothing.
             let Ok((intent, _)) = runs.read_found(known) else { continue };
             let same = |later: &Entry| {
                 later.path == entry.path && digest(&later.pre) == digest(&entry.pre)
@@ -447,8 +446,9 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(None)
     }
 
-    /// Bytes that this run may publish. A kept image stays where it is, and is copied, as long as there is room: then the
-    /// history has it whatever becomes of the file. On a disk that is nearly full the kept file itself is published.
+    /// Returns bytes that this run may publish. A kept image remains in place and is copied while there is space: then
+    /// the history has it whatever happens to the file. On a disk that is nearly full the kept file itself is
+    /// published.
     fn own(
         &mut self,
         path: &RelPath,
@@ -468,7 +468,7 @@ impl<D: Disk> Transaction<'_, D> {
             return Ok(Bytes::File(file, source));
         }
         match self.copied(path, &file, size) {
-            // A quota does not show in what is free.
+            // The free space does not show a quota.
             Err(error) if is_kept && error.is_disk_full() && self.is_free(&file)? => {
                 Ok(Bytes::File(file, source))
             }
@@ -476,13 +476,13 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// Whether undo may publish a kept file itself ([`Workspace::has_one_kept_name`]).
+    /// Returns true if undo may publish a kept file itself ([`Workspace::has_one_kept_name`]).
     fn is_free(&self, file: &D::Handle) -> Result<bool> {
         let stat = self.workspace.disk.stat(file).doing(|| "look at a kept image".to_owned())?;
         self.workspace.has_one_kept_name(&stat)
     }
 
-    /// A copy of a file, in memory or staged.
+    /// Copies a file, to memory or to a staged file.
     pub(crate) fn copied(
         &mut self,
         path: &RelPath,
@@ -506,24 +506,25 @@ impl<D: Disk> Transaction<'_, D> {
     }
 }
 
-/// What became of a run's paths since, by the index of their entry, where that is no obstacle.
+/// Changes of a run's paths since then that are no obstacle, by the index of their entry.
 #[derive(Default)]
 struct Since {
-    /// What is to be taken out of files that were edited.
+    /// Splices to apply to files that were edited.
     edited: BTreeMap<usize, Vec<Splice>>,
     /// Paths that are as before the run already.
     as_before: BTreeSet<usize>,
 }
 
-/// For the index of each entry with a file before the run the entry that tells what became of it: its
-/// own, or the one to which the file was renamed.
+/// Maps the index of each entry with a file before the run to the entry that records the outcome of that file. This is
+/// its own entry, or the one to which the file was renamed.
 fn told_changes(intent: &Intent) -> BTreeMap<usize, &Entry> {
     let renames = intent.renames();
     let told = intent.entries.iter().enumerate();
     told.filter_map(|(index, entry)| Some((renames.before(index)?, entry))).collect()
 }
 
-/// Where the run moved inodes: for the index of an entry, the index and the path of the entry that its inode went to.
+/// Maps the index of each entry whose inode the run moved to the index and the path of the entry that the inode went
+/// to.
 fn moved_to(intent: &Intent) -> BTreeMap<usize, (usize, &RelPath)> {
     let moved = intent.entries.iter().enumerate();
     let moved = moved.filter_map(|(to, entry)| match entry.post.file()?.body {

@@ -1,8 +1,8 @@
-//! What ledgers last acknowledged about this workspace, in `.actum/recorded/`: a witness beside each
-//! ledger, so that one that lost its newest entries cannot go on as if it had not.
+//! Newest acknowledgements of ledgers about this workspace, in `.actum/recorded/`: a witness beside each ledger, so
+//! that one that lost its newest entries cannot continue as if it had not.
 //!
-//! A note for each log, in place, in one sector and made durable by nobody: after a power cut it may be an
-//! older one, which is as true and proves less. What it says is for whoever keeps the ledger.
+//! Each log has one note, which is written in place, in one sector, and never synced. After a power cut it may be an
+//! older one, which is as true and proves less. The code that keeps the ledger interprets its content.
 
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
@@ -22,13 +22,13 @@ use crate::tree::Tree;
 
 /// Request to bind the workspace to another ledger, until it is decided.
 const ADOPTION: &[u8] = b"adoption";
-/// How many characters of a digest name the note about a log.
+/// Number of characters of a digest that name the note about a log.
 const NAME_BYTES: usize = 16;
-/// The longest note, in bytes, with the newline behind it: what a disk writes whole or not at all.
+/// Size of the longest note, in bytes, with the newline behind it: a disk writes it whole or not at all.
 const WITNESS_BYTES_MAX: usize = 512;
 
 impl<D: Disk> Transaction<'_, D> {
-    /// What was kept last of a log, if anything was.
+    /// Returns the last note about a log, if it exists.
     ///
     /// # Errors
     /// `State` where the notes cannot be read.
@@ -36,7 +36,7 @@ impl<D: Disk> Transaction<'_, D> {
         witness(&self.workspace.disk, &self.workspace.home, &name(log))
     }
 
-    /// One of the notes about other logs, where there is one.
+    /// Returns one of the notes about other logs, if it exists.
     ///
     /// # Errors
     /// `State` where the notes cannot be read.
@@ -44,8 +44,8 @@ impl<D: Disk> Transaction<'_, D> {
         another(&self.workspace.disk, &self.workspace.home, Some(log))
     }
 
-    /// Keeps one line of text about a log, of at most 511 bytes, in the place of the last. Where that
-    /// fails the old one stays.
+    /// Keeps one line of text about a log, of at most 511 bytes, in the place of the last one. If that fails, the old
+    /// one remains.
     pub fn keep_witness(&self, log: &str, line: &str) {
         drop(keep(&self.workspace.disk, &self.workspace.home, &name(log), line));
     }
@@ -64,7 +64,7 @@ impl<D: Disk> Transaction<'_, D> {
             let mut below = path.clone();
             while let Some(directory) = below.parent().filter(|it| !seen.contains(it)) {
                 let handle = match tree.parent(&below) {
-                    // What is no directory yet holds no workspace.
+                    // A path that is no directory yet holds no workspace.
                     Err(error) if error.is_in_the_way() => None,
                     opened => opened?,
                 };
@@ -84,7 +84,7 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(found)
     }
 
-    /// Reads the request to bind the workspace to another ledger, if one waits.
+    /// Reads the request to bind the workspace to another ledger, if it is pending.
     ///
     /// # Errors
     /// `State` where it cannot be read.
@@ -92,8 +92,8 @@ impl<D: Disk> Transaction<'_, D> {
         read(&self.workspace.disk, &self.workspace.home.state, ADOPTION)
     }
 
-    /// Writes that request, one line of at most 511 bytes; an empty line removes it. Durable when this returns: after a
-    /// power cut a request that was cancelled would be due all the same.
+    /// Writes that request, one line of at most 511 bytes; an empty line removes it. Durable when this returns:
+    /// otherwise a cancelled request would be pending again after a power cut.
     ///
     /// # Errors
     /// `Io`.
@@ -108,14 +108,14 @@ impl<D: Disk> Transaction<'_, D> {
 }
 
 impl<D: Disk> Held<'_, D> {
-    /// As [`Transaction::keep_witness`].
+    /// Keeps a line about a log, as [`Transaction::keep_witness`] does.
     pub fn keep_witness(&self, log: &str, line: &str) {
         self.transaction.keep_witness(log, line);
     }
 }
 
 impl<D: Disk> View<D> {
-    /// As [`Transaction::witness`].
+    /// Returns the last note about a log, as [`Transaction::witness`] does.
     ///
     /// # Errors
     /// `State` where the notes cannot be read.
@@ -123,7 +123,7 @@ impl<D: Disk> View<D> {
         witness(&self.disk, &self.home, &name(log))
     }
 
-    /// One of the notes about any log, where there is one.
+    /// Returns one of the notes about any log, if it exists.
     ///
     /// # Errors
     /// `State` where the notes cannot be read.
@@ -131,7 +131,7 @@ impl<D: Disk> View<D> {
         another(&self.disk, &self.home, None)
     }
 
-    /// As [`Transaction::adoption`].
+    /// Reads the pending request, as [`Transaction::adoption`] does.
     ///
     /// # Errors
     /// `State` where it cannot be read.
@@ -140,8 +140,8 @@ impl<D: Disk> View<D> {
     }
 }
 
-/// Reads the notes in the state directory of `root`, without opening the workspace. There are none where no workspace
-/// is, or one of another user: those are not believed.
+/// Reads the notes in the state directory of `root`, without opening the workspace. The result is empty if there is no
+/// workspace, or if it belongs to another user, whose notes are not trusted.
 ///
 /// # Errors
 /// `State` where the notes cannot be read; `Io`.
@@ -165,9 +165,9 @@ pub struct RootWithin {
     pub path: RelPath,
     /// Notes of ledgers that recorded a workspace there.
     pub notes: Vec<String>,
-    /// Whether it is a repository.
+    /// True if it is a repository.
     pub is_repository: bool,
-    /// Whether the repository has a file of rules.
+    /// True if the repository has a file of rules.
     pub has_rules: bool,
 }
 
@@ -244,7 +244,7 @@ fn read<D: Disk>(disk: &D, directory: &D::Handle, name: &[u8]) -> Result<Option<
     }
 }
 
-/// The error of notes that cannot be read: one that says nothing would keep nothing from going on.
+/// Returns the error of notes that cannot be read. Treated as empty notes they would stop nothing.
 pub fn unusable_witness(why: &dyn std::fmt::Display) -> Error {
     let what = format!(
         "its directory `recorded`, of what ledgers acknowledged, cannot be used: {why}; remove it to go \
@@ -264,7 +264,7 @@ fn keep<D: Disk>(disk: &D, home: &Home<D::Handle>, name: &[u8], line: &str) -> s
     write(disk, &directory, name, line).map(drop)
 }
 
-/// Writes one line in place, in one sector; an empty line leaves nothing to read.
+/// Writes one line in place, in one sector; an empty line leaves no readable note.
 fn write<D: Disk>(
     disk: &D,
     directory: &D::Handle,

@@ -1,4 +1,4 @@
-//! Which files are not committed, and why.
+//! Files that are not committed, and the reasons.
 
 use std::fs;
 
@@ -59,7 +59,7 @@ fn a_file_with_uncommitted_changes_is_named() {
     assert_eq!(repo.git_directory(), before);
 }
 
-/// EX-17: what was staged between check and commit stops the commit, and stays staged.
+/// EX-17: a file that was staged between check and commit stops the commit, and remains staged.
 #[test]
 fn what_is_staged_after_the_check_is_not_lost() {
     let repo = Repo::with(&[("a", b"1")]);
@@ -73,7 +73,7 @@ fn what_is_staged_after_the_check_is_not_lost() {
     assert!(!repo.path(".git/index.lock").exists());
 }
 
-/// EX-17: something else than a file is not taken for one.
+/// EX-17: an object other than a file is not taken for one.
 #[test]
 fn a_link_in_head_is_no_file() {
     let repo = Repo::with(&[("a", b"1")]);
@@ -118,7 +118,7 @@ fn a_name_that_could_be_read_as_the_directory_of_git_is_refused() {
     }
 }
 
-/// EX-17: files of a submodule, or of a repository that lies in this one, are not this one's.
+/// EX-17: files of a submodule, or of a repository inside this one, do not belong to this one.
 #[test]
 fn a_path_in_another_repository_is_refused() {
     let inner = Repo::with(&[("file", b"1")]);

@@ -1,4 +1,4 @@
-//! What is in a commit, and what git says of it.
+//! Content of a commit, and git's report on it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -52,7 +52,7 @@ fn a_moved_branch_keeps_the_mode_of_its_file() {
     }
 }
 
-/// EX-17: the commit says who made it, and whose it is.
+/// EX-17: the commit names its author and its run.
 #[test]
 fn a_commit_names_its_author_and_its_run() {
     let repo = Repo::with(&[("a", b"1")]);
@@ -88,7 +88,7 @@ fn a_file_and_a_directory_can_change_places() {
     repo.git(&["fsck", "--strict"]);
 }
 
-/// EX-17: no file is swept out because a run made something in its place.
+/// EX-17: no file is removed from the tree because a run made another object in its place.
 #[test]
 fn what_a_run_did_not_take_away_is_never_left_out_of_the_tree() {
     let repo = Repo::with(&[("a", b"file"), ("b/c", b"1"), ("b/d", b"2")]);
@@ -120,7 +120,7 @@ fn a_path_is_bytes() {
     repo.git(&["fsck", "--strict"]);
 }
 
-/// EX-17: what git does not see makes no commit.
+/// EX-17: a change that git does not see makes no commit.
 #[test]
 fn a_run_that_changes_nothing_for_git_makes_no_commit() {
     let repo = Repo::with(&[("a", b"1")]);
@@ -132,7 +132,7 @@ fn a_run_that_changes_nothing_for_git_makes_no_commit() {
     assert_eq!(repo.head(), before);
 }
 
-/// EX-17: a commit goes on top of the HEAD that was checked, and of no other.
+/// EX-17: a commit is made on top of the HEAD that was checked, and of no other.
 #[test]
 fn a_head_that_moved_since_the_check_is_not_built_on() {
     let repo = Repo::with(&[("a", b"1"), ("b", b"1")]);
@@ -151,7 +151,7 @@ fn a_head_that_moved_since_the_check_is_not_built_on() {
     assert_eq!(repo.git(&["rev-parse", "main", "other"]), format!("{before}\n{before}\n"));
 }
 
-/// EX-17: a branch or a HEAD that somebody else is changing is left alone.
+/// EX-17: a branch or a HEAD that another process is changing is left alone.
 #[test]
 fn a_locked_branch_is_not_moved() {
     let repo = Repo::with(&[("a", b"1")]);
@@ -168,7 +168,7 @@ fn a_locked_branch_is_not_moved() {
     assert!(!repo.path(".git/index.lock").exists());
 }
 
-/// EX-17: the branch may be one that stands in `packed-refs`, and its objects in a pack.
+/// EX-17: the branch may be an entry of `packed-refs`, and its objects may be in a pack.
 #[test]
 fn a_packed_repository_is_committed_to() {
     let repo = Repo::with(&[("a", b"1"), ("b/c", b"1")]);
@@ -179,7 +179,7 @@ fn a_packed_repository_is_committed_to() {
     assert_eq!(repo.status(), "");
 }
 
-/// EX-17: only what was checked is committed, and once.
+/// EX-17: only a checked file is committed, and once.
 #[test]
 fn a_file_that_was_not_checked_is_refused() {
     let repo = Repo::with(&[("a", b"1"), ("b", b"1")]);

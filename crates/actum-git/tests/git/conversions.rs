@@ -1,4 +1,4 @@
-//! Files whose bytes git would not store as they are.
+//! Files whose bytes git would not store unchanged.
 
 use actum_git::{Conversion, GitProblem, Unfit};
 
@@ -13,7 +13,7 @@ fn conversion(problem: GitProblem) -> Conversion {
 
 const CRLF: &[u8] = b"a\r\nb\r\n";
 
-/// EX-17: where git would convert a file it is not committed, whether the attributes say so or a setting.
+/// EX-17: a file that git would convert is not committed, whether attributes or a setting cause it.
 #[test]
 fn a_file_that_git_would_convert_is_not_committed() {
     let attributes =
@@ -55,7 +55,7 @@ fn a_file_that_git_would_convert_is_not_committed() {
     }
 }
 
-/// EX-17: `core.autocrlf` counts where no attribute says anything, and what is in HEAD is looked at, too.
+/// EX-17: `core.autocrlf` counts where no attribute applies, and the content of HEAD is checked, too.
 #[test]
 fn the_setting_autocrlf_counts() {
     let repo = Repo::with(&[("crlf", CRLF), ("lf", b"a\n")]);
@@ -85,7 +85,7 @@ fn attributes_that_the_run_changes_count_for_its_other_files() {
     assert_eq!(conversion(refused), Conversion::Filter);
 }
 
-/// EX-17: attributes that lie in something that is no file are not waited for.
+/// EX-17: attributes in an object that is no file are not waited for.
 #[test]
 fn attributes_in_a_fifo_are_refused() {
     let repo = Repo::with(&[("d/a", b"1\n")]);

@@ -1,11 +1,11 @@
-//! Nothing that a repository says is executed.
+//! Hostile repositories: nothing that a repository configures is executed.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use crate::repo::Repo;
 
-/// A repository that runs a program wherever git would let it, and the file that each leaves.
+/// Makes a repository that runs a program wherever git would let it. Returns it with the file that each program leaves.
 fn armed() -> (Repo, std::path::PathBuf) {
     let repo = Repo::with(&[("a.txt", b"1\n"), ("b.flt", b"1\n")]);
     let marker = repo.beside("marker");
@@ -63,7 +63,7 @@ fn left(marker: &std::path::Path) -> Vec<String> {
     left
 }
 
-/// EX-17: hooks, filters, fsmonitor, merge drivers and signing are off, whatever the repository says.
+/// EX-17: hooks, filters, fsmonitor, merge drivers and signing are off, whatever the repository configures.
 #[test]
 fn nothing_that_a_repository_says_is_executed() {
     // First the control: plain git runs them.
@@ -122,7 +122,7 @@ fn variables_of_git_do_not_count() {
     repo.git(&["fsck", "--strict"]);
 }
 
-/// EX-17: what the test above runs, in a process of its own.
+/// EX-17: body of the test above, in a process of its own.
 #[test]
 #[ignore = "it is run with an environment that misleads"]
 fn commits_in_the_directory_that_is_named() {
@@ -172,7 +172,7 @@ fn a_repository_with_a_fifo_is_rejected_without_waiting() {
         let told = format!("`.git/{name}` is a FIFO or a device");
         assert!(problem.to_string().contains(&told), "{problem}");
     }
-    // A link to one, in a place of which git follows links.
+    // A link to one, where git follows links.
     let repo = Repo::with(&[("a", b"1\n")]);
     let fifo = repo.beside("fifo");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());

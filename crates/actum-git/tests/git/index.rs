@@ -1,4 +1,4 @@
-//! The user's index: what is brought along, and what stays.
+//! User's index: the updated entries, and those that remain.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use actum_git::{Committed, IndexOutcome, IndexProblem, Outcome};
 
 use crate::repo::Repo;
 
-/// EX-17: what else is staged stays staged to the byte, and what is not stays so.
+/// EX-17: all other staged changes remain staged to the byte, and unstaged ones remain unstaged.
 #[test]
 fn what_else_is_staged_stays_as_it_was() {
     let repo =
@@ -29,7 +29,7 @@ fn what_else_is_staged_stays_as_it_was() {
     let after = look();
     assert_eq!(before[0], after[0]);
     assert_eq!(before[1], after[1]);
-    // Of the entries those of the run alone are others.
+    // Of the entries only those of the run differ.
     let without = |text: &str| {
         let keeps =
             |line: &&str| !line.ends_with("\ta") && !line.ends_with("\tmade") && *line != "H a";
@@ -41,8 +41,8 @@ fn what_else_is_staged_stays_as_it_was() {
     assert_eq!(repo.status().lines().filter(|line| line.ends_with(" a")).count(), 0);
 }
 
-/// EX-17: a user's edit in the very moment in which the index was written still shows. By stamps, of which
-/// git compares the seconds, such a file is what was staged.
+/// EX-17: a user's edit in the very moment in which the index was written still shows. By stamps, of which git compares
+/// the seconds, such a file equals the staged one.
 #[test]
 fn an_edit_in_the_moment_of_the_last_staging_still_shows() {
     let repo = Repo::with(&[("a", b"1\n"), ("racy", b"1\n")]);
@@ -68,7 +68,7 @@ fn an_edit_in_the_moment_of_the_last_staging_still_shows() {
     assert_eq!(repo.git(&["show", ":racy"]), "2\n");
 }
 
-/// EX-17: where another process holds the index the commit is made, and it is said.
+/// EX-17: if another process holds the index the commit is made, and the problem is reported.
 #[test]
 fn a_locked_index_is_left_and_told() {
     let repo = Repo::with(&[("a", b"1\n")]);
@@ -86,13 +86,13 @@ fn a_locked_index_is_left_and_told() {
     assert_eq!(repo.read(".git/index.lock"), b"theirs");
     assert_eq!(repo.read(".git/index"), index);
     assert_eq!(repo.head(), id.to_string());
-    // What the message says to do helps.
+    // The advice of the message helps.
     fs::remove_file(repo.path(".git/index.lock")).unwrap();
     repo.git(&["reset", "-q", "--", "a"]);
     assert_eq!(repo.status(), "");
 }
 
-/// EX-17: nothing is left beside the index, and what a killed process left is passed over.
+/// EX-17: nothing is left beside the index, and the files of a killed process are ignored.
 #[test]
 fn nothing_is_left_beside_the_index() {
     let repo = Repo::with(&[("a", b"1\n")]);
@@ -111,7 +111,7 @@ fn nothing_is_left_beside_the_index() {
     assert_eq!(repo.status(), "");
 }
 
-/// EX-17: an index of any version stays one, with what it says of files.
+/// EX-17: an index keeps its version, and its marks of files.
 #[test]
 fn the_version_of_the_index_and_the_marks_of_files_stay() {
     for version in ["2", "3", "4"] {
@@ -128,7 +128,7 @@ fn the_version_of_the_index_and_the_marks_of_files_stay() {
     }
 }
 
-/// EX-17: indexes of kinds that libgit2 does not know are never written over.
+/// EX-17: indexes of kinds that libgit2 does not know are never overwritten.
 #[test]
 fn an_index_of_another_kind_is_refused_before_the_run() {
     let repo = Repo::with(&[("a", b"1\n")]);

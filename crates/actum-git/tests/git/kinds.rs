@@ -1,4 +1,4 @@
-//! Repositories that are not committed to.
+//! Kinds of repositories that are refused.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,7 @@ fn a_bare_repository_is_refused() {
     assert!(matches!(open(&repo.root), GitProblem::Bare { .. }));
 }
 
-/// EX-17: where `.git` leads elsewhere, that is not the workspace's.
+/// EX-17: a repository to which `.git` leads elsewhere does not belong to the workspace.
 #[test]
 fn a_linked_work_tree_is_refused() {
     let repo = Repo::with(&[("a", b"1")]);
@@ -50,7 +50,7 @@ fn a_linked_work_tree_is_refused() {
     assert!(matches!(open(&repo.root), GitProblem::Unsupported { .. }));
 }
 
-/// EX-17: kinds of repositories that are not known are named.
+/// EX-17: an unknown kind of repository is named.
 #[test]
 fn what_is_not_supported_is_said() {
     let repo = Repo::unborn();
@@ -94,7 +94,7 @@ fn an_unborn_branch_is_refused() {
     assert!(problem.to_string().contains("`main`"), "{problem}");
 }
 
-/// EX-17: an operation of git that is half done is not committed into.
+/// EX-17: no commit is made during an operation of git that is half done.
 #[test]
 fn an_operation_that_is_half_done_is_refused() {
     for (words, expected) in [
@@ -119,7 +119,7 @@ fn an_operation_that_is_half_done_is_refused() {
     }
 }
 
-/// EX-17: conflicts that a stash left have no operation, and are not committed into either.
+/// EX-17: conflicts that a stash left are no operation, and prevent a commit, too.
 #[test]
 fn conflicts_in_the_index_are_refused() {
     let repo = Repo::with(&[("a", b"1\n"), ("b", b"1\n")]);
@@ -132,7 +132,7 @@ fn conflicts_in_the_index_are_refused() {
     assert!(matches!(problem, GitProblem::InProgress { .. }));
 }
 
-/// EX-17: commits to a shallow repository can be made, but not taken back there.
+/// EX-17: commits to a shallow repository can be made, but not reverted there.
 #[test]
 fn a_shallow_repository_is_not_reverted_in() {
     let repo = Repo::with(&[("a", b"1\n")]);
@@ -146,8 +146,8 @@ fn a_shallow_repository_is_not_reverted_in() {
     assert!(matches!(problem, GitProblem::Shallow { .. }));
 }
 
-/// EX-17: a repository of another user is not trusted, as git does not trust it. Only root can give one away,
-/// so that this tests nothing where somebody else runs it.
+/// EX-17: a repository of another user is not trusted, as git does not trust it. Only root can give one away, so this
+/// tests nothing for any other user.
 #[test]
 fn a_repository_of_another_user_is_refused() {
     let repo = Repo::with(&[("a", b"1")]);
@@ -169,7 +169,7 @@ fn a_repository_of_another_user_is_refused() {
     assert!(said.contains("OtherOwner"), "{said}");
 }
 
-/// EX-17: no link in `.git` leads what a commit writes out of the work tree.
+/// EX-17: no link in `.git` leads the writes of a commit out of the work tree.
 #[test]
 fn links_in_the_state_of_a_repository_are_refused() {
     for link in [".git/logs/HEAD", ".git/logs", ".git/refs", ".git/objects", ".git/refs/heads"] {
@@ -183,7 +183,7 @@ fn links_in_the_state_of_a_repository_are_refused() {
     }
 }
 
-/// EX-17: a commit appends to reflogs in place, so none of them is a file outside as well.
+/// EX-17: a commit appends to reflogs in place, so none of them may be a file outside as well.
 #[test]
 fn a_reflog_with_another_name_is_not_appended_to() {
     for log in [".git/logs/HEAD", ".git/logs/refs/heads/main"] {

@@ -1,5 +1,5 @@
-//! The git backend, held against the `git` program: what is committed and reverted, what is left alone,
-//! what is refused, and that nothing a repository says is executed.
+//! Git backend, compared with the `git` program: what is committed and reverted, what is left alone, what is refused,
+//! and that nothing a repository configures is executed.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

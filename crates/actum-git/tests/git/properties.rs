@@ -1,4 +1,4 @@
-//! Random trees and random changes, committed and reverted, held against git.
+//! Random trees and random changes, committed and reverted, compared with git.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ fn file() -> impl Strategy<Value = (Vec<u8>, bool)> {
     (text.prop_map(|parts| parts.concat()), any::<bool>())
 }
 
-/// Files none of which lies below another.
+/// Returns files none of which is below another.
 fn files() -> impl Strategy<Value = Files> {
     prop::collection::btree_map(path(), file(), 1..8).prop_map(|files| {
         let names: BTreeSet<String> = files.keys().cloned().collect();
@@ -39,7 +39,7 @@ fn steps<'a>(old: &'a Files, new: &'a Files) -> Vec<Step<'a>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// EX-17: any change is committed as git would commit it, and its revert gives the tree of before.
+    /// EX-17: any change is committed as git would commit it, and its revert restores the tree from before.
     #[test]
     fn a_commit_and_its_revert_give_the_tree_of_before(old in files(), new in files()) {
         let repo = Repo::with(&[]);

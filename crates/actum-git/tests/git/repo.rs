@@ -1,4 +1,4 @@
-//! A repository in a directory of its own, made by the `git` program.
+//! Repository in a directory of its own, made by the `git` program.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -12,12 +12,12 @@ use actum_git::{
     NewFile, Outcome, Repository, Revert, RunNote,
 };
 
-/// The run whose commits the tests make.
+/// Returns the run whose commits the tests make.
 pub fn run() -> RunId {
     RunId::from_random(42)
 }
 
-/// The run that takes it back.
+/// Returns the run that reverts it.
 pub fn undo() -> RunId {
     RunId::from_random(43)
 }
@@ -31,11 +31,11 @@ pub struct Repo {
     pub root: PathBuf,
 }
 
-/// What a run does to one path: bytes and whether they are executable, or nothing.
+/// Change of one path by a run: bytes and true if they are executable, or none.
 pub type Step<'a> = (&'a str, Option<(&'a [u8], bool)>);
 
 impl Repo {
-    /// A repository without a commit.
+    /// Makes a repository without a commit.
     pub fn unborn() -> Self {
         let home = tempfile::tempdir().unwrap();
         let root = home.path().join("work");
@@ -45,7 +45,7 @@ impl Repo {
         repo
     }
 
-    /// A repository whose one commit has these files.
+    /// Makes a repository whose one commit has these files.
     pub fn with(files: &[(&str, &[u8])]) -> Self {
         let repo = Self::unborn();
         for (path, bytes) in files {
@@ -74,7 +74,7 @@ impl Repo {
         self.command(&self.root, arguments).output().unwrap()
     }
 
-    /// What git prints; it has to succeed.
+    /// Runs git, which has to succeed, and returns its output.
     pub fn git(&self, arguments: &[&str]) -> String {
         let output = self.try_git(arguments);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -82,7 +82,7 @@ impl Repo {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// A directory beside the work tree.
+    /// Makes a directory beside the work tree.
     pub fn beside(&self, name: &str) -> PathBuf {
         self.home.path().join(name)
     }
@@ -117,7 +117,7 @@ impl Repo {
         self.git(&["status", "--porcelain"])
     }
 
-    /// Everything below `.git`, by path and bytes, to see that nothing was changed.
+    /// Returns everything below `.git`, by path and bytes, to check that nothing was changed.
     pub fn git_directory(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut found = Vec::new();
         let mut open = vec![self.root.join(".git")];
@@ -136,7 +136,7 @@ impl Repo {
         found
     }
 
-    /// What is at a path in the work tree now.
+    /// Returns the current file at a path in the work tree.
     pub fn state(&self, path: &RelPath) -> Option<FileState> {
         let place = self.root.join(std::ffi::OsStr::from_bytes(path.as_bytes()));
         let found = fs::symlink_metadata(&place).ok().filter(fs::Metadata::is_file)?;
@@ -153,7 +153,7 @@ impl Repo {
         self.open().check(&self.before(paths))
     }
 
-    /// Does to the work tree what a run would do.
+    /// Changes the work tree as a run would.
     pub fn apply(&self, steps: &[Step<'_>]) {
         for (path, _) in steps.iter().filter(|(_, after)| after.is_none()) {
             if self.path(path).is_file() {
@@ -195,7 +195,7 @@ impl Repo {
         self.open().revert(commit, run(), |path| self.state(path))
     }
 
-    /// Writes what a revert says and commits it; all of it has to succeed.
+    /// Writes the files of a revert and commits it; all of it has to succeed.
     pub fn take_back(&self, revert: &Revert) -> CommitId {
         let text = |path: &RelPath| String::from_utf8(path.as_bytes().to_vec()).unwrap();
         let names: Vec<String> = revert.files().iter().map(|file| text(&file.path)).collect();
@@ -230,7 +230,7 @@ pub fn author() -> Author {
     Author::new("Ada", "ada@example.org", Timestamp::from_micros(1_767_323_045_000_000)).unwrap()
 }
 
-/// A commit whose index was brought along.
+/// Returns a commit whose index was updated.
 pub fn whole(outcome: Outcome) -> CommitId {
     match outcome {
         Outcome::Committed(Committed { id, index: IndexOutcome::Updated }) => id,

@@ -1,4 +1,4 @@
-//! What is ended of a commit whose process was killed.
+//! Completion of a commit whose process was killed.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use actum_git::{Committed, IndexOutcome, IndexProblem, Left, Resumed};
 
 use crate::repo::{Repo, rel, run, undo};
 
-/// A repository as a process leaves it that is killed when the branch is moved, and the index is not yet in its place.
+/// Returns a repository whose process was killed after the branch was moved, before the index was replaced.
 fn cut_off(staged: &[&str]) -> Repo {
     let repo = Repo::with(&[("a", b"1\n"), ("b", b"1\n"), ("gone", b"1\n"), ("mine", b"1\n")]);
     for path in staged {
@@ -20,7 +20,7 @@ fn cut_off(staged: &[&str]) -> Repo {
     repo
 }
 
-/// The new index is ready, under the lock, and the old one in its place.
+/// Leaves the new index ready, under the lock, and the old one in its place.
 fn leave_index(repo: &Repo, old: Vec<u8>) {
     repo.write(".git/index.actum", repo.read(".git/index"));
     repo.write(".git/index", old);
@@ -36,7 +36,7 @@ fn has_litter(repo: &Repo) -> bool {
     litter.iter().any(|name| repo.path(".git").join(name).exists())
 }
 
-/// What the run left.
+/// Returns the files that the run left.
 fn left() -> Vec<(RelPath, Option<FileState>)> {
     let file = |bytes: &[u8], executable| FileState {
         sha256: Digest::of(bytes),
@@ -84,12 +84,12 @@ fn a_commit_of_another_run_is_left_alone() {
     assert!(resumed(&repo, undo()).is_none());
     assert!(resumed_revert(&repo, &repo.head()).is_none());
     assert_eq!(repo.read(".git/index"), before);
-    // The lock of a process that is no more is in nobody's way.
+    // The lock of a process that no longer runs blocks no other.
     repo.git(&["reset", "-q"]);
     assert_eq!(repo.status(), "");
 }
 
-/// EX-17: where somebody took the lock away, and may have staged something since, the index is theirs.
+/// EX-17: if another process removed the lock, it may have staged changes since, so the index is not touched.
 #[test]
 fn an_index_whose_lock_was_taken_away_is_left_alone() {
     let repo = cut_off(&[]);
@@ -106,7 +106,7 @@ fn an_index_whose_lock_was_taken_away_is_left_alone() {
     assert!(!has_litter(&repo));
 }
 
-/// EX-17: where the index was in its place already, whatever is staged is somebody's work.
+/// EX-17: if the index was replaced already, any staged change is the user's.
 #[test]
 fn an_index_that_was_replaced_is_not_touched_again() {
     let repo = cut_off(&[]);
@@ -118,7 +118,7 @@ fn an_index_that_was_replaced_is_not_touched_again() {
     assert_eq!(repo.status(), "MM a\n");
 }
 
-/// EX-13, EX-17: the lock of the branch goes where it holds the commit that was cut off, and no other one.
+/// EX-13, EX-17: the lock of the branch is removed if it holds the commit that was cut off, and no other one is.
 #[test]
 fn the_lock_of_a_branch_that_was_not_moved_goes() {
     let repo = cut_off(&[]);
@@ -134,7 +134,7 @@ fn the_lock_of_a_branch_that_was_not_moved_goes() {
     assert_eq!(repo.git(&["diff", "--cached"]), "");
 }
 
-/// EX-17: something else in the place of our lock is told, and hides no commit.
+/// EX-17: another object in the place of actum's lock is reported, and hides no commit.
 #[test]
 fn what_is_in_the_place_of_the_lock_hides_no_commit() {
     let repo = cut_off(&[]);
@@ -145,7 +145,7 @@ fn what_is_in_the_place_of_the_lock_hides_no_commit() {
     assert!(!repo.path("outside").exists() && repo.path(".git/index.lock").exists());
 }
 
-/// EX-17: the lock of git is git's, whatever else lies there.
+/// EX-17: git's lock belongs to git, whatever else is there.
 #[test]
 fn the_lock_of_another_process_stays() {
     let repo = cut_off(&[]);
@@ -161,8 +161,8 @@ fn the_lock_of_another_process_stays() {
     assert!(!repo.path(".git/index.actum").exists());
 }
 
-/// EX-17: where a process that puts things in order is killed as well, what somebody staged stays: no lock is made beside
-/// an index that may not belong to it.
+/// EX-17: if the process that completes a commit is killed as well, the user's staged changes remain: no lock is made
+/// beside an index that may not belong to it.
 #[test]
 fn a_second_kill_brings_nothing_of_the_first_back() {
     let repo = cut_off(&[]);
@@ -170,7 +170,7 @@ fn a_second_kill_brings_nothing_of_the_first_back() {
     repo.write("mine", "staged\n");
     repo.git(&["add", "mine"]);
     let before = repo.read(".git/index");
-    // As it was left by a version that took the lock first.
+    // A version that took the lock first left it like this.
     fs::hard_link(repo.path(".git/actum.lock"), repo.path(".git/index.lock")).unwrap();
     let index = resumed(&repo, run()).unwrap().index;
     assert!(matches!(index, IndexOutcome::NotUpdated(IndexProblem::LockRemoved)), "{index:?}");
@@ -178,7 +178,7 @@ fn a_second_kill_brings_nothing_of_the_first_back() {
     assert!(!has_litter(&repo));
 }
 
-/// EX-17: an index that is behind is told also where nothing else is left of it, as long as it is.
+/// EX-17: an index that is behind is reported as long as it is, also if nothing else is left of the commit.
 #[test]
 fn an_index_that_is_behind_is_told() {
     let repo = cut_off(&[]);
@@ -189,12 +189,12 @@ fn an_index_that_is_behind_is_told() {
         let index = resumed(&repo, run()).unwrap().index;
         assert!(matches!(index, IndexOutcome::NotUpdated(IndexProblem::Behind)), "{index:?}");
     }
-    // What it says to do helps.
+    // The advice of the message helps.
     repo.git(&["reset", "-q", "--", "a", "gone", "made"]);
     assert!(matches!(resumed(&repo, run()).unwrap().index, IndexOutcome::Updated));
 }
 
-/// EX-17: an index that is ready for another commit is not put into its place.
+/// EX-17: an index that is ready for another commit does not replace the current one.
 #[test]
 fn an_index_of_another_commit_is_not_taken() {
     let repo = cut_off(&[]);
@@ -209,7 +209,7 @@ fn an_index_of_another_commit_is_not_taken() {
     assert_eq!(repo.read(".git/index"), before);
 }
 
-/// EX-17: a commit that somebody amended with work of theirs is not the run's any more; one with others on top is.
+/// EX-17: a commit that a user amended is no longer the run's; one with others on top is.
 #[test]
 fn a_commit_is_the_runs_by_what_it_does() {
     let repo = cut_off(&[]);
@@ -224,7 +224,7 @@ fn a_commit_is_the_runs_by_what_it_does() {
     assert_eq!(repo.status(), "");
 }
 
-/// EX-17: a lock whose holder lives is not taken from it, and the next commit takes the one that was left.
+/// EX-17: a lock is not taken from a live holder, and the next commit takes one that was left.
 #[test]
 fn a_lock_goes_over_when_its_holder_is_no_more() {
     let repo = cut_off(&[]);
@@ -233,7 +233,7 @@ fn a_lock_goes_over_when_its_holder_is_no_more() {
     let found = resumed(&repo, run()).unwrap();
     assert!(matches!(found.index, IndexOutcome::NotUpdated(IndexProblem::Locked)), "{found:?}");
     drop(holder);
-    // A file that this commit does not tell of.
+    // A file that this commit does not contain.
     repo.run(&[("b", Some((b"2\n", false)))]);
     assert!(!repo.path(".git/index.lock").exists());
     assert!(!repo.status().contains(" b\n"), "{}", repo.status());
@@ -251,7 +251,7 @@ fn a_revert_that_was_cut_off_is_found() {
     assert_eq!(repo.status(), "");
 }
 
-/// EX-13, EX-17: what stands in git's way is told, and stays.
+/// EX-13, EX-17: a lock that blocks git is reported, and remains.
 #[test]
 fn the_locks_that_are_in_gits_way_are_told() {
     let repo = cut_off(&[]);

@@ -1,4 +1,4 @@
-//! What takes a commit back, and what does not.
+//! Reverts of commits, and commits that cannot be reverted.
 
 use actum_core::RunId;
 use actum_git::{CommitId, GitProblem, Restored, RestoredFile};
@@ -13,7 +13,7 @@ fn lines(changed: &[(usize, &str)]) -> Vec<u8> {
     (1..=40).map(line).collect::<String>().into_bytes()
 }
 
-/// EX-17: the revert of a run's commit gives the tree of before, and says what it reverts.
+/// EX-17: the revert of a run's commit restores the tree from before, and names the reverted commit.
 #[test]
 fn a_commit_of_a_run_is_taken_back() {
     let repo = Repo::with(&[("a", b"1\n"), ("gone/x", b"1\n"), ("s", b"1\n")]);
@@ -53,12 +53,12 @@ fn a_commit_of_a_run_is_taken_back() {
             undo()
         )
     );
-    // The revert is a run's commit as well, and can be taken back in turn.
+    // The revert is a run's commit as well, and can itself be reverted.
     let again = repo.open().revert(made, undo(), |path| repo.state(path)).unwrap();
     assert_eq!(again.files().len(), 4);
 }
 
-/// EX-17: what later commits did elsewhere in the same file stays.
+/// EX-17: later changes elsewhere in the same file remain.
 #[test]
 fn later_edits_elsewhere_in_the_file_stay() {
     let repo = Repo::with(&[("a", &lines(&[])), ("b", b"1\n")]);
@@ -68,7 +68,7 @@ fn later_edits_elsewhere_in_the_file_stay() {
     repo.git(&["commit", "-qam", "later"]);
     let untouched = repo.git_directory();
     let revert = repo.revert(id).unwrap();
-    // The merged file is in memory alone.
+    // The merged file is only in memory.
     assert_eq!(repo.git_directory(), untouched);
     repo.take_back(&revert);
     assert_eq!(repo.read("a"), lines(&[(30, "theirs")]));
@@ -76,7 +76,7 @@ fn later_edits_elsewhere_in_the_file_stay() {
     assert_eq!(repo.status(), "");
 }
 
-/// EX-17: where later commits changed the same places the files are named, and nothing is changed.
+/// EX-17: if later commits changed the same places the files are named, and nothing is changed.
 #[test]
 fn later_edits_of_the_same_lines_are_a_conflict() {
     let repo = Repo::with(&[("a", &lines(&[])), ("b", b"1\n"), ("c", b"1\n"), ("d", b"1\n")]);
@@ -119,7 +119,7 @@ fn uncommitted_changes_stop_a_revert() {
     assert!(matches!(repo.revert(id).unwrap_err(), GitProblem::Dirty { .. }));
 }
 
-/// EX-17: only the commit of that run is taken back, and only from the branch that has it.
+/// EX-17: only the commit of that run is reverted, and only from the branch that has it.
 #[test]
 fn a_commit_that_is_not_the_runs_is_refused() {
     let repo = Repo::with(&[("a", b"1\n")]);
@@ -151,7 +151,7 @@ fn a_commit_that_is_not_the_runs_is_refused() {
     assert!(refused(id, run()).contains("history"));
 }
 
-/// EX-17: a revert that has nothing left to do says so, and makes no commit.
+/// EX-17: a revert that has nothing left to do reports it, and makes no commit.
 #[test]
 fn what_was_taken_back_by_hand_is_not_taken_back_again() {
     let repo = Repo::with(&[("a", b"1\n")]);

@@ -1,4 +1,4 @@
-//! Any steps in any order: they are made whole or not at all, and undo is the way back.
+//! Any steps in any order: they are made whole or not at all, and undo restores the state before.
 
 use std::path::Path;
 
@@ -85,7 +85,7 @@ fn path(bytes: &mut Bytes<'_>) -> RelPath {
     RelPath::new(PATHS[bytes.below(PATHS.len())]).unwrap()
 }
 
-/// Hunks that fit one of the contents there may be, or any.
+/// Returns hunks that fit one of the possible contents, or any.
 fn hunks(bytes: &mut Bytes<'_>) -> Vec<LineHunk> {
     let old: &[u8] = match bytes.below(4) {
         0 => b"first\nline\n",

@@ -1,6 +1,6 @@
-//! Reads values from the bytes of an input, so that every input means something.
+//! Reader of values from the bytes of an input, so that every input is valid.
 
-/// What is left of an input. Behind its end everything is 0 and empty.
+/// Remaining bytes of an input. Behind its end everything is 0 and empty.
 pub(super) struct Bytes<'a>(pub(super) &'a [u8]);
 
 impl<'a> Bytes<'a> {
@@ -14,12 +14,12 @@ impl<'a> Bytes<'a> {
         first
     }
 
-    /// A number below `end`, which is not 0.
+    /// Returns a number below `end`, which is not 0.
     pub(super) fn below(&mut self, end: usize) -> usize {
         usize::from(self.byte()) % end
     }
 
-    /// Up to 255 bytes, their number first.
+    /// Returns up to 255 bytes, preceded by their number.
     pub(super) fn piece(&mut self) -> &'a [u8] {
         let length = usize::from(self.byte()).min(self.0.len());
         let (piece, rest) = self.0.split_at(length);
@@ -27,7 +27,7 @@ impl<'a> Bytes<'a> {
         piece
     }
 
-    /// What is before and behind the first NUL.
+    /// Returns the bytes before and behind the first NUL.
     pub(super) fn halves(self) -> (&'a [u8], &'a [u8]) {
         match self.0.iter().position(|byte| *byte == 0) {
             Some(at) => (&self.0[..at], &self.0[at + 1..]),

@@ -1,4 +1,4 @@
-//! Edits and hunks on any content: what they make can be taken back, however it arrives.
+//! Edits and hunks on any content: their result can be undone, however it arrives.
 
 use actum_core::RelPath;
 use actum_edit::edit::{Edit, Occurrences, Replacement};
@@ -8,7 +8,7 @@ use actum_edit::{HunkError, LineHunk, Operation, Splice, line_diff};
 
 use super::bytes::Bytes;
 
-/// A JSON Patch, a Codex patch or a replacement, and the content it is made in.
+/// Checks a JSON Patch, a Codex patch or a replacement, and the content that it edits.
 pub(super) fn run(input: &[u8]) {
     let (text, content) = Bytes(input).halves();
     let mut edits = Vec::new();
@@ -50,8 +50,8 @@ fn taken_back(content: &[u8], splices: &[Splice]) {
     assert_eq!(Splice::apply(&Splice::invert(splices), &new).unwrap(), content);
 }
 
-/// Two contents and a way to cut them: their hunks lead from one to the other, in pieces of any
-/// size, and also where lines were added above.
+/// Checks the hunks between two contents. They lead from one to the other, in pieces of any size, and also if lines
+/// were added above.
 pub(super) fn hunks(input: &[u8]) {
     let (old, new) = Bytes(input).halves();
     let piece = old.len() % 7 + 1;
@@ -61,7 +61,7 @@ pub(super) fn hunks(input: &[u8]) {
         assert_eq!(hunks.is_empty(), old == new);
         let above = [b"a line above\n", old].concat();
         if let Ok((placed, _)) = LineHunk::relocated(&hunks, &above) {
-            // Whether it fits is for the patcher to say; what it makes can be taken back.
+            // The patcher decides if the hunk fits; its result can be undone.
             drop(patched(&placed, &above, piece));
         }
         drop(patched(&hunks, new, piece));

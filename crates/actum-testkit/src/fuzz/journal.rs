@@ -1,5 +1,5 @@
-//! Damaged state: whatever the journal holds, opening refuses or goes on, and no file changes that
-//! a sound journal did not ask for.
+//! Damaged state: whatever the journal holds, opening is refused or continues, and no file changes that a sound journal
+//! did not record.
 
 use std::path::Path;
 
@@ -38,8 +38,8 @@ pub(super) fn run(input: &[u8]) {
     drop(View::open_on(disk.clone(), Path::new("/")).and_then(|view| view.status()));
     match Workspace::open_on(disk.clone(), Path::new("/")) {
         Ok(mut workspace) => {
-            // A record that the damage cut off as if it had never been written is taken back at
-            // most to what the file held before.
+            // A record that the damage cut off as if it had never been written is rolled back at most to the earlier
+            // content of the file.
             let held = disk.get("a").unwrap();
             assert!([&b"first\n"[..], b"second\n", b"third!\n"].contains(&held.as_slice()));
             drop(workspace.revert(actum_core::RunId::from_random(1)));

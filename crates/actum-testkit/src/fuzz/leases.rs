@@ -1,6 +1,6 @@
-//! Lease tokens and chain documents: a text is rejected, or read as terms that are written and read again as they were.
+//! Lease tokens and chain documents: a text is rejected, or read as terms that are written and read again unchanged.
 //!
-//! The first byte of an input says what the rest is: the text of a token, its bytes, or a chain document.
+//! The first byte of an input selects the kind of the rest: the text of a token, its bytes, or a chain document.
 
 use actum_core::Timestamp;
 use actum_lease::{
@@ -34,7 +34,7 @@ fn token(text: &[u8]) {
     assert!(token.to_text().len() <= TOKEN_TEXT_BYTES_MAX);
     for block in token.blocks() {
         block.terms.check_limits().unwrap();
-        // What is read means what is written: nothing was taken for a check that it is not.
+        // The terms that were read equal the written ones: no check was added or lost.
         let written = grant(&SECRET, &with_required(&block.terms)).unwrap();
         assert_eq!(written.blocks()[0].terms, with_required(&block.terms));
     }
@@ -66,7 +66,7 @@ fn chain(bytes: &[u8]) {
     }
 }
 
-/// The terms, and what a first block needs where they lack it.
+/// Returns the terms, with the required fields of a first block added.
 fn with_required(terms: &LeaseTerms) -> LeaseTerms {
     let mut terms = terms.clone();
     terms.tenant.get_or_insert_with(|| "default".parse().unwrap());
@@ -100,7 +100,7 @@ fn sound(error: &LeaseError) {
     assert!(!error.reason().is_empty());
 }
 
-/// Base64url without padding.
+/// Encodes bytes as base64url without padding.
 fn write_base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut text = String::new();
@@ -118,7 +118,7 @@ fn write_base64(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// FE-17: otherwise the fuzzer would never come behind the signatures.
+    /// FE-17: otherwise the fuzzer would never get past the signatures.
     #[test]
     fn the_kept_token_is_verified_with_the_key_of_the_target() {
         let kept = include_bytes!("../../../../fuzz/corpus/leases/bytes-two-blocks");

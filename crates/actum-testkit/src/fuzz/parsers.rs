@@ -1,4 +1,4 @@
-//! Parsers of inputs: they never panic, give the same twice, and their errors can be shown.
+//! Parsers of inputs: they never panic, return the same result twice, and their errors can be shown.
 
 use actum_core::{RelPath, path::PATH_BYTES_MAX};
 use actum_edit::Operation;
@@ -36,7 +36,7 @@ pub(super) fn search_replace(input: &[u8]) {
 }
 
 pub(super) fn formats(input: &[u8]) {
-    // As what it is recognised as, and as each format.
+    // Parsed in the recognised format, and in each format.
     for format in Format::ALL.map(Some).into_iter().chain([None]) {
         for target in [None, Some(RelPath::new("a").unwrap())] {
             sound(format::parse(input, &Reading { format, target, ..Reading::default() }));
@@ -55,7 +55,7 @@ fn sound(parsed: Result<Vec<Operation>, format::ParseError>) {
             assert!(!operations.is_empty());
             for operation in operations {
                 if let Operation::Patch { hunks, .. } = operation {
-                    // Hunks may be out of order, which their patcher says.
+                    // Hunks may be out of order, which their patcher reports.
                     drop(Patcher::new(&hunks).map(drop).map_err(|error| error.to_string()));
                 }
             }

@@ -1,4 +1,4 @@
-//! Paths against a plain oracle: what may lead out of a workspace, or into state, is refused.
+//! Paths against a plain oracle: a path that may lead out of a workspace, or into state, is refused.
 
 use actum_core::RelPath;
 

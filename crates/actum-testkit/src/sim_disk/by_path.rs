@@ -1,5 +1,5 @@
-//! What a test does to a simulated disk from outside the engine: setting up, playing a user or an
-//! attacker, looking. Nothing here is counted, fails by plan, or follows a symlink.
+//! Access of tests to a simulated disk from outside the engine: to set it up, to play a user or an attacker, and to
+//! inspect it. Nothing here is counted, fails by plan, or follows a symlink.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use super::inode::{Body, Names};
 use super::tree::{Ino, ROOT, Tree};
 use super::{Errno, SimDisk};
 
-/// One thing in a [`SimDisk::snapshot`], with all that must survive a rollback.
+/// Object in a [`SimDisk::snapshot`], with all that must survive a rollback.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Node {
     /// A directory.
@@ -36,7 +36,7 @@ pub enum Node {
     },
     /// A symbolic link.
     Symlink {
-        /// What it says.
+        /// Its target.
         target: Vec<u8>,
     },
     /// A FIFO.
@@ -44,20 +44,20 @@ pub enum Node {
 }
 
 impl SimDisk {
-    /// Makes a directory and those above it, where they are missing.
+    /// Makes a directory and its missing parents.
     ///
     /// # Panics
-    /// If one of them is something else. All methods here panic where the kernel would refuse.
+    /// If one of them is another object. All methods here panic where the kernel would refuse.
     pub fn mkdir_p(&self, path: impl AsRef<[u8]>) {
         self.at(path.as_ref(), |tree, path| make_directories(tree, path).map(|_| ()));
     }
 
-    /// Writes a file as `>` does: in place if it exists, else new, with the directories above.
+    /// Writes a file as `>` does: in place if it exists, otherwise a new one, with its parent directories.
     pub fn put(&self, path: impl AsRef<[u8]>, bytes: impl AsRef<[u8]>) {
         self.at(path.as_ref(), |tree, path| put(tree, path, bytes.as_ref()).map(|_| ()));
     }
 
-    /// [`put`](Self::put) and [`chmod`](Self::chmod).
+    /// Writes a file and sets its mode: [`put`](Self::put) and [`chmod`](Self::chmod).
     pub fn put_mode(&self, path: impl AsRef<[u8]>, bytes: impl AsRef<[u8]>, mode: u32) {
         self.put(path.as_ref(), bytes);
         self.chmod(path, mode);
@@ -71,7 +71,7 @@ impl SimDisk {
         });
     }
 
-    /// Gives a file new content by renaming a new inode over it, as editors do. The mode stays.
+    /// Replaces the content of a file by renaming a new inode over it, as editors do. The mode remains.
     pub fn replace(&self, path: impl AsRef<[u8]>, bytes: impl AsRef<[u8]>) {
         self.at(path.as_ref(), |tree, path| {
             let mode = tree.get(find(tree, path)?).attributes.get().mode;
@@ -92,25 +92,25 @@ impl SimDisk {
         });
     }
 
-    /// The content of a file, or `None` where there is no file.
+    /// Returns the content of a file, or `None` if it is missing.
     pub fn get(&self, path: impl AsRef<[u8]>) -> Option<Vec<u8>> {
         let machine = self.machine.borrow();
         let ino = find(&machine.tree, path.as_ref()).ok()?;
         (machine.tree.kind(ino) == Kind::File).then(|| content(&machine.tree, ino))
     }
 
-    /// The facts about a path, or `None` where there is nothing.
+    /// Returns the facts about a path, or `None` if it is missing.
     pub fn stat_of(&self, path: impl AsRef<[u8]>) -> Option<Stat> {
         let machine = self.machine.borrow();
         Some(machine.tree.stat(find(&machine.tree, path.as_ref()).ok()?))
     }
 
-    /// Removes what is there, directories with all they hold.
+    /// Removes the object at a path, directories with all they hold.
     pub fn remove(&self, path: impl AsRef<[u8]>) {
         self.at(path.as_ref(), remove);
     }
 
-    /// Moves a name, replacing a file that is there.
+    /// Moves a name, and replaces an existing file.
     pub fn rename_path(&self, from: impl AsRef<[u8]>, to: impl AsRef<[u8]>) {
         self.at(from.as_ref(), |tree, from| {
             let (from, to) = (place(tree, from)?, place(tree, to.as_ref())?);
@@ -118,7 +118,7 @@ impl SimDisk {
         });
     }
 
-    /// Gives a file a second name.
+    /// Links a file under a second name.
     pub fn hard_link(&self, from: impl AsRef<[u8]>, to: impl AsRef<[u8]>) {
         self.at(from.as_ref(), |tree, from| {
             let (from, to) = (place(tree, from)?, place(tree, to.as_ref())?);
@@ -131,8 +131,8 @@ impl SimDisk {
         self.make(path.as_ref(), Body::Symlink(target.as_ref().into()));
     }
 
-    /// Makes the inode of the file at `path` what the directory `before` is, with its stamps, and leaves that empty. A power
-    /// cut without a journal can leave an inode as it was before a file reused it.
+    /// Turns the inode of the file at `path` into the directory `before`, with its stamps, and leaves that empty. A
+    /// power cut without a journal can leave an inode as it was before a file reused it.
     pub fn revert_inode(&self, path: impl AsRef<[u8]>, before: impl AsRef<[u8]>) {
         self.at(path.as_ref(), |tree, path| {
             let (reused, directory) = (place(tree, path)?, find(tree, before.as_ref())?);
@@ -145,7 +145,7 @@ impl SimDisk {
         self.make(path.as_ref(), Body::Special);
     }
 
-    /// Makes a directory and all below it another file system; new files in it are of that one.
+    /// Makes a directory and all below it another file system; new files in it belong to that one.
     pub fn mount(&self, path: impl AsRef<[u8]>) {
         self.at(path.as_ref(), |tree, path| {
             let ino = find(tree, path)?;
@@ -187,12 +187,12 @@ impl SimDisk {
         });
     }
 
-    /// The whole tree by path, without the root itself.
+    /// Returns the whole tree by path, without the root itself.
     pub fn snapshot(&self) -> BTreeMap<String, Node> {
         self.snapshot_where(|_| true)
     }
 
-    /// The tree without what lies at `top`, a name in the root directory.
+    /// Returns the tree without the objects at and below `top`, a name in the root directory.
     pub fn snapshot_without(&self, top: &str) -> BTreeMap<String, Node> {
         self.snapshot_where(|name| name != top.as_bytes())
     }
@@ -239,7 +239,7 @@ fn split(path: &[u8]) -> Result<(&[u8], &[u8]), Errno> {
     Ok((&path[..end - name.len()], name))
 }
 
-/// The directory that holds the last component of a path, and that component.
+/// Returns the directory that holds the last component of a path, and that component.
 fn place<'a>(tree: &Tree, path: &'a [u8]) -> Result<(Ino, &'a [u8]), Errno> {
     let (parent, name) = split(path)?;
     Ok((find(tree, parent)?, name))
@@ -297,8 +297,7 @@ fn content(tree: &Tree, ino: Ino) -> Vec<u8> {
     bytes
 }
 
-/// Adds the last of `lineage` and all below it. Half a rename can leave a directory below itself,
-/// where this stops.
+/// Adds the last of `lineage` and all below it. Half a rename can leave a directory below itself, where this stops.
 fn collect(tree: &Tree, path: &[u8], lineage: &mut Vec<Ino>, nodes: &mut BTreeMap<String, Node>) {
     let ino = lineage[lineage.len() - 1];
     let inode = tree.get(ino);
@@ -333,7 +332,7 @@ fn collect(tree: &Tree, path: &[u8], lineage: &mut Vec<Ino>, nodes: &mut BTreeMa
 }
 
 impl fmt::Debug for Node {
-    /// One line, with the content as text.
+    /// Shows one line, with the content as text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SHOWN_BYTES_MAX: usize = 120;
         match self {

@@ -1,4 +1,4 @@
-//! The system calls, as [`Disk`] has them.
+//! System calls, as defined by [`Disk`].
 
 use std::io;
 use std::path::Path;
@@ -16,10 +16,10 @@ use super::{Access, Errno, SimDisk, SimHandle};
 impl Disk for SimDisk {
     type Handle = SimHandle;
 
-    /// Small, since tests recover by the hundred thousand.
+    /// Small, since tests recover hundreds of thousands of times.
     const JOURNAL_STEP: u64 = 128 << 10;
 
-    /// The root of the simulated disk, whatever `path` is.
+    /// Opens the root of the simulated disk, whatever `path` is.
     fn open_root(&self, path: &Path) -> io::Result<SimHandle> {
         let below = path.strip_prefix("/").unwrap_or(path).as_os_str().as_encoded_bytes();
         let names = below.split(|&byte| byte == b'/').filter(|name| !name.is_empty());
@@ -48,7 +48,7 @@ impl Disk for SimDisk {
         Ok(self.handle(ino, Access::Path, join(&root.path, path.as_bytes())))
     }
 
-    /// Of a symlink the kernel says here, and only here, that it is not a directory.
+    /// Opens a directory. Here, and only here, the kernel reports a symlink as not a directory.
     fn open_directory(&self, parent: &SimHandle, name: &[u8]) -> io::Result<SimHandle> {
         let open = |machine: &Machine, directory: Ino| {
             let opened = if name == b"." { Ok(directory) } else { machine.open(directory, name) };
@@ -131,7 +131,7 @@ impl Disk for SimDisk {
     }
 
     fn born(&self, _: &SimHandle) -> io::Result<Option<Time>> {
-        Ok(None) // as on file systems that do not keep it
+        Ok(None) // as on file systems that do not record it
     }
 
     fn stat_at(&self, parent: &SimHandle, name: &[u8]) -> io::Result<Option<Stat>> {
@@ -168,11 +168,11 @@ impl Disk for SimDisk {
             }
         };
         self.call_or(Entry::new("write_at", &file.path).detail(range), partly, |machine| {
-            // Nothing to write is no system call, so the handle may be any.
+            // An empty write is no system call, so the handle may be any.
             if bytes.is_empty() {
                 return Ok(());
             }
-            // The kernel looks for a position before it looks at how the file was opened.
+            // The kernel checks for a position before it checks how the file was opened.
             if machine.tree.kind(machine.check(file, Need::Open)?) == Kind::Special {
                 return Err(Errno::SPIPE);
             }
@@ -192,7 +192,7 @@ impl Disk for SimDisk {
     fn set_size(&self, file: &SimHandle, size: u64) -> io::Result<()> {
         let entry = Entry::new("set_size", &file.path).detail(Detail::Size(size));
         self.call(entry, |machine| {
-            // ftruncate(2) calls a handle that was opened for reading an invalid argument.
+            // ftruncate(2) reports a handle that was opened for reading as an invalid argument.
             let ino = machine.check(file, Need::Open)?;
             let ino = machine.check(file, Need::Write).map(|_| ino).map_err(|_| Errno::INVAL)?;
             machine.permit(Effect::Change)?;
@@ -337,7 +337,7 @@ impl Disk for SimDisk {
     }
 
     /// # Panics
-    /// When the lock is busy and `wait` is set: nobody else could ever end it.
+    /// When the lock is busy and `wait` is set: no other process could ever release it.
     fn lock(&self, file: &SimHandle, wait: bool) -> io::Result<bool> {
         let entry = Entry::new("lock", &file.path).detail(Detail::Wait(wait));
         self.call(entry, |machine| {
@@ -393,14 +393,14 @@ impl Disk for SimDisk {
 }
 
 impl Machine {
-    /// Asks for the space that a name takes, unless the directory has it already.
+    /// Requests the space for a name, unless the directory has it already.
     fn permit_new_name(&self, directory: Ino, name: &[u8]) -> Result<(), Errno> {
         let is_new = self.tree.lookup((directory, name))?.is_none();
         self.permit(if is_new { Effect::Allocate } else { Effect::Change })?;
         if is_new { self.permit_names(directory) } else { Ok(()) }
     }
 
-    /// Asks to take a name, if there is one, from the directory.
+    /// Requests the removal of a name, if it exists, from the directory.
     fn permit_old_name(&self, directory: Ino, name: &[u8]) -> Result<(), Errno> {
         self.permit(Effect::Change)?;
         match self.tree.lookup((directory, name))? {
@@ -409,7 +409,7 @@ impl Machine {
         }
     }
 
-    /// Whether the owner, as whom the process runs, may change the names in the directory.
+    /// Fails if the owner, as whom the process runs, may not change the names in the directory.
     fn permit_names(&self, directory: Ino) -> Result<(), Errno> {
         match self.tree.stat(directory).mode.bits() & 0o200 {
             0 => Err(Errno::ACCESS),
@@ -469,7 +469,7 @@ impl SimDisk {
     }
 }
 
-/// The names of a directory in an order nobody expects, the same every time.
+/// Returns the names of a directory in a random order, which is the same every time.
 fn shuffled(names: &Names) -> Vec<Vec<u8>> {
     let live = names.iter().filter(|(_, cell)| cell.get().is_some());
     // FNV-1a, by Fowler, Noll and Vo.

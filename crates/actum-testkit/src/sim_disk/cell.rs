@@ -1,7 +1,7 @@
-//! One thing a disk can lose by itself: its value now, and those a power cut may leave instead.
+//! Cell: a value that a disk can lose by itself. It has the current value, and those that a power cut may leave
+//! instead.
 
-/// A value as every call sees it, with the values that may be found after a power cut: the one
-/// that is durable, or any it has had since.
+/// Value as every call sees it, with the values that may be found after a power cut: the durable one, or any later one.
 #[derive(Debug, Clone)]
 pub(super) struct Cell<T> {
     now: T,
@@ -14,8 +14,8 @@ struct Past<T> {
     durable: T,
     /// Every value since, with the number of the change that set it; the last equals `now`.
     pending: Vec<(u64, T)>,
-    /// A sync failed: the kernel calls the value clean and will not write it again, so no later
-    /// sync makes it durable until it is set anew.
+    /// A sync failed: the kernel considers the value clean and will not write it again. So no later sync makes it
+    /// durable until it is set again.
     abandoned: bool,
 }
 
@@ -42,7 +42,7 @@ impl<T: Clone> Cell<T> {
         past.abandoned = false;
     }
 
-    /// Alters the newest value in place, which is no change of its own.
+    /// Alters the newest value in place, which does not count as a change.
     pub(super) fn amend(&mut self, alter: impl Fn(&mut T)) {
         alter(&mut self.now);
         if let Some((_, newest)) = self.past.as_mut().and_then(|past| past.pending.last_mut()) {
@@ -50,26 +50,26 @@ impl<T: Clone> Cell<T> {
         }
     }
 
-    /// A sync that succeeds.
+    /// Completes a sync that succeeds.
     pub(super) fn flush(&mut self) {
         if self.past.as_ref().is_some_and(|past| !past.abandoned) {
             self.past = None;
         }
     }
 
-    /// A sync that fails.
+    /// Completes a sync that fails.
     pub(super) fn abandon(&mut self) {
         if let Some(past) = &mut self.past {
             past.abandoned = true;
         }
     }
 
-    /// The durable value.
+    /// Returns the durable value.
     pub(super) fn oldest(&self) -> &T {
         self.past.as_ref().map_or(&self.now, |past| &past.durable)
     }
 
-    /// What a power cut may leave, oldest first: the durable value as change 0, then the others.
+    /// Returns the values that a power cut may leave, oldest first: the durable value as change 0, then the others.
     pub(super) fn candidates(&self) -> impl Iterator<Item = (u64, &T)> {
         let pending = self.past.as_ref().map_or([].as_slice(), |past| past.pending.as_slice());
         let later = pending.iter().map(|(change, value)| (*change, value));

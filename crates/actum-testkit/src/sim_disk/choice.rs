@@ -1,5 +1,5 @@
-//! The cells of one inode that a power cut may leave with one value or another, and the ways to
-//! choose among them.
+//! Choices of a power cut: the cells of one inode that it may leave with one value or another, and the ways to choose
+//! among them.
 
 use std::rc::Rc;
 
@@ -11,14 +11,14 @@ use super::inode::{Attributes, BLOCK_BYTES, Block, Body, Inode, Name, same_block
 use super::machine::mix;
 use super::tree::{Ino, ROOT, Tree};
 
-/// Which value a cell got.
+/// Value that a cell got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Choice {
     pub(super) id: u32,
     pub(super) value: u32,
 }
 
-/// Where a cell is.
+/// Location of a cell.
 pub(super) enum CellId {
     Attributes(Ino),
     Size(Ino),
@@ -26,43 +26,43 @@ pub(super) enum CellId {
     Name(Ino, Name),
 }
 
-/// The distinct values a cell may be left with, oldest first.
+/// Distinct values that a cell may be left with, oldest first.
 pub(super) struct Values<T> {
     options: Options,
     values: Vec<T>,
 }
 
-/// The same without the values themselves.
+/// Choice among the values of a cell, without the values themselves.
 pub(super) struct Options {
     pub(super) id: u32,
-    /// How many distinct values there are.
+    /// Number of distinct values.
     pub(super) count: u32,
-    /// The value it has now.
+    /// Current value.
     pub(super) newest: u32,
-    /// The number of each change and the value it gave; change 0 is the durable one.
+    /// Number of each change, with its value; change 0 is the durable one.
     history: Vec<(u64, u32)>,
 }
 
-/// The cells of one inode that have more than one value.
+/// Cells of one inode that have more than one value.
 #[derive(Default)]
 pub(super) struct Alternatives {
     attributes: Option<Values<Attributes>>,
     size: Option<Values<u64>>,
     blocks: Vec<(u64, Values<Block>)>,
     names: Vec<(Name, Values<Option<Ino>>)>,
-    /// The size where that is certain.
+    /// The size, if it is certain.
     certain_size: u64,
 }
 
-/// Decides each choice as it comes up.
+/// Decides each choice when it occurs.
 pub(super) enum Chooser {
-    /// As a tape says, which is extended by the first choice where it ends.
+    /// By a tape, which is extended by the first choice at its end.
     Tape(Tape),
     /// By a rule.
     Directed(Strategy),
 }
 
-/// A sequence of choices; successive tapes lead through all sequences there are.
+/// Sequence of choices; successive tapes go through all possible sequences.
 #[derive(Default)]
 pub(super) struct Tape {
     steps: Vec<Step>,
@@ -74,19 +74,19 @@ struct Step {
     count: u32,
 }
 
-/// A rule that gives one state.
+/// Rule that selects one state.
 #[derive(Clone, Copy)]
 pub(super) enum Strategy {
-    /// What all changes up to this one give.
+    /// The state after all changes up to this one.
     Until(u64),
-    /// One cell has this value, all others what the changes up to `others` give.
+    /// One cell has this value, all others are in the state after the changes up to `others`.
     One { id: u32, value: u32, others: u64 },
     /// By chance; of 8 choices, about `durable_of_8` are the durable value.
     Random { state: u64, durable_of_8: u64 },
 }
 
 impl<T: Clone> Values<T> {
-    /// `None` if there is but one value.
+    /// Returns `None` if there is only one value.
     fn new(
         cell: &Cell<T>,
         equal: impl Fn(&T, &T) -> bool,
@@ -116,7 +116,7 @@ impl<T: Clone> Values<T> {
         Some(Self { options, values })
     }
 
-    /// `same`, where some values make no difference, has for each value the first that equals it.
+    /// Chooses a value. `same`, if some values make no difference, has for each value the first that equals it.
     fn choose(&self, chooser: &mut Chooser, same: Option<&[u32]>, choices: &mut Vec<Choice>) -> &T {
         let picked = chooser.pick(&self.options, same);
         let value = same.map_or(picked, |same| same[picked as usize]);
@@ -126,7 +126,7 @@ impl<T: Clone> Values<T> {
 }
 
 impl Options {
-    /// The numbers of the changes to this cell.
+    /// Returns the numbers of the changes to this cell.
     pub(super) fn changes(&self) -> impl Iterator<Item = u64> {
         self.history.iter().map(|&(change, _)| change)
     }
@@ -164,7 +164,7 @@ impl Alternatives {
         found
     }
 
-    /// The inode with every cell at its durable value.
+    /// Returns the inode with every cell at its durable value.
     pub(super) fn base(&self, inode: &Inode) -> Inode {
         fn settle<T: Clone>(cell: &mut Cell<T>) {
             *cell = Cell::durable(cell.oldest().clone());
@@ -243,7 +243,7 @@ impl Alternatives {
         cut_to_size(inode);
     }
 
-    /// In how many ways [`Self::choose_content`] can go.
+    /// Returns the number of results that [`Self::choose_content`] can have.
     pub(super) fn content_count(&self) -> u128 {
         let attributes = self.attributes.as_ref().map_or(1, |values| values.values.len() as u128);
         let sizes = self
@@ -263,7 +263,7 @@ impl Alternatives {
     }
 }
 
-/// Which values of a block read the same in a file of a certain size.
+/// Values of a block that read the same in a file of a certain size.
 enum Alike {
     None,
     /// For each value the first that reads the same.
@@ -279,7 +279,7 @@ impl Alike {
     }
 }
 
-/// `None` if a file of `bytes` bytes has no such block.
+/// Returns `None` if a file of `bytes` bytes has no such block.
 fn alike(index: u64, values: &Values<Block>, bytes: u64) -> Option<Alike> {
     let start = index * BLOCK_BYTES as u64;
     if start >= bytes {
@@ -300,7 +300,7 @@ fn alike(index: u64, values: &Values<Block>, bytes: u64) -> Option<Alike> {
     Some(Alike::Some(cut.iter().filter_map(first).collect()))
 }
 
-/// The values that are the first of those that are the same.
+/// Returns the values that are the first of equal ones.
 fn firsts(same: &[u32]) -> impl Iterator<Item = u32> {
     (0..).zip(same).filter(|(at, first)| at == *first).map(|(at, _)| at)
 }
@@ -316,7 +316,7 @@ impl CellId {
     }
 }
 
-/// The first path by which an inode is reached now, or its number.
+/// Returns the first path by which an inode is reached now, or its number.
 fn path_of(live: &Tree, ino: Ino) -> String {
     let mut path = Vec::new();
     let mut at = ino;
@@ -338,7 +338,7 @@ fn path_of(live: &Tree, ino: Ino) -> String {
 }
 
 impl Chooser {
-    /// Picks a value; of those that are the same, a tape only ever the first.
+    /// Picks a value; a tape only picks the first of equal ones.
     fn pick(&mut self, options: &Options, same: Option<&[u32]>) -> u32 {
         match self {
             Self::Tape(tape) => {
@@ -355,7 +355,7 @@ impl Chooser {
         }
     }
 
-    /// The tape after this one, if this was one and not the last.
+    /// Returns the tape after this one, if this was one and not the last.
     pub(super) fn next_tape(self) -> Option<Tape> {
         let Self::Tape(mut tape) = self else { return None };
         while tape.steps.last().is_some_and(|step| step.taken + 1 == step.count) {
@@ -368,7 +368,7 @@ impl Chooser {
 }
 
 impl Strategy {
-    /// The `draw`-th of the samples that belong to this seed.
+    /// Returns the `draw`-th sample of this seed.
     pub(super) fn random(seed: u64, draw: u64) -> Self {
         let state = mix(seed, draw);
         Self::Random { state, durable_of_8: [1, 4, 7][(state % 3) as usize] }

@@ -1,8 +1,8 @@
-//! What a power cut can leave: every cell has, by itself, its durable value or a later one.
+//! States that a power cut can leave: every cell has, by itself, its durable value or a later one.
 //!
-//! A state is built from the root down, so that only what a name of that state reaches is
-//! chosen for: the content of a file whose name was lost makes no difference, nor do the blocks
-//! beyond the size it was left with. Hence no two choices give the same state.
+//! A state is built from the root down, so that choices are made only for what a name of that state reaches. The
+//! content of a file whose name was lost makes no difference, nor do the blocks beyond the size it was left with. Hence
+//! no two choices result in the same state.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::rc::Rc;
@@ -13,16 +13,16 @@ use super::inode::{Body, Inode, truncate};
 use super::machine::Machine;
 use super::tree::{Ino, ROOT, Tree};
 
-/// How far [`SimDisk::crash_state_count`] counts exactly.
+/// Limit up to which [`SimDisk::crash_state_count`] counts exactly.
 const COUNT_EXACT_MAX: u128 = 1 << 16;
-/// How often in a row the sampler may hit a state it has had before it gives up.
+/// Number of known states that the sampler may hit in a row before it gives up.
 const SAMPLE_MISSES_MAX: usize = 256;
 
-/// The disks that may be found after a power cut, each different from all others. Made one at a
-/// time, by [`SimDisk::crash_states`].
+/// Disks that may be found after a power cut, each different from all others. [`SimDisk::crash_states`] makes them one
+/// at a time.
 pub struct CrashStates {
     plan: Rc<Plan>,
-    /// The computer that lost power; only what survives in it is read.
+    /// Computer that lost power; only what survives in it is read.
     template: Machine,
     progress: Progress,
 }
@@ -30,19 +30,19 @@ pub struct CrashStates {
 enum Progress {
     Exhaustive(Option<Tape>),
     Sampled {
-        /// Still to come before the sampling.
+        /// Strategies that remain before the sampling.
         directed: VecDeque<Strategy>,
         seen: HashSet<Vec<Choice>>,
         limit: usize,
         draws: u64,
-        /// Samples in a row that were not new.
+        /// Number of samples in a row that were not new.
         misses: usize,
     },
 }
 
-/// What may be chosen.
+/// Possible choices.
 pub(super) struct Plan {
-    /// By number; `None` where there is nothing to choose.
+    /// By number; `None` if there is nothing to choose.
     alternatives: Vec<Option<Alternatives>>,
     /// By number, with durable values wherever nothing is chosen.
     base: Vec<Option<Rc<Inode>>>,
@@ -50,7 +50,7 @@ pub(super) struct Plan {
     live: Tree,
 }
 
-/// What the disk after a power cut was made from.
+/// Origin of the disk after a power cut.
 #[derive(Clone)]
 pub(super) struct Origin {
     plan: Rc<Plan>,
@@ -71,7 +71,7 @@ impl CrashStates {
         Self { plan: Rc::new(plan), template, progress }
     }
 
-    /// Whether every state there is will be given.
+    /// Returns true if all possible states are made.
     pub fn is_exhaustive(&self) -> bool {
         match self.progress {
             Progress::Exhaustive(_) => true,
@@ -142,7 +142,7 @@ impl Plan {
         Self { alternatives, base, cells, live: live.clone() }
     }
 
-    /// One state, all the way down from the root.
+    /// Builds one state, from the root down.
     fn build(&self, chooser: &mut Chooser) -> (Tree, Vec<Choice>) {
         let mut tree = Tree::bare(self.base.len(), self.live.clock, self.live.changes);
         tree.vary_times = self.live.vary_times;
@@ -193,7 +193,7 @@ impl Plan {
         }
     }
 
-    /// How many states there are, if not more than `max`.
+    /// Returns the number of states, if it is not more than `max`.
     fn count_up_to(&self, max: u128) -> Option<u128> {
         let contents: Vec<u128> = self
             .alternatives
@@ -217,7 +217,7 @@ impl Plan {
         Some(total)
     }
 
-    /// The states that the sampler never misses.
+    /// Returns the states that the sampler never misses.
     fn directed(&self) -> VecDeque<Strategy> {
         let options = || self.alternatives.iter().flatten().flat_map(Alternatives::options);
         let changes: BTreeSet<u64> = options().flat_map(Options::changes).collect();
@@ -234,7 +234,7 @@ impl Plan {
 }
 
 impl Origin {
-    /// The cells that were left with another value than their newest.
+    /// Returns the cells that were left with another value than their newest.
     pub(super) fn lost(&self) -> Vec<String> {
         let plan = &self.plan;
         let options: Vec<_> =
@@ -252,22 +252,20 @@ impl Origin {
 }
 
 impl SimDisk {
-    /// The disks that may be found if the power fails now, each independent, with nothing
-    /// pending, in the next epoch and a minute later, without faults, hooks, locks or trace.
-    /// Ignored barriers stay ignored.
+    /// Returns the disks that may be found if the power fails now. Each is independent, with nothing pending, in the
+    /// next epoch and a minute later, without faults, hooks, locks or trace. Ignored barriers remain ignored.
     ///
-    /// If there are at most `limit`, all of them. Otherwise the newest state, the oldest, every
-    /// prefix of the pending changes in the order they were made, every cell with one other
-    /// value among the oldest of all others and among the newest: these even if they are more
-    /// than `limit`, as they are about three for each change. Then samples up to `limit`, from a
-    /// generator that is seeded with the number of changes made so far, so the same history
-    /// gives the same samples.
+    /// If there are at most `limit`, these are all of them. Otherwise they are the newest state, the oldest, and every
+    /// prefix of the pending changes in the order they were made. Every cell also has one other value, among the oldest
+    /// of all others and among the newest. These are made even if they are more than `limit`; they are about three for
+    /// each change. Samples follow up to `limit`, from a generator that is seeded with the number of changes made so
+    /// far. So the same history results in the same samples.
     pub fn crash_states(&self, limit: usize) -> CrashStates {
         CrashStates::new(&self.machine.borrow(), limit)
     }
 
-    /// How many disks may be found if the power fails now: exact up to 65,536, beyond that the
-    /// product of the choices of all cells, which is more than there are.
+    /// Returns the number of disks that may be found if the power fails now. It is exact up to 65,536. Beyond that it
+    /// is the product of the choices of all cells, which is more than the exact number.
     pub fn crash_state_count(&self) -> u128 {
         let plan = Plan::new(&self.machine.borrow().tree);
         plan.count_up_to(COUNT_EXACT_MAX).unwrap_or_else(|| {
@@ -276,13 +274,13 @@ impl SimDisk {
         })
     }
 
-    /// Of a disk that a power cut left: the changes it lost, for the message of a failing test.
+    /// Returns the changes that a power cut lost, on the disk that it left, for the message of a failing test.
     pub fn lost(&self) -> Vec<String> {
         self.machine.borrow().origin.as_ref().map(Origin::lost).unwrap_or_default()
     }
 }
 
-/// Drops the blocks of a file that lie beyond its size, and clears what is left of the last.
+/// Drops the blocks of a file that are beyond its size, and clears the rest of the last one.
 pub(super) fn cut_to_size(inode: &mut Inode) {
     let bytes = inode.body.size();
     let Body::File { blocks, .. } = &mut inode.body else { return };

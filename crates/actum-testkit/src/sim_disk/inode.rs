@@ -1,4 +1,4 @@
-//! One inode of a simulated disk: its attributes and its content, cell by cell.
+//! Inode of a simulated disk: its attributes and its content, cell by cell.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -10,10 +10,10 @@ use super::Errno;
 use super::cell::Cell;
 use super::tree::Ino;
 
-/// The unit in which content is written.
+/// Unit in which content is written.
 pub(super) const BLOCK_BYTES: usize = 4096;
 
-/// A block, or `None` for a hole, which reads as zeros.
+/// Block, or `None` for a hole, which reads as zeros.
 pub(super) type Block = Option<Rc<[u8; BLOCK_BYTES]>>;
 
 pub(super) type Name = Rc<[u8]>;
@@ -26,7 +26,7 @@ pub(super) struct Inode {
     pub(super) body: Body,
     pub(super) device: u64,
     pub(super) attributes: Cell<Attributes>,
-    /// Whether any cell may not be durable.
+    /// True if any cell may not be durable.
     pub(super) is_dirty: bool,
 }
 
@@ -57,7 +57,7 @@ impl Attributes {
     }
 }
 
-/// The inodes a directory names now.
+/// Returns the inodes that a directory names now.
 pub(super) fn live(names: &Names) -> Vec<Ino> {
     names.values().filter_map(|cell| *cell.get()).collect()
 }
@@ -87,7 +87,7 @@ impl Body {
 }
 
 impl Inode {
-    /// An inode whose first attributes are durable, as is its emptiness.
+    /// Returns an inode whose first attributes are durable, as is its emptiness.
     pub(super) fn new(body: Body, device: u64, attributes: Attributes) -> Self {
         Self { body, device, attributes: Cell::durable(attributes), is_dirty: false }
     }
@@ -111,7 +111,7 @@ impl Inode {
         Ok(length)
     }
 
-    /// Whether a write of `length` bytes at `offset` needs space that the file does not have.
+    /// Returns true if a write of `length` bytes at `offset` needs space that the file does not have.
     pub(super) fn would_allocate(&self, length: usize, offset: u64) -> bool {
         let Body::File { size, blocks } = &self.body else { return false };
         let is_hole = |block| blocks.get(&block).is_none_or(|cell| cell.get().is_none());
@@ -176,7 +176,7 @@ impl Inode {
         }
     }
 
-    /// A sync that succeeds, of the cells that are part of it.
+    /// Completes a sync that succeeds, for the cells that are part of it.
     pub(super) fn flush(&mut self, part: Part) {
         match &mut self.body {
             Body::File { size, blocks } => {
@@ -196,7 +196,7 @@ impl Inode {
         self.is_dirty = !self.attributes.is_durable() || !self.is_content_durable();
     }
 
-    /// A sync that fails: the kernel drops what it could not write.
+    /// Completes a sync that fails: the kernel drops what it could not write.
     pub(super) fn abandon(&mut self, part: Part) {
         match &mut self.body {
             Body::File { size, blocks } => {
@@ -223,7 +223,7 @@ impl Inode {
     }
 }
 
-/// What a sync covers.
+/// Extent of a sync.
 #[derive(Clone, Copy)]
 pub(super) enum Part {
     /// Bytes and size, or names.
@@ -232,12 +232,12 @@ pub(super) enum Part {
     Everything,
 }
 
-/// The share of one block in a range of bytes.
+/// Share of one block in a range of bytes.
 struct Span {
     block: u64,
-    /// Where it begins in the block.
+    /// Position of its start in the block.
     within: usize,
-    /// Where it begins in the range.
+    /// Position of its start in the range.
     from: usize,
     length: usize,
 }
@@ -258,12 +258,12 @@ fn parts(offset: u64, length: usize) -> impl Iterator<Item = Span> {
     })
 }
 
-/// How many blocks a range of bytes touches.
+/// Returns the number of blocks that a range of bytes touches.
 pub(super) fn blocks_touched(offset: u64, length: usize) -> u64 {
     parts(offset, length).count() as u64
 }
 
-/// What is left of the block at `index` in a file of `size` bytes.
+/// Returns the rest of the block at `index` in a file of `size` bytes.
 pub(super) fn truncate(block: &Block, index: u64, size: u64) -> Block {
     let bytes = block.as_ref()?;
     let kept = size.saturating_sub(index * BLOCK_BYTES as u64).min(BLOCK_BYTES as u64) as usize;
@@ -278,7 +278,7 @@ pub(super) fn truncate(block: &Block, index: u64, size: u64) -> Block {
     Some(Rc::new(cut))
 }
 
-/// Whether two blocks read the same; a hole reads as zeros.
+/// Returns true if two blocks read the same; a hole reads as zeros.
 pub(super) fn same_block(a: &Block, b: &Block) -> bool {
     match (a, b) {
         (Some(a), Some(b)) => Rc::ptr_eq(a, b) || a == b,

@@ -1,4 +1,4 @@
-//! The computer around a simulated disk: its calls are counted, may fail, and may be its last.
+//! Computer around a simulated disk: its calls are counted, may fail, and may be its last.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -14,41 +14,41 @@ use super::{Access, Errno, SimDisk, SimHandle};
 
 pub(super) struct Machine {
     pub(super) tree: Tree,
-    /// How often it was started.
+    /// Number of starts of the computer.
     pub(super) boot: u64,
-    /// How many random numbers were drawn.
+    /// Number of random numbers that were drawn.
     pub(super) draws: u64,
     pub(super) ignored: BTreeSet<Barrier>,
     pub(super) syncs: BTreeMap<Barrier, usize>,
     pub(super) trace: Vec<Entry>,
     pub(super) calls: usize,
-    /// Calls that wrote, and how many blocks each.
+    /// Calls that wrote, with the number of blocks of each.
     pub(super) writes: Vec<(usize, u64)>,
-    /// The number of the call that is being made.
+    /// Number of the call that is being made.
     pub(super) current: usize,
     /// By inode: the handle that holds the lock.
     pub(super) locks: BTreeMap<Ino, u64>,
     pub(super) handles: u64,
-    /// How often the process was started. Handles do not outlive it.
+    /// Number of starts of the process. Handles do not outlive it.
     pub(super) life: u64,
     pub(super) is_killed: bool,
-    /// The longest write that finds room, in bytes.
+    /// Size of the longest write that finds space, in bytes.
     pub(super) free_bytes: u64,
     once: Vec<Fault>,
     from: Vec<(usize, Errno)>,
     hooks: BTreeMap<usize, Vec<Hook>>,
-    /// Of what a power cut left: what that was made from.
+    /// Origin of the disk, if a power cut left it.
     pub(super) origin: Option<Origin>,
 }
 
 pub(super) type Hook = Box<dyn FnOnce(&SimDisk)>;
 
-/// Something that happens once, at the call with the number `at`.
+/// Fault that happens once, at the call with the number `at`.
 #[derive(Clone, Copy)]
 pub(super) struct Fault {
     pub(super) at: usize,
     pub(super) kind: FaultKind,
-    /// Of a write: how many blocks it manages before that.
+    /// Number of blocks that a write completes before that.
     pub(super) blocks: u64,
 }
 
@@ -58,25 +58,25 @@ pub(super) enum FaultKind {
     Kill,
 }
 
-/// What a call does to the disk, for the faults that concern only some.
+/// Effect of a call on the disk, for the faults that concern only some.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// It changes something.
+    /// The call changes something.
     Change,
-    /// It takes space.
+    /// The call takes space.
     Allocate,
-    /// It makes something durable.
+    /// The call makes something durable.
     Sync,
 }
 
-/// What a call needs of a handle.
+/// Requirement of a call on a handle.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
-    /// That it is open.
+    /// The handle is open.
     Any,
     /// More than `O_PATH`.
     Open,
-    /// That it was opened for writing.
+    /// The handle was opened for writing.
     Write,
 }
 
@@ -104,7 +104,7 @@ impl Machine {
         }
     }
 
-    /// The same computer after a power cut that left `tree`.
+    /// Returns the computer after a power cut that left `tree`.
     pub(super) fn after_power_cut(&self, mut tree: Tree) -> Self {
         tree.clock.0 += 60_000 * TICK;
         let mut machine = Self::new(tree, self.boot + 1);
@@ -114,7 +114,7 @@ impl Machine {
 
     // Planning faults.
 
-    /// At a call counted from the next one.
+    /// Plans a fault at a call counted from the next one.
     pub(super) fn plan(&mut self, index: usize, kind: FaultKind, blocks: u64) {
         self.once.push(Fault { at: self.calls + index, kind, blocks });
     }
@@ -135,7 +135,7 @@ impl Machine {
 
     // Making a call.
 
-    /// Counts a call, unless the process is dead, and gives what is to run before it.
+    /// Counts a call, unless the process is dead, and returns the hooks to run before it.
     pub(super) fn count(&mut self) -> Option<(usize, Vec<Hook>)> {
         if self.is_killed {
             return None;
@@ -146,7 +146,7 @@ impl Machine {
         Some((index, hooks.unwrap_or_default()))
     }
 
-    /// Begins the call with this number: the fault that strikes it, if any.
+    /// Begins the call with this number, and returns the fault that strikes it, if any.
     pub(super) fn begin(&mut self, index: usize, entry: Entry) -> Option<Fault> {
         self.current = index;
         self.trace.push(entry);
@@ -159,7 +159,7 @@ impl Machine {
         Some(fault)
     }
 
-    /// Whether a lasting fault lets a call with this effect through.
+    /// Fails if a lasting fault prevents a call with this effect.
     pub(super) fn permit(&self, effect: Effect) -> Result<(), Errno> {
         for &(from, errno) in &self.from {
             let concerns = match errno {
@@ -174,7 +174,7 @@ impl Machine {
         Ok(())
     }
 
-    /// The inode of a handle, if it is good for what the call needs.
+    /// Returns the inode of a handle, if it meets the requirement of the call.
     pub(super) fn check(&self, handle: &SimHandle, need: Need) -> Result<Ino, Errno> {
         let is_ours = std::ptr::eq(handle.machine.as_ptr(), self);
         assert!(is_ours, "the handle belongs to another disk");
@@ -186,7 +186,7 @@ impl Machine {
         if is_good && handle.life == self.life { Ok(handle.ino) } else { Err(Errno::BADF) }
     }
 
-    /// The inode of `name`, which must not be a symlink or in another file system.
+    /// Returns the inode of `name`, which must not be a symlink or in another file system.
     pub(super) fn open(&self, parent: Ino, name: &[u8]) -> Result<Ino, Errno> {
         if name == b".." {
             return Err(Errno::XDEV);
@@ -219,7 +219,7 @@ impl Machine {
         Ok(())
     }
 
-    /// After `EIO` the kernel takes for clean what it could not write.
+    /// Fails a sync. After `EIO` the kernel considers clean what it could not write.
     pub(super) fn fail_sync(&mut self, inos: &[Ino], part: Part, errno: Errno) {
         if errno == Errno::IO {
             for &ino in inos {
@@ -229,12 +229,12 @@ impl Machine {
     }
 }
 
-/// The error that every call of a dead process gets.
+/// Returns the error that every call of a dead process gets.
 pub(super) fn killed() -> io::Error {
     io::Error::other("killed")
 }
 
-/// A hash of two numbers (splitmix64, by Sebastiano Vigna, in the public domain).
+/// Hashes two numbers (splitmix64, by Sebastiano Vigna, in the public domain).
 pub(super) fn mix(a: u64, b: u64) -> u64 {
     let mut z = a.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(b).wrapping_add(1);
     for _ in 0..2 {

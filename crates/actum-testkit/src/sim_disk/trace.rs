@@ -1,4 +1,4 @@
-//! What was asked of a simulated disk, one entry a call, made readable only when asked for.
+//! Trace of the calls on a simulated disk, one entry a call, formatted only on request.
 
 use std::fmt;
 use std::rc::Rc;
@@ -8,11 +8,11 @@ use actum_workspace::disk::{Barrier, Rename};
 
 use super::Errno;
 
-/// One call.
+/// Call on the disk.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) verb: &'static str,
-    /// The path by which the handle was opened.
+    /// Path by which the handle was opened.
     pub(super) on: Rc<[u8]>,
     pub(super) name: Option<Box<[u8]>>,
     pub(super) detail: Detail,
@@ -48,7 +48,7 @@ impl Entry {
     }
 }
 
-/// The path of `name` in the directory at `on`.
+/// Returns the path of `name` in the directory at `on`.
 pub(super) fn join(on: &[u8], name: &[u8]) -> Rc<[u8]> {
     if on.is_empty() { name.into() } else { [on, b"/", name].concat().into() }
 }

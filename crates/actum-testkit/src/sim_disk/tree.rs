@@ -1,4 +1,4 @@
-//! The inodes of a simulated disk and the names they have, with every primitive change to them.
+//! Inodes of a simulated disk and their names, with every primitive change to them.
 //!
 //! Errors are the kernel's, in the kernel's order of checks (rename(2), link(2), unlink(2)).
 
@@ -10,35 +10,35 @@ use actum_workspace::disk::{Kind, Rename, Stat, Time};
 use super::Errno;
 use super::inode::{Attributes, Body, Inode, Name, Names};
 
-/// The number of an inode, and its place in the table.
+/// Number of an inode, and its index in the table.
 pub(super) type Ino = usize;
 
-/// The root directory.
+/// Root directory.
 pub(super) const ROOT: Ino = 1;
 
 /// One millisecond, by which the clock moves at every change.
 pub(super) const TICK: i64 = 1_000_000;
 
-/// Who makes new files.
+/// Owner of new files.
 const USER: u32 = 1000;
 const GROUP: u32 = 1000;
 const UMASK: u32 = 0o022;
 
-/// A name in a directory.
+/// Name in a directory.
 pub(super) type Place<'a> = (Ino, &'a [u8]);
 
-/// All inodes. Copies share what neither has changed since.
+/// All inodes. Copies share the inodes that neither has changed since.
 #[derive(Clone)]
 pub(super) struct Tree {
     /// By number. Numbers are never used again.
     pub(super) inodes: Vec<Option<Rc<Inode>>>,
-    /// What the names in the volatile view say about each inode.
+    /// Counts, for each inode, of the names in the volatile view.
     links: Vec<Links>,
-    /// The time of the last change.
+    /// Time of the last change.
     pub(super) clock: Time,
-    /// How many cells were set, ever: the global order of changes.
+    /// Number of cell changes ever made: the global order of changes.
     pub(super) changes: u64,
-    /// Whether times that differ make attributes differ.
+    /// True if different times make attributes different.
     pub(super) vary_times: bool,
 }
 
@@ -46,12 +46,12 @@ pub(super) struct Tree {
 struct Links {
     names: u32,
     subdirectories: u32,
-    /// Of a directory: the one that names it.
+    /// The parent that names a directory.
     parent: Ino,
 }
 
 impl Tree {
-    /// An empty file system: a root directory.
+    /// Creates an empty file system: a root directory.
     pub(super) fn new() -> Self {
         let clock = Time(1_700_000_000 * 1000 * TICK);
         let root = Attributes {
@@ -67,7 +67,7 @@ impl Tree {
         tree
     }
 
-    /// A table of `len` inodes, none of which exist yet.
+    /// Creates a table of `len` inodes, none of which exist yet.
     pub(super) fn bare(len: usize, clock: Time, changes: u64) -> Self {
         let mut links = vec![Links::default(); len];
         links[ROOT] = Links { names: 1, subdirectories: 0, parent: ROOT };
@@ -153,7 +153,7 @@ impl Tree {
         self.names(directory).is_ok_and(|names| names.values().all(|cell| cell.get().is_none()))
     }
 
-    /// Whether `ino` is `ancestor` or lies below it.
+    /// Returns true if `ino` is `ancestor` or is below it.
     fn is_within(&self, mut ino: Ino, ancestor: Ino) -> bool {
         // Bounded, because half a rename can leave a directory below itself.
         for _ in 0..self.inodes.len() {
@@ -211,7 +211,7 @@ impl Tree {
         self.touch(directory, Touch::Modified);
     }
 
-    /// Makes a file what the directory `before` is, which is empty then.
+    /// Turns a file into the directory `before`, which is empty then.
     pub(super) fn revert(&mut self, file: Place<'_>, before: Ino) -> Result<(), Errno> {
         let ino = self.child(file)?;
         let empty = Body::Directory(Names::default());
@@ -224,7 +224,7 @@ impl Tree {
         Ok(())
     }
 
-    /// A directory that was removed, but is still open, takes no more names.
+    /// Fails for a directory that was removed but is still open: it accepts no more names.
     fn is_alive(&self, directory: Ino) -> Result<(), Errno> {
         if self.links[directory].names == 0 { Err(Errno::NOENT) } else { Ok(()) }
     }
@@ -283,7 +283,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Two names change, each a cell of its own: the new name first, then the old one.
+    /// Changes two names, each a cell of its own: the new name first, then the old one.
     pub(super) fn rename(
         &mut self,
         from: Place<'_>,
@@ -381,7 +381,7 @@ impl Tree {
 
     // Changing content and attributes.
 
-    /// Writes `bytes`; of a write cut short, only the first `blocks_max` blocks it touches.
+    /// Writes `bytes`; of a write that is cut short, only the first `blocks_max` blocks that it touches.
     pub(super) fn write(
         &mut self,
         ino: Ino,
@@ -410,8 +410,7 @@ impl Tree {
         self.forget_capability(ino);
     }
 
-    /// The kernel takes a file's capabilities away when its content or owner changes
-    /// (capabilities(7)).
+    /// Removes a file's capabilities, as the kernel does when its content or owner changes (capabilities(7)).
     fn forget_capability(&mut self, ino: Ino) {
         const CAPABILITY: &[u8] = b"security.capability";
         if self.get(ino).attributes.get().xattrs.contains_key(CAPABILITY) {
@@ -431,7 +430,7 @@ impl Tree {
         self.alter(ino, |attributes| attributes.mode = mode);
     }
 
-    /// Also takes the set-user-ID and set-group-ID bits away from a program (chown(2)).
+    /// Sets the owner. Also removes the set-user-ID and set-group-ID bits from a program (chown(2)).
     pub(super) fn set_owner(&mut self, ino: Ino, user: u32, group: u32) {
         self.tick();
         let is_directory = self.kind(ino) == Kind::Directory;
@@ -512,18 +511,18 @@ impl Tree {
 
     // Syncing.
 
-    /// All inodes of one file system that have something to write.
+    /// Returns all inodes of one file system that have something to write.
     pub(super) fn dirty(&self, device: u64) -> Vec<Ino> {
         let is_dirty = |inode: &Option<Rc<Inode>>| matches!(inode, Some(i) if i.is_dirty && i.device == device);
         (0..self.inodes.len()).filter(|&ino| is_dirty(&self.inodes[ino])).collect()
     }
 }
 
-/// Which stamps a change moves.
+/// Stamps that a change moves.
 #[derive(Clone, Copy)]
 enum Touch {
-    /// Only that of the inode.
+    /// Only the stamp of the inode.
     Changed,
-    /// That of the content too.
+    /// The stamp of the content too.
     Modified,
 }

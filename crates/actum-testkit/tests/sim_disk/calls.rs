@@ -1,4 +1,4 @@
-//! What single calls do that the comparison with the kernel does not reach.
+//! Effects of single calls that the comparison with the kernel does not cover.
 
 use std::io;
 
@@ -53,7 +53,7 @@ fn each_change_moves_the_stamps_it_should() {
     let root = root_of(&disk);
     let directory = disk.open_directory(&root, b"d").unwrap();
     let file = disk.open_own(&directory, b"a").unwrap();
-    // Whether the times of content and of change moved, for the file and its directory.
+    // Returns which times moved, of content and of change, for the file and its directory.
     let moved = |act: &dyn Fn()| {
         let before = (disk.stat_of("d/a").unwrap(), disk.stat_of("d").unwrap());
         act();

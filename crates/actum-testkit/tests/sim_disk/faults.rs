@@ -48,7 +48,7 @@ fn after_a_failed_sync_later_syncs_do_not_help() {
     disk.sync_all(&file, Barrier::Checkpoint).unwrap();
     disk.settle();
     assert_eq!(outcomes(&disk, &["a"]), ["1", "2"]);
-    // Written anew it is dirty again, and is written back.
+    // Written again it is dirty again, and is written back.
     disk.write_at(&file, b"2", 0).unwrap();
     assert_eq!(outcomes(&disk, &["a"]), ["1", "2"]);
     disk.sync_data(&file, Barrier::Intent).unwrap();
@@ -182,7 +182,7 @@ fn someone_else_can_act_just_before_a_call() {
     write_new(&disk, &root, "a", b"1");
     disk.before_call(1, |disk| {
         disk.replace("a", "2");
-        // Their own calls are as good.
+        // Their own calls work as well.
         let root = root_of(disk);
         drop(write_new(disk, &root, "b", b"3"));
     });

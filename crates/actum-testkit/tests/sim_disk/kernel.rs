@@ -1,4 +1,4 @@
-//! The same random calls on the simulated disk and on a real one have the same results.
+//! Comparison with the kernel: the same random calls on the simulated disk and on a real one have the same results.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -10,17 +10,17 @@ use actum_core::{FileMode, RelPath};
 use actum_testkit::{Random, SimDisk};
 use actum_workspace::disk::{Barrier, Disk, Kind, LinuxDisk, Rename};
 
-/// One disk with the handles that are open on it.
+/// Disk with the handles that are open on it.
 struct Side<D: Disk> {
     disk: D,
     root: D::Handle,
     directories: Vec<Rc<D::Handle>>,
     files: Vec<Rc<D::Handle>>,
-    /// Inode numbers differ between disks, so each gets a number in the order it is seen.
+    /// Numbers of inodes in the order in which they are seen: inode numbers differ between disks.
     inodes: BTreeMap<u64, usize>,
 }
 
-/// Handles kept open, the oldest of which is closed when one more is opened.
+/// Number of handles that are kept open. The oldest is closed when one more is opened.
 const OPEN_MAX: usize = 6;
 
 fn keep<H>(handles: &mut Vec<Rc<H>>, opened: io::Result<H>) -> io::Result<()> {
@@ -49,7 +49,7 @@ impl<D: Disk> Side<D> {
         Self { disk, root, directories, files: vec![Rc::new(file)], inodes: BTreeMap::new() }
     }
 
-    /// One call, chosen at random, and its outcome.
+    /// Makes one random call, and returns its outcome.
     fn step(&mut self, random: &mut Random) -> String {
         let call = random.below(21);
         let parent = random.below(self.directories.len());
@@ -57,7 +57,7 @@ impl<D: Disk> Side<D> {
         let file = random.below(self.files.len());
         let (name, to) = (random.one_of(&NAMES).as_bytes(), random.one_of(&NAMES).as_bytes());
         let rename = random.one_of(&[Rename::NoReplace, Rename::Exchange, Rename::Replace]);
-        // Nothing that depends on who runs the test, or on their umask.
+        // Nothing that depends on the user who runs the test, or on the umask.
         let mode = FileMode::new(random.one_of(&[0o700, 0o711, 0o755]));
         let own = FileMode::new(0o700);
         let offset = random.one_of(&[0, 1, 4095, 4096, 5000, 8192]);
@@ -102,14 +102,14 @@ impl<D: Disk> Side<D> {
     }
 
     fn facts(&self, stat: &actum_workspace::disk::Stat) -> String {
-        // Of a directory the size and link count are the file system's own affair.
+        // The size and link count of a directory are up to the file system.
         let own = (stat.kind != Kind::Directory).then_some((stat.links, stat.size));
         let mode = (stat.kind != Kind::Symlink).then_some(stat.mode.bits());
         let known = self.inodes.get(&stat.inode);
         format!("{:?} {own:?} {mode:?} {known:?}", stat.kind)
     }
 
-    /// The facts about all open handles.
+    /// Returns the facts about all open handles.
     fn all(&mut self) -> Vec<String> {
         let handles = self.directories.iter().chain(&self.files);
         let stats: Vec<_> = handles.map(|handle| self.disk.stat(&**handle).unwrap()).collect();
@@ -142,8 +142,7 @@ fn the_kernel_agrees() {
             let wanted = real.step(&mut random);
             let found = simulated.step(&mut same_random);
             assert_eq!(found, wanted, "seed {seed} step {step}");
-            // Inodes are numbered anew on a real disk once they are free, so only those that
-            // are open now are compared.
+            // A real disk uses inode numbers again once they are free, so only those that are open now are compared.
             real.inodes.clear();
             simulated.inodes.clear();
             assert_eq!(simulated.all(), real.all(), "seed {seed} step {step} after {wanted}");

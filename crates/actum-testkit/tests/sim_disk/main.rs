@@ -1,4 +1,4 @@
-//! The simulated disk is right about what a real one may do.
+//! Checks that the simulated disk behaves as a real one may.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -18,7 +18,7 @@ mod faults;
 mod kernel;
 mod power;
 
-/// More states than any test here has.
+/// Number of states that no test here exceeds.
 const ALL: usize = 100_000;
 
 fn root_of(disk: &SimDisk) -> SimHandle {
@@ -32,14 +32,14 @@ fn write_new(disk: &SimDisk, parent: &SimHandle, name: &str, bytes: &[u8]) -> Si
     file
 }
 
-/// What a file may hold after a power cut: `None` where it does not exist.
+/// Returns the possible contents of a file after a power cut: `None` if it does not exist.
 fn contents(disk: &SimDisk, path: &str) -> BTreeSet<Option<Vec<u8>>> {
     let states = disk.crash_states(ALL);
     assert!(states.is_exhaustive());
     states.map(|state| state.get(path)).collect()
 }
 
-/// The same for several files at once, as text; `-` where one does not exist.
+/// Returns the possible contents of several files at once, as text; `-` if one does not exist.
 fn outcomes(disk: &SimDisk, paths: &[&str]) -> Vec<String> {
     let states = disk.crash_states(ALL);
     assert!(states.is_exhaustive());

@@ -1,4 +1,4 @@
-//! What a power cut may leave.
+//! States that a power cut may leave.
 
 use std::collections::BTreeSet;
 
@@ -197,7 +197,7 @@ fn what_no_possible_name_reaches_is_no_choice() {
     let root = root_of(&disk);
     let file = write_new(&disk, &root, "a", &[1; 40_960]);
     disk.unlink(&root, b"a").unwrap();
-    // The name may yet be found, and with it any part of the file.
+    // The name may still be found, and with it any part of the file.
     assert_eq!(disk.crash_state_count(), 1 + 1 + 1024);
     disk.sync(&root, Barrier::KeptName).unwrap();
     assert_eq!(disk.crash_state_count(), 1);
@@ -318,7 +318,7 @@ fn a_moved_directory_may_have_two_names_or_none() {
     let disk = settled(&[("a/x/f", b"1"), ("b/y", b"2")]);
     disk.rename_path("a/x", "b/x");
     assert_eq!(outcomes(&disk, &["a/x/f", "b/x/f"]), ["- -", "- 1", "1 -", "1 1"]);
-    // Even below itself, which looking at it must survive.
+    // Even below itself, which a reader must survive.
     disk.rename_path("b/x", "x");
     disk.rename_path("b", "x/b");
     let mut loops = 0;

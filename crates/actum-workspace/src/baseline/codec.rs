@@ -1,4 +1,4 @@
-//! The bytes of a baseline.
+//! Encoding of a baseline.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use super::{BASELINE_FILES_MAX, Baseline, BlobId, Known, Source, Stamp, Turn};
 use crate::disk::{Kind, Time};
 use crate::journal::codec::{DecodeError, Decoder, Encoder};
 
-/// Version of the format. A baseline of another version counts as none.
+/// Version of the format. A baseline of another version counts as missing.
 const VERSION: u8 = 1;
 /// Bytes of a file with a path of usual length.
 const FILE_BYTES: usize = 160;

@@ -1,4 +1,4 @@
-//! Finds what differs from a baseline and is no run.
+//! Comparison with a baseline: finds differences that no run made.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -19,31 +19,31 @@ use crate::journal::record::{Image, Outcome, Side};
 use crate::tree::{Found, Tree, digest_of_found, read_whole};
 use crate::workspace::Workspace;
 
-/// What happened to a path.
+/// Kind of change of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UndeclaredChange {
-    /// It is new.
+    /// The path is new.
     Created,
-    /// Its content, or what it is, is another.
+    /// Its content or kind changed.
     Modified,
-    /// It is gone.
+    /// The path is gone.
     Deleted,
 }
 
-/// A change of a path that is no run.
+/// Change of a path that no run made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undeclared {
     /// The path.
     pub path: RelPath,
-    /// What happened to it.
+    /// Kind of change.
     pub change: UndeclaredChange,
-    /// What it is, or was if it is gone.
+    /// Kind of the object at the path, or of the last one if it is gone.
     pub kind: Kind,
     pub(crate) before: Before,
 }
 
 impl Undeclared {
-    /// Whether it can become a run: its earlier state is known, and it is no device, pipe or socket.
+    /// Returns true if it can become a run: its earlier state is known, and it is no device, pipe or socket.
     pub fn is_adoptable(&self) -> bool {
         let is_known = match &self.before {
             Before::Absent | Before::Directory(_) => true,
@@ -55,18 +55,18 @@ impl Undeclared {
     }
 }
 
-/// What a path was before.
+/// State of a path before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Before {
     Absent,
     Directory(Stamp),
     /// A file or a symbolic link.
     File(Stamp, Source),
-    /// As a run left it: the image after the entry of that index.
+    /// The image that a run left: the one after the entry of that index.
     Run(RunId, usize, Image),
-    /// A device, a pipe, a socket, or a directory that was not looked into.
+    /// A device, a pipe, a socket, or a directory that was not searched.
     Other(Kind),
-    /// Something else than what the next run found there, so that the change is a part of that run.
+    /// A state that differs from what the next run found there, so that the change is a part of that run.
     Buried,
 }
 
@@ -82,7 +82,7 @@ impl Before {
 }
 
 impl<D: Disk> Workspace<D> {
-    /// What differs from the baseline and is no run.
+    /// Returns the differences from the baseline that no run made.
     ///
     /// # Errors
     /// `Io`.
@@ -92,7 +92,7 @@ impl<D: Disk> Workspace<D> {
         scan: &Scan,
         known: &mut dyn KnownFiles,
     ) -> Result<Vec<Undeclared>> {
-        // What lies below a directory that was not looked into now is not known.
+        // The content of a directory that was not searched now is unknown.
         let is_unseen = |path: &RelPath| {
             let above = std::iter::successors(path.parent(), RelPath::parent);
             std::iter::once(path.clone()).chain(above).any(|it| scan.left_out.contains(&it))
@@ -116,7 +116,7 @@ impl<D: Disk> Workspace<D> {
                     }
                 }
                 (Some((path, _)), None) => drop(paths.insert(path)),
-                // A directory that is not looked into is there in place of the file.
+                // A directory that is not searched is in place of the file.
                 (None, Some((path, was)))
                     if !is_unseen(path)
                         || was.stamp.kind != Kind::Directory && scan.left_out.contains(path) =>
@@ -127,14 +127,14 @@ impl<D: Disk> Workspace<D> {
             }
         }
         let (runs, buried) = self.left_by_runs(baseline)?;
-        // What a run made, and what is as it was at the baseline again, differs from what the run left.
+        // A path that a run changed, and that is restored to its state in the baseline, differs from what the run left.
         paths.extend(runs.keys().filter(|path| !is_unseen(path)));
         let mut undeclared = Vec::new();
         for path in paths {
             let now = scan.found.get(path).map(Stamp::from);
             let before = match runs.get(path) {
                 Some((run, index, image)) => Before::Run(*run, *index, image.clone()),
-                // A directory that was left out was there, and what is in it is not known.
+                // A directory that was left out existed, and its content is unknown.
                 None if baseline.left_out.contains(path) => Before::Other(Kind::Directory),
                 None => Before::of(baseline.files.get(path)),
             };
@@ -149,7 +149,7 @@ impl<D: Disk> Workspace<D> {
         Ok(undeclared)
     }
 
-    /// What happened to a path that a run left, if it is not as the run left it.
+    /// Returns the change of a path that a run left, if it differs from what the run left.
     pub(crate) fn drifted(
         &self,
         path: &RelPath,
@@ -159,7 +159,7 @@ impl<D: Disk> Workspace<D> {
         self.change_of(path, self.stamp_at(path)?, before, known)
     }
 
-    /// The stamp of what is at a path; `None` where nothing is, or cannot be reached.
+    /// Returns the stamp of the object at a path; `None` if it is missing, or cannot be reached.
     pub(crate) fn stamp_at(&self, path: &RelPath) -> Result<Option<Stamp>> {
         let tree = Tree::new(&self.disk, &self.home.root);
         let Ok(Some(parent)) = tree.parent(path) else { return Ok(None) };
@@ -167,7 +167,7 @@ impl<D: Disk> Workspace<D> {
         Ok(stat.doing(|| format!("look at `{path}`"))?.as_ref().map(Stamp::from))
     }
 
-    /// What happened to a path that was `before`; `None` where nothing did.
+    /// Returns the change of a path that was `before`; `None` if it did not change.
     fn change_of(
         &self,
         path: &RelPath,
@@ -195,14 +195,14 @@ impl<D: Disk> Workspace<D> {
         Ok(Some(Undeclared { path: path.clone(), change, kind, before }))
     }
 
-    /// What the runs after the baseline left at their paths, and the paths at which one of them found something else than what
-    /// the baseline has, or the run before it left.
+    /// Returns what the runs after the baseline left at their paths. Also returns the paths at which one of them found
+    /// another state than the baseline has, or the run before it left.
     fn left_by_runs(&self, baseline: &Baseline) -> Result<(LeftByRuns, BTreeSet<RelPath>)> {
         let runs = self.runs()?;
         let (mut left, mut buried) = (LeftByRuns::new(), BTreeSet::new());
         let later = runs.refs().iter().filter(|run| run.sequence > baseline.sequence);
         for known in later.filter(|run| run.outcome != Outcome::RolledBack) {
-            // A damaged record cannot say what it left.
+            // A damaged record does not show what it left.
             let Ok((intent, _)) = runs.read_found(known) else { continue };
             for (index, entry) in intent.entries.iter().enumerate() {
                 let is_expected = match left.get(&entry.path) {
@@ -218,7 +218,7 @@ impl<D: Disk> Workspace<D> {
         Ok((left, buried))
     }
 
-    /// Whether a path is what it was before, by its content where the stamp cannot tell.
+    /// Returns true if a path is as before, by its content where the stamp is inconclusive.
     fn is_as_before(
         &self,
         path: &RelPath,
@@ -263,7 +263,7 @@ impl<D: Disk> Workspace<D> {
         })
     }
 
-    /// Digest of the file at a path, or of the target of a symbolic link; `None` if neither can be read.
+    /// Returns the digest of the file at a path, or of the target of a symbolic link; `None` if neither can be read.
     fn digest_at(&self, path: &RelPath) -> Result<Option<Digest>> {
         let (stat, file) = match Tree::new(&self.disk, &self.home.root).find(path) {
             Ok(Found::File(stat, file)) => (stat, file),
@@ -275,7 +275,7 @@ impl<D: Disk> Workspace<D> {
         digest.doing(|| format!("read `{path}`")).map(Some)
     }
 
-    /// What a baseline has of a path as it was before a change; `None` where it was not there.
+    /// Returns the state of a path before a change, for a baseline; `None` if it was missing.
     pub(super) fn known_before(
         &self,
         change: &Undeclared,
@@ -306,7 +306,7 @@ impl<D: Disk> Workspace<D> {
         Ok(Some(Known { stamp, source, is_fresh: true }))
     }
 
-    /// The bytes that a run left at the path of an entry, as far as they are kept.
+    /// Returns the bytes that a run left at the path of an entry, as far as they are kept.
     fn bytes_left(&self, run: RunId, index: usize, image: &Image) -> Result<Option<Vec<u8>>> {
         let Some(file) = image.file().filter(|file| file.size <= FILE_BYTES_MAX) else {
             return Ok(None);
@@ -328,7 +328,7 @@ impl<D: Disk> Workspace<D> {
         })
     }
 
-    /// The bytes that a path had before a change, as far as they are known, and are those that they were.
+    /// Returns the bytes that a path had before a change, if they are known and unchanged.
     pub(crate) fn bytes_before(
         &self,
         before: &Before,
@@ -352,7 +352,7 @@ impl<D: Disk> Workspace<D> {
 /// For each path the run that left it last, the index of its entry, and the image.
 type LeftByRuns = BTreeMap<RelPath, (RunId, usize, Image)>;
 
-/// Whether two images have the same content.
+/// Returns true if two images have the same content.
 fn is_same_content(one: &Image, other: &Image) -> bool {
     match (one, other) {
         (Image::Absent, Image::Absent) | (Image::Directory(_), Image::Directory(_)) => true,
@@ -362,7 +362,7 @@ fn is_same_content(one: &Image, other: &Image) -> bool {
 }
 
 impl Baseline {
-    /// Whether a path can have been this at the baseline, as far as the baseline knows.
+    /// Returns true if a path can have had this image at the baseline, as far as the baseline knows.
     fn may_have(&self, path: &RelPath, image: &Image) -> bool {
         let is_left_out = || {
             std::iter::successors(path.parent(), RelPath::parent)
@@ -390,7 +390,7 @@ pub(crate) fn kind_of(attributes: &Attributes) -> Kind {
     if attributes.mode.is_link() { Kind::Symlink } else { Kind::File }
 }
 
-/// Whether a path cannot be reached as it is, or this process may not read it.
+/// Returns true if a path cannot be reached in its current state, or this process may not read it.
 fn is_permanent(error: &Error) -> bool {
     if let ErrorKind::Io { source, .. } = &error.kind {
         return source.kind() == io::ErrorKind::PermissionDenied;

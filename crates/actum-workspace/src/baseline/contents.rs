@@ -14,17 +14,17 @@ use crate::tree::{Found, Tree, read_whole};
 use crate::workspace::Workspace;
 
 const DIRECTORY: &[u8] = b"contents";
-/// Bytes of a file that is copied at most.
+/// Largest file that is copied, in bytes.
 pub(super) const FILE_BYTES_MAX: u64 = 1 << 20;
-/// Bytes of all copies that a baseline includes at most, and of the others.
+/// Limit of all copies that a baseline includes, and of all others, in bytes.
 const BYTES_MAX: u64 = 128 << 20;
 
-/// How long a content is kept that only a run left, in nanoseconds: a day.
+/// Time for which a content that only a run left is kept, in nanoseconds: a day.
 const AGE_MAX: i64 = 24 * 3_600_000_000_000;
-/// Files of a run whose contents are kept at most.
+/// Number of files of a run up to which their contents are kept.
 const FILES_MAX: usize = 64;
 
-/// The contents that a run leaves, as far as its record has them; none of a run with many files.
+/// Returns the contents that a run leaves, as far as its record has them; none of a run with many files.
 pub(crate) fn contents_left(intent: &Intent) -> Vec<(Digest, Arc<Vec<u8>>)> {
     if intent.entries.len() > FILES_MAX {
         return Vec::new();
@@ -38,17 +38,17 @@ pub(crate) fn contents_left(intent: &Intent) -> Vec<(Digest, Arc<Vec<u8>>)> {
     left.collect()
 }
 
-/// The directory of copies.
+/// Directory of copies.
 pub(super) struct Contents<H> {
     directory: H,
-    /// Size of each copy, and when it was written.
+    /// Size of each copy, and the time at which it was written.
     there: BTreeMap<Digest, (u64, Time)>,
     used: BTreeSet<Digest>,
     used_bytes: u64,
 }
 
 impl<D: Disk> Workspace<D> {
-    /// Opens the directory of copies, which is made if there is none.
+    /// Opens the directory of copies, and makes it if it is missing.
     pub(super) fn contents(&self) -> Result<Contents<D::Handle>> {
         let (disk, state) = (&self.disk, &self.home.state);
         let doing = || "open the copies of files `.actum/contents`".to_owned();
@@ -71,8 +71,8 @@ impl<D: Disk> Workspace<D> {
         Ok(Contents { directory, there, used, used_bytes })
     }
 
-    /// Keeps what a run left, if baselines are taken here: the record of a run has no content that can be read from the disk.
-    /// A content that cannot be kept is missing later, and is named then.
+    /// Keeps the contents that a run left, if baselines are taken here: the record of a run has no content that can be
+    /// read from the disk. A content that cannot be kept is missing later, and is reported then.
     pub(crate) fn keep_contents(&self, left: &[(Digest, Arc<Vec<u8>>)]) {
         let (disk, state) = (&self.disk, &self.home.state);
         let Ok(directory) = disk.open_directory(state, DIRECTORY) else { return };
@@ -88,7 +88,7 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// A copied content, compared with its digest.
+    /// Reads a copied content, and compares it with its digest.
     pub(super) fn read_copy(&self, digest: Digest) -> Result<Option<Vec<u8>>> {
         let doing = || "read a copy of a file in `.actum/contents`".to_owned();
         let missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
@@ -106,7 +106,7 @@ impl<D: Disk> Workspace<D> {
 }
 
 impl<H> Contents<H> {
-    /// Whether there is a copy of this size; it is kept then.
+    /// Returns true if there is a copy of this size, which is then kept.
     pub(super) fn has(&mut self, digest: Digest, size: u64) -> bool {
         let is_there = self.there.get(&digest).is_some_and(|(there, _)| *there == size);
         if is_there && self.used.insert(digest) {
@@ -115,7 +115,7 @@ impl<H> Contents<H> {
         is_there
     }
 
-    /// Copies a file, or the target of a symbolic link; `None` where it is too large, there is no room, or it is not as it was.
+    /// Copies a file, or the target of a symbolic link; `None` where it is too large, there is no space, or it changed.
     pub(super) fn copy<D: Disk<Handle = H>>(
         &mut self,
         workspace: &Workspace<D>,
@@ -126,7 +126,7 @@ impl<H> Contents<H> {
             return Ok(None);
         }
         let disk = &workspace.disk;
-        // What cannot be read now has no copy.
+        // A file that cannot be read now has no copy.
         let Ok(Found::File(stat, file)) = Tree::new(disk, &workspace.home.root).find(path) else {
             return Ok(None);
         };
@@ -136,7 +136,7 @@ impl<H> Contents<H> {
         }
     }
 
-    /// Writes a copy, unless there is one.
+    /// Writes a copy, unless it exists.
     pub(super) fn write<D: Disk<Handle = H>>(&mut self, disk: &D, bytes: &[u8]) -> Result<Digest> {
         let doing = || "copy a file to `.actum/contents`".to_owned();
         let digest = Digest::of(bytes);
@@ -151,7 +151,7 @@ impl<H> Contents<H> {
         let file = disk.create(&self.directory, &name, FileMode::PRIVATE).doing(doing)?;
         let written = disk.write_at(&file, bytes, 0);
         if written.is_err() {
-            drop(disk.unlink(&self.directory, &name)); // a full disk has better uses for it
+            drop(disk.unlink(&self.directory, &name)); // frees space on a full disk
         }
         written.doing(doing)?;
         self.there.insert(digest, (size, disk.now()));
@@ -159,8 +159,8 @@ impl<H> Contents<H> {
         Ok(digest)
     }
 
-    /// Removes the copies that a baseline does not include, but for those that runs of the last day left, the newest first, as
-    /// far as there is room.
+    /// Removes the copies that a baseline does not include. Those that runs of the last day left remain, the newest
+    /// first, as far as there is space.
     pub(super) fn sweep<D: Disk<Handle = H>>(&self, disk: &D, baseline: &Baseline) -> Result<()> {
         let included = |file: &Known| match file.source {
             Source::Copy(digest) => Some(digest),

@@ -1,4 +1,4 @@
-//! Looks at all files of a workspace without reading them.
+//! Scan of all files of a workspace, without reading them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -11,25 +11,25 @@ use crate::error::{Result, ResultExt};
 use crate::home::STATE_DIRECTORY;
 use crate::workspace::Workspace;
 
-/// Directories below each other that are looked into at most; each is open meanwhile.
+/// Depth of directories that are searched; each is open meanwhile.
 const DEPTH_MAX: usize = 64;
-/// File by which a directory is known as a cache (the Cache Directory Tagging Specification).
+/// File that marks a directory as a cache (the Cache Directory Tagging Specification).
 const CACHE_TAG: &[u8] = b"CACHEDIR.TAG";
-/// With which the file begins.
+/// Signature at the beginning of the file.
 const CACHE_SIGNATURE: &[u8; 43] = b"Signature: 8a477f597d28d172789f06886806bc55";
 /// Directory of a repository.
 const REPOSITORY: &[u8] = b".git";
 
-/// What is in a workspace.
+/// Files and directories of a workspace.
 pub(crate) struct Scan {
     pub(super) found: BTreeMap<RelPath, Stat>,
-    /// Those of them that may not be listed.
+    /// Directories among them that may not be listed.
     pub(super) unreadable: BTreeSet<RelPath>,
-    /// Directories that were not looked into.
+    /// Directories that were not searched.
     pub(super) left_out: BTreeSet<RelPath>,
 }
 
-/// The same while it is looked at. A map is made of it once: that is faster than to insert each path.
+/// Scan that is under way. A map is made of it once: that is faster than to insert each path.
 #[derive(Default)]
 struct Scanned {
     found: Vec<(RelPath, Stat)>,
@@ -37,12 +37,12 @@ struct Scanned {
     left_out: BTreeSet<RelPath>,
 }
 
-/// The names in a directory, and the directory.
+/// Names in a directory, and the directory.
 type Listed<H> = (Vec<Vec<u8>>, H);
 
 impl<D: Disk> Workspace<D> {
-    /// Looks at all files but those of repositories, caches and directories that `known` leaves out; `None` where there are too
-    /// many. What `baseline` left out is left out, and what it looked into is looked into.
+    /// Scans all files, except those of repositories, caches and directories that `known` leaves out; `None` where
+    /// there are too many. A directory is left out or searched as in `baseline`.
     pub(crate) fn scan(
         &self,
         baseline: &Baseline,
@@ -56,7 +56,7 @@ impl<D: Disk> Workspace<D> {
         Ok(is_whole.then(|| Scan { found: found.into_iter().collect(), unreadable, left_out }))
     }
 
-    /// Looks at these names in a directory; `false` once there are too many files.
+    /// Scans these names in a directory; returns false once there are too many files.
     fn scan_names(
         &self,
         (directory, handle): (Option<&RelPath>, &D::Handle),
@@ -118,19 +118,19 @@ impl<D: Disk> Workspace<D> {
         Ok(true)
     }
 
-    /// Whether a directory says that it is a cache.
+    /// Returns true if a directory is marked as a cache.
     fn is_cache(&self, names: &[Vec<u8>], directory: &D::Handle) -> bool {
         if !names.iter().any(|name| name == CACHE_TAG) {
             return false;
         }
         let mut begin = [0; CACHE_SIGNATURE.len()];
-        // One that cannot be read says nothing.
+        // A tag that cannot be read marks nothing.
         let file = self.disk.open_file(directory, CACHE_TAG);
         file.and_then(|file| self.disk.read_at(&file, &mut begin, 0))
             .is_ok_and(|read| read == begin.len() && begin == *CACHE_SIGNATURE)
     }
 
-    /// The names in a directory, and the directory; `None` where it is gone or may not be listed.
+    /// Returns the names in a directory, and the directory; `None` where it is gone or may not be listed.
     fn list_directory(
         &self,
         parent: &D::Handle,

@@ -1,4 +1,4 @@
-//! Deltas lead back to the old content, and nothing else passes for one.
+//! Deltas restore the old content, and nothing else is accepted as one.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ fn old<'a>(bytes: &'a Bytes<Handle>, content: &[u8]) -> Old<'a, Handle> {
     Old { bytes, size: length(content.len()), digest: Some(Digest::of(content)) }
 }
 
-/// The old content by both readers; `None` where both found the delta damaged.
+/// Rebuilds the old content with both readers; `None` if both found the delta damaged.
 fn read(delta: &Handle, new: &[u8], size: usize) -> Option<Vec<u8>> {
     let mut rebuilt = Vec::new();
     let is_sound = rebuild(&LinuxDisk, delta, &memory(new), length(size), |piece| {
@@ -73,7 +73,7 @@ fn read(delta: &Handle, new: &[u8], size: usize) -> Option<Vec<u8>> {
     Some(rebuilt)
 }
 
-/// Content that repeats nowhere.
+/// Returns content without repetitions.
 fn content(size: usize, seed: u64) -> Vec<u8> {
     let words = (0u64..).map(|at| (at ^ (seed << 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     words.flat_map(u64::to_be_bytes).take(size).collect()
@@ -165,7 +165,7 @@ fn a_damaged_delta_never_gives_the_old_content() {
     let mut sound = vec![0; usize::try_from(size).unwrap()];
     LinuxDisk.read_at(&delta, &mut sound, 0).unwrap();
     assert_eq!(read(&delta, &after, before.len()).as_ref(), Some(&before));
-    // What fills the last block is read by nobody.
+    // No reader uses the bytes that fill the last block.
     let filling = BLOCK_BYTES + 100..2 * BLOCK_BYTES;
     for at in (0..sound.len()).filter(|at| !filling.contains(at)) {
         let mut damaged = sound.clone();

@@ -1,10 +1,10 @@
-//! ext4 without a journal, where the name of a directory, its inode and its blocks reach the disk
-//! in any order.
+//! Support for ext4 without a journal, where the name of a directory, its inode and its blocks reach the disk in any
+//! order.
 //!
-//! A removed directory frees its inode. If the inode is given to a new file and that reaches the
-//! disk before the name of the directory has left it, the next e2fsck(8) finds the old name leading
-//! to the new file; and the blocks of a new directory may hold the names of an old one. Files are
-//! safe from that because what a run displaces keeps its inode until a checkpoint.
+//! A removed directory frees its inode. The inode may be given to a new file that reaches the disk before the name of
+//! the directory has left it. Then the next e2fsck(8) finds the old name leading to the new file, and the blocks of a
+//! new directory may hold the names of an old one. Files are safe from that because what a run displaces keeps its
+//! inode until a checkpoint.
 
 use std::ffi::OsStr;
 use std::io;
@@ -16,11 +16,11 @@ use rustix::fs::{self, CWD, Mode, OFlags};
 
 use super::linux::read_kernel_file;
 
-/// The magic number of ext2, ext3 and ext4 (statfs(2)).
+/// Magic number of ext2, ext3 and ext4 (statfs(2)).
 const EXT4_MAGIC: u64 = 0xEF53;
 
-/// Makes `name` below `parent` durable, and the names in it, if it is a directory on ext4 without a
-/// journal; `.` stands for `parent` itself. Elsewhere nothing is needed and nothing is done.
+/// Makes `name` below `parent` durable, and the names in it, if it is a directory on ext4 without a journal; `.` stands
+/// for `parent` itself. Elsewhere this does nothing.
 pub(super) fn settle(parent: &OwnedFd, name: &[u8]) -> io::Result<()> {
     if !is_without_journal(parent)? {
         return Ok(());
@@ -29,7 +29,8 @@ pub(super) fn settle(parent: &OwnedFd, name: &[u8]) -> io::Result<()> {
     Ok(fs::fsync(fs::openat(parent, name, flags, Mode::empty())?)?)
 }
 
-/// Where it cannot be told, the answer is yes, which costs time and nothing else.
+/// Returns true for a directory on ext4 without a journal. Where this is unknown, the result is true, which costs only
+/// time.
 fn is_without_journal(directory: &OwnedFd) -> io::Result<bool> {
     if u64::try_from(fs::fstatfs(directory)?.f_type) != Ok(EXT4_MAGIC) {
         return Ok(false);

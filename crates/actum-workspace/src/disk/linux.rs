@@ -1,4 +1,4 @@
-//! The real disk: Linux, through `rustix`.
+//! Real disk: Linux, through `rustix`.
 
 use std::ffi::CStr;
 use std::io;
@@ -15,16 +15,16 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::{Barrier, Disk, Epoch, Kind, Rename, Stat, Time, Xattr, ext4};
 
-/// The error of the system where there is nothing of a name, in its words (ENOENT).
+/// Returns the error of the system for a missing name, in its words (ENOENT).
 pub fn nothing_there() -> io::Error {
     Errno::NOENT.into()
 }
 
-/// The real disk.
+/// Real disk.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LinuxDisk;
 
-/// Beneath the root, through no link of any kind, on one file system (openat2(2)).
+/// Resolution beneath the root, through no link of any kind, on one file system (openat2(2)).
 const CONFINED: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_SYMLINKS)
     .union(ResolveFlags::NO_MAGICLINKS)
@@ -38,16 +38,16 @@ const FILE: OFlags = OFlags::NOFOLLOW
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
     .union(OFlags::RDONLY);
-/// A symbolic link itself (open(2), `O_PATH`).
+/// Flags to open a symbolic link itself (open(2), `O_PATH`).
 const LINK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const OWN: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC).union(OFlags::RDWR);
 
 impl LinuxDisk {
-    /// As [`Disk::make_directory`], and without what ext4 needs that has no journal: until all is synced it is no
-    /// safer there than a directory that any other program makes.
+    /// Makes a directory like [`Disk::make_directory`], without the extra syncs for ext4 without a journal. Until all
+    /// is synced it is no safer there than a directory that any other program makes.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn make_plain_directory(
         &self,
         parent: &OwnedFd,
@@ -57,7 +57,7 @@ impl LinuxDisk {
         Ok(fs::mkdirat(parent, name, Mode::from_raw_mode(mode.bits()))?)
     }
 
-    /// `openat2`, or where the kernel or a filter lacks it one component after the other.
+    /// Opens a path by `openat2` or, where the kernel or a filter lacks it, one component after the other.
     fn open_confined(root: &OwnedFd, path: &[u8], last: OFlags) -> io::Result<OwnedFd> {
         loop {
             match fs::openat2(root, path, last, Mode::empty(), CONFINED) {
@@ -92,8 +92,8 @@ impl LinuxDisk {
     }
 }
 
-/// Mount that a handle is on, for hosts without openat2(2). A bind mount has the device of its source, so the device alone
-/// is not enough; Linux before 5.8 reports nothing else.
+/// Mount that a handle is on, for hosts without openat2(2). A bind mount has the device of its source, so the device
+/// alone is not enough; Linux before 5.8 reports nothing else.
 #[derive(Debug, PartialEq, Eq)]
 struct MountOf {
     device: u64,
@@ -116,7 +116,7 @@ impl MountOf {
     }
 }
 
-/// Reads a short file of the kernel's, at most 64 bytes of it.
+/// Reads at most 64 bytes of a short file of the kernel.
 pub(super) fn read_kernel_file(path: &Path) -> io::Result<Vec<u8>> {
     let file = fs::openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
     let mut text = [0u8; 64];
@@ -124,17 +124,17 @@ pub(super) fn read_kernel_file(path: &Path) -> io::Result<Vec<u8>> {
     Ok(text.get(..size).unwrap_or_default().to_vec())
 }
 
-/// Whether the storage failed (`EIO`).
+/// Returns true if the storage failed (`EIO`).
 pub(crate) fn is_input_output(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::IO.raw_os_error())
 }
 
-/// Whether a call failed because its handle is for a path only (`EBADF`, open(2) with `O_PATH`).
+/// Returns true if a call failed because its handle is for a path only (`EBADF`, open(2) with `O_PATH`).
 fn is_bad_handle(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::BADF.raw_os_error())
 }
 
-/// Whether a handle is of a symbolic link.
+/// Returns true if a handle is of a symbolic link.
 fn is_link(handle: &OwnedFd) -> bool {
     fs::fstat(handle).is_ok_and(|it| FileType::from_raw_mode(it.st_mode) == FileType::Symlink)
 }
@@ -151,7 +151,7 @@ fn read_link_at(link: &OwnedFd, buffer: &mut [u8], offset: u64) -> io::Result<us
     Ok(count)
 }
 
-/// Whether a call failed because it met a symbolic link (`ELOOP`, open(2) with `O_NOFOLLOW`).
+/// Returns true if a call failed because it met a symbolic link (`ELOOP`, open(2) with `O_NOFOLLOW`).
 pub(crate) fn is_loop(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
 }
@@ -267,7 +267,8 @@ impl Disk for LinuxDisk {
     fn may_write(&self, directory: &OwnedFd) -> io::Result<()> {
         let access = Access::WRITE_OK | Access::EXEC_OK;
         match fs::accessat(directory, ".", access, AtFlags::EACCESS) {
-            // Before Linux 5.8, and where a filter does not know it, it cannot be asked; what is attempted will tell.
+            // Before Linux 5.8, and where a filter does not know it, it cannot be asked; the attempt itself will show
+            // it.
             Ok(()) | Err(Errno::NOSYS | Errno::INVAL | Errno::PERM) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -332,7 +333,7 @@ impl Disk for LinuxDisk {
     fn clone_content(&self, from: &OwnedFd, to: &OwnedFd) -> io::Result<bool> {
         match fs::ioctl_ficlone(to, from) {
             Ok(()) => Ok(true),
-            // Each file system has its own way to say that it does not know this.
+            // Each file system has its own error for an unsupported operation.
             Err(
                 Errno::OPNOTSUPP
                 | Errno::NOTTY
@@ -355,7 +356,8 @@ impl Disk for LinuxDisk {
     fn set_mode(&self, handle: &OwnedFd, mode: FileMode) -> io::Result<()> {
         let mode = Mode::from_raw_mode(mode.bits());
         match retry(|| fs::fchmod(handle, mode)) {
-            // A directory that its owner cannot read is opened with `O_PATH`, and changed through its descriptor (proc_pid_fd(5)).
+            // A directory that its owner cannot read is opened with `O_PATH`, and changed through its descriptor
+            // (proc_pid_fd(5)).
             Err(error) if is_bad_handle(&error) && !is_link(handle) => {
                 let path = format!("/proc/self/fd/{}", handle.as_raw_fd());
                 retry(|| fs::chmodat(fs::CWD, &path, mode, AtFlags::empty()))
@@ -485,7 +487,7 @@ impl Disk for LinuxDisk {
     }
 
     fn unlock(file: &OwnedFd) {
-        // Of a file that is open it cannot fail; and the lock ends with the handle besides.
+        // On an open file it cannot fail; besides, the lock ends with the handle.
         let _is_open = fs::flock(file, FlockOperation::Unlock);
     }
 
@@ -499,8 +501,8 @@ impl Disk for LinuxDisk {
         limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX)
     }
 
-    /// The boot, and within it the mount: a file system that was taken away and mounted again
-    /// in one boot has lost its unsynced writes as surely as by a power cut.
+    /// Returns the boot, and within it the mount. A file system that was unmounted and mounted again in one boot has
+    /// lost its unsynced writes as surely as by a power cut.
     fn epoch(&self, root: &OwnedFd) -> io::Result<Epoch> {
         let boot = read_kernel_file(Path::new("/proc/sys/kernel/random/boot_id"))?;
         // STATX_MNT_ID_UNIQUE (Linux 6.8): never used twice in one boot.
@@ -516,7 +518,7 @@ impl Disk for LinuxDisk {
 
     fn born(&self, handle: &OwnedFd) -> io::Result<Option<Time>> {
         let statx = match fs::statx(handle, c"", AtFlags::EMPTY_PATH, StatxFlags::BTIME) {
-            // Linux before 4.11, or a filter that does not know it.
+            // The kernel is older than Linux 4.11, or a filter does not know the call.
             Err(Errno::NOSYS | Errno::PERM) => return Ok(None),
             statx => statx?,
         };
@@ -532,8 +534,8 @@ impl Disk for LinuxDisk {
         Time(now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec))
     }
 
-    /// From /proc, because umask(2) can only be read by changing it for all threads; where /proc
-    /// is missing, the strictest.
+    /// Reads the umask from /proc, because umask(2) can only read it by changing it for all threads. Where /proc is
+    /// missing, returns the strictest.
     fn umask(&self) -> u32 {
         let read = || {
             let flags = OFlags::RDONLY | OFlags::CLOEXEC;

@@ -1,4 +1,4 @@
-//! The checkpoint of the journal: what has ended goes into the history, and the journal forgets it.
+//! Checkpoint of the journal: ended runs go into the history, and the journal forgets them.
 
 use actum_core::RunId;
 
@@ -10,8 +10,8 @@ use crate::journal::ended::EndedRun;
 use crate::workspace::Workspace;
 
 impl<D: Disk> Workspace<D> {
-    /// Puts ended runs into the history, makes everything durable, and lets the journal forget
-    /// them. `working` is the run under way, whose staged files stay.
+    /// Moves ended runs into the history, makes everything durable, and lets the journal forget them. The staged files
+    /// of `working`, the run under way, remain.
     pub(crate) fn checkpoint(&mut self, working: Option<RunId>) -> Result<()> {
         if self.tail.is_empty() && self.journal.tail_bytes() == 0 {
             return Ok(());
@@ -19,7 +19,7 @@ impl<D: Disk> Workspace<D> {
         self.checkpoint_always(working)
     }
 
-    /// The same even where the journal holds no run, so that its head tells of this epoch.
+    /// Makes a checkpoint even where the journal holds no run, so that its head states this epoch.
     pub(crate) fn checkpoint_always(&mut self, working: Option<RunId>) -> Result<()> {
         for EndedRun { sequence, intent, end, .. } in &self.tail {
             history::write(&self.disk, &self.home.history, *sequence, intent, end)?;
@@ -41,7 +41,7 @@ impl<D: Disk> Workspace<D> {
                 displaced.add(file.size);
             }
             displaced.bytes = displaced.bytes.saturating_sub(held_bytes);
-            // A name that stays is found again by `gc`, and by the next sweep of the stage directory.
+            // A remaining name is found again by `gc`, and by the next sweep of the stage directory.
             for name in superfluous {
                 drop(self.disk.unlink(&self.home.keep, &name));
             }

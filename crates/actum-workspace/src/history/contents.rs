@@ -1,9 +1,8 @@
 //! The bytes that paths held before and after past runs, as far as they can be found again.
 //!
-//! A run records what undo needs: the bytes before it, whole, or as splices or blocks that lead back from the
-//! bytes after it. What it left is found where the next run started from, or in the file itself.
-//! Every content is compared with its recorded digest, so a change that no run made leaves a gap
-//! and never a wrong answer.
+//! A run records what undo needs: the bytes before it, whole, or as splices or blocks that lead back from the bytes
+//! after it. The bytes that it left are found in the pre-image of the next run, or in the file itself. Every content is
+//! compared with its recorded digest, so a change that no run made leaves a gap and never a wrong answer.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -24,20 +23,20 @@ use crate::journal::record::{
 use crate::path_change::{CONTENT_BYTES_MAX, Content, Excerpt, PathChange, State};
 use crate::tree::{Found, Tree, read_whole};
 
-/// The largest content, in bytes, that is read to find an older one by what leads back from it: 64 MiB.
+/// Largest content, in bytes, that is read to find an older one by the way back from it: 64 MiB.
 const READ_BYTES_MAX: u64 = 64 << 20;
 
-/// The newest runs, with what they recorded.
+/// Newest runs, with their records.
 pub(crate) struct Contents<'a, D: Disk> {
     disk: &'a D,
     home: &'a Home<D::Handle>,
     /// Oldest first.
     runs: Vec<(RunId, Cow<'a, Intent>)>,
-    /// For each path the runs that changed it: their index here and that of their entry.
+    /// Runs that changed each path: their index here and that of their entry.
     touched: BTreeMap<RelPath, Vec<(usize, usize)>>,
 }
 
-/// What leads from the bytes after a run to those before it.
+/// Data that leads from the bytes after a run to those before it.
 enum Link<'a> {
     Splices(&'a [Splice]),
     /// Blocks that are kept for an entry of a run, and the size before it, in bytes.
@@ -45,7 +44,7 @@ enum Link<'a> {
 }
 
 impl<'a, D: Disk> Contents<'a, D> {
-    /// Reads the runs from `first` on. Runs that were taken back changed nothing and are left out.
+    /// Reads the runs from `first` on. Runs that were rolled back changed nothing and are left out.
     ///
     /// # Errors
     /// `UnknownRun`, `DamagedHistory`, `Io`.
@@ -70,14 +69,14 @@ impl<'a, D: Disk> Contents<'a, D> {
         Ok(Self { disk, home, runs, touched })
     }
 
-    /// What changed from before `first` to after `last`, which must be among the runs; ordered by
-    /// path. A path that is as it was is left out.
+    /// Returns the changes from before `first` to after `last`, which must be among the runs; ordered by path. An
+    /// unchanged path is left out.
     pub(crate) fn changes(&self, first: RunId, last: RunId) -> Result<Vec<PathChange>> {
         let index = |run| self.runs.iter().position(|(known, _)| *known == run);
         let (Some(first), Some(last)) = (index(first), index(last)) else {
-            return Ok(Vec::new()); // a run that was taken back
+            return Ok(Vec::new()); // a run that was rolled back
         };
-        // Across several runs nothing is told as renamed.
+        // Across several runs nothing is reported as renamed.
         let intent = self.runs.get(first).filter(|_| first == last).map(|(_, intent)| intent);
         let renames = intent.map(|intent| intent.renames());
         let mut changes = Vec::new();
@@ -122,8 +121,8 @@ impl<'a, D: Disk> Contents<'a, D> {
         })
     }
 
-    /// The bytes of an image. Where a run only has what leads back from what came after it, that is gathered on the way forward
-    /// until some bytes are found.
+    /// Returns the bytes of an image. Where a run only has the way back from the bytes after it, the search continues
+    /// in later runs until some bytes are found.
     fn content(&self, touch: (usize, usize), side: Side, file: &FileImage) -> Result<Content> {
         if file.size > CONTENT_BYTES_MAX {
             return Ok(Content::TooLarge);
@@ -134,7 +133,7 @@ impl<'a, D: Disk> Contents<'a, D> {
             let Some((intent, entry)) = self.entry(touch) else { return Ok(Content::Unknown) };
             let Some(file) = image(entry, side).file() else { return Ok(Content::Unknown) };
             if file.digest != digest {
-                return Ok(Content::Unknown); // something else than a run changed it
+                return Ok(Content::Unknown); // something other than a run changed it
             }
             if file.size > READ_BYTES_MAX {
                 return Ok(Content::TooLarge);
@@ -196,7 +195,8 @@ impl<'a, D: Disk> Contents<'a, D> {
         Ok(if is_it { Content::Known(bytes) } else { Content::Unknown })
     }
 
-    /// The bytes before a run, from those after it; `None` where what leads there is gone or does not fit.
+    /// Returns the bytes before a run, computed from those after it; `None` where the way back is missing or does not
+    /// fit.
     fn before(&self, link: &Link<'_>, after: Arc<Vec<u8>>) -> Result<Option<Arc<Vec<u8>>>> {
         let doing = || "read the blocks that a run changed".to_owned();
         match link {
@@ -215,13 +215,13 @@ impl<'a, D: Disk> Contents<'a, D> {
         }
     }
 
-    /// What a run recorded of a file whose bytes are not known any more.
+    /// Returns the recorded excerpts of a file whose bytes can no longer be found.
     fn excerpts(&self, touch: (usize, usize)) -> Vec<Excerpt> {
         let back = self.entry(touch).and_then(|(_, entry)| entry.back.as_ref()?.splices());
         back.map_or(Vec::new(), Excerpt::all)
     }
 
-    /// The entry that an inode moved to in its run.
+    /// Returns the entry that an inode moved to in its run.
     fn moved_to(&self, (run, from): (usize, usize)) -> Option<(usize, usize)> {
         let entries = &self.runs.get(run)?.1.entries;
         let is_target = |entry: &Entry| match entry.post.file().map(|file| &file.body) {
@@ -231,7 +231,7 @@ impl<'a, D: Disk> Contents<'a, D> {
         Some((run, entries.iter().position(is_target)?))
     }
 
-    /// The next undo that left this content at `path`.
+    /// Returns the next undo that left this content at `path`.
     fn taker(&self, path: &RelPath, run: usize, digest: &Digest) -> Option<(usize, usize)> {
         self.touched.get(path)?.iter().copied().find(|&touch| {
             let Some((intent, entry)) = self.entry(touch).filter(|_| touch.0 > run) else {
@@ -242,7 +242,7 @@ impl<'a, D: Disk> Contents<'a, D> {
         })
     }
 
-    /// The next run that changed `path`.
+    /// Returns the next run that changed `path`.
     fn next(&self, path: &RelPath, run: usize) -> Option<(usize, usize)> {
         self.touched.get(path)?.iter().find(|touch| touch.0 > run).copied()
     }
@@ -259,7 +259,7 @@ impl<'a, D: Disk> Contents<'a, D> {
         }
     }
 
-    /// What is at `path` now, if it can be a file of this size.
+    /// Returns the current content of `path`, if it can be a file of this size.
     fn present(&self, path: &RelPath, size: u64) -> Result<Option<Arc<Vec<u8>>>> {
         let tree = Tree::new(self.disk, &self.home.root);
         match tree.find(path) {

@@ -1,4 +1,4 @@
-//! What has changed since the runs that touched it.
+//! Paths that changed since the newest run that touched them.
 
 use std::collections::BTreeMap;
 
@@ -10,22 +10,22 @@ use crate::history::view::View;
 use crate::journal::record::{Image, Outcome};
 use crate::tree::{Found, Tree, digest_of_found};
 
-/// A path that is not as the newest run that changed it left it.
+/// Path whose state differs from what the newest run that changed it left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drift {
     /// The path.
     pub path: RelPath,
-    /// What is different.
+    /// Kind of the difference.
     pub difference: Difference,
-    /// That run.
+    /// The newest run that changed the path.
     pub run: RunId,
 }
 
 impl<D: Disk> View<D> {
-    /// The paths that are not as the newest of the last `count` runs left them.
+    /// Returns the paths whose state differs from what the newest of the last `count` runs left.
     ///
     /// # Errors
-    /// `Io`. A run whose record is damaged is passed over.
+    /// `Io`. A run whose record is damaged is skipped.
     pub fn drift(&self, count: usize) -> Result<Vec<Drift>> {
         let runs = self.all_runs()?;
         let mut seen = BTreeMap::new();
@@ -52,7 +52,7 @@ impl<D: Disk> View<D> {
         Ok(drift)
     }
 
-    /// In what `path` differs from the image that a run left.
+    /// Returns the difference between `path` and the image that a run left.
     fn difference(
         &self,
         tree: &Tree<'_, D>,

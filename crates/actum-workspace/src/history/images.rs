@@ -19,15 +19,15 @@ use crate::tree::{digest_of, read_pieces};
 /// Bytes and their digest.
 type Found<D> = (Bytes<<D as Disk>::Handle>, Digest);
 
-/// Where recorded bytes can be found.
+/// Directories in which recorded bytes are searched.
 pub(crate) struct Images<'a, D: Disk> {
     pub(crate) disk: &'a D,
     pub(crate) home: &'a Home<D::Handle>,
 }
 
 impl<D: Disk> Images<'_, D> {
-    /// The bytes of one image of a run, compared with its digest; `None` when they are not
-    /// recorded or not as recorded. `post` stands in for a post-image that was not recorded.
+    /// Returns the bytes of one image of a run, compared with its digest; `None` if they are not recorded or not as
+    /// recorded. `post` replaces a post-image that was not recorded.
     pub(crate) fn bytes(
         &self,
         intent: &Intent,
@@ -85,7 +85,7 @@ impl<D: Disk> Images<'_, D> {
         }
     }
 
-    /// The pre-image, of `size` bytes, that follows from a post-image; `None` when what leads there is gone or does not fit.
+    /// Computes the pre-image, of `size` bytes, from a post-image; `None` if the way back is missing or does not fit.
     fn taken_back(
         &self,
         intent: &Intent,
@@ -122,7 +122,7 @@ impl<D: Disk> Images<'_, D> {
         Ok(fits.then(|| (written.store.into_bytes(), written.digest)))
     }
 
-    /// Passes on bytes piece by piece.
+    /// Passes bytes to the callback piece by piece.
     pub(crate) fn each_piece(
         &self,
         bytes: &Bytes<D::Handle>,
@@ -141,7 +141,8 @@ impl<D: Disk> Images<'_, D> {
         }
     }
 
-    /// Makes the file or link of an image in one of our own directories; `None` if its bytes are not those of the image.
+    /// Makes the file or link of an image in one of actum's own directories; `None` if its bytes are not those of the
+    /// image.
     pub(crate) fn make(
         &self,
         (directory, name): (&D::Handle, &[u8]),
@@ -161,7 +162,7 @@ impl<D: Disk> Images<'_, D> {
         self.disk.open_link(directory, name).map(Some)
     }
 
-    /// Makes durable a file or link that [`make`](Self::make) made. A link cannot be synced by itself.
+    /// Syncs a file or link that [`make`](Self::make) made. A link cannot be synced by itself.
     pub(crate) fn sync_made(
         &self,
         made: &D::Handle,
@@ -174,8 +175,8 @@ impl<D: Disk> Images<'_, D> {
         }
     }
 
-    /// Writes bytes into a new file. Returns whether what was written has this digest: a kept image may be a file that a
-    /// program has open, and writes to between two reads.
+    /// Writes bytes into a new file. Returns whether what was written has this digest: a kept image may be a file that
+    /// a program has open, and writes to between two reads.
     pub(crate) fn write_to(
         &self,
         file: &D::Handle,

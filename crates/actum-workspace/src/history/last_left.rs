@@ -1,4 +1,4 @@
-//! What the newest runs left at their paths.
+//! Files that the newest runs left at their paths.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use crate::history;
 use crate::journal::record::Outcome;
 use crate::workspace::Workspace;
 
-/// How many runs are looked at.
+/// Number of runs that are read.
 const RUNS_MAX: usize = 32;
-/// The largest record in the history that is read for this, in bytes.
+/// Largest record in the history that is read for this, in bytes.
 const RECORD_BYTES_MAX: u64 = 1 << 20;
 
 impl<D: Disk> Workspace<D> {
-    /// The digests of the files that the newest [`RUNS_MAX`] runs left, by path; `None` where the newest of them left no file.
-    /// Records that are damaged or over [`RECORD_BYTES_MAX`] are passed over.
+    /// Returns the digests of the files that the newest [`RUNS_MAX`] runs left, by path; `None` where the newest of
+    /// them left no file. Records that are damaged or over [`RECORD_BYTES_MAX`] are skipped.
     ///
     /// # Errors
     /// `Io`.

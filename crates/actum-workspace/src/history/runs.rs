@@ -1,4 +1,4 @@
-//! The order of past runs, and which of them are in effect.
+//! Order of past runs, and those of them that are in effect.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,14 +13,14 @@ use crate::journal::record::{End, Image, Intent, Outcome, RunKind};
 use crate::workspace::Workspace;
 
 impl<D: Disk> Workspace<D> {
-    /// The runs that ended, in the history or not yet.
+    /// Returns the runs that ended, in the history or not yet.
     pub(crate) fn runs(&self) -> Result<Runs<'_, D>> {
         let listed = history::list(&self.disk, &self.home.history)?;
         Ok(Runs::of(&self.disk, &self.home, listed, self.ended()))
     }
 
-    /// The newest change that was committed and is not undone. The history is only listed where
-    /// none of the journal's runs is one.
+    /// Returns the newest change that was committed and is not undone. The history is only listed where none of the
+    /// journal's runs is one.
     pub(crate) fn newest_in_effect(&self) -> Result<Option<RunId>> {
         match Runs::of(&self.disk, &self.home, Vec::new(), self.ended()).newest_in_effect() {
             Some(run) => Ok(Some(run)),
@@ -28,8 +28,8 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// The runs from `run` on: only those of the journal where that is enough, since a run can only
-    /// be undone by a later one.
+    /// Returns the runs from `run` on: only those of the journal where that is enough, since a run can only be undone
+    /// by a later one.
     pub(crate) fn runs_since(&self, run: RunId) -> Result<Runs<'_, D>> {
         if !self.tail.iter().any(|ended| ended.intent.run == run) {
             return self.runs();
@@ -37,9 +37,9 @@ impl<D: Disk> Workspace<D> {
         Ok(Runs::of(&self.disk, &self.home, Vec::new(), self.ended()))
     }
 
-    /// Names for each conflict the newest change after `run` that is in effect and changed the path,
-    /// if that is still as it was left, which `is_now` tells; else something else changed it. Undos
-    /// are passed over: taking one back would bring another change on top.
+    /// Names, for each conflict, the newest change after `run` that is in effect and changed the path, if `is_now`
+    /// returns true for what it left. Otherwise something else changed the path. Undos are skipped: undoing one would
+    /// restore another change on top.
     pub(crate) fn name_later_runs(
         &self,
         run: RunId,
@@ -59,7 +59,7 @@ impl<D: Disk> Workspace<D> {
             if open.is_empty() {
                 break;
             }
-            // A damaged record cannot say what it changed; the conflict stays without a name.
+            // A damaged record does not show what it changed; the conflict remains without a name.
             let Ok((intent, _)) = runs.read_found(known) else { continue };
             for conflict in conflicts.iter_mut() {
                 let entry = intent.entries.iter().find(|entry| entry.path == conflict.path);
@@ -70,7 +70,7 @@ impl<D: Disk> Workspace<D> {
         Ok(())
     }
 
-    /// The runs that the journal still holds.
+    /// Returns the runs that the journal still holds.
     fn ended(&self) -> impl Iterator<Item = (u64, &Intent, &End)> {
         self.tail.iter().map(|run| (run.sequence, &run.intent, &run.end))
     }
@@ -81,13 +81,13 @@ pub(crate) struct Runs<'a, D: Disk> {
     disk: &'a D,
     home: &'a Home<D::Handle>,
     refs: Vec<RunRef>,
-    /// The runs that are undone, each with the run that did it.
+    /// Undone runs, each with the run that undid it.
     undone: BTreeMap<RunId, RunId>,
     tail: BTreeMap<RunId, (&'a Intent, &'a End)>,
 }
 
 impl<'a, D: Disk> Runs<'a, D> {
-    /// Those that the history lists, and those of the journal.
+    /// Joins the runs that the history lists with those of the journal.
     pub(super) fn of(
         disk: &'a D,
         home: &'a Home<D::Handle>,
@@ -118,7 +118,7 @@ impl<'a, D: Disk> Runs<'a, D> {
         found.ok_or_else(|| ErrorKind::UnknownRun { run }.into())
     }
 
-    /// All of them, oldest first.
+    /// Returns all runs, oldest first.
     pub(crate) fn refs(&self) -> &[RunRef] {
         &self.refs
     }
@@ -139,7 +139,7 @@ impl<'a, D: Disk> Runs<'a, D> {
         self.in_effect().next()
     }
 
-    /// The changes that were committed and are not undone, newest first.
+    /// Returns the changes that were committed and are not undone, newest first.
     pub(crate) fn in_effect(&self) -> impl Iterator<Item = RunId> {
         let in_effect = |known: &&RunRef| {
             known.kind == RunKind::Apply
@@ -149,7 +149,8 @@ impl<'a, D: Disk> Runs<'a, D> {
         self.refs.iter().rev().filter(in_effect).map(|known| known.run)
     }
 
-    /// Undos that are in effect, newest first. The undo of an undo is none: it brought a change back.
+    /// Returns the undos that are in effect, newest first. The undo of an undo is not one of them: it restored a
+    /// change.
     pub(crate) fn undos_in_effect(&self) -> impl Iterator<Item = RunId> {
         let chains = Chains::of(&self.refs);
         self.refs.iter().rev().filter_map(move |known| {
@@ -160,18 +161,18 @@ impl<'a, D: Disk> Runs<'a, D> {
         })
     }
 
-    /// Whether a run put a change into effect: it is one, or the undo of its undo.
+    /// Returns true if a run put a change into effect: it is one, or the undo of its undo.
     pub(crate) fn puts_into_effect(&self, run: RunId) -> bool {
         Chains::of(&self.refs).depth(run).is_some_and(|depth| depth % 2 == 0)
     }
 
-    /// The run that undid `run` and was not undone itself.
+    /// Returns the run that undid `run` and was not undone itself.
     pub(crate) fn undone_by(&self, run: RunId) -> Option<RunId> {
         self.undone.get(&run).copied()
     }
 }
 
-/// Which runs undo which.
+/// Undos, each with the run that it undoes.
 struct Chains {
     undoes: BTreeMap<RunId, RunId>,
     applied: BTreeSet<RunId>,
@@ -193,8 +194,8 @@ impl Chains {
         chains
     }
 
-    /// How many undos lie between a run and the change they are about. Where the history no longer
-    /// holds that change, it cannot be told whether the run took it away or back.
+    /// Returns the number of undos between a run and the change at the end of its chain. Where the history no longer
+    /// holds that change, it is unknown whether the run removed or restored it.
     fn depth(&self, run: RunId) -> Option<usize> {
         let chain = std::iter::successors(Some(run), |run| self.undoes.get(run).copied());
         let (count, change) = chain.fold((0, run), |(count, _), run| (count + 1, run));

@@ -9,16 +9,16 @@ use crate::error::{Result, ResultExt};
 use crate::history;
 use crate::workspace::Workspace;
 
-/// Says when the stage directory was last swept, and how much was displaced since.
+/// Note with the time of the last sweep of the stage directory, and the amount displaced since.
 const SWEPT: &[u8] = b"swept";
-/// How often displaced files are looked at, in nanoseconds.
+/// Interval between sweeps of displaced files, in nanoseconds.
 const SWEEP_INTERVAL: u64 = 60_000_000_000;
-/// Displaced inodes stay this long, in nanoseconds: ext4 without a journal makes files slowly just
-/// after many were deleted.
+/// Age up to which displaced inodes remain, in nanoseconds: ext4 without a journal makes files slowly just after many
+/// were deleted.
 const DISPLACED_AGE: i64 = 60_000_000_000;
-/// How many displaced inodes stay, however young.
+/// Number of displaced inodes that remain, however young.
 const DISPLACED_FILES_MAX: u64 = 32_768;
-/// How many bytes of them.
+/// Number of bytes of displaced inodes that remain.
 const DISPLACED_BYTES_MAX: u64 = 256 << 20;
 
 /// Length of a run id, with which names of kept images and staged files begin.
@@ -42,18 +42,18 @@ impl Amount {
     }
 }
 
-/// Tests whether a name is one of staged content ([`crate::transaction::Transaction::stage_name`]), which no rename gives to anything else.
+/// Returns true if a name is one of staged content ([`crate::transaction::Transaction::stage_name`]), which no rename
+/// gives to anything else.
 pub(crate) fn is_staged(name: &[u8]) -> bool {
     name.get(RUN_ID_LENGTH..).is_some_and(|rest| rest.starts_with(b".s"))
 }
 
-/// How deep a staged directory is removed.
+/// Depth to which a staged directory is removed.
 const DEPTH_MAX: u32 = 16;
 
 impl<D: Disk> Workspace<D> {
-    /// Whether the stage directory is to be swept now that so many more files, of so many bytes,
-    /// were displaced: looking at every displaced file costs too much to do it often. Notes that it
-    /// is swept, or how much has come together.
+    /// Adds `displaced` to the noted amount. Returns true if the stage directory must be swept now, and notes the
+    /// sweep: reading every displaced file costs too much to do it often.
     fn takes_turn(&self, displaced: Amount) -> bool {
         let (disk, state) = (&self.disk, &self.home.state);
         let note = || {
@@ -82,8 +82,8 @@ impl<D: Disk> Workspace<D> {
         note().unwrap_or(true)
     }
 
-    /// Removes displaced inodes that are old or too many. Best effort: what stays is found next
-    /// time. `displaced` is what came since the last call.
+    /// Removes displaced inodes that are old or too many. Best effort: what remains is found next time. `displaced` is
+    /// the amount since the last call.
     pub(crate) fn sweep_stage(&self, working: Option<RunId>, displaced: Amount) {
         if !self.takes_turn(displaced) {
             return;
@@ -98,7 +98,7 @@ impl<D: Disk> Workspace<D> {
                 continue;
             }
             let Ok(Some(stat)) = self.disk.stat_at(&self.home.stage, &name) else { continue };
-            // A second name of a live file shows in its link count, so it goes at once.
+            // The link count shows a second name of a live file, so that name is removed at once.
             let old = now.0.saturating_sub(stat.changed.0) > DISPLACED_AGE;
             if old || stat.links > 1 || stat.kind != Kind::File {
                 self.remove_staged(&name);
@@ -112,9 +112,9 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Removes what runs left that were cut off and that would be a second name of a live file: such names below
-    /// `stage`, and kept images of which no run tells. None of the runs is under way, but `working`. Best effort: what
-    /// stays is found next time.
+    /// Removes names of interrupted runs that would be a second name of a live file: such names below `stage`, and kept
+    /// images that belong to no run. None of the runs is under way, except `working`. Best effort: what remains is
+    /// found next time.
     pub(crate) fn sweep_second_names(&self, working: RunId) {
         drop(self.sweep_keep(Some(working)));
         let Ok(names) = self.disk.list(&self.home.stage) else { return };
@@ -131,7 +131,7 @@ impl<D: Disk> Workspace<D> {
     /// Removes kept images of runs that are neither in the history nor in the journal, nor under way as `working`.
     pub(crate) fn sweep_keep(&self, working: Option<RunId>) -> Result<usize> {
         let mut removed = 0;
-        // What belongs to a run in the history stays, even if its record cannot be read today.
+        // What belongs to a run in the history remains, even if its record cannot be read today.
         let runs: BTreeSet<_> = history::list(&self.disk, &self.home.history)?
             .into_iter()
             .map(|run| run.run)
@@ -152,13 +152,13 @@ impl<D: Disk> Workspace<D> {
         Ok(removed)
     }
 
-    /// How many names the keep and stage directories have for a file.
+    /// Returns the number of names that the keep and stage directories have for a file.
     pub(crate) fn own_names(&self, file: &Stat) -> Result<u64> {
         Ok(self.names_in(&self.home.keep, file)? + self.names_in(&self.home.stage, file)?)
     }
 
-    /// Whether a kept file has exactly one name in the keep directory, and all others in the stage directory. Any other name
-    /// may belong to a live file or to the image of another run.
+    /// Returns true if a kept file has exactly one name in the keep directory, and all others in the stage directory.
+    /// Any other name may belong to a live file or to the image of another run.
     pub(crate) fn has_one_kept_name(&self, file: &Stat) -> Result<bool> {
         let staged = self.names_in(&self.home.stage, file)?;
         Ok(staged + 1 == file.links && self.names_in(&self.home.keep, file)? == 1)
@@ -174,7 +174,7 @@ impl<D: Disk> Workspace<D> {
         Ok(names)
     }
 
-    /// Removes what a given-up run had staged.
+    /// Removes the staged files of an abandoned run.
     pub(crate) fn sweep_run(&self, run: RunId) {
         let run = format!("{run}.").into_bytes();
         let names = |directory| self.disk.list(directory).unwrap_or_default().into_iter();
@@ -186,15 +186,15 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Removes a file or an empty directory; what stays is found next time. A power cut may have
-    /// made a directory of what was a file.
+    /// Removes a file or an empty directory; what remains is found next time. A power cut may have made a directory of
+    /// what was a file.
     pub(crate) fn remove(&self, directory: &D::Handle, name: &[u8]) -> bool {
         self.disk.unlink(directory, name).is_ok()
             || self.disk.remove_directory(directory, name).is_ok()
     }
 
-    /// Removes staged content, a staged directory with all that is in it. No other directory may be removed so: one that a run
-    /// displaced holds what was not its own.
+    /// Removes staged content, and a staged directory with all that is in it. No other directory may be removed so: one
+    /// that a run displaced holds files that are not the run's own.
     pub(crate) fn remove_staged(&self, name: &[u8]) -> bool {
         match is_staged(name) {
             true => self.remove_below(&self.home.stage, name, DEPTH_MAX),

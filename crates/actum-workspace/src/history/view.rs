@@ -1,4 +1,4 @@
-//! Looking at a workspace as it is: no lock, no recovery, no file changed.
+//! Read-only view of a workspace: no lock, no recovery, no file changed.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -20,10 +20,10 @@ use crate::journal::record::{End, Image, Intent, Outcome, RunKind};
 use crate::journal::runs::{LoggedRun, RunReader};
 use crate::path_change::PathChange;
 
-/// How many times a journal that is being written at this moment is read.
+/// Number of times that a journal is read which is being written at this moment.
 const TRIES: usize = 16;
 
-/// The state of a workspace at one moment.
+/// State of a workspace at one moment.
 pub struct View<D: Disk = LinuxDisk> {
     pub(crate) disk: D,
     pub(crate) home: Home<D::Handle>,
@@ -31,60 +31,60 @@ pub struct View<D: Disk = LinuxDisk> {
     torn: bool,
     other_epoch: bool,
     blocked: BTreeMap<RelPath, RunId>,
-    /// The names in the history, once they were read: after the journal, so no run is in neither.
+    /// Names in the history, once read. They are read after the journal, so no run is in neither.
     listed: OnceCell<Vec<RunRef>>,
 }
 
-/// All about one run.
+/// Report on one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunReport {
     /// Its name.
     pub run: RunId,
-    /// Why it was made.
+    /// Reason for the run.
     pub kind: RunKind,
-    /// How it ended.
+    /// Outcome of the run.
     pub outcome: Outcome,
     /// The run that undid it and was not undone itself.
     pub undone_by: Option<RunId>,
-    /// When it began.
+    /// Time at which it began.
     pub time: Time,
-    /// Who or what asked for it.
+    /// Requester of the run or reason for it.
     pub label: String,
-    /// What it changed, ordered by path.
+    /// Changes that it made, ordered by path.
     pub changes: Vec<ShownChange>,
 }
 
-/// What a run did to one path, with the images before and after.
+/// Effect of a run on one path, with the images before and after.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownChange {
-    /// What it did.
+    /// The effect.
     pub change: Change,
-    /// What was there before; of a renamed file what was at its old path.
+    /// Image before; for a renamed file that of its old path.
     pub before: Image,
-    /// What is there after.
+    /// Image after.
     pub after: Image,
 }
 
-/// What a person should know about a workspace.
+/// Status of a workspace, for its user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkspaceStatus {
-    /// A run that has begun and not ended: it is under way, or the next run will take it back.
+    /// A run that has begun and not ended: it is under way, or the next run will roll it back.
     pub unfinished: Option<RunId>,
-    /// Whether the unfinished run was interrupted: no process is at work in the workspace.
+    /// True if the unfinished run was interrupted: no process holds the workspace.
     pub interrupted: bool,
-    /// Whether the next command that may change anything recovers first.
+    /// True if the next command that may change anything recovers first.
     pub recovery_due: bool,
-    /// Paths that wait for a person, and the run that left them so.
+    /// The blocked paths, each with the run that left it so.
     pub blocked: BTreeMap<RelPath, RunId>,
-    /// Files of other programs that recoveries moved to `.actum/lost`, by name, until a person moves or removes them. A
-    /// recovery that was killed or failed has told nobody.
+    /// Files of other programs that recoveries moved to `.actum/lost`, by name, until the user moves or removes them. A
+    /// recovery that was killed or failed has reported them to no user.
     pub saved: Vec<Vec<u8>>,
-    /// How many runs there are.
+    /// Number of runs.
     pub runs: usize,
 }
 
 impl ShownChange {
-    /// The same for a record that outlives the workspace.
+    /// Converts the effect for a record that outlives the workspace.
     pub fn effect(&self) -> PathEffect {
         let of = |image: &Image| {
             image.file().map(|file| facts(file.digest, file.size, &file.attributes))
@@ -94,7 +94,7 @@ impl ShownChange {
 }
 
 impl View<LinuxDisk> {
-    /// Looks at the workspace at `root`.
+    /// Opens a view of the workspace at `root`.
     ///
     /// # Errors
     /// `NotAWorkspace`; `Damaged` and `NewerFormat` when the journal cannot be trusted; `Io`.
@@ -104,10 +104,10 @@ impl View<LinuxDisk> {
 }
 
 impl<D: Disk> View<D> {
-    /// [`View::open`] on another disk.
+    /// Opens a view on another disk, as [`View::open`] does.
     ///
     /// # Errors
-    /// As [`View::open`].
+    /// Same errors as [`View::open`].
     pub fn open_on(disk: D, root: &Path) -> Result<Self> {
         let home = Home::open(&disk, root, IfMissing::Refuse)?;
         let epoch =
@@ -134,7 +134,7 @@ impl<D: Disk> View<D> {
         Ok(Self { disk, home, told, torn, other_epoch, blocked, listed: OnceCell::new() })
     }
 
-    /// The runs that ended, oldest first.
+    /// Returns the runs that ended, oldest first.
     ///
     /// # Errors
     /// `Io`.
@@ -142,7 +142,7 @@ impl<D: Disk> View<D> {
         Ok(self.all_runs()?.refs().to_vec())
     }
 
-    /// The runs that ended, each with the run that undid it and is in effect. No record of a run is read.
+    /// Returns the runs that ended, each with the run that undid it and is in effect. No record of a run is read.
     ///
     /// # Errors
     /// `Io`.
@@ -151,7 +151,7 @@ impl<D: Disk> View<D> {
         Ok(runs.refs().iter().map(|known| (known.run, runs.undone_by(known.run))).collect())
     }
 
-    /// All about one run.
+    /// Reports one run.
     ///
     /// # Errors
     /// `UnknownRun`, `DamagedHistory`, `Io`.
@@ -160,8 +160,7 @@ impl<D: Disk> View<D> {
         report(&runs, runs.find(run)?)
     }
 
-    /// The newest runs, newest first, with all about each that can be read. The listing is read
-    /// once.
+    /// Returns the newest runs, newest first, each with its report if that can be read. The listing is read once.
     ///
     /// # Errors
     /// `Io`; a damaged record is the error of its run alone.
@@ -170,8 +169,8 @@ impl<D: Disk> View<D> {
         Ok(runs.refs().iter().rev().take(count).map(|run| (*run, report(&runs, run))).collect())
     }
 
-    /// What one run changed, with the bytes as far as they can be found again; nothing for a run
-    /// that was taken back.
+    /// Returns the changes of one run, with the bytes as far as they can be found again. Empty for a run that was
+    /// rolled back.
     ///
     /// # Errors
     /// `UnknownRun`, `DamagedHistory`, `Io`.
@@ -180,11 +179,11 @@ impl<D: Disk> View<D> {
         Contents::since(&self.disk, &self.home, &runs, run)?.changes(run, run)
     }
 
-    /// What changed from after the run `from` to after the run `to`, by the runs between them and
-    /// `to` itself.
+    /// Returns the changes from after the run `from` to after the run `to`, made by the runs between them and by `to`
+    /// itself.
     ///
     /// # Errors
-    /// As [`View::diff`]; `RunsReversed` where `to` is the older one.
+    /// Same errors as [`View::diff`]; `RunsReversed` where `to` is the older one.
     pub fn diff_between(&self, from: RunId, to: RunId) -> Result<Vec<PathChange>> {
         let runs = self.all_runs()?;
         let place = |run| {
@@ -202,7 +201,7 @@ impl<D: Disk> View<D> {
         Contents::since(&self.disk, &self.home, &runs, first.run)?.changes(first.run, last.run)
     }
 
-    /// What a person should know.
+    /// Returns the status of the workspace, for its user.
     ///
     /// # Errors
     /// `Io`.
@@ -223,8 +222,8 @@ impl<D: Disk> View<D> {
         })
     }
 
-    /// Whether the run whose INTENT is the record `intent` is still unfinished while no process
-    /// holds the lock. The journal is read again under the lock, for a run may just have ended.
+    /// Returns true if the run whose INTENT is the record `intent` is still unfinished while no process holds the lock.
+    /// The journal is read again under the lock, since a run may just have ended.
     fn is_interrupted(&self, intent: u64) -> Result<bool> {
         let _lock = match self.home.lock_to_read(&self.disk)? {
             ToRead::Held(lock) => Some(lock),
@@ -267,7 +266,7 @@ fn report<D: Disk>(runs: &Runs<'_, D>, found: &RunRef) -> Result<RunReport> {
     })
 }
 
-/// What is told of a run.
+/// Returns the reported changes of a run.
 fn changes(intent: &Intent) -> Vec<ShownChange> {
     let renames = intent.renames();
     let shown = intent.entries.iter().enumerate().flat_map(|(index, entry)| {

@@ -3,8 +3,8 @@
 use crate::disk::Disk;
 use crate::error::{Result, ResultExt};
 
-/// Endings of the names that displaced files of an entry get in the lost directory: by an exchange, by a removal, and by a
-/// rollback that was killed.
+/// Endings of the names that displaced files of an entry get in the lost directory: by an exchange, by a removal, and
+/// by a rollback that was killed.
 pub(crate) const DISPLACED_ENDINGS: [&str; 3] = ["displaced", "removed", "exchanged"];
 
 /// End of the name of the directory with the images of a journal that was set aside.

@@ -1,7 +1,7 @@
-//! The note `.actum/rebuilding`: while recovery changes the tree, timestamps may be its own.
+//! Note `.actum/rebuilding`: while recovery changes the tree, timestamps may be its own.
 //!
 //! ```text
-//! u64   number of the first record of the journal; a note of another journal has no meaning any more
+//! u64   number of the first record of the journal; a note of another journal has no meaning
 //! i64   start of a recovery, in nanoseconds      \  once for each attempt,
 //! i64   start of its last step, in nanoseconds   /  all little-endian
 //! ```
@@ -15,25 +15,25 @@ use crate::home::{Home, PRIVATE};
 const REBUILDING: &[u8] = b"rebuilding";
 const REBUILDING_NEW: &[u8] = b"rebuilding.new";
 const WORD: usize = 8;
-/// The longest time between the start of a step and its last change, in nanoseconds; half of it for a step that is not
+/// Maximum time between the start of a step and its last change, in nanoseconds; half of it for a step that is not
 /// synced yet.
 const SLACK: i64 = 10_000_000_000;
-/// The most attempts in a note; a further one extends the last.
+/// Number of attempts that a note holds; a further one extends the last.
 const ATTEMPTS_MAX: usize = 64;
 
-/// The period in which a recovery changed the tree.
+/// Period in which a recovery changed the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RebuildTime {
-    /// When it began, by the clock that stamps files.
+    /// Time at which it began, by the clock that stamps files.
     pub(crate) began: Time,
     /// The latest possible end; `None` while it is under way.
     pub(crate) ended: Option<Time>,
 }
 
-/// The open note of a recovery that is under way.
+/// Open note of a recovery that is under way.
 pub(crate) struct RebuildNote<H> {
     file: H,
-    /// Where the start of the last step stands in the file, in bytes.
+    /// Offset of the start of the last step in the file, in bytes.
     place: u64,
     /// The start of a step that is durable.
     synced: Cell<Time>,
@@ -41,14 +41,14 @@ pub(crate) struct RebuildNote<H> {
 }
 
 impl RebuildTime {
-    /// Whether the recovery may have set this timestamp.
+    /// Returns true if the recovery may have set this timestamp.
     pub(crate) fn holds(&self, stamp: Time) -> bool {
         stamp >= self.began && self.ended.is_none_or(|ended| stamp <= ended)
     }
 }
 
 impl<H> RebuildNote<H> {
-    /// Notes that a step of the recovery starts now.
+    /// Records that a step of the recovery starts now.
     pub(crate) fn touch<D: Disk<Handle = H>>(&self, disk: &D) -> Result<()> {
         let doing = || "note that recovery goes on".to_owned();
         let now = disk.now();
@@ -77,7 +77,7 @@ impl<H> Home<H> {
         let read = disk.read_at(&file, &mut note, 0).doing(doing)?;
         let (words, rest) = note.get(..read).unwrap_or_default().as_chunks::<WORD>();
         let Some((of, attempts)) = words.split_first().filter(|_| rest.is_empty()) else {
-            // Of an earlier version: only its timestamp says when recovery began.
+            // Written by an earlier version: only its timestamp shows when recovery began.
             let began = disk.stat(&file).doing(doing)?.modified;
             return Ok(vec![RebuildTime { began, ended: None }]);
         };
@@ -104,7 +104,7 @@ impl<H> Home<H> {
             disk.unlink(&self.state, REBUILDING_NEW).doing(doing)?;
         }
         let file = disk.create(&self.state, REBUILDING_NEW, PRIVATE).doing(doing)?;
-        // The clock that stamps files may be some milliseconds behind the other.
+        // The clock that stamps files may be some milliseconds behind the other one.
         let began = disk.stat(&file).doing(doing)?.modified;
         let now = disk.now();
         let mut attempts: Vec<(Time, Time)> = before
@@ -129,7 +129,7 @@ impl<H> Home<H> {
         Ok(RebuildNote { file, place, synced: Cell::new(now), began })
     }
 
-    /// Takes the note away once the journal has forgotten what was rebuilt.
+    /// Removes the note once the journal has forgotten what was rebuilt.
     pub(crate) fn end_rebuild<D: Disk<Handle = H>>(&self, disk: &D) -> Result<()> {
         let doing = || "note that recovery has ended".to_owned();
         if disk.stat_at(&self.state, REBUILDING).doing(doing)?.is_none() {

@@ -6,13 +6,13 @@ use crate::error::{Result, ResultExt};
 use crate::home::{Home, PRIVATE};
 
 const COPY_NEW: &[u8] = b"copy.new";
-/// How much of a file is copied at a time, in bytes.
+/// Number of bytes that are copied at a time.
 const COPY_BYTES: usize = 1 << 20;
 
 impl<H> Home<H> {
-    /// Replaces each file in `.actum` that has other hard links by a private copy: otherwise one workspace would read what
-    /// the other writes in place. The journal comes last, so a process that is killed starts again at the next run. The lock
-    /// stays shared, so the two workspaces wait for each other. The caller holds the lock.
+    /// Replaces each file in `.actum` that has other hard links by a private copy: otherwise one workspace would read
+    /// what the other writes in place. The journal comes last, so after a kill the next run starts again. The lock
+    /// remains shared, so the two workspaces wait for each other. The caller holds the lock.
     pub(crate) fn copy_shared_files<D: Disk<Handle = H>>(&self, disk: &D) -> Result<()> {
         let doing = || "copy the files that `.actum` shares with a copy by hard links".to_owned();
         match disk.open_directory(&self.state, RECORDED) {
@@ -56,7 +56,7 @@ impl<H> Home<H> {
             .and_then(|()| disk.sync(&to, Barrier::Birth))
             .and_then(|()| disk.rename(&self.state, COPY_NEW, directory, name, Rename::Replace));
         if replaced.is_err() {
-            drop(disk.unlink(&self.state, COPY_NEW)); // a full disk has better uses for it
+            drop(disk.unlink(&self.state, COPY_NEW)); // frees space on a full disk
         }
         replaced?;
         disk.sync(directory, Barrier::Birth)

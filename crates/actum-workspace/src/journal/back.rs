@@ -1,16 +1,16 @@
-//! The way back from the bytes that a run left to those that it found.
+//! Way back from the bytes that a run left to those that it found.
 
 use actum_edit::Splice;
 use actum_edit::line_diff::CONTEXT_LINES;
 
 use crate::journal::codec::{DecodeError, Decoder, Encoder};
 
-/// How many lines around a change are recorded: as few of these as make it stand at one place.
+/// Numbers of lines around a change that can be recorded. The smallest that makes the change unique is used.
 const CONTEXTS: [u32; 3] = [CONTEXT_LINES, 10, 30];
 /// Contents are searched for the places of changes up to this much, in bytes times changes.
 const SEARCHED_MAX: usize = 32 << 20;
 
-/// What leads from the bytes after a run to those before it.
+/// Data that leads from the bytes after a run to those before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Back {
     /// Splices, in the record.
@@ -26,17 +26,17 @@ pub(crate) struct Splices {
     /// The number of the first line of each splice in what the run left, where they are whole lines
     /// with lines around them; else none.
     pub(crate) lines: Vec<u64>,
-    /// Whether each stood, with the lines around it, at exactly one place of what the run left.
+    /// True if each of them, with the lines around it, was at exactly one place of what the run left.
     pub(crate) is_unique: bool,
 }
 
 impl Splices {
-    /// Splices as they are.
+    /// Wraps splices without lines around them.
     pub(crate) fn raw(splices: Vec<Splice>) -> Self {
         Self { splices, lines: Vec::new(), is_unique: false }
     }
 
-    /// Splices as whole lines of `left`, with lines around them.
+    /// Extends splices to whole lines of `left`, with lines around them.
     pub(crate) fn with_lines(splices: &[Splice], left: &[u8]) -> Self {
         let widened = |context| Splice::widened(splices, left, context);
         let is_unique = |splices: &Vec<Splice>| {
@@ -61,7 +61,7 @@ impl Splices {
 }
 
 impl Back {
-    /// The splices, where they are in the record.
+    /// Returns the splices, where they are in the record.
     pub(crate) fn splices(&self) -> Option<&Splices> {
         match self {
             Self::Splices(splices) => Some(splices),

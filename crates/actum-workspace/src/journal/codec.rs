@@ -1,6 +1,6 @@
 //! Bytes of the on-disk format: fixed-width little-endian integers and length-prefixed strings.
 
-/// A record that is not in the format it claims. Its checksums were right, so it was written so.
+/// Error of a record that is not in the format it claims. Its checksums were right, so it was written so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0} cannot be read")]
 pub(crate) struct DecodeError(pub(crate) &'static str);
@@ -12,7 +12,7 @@ pub(crate) struct Encoder {
 }
 
 impl Encoder {
-    /// An encoder with room for so many bytes.
+    /// Creates an encoder with capacity for this many bytes.
     pub(crate) fn with_capacity(bytes: usize) -> Self {
         Self { bytes: Vec::with_capacity(bytes) }
     }
@@ -94,8 +94,8 @@ impl<'a> Decoder<'a> {
         Ok(i64::from_le_bytes(self.array(what)?))
     }
 
-    /// A count of things to follow, each at least one byte long, so that a damaged count cannot
-    /// ask for more memory than the record is large.
+    /// Reads a count of following items, each at least one byte long. So a damaged count cannot request more memory
+    /// than the record is large.
     pub(crate) fn count(&mut self, what: &'static str) -> Result<usize, DecodeError> {
         let count = usize::try_from(self.u64(what)?).map_err(|_| DecodeError(what))?;
         if count > self.bytes.len() {

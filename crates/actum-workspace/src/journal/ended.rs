@@ -5,16 +5,16 @@ use crate::journal::record::{
     Body, End, Image, Intent, Outcome, Side, blocks_name, keep_name, stage_name,
 };
 
-/// A run that ended, in the form in which it goes into the history.
+/// Run that ended, in the form in which it goes into the history.
 pub(crate) struct EndedRun {
     pub(crate) sequence: u64,
     pub(crate) intent: Intent,
     pub(crate) end: End,
-    /// Names in the keep directory that undo does not need. They stay until the journal forgets the run.
+    /// Names in the keep directory that undo does not need. They remain until the journal forgets the run.
     pub(crate) superfluous: Vec<Vec<u8>>,
-    /// Names in the stage directory of displaced large files of which the history has a way back. They stay as long.
+    /// Names in the stage directory of displaced large files for which the history has a way back. They remain as long.
     pub(crate) displaced: Vec<Vec<u8>>,
-    /// Bytes that are given back when these names go.
+    /// Number of bytes that are freed when these names are removed.
     pub(crate) held_bytes: u64,
 }
 
@@ -28,7 +28,7 @@ impl EndedRun {
             if kept(&entry.post) {
                 superfluous.push(keep_name(intent.run, index, Side::Post));
             }
-            // It is at its path again, where a program may write into it.
+            // The file is at its path again, where a program may write into it.
             if let Some(Body::Taken(run, of)) = entry.post.file().map(|file| &file.body)
                 && let Ok(of) = usize::try_from(*of)
                 && end.outcome == Outcome::Committed

@@ -1,4 +1,4 @@
-//! What the journal and the history say: the runs, and how each ended.
+//! Content of the journal and the history: the runs, and the end of each.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::disk::{Epoch, Time};
 use crate::journal::back::Back;
 use crate::journal::codec::{DecodeError, Decoder, Encoder};
 
-/// What a path holds before or after a run.
+/// State of a path before or after a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Image {
     /// Nothing.
@@ -22,7 +22,7 @@ pub enum Image {
     File(FileImage),
 }
 
-/// A regular file, or a symbolic link with its target as its bytes, before or after a run.
+/// Regular file, or symbolic link with its target as its bytes, before or after a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileImage {
     /// Owner, mode and extended attributes.
@@ -33,11 +33,11 @@ pub struct FileImage {
     pub digest: Digest,
     /// The inode that holds it.
     pub inode: u64,
-    /// Where its bytes can be found again.
+    /// Source of its bytes.
     pub(crate) body: Body,
 }
 
-/// Where the bytes of an image can be found again.
+/// Source from which the bytes of an image can be read again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Body {
     /// In the record.
@@ -48,44 +48,45 @@ pub(crate) enum Body {
     Taken(RunId, u32),
     /// In the other image of the entry, by its `back`.
     Back,
-    /// They are those of the pre-image of another entry, by its index: the file was moved.
+    /// In the pre-image of another entry, by its index: the file was moved.
     Moved(u32),
-    /// The run did not write them.
+    /// Unchanged: the run did not write them.
     Untouched,
     /// Not recorded: they were only needed until the run was settled.
     Unrecorded,
 }
 
-/// What a run does to one path.
+/// Effect of a run on one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// The path.
     pub(crate) path: RelPath,
-    /// What it held before.
+    /// Image before the run.
     pub(crate) pre: Image,
-    /// What it holds after.
+    /// Image after the run.
     pub(crate) post: Image,
-    /// By how much the content changes, as it is told.
+    /// Reported size of the change of content.
     pub(crate) extent: Extent,
-    /// The entry whose file this was, where it was moved and edited. A file that was only moved says
-    /// so by its body.
+    /// The entry whose file this was, where it was moved and edited. A file that was only moved names that entry by its
+    /// body.
     pub(crate) edited_from: Option<u32>,
-    /// Takes the bytes of `post` back to those of `pre`.
+    /// Way back from the bytes of `post` to those of `pre`.
     pub(crate) back: Option<Back>,
-    /// When the directory of the path was last changed before the run, if the run changes a name in it and it was there.
+    /// Time of the last change of the path's directory before the run, if the directory existed and the run changes a
+    /// name in it.
     pub(crate) directory_changed: Option<Time>,
 }
 
-/// Why a run was made.
+/// Reason for a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunKind {
-    /// It applied a change.
+    /// The run applied a change.
     Apply,
-    /// It undid another run.
+    /// The run undid another run.
     Undo(RunId),
 }
 
-/// A run, as INTENT announces it.
+/// Run as INTENT announces it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Intent {
     pub(crate) run: RunId,
@@ -96,18 +97,18 @@ pub(crate) struct Intent {
     pub(crate) entries: Vec<Entry>,
 }
 
-/// How a run ended.
+/// Outcome of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// Published and durable.
     Committed,
-    /// Taken back; the workspace is as before.
+    /// Rolled back; the workspace is as before.
     RolledBack,
-    /// Taken back but for paths that someone else had changed, which a person must look at.
+    /// Rolled back, except paths that another process had changed, which the user must resolve.
     Failed,
 }
 
-/// The end of the run that the INTENT before it announced.
+/// End of the run that the INTENT before it announced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct End {
     pub(crate) intent: u64,
@@ -116,23 +117,23 @@ pub(crate) struct End {
     pub(crate) time: Time,
 }
 
-/// One record of the journal.
+/// Record of the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Record {
     Intent(Intent),
     End(End),
-    /// A run whose files another program published: its intent and its commit in one.
+    /// A run whose files another program published: its intent and its commit in one record.
     Adopted(Intent),
 }
 
-/// Which side of an entry.
+/// Side of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Pre,
     Post,
 }
 
-/// The name of a kept image in the keep directory.
+/// Returns the name of a kept image in the keep directory.
 pub(crate) fn keep_name(run: RunId, entry: usize, side: Side) -> Vec<u8> {
     let side = match side {
         Side::Pre => "pre",
@@ -141,13 +142,14 @@ pub(crate) fn keep_name(run: RunId, entry: usize, side: Side) -> Vec<u8> {
     format!("{run}.{entry}.{side}").into_bytes()
 }
 
-/// The name of a block delta in the keep directory: it takes the post-image of an entry back to its pre-image.
+/// Returns the name of a block delta in the keep directory, which leads from the post-image of an entry to its
+/// pre-image.
 pub(crate) fn blocks_name(run: RunId, entry: usize) -> Vec<u8> {
     format!("{run}.{entry}.blocks").into_bytes()
 }
 
-/// The name of an entry's inode in the stage directory: the new one before it is published, the
-/// displaced one after.
+/// Returns the name of an entry's inode in the stage directory: of the new one before it is published, of the displaced
+/// one after.
 pub(crate) fn stage_name(run: RunId, entry: usize) -> Vec<u8> {
     format!("{run}.{entry}").into_bytes()
 }
@@ -174,33 +176,33 @@ impl Image {
 }
 
 impl Entry {
-    /// Whether only attributes change, which is done in place.
+    /// Returns true if only attributes change, which is done in place.
     pub(crate) fn only_attributes(&self) -> bool {
         matches!(&self.post, Image::File(FileImage { body: Body::Untouched, .. }))
     }
 
-    /// Whether one of its two images is a file or link with this digest.
+    /// Returns true if one of its two images is a file or link with this digest.
     pub(crate) fn has_image_of(&self, (digest, is_link): (Digest, bool)) -> bool {
         let mut files = [&self.pre, &self.post].into_iter().filter_map(Image::file);
         files.any(|file| (file.digest, file.attributes.mode.is_link()) == (digest, is_link))
     }
 
-    /// Whether a directory stays and gets other attributes.
+    /// Returns true if a directory stays and gets other attributes.
     pub(crate) fn changes_directory(&self) -> bool {
         self.pre.is_directory() && self.post.is_directory() && self.pre != self.post
     }
 
-    /// Whether it changes a name in the directory of its path.
+    /// Returns true if it changes a name in the directory of its path.
     pub(crate) fn changes_names(&self) -> bool {
         !(self.only_attributes() || self.pre.is_directory() && self.post.is_directory())
     }
 
-    /// Whether the path does not hold the same after; where it does, its inode moved elsewhere.
+    /// Returns true if the state of the path differs after the run. Where it does not, its inode moved elsewhere.
     pub(crate) fn changes(&self) -> bool {
         self.pre.held() != self.post.held()
     }
 
-    /// The index of the entry whose file this was before the run, where that is another.
+    /// Returns the index of the entry whose file this was before the run, where that is another.
     pub(crate) fn origin(&self) -> Option<usize> {
         let moved = match self.post.file()?.body {
             Body::Moved(from) => Some(from),
@@ -216,19 +218,19 @@ impl Entry {
 }
 
 impl Intent {
-    /// The part of the record that its digest covers, and the inline bodies that follow it; these
-    /// are covered by the digests of their images.
+    /// Encodes the part of the record that its digest covers, and returns it with the inline bodies that follow it. The
+    /// digests of their images cover these.
     pub(crate) fn encode(&self) -> (Vec<u8>, Vec<&[u8]>) {
         self.encode_as(3)
     }
 
-    /// The same for a record that also commits the run ([`Record::Adopted`]).
+    /// Encodes a record that also commits the run ([`Record::Adopted`]) in the same way.
     pub(crate) fn encode_adopted(&self) -> (Vec<u8>, Vec<&[u8]>) {
         self.encode_as(4)
     }
 
-    /// The end that [`Record::Adopted`] stands for. Its time is that of the intent: whatever is stamped later, another program
-    /// changed after the adoption.
+    /// Returns the end that [`Record::Adopted`] stands for. Its time is that of the intent: whatever is stamped later,
+    /// another program changed after the adoption.
     pub(crate) fn end_of_adopted(&self, sequence: u64) -> End {
         let digest = Self::digest(sequence, &self.encode().0);
         End { intent: sequence, digest, outcome: Outcome::Committed, time: self.time }
@@ -274,7 +276,7 @@ impl Intent {
         (e.finish(), bodies)
     }
 
-    /// What the digest of an INTENT is taken over: its sequence number and its encoded part.
+    /// Computes the digest of an INTENT over its sequence number and its encoded part.
     pub(crate) fn digest(sequence: u64, encoded: &[u8]) -> Digest {
         let mut hasher = actum_core::Hasher::new();
         hasher.update(b"actum intent 1\0");
@@ -283,13 +285,13 @@ impl Intent {
         hasher.finish()
     }
 
-    /// Whether an entry has a block delta, which programs that know format 3 alone cannot read.
+    /// Returns true if an entry has a block delta, which programs that know format 3 alone cannot read.
     pub(crate) fn has_blocks(&self) -> bool {
         self.entries.iter().any(|entry| entry.back == Some(Back::Blocks))
     }
 
-    /// Whether an entry holds a symbolic link or changes a directory. Programs that know only format 5 take the former for a file and
-    /// ignore the latter.
+    /// Returns true if an entry holds a symbolic link or changes a directory. Programs that know only format 5 take the
+    /// former for a file and ignore the latter.
     pub(crate) fn needs_format_6(&self) -> bool {
         if self.entries.iter().any(Entry::changes_directory) {
             return true;
@@ -298,7 +300,7 @@ impl Intent {
         images.any(|image| image.file().is_some_and(|file| file.attributes.mode.is_link()))
     }
 
-    /// The entries whose inode the run moves to another path.
+    /// Returns the entries whose inode the run moves to another path.
     pub(crate) fn moved(&self) -> BTreeSet<usize> {
         let moved = self.entries.iter().filter_map(|entry| match entry.post.file()?.body {
             Body::Moved(from) => usize::try_from(from).ok(),
@@ -312,7 +314,7 @@ impl Intent {
         moved.collect()
     }
 
-    /// The moves: the entry from which a file was moved, and the one to which.
+    /// Returns the moves: the entry from which a file was moved, and the one to which.
     pub(crate) fn moves(&self) -> HashMap<usize, usize> {
         let moved = self.entries.iter().enumerate().filter_map(|(to, entry)| {
             let Body::Moved(from) = entry.post.file()?.body else { return None };
@@ -321,7 +323,7 @@ impl Intent {
         moved.collect()
     }
 
-    /// Which of its files are told as renamed, by the indices of their entries.
+    /// Returns the files that are reported as renamed, by the indices of their entries.
     pub(crate) fn renames(&self) -> Renames<usize> {
         let moves = self.entries.iter().enumerate();
         let moves = moves.filter_map(|(to, entry)| {
@@ -341,8 +343,8 @@ impl Intent {
         }
     }
 
-    /// The same run without what is needed only until it is settled: undo needs the pre-images
-    /// alone, and not those that follow from the post-image.
+    /// Converts the run into its form in the history, without what is needed only until it is settled. Undo needs the
+    /// pre-images alone, and not those that follow from the post-image.
     pub(crate) fn into_history(mut self) -> Self {
         let moved = self.moved();
         for (index, entry) in self.entries.iter_mut().enumerate() {
@@ -442,7 +444,7 @@ impl End {
 }
 
 impl Record {
-    /// Joins the encoded part and the bodies of an INTENT with the length of the former.
+    /// Encodes the length of the encoded part of an INTENT, which precedes that part and the bodies.
     pub(crate) fn head(encoded: &[u8]) -> [u8; 8] {
         u64::try_from(encoded.len()).unwrap_or(u64::MAX).to_le_bytes()
     }
@@ -477,7 +479,7 @@ impl Record {
     }
 }
 
-/// Whether an INTENT says when directories were changed: up to format 2 it does not.
+/// Presence, in an INTENT, of the times at which directories were changed: up to format 2 they are not recorded.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Directories {
     Unrecorded,
@@ -527,7 +529,7 @@ fn decode_intent(
     Ok(Intent { run, kind, time, epoch, label, entries })
 }
 
-/// Whether the entry that a renamed and edited file came from holds a file that could be it.
+/// Returns true if the entry that a renamed and edited file came from holds a file that could be it.
 fn is_origin_sound(entry: &Entry, entries: &[Entry]) -> bool {
     let Some(from) = entry.edited_from else { return true };
     let from = usize::try_from(from).ok().and_then(|from| entries.get(from));

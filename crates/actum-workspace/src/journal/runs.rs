@@ -7,7 +7,7 @@ use super::{Journal, Located, Scan};
 use crate::disk::Disk;
 use crate::error::{ErrorKind, Result};
 
-/// A run as the journal tells it: the end is missing where nobody wrote one.
+/// Run as the journal records it; the end is missing where no process wrote one.
 pub(crate) struct LoggedRun {
     pub(crate) sequence: u64,
     pub(crate) intent: Intent,
@@ -17,7 +17,7 @@ pub(crate) struct LoggedRun {
 }
 
 impl LoggedRun {
-    /// The digest that the end of this run must name. Only where the new bytes are still there.
+    /// Returns the digest that the end of this run must name. Valid only while the new bytes are in the intent.
     pub(crate) fn digest(&self) -> Digest {
         Intent::digest(self.sequence, &self.intent.encode().0)
     }
@@ -26,22 +26,22 @@ impl LoggedRun {
 /// Pairs each INTENT with its end, as they are read.
 pub(crate) struct RunReader {
     runs: Vec<LoggedRun>,
-    /// Whether the new bytes of runs that have ended are wanted.
+    /// True if the new bytes of runs that have ended are kept.
     post_bytes: bool,
 }
 
 impl RunReader {
-    /// All that the journal says.
+    /// Creates a reader that keeps all that the journal holds.
     pub(crate) fn with_post_bytes() -> Self {
         Self { runs: Vec::new(), post_bytes: true }
     }
 
-    /// All but the new bytes of runs that have ended, which are most of a journal.
+    /// Creates a reader that drops the new bytes of runs that have ended, which are most of a journal.
     pub(crate) fn without_post_bytes() -> Self {
         Self { runs: Vec::new(), post_bytes: false }
     }
 
-    /// Reads a journal; gives the runs in it, and whether a torn record follows them.
+    /// Reads a journal. Returns the runs in it, and whether a torn record follows them.
     ///
     /// # Errors
     /// `Damaged`, `Io`.
@@ -55,8 +55,8 @@ impl RunReader {
         Ok((self.runs, torn))
     }
 
-    /// An end names its INTENT by number and digest. Where no sync was lost the sectors' checksums
-    /// and numbers are proof enough, and a digest would take as long as all the rest.
+    /// Adds a record. An end names its INTENT by number and digest. Where no sync was lost the sectors' checksums and
+    /// numbers are proof enough, and a digest would take as long as all the rest.
     fn take(&mut self, Located { sequence, record }: Located, scan: Scan) -> Result<()> {
         let open = self.runs.last_mut().filter(|run| run.end.is_none());
         let damaged = |what| ErrorKind::Damaged { offset: 0, what };

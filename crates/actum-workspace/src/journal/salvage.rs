@@ -6,14 +6,14 @@ use crate::journal::record::{Intent, Record};
 use crate::journal::sector::{Framed, PAGE, unframe};
 use crate::journal::{CAPACITY_MAX, Head, RECORDS};
 
-/// The newest run of a damaged journal, if its INTENT can be read and no sound record ends it: its
-/// files may be as before or as after it.
+/// Returns the newest run of a damaged journal, if its INTENT can be read and no sound record ends it. Its files may be
+/// as before or as after it.
 pub(crate) fn unfinished<D: Disk>(disk: &D, journal: &D::Handle) -> Result<Option<Intent>> {
     let doing = || "read the damaged journal".to_owned();
     let size = disk.stat(journal).doing(doing)?.size.min(CAPACITY_MAX);
     let bytes = crate::tree::read_whole(disk, journal, size).doing(doing)?;
     let records = usize::try_from(RECORDS).unwrap_or(0);
-    // Without a head nothing tells forgotten records from others but their order.
+    // Without a head only their order distinguishes forgotten records from others.
     let first = Head::read(disk, journal).map_or(0, |head| head.first);
     let mut newest: Option<(u64, Intent)> = None;
     let mut ended = Vec::new();

@@ -1,12 +1,11 @@
-//! Cuts a record into sectors that each prove themselves, so that a torn write can be told from
-//! damage.
+//! Sectors of a record, each with its own checksum, so that a torn write can be distinguished from damage.
 //!
-//! A sector is 512 bytes, the smallest unit that storage writes whole: a checksum (CRC-32C), its
-//! index in the record, the record's sequence number, and 496 bytes of the record. After a power
-//! cut in the middle of a write every sector is either the new one or what was there before: a
-//! sector of an earlier record, or zeros. A sector that is neither was damaged.
+//! A sector is 512 bytes, the smallest unit that storage writes whole: a checksum (CRC-32C), its index in the record,
+//! the record's sequence number, and 496 bytes of the record. After a power cut in the middle of a write every sector
+//! has either the new or the old content. The old content is a sector of an earlier record, or zeros. A sector that is
+//! neither was damaged.
 
-/// The size of a sector in bytes.
+/// Size of a sector in bytes.
 pub(crate) const SECTOR: usize = 512;
 /// Records start at multiples of this, so that writing one never rewrites a page of another.
 pub(crate) const PAGE: usize = 4096;
@@ -15,7 +14,7 @@ const PAYLOAD: usize = SECTOR - HEAD;
 const LENGTH: usize = 8;
 const ZEROS: [u8; SECTOR] = [0; SECTOR];
 
-/// What a sector shows, seen from the record that is expected there.
+/// Result of reading one sector, relative to the record that is expected there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sight<'a> {
     /// The sector of that record and index; its payload.
@@ -28,20 +27,20 @@ pub(crate) enum Sight<'a> {
     Damaged,
 }
 
-/// What a record shows.
+/// Result of reading a record.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Framed {
-    /// The whole record; how many bytes its sectors take.
+    /// The whole record, with the number of bytes that its sectors take.
     Whole(usize),
-    /// Its first sector is not there.
+    /// Its first sector is missing.
     Missing,
-    /// Some of its sectors are not there: the write was cut off.
+    /// Some of its sectors are missing: the write was cut off.
     Torn,
     /// A sector is damaged, at this byte of the buffer.
     Damaged(usize),
 }
 
-/// How many bytes the sectors of a record of `length` bytes take.
+/// Returns the number of bytes that the sectors of a record of `length` bytes take.
 pub(crate) fn framed_length(length: usize) -> usize {
     let sectors = (LENGTH + length).div_ceil(PAYLOAD);
     (sectors * SECTOR).next_multiple_of(PAGE)
@@ -83,7 +82,7 @@ pub(crate) fn frame(sequence: u64, pieces: &[&[u8]]) -> Vec<u8> {
     framed
 }
 
-/// Looks at one sector.
+/// Reads one sector.
 pub(crate) fn look(sector: &[u8], sequence: u64, index: u32) -> Sight<'_> {
     let Some((head, payload)) = sector.split_first_chunk::<HEAD>() else {
         return Sight::Damaged;

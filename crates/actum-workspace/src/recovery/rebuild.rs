@@ -1,12 +1,12 @@
-//! Recovery after the file system may have lost something: nothing about the tree can be assumed,
-//! so every path of the journal is compared with the image it should hold.
+//! Recovery after the file system may have lost something: nothing about the tree can be assumed, so every path of the
+//! journal is compared with the image it should hold.
 //!
-//! The wanted image of a path is its post-image where its last run is committed, else its
-//! pre-image. Only what is ours is touched: the path is missing, or its inode is one that a run
-//! recorded, its stamps say that nobody wrote to it since, and it holds what a cut can leave there.
-//! Without a journal ext4 writes sizes before bytes and names before inodes, so that may be old
-//! blocks of the disk, or an inode as it was before it was given away. What is put right and was
-//! recorded nowhere goes to the lost directory. Everything else is someone's work and stays.
+//! The wanted image of a path is its post-image where its last run is committed, otherwise its pre-image. Recovery
+//! touches a path only in two cases: it is missing, or its file is actum's own. A file is actum's own if a run recorded
+//! its inode, no process wrote to it since (its stamps prove it), and a power cut can leave its content. Without a
+//! journal ext4 writes sizes before bytes and names before inodes. So that content may be old blocks of the disk, or an
+//! inode as it was before it was reused. Replaced content that was recorded nowhere goes to the lost directory.
+//! Everything else is the work of another program and remains.
 
 mod index;
 mod install;
@@ -29,32 +29,32 @@ use crate::run::publish::{is_open, set_in_place};
 use crate::tree::{Found, Tree};
 use crate::workspace::Workspace;
 
-/// What a rebuild did.
+/// Result of a rebuild.
 #[derive(Default)]
 pub(crate) struct Rebuilt {
     pub(crate) rewritten: Vec<RelPath>,
-    /// Run and entry, as indices, of paths that hold someone else's work.
+    /// Run and entry, as indices, of paths that hold the work of another program.
     pub(crate) foreign: Vec<(usize, usize)>,
     /// Run and entry of paths that the operating system refused to show or to change, with its reason.
     pub(crate) refused: Vec<((usize, usize), String)>,
-    /// What was displaced and recorded nowhere, by its name in the lost directory.
+    /// Displaced content that was recorded nowhere, by its name in the lost directory.
     pub(crate) saved: Vec<String>,
 }
 
-/// What must be done at a path.
+/// Task at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Task {
     Right,
     Install,
-    /// Only the attributes are not as wanted.
+    /// Only the attributes differ from the wanted ones.
     Adjust,
-    /// Someone else's work, which does not stand in the way of anything.
+    /// The work of another program, which blocks nothing.
     LaterEdit,
     Foreign,
 }
 
 impl<D: Disk> Workspace<D> {
-    /// Makes the tree hold what the journal says.
+    /// Restores the tree to the state that the journal records.
     pub(crate) fn rebuild(&self, runs: &[LoggedRun]) -> Result<Rebuilt> {
         let rebuilder = Rebuilder {
             workspace: self,
@@ -77,9 +77,9 @@ struct Rebuilder<'a, D: Disk> {
     tree: Tree<'a, D>,
     runs: &'a [LoggedRun],
     recorded: HashMap<u64, InodeRecord>,
-    /// The runs that changed names in each directory, `None` being the root.
+    /// Runs that changed names in each directory, `None` being the root.
     directory_runs: HashMap<Option<RelPath>, Vec<DirectoryRun>>,
-    /// The periods in which recoveries changed the tree: an earlier one that was killed, and this one once it starts.
+    /// Periods in which recoveries changed the tree: an earlier one that was killed, and this one once it starts.
     changed: RefCell<Vec<RebuildTime>>,
     /// The note of this recovery, once it changes something.
     note: OnceCell<RebuildNote<D::Handle>>,
@@ -101,10 +101,10 @@ impl<D: Disk> Rebuilder<'_, D> {
             }
         }
         if !work.is_empty() && self.note.get().is_none() {
-            // From here on stamps may be recovery's own.
+            // From here on stamps may be the recovery's own.
             self.begin()?;
         }
-        // First whatever is in the way, deepest first; then what is missing, shallowest first.
+        // First remove whatever blocks a path, deepest first; then install what is missing, shallowest first.
         let mut blocked = Vec::new();
         for &(path, record, task) in work.iter().rev() {
             if task == Task::Install {
@@ -125,7 +125,7 @@ impl<D: Disk> Rebuilder<'_, D> {
             .filter(|(path, ..)| !blocked.contains(path))
             .copied()
             .partition(|(_, record, task)| *task == Task::Adjust && is_directory(record));
-        // A directory may be closed to its owner by its attributes, so it gets them last.
+        // Attributes may close a directory to its owner, so they are set last.
         let closed = opened.into_iter().map(|(path, record)| (path, record, Task::Adjust));
         let mut directories: Vec<_> = directories.into_iter().chain(closed).collect();
         directories.sort_by(|one, other| other.0.cmp(one.0));
@@ -134,7 +134,7 @@ impl<D: Disk> Rebuilder<'_, D> {
             let done = self.put_right(path, record, task);
             match rebuilt.or_note_refusal(record, done)? {
                 Some(Installed::Done) => rebuilt.rewritten.push(path.clone()),
-                // The directory it was in has become something else since.
+                // The directory of the path has been replaced by another object since.
                 Some(Installed::InTheWay) if record.ended.is_some() => {}
                 Some(Installed::NotEmpty) | None => {}
                 Some(Installed::InTheWay | Installed::NoBytes) => {
@@ -149,8 +149,8 @@ impl<D: Disk> Rebuilder<'_, D> {
 }
 
 impl<D: Disk> Rebuilder<'_, D> {
-    /// Opens directories that a run closed to their owner, so that recovery can read them. Each gets the attributes that it had before
-    /// or after the run. Returns the opened directories.
+    /// Opens directories that a run closed to their owner, so that recovery can read them. Each gets the attributes
+    /// that it had before or after the run. Returns the opened directories.
     fn open_directories<'r>(
         &self,
         records: &'r BTreeMap<RelPath, PathRecord>,
@@ -168,7 +168,8 @@ impl<D: Disk> Rebuilder<'_, D> {
                 Ok(Found::Directory) => self.tree.directory_attributes(path),
                 Ok(Found::Nothing | Found::File(..) | Found::Other(_)) | Err(_) => continue,
             };
-            // Any other attributes are those of another program. A path that cannot be reached is reported when it is judged.
+            // Any other attributes are those of another program. A path that cannot be reached is reported when it is
+            // judged.
             let Ok(now) = now else { continue };
             let is_closed = !is_open(&now)
                 && images.iter().any(|it| matches!(it, Image::Directory(it) if *it == now));
@@ -185,7 +186,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         Ok(opened)
     }
 
-    /// Notes that this recovery starts to change the tree.
+    /// Records that this recovery starts to change the tree.
     fn begin(&self) -> Result<()> {
         let Workspace { home, disk, journal, .. } = self.workspace;
         let note = home.begin_rebuild(disk, journal.first_sequence(), &self.changed.borrow())?;
@@ -198,7 +199,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         self.note.get().map_or(Ok(()), |note| note.touch(&self.workspace.disk))
     }
 
-    /// Removes what is in the way, unless another program changed it since all paths were judged.
+    /// Removes an object that blocks the path, unless another program changed it since all paths were judged.
     fn clear_if_unchanged(&self, path: &RelPath, record: &PathRecord) -> Result<bool> {
         self.touch()?;
         match self.judge(path, record)? {
@@ -220,8 +221,8 @@ impl<D: Disk> Rebuilder<'_, D> {
 }
 
 impl Rebuilt {
-    /// Returns the result of a step, or `None` if the operating system refused it. Notes the refusal, so that the other
-    /// paths are still put right.
+    /// Returns the result of a step, or `None` if the operating system refused it. Records the refusal, so that the
+    /// other paths are still restored.
     fn or_note_refusal<T>(&mut self, record: &PathRecord, step: Result<T>) -> Result<Option<T>> {
         match step {
             Ok(done) => Ok(Some(done)),

@@ -15,7 +15,7 @@ use crate::journal::{Scan, salvage};
 use crate::run::lost::Lost;
 use crate::workspace::Workspace;
 
-/// A journal that was set aside, and what was kept with it. Paths are relative to the root.
+/// Journal that was set aside, with what was kept for it. Paths are relative to the root.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SetAside {
     /// The old journal, if there was one.
@@ -28,9 +28,9 @@ pub struct SetAside {
 }
 
 impl Workspace<LinuxDisk> {
-    /// Sets a damaged journal aside, or does without a missing one, and starts a new one. The files
-    /// stay as they are: whatever the old journal had still to finish is for the user to judge.
-    /// What the old journal needs of `stage` and `keep` is kept beside it.
+    /// Sets a damaged journal aside, or accepts that it is missing, and starts a new one. The files are unchanged: the
+    /// user must judge whatever the old journal had still to finish. Files of `stage` and `keep` that the old journal
+    /// needs are kept beside it.
     ///
     /// # Errors
     /// `JournalSound`; `Busy`, `NotAWorkspace`, `NewerFormat`, `Io`.
@@ -40,10 +40,10 @@ impl Workspace<LinuxDisk> {
 }
 
 impl<D: Disk> Workspace<D> {
-    /// [`Workspace::set_aside_journal`] on another disk.
+    /// Sets a damaged journal aside on another disk, as [`Workspace::set_aside_journal`] does.
     ///
     /// # Errors
-    /// As [`Workspace::set_aside_journal`].
+    /// Same errors as [`Workspace::set_aside_journal`].
     pub fn set_aside_journal_on(disk: D, root: &Path) -> Result<SetAside> {
         let home = Home::open(&disk, root, IfMissing::Tolerate)?;
         let epoch =
@@ -89,9 +89,8 @@ impl<D: Disk> Workspace<D> {
     }
 }
 
-/// Moves to the directory `name` in `lost` all that is staged or displaced, and the kept images of
-/// runs that are not in the history: without their journal they would pass for left-overs. Gives
-/// whether there was anything.
+/// Moves all that is staged or displaced, and the kept images of runs that are not in the history, to the directory
+/// `name` in `lost`. Without their journal they would be swept. Returns true if anything was moved.
 fn keep_images<D: Disk>(
     disk: &D,
     home: &Home<D::Handle>,

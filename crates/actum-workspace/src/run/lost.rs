@@ -1,4 +1,4 @@
-//! Moves what a rollback could not put back to `.actum/lost`, and blocks its paths until a user resolves them.
+//! Moves what a rollback could not restore to `.actum/lost`, and blocks its paths until a user resolves them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
@@ -28,7 +28,7 @@ pub(crate) struct Lost<'a, D: Disk> {
 }
 
 impl<D: Disk> Workspace<D> {
-    /// [`Lost::set_aside`] of this workspace.
+    /// Calls [`Lost::set_aside`] for this workspace.
     pub(crate) fn set_lost_aside(&mut self, intent: &Intent, entries: &[usize]) -> Result<()> {
         let mut lost = Lost { disk: &self.disk, home: &self.home, blocked: &mut self.blocked };
         lost.set_aside(intent, entries)
@@ -36,9 +36,9 @@ impl<D: Disk> Workspace<D> {
 }
 
 impl<D: Disk> Lost<'_, D> {
-    /// Saves the images of the paths that a run could not put back under `.actum/lost/RUN/` and
-    /// blocks the paths; all of it is durable before the run is ended. A displaced file or directory comes there only
-    /// once it is listed and its path blocked: a recovery that is killed leaves nothing there that is not told.
+    /// Saves the images of the paths that a run could not restore under `.actum/lost/RUN/` and blocks the paths. All of
+    /// it is durable before the run is ended. A displaced file or directory is moved there only once it is listed and
+    /// its path blocked: a recovery that is killed leaves nothing there that is unreported.
     pub(crate) fn set_aside(&mut self, intent: &Intent, entries: &[usize]) -> Result<()> {
         let doing = || format!("save what run {} could not put back", intent.run);
         let run = intent.run.to_string();
@@ -90,7 +90,7 @@ impl<D: Disk> Lost<'_, D> {
         self.disk.sync_all(&self.home.state, Barrier::Lost).doing(doing)
     }
 
-    /// Gives a displaced file a second name in the lost directory, or moves there what can have none.
+    /// Links a displaced file under a second name in the lost directory, or moves there an object that cannot have one.
     fn save_displaced(&self, lost: &D::Handle, displaced: Displaced) -> io::Result<()> {
         let Displaced { name, saved, kind } = displaced;
         let (stage, saved) = (&self.home.stage, saved.as_bytes());
@@ -109,7 +109,7 @@ impl<D: Disk> Lost<'_, D> {
         self.disk.rename(stage, &name, lost, saved, Rename::NoReplace)
     }
 
-    /// Counts the names that each file has in our own directories, by its inode.
+    /// Counts the names that each file has in actum's own directories, by its inode.
     fn count_own_names(&self, lost: &D::Handle) -> Result<HashMap<u64, u64>> {
         let doing = || "count the names of saved files".to_owned();
         let mut names = HashMap::new();
@@ -123,7 +123,7 @@ impl<D: Disk> Lost<'_, D> {
         Ok(names)
     }
 
-    /// The lines that a recovery of this run wrote before it was killed.
+    /// Reads the lines that a recovery of this run wrote before it was killed.
     fn read_listing(&self, lost: &D::Handle) -> Result<BTreeSet<String>> {
         let doing = || "read the list of saved files".to_owned();
         let file = match self.disk.open_file(lost, LISTING) {
@@ -177,9 +177,9 @@ impl<D: Disk> Lost<'_, D> {
         Ok(true)
     }
 
-    /// Finds what was displaced at the path of an entry and is neither of its images, which is
-    /// another program's work, or a moved file that got no path. A file gets a second name, because a recovery after a
-    /// kill looks at the first once more; a directory can have only one, and so can a file of another user.
+    /// Finds an object that was displaced at the path of an entry and is neither of its images: another program's work,
+    /// or a moved file that got no path. A file gets a second name, because a recovery after a kill reads the first one
+    /// again. A directory can have only one name, and so can a file of another user.
     fn find_displaced(
         &self,
         lost: &D::Handle,
@@ -201,7 +201,7 @@ impl<D: Disk> Lost<'_, D> {
                 // Only this name is that of a directory that the run made.
                 Kind::Directory => name == staged && entry.post.is_directory(),
                 Kind::File | Kind::Symlink => {
-                    // A program that has a moved file open goes on writing to it, so a copy of it is not enough.
+                    // A program that has a moved file open continues to write to it, so a copy of it is not enough.
                     match moves.moved(index, &found) {
                         true => found.links > own_names.get(&found.inode).copied().unwrap_or(0),
                         false => {
@@ -220,8 +220,8 @@ impl<D: Disk> Lost<'_, D> {
         Ok(displaced)
     }
 
-    /// A name in the lost directory that is free, or is that of `found` already. A killed recovery may have
-    /// saved something else under `name`.
+    /// Finds a name in the lost directory that is free, or already refers to `found`. A killed recovery may have saved
+    /// another file under `name`.
     fn find_free_name(&self, lost: &D::Handle, name: String, found: &Stat) -> Result<String> {
         let doing = || "save a displaced file".to_owned();
         let mut free = name.clone();
@@ -234,14 +234,15 @@ impl<D: Disk> Lost<'_, D> {
         Ok(free)
     }
 
-    /// Whether a staged file has the content of one of the images of an entry; `false` if it cannot be read.
+    /// Returns true if a staged file has the content of one of the images of an entry; false if it cannot be read.
     fn is_known(&self, name: &[u8], entry: &Entry) -> Result<bool> {
         let Some((file, digest)) = self.read(name)? else { return Ok(false) };
         let stat = self.disk.stat(&file).doing(|| "save a displaced file".to_owned())?;
         Ok(entry.has_image_of((digest, stat.mode.is_link())))
     }
 
-    /// Opens a staged file and computes its digest. `None` if it cannot be read: its owner closed it, or the disk is broken.
+    /// Opens a staged file and computes its digest. `None` if it cannot be read: its owner closed it, or the disk is
+    /// broken.
     fn read(&self, name: &[u8]) -> Result<Option<(D::Handle, Digest)>> {
         let doing = || "save a displaced file".to_owned();
         let opened = open_content(self.disk, &self.home.stage, name).doing(doing);
@@ -282,7 +283,7 @@ impl<D: Disk> Lost<'_, D> {
     }
 }
 
-/// A file or directory of another program that a step of the run displaced.
+/// File or directory of another program that a step of the run displaced.
 struct Displaced {
     /// Its name in the stage directory.
     name: Vec<u8>,
@@ -291,7 +292,7 @@ struct Displaced {
     kind: Kind,
 }
 
-/// Takes a name that exists for one that was made: by a recovery that was killed.
+/// Accepts a name that already exists: a recovery that was killed made it.
 fn accept_existing(made: io::Result<()>) -> io::Result<()> {
     match made {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),

@@ -1,7 +1,8 @@
-//! Takes moves back: a file that a run moved goes back to its old path by its inode, with what was written to it since.
+//! Rollback of moves: a file that a run moved goes back to its old path by its inode, with what was written to it
+//! since.
 //!
-//! Its old path gets it only if nothing of another program is there, and before what was moved away from its new path.
-//! Else it stays where it is: a program that has it open goes on writing to it.
+//! Its old path gets it only if nothing of another program is there, and before the object that was moved away from its
+//! new path. Otherwise it remains at its new path: a program that has it open continues to write to it.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -13,7 +14,7 @@ use crate::journal::record::{Body, FileImage, Image, Intent, Side, keep_name, st
 use crate::run::publish::{Step, exchanged_name, gone_name, steps};
 use crate::run::rollback::RollBack;
 
-/// The steps in the order in which they are taken back: a move before what it moved away, but where moves are a cycle.
+/// Returns the steps in rollback order: a move before the move that it displaced, except where moves are a cycle.
 pub(super) fn reversed(intent: &Intent, moves: &HashMap<usize, usize>) -> Vec<(Step, usize)> {
     let steps = steps(&intent.entries);
     let replaced: BTreeSet<usize> =
@@ -38,24 +39,24 @@ pub(super) fn reversed(intent: &Intent, moves: &HashMap<usize, usize>) -> Vec<(S
 
 /// State of the path from which a file was moved.
 enum Source {
-    /// Whether a rollback puts the file back there.
+    /// True if a rollback moves the file back there.
     Gets(bool),
-    /// A rollback does so if it moves the file of this entry, which is there, back to its source: an entry, and the inode
-    /// of the file.
+    /// A rollback does so if it first moves the file of this entry, which occupies the path, back to its source: an
+    /// entry, and the inode of the file.
     GetsAfter(usize, (u32, u64)),
 }
 
 impl<D: Disk> RollBack<'_, D> {
-    /// Whether the file of this path, which has the staged name `displaced`, still has the name that the run gave it by a move,
-    /// wherever that is now. A second name at the old path would change with it. Of the first in a cycle of moves it is not
-    /// known, since its move is taken back later.
+    /// Returns true if the file of this path, which has the staged name `displaced`, still has the name that the run
+    /// gave it by a move, wherever that is now. A second name at the old path would change with it. Of the first move
+    /// in a cycle this is unknown, since that move is rolled back later.
     pub(super) fn is_where_it_was_moved(&self, displaced: &[u8]) -> Result<bool> {
         let Some(moved) = self.moved_to else { return Ok(false) };
         let Some(pre) = self.entry.pre.file() else { return Ok(false) };
         // Another program's work is not the file that was moved.
         let is_it = |found: &Stat| found.kind.has_content() && found.inode == pre.inode;
         let Some(displaced) = self.at_stage(displaced)?.filter(is_it) else { return Ok(false) };
-        // The name that it gets there is at hand until the move is published, and again once it is taken back.
+        // The new name is staged until the move is published, and again once the move is rolled back.
         let run = self.intent.run;
         for name in [stage_name(run, moved), exchanged_name(run, moved)] {
             if self.at_stage(&name)?.is_some_and(|other| other.inode == displaced.inode) {
@@ -65,7 +66,7 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(displaced.links > 1 + self.count_kept_names(displaced.inode)?)
     }
 
-    /// Counts the names that a file of the path has beside the history and in the lost directory.
+    /// Counts the names that a file of the path has in the keep and lost directories.
     fn count_kept_names(&self, inode: u64) -> Result<u64> {
         let (disk, home) = (self.tree.disk, self.home);
         let mut names = 0;
@@ -86,8 +87,9 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(names)
     }
 
-    /// Whether the path from which a file was moved has that file, or gets it from the stage directory since nothing of
-    /// another program is there. Else the name that the move gave the file is its only one, and stays.
+    /// Returns true if the path from which a file was moved has that file, or gets it from the stage directory since
+    /// nothing of another program is there. Otherwise the name that the move gave the file is its only one, and
+    /// remains.
     pub(super) fn source_gets(&self, from: u32, inode: u64) -> Result<bool> {
         let mut walked = BTreeSet::from([self.index]);
         let mut moved = (from, inode);
@@ -109,7 +111,8 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(gets)
     }
 
-    /// Looks at the path from which a file was moved. Those of `walked` give way: moves may be a cycle.
+    /// Examines the path from which a file was moved. The files of the entries in `walked` move away: moves may be a
+    /// cycle.
     fn look_at_source(
         &self,
         (from, inode): (u32, u64),
@@ -124,13 +127,13 @@ impl<D: Disk> RollBack<'_, D> {
         let is_removed = is_at(&gone_name(self.intent.run, index))?;
         let is_replaced = is_at(&stage_name(self.intent.run, index))?;
         let Some(parent) = source.parent()? else {
-            // A directory that the run removed is put back first.
+            // A directory that the run removed is restored first.
             return Ok(Source::Gets(is_removed && source.has_removed_directory()));
         };
         let there = self.tree.disk.stat_at(&parent, source.name()).doing(|| self.doing())?;
         let gets = match (there, entry.post.file()) {
             (Some(there), _) if there.inode == inode => true,
-            // A directory that the run made there is taken away first.
+            // A directory that the run made there is removed first.
             (Some(there), _) if is_removed => {
                 there.kind == Kind::Directory && entry.post.is_directory()
             }
@@ -150,7 +153,7 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(Source::Gets(gets))
     }
 
-    /// Whether the run removed the directory of the path.
+    /// Returns true if the run removed the directory of the path.
     fn has_removed_directory(&self) -> bool {
         let Some(directory) = self.entry.path.parent() else { return false };
         let at = self.intent.entries.binary_search_by(|entry| entry.path.cmp(&directory));
@@ -158,7 +161,7 @@ impl<D: Disk> RollBack<'_, D> {
         entry.is_some_and(|entry| entry.pre.is_directory() && !entry.post.is_directory())
     }
 
-    /// Whether the run displaced this file from the path of an entry, and it is in the stage directory still.
+    /// Returns true if the run displaced this file from the path of an entry, and it is still in the stage directory.
     fn is_displaced(&self, index: usize, inode: u64) -> Result<bool> {
         for name in [gone_name(self.intent.run, index), stage_name(self.intent.run, index)] {
             if self.at_stage(&name)?.is_some_and(|found| found.inode == inode) {
@@ -168,8 +171,9 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(false)
     }
 
-    /// Whether a staged name is one more name of a file that the run did not move yet, or that is back: a user who
-    /// replaced, moved or removed that file since meant it so. A user's edit of which it is the last name is none.
+    /// Returns true if a staged name is an extra name of a file that the run did not move yet, or that is back. If a
+    /// user replaced, moved or removed that file since, this was intended. A staged name that is the last one of a
+    /// user's edit is not extra.
     pub(super) fn is_extra_name(&self, staged: &[u8], post: &FileImage) -> Result<bool> {
         let Body::Moved(from) = post.body else { return Ok(false) };
         let Some(index) = usize::try_from(from).ok() else { return Ok(false) };
@@ -181,8 +185,8 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(is_undisplaced && (found.links > 1 || self.holds(self.stage, staged, post)?))
     }
 
-    /// Gives a moved file back to the path to which the run moved it, where its old path does not get it: another program was
-    /// faster, or the operating system refused. Returns the entry of that path.
+    /// Moves a file again to the path to which the run moved it, if its old path does not get it. Either another
+    /// program was faster, or the operating system refused. Returns the entry of that path.
     pub(super) fn give_back_moved(&self) -> Result<Option<usize>> {
         self.gives_way.borrow_mut().insert(self.index, false);
         let (Some(index), Some(pre)) = (self.moved_to, self.entry.pre.file()) else {
@@ -217,8 +221,8 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(Some(index))
     }
 
-    /// Keeps a cycle of moves of which this one cannot be taken back as the run made it: with the others taken back one file
-    /// would have two paths, and another none. Returns the others, and why one stays as it is, if the operating system refused.
+    /// Keeps a cycle of moves if this one cannot be rolled back: with the others rolled back one file would have two
+    /// paths, and another none. Returns the others, each with the reason of the operating system if it refused.
     pub(super) fn keep_cycle(
         &self,
         moves: &HashMap<usize, usize>,
@@ -240,13 +244,13 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(kept)
     }
 
-    /// Looks at what is at the path.
+    /// Reads the facts about the object at the path.
     fn look(&self) -> Result<Option<Stat>> {
         let Some(parent) = self.parent()? else { return Ok(None) };
         self.tree.disk.stat_at(&parent, self.name()).doing(|| self.doing())
     }
 
-    /// Whether the file that the run put at the path is still there, as far as the operating system shows it.
+    /// Returns true if the file that the run put at the path is still there, as far as the operating system shows it.
     fn stays_moved(&self) -> Result<bool> {
         let post = self.entry.post.file().map(|post| post.inode);
         match self.look() {
@@ -255,7 +259,7 @@ impl<D: Disk> RollBack<'_, D> {
         }
     }
 
-    /// Puts the moved file at its new path again, if the file from before is there.
+    /// Moves the file to its new path again, if the file from before is there.
     fn keep(&self) -> Result<()> {
         let (disk, staged) = (self.tree.disk, stage_name(self.intent.run, self.index));
         if !self.is_staged(self.index, self.entry.post.file())? {
@@ -284,13 +288,13 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(())
     }
 
-    /// Whether the staged name of an entry refers to this file.
+    /// Returns true if the staged name of an entry refers to this file.
     fn is_staged(&self, index: usize, image: Option<&FileImage>) -> Result<bool> {
         let found = self.at_stage(&stage_name(self.intent.run, index))?;
         Ok(found.is_some_and(|found| image.is_some_and(|image| image.inode == found.inode)))
     }
 
-    /// The other entries of the cycle of moves that this one is in.
+    /// Returns the other entries of the cycle of moves that this one is in.
     fn others_in_cycle(&self, moves: &HashMap<usize, usize>) -> Vec<usize> {
         let next = |index: &usize| moves.get(index).copied();
         let mut others = Vec::new();

@@ -12,7 +12,7 @@ use crate::home::Home;
 use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Side, keep_name, stage_name};
 use crate::tree::{Tree, digest_of, open_content};
 
-/// One thing that publishing does, in the order in which the kinds stand here.
+/// Kind of publishing step, in the order in which they are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Step {
     /// A directory gets attributes with which its owner can change names in it, shallowest first.
@@ -23,17 +23,18 @@ pub(crate) enum Step {
     RemoveDirectory,
     /// A staged directory is moved into its place, shallowest first.
     MakeDirectory,
-    /// A staged file changes places with the one that is there.
+    /// A staged file and the file at its path are exchanged.
     Replace,
-    /// A staged file is moved to where nothing is.
+    /// A staged file is moved to an unused path.
     Place,
     /// Only the attributes of a file change, in place.
     SetAttributes,
-    /// A directory gets attributes with which its owner cannot change names in it, deepest first and after all was verified.
+    /// A directory gets attributes with which its owner cannot change names in it, deepest first and after all was
+    /// verified.
     CloseDirectory,
 }
 
-/// The steps of a run, in the order in which they are taken; taking them back goes the other way.
+/// Returns the steps of a run, in the order in which they are taken; a rollback goes the other way.
 pub(crate) fn steps(entries: &[Entry]) -> Vec<(Step, usize)> {
     let mut steps = Vec::with_capacity(entries.len());
     for (index, entry) in entries.iter().enumerate() {
@@ -72,20 +73,20 @@ pub(crate) fn steps(entries: &[Entry]) -> Vec<(Step, usize)> {
     steps
 }
 
-/// Where a removed file goes in the stage directory.
+/// Returns the name of a removed file in the stage directory.
 pub(crate) fn gone_name(run: RunId, entry: usize) -> Vec<u8> {
     [stage_name(run, entry), b".gone".to_vec()].concat()
 }
 
-/// Where a rollback puts the file that it exchanges for what it wrote anew, in the stage directory.
+/// Returns the name, in the stage directory, of the file that a rollback exchanges for one that it wrote again.
 pub(crate) fn exchanged_name(run: RunId, entry: usize) -> Vec<u8> {
     [stage_name(run, entry), b".exchanged".to_vec()].concat()
 }
 
-/// Gives the kept images that a run takes their names in the stage directory.
+/// Moves the kept images that a run takes to their names in the stage directory.
 ///
-/// Not before the intent is durable: it names the inode, so that recovery knows it whatever its stamps say. The kept name
-/// stays until the tree is durable.
+/// This happens only once the intent is durable: it names the inode, so that recovery knows it whatever its stamps are.
+/// The kept name remains until the tree is durable.
 ///
 /// # Errors
 /// `Conflict` where a kept image is another file than the intent names; `Io`.
@@ -169,7 +170,7 @@ pub(crate) fn publish<D: Disk>(
     Ok(())
 }
 
-/// Whether the owner of a directory can change names in it.
+/// Returns true if the owner of a directory can change names in it.
 pub(crate) fn is_open(attributes: &Attributes) -> bool {
     const OWNER_WRITES: u32 = 0o300;
     attributes.mode.bits() & OWNER_WRITES == OWNER_WRITES
@@ -206,13 +207,13 @@ fn change_directory<D: Disk>(
 /// Restores the attributes of the directory of `entry` to those before the run, if it has those after the run.
 ///
 /// # Errors
-/// As [`change_directory`].
+/// Same errors as [`change_directory`].
 pub(crate) fn set_directory_back<D: Disk>(tree: &Tree<'_, D>, entry: &Entry) -> Result<()> {
     let parent = tree.existing_parent(&entry.path)?;
     change_directory(tree, &parent, entry, (&entry.post, &entry.pre))
 }
 
-/// Gives the file of `entry` the attributes of `image`, if it is still the file that was there.
+/// Sets the attributes of the file of `entry` to those of `image`, if it is still the file from before.
 pub(crate) fn set_in_place<D: Disk>(
     tree: &Tree<'_, D>,
     entry: &Entry,
@@ -236,7 +237,7 @@ pub(crate) fn set_in_place<D: Disk>(
         .map_err(|(what, source)| ErrorKind::Attributes { path: path.clone(), what, source }.into())
 }
 
-/// What of a displaced file its stamps do not vouch for.
+/// Part of a displaced file that its stamps do not prove unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Doubt {
     /// Nothing.
@@ -247,22 +248,22 @@ pub(crate) enum Doubt {
     All,
 }
 
-/// What is known of a file that is displaced or gets other attributes, beside its image.
+/// Facts about a file that is displaced or gets other attributes, beside its image.
 ///
-/// Anyone who may write to a file can set its modification stamp, nobody its change stamp. The move itself sets the change
-/// stamp, so it is compared just before.
+/// Any process that may write to a file can set its modification stamp, but none can set its change stamp. The move
+/// itself sets the change stamp, so it is compared just before.
 pub(crate) struct Displaced {
     /// Facts when the file was read; `None` for an entry without a file before.
     pub(crate) stat: Option<Stat>,
-    /// Change stamp that says that nobody changed the file since it was read; `None` where names that the run makes for a
-    /// file that lives on move it.
+    /// Change stamp that proves that no process changed the file since it was read; `None` where names that the run
+    /// makes for a file that lives on move it.
     pub(crate) changed: Option<Time>,
-    /// How many names it has while nobody but the run gives it another; `None` where that does not matter. Who has one could
-    /// write to what is kept of the file.
+    /// Number of its names as long as only the run gives it another; `None` where that does not matter. The owner of
+    /// another name could write to the kept image of the file.
     pub(crate) names: Option<u64>,
-    /// What is to be compared once the file is displaced.
+    /// Part to compare once the file is displaced.
     pub(crate) doubt: Doubt,
-    /// When it was displaced.
+    /// Time at which it was displaced.
     pub(crate) taken_at: Option<Time>,
 }
 
@@ -271,7 +272,7 @@ impl Displaced {
     pub(crate) const NOTHING: Self =
         Self { stat: None, changed: None, names: None, doubt: Doubt::None, taken_at: None };
 
-    /// Looks at the file once more, just before something moves its change stamp.
+    /// Reads the facts about the file once more, just before something moves its change stamp.
     ///
     /// # Errors
     /// `Conflict` where another file took its place; `Io`.
@@ -282,7 +283,7 @@ impl Displaced {
         path: &RelPath,
     ) -> Result<()> {
         let Some(stat) = self.stat else { return Ok(()) };
-        // Where nothing is, what follows fails and says so.
+        // If the path is empty, the next step fails and reports it.
         if let Some(now) =
             disk.stat_at(parent, path.name()).doing(|| format!("look at `{path}`"))?
         {
@@ -296,10 +297,10 @@ impl Displaced {
         Ok(())
     }
 
-    /// Gives the file at the path of `entry` its new attributes, unless its attributes changed since it was read.
+    /// Sets the new attributes of the file at the path of `entry`, unless its attributes changed since it was read.
     ///
-    /// Afterwards a change by another program looks like the run's own, so the attributes are compared before. [`verify`]
-    /// compares the content.
+    /// Afterwards a change by another program looks like the run's own, so the attributes are compared before.
+    /// [`verify`] compares the content.
     ///
     /// # Errors
     /// `Conflict` where another file took its place, or its attributes changed; `Io`; `Attributes`.
@@ -334,7 +335,7 @@ impl Displaced {
         Ok(())
     }
 
-    /// Takes note that the run itself gave the file a name and so moved its change stamp; it was done at `at`, and `stat`
+    /// Records that the run itself gave the file a name and so moved its change stamp; it was done at `at`, and `stat`
     /// was taken later.
     pub(crate) fn restamped(&mut self, stat: &Stat, at: Time) {
         if stat.changed > at {
@@ -347,7 +348,7 @@ impl Displaced {
 /// Reaches every path again from the root and compares.
 ///
 /// # Errors
-/// `Conflict` at the first path that someone else had changed.
+/// `Conflict` at the first path that another process had changed.
 pub(crate) fn verify<D: Disk>(
     reached: &Tree<'_, D>,
     again: &Tree<'_, D>,
@@ -411,7 +412,7 @@ pub(crate) fn verify<D: Disk>(
     Ok(())
 }
 
-/// Whether a path cannot be reached because a file or link of the run is on the way.
+/// Returns true if a path cannot be reached because a file or link of the run is a component of it.
 pub(crate) fn is_under_its_own(error: &Error, entries: &[Entry]) -> bool {
     let (ErrorKind::UnderAFile { component, .. } | ErrorKind::Component { component, .. }) =
         &error.kind
@@ -422,7 +423,8 @@ pub(crate) fn is_under_its_own(error: &Error, entries: &[Entry]) -> bool {
     at.ok().and_then(|at| entries.get(at)).is_some_and(|entry| entry.post.file().is_some())
 }
 
-/// Compares the file `name` in `directory` with the file that was read from `path`; its attributes must be those of `image`.
+/// Compares the file `name` in `directory` with the file that was read from `path`; its attributes must be those of
+/// `image`.
 fn check_displaced<D: Disk>(
     tree: &Tree<'_, D>,
     directory: &D::Handle,
@@ -444,7 +446,7 @@ fn check_displaced<D: Disk>(
     let Attributes { mode, user, group, .. } = image.attributes;
     let mut same = (found.size, found.modified) == (before.size, before.modified)
         && (found.mode, found.user, found.group) == (mode, user, group);
-    // Someone who had it open can have changed it after it was displaced.
+    // A process that had it open can have changed it after it was displaced.
     let later = known.changed.and(known.taken_at).is_some_and(|taken_at| found.changed > taken_at);
     let doubt = if later { Doubt::All } else { known.doubt };
     if same && doubt > Doubt::None {

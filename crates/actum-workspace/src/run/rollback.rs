@@ -1,10 +1,10 @@
-//! Takes a run back in the epoch in which it was published: nothing was lost, so the inodes
-//! themselves say how far it came.
+//! Rollback of a run in the epoch in which it was published: nothing was lost, so the inodes themselves show how far it
+//! came.
 //!
-//! Each decision is made from what is there, never from a note of what was done, so the same code
-//! serves a conflict in a living run and recovery after a kill, and may itself be killed and run
-//! again. The staged name of an entry tells whether it was published: before, it refers to the
-//! new inode; after, to the displaced one or to nothing.
+//! Each decision follows from the current state of the paths, never from a note of completed steps. So the same code
+//! serves a conflict in a live run and recovery after a kill, and may itself be killed and run again. The staged name
+//! of an entry shows whether it was published: before, it refers to the new inode; after, to the displaced one or to
+//! nothing.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -22,17 +22,17 @@ use crate::run::moved::reversed;
 use crate::run::publish::{Step, exchanged_name, gone_name, set_directory_back, set_in_place};
 use crate::tree::{Parent, Tree, digest_of, open_content};
 
-/// Entries that a rollback left as they are, by their index in the intent.
+/// Entries that a rollback did not restore, by their index in the intent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct LeftEntries {
-    /// Entries whose path someone else had changed.
+    /// Entries whose path another process had changed.
     pub(crate) foreign: Vec<usize>,
     /// Entries that the operating system refused to change, with its reason.
     pub(crate) refused: Vec<(usize, String)>,
 }
 
 impl LeftEntries {
-    /// The indices of all of them, ascending.
+    /// Returns the indices of all of them, ascending.
     pub(crate) fn indices(&self) -> Vec<usize> {
         let refused = self.refused.iter().map(|(index, _)| *index);
         let mut indices: Vec<_> = self.foreign.iter().copied().chain(refused).collect();
@@ -42,9 +42,8 @@ impl LeftEntries {
     }
 }
 
-/// Takes back what of `intent` was published. Tries every step, so a directory that cannot be
-/// written keeps only its own entries from being taken back. Gives the entries that stay as they
-/// are.
+/// Rolls back the published part of `intent`. Tries every step, so a directory that cannot be written affects only its
+/// own entries. Returns the entries that were not restored.
 ///
 /// # Errors
 /// An error that may be gone at the next try, such as a full disk.
@@ -115,7 +114,7 @@ pub(crate) fn roll_back<D: Disk>(
 pub(super) enum Verdict {
     /// The path is as before, as far as this run is concerned.
     Before,
-    /// Someone else's bytes are there.
+    /// Bytes of another program are at the path.
     Foreign,
 }
 
@@ -126,9 +125,9 @@ pub(super) struct RollBack<'a, D: Disk> {
     pub(super) intent: &'a Intent,
     pub(super) entry: &'a Entry,
     pub(super) index: usize,
-    /// Entry to whose path the run moved its file, if that move was taken back before.
+    /// Entry to whose path the run moved its file, if that move was rolled back before.
     pub(super) moved_to: Option<usize>,
-    /// Whether the moved file at the path of an entry goes back to where it was moved from, where that was looked at.
+    /// Entries examined so far: true if the moved file at the path of the entry goes back to its old path.
     pub(super) gives_way: &'a RefCell<HashMap<usize, bool>>,
 }
 
@@ -141,7 +140,7 @@ impl<D: Disk> RollBack<'_, D> {
         self.entry.path.name()
     }
 
-    /// The directory of the path; `None` where someone put something else in its place.
+    /// Returns the directory of the path; `None` where another process put another object in its place.
     pub(super) fn parent(&self) -> Result<Option<Parent<'_, D::Handle>>> {
         match self.tree.parent(&self.entry.path) {
             Err(error) if error.is_in_the_way() => Ok(None),
@@ -149,8 +148,8 @@ impl<D: Disk> RollBack<'_, D> {
         }
     }
 
-    /// Whether what is at the path is the new file of this run, as the run left it. A moved file goes back to its old path
-    /// with what a user edited in it, if its old path gets it.
+    /// Returns true if the path has the new file of this run, as the run left it. A moved file goes back to its old
+    /// path with a user's edits, if its old path gets it.
     pub(super) fn is_ours(
         &self,
         parent: &D::Handle,
@@ -170,8 +169,8 @@ impl<D: Disk> RollBack<'_, D> {
             && self.holds(parent, self.name(), post)?)
     }
 
-    /// Whether the file at the path has these extended attributes and no others. Labels of a security module are the
-    /// module's own (xattr(7)).
+    /// Returns true if the file at the path has these extended attributes and no others. Labels of a security module
+    /// are the module's own (xattr(7)).
     fn has_attributes(&self, parent: &D::Handle, wanted: &[Xattr]) -> Result<bool> {
         let file = open_content(self.tree.disk, parent, self.name()).doing(|| self.doing())?;
         let present = self.tree.disk.xattrs(&file).doing(|| self.doing())?;
@@ -184,7 +183,7 @@ impl<D: Disk> RollBack<'_, D> {
         self.tree.disk.stat_at(self.stage, name).doing(|| self.doing())
     }
 
-    /// Whether a file or link still has the bytes and the kind of `image`.
+    /// Returns true if a file or link still has the bytes and the kind of `image`.
     pub(super) fn holds(
         &self,
         directory: &D::Handle,
@@ -194,7 +193,7 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(self.content(directory, name)? == (image.digest, image.attributes.mode.is_link()))
     }
 
-    /// The digest of a file or link, and whether it is a link.
+    /// Returns the digest of a file or link, and whether it is a link.
     fn content(&self, directory: &D::Handle, name: &[u8]) -> Result<(Digest, bool)> {
         let file = open_content(self.tree.disk, directory, name).doing(|| self.doing())?;
         let stat = self.tree.disk.stat(&file).doing(|| self.doing())?;
@@ -202,9 +201,9 @@ impl<D: Disk> RollBack<'_, D> {
         Ok((digest, stat.mode.is_link()))
     }
 
-    /// Whether a staged name refers to the new file of this entry. The inode number alone does not
-    /// tell: it is given to another file as soon as someone has removed ours. A moved file keeps its number as long as its
-    /// old path has it, or will get it; a user may have edited it.
+    /// Returns true if a staged name refers to the new file of this entry. The inode number alone proves nothing: it
+    /// can be reused as soon as another process has removed the run's file. A moved file keeps its number as long as
+    /// its old path has it, or will get it; a user may have edited it.
     fn is_new(&self, staged: &[u8], post: &FileImage) -> Result<bool> {
         match self.at_stage(staged)? {
             Some(found) if found.inode == post.inode && found.kind.has_content() => {
@@ -222,8 +221,8 @@ impl<D: Disk> RollBack<'_, D> {
         }
     }
 
-    /// Whether a staged name refers to work of another program, which the run or a killed rollback displaced: anything but
-    /// a file with the content from before or after the run.
+    /// Returns true if a staged name refers to work of another program, which the run or a killed rollback displaced.
+    /// This is anything except a file with the content from before or after the run.
     fn is_foreign(&self, name: &[u8]) -> Result<bool> {
         match self.at_stage(name)? {
             Some(found) => Ok(!self.is_known(name, &found)?),
@@ -231,7 +230,8 @@ impl<D: Disk> RollBack<'_, D> {
         }
     }
 
-    /// The verdict; `Foreign` where a killed rollback had exchanged work of another program and not given it back.
+    /// Returns the verdict, or `Foreign` where a killed rollback had exchanged work of another program and not returned
+    /// it.
     fn check_exchanged(&self, verdict: Verdict) -> Result<Verdict> {
         let is_foreign = self.is_foreign(&exchanged_name(self.intent.run, self.index))?;
         Ok(if is_foreign { Verdict::Foreign } else { verdict })
@@ -243,7 +243,7 @@ impl<D: Disk> RollBack<'_, D> {
             return Ok(Verdict::Before);
         };
         if self.is_new(&staged, post)? || self.is_extra_name(&staged, post)? {
-            return Ok(Verdict::Before); // never published, or taken back already
+            return Ok(Verdict::Before); // never published, or rolled back already
         }
         let Some(parent) = self.parent()? else {
             return Ok(Verdict::Foreign);
@@ -264,13 +264,13 @@ impl<D: Disk> RollBack<'_, D> {
         let exchange = || disk.rename(self.stage, &staged, &parent, self.name(), Rename::Exchange);
         exchange().doing(|| self.doing())?;
         if !self.is_new(&staged, post)? {
-            exchange().doing(|| self.doing())?; // someone was faster: theirs stays
+            exchange().doing(|| self.doing())?; // another process was faster: its file stays
             return Ok(Verdict::Foreign);
         }
         Ok(Verdict::Before)
     }
 
-    /// Whether a path looks as it did before the run.
+    /// Returns true if the path is as before the run.
     fn is_before(&self, parent: &D::Handle, pre: &FileImage) -> Result<bool> {
         let there = self.tree.disk.stat_at(parent, self.name()).doing(|| self.doing())?;
         if there.is_none_or(|there| !there.kind.has_content()) {
@@ -283,7 +283,7 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(digest == pre.digest && attributes == pre.attributes)
     }
 
-    /// The displaced file is gone from where it was put, so the old content comes from the record.
+    /// Restores the old content from the record, since the displaced file is no longer where it was put.
     fn bring_back(&self, parent: &D::Handle) -> Result<Verdict> {
         let Some(pre) = self.entry.pre.file() else { return Ok(Verdict::Before) };
         let disk = self.tree.disk;
@@ -295,7 +295,7 @@ impl<D: Disk> RollBack<'_, D> {
         let built = [stage_name(self.intent.run, self.index), b".back".to_vec()].concat();
         let name = exchanged_name(self.intent.run, self.index);
         for left in [&built, &name] {
-            // Of an earlier try.
+            // Left by an earlier try.
             let Some(found) = self.at_stage(left)? else { continue };
             if left == &name && !self.is_known(&name, &found)? {
                 return Ok(Verdict::Foreign);
@@ -325,7 +325,7 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(Verdict::Before)
     }
 
-    /// Whether a staged name refers to the content of the path before or after the run.
+    /// Returns true if a staged name refers to the content of the path before or after the run.
     fn is_known(&self, name: &[u8], found: &Stat) -> Result<bool> {
         Ok(found.kind.has_content() && self.entry.has_image_of(self.content(self.stage, name)?))
     }
@@ -334,7 +334,7 @@ impl<D: Disk> RollBack<'_, D> {
         let staged = stage_name(self.intent.run, self.index);
         let Some(post) = self.entry.post.file() else { return Ok(Verdict::Before) };
         if self.is_new(&staged, post)? || self.is_extra_name(&staged, post)? {
-            return Ok(Verdict::Before); // never published, or taken back already
+            return Ok(Verdict::Before); // never published, or rolled back already
         }
         let is_staged = self.at_stage(&staged)?.is_some();
         let Some(parent) = self.parent()? else {
@@ -357,12 +357,13 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(Verdict::Before)
     }
 
-    /// What was taken from a path is not ours: it goes back there, or stays where it is safe.
+    /// Moves an object that is not the run's back to the path that it was taken from. If that fails, it remains in the
+    /// stage directory.
     fn give_back(&self, taken: &[u8], parent: &D::Handle) -> Result<Verdict> {
         self.place(taken, parent).map(|_| Verdict::Foreign)
     }
 
-    /// Moves a staged file to the path, where nothing else is.
+    /// Moves a staged file to the path, if the path is empty.
     pub(super) fn place(&self, staged: &[u8], parent: &D::Handle) -> Result<Verdict> {
         match self.tree.disk.rename(self.stage, staged, parent, self.name(), Rename::NoReplace) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Verdict::Foreign),
@@ -388,7 +389,7 @@ impl<D: Disk> RollBack<'_, D> {
         if error.kind() == io::ErrorKind::NotFound {
             Ok(Verdict::Before)
         } else if error.kind() == io::ErrorKind::DirectoryNotEmpty {
-            Ok(theirs) // someone put something into it
+            Ok(theirs) // another process put a file into it
         } else if error.kind() == io::ErrorKind::NotADirectory {
             let there = self.tree.disk.stat_at(&parent, self.name());
             let there = there.doing(|| self.doing())?.map(|stat| stat.inode);
@@ -486,7 +487,7 @@ impl<D: Disk> RollBack<'_, D> {
                 }
                 Ok(Verdict::Foreign)
             }
-            // Replaced by someone: nothing of ours is left there.
+            // Another process replaced it: nothing of the run is left there.
             Some(_) | None => Ok(Verdict::Before),
         }
     }

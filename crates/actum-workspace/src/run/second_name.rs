@@ -7,7 +7,7 @@ use crate::error::{Result, ResultExt};
 use crate::journal::record::{Body, Entry, Intent};
 use crate::tree::Tree;
 
-/// The moves of a run.
+/// Moves of a run.
 pub(crate) struct Moves<'i> {
     intent: &'i Intent,
     /// The entry from which a file was moved, and the one to which.
@@ -19,19 +19,19 @@ impl<'i> Moves<'i> {
         Self { intent, to: intent.moves() }
     }
 
-    /// Whether the run moves no file.
+    /// Returns true if the run moves no file.
     pub(crate) fn is_empty(&self) -> bool {
         self.to.is_empty()
     }
 
-    /// Whether the file is the one that the run moved away from the path of an entry.
+    /// Returns true if the file is the one that the run moved away from the path of an entry.
     pub(crate) fn moved(&self, index: usize, stat: &Stat) -> bool {
         let pre = self.intent.entries.get(index).and_then(|entry| entry.pre.file());
         self.to.contains_key(&index) && pre.is_some_and(|pre| pre.inode == stat.inode)
     }
 
-    /// Whether a staged file of an entry is the one at a path of its move, so that the staged name is only its second one:
-    /// nothing was displaced, and a saved copy would change with the file.
+    /// Returns true if a staged file of an entry is the one at a path of its move. Then the staged name is only its
+    /// second one: nothing was displaced, and a saved copy would change with the file.
     ///
     /// # Errors
     /// `Io`.

@@ -1,5 +1,5 @@
-//! Adoption: a run whose files another program published. The state before is that of a snapshot, the state after is on the
-//! disk. No file is touched; one record announces the run and commits it.
+//! Adoption: a run whose files another program published. The state before is that of a snapshot; the state after is on
+//! the disk. No file is touched; one record announces the run and commits it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,22 +18,23 @@ use crate::transaction::Transaction;
 use crate::transaction::node::{Content, Counted, New, Node, Post, PostFile, Pre, PreFile};
 use crate::tree::{Found, Tree, digest_of, stamp_is_fresh};
 
-/// What an adoption rests on.
+/// Source of an adoption.
 pub(crate) struct Adoption {
     pub(crate) id: SnapshotId,
     /// Run id under which the snapshot keeps contents.
     pub(crate) kept_under: RunId,
-    /// When the files were looked at.
+    /// Time at which the files were examined.
     pub(crate) looked_at: Time,
-    /// For each path of the snapshot its index there, and what is there now.
+    /// Each path of the snapshot, with its index there, and the facts about its current object.
     pub(crate) paths: BTreeMap<RelPath, (usize, Option<Stat>)>,
 }
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Looks at a path and at the directories above it that are not there, so that a snapshot holds them.
+    /// Reads a path and the missing directories above it, so that a snapshot holds them.
     ///
     /// # Errors
-    /// `NotAFile` for a symbolic link: a program that edits the path would change another file. Those of looking at a path.
+    /// `NotAFile` for a symbolic link: a program that edits the path would change another file. Errors of reading a
+    /// path.
     pub fn look_at(&mut self, path: &RelPath) -> Result<()> {
         self.node(path)?.pre.refuse_link(path)?;
         let mut above = path.parent();
@@ -46,12 +47,12 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(())
     }
 
-    /// Makes it the run of what another program changed since a snapshot was taken: the change is visible already, and the
-    /// commit records it without touching a file. A path that changes before the commit is a conflict. The snapshot goes with
-    /// the commit.
+    /// Makes this the run of the changes that another program made since a snapshot was taken. The change is visible
+    /// already, and the commit records it without touching a file. A path that changes before the commit is a conflict.
+    /// The commit removes the snapshot.
     ///
     /// # Errors
-    /// `NoSnapshot`; `LostImage` where a content of it is gone; those of looking at a path.
+    /// `NoSnapshot`; `LostImage` where a content of it is gone; errors of reading a path.
     pub fn adopt(&mut self, id: SnapshotId) -> Result<()> {
         let found = self.look_at_snapshot(id)?;
         let (snapshot, looked_at) = (found.snapshot, found.looked_at);
@@ -63,13 +64,13 @@ impl<D: Disk> Transaction<'_, D> {
             self.nodes.insert(entry.path.clone(), Node { pre, post });
             paths.insert(entry.path.clone(), (index, stat));
         }
-        // Whether names were parted from each other is the doing of the other program.
+        // The other program separated names from each other, if they are.
         self.broken_links.clear();
         self.adoption = Some(Adoption { id, kept_under: snapshot.run, looked_at, paths });
         Ok(())
     }
 
-    /// The files that the change leaves, by their digests; `None` where it leaves none.
+    /// Returns the files that the change leaves, by their digests; `None` where it leaves none.
     pub fn files_left(&self) -> BTreeMap<RelPath, Option<Digest>> {
         let left = self.nodes.iter().map(|(path, node)| match &node.post {
             Post::File(file) => (path.clone(), Some(file.digest)),
@@ -78,11 +79,12 @@ impl<D: Disk> Transaction<'_, D> {
         left.collect()
     }
 
-    /// Makes it the run that brings back what a snapshot holds: a change like any other or, after the gates refused to adopt the
-    /// change `refused`, its undo. A path of `judged` that has another content by now was saved by somebody since, and stays.
+    /// Makes this the run that restores the content of a snapshot. It is a change like any other or, after the gates
+    /// refused to adopt the change `refused`, its undo. A path of `judged` whose content differs by now was saved by a
+    /// process since, and is unchanged.
     ///
     /// # Errors
-    /// `Conflict` that names such a path; as [`adopt`](Self::adopt).
+    /// `Conflict` that names such a path; same errors as [`adopt`](Self::adopt).
     pub fn restore(
         &mut self,
         id: SnapshotId,
@@ -108,7 +110,7 @@ impl<D: Disk> Transaction<'_, D> {
         }
         for (index, entry) in snapshot.entries.iter().enumerate() {
             let post = match &entry.pre {
-                // What the other program put there meanwhile stays, and with it the directory.
+                // An object that the other program put there meanwhile remains, and with it the directory.
                 Image::Absent if self.is_directory(&entry.path) => continue,
                 Image::Absent => Post::Absent,
                 Image::Directory(attributes) => {
@@ -138,7 +140,7 @@ impl<D: Disk> Transaction<'_, D> {
         self.nodes.get(path).is_some_and(|node| matches!(node.pre, Pre::Directory(_)))
     }
 
-    /// Looks at all paths of a snapshot, before any of them is known as something else than it is.
+    /// Reads all paths of a snapshot, before any of them gets another known state.
     fn look_at_snapshot(&mut self, id: SnapshotId) -> Result<LookedAt<D::Handle>> {
         let snapshot = self.workspace.read_snapshot(id)?;
         let looked_at = self.workspace.disk.now();
@@ -150,7 +152,7 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(LookedAt { snapshot, looked_at, there })
     }
 
-    /// What a path held when the snapshot was taken.
+    /// Returns the state of a path when the snapshot was taken.
     fn pre_of(&self, snapshot: &Intent, index: usize) -> Result<Pre<D::Handle>> {
         let Some(entry) = snapshot.entries.get(index) else { return Ok(Pre::Absent) };
         let file = match &entry.pre {
@@ -177,7 +179,7 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(Pre::File(PreFile { stat, own_names, attributes, digest, lines, bytes, read_at }))
     }
 
-    /// The content of a path when the snapshot was taken, compared with its digest.
+    /// Returns the content of a path when the snapshot was taken, compared with its digest.
     fn bytes_of(
         &self,
         snapshot: &Intent,
@@ -192,7 +194,7 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(images.bytes(snapshot, index, Side::Pre, None)?.ok_or_else(lost)?)
     }
 
-    /// The file that a snapshot holds, as one that shall be.
+    /// Returns the file that a snapshot holds, as a target state.
     fn restored(
         &mut self,
         snapshot: &Intent,
@@ -220,7 +222,7 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(PostFile { attributes, digest, size, lines, content })
     }
 
-    /// How many lines there are; `None` where the bytes are binary.
+    /// Returns the number of lines; `None` where the bytes are binary.
     pub(crate) fn lines(&self, bytes: &Bytes<D::Handle>) -> Result<Option<u64>> {
         let images = Images { disk: &self.workspace.disk, home: &self.workspace.home };
         let mut counter = LineCounter::default();
@@ -229,10 +231,10 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(counter.finish())
     }
 
-    /// Checks that all adopted paths are as they were when they were looked at.
+    /// Checks that all adopted paths are unchanged since they were examined.
     ///
     /// # Errors
-    /// `Conflict` that names the first that is not; `Io`.
+    /// `Conflict` that names the first changed one; `Io`.
     pub(crate) fn check_adopted(&self, intent: &Intent, adoption: &Adoption) -> Result<()> {
         let disk = &self.workspace.disk;
         let tree = Tree::new(disk, &self.workspace.home.root);
@@ -264,14 +266,14 @@ impl<D: Disk> Transaction<'_, D> {
     }
 }
 
-/// Paths of a snapshot, as they are now.
+/// Paths of a snapshot in their current state.
 struct LookedAt<H> {
     snapshot: Intent,
     looked_at: Time,
     there: Vec<Pre<H>>,
 }
 
-/// What another program left at a path, as the state after the run.
+/// Returns the object that another program left at a path, as the state after the run.
 fn adopted<H>(path: &RelPath, pre: &Pre<H>, there: Pre<H>) -> Post<H> {
     let file = match there {
         Pre::Absent => return Post::Absent,
@@ -295,12 +297,12 @@ fn adopted<H>(path: &RelPath, pre: &Pre<H>, there: Pre<H>) -> Post<H> {
 }
 
 impl Adoption {
-    /// Inode of the file at `path`.
+    /// Returns the inode of the file at `path`.
     pub(crate) fn inode(&self, path: &RelPath) -> Option<u64> {
         self.paths.get(path)?.1.map(|stat| stat.inode)
     }
 
-    /// Body of an adopted content: recorded where it fits, and else only on the disk.
+    /// Returns the body of an adopted content: recorded if it fits, otherwise only on the disk.
     pub(crate) fn body<H>(bytes: &Bytes<H>, fits: bool) -> Body {
         match bytes {
             Bytes::Memory(bytes) if fits => Body::Inline(Arc::clone(bytes)),

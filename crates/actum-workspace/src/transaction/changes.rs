@@ -1,4 +1,4 @@
-//! What the steps of a transaction would change.
+//! Changes that the steps of a transaction would make.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::path_change::{CONTENT_BYTES_MAX, Content as Shown, PathChange, State}
 use crate::transaction::Transaction;
 use crate::transaction::node::{Content, Counted, New, Node, Nodes, Post, PostFile, Pre, PreFile};
 
-/// Bytes of contents in a diff. Contents beyond are shown as too large, so memory does not grow with the change.
+/// Bytes of contents in a diff. Further contents are shown as too large, so memory does not grow with the change.
 const DIFF_BYTES_MAX: u64 = 64 << 20;
 
-/// What the steps of a transaction would change, ordered by path. It holds until the next step.
+/// Changes that the steps of a transaction would make, ordered by path. Valid until the next step.
 #[derive(Clone)]
 pub(crate) struct Outcome {
     changes: Arc<[Change]>,
@@ -25,18 +25,17 @@ pub(crate) struct Outcome {
 }
 
 impl<D: Disk> Transaction<'_, D> {
-    /// What the steps so far would change, ordered by path.
+    /// Returns the changes that the steps so far would make, ordered by path.
     pub fn changes(&mut self) -> Arc<[Change]> {
         self.outcome().changes
     }
 
-    /// The same for a record that outlives the workspace, with what each file holds before and
-    /// after.
+    /// Returns the effects for a record that outlives the workspace, with the state of each file before and after.
     pub fn effects(&mut self) -> Arc<[PathEffect]> {
         self.outcome().effects
     }
 
-    /// Computes it where a step was done since it was computed last.
+    /// Computes the outcome again if a step was done since.
     fn outcome(&mut self) -> Outcome {
         if let Some(outcome) = &self.outcome {
             return outcome.clone();
@@ -65,7 +64,7 @@ impl<D: Disk> Transaction<'_, D> {
         self.outcome.insert(Outcome { changes, effects }).clone()
     }
 
-    /// Paths that every user may write afterwards and could not before, ordered.
+    /// Returns the paths that every user may write afterwards and could not before, ordered.
     pub fn opened_to_all(&self) -> Vec<RelPath> {
         let renames = renames(&self.nodes);
         let is_open = |mode: Option<FileMode>| mode.is_some_and(FileMode::is_world_writable);
@@ -76,12 +75,12 @@ impl<D: Disk> Transaction<'_, D> {
         opened.map(|(path, _)| path.clone()).collect()
     }
 
-    /// The permission bits that a path would have, where the change speaks of it and leaves something there.
+    /// Returns the permission bits that a path would have, where the change names the path and leaves an object there.
     pub fn mode_of(&self, path: &RelPath) -> Option<FileMode> {
         self.nodes.get(path)?.post.mode()
     }
 
-    /// By how much the file at `path` differs from the one that was at `before`.
+    /// Returns the difference between the file at `path` and the one that was at `before`.
     fn extent(&self, path: &RelPath, before: Option<&RelPath>, node: &Node<D::Handle>) -> Extent {
         let old = before.and_then(|before| self.nodes.get(before)?.pre.file());
         let new = node.post.file();
@@ -115,7 +114,7 @@ impl<D: Disk> Transaction<'_, D> {
         Extent::Lines(differing.unwrap_or(Lines { added, removed }))
     }
 
-    /// The lines in which two texts in memory differ.
+    /// Counts the lines in which two texts in memory differ.
     fn differing_lines(
         &self,
         old: &PreFile<D::Handle>,
@@ -175,7 +174,7 @@ impl<D: Disk> Transaction<'_, D> {
     }
 }
 
-/// Which files are told as renamed. Where the same is at the old path again nothing has moved.
+/// Returns the files that are reported as renamed. If the same file is at the old path again, nothing has moved.
 fn renames<H>(nodes: &Nodes<H>) -> Renames<&RelPath> {
     let moves = nodes.iter().filter_map(|(to, node)| {
         let from = node.post.file()?.content.origin(to).filter(|from| *from != to)?;

@@ -1,4 +1,4 @@
-//! The commit: stage, INTENT, publish, verify, COMMIT. Two barriers, whatever the number of
+//! Commit of a transaction: stage, INTENT, publish, verify, COMMIT. It takes two barriers, whatever the number of
 //! files, unless an image is too large for the journal.
 
 use std::collections::{BTreeSet, HashMap, hash_map};
@@ -19,19 +19,19 @@ use crate::transaction::take::TakenFrom;
 use crate::tree::Tree;
 use crate::workspace::Workspace;
 
-/// A run that was committed.
+/// Run that was committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Committed {
-    /// Its name.
+    /// Id of the run.
     pub run: RunId,
-    /// What it changed, ordered by path.
+    /// Changes that it made, ordered by path.
     pub changes: Arc<[Change]>,
-    /// Paths whose file was parted from its other names (hard links).
+    /// Paths whose file was separated from its other names (hard links).
     pub broken_links: Vec<RelPath>,
 }
 
-/// A transaction whose new content is staged and whose intent is made up: nothing of it is visible
-/// or announced. Dropping it leaves no trace.
+/// Transaction whose new content is staged and whose intent is complete: nothing of it is visible or announced.
+/// Dropping it leaves no trace.
 #[must_use = "what is prepared is not published"]
 pub struct Prepared<'w, D: Disk> {
     transaction: Transaction<'w, D>,
@@ -41,8 +41,8 @@ pub struct Prepared<'w, D: Disk> {
     broken_links: Vec<RelPath>,
 }
 
-/// A run that has ended, in one way or the other. The workspace stays locked as long as it lives, so
-/// that how it ended can be recorded elsewhere before another run begins.
+/// Run that has ended, in one way or the other. The workspace remains locked while this exists, so that its outcome can
+/// be recorded elsewhere before another run begins.
 #[must_use = "it says how the run ended"]
 pub struct Published<'w, D: Disk> {
     result: Result<Committed>,
@@ -53,8 +53,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
     /// Makes all steps visible at once, and durable.
     ///
     /// # Errors
-    /// Any [`ErrorKind`]; its state says whether the workspace is untouched, restored, or needs a
-    /// person.
+    /// Any [`ErrorKind`]; its state records whether the workspace is untouched, restored, or needs attention.
     pub fn commit(self) -> Result<Committed> {
         self.prepare()?.publish().into_result()
     }
@@ -75,7 +74,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         Ok(Prepared { transaction: self, intent, displaced, changes, broken_links })
     }
 
-    /// Whether the steps so far, taken together, stay within scope and budget; the commit checks the same.
+    /// Checks that the steps so far, taken together, are within scope and budget; the commit checks the same.
     ///
     /// # Errors
     /// `Scope`; `Budget` with the budget status (FO-4).
@@ -94,7 +93,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         checked.map(drop).map_err(|status| ErrorKind::Budget { status }.into())
     }
 
-    /// A directory outside of what is allowed comes and goes only for the sake of a file below it.
+    /// Checks that directories outside of the scope are made and removed only for the sake of a file below them.
     fn check_directories(&mut self) -> Result<()> {
         if self.limits.scope.allow.is_none() {
             return Ok(());
@@ -130,8 +129,8 @@ impl<'w, D: Disk> Transaction<'w, D> {
 }
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Notes when the directories in which the run changes names were last changed. Recovery in another epoch
-    /// thus detects removals between two runs, although the second run changed the directory again.
+    /// Records the times at which the directories in which the run changes names were last changed. So recovery in
+    /// another epoch detects removals between two runs, although the second run changed the directory again.
     fn note_directories(&self, intent: &mut Intent) -> Result<()> {
         let Workspace { disk, home, .. } = &*self.workspace;
         let tree = Tree::sharing(disk, &home.root, &self.parents);
@@ -156,7 +155,7 @@ impl<D: Disk> Transaction<'_, D> {
 }
 
 impl<'w, D: Disk> Prepared<'w, D> {
-    /// Announces the run, makes it visible and durable, or takes it back.
+    /// Announces the run, makes it visible and durable, or rolls it back.
     pub fn publish(self) -> Published<'w, D> {
         let Self { mut transaction, mut intent, displaced, changes, broken_links } = self;
         let noted = transaction.note_directories(&mut intent);
@@ -170,7 +169,7 @@ impl<'w, D: Disk> Prepared<'w, D> {
         });
         let adopted = transaction.adoption.as_ref().map(|adoption| adoption.id);
         if let (Ok(_), Some(done)) = (&result, adopted.or(transaction.restored_snapshot)) {
-            drop(transaction.workspace.remove_snapshot(done)); // what stays goes with the next snapshots
+            drop(transaction.workspace.remove_snapshot(done)); // what remains is removed with the next snapshots
         }
         if result.is_ok() {
             for (id, TakenFrom { capture, files }) in std::mem::take(&mut transaction.captures) {
@@ -178,8 +177,8 @@ impl<'w, D: Disk> Prepared<'w, D> {
             }
             transaction.workspace.keep_contents(&left);
         }
-        // After a commit what was displaced is swept later; after a failure that leaves anything
-        // open recovery needs what is staged.
+        // After a commit displaced files are swept later; after a failure that leaves anything open, recovery needs the
+        // staged files.
         transaction.sweep = match &result {
             Ok(_) => false,
             Err(Error { state: State::Restored | State::Unchanged, .. }) => {
@@ -192,27 +191,27 @@ impl<'w, D: Disk> Prepared<'w, D> {
     }
 }
 
-/// The lock of a workspace in which a run has just ended.
+/// Lock of a workspace in which a run has just ended.
 #[must_use = "without it another run may begin"]
 pub struct Held<'w, D: Disk> {
     pub(crate) transaction: Transaction<'w, D>,
 }
 
 impl<'w, D: Disk> Published<'w, D> {
-    /// How it ended; the workspace is free again.
+    /// Returns the outcome of the run, and releases the workspace.
     ///
     /// # Errors
-    /// As [`Transaction::commit`].
+    /// Same errors as [`Transaction::commit`].
     pub fn into_result(self) -> Result<Committed> {
         self.result
     }
 
-    /// Tests whether the change is visible and durable.
+    /// Returns true if the change is visible and durable.
     pub fn is_committed(&self) -> bool {
         self.result.is_ok()
     }
 
-    /// The same, and the lock.
+    /// Returns the outcome of the run, and the lock.
     pub fn into_parts(self) -> (Result<Committed>, Held<'w, D>) {
         (self.result, Held { transaction: self.transaction })
     }

@@ -1,11 +1,11 @@
-//! How many lines an edit adds and removes (FO-4).
+//! Number of lines that an edit adds and removes (FO-4).
 
 use actum_edit::{Splice, line_diff};
 
 use crate::change::Lines;
 
-/// Lines added and removed by splices: those that differ in the lines that a splice is in. What is
-/// not near a splice is not looked at.
+/// Counts the lines added and removed by splices: those that differ within the lines of a splice. Lines outside of
+/// splices are not read.
 pub(super) fn cost_of(splices: &[Splice], content: &[u8]) -> Lines {
     let lines = Splice::widened(splices, content, 0);
     let counts = lines.iter().map(|splice| line_diff::count(&splice.old, &splice.new));

@@ -9,7 +9,7 @@ use crate::transaction::Transaction;
 use crate::transaction::node::Post;
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Makes an empty directory where nothing is, and those that lead to it.
+    /// Makes an empty directory at an unused path, and its missing parents.
     pub fn make_directory(&mut self, path: &RelPath, mode: Option<FileMode>) -> Result<()> {
         self.directory_in_scope(path)?;
         self.check_absent(path)?;
@@ -21,7 +21,7 @@ impl<D: Disk> Transaction<'_, D> {
     /// Removes an empty directory.
     ///
     /// # Errors
-    /// `Scope`, `Missing`, `Exists` where a file is there; `Conflict` where something is in it.
+    /// `Scope`, `Missing`, `Exists` where a file is there; `Conflict` where the directory is not empty.
     pub fn remove_directory(&mut self, path: &RelPath) -> Result<()> {
         self.directory_in_scope(path)?;
         match self.node(path)?.post {

@@ -19,12 +19,13 @@ use crate::transaction::node::{Content, Counted, New, Post, PostFile};
 use crate::workspace::HunkPlaces;
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Edits the lines of a file. A single hunk at line 0 that nothing may follow makes a file,
-    /// where none or an empty one is.
+    /// Edits the lines of a file. A single hunk at line 0, behind which the file must end, makes a file if it is
+    /// missing or empty.
     ///
     /// # Errors
-    /// `Hunk` when a line is not as the hunk says; `TooLargeToSearch` where its place would have to be
-    /// searched for; `Edit` where the edits so far are too much; `Expected`, `Missing`, `Exists`, `NotAFile`, `Scope`, `Blocked`, `Io`.
+    /// `Hunk` if a line differs from that of the hunk; `TooLargeToSearch` if its place would have to be searched for;
+    /// `Edit` if the edits so far are too much work; `Expected`, `Missing`, `Exists`, `NotAFile`, `Scope`, `Blocked`,
+    /// `Io`.
     pub fn patch(
         &mut self,
         path: &RelPath,
@@ -58,7 +59,7 @@ impl<D: Disk> Transaction<'_, D> {
             self.add_work(path, 1, file.size)?;
         }
         if makes_a_file && file.size > 0 {
-            // What makes a new file is no insertion at the top of another.
+            // A hunk that makes a new file is no insertion at the top of another.
             return Err(ErrorKind::Exists { path: path.clone() }.into());
         }
         match self.stream(path, &file, hunks) {
@@ -80,7 +81,7 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// The hunks where their lines are, if that is elsewhere than they say.
+    /// Returns the hunks at the places of their lines, if those differ from the stated ones.
     fn placed(
         &self,
         path: &RelPath,
@@ -109,9 +110,8 @@ impl<D: Disk> Transaction<'_, D> {
     /// Edits a file at a place that is found in its content, or as a whole.
     ///
     /// # Errors
-    /// `Edit` when there is no such place or several, or the content is another than the edit needs;
-    /// `TooLargeToSearch` for the file or the result; `Expected`, `Missing`, `NotAFile`, `Scope`,
-    /// `Blocked`, `Io`.
+    /// `Edit` if the edit matches nowhere or more than once, or needs another content; `TooLargeToSearch` for the file
+    /// or the result; `Expected`, `Missing`, `NotAFile`, `Scope`, `Blocked`, `Io`.
     pub fn edit(&mut self, path: &RelPath, edit: &Edit, expected: Option<Digest>) -> Result<()> {
         self.in_scope(path)?;
         let file = self.expected_file(path, expected)?;
@@ -166,7 +166,7 @@ impl<D: Disk> Transaction<'_, D> {
         hunks: &[LineHunk],
     ) -> Result<(Written<D::Handle>, Vec<Splice>)> {
         let name = self.stage_name();
-        // The caller decides what may be quoted.
+        // The caller decides which content may be quoted.
         let quoting = Quoting::Withheld;
         let refused = |source| {
             Error::from(ErrorKind::Hunk { path: path.clone(), source, near: None, quoting })
@@ -180,7 +180,7 @@ impl<D: Disk> Transaction<'_, D> {
         Ok((written, splices))
     }
 
-    /// Takes in the new content of a file that stays.
+    /// Sets the new content of a file that remains.
     fn replace(
         &mut self,
         path: &RelPath,
@@ -190,7 +190,7 @@ impl<D: Disk> Transaction<'_, D> {
         cost: Lines,
     ) -> Result<()> {
         let origin = file.content.origin(path).cloned();
-        // Splices are known against what is there only if this is the first edit.
+        // Splices lead from the content on the disk only if this is the first edit.
         let (splices, counted) = match file.content {
             Content::Untouched => (Some(Arc::new(splices)), Counted::Once(cost)),
             Content::Moved(_) => (None, Counted::Once(cost)),
@@ -207,7 +207,7 @@ impl<D: Disk> Transaction<'_, D> {
         Sink::new(&self.workspace.disk, &self.workspace.home.stage, name)
     }
 
-    /// Whether a message may quote the content of a file; not where that is too large to be looked through.
+    /// Returns the permission of a message to quote the content of a file; withheld if it is too large to be searched.
     fn quoting(&self, path: &RelPath, file: &PostFile<D::Handle>) -> Quoting {
         match self.whole(path, file) {
             Ok(content) => self.quoting_of(path, &content),
@@ -222,7 +222,7 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// All bytes of a file, to search in.
+    /// Returns all bytes of a file, to search in.
     pub(crate) fn whole(&self, path: &RelPath, file: &PostFile<D::Handle>) -> Result<Arc<Vec<u8>>> {
         if file.size > EDIT_BYTES_MAX {
             let (path, bytes) = (path.clone(), file.size);
@@ -239,7 +239,7 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(Arc::new(content))
     }
 
-    /// What is nearest to the hunk that was refused, where it is a matter of the content.
+    /// Returns the nearest match of the refused hunk, if its content is the reason.
     fn near(
         &self,
         path: &RelPath,
@@ -270,7 +270,7 @@ struct Placed {
     moved: Vec<MovedHunk>,
 }
 
-/// What hunks make of content in memory.
+/// Applies hunks to content in memory.
 fn patched(
     hunks: &[LineHunk],
     content: &[u8],

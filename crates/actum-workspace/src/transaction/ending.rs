@@ -1,4 +1,4 @@
-//! Ending of a run that was announced outside the workspace, too.
+//! End of a run that was announced outside the workspace, too.
 
 use actum_core::RunId;
 
@@ -7,26 +7,26 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::journal::record::Outcome;
 use crate::transaction::Transaction;
 
-/// Ending of a run, as far as the workspace knows it.
+/// End of a run, as far as the workspace knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// It ended so, at this time.
+    /// The run ended with this outcome, at this time.
     Ended(Outcome, Time),
-    /// It was never announced in the journal, without which nothing is touched: another run has its
-    /// place there, or none yet.
+    /// The run was never announced in the journal, so nothing was touched: another run has its place there, or none
+    /// yet.
     NeverBegan,
-    /// What the journal had in its place is not known any more: it was set aside or forgotten, or its record in the
-    /// history is damaged.
+    /// The record of the journal at its place is no longer known: it was set aside or forgotten, or it is damaged in
+    /// the history.
     Unknown,
 }
 
 impl<D: Disk> Transaction<'_, D> {
-    /// The place in the journal that this run will have.
+    /// Returns the place in the journal that this run will have.
     pub fn place(&self) -> u64 {
         self.workspace.journal.next_sequence()
     }
 
-    /// Newest run that ended. The history is only listed where the journal has none.
+    /// Returns the newest run that ended. The history is only listed where the journal has none.
     ///
     /// # Errors
     /// `Io`.
@@ -37,8 +37,8 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// How `run` ended, which was to have this place in the journal. The journal has been recovered,
-    /// so every run that began has ended. No clock is asked.
+    /// Returns the end of `run`, which was to have this place in the journal. The journal has been recovered, so every
+    /// run that began has ended. No clock is read.
     ///
     /// # Errors
     /// `Io`.
@@ -47,8 +47,8 @@ impl<D: Disk> Transaction<'_, D> {
         match runs.read(run) {
             Ok((_, end)) => Ok(Ending::Ended(end.outcome, end.time)),
             Err(Error { kind: ErrorKind::UnknownRun { .. }, .. }) => {
-                // A run takes two numbers. A record that was torn takes one, and was not durable, so
-                // nothing had been touched.
+                // A run takes two numbers. A record that was torn takes one, and was not durable, so nothing had been
+                // touched.
                 let behind = place.saturating_add(1);
                 let is_at_hand = |sequence: u64| sequence == place || sequence == behind;
                 let taken = runs.refs().iter().any(|known| is_at_hand(known.sequence));

@@ -1,5 +1,5 @@
-//! Owner, mode and ACL of what is new: what the kernel would give it in the directory where it will
-//! be, though it is made in the stage directory.
+//! Owner, mode and ACL of new files and directories: those that the kernel would set in the target directory, although
+//! they are made in the stage directory.
 
 use std::sync::Arc;
 
@@ -17,14 +17,14 @@ const DEFAULT_ACL: &[u8] = b"system.posix_acl_default";
 const ACL: &[u8] = b"system.posix_acl_access";
 const SET_GROUP: u32 = 0o2000;
 
-/// What a new entry takes over from its directory.
+/// Attributes that a new entry inherits from its directory.
 pub(crate) struct Inherited {
     group: Option<u32>,
     default_acl: Option<Vec<u8>>,
 }
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Umask that gives new files their mode.
+    /// Returns the umask that gives new files their mode.
     pub fn umask(&self) -> u32 {
         self.umask
     }
@@ -63,7 +63,7 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(fresh)
     }
 
-    /// What the kernel would give a new entry: acl(5), "object creation and default ACLs".
+    /// Returns the attributes that the kernel would give a new entry: acl(5), "object creation and default ACLs".
     fn fresh(
         &self,
         inherited: &Inherited,

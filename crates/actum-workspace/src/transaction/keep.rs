@@ -1,4 +1,4 @@
-//! Keeping: images that are too large for the journal get a name beside it, or become a copy there.
+//! Keeping: images that are too large for the journal get a name beside it, or are copied there.
 
 use std::sync::Arc;
 
@@ -18,14 +18,15 @@ use crate::transaction::node::PreFile;
 use crate::transaction::stage::{Staging, way_back_max};
 use crate::tree::{digest_of, stamp_is_fresh};
 
-/// From this many kept images on, one `syncfs` is cheaper than an `fdatasync` for each.
+/// Number of kept images from which one `syncfs` is cheaper than an `fdatasync` for each.
 const KEPT_SYNCED_SINGLY: usize = 8;
 
 impl<D: Disk> Staging<'_, D> {
     /// Keeps a staged file that is too large for the record.
     ///
-    /// By a second name, although the file will be live and whoever writes to it changes the image: that is there for what a
-    /// power cut leaves of the file, until the next checkpoint. A redo brings back what the undo keeps of what it displaces.
+    /// The image gets a second name, although the file will be live and a process that writes to it changes the image.
+    /// The image serves until the next checkpoint, for a power cut that damages the file. A redo restores the file that
+    /// the undo displaces and keeps.
     pub(super) fn keep_post(
         &mut self,
         index: usize,
@@ -38,10 +39,12 @@ impl<D: Disk> Staging<'_, D> {
         Ok(Body::Kept)
     }
 
-    /// Keeps the blocks in which a file that is displaced differs from `new`, where they take far less room than the file. Once
-    /// the run is in the history they stand for the file, which is kept as well until then: a rollback and recovery use that.
+    /// Keeps the blocks in which a displaced file differs from `new`, if they take far less space than the file. Once
+    /// the run is in the history they replace the file. Until then the file is kept as well, for a rollback and
+    /// recovery.
     ///
-    /// A file that another program writes to between runs is kept whole: what the blocks belong to may be gone at any time.
+    /// A file that another program writes to between runs is kept whole: the content that the blocks depend on may
+    /// disappear at any time.
     pub(super) fn keep_blocks(
         &mut self,
         index: usize,
@@ -67,7 +70,7 @@ impl<D: Disk> Staging<'_, D> {
             }
         });
         let written = match written.doing(doing) {
-            // The file itself needs no room.
+            // The file itself needs no space.
             Err(error) if error.is_disk_full() => None,
             written => written?,
         };
@@ -76,8 +79,8 @@ impl<D: Disk> Staging<'_, D> {
         Ok(Some(Back::Blocks))
     }
 
-    /// Copies the delta of `path` that was written to another place, so that nothing is compared twice; `None` where there is none,
-    /// or where it is damaged.
+    /// Copies the delta of `path` that was written to another place, so that nothing is compared twice; `None` if it is
+    /// missing or damaged.
     fn copy_delta(&self, path: &RelPath, name: &[u8]) -> std::io::Result<Option<D::Handle>> {
         let Some(StoredDelta { handle, delta, digests }) = self.deltas.get(path) else {
             return Ok(None);
@@ -92,13 +95,13 @@ impl<D: Disk> Staging<'_, D> {
             Ok(copied) if copied == delta.sha256 => Ok(Some(copy)),
             Ok(_) => self.disk.unlink(self.keep, name).map(|()| None),
             Err(error) => {
-                drop(self.disk.unlink(self.keep, name)); // a full disk needs what was written of it
+                drop(self.disk.unlink(self.keep, name)); // a full disk needs the space that was written
                 Err(error)
             }
         }
     }
 
-    /// Whether one of the newest runs left something else at `path` than a file with this digest.
+    /// Returns true if one of the newest runs left at `path` anything except a file with this digest.
     fn is_written_by_others(&mut self, path: &RelPath, digest: &Digest) -> Result<bool> {
         let left = match &mut self.last_left {
             Some(left) => left,
@@ -107,8 +110,8 @@ impl<D: Disk> Staging<'_, D> {
         Ok(left.get(path).is_some_and(|left| left.as_ref() != Some(digest)))
     }
 
-    /// Keeps a file that is displaced and too large for the record: by a second name where nobody else has one, because who
-    /// has one can still write to the file.
+    /// Keeps a file that is displaced and too large for the record: by a second name, or as a copy if it has other hard
+    /// links. A process that has another name of the file can still write to it.
     pub(super) fn keep_pre(
         &mut self,
         index: usize,
@@ -186,7 +189,7 @@ impl<D: Disk> Staging<'_, D> {
                 file.digest
             }
             Opened::File(handle) if self.disk.clone_content(&handle, &copy).doing(doing)? => {
-                // The copy is of one moment, and until then nobody changed the file.
+                // The copy is of one moment, and until then no process changed the file.
                 match self.disk.stat(&handle).doing(doing)?.changed == file.stat.changed {
                     true => file.digest,
                     false => digest_of(self.disk, &copy).doing(doing)?,
@@ -198,14 +201,14 @@ impl<D: Disk> Staging<'_, D> {
             let detail = "its content or attributes changed after it was read";
             return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
         }
-        // An undo publishes a kept file only where its attributes are those of the image, and else makes a copy of it. So
-        // it does no harm that only root can give files away.
+        // An undo publishes a kept file only where its attributes are those of the image, and otherwise makes a copy of
+        // it. So it does no harm that only root can give files away.
         drop(set_attributes(self.disk, &copy, &file.attributes));
         Ok(Arc::new(copy))
     }
 
-    /// Notes that a kept file must be made durable. Beyond [`KEPT_SYNCED_SINGLY`] the file system is synced as a whole, and no more
-    /// handles are held.
+    /// Records that a kept file must be made durable. Beyond [`KEPT_SYNCED_SINGLY`] the file system is synced as a
+    /// whole, and no more handles are held.
     fn sync_later(&mut self, handle: Arc<D::Handle>) {
         if self.kept.len() <= KEPT_SYNCED_SINGLY {
             self.kept.push(handle);
@@ -236,14 +239,15 @@ pub(crate) struct StoredDelta<H> {
 }
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Writes the blocks that lead from the new content of `path` back to the content that it has now to the new file `name`, in the
-    /// form that `blocks.rs` describes. `None`, and no file, where that is not worth it: the file has at most [`INLINE_BYTES_MAX`]
-    /// bytes, the blocks take more than the larger of 1 MiB and a quarter of it, the path gets no new content, or the file
-    /// changed since it was read. The history of the run copies the delta instead of comparing the contents again. The caller makes it
-    /// durable.
+    /// Writes the delta from the new content of `path` back to its current content to the new file `name`, in the form
+    /// that `blocks.rs` describes.
+    /// Returns `None`, and makes no file, where a delta is not worth it. Then the file has at most [`INLINE_BYTES_MAX`]
+    /// bytes, or the blocks take more than the larger of 1 MiB and a quarter of it. The result is also `None` if the
+    /// path gets no new content, or the file changed since it was read. The history of the run copies the delta instead
+    /// of comparing the contents again. The caller makes it durable.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn write_delta(
         &mut self,
         path: &RelPath,
@@ -266,21 +270,21 @@ impl<D: Disk> Transaction<'_, D> {
     }
 }
 
-/// The most bytes that a delta to a content of `size` bytes may take; `None` where it cannot take less.
+/// Returns the size limit of a delta to a content of `size` bytes; `None` if it cannot be smaller.
 fn delta_bytes_max(size: u64, new_size: u64) -> Option<u64> {
     let bytes_max = way_back_max(size).min(size.saturating_sub(1));
     (size.saturating_sub(new_size) <= bytes_max).then_some(bytes_max)
 }
 
-/// Writes the delta from `new` to the file that is displaced; `None` where it takes too much, or where the file changed since it
-/// was read.
+/// Writes the delta from `new` to the displaced file; `None` if it is too large, or if the file changed since it was
+/// read.
 fn write_delta<D: Disk>(
     disk: &D,
     (directory, name): (&D::Handle, &[u8]),
     (file, new, has_coarse_timestamps): (&PreFile<D::Handle>, &Bytes<D::Handle>, bool),
     bytes_max: u64,
 ) -> std::io::Result<Option<(D::Handle, BlockDelta)>> {
-    // The stamps of a file that was written to just before it was read do not tell whether it changed since.
+    // The stamps of a file that was written to just before it was read do not show whether it changed since.
     let is_fresh = stamp_is_fresh(file.stat.modified, file.read_at);
     let in_doubt = matches!(file.bytes, Bytes::File(..)) && (is_fresh || has_coarse_timestamps);
     let digest = in_doubt.then_some(file.digest);

@@ -21,14 +21,15 @@ pub enum NewContent {
     Whole(Arc<Vec<u8>>),
     /// The bytes that edits add to a file over 16 MiB, with their context.
     Parts(Vec<Part>),
-    /// It has more than 16 MiB, and was written whole, moved, or edited in many places: [`Transaction::each_window`] reads it.
+    /// The file has more than 16 MiB, and was written whole, moved, or edited in many places:
+    /// [`Transaction::each_window`] reads it.
     Large,
 }
 
 /// Part of a large file, to be searched.
 #[derive(Debug)]
 pub struct Window<'w> {
-    /// Offset of `bytes` in the file. It is even where the context before a window is.
+    /// Offset of `bytes` in the file. It is even at the start of the context before a window.
     pub offset: u64,
     /// Bytes of the file: those to search, and their context.
     pub bytes: &'w [u8],
@@ -36,10 +37,10 @@ pub struct Window<'w> {
     pub range: Range<usize>,
 }
 
-/// Most bytes of a window to search, without the context.
+/// Size limit of the searched part of a window, in bytes, without the context.
 const WINDOW_BYTES_MAX: u64 = 4 << 20;
 
-/// Size in bytes of what is compared with the content before at a time; a multiple of a block.
+/// Size of a piece that is compared with the content before, in bytes; a multiple of a block.
 const PIECE_BYTES: usize = 256 << 10;
 
 /// Part of a file that an edit changes, with [`AROUND_BYTES`] before and behind it.
@@ -51,7 +52,7 @@ pub struct Part {
     pub after: Vec<u8>,
 }
 
-/// Most edits of a large file that are read one by one; with more, the file is read in windows.
+/// Number of edits of a large file up to which they are read one by one; with more, the file is read in windows.
 const PARTS_MAX: usize = 256;
 
 /// Context before and behind an edit, in bytes: more than a usual private key has.
@@ -59,7 +60,7 @@ const AROUND_BYTES: u64 = 16 << 10;
 const AROUND: (u64, u64) = (AROUND_BYTES, AROUND_BYTES);
 
 impl<D: Disk> Transaction<'_, D> {
-    /// The files that would get new bytes or another path, ordered by path.
+    /// Returns the files that would get new bytes or another path, ordered by path.
     pub fn arriving(&self) -> impl Iterator<Item = &RelPath> {
         self.nodes.iter().filter_map(|(path, node)| {
             let is_placed = match &node.post.file()?.content {
@@ -70,13 +71,13 @@ impl<D: Disk> Transaction<'_, D> {
         })
     }
 
-    /// The file gets another path and no new bytes.
+    /// Returns true if the file gets another path and no new bytes.
     pub fn only_moves(&self, path: &RelPath) -> bool {
         let file = self.nodes.get(path).and_then(|node| node.post.file());
         file.is_some_and(|file| matches!(file.content, Content::Moved(_)))
     }
 
-    /// New content of a file that the transaction writes or moves.
+    /// Returns the new content of a file that the transaction writes or moves.
     ///
     /// # Errors
     /// `Io`, `Missing`.
@@ -97,9 +98,9 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(NewContent::Whole(Arc::new(self.read_whole(path, file)?)))
     }
 
-    /// Reads the new content of a large file in windows, with these bytes of context before and behind each. Blocks are left out that
-    /// cannot hold text, and those that are neither new at their place nor beside one that is. `search` can end the reading. Memory
-    /// use is a byte for each 16 KiB of the file.
+    /// Reads the new content of a large file in windows, with these bytes of context before and behind each. Blocks are
+    /// left out that cannot hold text, and those that are neither new at their place nor beside one that is. `search`
+    /// can end the reading. Memory use is a byte for each 16 KiB of the file.
     ///
     /// # Errors
     /// `Io`, `Missing`; `Conflict` where its size changed.
@@ -149,8 +150,8 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(())
     }
 
-    /// Tests for each block of a new content that the file at the same path has other bytes there now; `None` where there is no
-    /// such file.
+    /// Tests for each block of a new content that the file at the same path has other bytes there now; `None` where
+    /// there is no such file.
     fn new_blocks(&self, path: &RelPath, file: &PostFile<D::Handle>) -> Result<Option<Vec<bool>>> {
         let Content::New(New { bytes, .. }) = &file.content else { return Ok(None) };
         let before = self.nodes.get(path).and_then(|node| node.pre.file());
@@ -175,8 +176,8 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(Some(new))
     }
 
-    /// The file that one of them was before, there or where it comes from, with its content; none where it is made, or where
-    /// that is over 16 MiB.
+    /// Returns the file from before the change, at this path or the one it comes from, with its content. `None` if the
+    /// file is new, or if the content is over 16 MiB.
     ///
     /// # Errors
     /// `Io`.
@@ -186,8 +187,8 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(self.content_before(origin)?.map(|content| (origin.clone(), content)))
     }
 
-    /// What the file at this very path holds before; nothing where none is there, or where that is over 16 MiB. A file that
-    /// moves to the path, edited or not, has nothing to do with it.
+    /// Returns the content of this path before the change; `None` if it has no file, or one over 16 MiB. A file that
+    /// moves to the path, edited or not, does not count.
     ///
     /// # Errors
     /// `Io`.
@@ -213,13 +214,13 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(bytes)
     }
 
-    /// The file that the transaction would leave at a path.
+    /// Returns the file that the transaction would leave at a path.
     fn post_file(&self, path: &RelPath) -> Result<&PostFile<D::Handle>> {
         let file = self.nodes.get(path).and_then(|node| node.post.file());
         file.ok_or_else(|| ErrorKind::missing(path).into())
     }
 
-    /// The first [`AROUND_BYTES`] of one of them, or of one that moves; all of a shorter one.
+    /// Returns the first [`AROUND_BYTES`] of a new or moved file; all of a shorter one.
     ///
     /// # Errors
     /// `Io`, `Missing`.

@@ -1,4 +1,4 @@
-//! What a transaction knows of one path: what is there, and what shall be.
+//! Facts of a transaction about one path: its state on the disk, and its target state.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,38 +14,38 @@ use crate::disk::{Stat, Time};
 use crate::error::{ErrorKind, NotAFile, Result};
 use crate::transaction::take::Captured;
 
-/// The paths of a transaction.
+/// Paths of a transaction.
 pub(crate) type Nodes<H> = BTreeMap<RelPath, Node<H>>;
 
-/// One path of a transaction.
+/// Path of a transaction.
 pub(crate) struct Node<H> {
     pub(crate) pre: Pre<H>,
     pub(crate) post: Post<H>,
 }
 
-/// What is at a path when the transaction first looks.
+/// State of a path when the transaction first reads it.
 pub(crate) enum Pre<H> {
     Absent,
     Directory(Attributes),
     File(PreFile<H>),
 }
 
-/// A file or link when the transaction first looks at it.
+/// File or link when the transaction first reads it.
 pub(crate) struct PreFile<H> {
     /// Its facts; names that actum gave it are not counted.
     pub(crate) stat: Stat,
-    /// How many names actum gave it that stay while the run lasts.
+    /// Number of its names that actum made and that remain while the run lasts.
     pub(crate) own_names: u64,
     pub(crate) attributes: Attributes,
     pub(crate) digest: Digest,
-    /// How many lines it has; `None` where it is binary.
+    /// Number of its lines; `None` where it is binary.
     pub(crate) lines: Option<u64>,
     pub(crate) bytes: Bytes<H>,
-    /// When it was looked at.
+    /// Time at which it was read.
     pub(crate) read_at: Time,
 }
 
-/// What shall be at a path.
+/// Target state of a path.
 #[derive(Clone)]
 pub(crate) enum Post<H> {
     Absent,
@@ -54,7 +54,7 @@ pub(crate) enum Post<H> {
 }
 
 impl<H> Post<H> {
-    /// Name of its new content in the stage directory.
+    /// Returns the name of its new content in the stage directory.
     pub(crate) fn staged_name(&self) -> Option<&[u8]> {
         let Self::File(PostFile { content: Content::New(new), .. }) = self else { return None };
         match &new.bytes {
@@ -66,19 +66,19 @@ impl<H> Post<H> {
     }
 }
 
-/// A file as it shall be, or a symbolic link, whose bytes are its target.
+/// Target state of a file, or of a symbolic link, whose bytes are its target.
 pub(crate) struct PostFile<H> {
     pub(crate) attributes: Attributes,
     pub(crate) digest: Digest,
     pub(crate) size: u64,
-    /// How many lines it has; `None` where it is binary.
+    /// Number of its lines; `None` where it is binary.
     pub(crate) lines: Option<u64>,
     pub(crate) content: Content<H>,
 }
 
-/// Where the bytes of a file that shall be come from.
+/// Source of the bytes of a file in the target state.
 pub(crate) enum Content<H> {
-    /// They are those that are there.
+    /// The current bytes.
     Untouched,
     /// The inode at another path moves here.
     Moved(RelPath),
@@ -86,13 +86,12 @@ pub(crate) enum Content<H> {
     New(New<H>),
 }
 
-/// New bytes, and what is known of how they came about.
+/// New bytes, and the facts about their origin.
 pub(crate) struct New<H> {
     pub(crate) bytes: Bytes<H>,
-    /// Where the file was before the steps that they are an edit of, here or elsewhere; none of a
-    /// file that is made.
+    /// Path, before the steps, of the file that they are an edit of; none for a file that is made.
     pub(crate) origin: Option<RelPath>,
-    /// The splices that lead to the bytes from what is there, where they are known.
+    /// Splices from the current bytes to the new ones, where they are known.
     pub(crate) splices: Option<Arc<Vec<Splice>>>,
     /// The lines in which they differ from the file at the origin.
     pub(crate) counted: Counted,
@@ -102,15 +101,15 @@ pub(crate) struct New<H> {
     pub(crate) captured: Option<Captured<H>>,
 }
 
-/// How the lines of new bytes were counted.
+/// Method by which the lines of new bytes were counted.
 #[derive(Clone, Copy)]
 pub(crate) enum Counted {
     /// Not yet: the bytes were written whole.
     Not,
     /// By the one edit that led to them.
     Once(Lines),
-    /// As the sum of several edits, which may have changed one line twice. It counts where the file is too large to be
-    /// compared.
+    /// By the sum of several edits, which may have changed one line twice. The sum is used if the file is too large to
+    /// be compared.
     Sum(Lines),
 }
 
@@ -144,7 +143,7 @@ impl<H> Clone for PostFile<H> {
 }
 
 impl<H> PostFile<H> {
-    /// A file whose bytes were written whole, in place of those of the file that was at `origin`.
+    /// Returns a file whose bytes were written whole, in place of those of the file that was at `origin`.
     pub(crate) fn written(
         Written { digest, size, lines, text_blocks, store }: Written<H>,
         attributes: Attributes,
@@ -158,7 +157,7 @@ impl<H> PostFile<H> {
 }
 
 impl<H> Content<H> {
-    /// Where the file was before the steps that is at `path` now, edited or not.
+    /// Returns the path, before the steps, of the file that is now at `path`, edited or not.
     pub(crate) fn origin<'a>(&'a self, path: &'a RelPath) -> Option<&'a RelPath> {
         match self {
             Self::Untouched => Some(path),
@@ -169,7 +168,7 @@ impl<H> Content<H> {
 }
 
 impl Counted {
-    /// The same after another edit.
+    /// Adds the lines of another edit.
     pub(crate) fn and(self, lines: Lines) -> Self {
         match self {
             Self::Not => Self::Not,
@@ -179,7 +178,7 @@ impl Counted {
 }
 
 impl<H> Post<H> {
-    /// The permission bits, where something is there.
+    /// Returns the permission bits, if the path has an object.
     pub(crate) fn mode(&self) -> Option<FileMode> {
         match self {
             Self::Absent => None,
@@ -188,7 +187,7 @@ impl<H> Post<H> {
         }
     }
 
-    /// Whether it is a symbolic link.
+    /// Returns true for a symbolic link.
     pub(crate) fn is_link(&self) -> bool {
         self.mode().is_some_and(FileMode::is_link)
     }
@@ -200,7 +199,7 @@ impl<H> Post<H> {
         }
     }
 
-    /// The bytes of a file that gets new ones.
+    /// Returns the bytes of a file that gets new ones.
     pub(crate) fn new_bytes(&self) -> Option<&Bytes<H>> {
         match &self.file()?.content {
             Content::New(new) => Some(&new.bytes),
@@ -218,7 +217,7 @@ impl<H> Post<H> {
 }
 
 impl<H> Pre<H> {
-    /// The permission bits, where something is there.
+    /// Returns the permission bits, if the path has an object.
     pub(crate) fn mode(&self) -> Option<FileMode> {
         match self {
             Self::Absent => None,
@@ -251,7 +250,7 @@ impl<H> Pre<H> {
         Ok(())
     }
 
-    /// The same state, as something that shall be.
+    /// Returns the state as an unchanged target state.
     pub(crate) fn unchanged(&self) -> Post<H> {
         match self {
             Self::Absent => Post::Absent,
@@ -268,7 +267,7 @@ impl<H> Pre<H> {
 }
 
 impl<H> Node<H> {
-    /// Whether anything about the path changes.
+    /// Returns true if the path changes in any way.
     pub(crate) fn changes(&self) -> bool {
         self.pre.held() != self.post.held()
     }

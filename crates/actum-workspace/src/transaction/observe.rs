@@ -1,4 +1,4 @@
-//! What a transaction finds at a path, and the bytes of files as its steps leave them.
+//! State of the paths of a transaction, and the bytes of files as its steps leave them.
 
 use std::sync::Arc;
 
@@ -26,7 +26,8 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(())
     }
 
-    /// The same for a directory, which may lead to what is in scope: [`Self::check_limits`] tells when all is known.
+    /// Checks the scope of a directory, which may contain a path in scope: [`Self::check_limits`] reports it when all
+    /// paths are known.
     pub(crate) fn directory_in_scope(&self, path: &RelPath) -> Result<()> {
         match self.in_scope(path) {
             Err(Error {
@@ -36,12 +37,12 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// The node of `path`, looked up on the disk when it is new.
+    /// Returns the node of `path`, read from the disk if it is new.
     pub(crate) fn node(&mut self, path: &RelPath) -> Result<&mut Node<D::Handle>> {
         self.node_unless(path, &mut || false)
     }
 
-    /// [`node`](Self::node), but stops reading a large file once `is_stopped` returns true.
+    /// Returns the [`node`](Self::node), but stops reading a large file once `is_stopped` returns true.
     pub(crate) fn node_unless(
         &mut self,
         path: &RelPath,
@@ -53,7 +54,7 @@ impl<D: Disk> Transaction<'_, D> {
             self.nodes.insert(path.clone(), Node { pre, post });
             self.record_lookup(path);
         }
-        // INVARIANT: inserted just above when it was not there.
+        // INVARIANT: inserted just above if it was missing.
         self.nodes.get_mut(path).ok_or_else(|| ErrorKind::missing(path).into())
     }
 
@@ -143,9 +144,10 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(Bytes::ByPath(Arc::new(FileByPath { directory, path, stat, xattrs })))
     }
 
-    /// A large file may still have a second name of ours from a run not yet in the history, and any file one
-    /// from a run that was cut off. A name of ours must not be taken for someone else's. Gives
-    /// the facts without such names, and how many there still are.
+    /// Removes second names that actum made, or leaves them out of the count of links. A large file may still have such
+    /// a name from a run not yet in the history, and any file one from a run that was cut off. A name of actum's must
+    /// not be taken for one of another program. Returns the facts without such names, and the number of those that
+    /// remain.
     pub(crate) fn without_our_links(
         &mut self,
         path: &RelPath,
@@ -157,7 +159,7 @@ impl<D: Disk> Transaction<'_, D> {
         }
         let doing = || format!("look at `{path}`");
         match self.workspace.checkpoint(Some(self.run)) {
-            // The names stay until there is room, but they are known.
+            // The names remain until there is space, but they are known.
             Err(error) if error.is_disk_full() && !self.workspace.poisoned => {
                 let ours = self.workspace.own_names(&stat)?;
                 return Ok((Stat { links: stat.links.saturating_sub(ours), ..stat }, ours));
@@ -173,11 +175,11 @@ impl<D: Disk> Transaction<'_, D> {
         Ok((self.workspace.disk.stat(file).doing(doing)?, 0))
     }
 
-    /// Whether this process may change what is at `path`: whether it may make and remove names in the directory of it,
-    /// or in the nearest one above that is there.
+    /// Checks that this process may change the object at `path`: that it may make and remove names in its directory, or
+    /// in the nearest existing one above.
     ///
     /// # Errors
-    /// `Io` with what the system says, where it may not.
+    /// `Io` with the reason of the system, if it may not.
     pub fn may_change(&self, path: &RelPath) -> Result<()> {
         let (disk, root) = (&self.workspace.disk, &self.workspace.home.root);
         let mut above = path.parent();
@@ -185,7 +187,7 @@ impl<D: Disk> Transaction<'_, D> {
             let doing = || format!("change what is in `{directory}`");
             match disk.open_parent(root, directory) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                // What else stands in the way is told by the step that meets it.
+                // The step that meets another obstacle reports it.
                 Err(_) => return Ok(()),
                 Ok(directory) => return disk.may_write(&directory).doing(doing),
             }
@@ -209,7 +211,7 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// The file at `path`, which must be one.
+    /// Returns the file at `path`, which must be one.
     pub(crate) fn file(&mut self, path: &RelPath) -> Result<PostFile<D::Handle>> {
         let file = self.file_or_link(path)?;
         if file.attributes.mode.is_link() {
@@ -219,7 +221,7 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(file)
     }
 
-    /// The file or symbolic link at `path`.
+    /// Returns the file or symbolic link at `path`.
     pub(crate) fn file_or_link(&mut self, path: &RelPath) -> Result<PostFile<D::Handle>> {
         match &self.node(path)?.post {
             Post::File(file) => Ok(file.clone()),
@@ -240,7 +242,7 @@ impl<D: Disk> Transaction<'_, D> {
         Self::checked(path, file, expected)
     }
 
-    /// [`expected_file`](Self::expected_file), or a symbolic link with a target of this digest.
+    /// Returns the [`expected_file`](Self::expected_file), or a symbolic link with a target of this digest.
     pub(crate) fn expected_file_or_link(
         &mut self,
         path: &RelPath,
@@ -277,10 +279,10 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// Checks that nothing is at `path`.
+    /// Checks that `path` is unused.
     ///
     /// # Errors
-    /// `Exists`; `NotAFile` for a symbolic link; those of looking there.
+    /// `Exists`; `NotAFile` for a symbolic link; errors of reading the path.
     pub fn check_absent(&mut self, path: &RelPath) -> Result<()> {
         match &self.node(path)?.post {
             Post::Absent => Ok(()),
@@ -294,7 +296,7 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// The bytes of `file` where they are at hand without reading.
+    /// Returns the bytes of `file`, if they are available without reading.
     pub(crate) fn bytes(
         &self,
         path: &RelPath,

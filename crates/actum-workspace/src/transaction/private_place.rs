@@ -9,8 +9,8 @@ use crate::transaction::Transaction;
 use crate::tree::Tree;
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Rejects a path in a private place before anything there is read, so that no message quotes it. An undo may restore
-    /// what its run changed in a directory that became a home since.
+    /// Rejects a path in a private place before anything there is read, so that no message quotes it. An undo may
+    /// restore what its run changed in a directory that became a home since.
     pub(crate) fn check_private(&mut self, path: &RelPath) -> Result<()> {
         let mut named = self.workspace.private.iter();
         let place = named.find(|place| is_within(path, place)).cloned().map(PrivatePlace::Named);
@@ -24,7 +24,7 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// The home of ledgers and keys that a path leads into. Looks once at each directory.
+    /// Returns the home of ledgers and keys that a path leads into. Reads each directory once.
     fn home_holding(&mut self, path: &RelPath) -> Result<Option<RelPath>> {
         let (disk, root) = (&self.workspace.disk, &self.workspace.home.root);
         let tree = Tree::sharing(disk, root, &self.parents);
@@ -46,7 +46,7 @@ impl<D: Disk> Transaction<'_, D> {
     }
 }
 
-/// Whether a path is a place or lies in it, also on a file system that takes letters of both cases for the same.
+/// Returns true if a path is a place or lies in it, also on a file system that ignores case.
 fn is_within(path: &RelPath, place: &RelPath) -> bool {
     let (path, place) = (path.as_bytes(), place.as_bytes());
     let is_at = path.get(..place.len()).is_some_and(|it| it.eq_ignore_ascii_case(place));

@@ -46,11 +46,11 @@ impl<H> UndoLog<H> {
 }
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Carries out `steps`, and rolls them back if they fail. The transaction stays usable, also after an error of a step that
-    /// otherwise ends it. Files that only these steps read are read again by the next step that needs them.
+    /// Carries out `steps`, and rolls them back if they fail. The transaction remains usable, also after an error of a
+    /// step that otherwise ends it. Files that only these steps read are read again by the next step that needs them.
     ///
     /// # Errors
-    /// Those of `steps`.
+    /// Errors of `steps`.
     pub fn attempt<T, E>(
         &mut self,
         steps: impl FnOnce(&mut Self) -> std::result::Result<T, E>,
@@ -76,8 +76,8 @@ impl<D: Disk> Transaction<'_, D> {
         result
     }
 
-    /// Removes the staged files that the steps replaced, and that no path needs any more: a plan that changes one large file several
-    /// times needs room for one copy. What cannot be removed now is swept at the end.
+    /// Removes the staged files that the steps replaced, and that no path still needs. So a plan that changes one large
+    /// file several times needs space for one copy. What cannot be removed now is swept at the end.
     fn remove_superseded(&self, reversals: &[Reversal<D::Handle>]) {
         let replaced = reversals.iter().filter_map(|reversal| match reversal {
             Reversal::Forget(_) => None,
@@ -110,7 +110,7 @@ impl<D: Disk> Transaction<'_, D> {
         self.outcome = None;
         for reversal in self.undo_log.reversals.drain(savepoint.reversals..).rev() {
             let (Reversal::Forget(path) | Reversal::Restore(path, _)) = &reversal;
-            // It is listed again when it is asked about.
+            // It is listed again when it is next needed.
             if let Some(parent) = path.parent() {
                 self.names.remove(&parent);
             }
@@ -125,7 +125,7 @@ impl<D: Disk> Transaction<'_, D> {
                 }
             }
         }
-        // What new entries of a directory inherit is asked again, since the directory may be gone.
+        // The attributes that new entries of a directory inherit are read again, since the directory may be gone.
         self.inherited.borrow_mut().clear();
         self.broken_links.truncate(savepoint.broken_links);
         self.moved_hunks.truncate(savepoint.moved_hunks);

@@ -1,5 +1,5 @@
-//! Staging: new content goes into new inodes that nobody sees, and it is decided for each image where
-//! its bytes can be found again.
+//! Staging: new content is written to new inodes that other processes cannot see. For each image the source of its
+//! bytes is decided.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,7 @@ use crate::transaction::node::{Content, Node, Nodes, Post, PostFile, Pre, PreFil
 use crate::tree::{Tree, stamp_is_fresh};
 use crate::workspace::Workspace;
 
-/// How many bytes of images one record holds; what goes beyond is kept beside the journal.
+/// Limit of the bytes of images in one record; further images are kept beside the journal.
 pub const INLINE_TOTAL_MAX: u64 = 16 << 20;
 
 impl<D: Disk> Transaction<'_, D> {
@@ -36,7 +36,7 @@ impl<D: Disk> Transaction<'_, D> {
         changes: &[Change],
     ) -> Result<(Intent, Vec<Displaced>)> {
         let disk = &self.workspace.disk;
-        // Of a directory that takes the place of a file both are told, and only the file has content.
+        // If a directory replaces a file, both effects are reported, and only the file has content.
         let files = changes.iter().filter(|change| change.kind.is_of_file());
         let living = living_sources(nodes);
         let mut staging = Staging {
@@ -71,7 +71,7 @@ impl<D: Disk> Transaction<'_, D> {
         let intent = Intent {
             run: self.run,
             kind: self.kind,
-            // What is stamped later than this, nobody looked at.
+            // Changes that are stamped later than this were not examined.
             time: self.adoption.as_ref().map_or_else(|| disk.now(), |adoption| adoption.looked_at),
             epoch: self.workspace.epoch,
             label: self.label.clone(),
@@ -81,7 +81,7 @@ impl<D: Disk> Transaction<'_, D> {
     }
 }
 
-/// The paths whose inode moves to another path.
+/// Returns the paths whose inode moves to another path.
 pub(crate) fn moved_sources<H>(nodes: &Nodes<H>) -> BTreeSet<RelPath> {
     let sources = nodes.values().filter_map(|node| match &node.post.file()?.content {
         Content::Moved(from) => Some(from.clone()),
@@ -90,7 +90,7 @@ pub(crate) fn moved_sources<H>(nodes: &Nodes<H>) -> BTreeSet<RelPath> {
     sources.collect()
 }
 
-/// The same without those that become a copy, because their attributes change as well.
+/// Returns the moved paths, without those that are copied because their attributes change as well.
 fn living_sources<H>(nodes: &Nodes<H>) -> BTreeSet<&RelPath> {
     let sources = nodes.values().filter_map(|node| {
         let file = node.post.file()?;
@@ -101,7 +101,7 @@ fn living_sources<H>(nodes: &Nodes<H>) -> BTreeSet<&RelPath> {
     sources.collect()
 }
 
-/// What is known of the file that an entry displaces, which lives on elsewhere or does not.
+/// Returns the facts about the file that an entry displaces. `lives_on` is true if it remains at another path.
 fn displaced<H>(node: &Node<H>, lives_on: bool) -> Displaced {
     let Pre::File(PreFile { stat, bytes, read_at, .. }) = &node.pre else {
         return Displaced::NOTHING;
@@ -119,7 +119,7 @@ fn displaced<H>(node: &Node<H>, lives_on: bool) -> Displaced {
     }
 }
 
-/// Contents up to this many bytes are compared line by line for what is recorded of them.
+/// Size up to which contents are compared line by line for their record, in bytes.
 const DIFFED_MAX: usize = 256 << 10;
 
 /// Turns nodes into entries.
@@ -129,28 +129,28 @@ pub(super) struct Staging<'a, D: Disk> {
     pub(super) stage: &'a D::Handle,
     pub(super) keep: &'a D::Handle,
     pub(super) workspace: &'a Workspace<D>,
-    /// What the newest runs left at their paths, once that was asked for.
+    /// Files that the newest runs left at their paths, once requested.
     pub(super) last_left: Option<BTreeMap<RelPath, Option<Digest>>>,
     pub(super) run: RunId,
     pub(super) nodes: &'a Nodes<D::Handle>,
     /// Deltas that were written before.
     pub(super) deltas: &'a BTreeMap<RelPath, StoredDelta<D::Handle>>,
-    /// The paths whose inode moves elsewhere.
+    /// Paths whose inode moves to another path.
     pub(super) moved: &'a BTreeSet<RelPath>,
-    /// What is adopted; then nothing is staged, and the contents are on the disk already.
+    /// Adopted change; then nothing is staged, and the contents are on the disk already.
     pub(super) adoption: Option<&'a Adoption>,
-    /// The index of each path's entry.
+    /// Index of the entry of each path.
     pub(super) indices: BTreeMap<&'a RelPath, u32>,
-    /// By how much the file at each path changes.
+    /// Size of the change of the file at each path.
     extents: BTreeMap<&'a RelPath, Extent>,
     inline_left: u64,
-    /// Whether contents are only on the disk, which is synced before the record that names them.
+    /// True if contents are only on the disk, which is synced before the record that names them.
     pub(super) syncs_tree: bool,
     /// Files whose bytes must be durable before INTENT.
     pub(super) kept: Vec<Arc<D::Handle>>,
-    /// What is known of the file that each entry displaces.
+    /// Facts about the file that each entry displaces.
     pub(super) displaced: Vec<Displaced>,
-    /// Whether new files in the stage directory have extended attributes, once one was made.
+    /// Extended attributes that new files in the stage directory have, once one was made.
     pub(super) inherited: Cell<Option<InheritedXattrs>>,
 }
 
@@ -242,8 +242,8 @@ impl<D: Disk> Staging<'_, D> {
         Ok(Image::File(FileImage { attributes, size, digest, inode, body }))
     }
 
-    /// Rejects the deletion of what a rollback or an undo could not give back to its owner. A file that moves keeps its
-    /// inode.
+    /// Rejects the deletion of an object that a rollback or an undo could not return to its owner. A file that moves
+    /// keeps its inode.
     fn check_can_be_undone(&self, path: &RelPath, pre: &Pre<D::Handle>) -> Result<()> {
         let attributes = match pre {
             _ if self.adoption.is_some() => return Ok(()), // it is done
@@ -258,8 +258,8 @@ impl<D: Disk> Staging<'_, D> {
         Err(attributes_error(path, "owner", std::io::ErrorKind::PermissionDenied.into()))
     }
 
-    /// Rejects a change of the mode of a file in place that loses set-group-ID, or could not give it back: the kernel clears
-    /// the bit where the file belongs to a group that the process is not in (chmod(2)).
+    /// Rejects a change of the mode of a file in place that loses set-group-ID, or could not restore it. The kernel
+    /// clears the bit where the file belongs to a group that the process is not in (chmod(2)).
     pub(super) fn check_keeps_set_group_id(
         &self,
         path: &RelPath,
@@ -274,7 +274,7 @@ impl<D: Disk> Staging<'_, D> {
         Ok(())
     }
 
-    /// Finds where the bytes of the state before can be found again; `None` where they have to be kept.
+    /// Finds the source of the bytes of the state before; `None` if they must be kept.
     fn pre_body(
         &mut self,
         path: &RelPath,
@@ -319,8 +319,8 @@ fn splices_back<H>(node: &Node<H>) -> Option<Back> {
     }
 }
 
-/// The splices that lead from the new bytes back to what is there, where they are known and worth
-/// it. With the lines around them they can still be read, and found, when the file changes elsewhere.
+/// Returns the splices from the new bytes back to the current ones, if they are known and small enough. With the lines
+/// around them they can still be read, and found, when the file changes elsewhere.
 ///
 /// Where they are not known and a content is in a file, [`Staging::keep_blocks`] compares.
 fn way_back<H>(pre: &PreFile<H>, new: &Bytes<H>, splices: Option<&Vec<Splice>>) -> Option<Back> {
@@ -343,8 +343,8 @@ fn way_back<H>(pre: &PreFile<H>, new: &Bytes<H>, splices: Option<&Vec<Splice>>) 
     back.or_else(|| Some(Splices::raw(splices)).filter(worth_it)).map(Back::Splices)
 }
 
-/// The most that the way back to a pre-image of `size` bytes may take, in bytes: above that the image itself is recorded. A
-/// run writes the way back in addition, so it is a part of what the run writes anyway.
+/// Returns the size limit of the way back to a pre-image of `size` bytes, in bytes: above that the image itself is
+/// recorded. A run writes the way back in addition, so it is a fraction of the size of the image.
 pub(super) fn way_back_max(size: u64) -> u64 {
     (INLINE_BYTES_MAX as u64).max(size / 4)
 }

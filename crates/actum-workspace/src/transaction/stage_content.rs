@@ -16,7 +16,7 @@ use crate::transaction::stage::{Staging, attributes_error};
 use crate::tree::read_whole;
 
 impl<D: Disk> Staging<'_, D> {
-    /// Stages the inode that `path` will have, and says where its bytes can be found again.
+    /// Stages the inode that `path` will have, and returns the source of its bytes.
     pub(super) fn stage_post(
         &mut self,
         index: usize,
@@ -90,7 +90,7 @@ impl<D: Disk> Staging<'_, D> {
             Bytes::File(handle, Source::Kept(run, entry)) => {
                 let stat = self.disk.stat(handle).doing(doing)?;
                 if self.tree.attributes(handle, &stat).doing(doing)? == file.attributes {
-                    // Named by the intent alone: a link made before that would move the stamps by which recovery knows
+                    // Only the intent names it: a link made before that would move the stamps by which recovery knows
                     // the inode.
                     return Ok((Body::Taken(*run, *entry), stat.inode));
                 }
@@ -133,8 +133,8 @@ impl<D: Disk> Staging<'_, D> {
         Ok((body, inode))
     }
 
-    /// A moved file whose attributes change as well gets a new inode: the old one must stay as it
-    /// is until the run is committed.
+    /// Copies a moved file whose attributes change as well to a new inode: the old one must be unchanged until the run
+    /// is committed.
     fn copy_moved(
         &mut self,
         index: usize,
@@ -187,7 +187,7 @@ impl<D: Disk> Staging<'_, D> {
         write: impl FnOnce(&D, &D::Handle) -> std::io::Result<Digest>,
     ) -> Result<(D::Handle, u64)> {
         let doing = || format!("stage `{path}`");
-        // The state directory is closed to others, so the final mode is safe from the start.
+        // Other users cannot enter the state directory, so the final mode is safe from the start.
         let handle = self.disk.create(self.stage, name, file.attributes.mode).doing(doing)?;
         if write(self.disk, &handle).doing(doing)? != file.digest {
             let detail = "what it is a copy of changed after it was read";

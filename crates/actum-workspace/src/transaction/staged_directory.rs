@@ -1,6 +1,7 @@
-//! Staged directories: a process that reaches one and nothing else of the workspace changes copies of files in it.
+//! Staged directories: a process that can reach one, and nothing else of the workspace, changes copies of files in it.
 //!
-//! The transaction believes nothing that process reports: the digest of what it left is computed here, from the file itself.
+//! The transaction believes nothing that process reports: the digest of what it left is computed here, from the file
+//! itself.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,14 +18,15 @@ use crate::history::sweep::is_staged;
 use crate::transaction::Transaction;
 use crate::transaction::node::{Post, PostFile};
 
-/// Directory that nobody sees. [`Transaction::discard`] removes it; that of an aborted transaction is removed with it.
+/// Directory that is not visible to other processes. [`Transaction::discard`] removes it; that of an aborted
+/// transaction is removed with it.
 pub struct StagedDirectory<D: Disk> {
     name: Vec<u8>,
     handle: D::Handle,
 }
 
 impl<D: Disk> StagedDirectory<D> {
-    /// Path below the root of the workspace.
+    /// Returns the path below the root of the workspace.
     pub fn path(&self) -> PathBuf {
         // The name is made of letters, digits and dots.
         let name = String::from_utf8_lossy(&self.name).into_owned();
@@ -33,7 +35,8 @@ impl<D: Disk> StagedDirectory<D> {
 }
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Makes an empty directory that nobody sees, with the mode 0700. Those that killed processes left are removed.
+    /// Makes an empty directory that is not visible to other processes, with the mode 0700. Those that killed processes
+    /// left are removed.
     ///
     /// # Errors
     /// `Io`
@@ -43,7 +46,7 @@ impl<D: Disk> Transaction<'_, D> {
         let doing = || "make a staged directory".to_owned();
         let own = format!("{}.", self.run).into_bytes();
         for left in disk.list(stage).doing(doing)? {
-            // The lock says that no other process is at work.
+            // The lock proves that no other process is at work.
             let found = disk.stat_at(stage, &left).doing(doing)?;
             let is_directory = found.is_some_and(|found| found.kind == Kind::Directory);
             if is_staged(&left) && is_directory && !left.starts_with(&own) {
@@ -55,8 +58,8 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(StagedDirectory { name, handle })
     }
 
-    /// Copies a file, as the steps so far leave it, into a staged directory under another name, with the mode 0600. Its blocks are
-    /// shared where the file system can.
+    /// Copies a file, as the steps so far leave it, into a staged directory under another name, with the mode 0600. Its
+    /// blocks are shared where the file system can.
     ///
     /// # Errors
     /// `Missing`, `NotAFile`, `Component`, `Scope`, `Blocked`, `Private`, `Io`.
@@ -87,13 +90,13 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(FileState { sha256: file.digest, size: file.size, mode: file.attributes.mode })
     }
 
-    /// Takes a file out of a staged directory, as the new content of the file at `path`, which keeps its attributes, or as a new
-    /// file. Nobody may write to it any more. Gives its digest, which is computed here, its size and its mode. Memory does not grow
-    /// with the file.
+    /// Takes a file out of a staged directory, as the new content of the file at `path`, which keeps its attributes, or
+    /// as a new file. No process may still write to it. Returns its digest, which is computed here, its size and its
+    /// mode. Memory does not grow with the file.
     ///
     /// # Errors
-    /// `NotAFile` and `HardLink` where the process left something else there, `Missing` where it left nothing; `Conflict` where it changes
-    /// meanwhile; `Scope`, `UnderAFile`, `Blocked`, `Private`, `Io`.
+    /// `NotAFile` and `HardLink` where the process left another object there, `Missing` where it left nothing;
+    /// `Conflict` where it changes meanwhile; `Scope`, `UnderAFile`, `Blocked`, `Private`, `Io`.
     pub fn take_from(
         &mut self,
         directory: &StagedDirectory<D>,
@@ -136,7 +139,7 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(FileState { sha256, size, mode })
     }
 
-    /// Removes a staged directory with what is left in it. What cannot be removed now is swept later.
+    /// Removes a staged directory with all that is in it. What cannot be removed now is swept later.
     pub fn discard(&self, directory: StagedDirectory<D>) {
         let StagedDirectory { name, handle } = directory;
         drop(handle);

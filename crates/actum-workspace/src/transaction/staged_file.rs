@@ -1,7 +1,7 @@
 //! Staged files that are filled through their handles, and sources that are read through theirs.
 //!
-//! A caller hands both handles to a process that reaches no path. The transaction believes nothing that process reports: the
-//! digest of a staged file is computed here, from the file itself.
+//! A caller hands both handles to a process that reaches no path. The transaction believes nothing that process
+//! reports: the digest of a staged file is computed here, from the file itself.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::transaction::observe::under;
 use crate::tree::{Found, Tree};
 use crate::workspace::HardLinks;
 
-/// File that was opened to be read through its handle, and its facts at that time.
+/// File that was opened for reading through its handle, with its facts at that time.
 pub struct SourceFile<D: Disk> {
     path: RelPath,
     handle: D::Handle,
@@ -27,47 +27,47 @@ pub struct SourceFile<D: Disk> {
     attributes: Attributes,
 }
 
-/// New file that nobody sees yet, to be filled through its handle.
+/// New file that is not visible to other processes, to be filled through its handle.
 pub struct StagedFile<D: Disk> {
     name: Vec<u8>,
     handle: D::Handle,
 }
 
-/// Attributes of a file that a transaction takes in.
+/// Attributes of a file that a transaction adds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TakenAttributes {
-    /// Those of any new file of this process.
+    /// The attributes of any new file of this process.
     New,
     /// These, and this time of modification. A run that cannot keep one of them is rejected.
     Kept(Attributes, Time),
 }
 
 impl<D: Disk> SourceFile<D> {
-    /// The handle.
+    /// Returns the handle.
     pub fn handle(&self) -> &D::Handle {
         &self.handle
     }
 
-    /// Size in bytes, when it was opened.
+    /// Returns the size in bytes at the time of opening.
     pub fn size(&self) -> u64 {
         self.stat.size
     }
 
-    /// Owner, mode, extended attributes and time of modification, when it was opened.
+    /// Returns owner, mode, extended attributes and time of modification at the time of opening.
     pub fn attributes(&self) -> TakenAttributes {
         TakenAttributes::Kept(self.attributes.clone(), self.stat.modified)
     }
 }
 
 impl<D: Disk> StagedFile<D> {
-    /// The handle.
+    /// Returns the handle.
     pub fn handle(&self) -> &D::Handle {
         &self.handle
     }
 }
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Opens the file at `path`, as it is on the disk, to be read through its handle.
+    /// Opens the file at `path`, as it is on the disk, for reading through its handle.
     ///
     /// # Errors
     /// `Missing`, `NotAFile`, `Component`, `HardLink` where the limits refuse one, `Scope`, `Blocked`, `Private`, `Io`.
@@ -102,7 +102,7 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(SourceFile { path: path.clone(), handle, stat, attributes })
     }
 
-    /// Makes an empty file that nobody sees.
+    /// Makes an empty file that is not visible to other processes.
     ///
     /// # Errors
     /// `Io`
@@ -112,7 +112,7 @@ impl<D: Disk> Transaction<'_, D> {
         let doing = || "make a staged file".to_owned();
         let handle = match disk.create(stage, &name, FileMode::PRIVATE) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                disk.unlink(stage, &name).doing(doing)?; // of an earlier try
+                disk.unlink(stage, &name).doing(doing)?; // left by an earlier try
                 disk.create(stage, &name, FileMode::PRIVATE).doing(doing)?
             }
             created => created.doing(doing)?,
@@ -120,12 +120,13 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(StagedFile { name, handle })
     }
 
-    /// Takes in a staged file at `path`, where nothing is, in a directory that exists, as a copy of `source`. Nobody may write to it
-    /// any more. Gives its digest, which is computed here, its size and its mode. Memory does not grow with the file.
+    /// Adds a staged file at `path`, which must be empty, in an existing directory, as a copy of `source`. No process
+    /// may still write to it. Returns its digest, which is computed here, its size and its mode. Memory does not grow
+    /// with the file.
     ///
     /// # Errors
-    /// `Conflict` where the two differ or the source changed; `Scope`, `Exists`, `Missing` with the directory, `UnderAFile`,
-    /// `Blocked`, `Io`.
+    /// `Conflict` where the two differ or the source changed; `Scope`, `Exists`, `Missing` with the directory,
+    /// `UnderAFile`, `Blocked`, `Io`.
     pub fn take_copy(
         &mut self,
         path: &RelPath,
@@ -163,7 +164,8 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// Compares a staged file with its source, and computes its digest, size, lines and blocks of text in the same pass.
+    /// Compares a staged file with its source, and computes its digest, size, lines and blocks of text in the same
+    /// pass.
     fn compare(
         &self,
         path: &RelPath,

@@ -1,5 +1,5 @@
-//! All steps of a change. Where some are refused, the others are looked at too, so that whoever made
-//! the change hears of everything at once.
+//! Execution of all steps of a change. If some are refused, the others are tried too, so that the author of the change
+//! sees every refusal at once.
 
 use std::collections::BTreeSet;
 
@@ -10,16 +10,15 @@ use crate::disk::Disk;
 use crate::error::{Error, ErrorKind, Result};
 use crate::transaction::Transaction;
 
-/// How many refusals are told of one change.
+/// Number of refusals of one change that are reported.
 const REFUSALS_MAX: usize = 100;
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Does all steps, one after the other. After a refusal the steps at other paths are still tried,
-    /// so that the error tells of each refusal that does not follow from another, up to 100 of them.
+    /// Carries out all steps, in order. After a refusal the steps at other paths are still tried. So the error reports
+    /// each refusal that does not follow from another, up to 100 of them.
     ///
     /// # Errors
-    /// Any [`ErrorKind`] about a step, with others in [`Error::also`]; the transaction is then of no
-    /// use any more.
+    /// Any [`ErrorKind`] about a step, with others in [`Error::also`]; the transaction is then no longer usable.
     pub fn operate_all(&mut self, operations: &[Operation]) -> Result<()> {
         let mut refused = Refused::default();
         for operation in operations {
@@ -47,11 +46,11 @@ impl<D: Disk> Transaction<'_, D> {
     }
 }
 
-/// What was refused, and where nothing more can be said.
+/// Refusals so far, and the paths at which no further refusal can be reported.
 #[derive(Default)]
 struct Refused {
     errors: Vec<ErrorKind>,
-    /// The paths of steps that were not done, and the directories above them.
+    /// Paths of steps that were not done, and the directories above them.
     paths: BTreeSet<RelPath>,
     above: BTreeSet<RelPath>,
 }
@@ -64,7 +63,7 @@ impl Refused {
         }
     }
 
-    /// Whether a step is at, above or below a path of a step that was not done.
+    /// Returns true if a step is at, above or below a path of a step that was not done.
     fn concern(&self, operation: &Operation) -> bool {
         let related = |path: &RelPath| {
             self.paths.contains(path)
@@ -80,7 +79,7 @@ fn above(path: &RelPath) -> impl Iterator<Item = RelPath> {
 }
 
 impl ErrorKind {
-    /// Whether it speaks of one step of a change, and not of the machine or the workspace.
+    /// Returns true if it concerns one step of a change, and not the machine or the workspace.
     fn is_refusal(&self) -> bool {
         matches!(
             self,

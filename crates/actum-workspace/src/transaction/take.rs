@@ -1,4 +1,4 @@
-//! Taking files over from a capture, where a command left them.
+//! Files that a transaction takes from a capture, where a command left them.
 
 use std::collections::btree_map;
 use std::sync::Arc;
@@ -32,13 +32,13 @@ pub struct Taken {
 }
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Makes a file where nothing is, or replaces the content of the file with the digest `expected`, which keeps its attributes.
-    /// The content is the file at the same path of a capture, which keeps its modification time. Small contents are held in memory
-    /// as far as the record of the run can hold them.
+    /// Makes a file at an unused path, or replaces the content of the file with the digest `expected`, which keeps its
+    /// attributes. The content is the file at the same path of a capture, which keeps its modification time. Small
+    /// contents are held in memory as far as the record of the run can hold them.
     ///
     /// # Errors
-    /// `Conflict` if the capture no longer has that content; `Expected`, `Missing`, `Exists`, `NotAFile`, `Scope`, `Blocked`,
-    /// `Io`.
+    /// `Conflict` if the capture no longer has that content; `Expected`, `Missing`, `Exists`, `NotAFile`, `Scope`,
+    /// `Blocked`, `Io`.
     pub fn take(
         &mut self,
         path: &RelPath,
@@ -117,7 +117,7 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(Read { lines, new: New { bytes, origin, splices, counted, text_blocks, captured } })
     }
 
-    /// A capture, which is opened once.
+    /// Returns a capture, which is opened once.
     fn capture(&mut self, id: RunId) -> Result<Option<&mut TakenFrom<D::Handle>>> {
         Ok(match self.captures.entry(id) {
             btree_map::Entry::Occupied(known) => Some(known.into_mut()),
@@ -135,7 +135,7 @@ impl<D: Disk> Transaction<'_, D> {
         })
     }
 
-    /// Sets the queued plan that it carries out. Files of a capture stay if another plan needs it.
+    /// Sets the queued plan that this transaction carries out. Files of a capture remain if another plan needs it.
     pub fn carry_out_plan(&mut self, plan: Option<RunId>) {
         self.plan = plan;
     }
@@ -152,7 +152,7 @@ impl<D: Disk> Transaction<'_, D> {
 /// File of a capture with new bytes.
 pub(crate) struct Captured<H> {
     file: Arc<FileByPath<H>>,
-    /// Whether another plan needs it as well.
+    /// True if another plan needs it as well.
     is_shared: bool,
 }
 
@@ -174,10 +174,10 @@ struct Read<H> {
     new: New<H>,
 }
 
-/// Bytes of the disk that must be free when a change is taken from a capture: room for the records of the run and of its undo. A
-/// command that fills the disk leaves none.
+/// Number of bytes of the disk that must be free when a change is taken from a capture: space for the records of the
+/// run and of its undo. A command that fills the disk leaves none.
 const FREE_BYTES_MIN: u64 = 32 << 20;
-/// Bytes of captured contents that a transaction holds in memory: as much as its record can hold.
+/// Limit of the captured contents that a transaction holds in memory, in bytes: as much as its record can hold.
 pub(super) const CAPTURED_BYTES_MAX: u64 = INLINE_TOTAL_MAX;
 
 fn gone(path: &RelPath) -> Error {
@@ -186,8 +186,9 @@ fn gone(path: &RelPath) -> Error {
 }
 
 impl<D: Disk> Staging<'_, D> {
-    /// Stages a file of a capture by a hard link. Copies the file instead if it is small and its attributes differ, if it has other
-    /// names in the capture (these may be other files of the run), or if another plan needs it.
+    /// Stages a file of a capture by a hard link. Copies the file instead if it is small and its attributes differ, or
+    /// if another plan needs it. Also copies a file with other names in the capture, which may be other files of the
+    /// run.
     pub(super) fn stage_captured(
         &mut self,
         index: usize,
@@ -211,7 +212,7 @@ impl<D: Disk> Staging<'_, D> {
         }
         let tree = captured.directory.tree(self.disk);
         let parent = tree.parent(&captured.path)?.ok_or_else(|| gone(path))?;
-        // Nobody wrote to it since it was read, nor changed its attributes: that moves the change stamp.
+        // No process wrote to it since it was read, nor changed its attributes: that moves the change stamp.
         if self.disk.stat_at(&parent, captured.path.name()).doing(doing)? != Some(*stat) {
             return Err(gone(path));
         }

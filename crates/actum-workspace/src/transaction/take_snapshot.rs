@@ -1,4 +1,4 @@
-//! Takes a snapshot of the paths of a transaction.
+//! Snapshots of the paths of a transaction.
 
 use std::sync::Arc;
 
@@ -19,16 +19,17 @@ use crate::transaction::node::{Node, Post, Pre, PreFile};
 use crate::transaction::stage::INLINE_TOTAL_MAX;
 use crate::workspace::Workspace;
 
-/// Bytes that one snapshot copies at most, where the file system cannot share them.
+/// Limit of the bytes that one snapshot copies, if the file system cannot share them.
 const COPIED_BYTES_MAX: u64 = 512 << 20;
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Keeps what all paths of the steps so far hold on the disk, under `id`, in place of an earlier snapshot of that id. The steps
-    /// themselves are not kept, and no file of the workspace is touched. Snapshots that are older than a day go, and the
-    /// oldest beyond 256.
+    /// Keeps the content on the disk of all paths of the steps so far, under `id`, in place of an earlier snapshot of
+    /// that id. The steps themselves are not kept, and no file of the workspace is touched. Snapshots that are older
+    /// than a day are removed, and the oldest beyond 256.
     ///
     /// # Errors
-    /// `SnapshotTooLarge` where the contents beyond 16 MiB have more than 512 MiB and the file system cannot share them; `Io`.
+    /// `SnapshotTooLarge` where the contents beyond 16 MiB have more than 512 MiB and the file system cannot share
+    /// them; `Io`.
     pub fn take_snapshot(&mut self, id: SnapshotId) -> Result<()> {
         let workspace = &*self.workspace;
         let disk = &workspace.disk;
@@ -45,7 +46,7 @@ impl<D: Disk> Transaction<'_, D> {
         let run = RunId::from_random(disk.random().doing(doing)?);
         let written = self.write_snapshot(&directory, &SnapshotFile { id, run });
         if written.is_err() {
-            self.workspace.sweep_run(run); // a full disk has better uses for it
+            self.workspace.sweep_run(run); // frees space on a full disk
         }
         written
     }
@@ -55,7 +56,7 @@ impl<D: Disk> Transaction<'_, D> {
         let doing = || "take a snapshot".to_owned();
         let mut room = Room { inline: INLINE_TOTAL_MAX, copied: COPIED_BYTES_MAX };
         let mut entries = Vec::with_capacity(self.nodes.len());
-        // A directory that is there and stays is only looked at on the way.
+        // A directory that exists and remains is only a parent of other paths.
         let is_kept = |node: &Node<D::Handle>| {
             !matches!((&node.pre, &node.post), (Pre::Directory(_), Post::Directory(_)))
         };
@@ -86,12 +87,12 @@ impl<D: Disk> Transaction<'_, D> {
         let file = disk.create(directory, &to.name(), FileMode::PRIVATE).doing(doing)?;
         let written = disk.write_at(&file, &frame(SEQUENCE, &pieces), 0);
         if written.is_err() {
-            drop(disk.unlink(directory, &to.name())); // a full disk has better uses for it
+            drop(disk.unlink(directory, &to.name())); // frees space on a full disk
         }
         written.doing(doing)
     }
 
-    /// Image of a file, whose bytes are in it, or copied to `kept` in the keep directory.
+    /// Returns the image of a file, whose bytes are in it, or copied to `kept` in the keep directory.
     fn image_of(
         &self,
         path: &RelPath,
@@ -159,7 +160,7 @@ struct Room {
 }
 
 impl Room {
-    /// Takes room for a copy of a file.
+    /// Reserves space for a copy of a file.
     ///
     /// # Errors
     /// `SnapshotTooLarge`.

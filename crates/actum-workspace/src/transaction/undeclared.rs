@@ -1,4 +1,4 @@
-//! Takes a snapshot of what undeclared changes changed, so that a run can adopt them.
+//! Snapshots of the files of undeclared changes, so that a run can adopt the changes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,32 +16,33 @@ use crate::transaction::Transaction;
 use crate::transaction::node::{Node, Post, Pre, PreFile};
 use crate::tree::{Found, Tree};
 
-/// The newest runs whose files are compared with what they left, where there is no baseline of a path.
+/// Number of the newest runs whose files are compared with what they left, if a path has no baseline.
 const RUNS_MAX: usize = 100;
 
-/// What can be adopted, and what cannot.
+/// Adoptable and other undeclared changes.
 #[derive(Debug, Default)]
 pub struct UndeclaredChanges {
     /// Changes that a snapshot has.
     pub adoptable: Vec<Undeclared>,
-    /// Changes that can be no run, as it is not known what was there before, or it is no file.
+    /// Changes that cannot be a run, because the state before is unknown, or the object is no file.
     pub others: Vec<Undeclared>,
-    /// Changes since the turn ended, of all changes: they may be a person's.
+    /// Changes, of all changes, that were made since the turn ended: they may be the user's.
     pub later: Vec<Undeclared>,
 }
 
-/// Which undeclared changes are meant.
+/// Selection of undeclared changes.
 pub enum Meant<'m> {
-    /// Those of the turns, at the paths that this selects. After the end of a turn only those that were reported.
+    /// Changes of the turns, at the paths that this selects. After the end of a turn only those that were reported.
     OfTurns(&'m dyn Fn(&RelPath) -> bool),
-    /// All at these paths, also those of files that a run left before the baseline.
+    /// All changes at these paths, also those of files that a run left before the baseline.
     At(&'m dyn Fn(&RelPath) -> bool),
 }
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Takes a snapshot, under `id`, of what the undeclared changes changed: what differs from the baseline or, where a path is
-    /// named or there is no baseline, from what the newest runs left. Directories above them that came or went are added. Without
-    /// an undeclared change there is no snapshot. The transaction can be used for nothing else.
+    /// Takes a snapshot, under `id`, of the files of undeclared changes: the differences from the baseline. Where a
+    /// path is named, or the baseline is missing, the state that the newest runs left is compared instead. Directories
+    /// above them that were made or removed are added. Without an undeclared change no snapshot is taken. The
+    /// transaction can be used for nothing else.
     ///
     /// # Errors
     /// `SnapshotTooLarge`, `Io`.
@@ -101,8 +102,8 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(changes)
     }
 
-    /// Whether a path is something by now that keeps a run from bringing back what was there: it cannot be reached or read, or
-    /// it is no directory any more.
+    /// Returns true if the current object at a path prevents a run from restoring the state before. It cannot be
+    /// reached or read, or it is no longer a directory.
     fn is_in_the_way(&self, change: &Undeclared) -> bool {
         let was_directory =
             matches!(change.before, Before::Directory(_) | Before::Run(_, _, Image::Directory(_)));
@@ -115,7 +116,7 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// Undeclared changes, ordered by path.
+    /// Returns the undeclared changes, ordered by path.
     fn undeclared(
         &self,
         baseline: &Baseline,
@@ -130,7 +131,7 @@ impl<D: Disk> Transaction<'_, D> {
             found = workspace.compare(baseline, &scan, known)?;
         }
         if baseline.is_whole && !with_runs_before {
-            return Ok(found); // what a person changed between turns is no change of a turn
+            return Ok(found); // a change by the user between turns is no change of a turn
         }
         // Files that runs before the baseline left.
         let runs = workspace.runs()?;
@@ -152,7 +153,7 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(found)
     }
 
-    /// What was at a path before a change; `None` where its content cannot be found again.
+    /// Returns the state of a path before a change; `None` if its content cannot be found again.
     fn pre_of_change(
         &self,
         change: &Undeclared,
@@ -193,7 +194,8 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(Some(Pre::File(PreFile { stat, own_names, attributes, digest, lines, bytes, read_at })))
     }
 
-    /// Attributes of a path at the baseline. A baseline has no extended attributes; those are taken that are there now.
+    /// Returns the attributes of a path at the baseline. A baseline has no extended attributes, so the current ones are
+    /// taken.
     fn attributes_of(&self, path: &RelPath, stamp: &Stamp) -> Result<Attributes> {
         let tree = Tree::new(&self.workspace.disk, &self.workspace.home.root);
         let doing = || format!("look at `{path}`");

@@ -32,7 +32,7 @@ impl<D: Disk> Transaction<'_, D> {
             (Image::Absent, Pre::Absent) => None,
             (Image::Absent, Pre::File(_)) => Some(Difference::FileThere),
             (Image::Absent, Pre::Directory(now)) => match &entry.pre {
-                // One that lets in others would show them what the undo puts into it.
+                // A directory that admits other users would show them what the undo puts into it.
                 Image::Directory(before) => {
                     now.is_more_open_than(before).then_some(Difference::Attributes)
                 }
@@ -65,12 +65,12 @@ impl<D: Disk> Transaction<'_, D> {
         })
     }
 
-    /// Whether every path is as the run found it.
+    /// Returns true if every path is as the run found it.
     pub(super) fn is_as_before(&mut self, intent: &Intent) -> Result<bool> {
         Ok(intent.entries.iter().all(|entry| self.entry_is_as_before(entry)))
     }
 
-    /// Whether the path of `entry` is as the run found it.
+    /// Returns true if the path of `entry` is as the run found it.
     pub(super) fn entry_is_as_before(&mut self, entry: &Entry) -> bool {
         match (&entry.pre, self.node(&entry.path).map(|node| &node.pre)) {
             (Image::Directory(before), Ok(Pre::Directory(now))) if entry.changes_directory() => {

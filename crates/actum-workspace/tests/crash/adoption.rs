@@ -1,5 +1,5 @@
-//! Adoption of what another program changed: no file is touched, and a cut at any call leaves the files as that program left
-//! them, the run recorded or not.
+//! Adoption of another program's changes: no file is touched, and a cut at any call leaves the files as that program
+//! left them, whether the run is recorded or not.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ fn id() -> SnapshotId {
     SnapshotId::of(&["session", "call-1"])
 }
 
-/// Content that the journal does not hold.
+/// Returns content that the journal does not hold.
 fn large(byte: u8) -> Vec<u8> {
     vec![byte; (1 << 20) + 5_000]
 }
@@ -41,7 +41,7 @@ fn snapshot(disk: &SimDisk) -> Result<(), Error> {
     transaction.take_snapshot(id())
 }
 
-/// What the other program does: it modifies in place and by a new file, changes a mode, deletes, and creates.
+/// Changes files as the other program does: in place and by a new file, changes a mode, deletes, and creates.
 fn change(disk: &SimDisk) {
     disk.put("a", "changed in place\n");
     disk.replace("b", "changed by a new file\n");
@@ -53,7 +53,7 @@ fn change(disk: &SimDisk) {
     disk.advance(1_000);
 }
 
-/// A workspace in which the snapshot is taken and the change is made, and all of it is on the disk.
+/// Returns a workspace in which the snapshot is taken and the change is made, and all of it is on the disk.
 fn changed() -> (Tree, SimDisk) {
     let disk = workspace();
     let before = tree(&disk);
@@ -81,7 +81,7 @@ fn revert(disk: &SimDisk, run: RunId) -> Result<RunId, Error> {
     open(disk)?.revert(run)
 }
 
-/// The newest run, if it is the adopted one.
+/// Returns the newest run, if it is the adopted one.
 fn newest(disk: &SimDisk) -> Option<RunId> {
     let mut workspace = open(disk).unwrap();
     let transaction = workspace.begin(RunOptions::default()).unwrap();
@@ -133,7 +133,7 @@ fn a_collection_keeps_the_contents_of_a_snapshot() {
     assert_eq!(tree(&disk), before);
 }
 
-/// issue 27: what the gates refuse after the fact is taken back byte for byte.
+/// issue 27: a change that the gates refuse after the fact is undone byte for byte.
 #[test]
 fn a_restored_snapshot_brings_back_every_file_and_keeps_what_others_put_beside_them() {
     let (mut before, disk) = changed();
@@ -148,7 +148,7 @@ fn a_restored_snapshot_brings_back_every_file_and_keeps_what_others_put_beside_t
     assert!(matches!(restore(&disk).unwrap_err().kind, ErrorKind::NoSnapshot));
 }
 
-/// issue 27: what a person saves after the gates refused the change, and before it is taken back, stays.
+/// issue 27: a file that the user saves after the gates refused the change, and before it is undone, is kept.
 #[test]
 fn a_file_that_is_saved_before_a_change_is_taken_back_stays() {
     let (_, disk) = changed();
@@ -165,7 +165,8 @@ fn a_file_that_is_saved_before_a_change_is_taken_back_stays() {
     assert_eq!(disk.get("a").unwrap(), b"saved by a person\n");
 }
 
-/// issue 27: killed at every call, the workspace holds what the other program left; the change is adopted or can still be.
+/// issue 27: killed at every call, the workspace holds what the other program left; the change is adopted or can still
+/// be.
 #[test]
 fn an_adoption_that_is_killed_at_any_call_is_recorded_or_can_be_made_again() {
     let (before, base) = changed();
@@ -229,7 +230,8 @@ fn a_power_cut_during_an_adoption_leaves_the_files_and_loses_no_acknowledged_run
     assert!(states > 20, "{states}");
 }
 
-/// issue 27: the other program syncs nothing. Recovery mends an adopted file that a power cut took, and never asks for a person.
+/// issue 27: the other program syncs nothing. Recovery repairs an adopted file that a power cut took, and never needs
+/// the user.
 #[test]
 fn an_adopted_change_that_nobody_synced_survives_a_power_cut() {
     let disk = workspace();
@@ -297,7 +299,7 @@ fn a_torn_snapshot_counts_as_none() {
     assert!(missing > 0);
 }
 
-/// issue 27: a person saves a file at any call of an adoption. The adoption refuses, or the file is edited after it.
+/// issue 27: the user saves a file at any call of an adoption. The adoption refuses, or the file is edited after it.
 #[test]
 fn what_a_person_saves_during_an_adoption_is_kept() {
     let (_, base) = changed();
@@ -331,7 +333,8 @@ fn what_a_person_saves_during_an_adoption_is_kept() {
     assert!(refused > 0);
 }
 
-/// issue 27: whatever call fails, the files stay, and the error says that nothing was changed, or the run is there.
+/// issue 27: whatever call fails, the files are unchanged, and the error states that nothing was changed, or the run
+/// exists.
 #[test]
 fn a_call_that_fails_during_an_adoption_leaves_the_files() {
     let (before, base) = changed();
@@ -387,7 +390,7 @@ fn a_snapshot_goes_after_a_day_and_a_later_one_of_the_same_id_takes_its_place() 
     assert_eq!(tree(&disk), before);
 }
 
-/// issue 27: adopted runs and others stand in one history, and each is undone by itself.
+/// issue 27: one history has adopted runs and others, and each is undone by itself.
 #[test]
 fn adopted_runs_and_others_are_undone_in_any_order() {
     let disk = workspace();
@@ -408,7 +411,7 @@ fn apply_run(disk: &SimDisk, name: &str, content: &str) -> RunId {
     open(disk).unwrap().apply_operations(&[create(name, content)], RunOptions::default()).unwrap()
 }
 
-/// D-6: a link where a file was is adopted as a link, and undone to the file.
+/// D-6: a link in place of a file is adopted as a link, and undone to the file.
 #[test]
 fn a_link_where_a_file_was_is_adopted_and_undone() {
     let disk = workspace();

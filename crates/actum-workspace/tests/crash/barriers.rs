@@ -1,4 +1,4 @@
-//! Each barrier of the protocol is needed: without it some power cut leaves something between, or
+//! Barriers of the protocol: each is needed. Without it some power cut leaves a state between before and after, or
 //! loses what was acknowledged (FO-2).
 
 use std::path::Path;
@@ -11,7 +11,7 @@ use actum_workspace::{GcOptions, RunOptions, View};
 use crate::changes::{apply, base, create, open, patch};
 use crate::explore::{Action, Effort, LARGE, THOROUGH, Tree, explore, tree};
 
-/// The action holds as it is and fails without the barrier.
+/// Checks that the action holds, and fails without the barrier.
 fn is_needed(barrier: Barrier, disk: &SimDisk, action: &Action) {
     is_needed_among(THOROUGH, barrier, disk, action);
 }
@@ -132,8 +132,8 @@ fn without_the_reread_barrier_a_record_can_outlive_the_one_before_it() {
     is_needed(Barrier::Reread, &base(), &move |disk| apply(&disk, &change));
 }
 
-/// A sync of the journal fails and the kernel drops the dirty pages: what is then read back is in
-/// memory alone. Gives the first violation.
+/// Makes a sync of the journal fail, after which the kernel drops the dirty pages: the bytes that are then read back
+/// are only in memory. Returns the first violation.
 fn sync_fails_once() -> Result<(), String> {
     let change = [patch("a", 1, "one", "ONE"), patch("b", 1, "uno", "UNO")];
     let whole = base();
@@ -153,7 +153,7 @@ fn sync_fails_once() -> Result<(), String> {
         if seen != before && seen != after {
             return Err("between, after a failed sync".to_owned());
         }
-        // One more run, so that the journal goes on behind what was in memory alone.
+        // One more run, so that the journal continues behind the bytes that were only in memory.
         let more = [create("more", "more\n")];
         apply(&disk, &more).map_err(|error| format!("the next run fails: {error}"))?;
         let wanted = tree(&disk);

@@ -1,5 +1,5 @@
-//! Turns of agents: what changed since a baseline and is no run is found, becomes a run, and is undone to the byte. No file is
-//! touched for it, whichever call is cut off.
+//! Turns of agents: changes since a baseline that no run made are found, become a run, and are undone to the byte. No
+//! file is touched for it, whichever call is cut off.
 
 mod random_sessions;
 
@@ -49,7 +49,7 @@ fn write(file: &str, content: &str) -> Operation {
     Operation::Write { path: path(file), content: content.into(), expected: None }
 }
 
-/// What commands do: files and links are modified, removed and made, with directories.
+/// Changes files as commands do: files and links are modified, removed and made, with directories.
 fn change(disk: &SimDisk) {
     disk.advance(1_000);
     disk.put("a", "changed in place\n");
@@ -86,7 +86,7 @@ fn names(changes: &[Undeclared]) -> Vec<(String, UndeclaredChange)> {
     changes.iter().map(|it| (it.path.to_string(), it.change)).collect()
 }
 
-/// What [`change`] does.
+/// Returns the changes that [`change`] makes.
 fn expected() -> Vec<(String, UndeclaredChange)> {
     use UndeclaredChange::{Created, Deleted, Modified};
     [
@@ -128,7 +128,7 @@ fn what_commands_changed_in_a_turn_is_found_and_becomes_a_run_that_can_be_undone
     assert_eq!(tree(&disk), before);
 }
 
-/// Issue 27: what runs changed is declared, also where a command changes the same file afterwards.
+/// Issue 27: a run's changes are declared, also where a command changes the same file afterwards.
 #[test]
 fn what_a_run_left_is_declared_and_a_later_change_starts_from_there() {
     let disk = workspace();
@@ -154,7 +154,7 @@ fn what_a_run_left_is_declared_and_a_later_change_starts_from_there() {
     assert_eq!(tree(&disk), between);
 }
 
-/// Issue 27: what was reported stays undeclared in later turns; what a person changes between turns does not count.
+/// Issue 27: a reported change stays undeclared in later turns; a change of the user between turns does not count.
 #[test]
 fn reported_changes_stay_until_they_are_adopted_and_those_of_a_person_are_not_reported() {
     let disk = workspace();
@@ -184,7 +184,7 @@ fn reported_changes_stay_until_they_are_adopted_and_those_of_a_person_are_not_re
     assert_eq!(disk.get("mine").unwrap(), b"by a person\n");
 }
 
-/// Issue 27: a change that a run found and went on from is named; it is a part of what that run found.
+/// Issue 27: a change that a run found and continued from is named; it is a part of the state that run found.
 #[test]
 fn a_change_that_a_run_came_after_is_named_once() {
     let disk = workspace();
@@ -221,7 +221,7 @@ fn only_the_paths_that_are_meant_are_adopted() {
     assert_eq!(left.len(), 7, "{left:?}");
 }
 
-/// Issue 27: two sessions at once. The second has the baseline of the first, so nothing of the first is lost.
+/// Issue 27: two sessions run at once. The second uses the baseline of the first, so no change of the first is lost.
 #[test]
 fn a_second_session_joins_the_baseline_of_the_first() {
     let disk = workspace();
@@ -245,7 +245,8 @@ fn a_second_session_joins_the_baseline_of_the_first() {
     );
 }
 
-/// Issue 27: a prompt that is named again begins no turn, and one within a turn keeps the baseline: no change is taken for the person's.
+/// Issue 27: a prompt that is named again begins no turn, and one within a turn keeps the baseline: no change is taken
+/// for the user's.
 #[test]
 fn a_prompt_within_a_turn_keeps_the_baseline() {
     let disk = workspace();
@@ -286,8 +287,8 @@ fn what_cannot_be_undone_is_named_and_what_is_the_same_is_not() {
     assert!(matches!(adopt(&disk).unwrap_err().kind, ErrorKind::NoSnapshot));
 }
 
-/// Issue 27: what differs from the newest run of a path is undeclared, also where the baseline is younger. What a run left is
-/// kept from the first turn on.
+/// Issue 27: a difference from the newest run of a path is undeclared, also where the baseline is younger. What a run
+/// left is kept from the first turn on.
 #[test]
 fn a_file_that_was_edited_after_its_run_becomes_a_run() {
     let disk = workspace();
@@ -311,7 +312,7 @@ fn a_file_that_was_edited_after_its_run_becomes_a_run() {
     assert_eq!(tree(&disk), between);
 }
 
-/// What is left out: `skipped`, until it does not exist for git.
+/// Known files that leave out `skipped`, until it does not exist for git.
 struct LeavesOut(bool);
 
 impl KnownFiles for LeavesOut {
@@ -329,7 +330,7 @@ impl KnownFiles for LeavesOut {
     }
 }
 
-/// Issue 27: git's objects are pre-images; what was left out stays so, since what it held is not known.
+/// Issue 27: git's objects are pre-images; a directory that was left out remains so, since its content is unknown.
 #[test]
 fn a_blob_is_a_state_before_and_what_was_left_out_is_never_taken_for_new() {
     let disk = workspace();
@@ -362,7 +363,7 @@ fn a_blob_is_a_state_before_and_what_was_left_out_is_never_taken_for_new() {
     assert_eq!(tree(&disk), before);
 }
 
-/// The calls of a whole turn whose changes are adopted.
+/// Makes the calls of a whole turn whose changes are adopted.
 fn turn(disk: &SimDisk) -> Result<RunId, Error> {
     begin(disk)?;
     change(disk);
@@ -444,7 +445,8 @@ fn a_call_that_fails_in_a_turn_touches_no_file() {
     }
 }
 
-/// Issue 27: after a power cut the baseline is whole, or counts as none: nothing is undone to a state that never was.
+/// Issue 27: after a power cut the baseline is whole, or counts as missing: nothing is undone to a state that never
+/// existed.
 #[test]
 fn a_torn_baseline_counts_as_none() {
     let disk = workspace();
@@ -462,7 +464,7 @@ fn a_torn_baseline_counts_as_none() {
         let others = changes.others.len();
         let run = adopt(&state).unwrap();
         open(&state).unwrap().revert(run).unwrap();
-        // What has no pre-image any more was named.
+        // A path whose pre-image is lost was named.
         let differs =
             tree(&state).iter().filter(|(path, it)| before.get(*path) != Some(it)).count();
         assert!(differs <= others, "{differs} {others}");

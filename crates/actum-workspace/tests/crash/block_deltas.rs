@@ -15,13 +15,13 @@ use crate::explore::{Effort, LARGE, cuts, explore};
 const SIZE: usize = (1 << 20) + 5_000;
 const FEW: Effort = Effort { states: 4, states_in_recovery: 0, stride: 67 };
 
-/// Content that repeats nowhere.
+/// Returns content without repetitions.
 fn before() -> Vec<u8> {
     let words = (0u64..).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     words.flat_map(u64::to_be_bytes).take(SIZE).collect()
 }
 
-/// The content with some blocks overwritten and a tail.
+/// Returns the content with some blocks overwritten and a tail.
 fn after(round: u8) -> Vec<u8> {
     let mut content = before();
     for block in [3usize, 4, 100, 200] {
@@ -48,7 +48,7 @@ fn run(disk: &SimDisk, round: u8) -> Result<RunId, Error> {
     open(disk)?.apply_operations(&[update(round)], RunOptions::default())
 }
 
-/// A workspace in whose journal or history a run changed blocks.
+/// Returns a workspace in whose journal or history a run changed blocks.
 fn updated(in_history: bool) -> (SimDisk, RunId) {
     let disk = workspace();
     let made = run(&disk, 1).unwrap();
@@ -126,7 +126,7 @@ fn an_acknowledged_run_is_undone_by_its_blocks_after_a_cut_at_any_call() {
     }
 }
 
-/// The states after a cut just after a run was acknowledged in which its blocks are not whole.
+/// Returns the states after a cut just after a run was acknowledged in which its blocks are not whole.
 fn states_without_blocks(disk: &SimDisk, made: RunId) -> impl Iterator<Item = SimDisk> {
     let name = format!(".actum/keep/{made}.0.blocks");
     let whole = disk.get(&name);
@@ -185,7 +185,7 @@ fn each_refused_call_of_a_run_that_records_blocks_leaves_what_the_error_says() {
     }
 }
 
-/// FO-5, FO-8: the displaced file needs no room, so the run does not fail for the sake of its blocks.
+/// FO-5, FO-8: the displaced file needs no space, so the run does not fail for the sake of its blocks.
 #[test]
 fn a_disk_without_room_for_blocks_keeps_the_whole_file() {
     let disk = workspace();
@@ -202,7 +202,7 @@ fn a_disk_without_room_for_blocks_keeps_the_whole_file() {
     holds(&disk, &before());
 }
 
-/// The calls of a run that records blocks.
+/// Returns the calls of a run that records blocks.
 fn calls_of_a_run() -> Vec<String> {
     let whole = workspace();
     let first = whole.calls();
@@ -277,7 +277,7 @@ fn a_run_without_large_files_makes_no_call_for_blocks() {
     assert_eq!(others, Vec::<&String>::new());
 }
 
-/// FO-9: the checkpoint that gives the displaced file back follows at once where it is very large.
+/// FO-9: the checkpoint that frees the displaced file follows at once if the file is very large.
 #[test]
 fn a_very_large_displaced_file_is_given_back_when_its_run_has_ended() {
     for (size, is_given_back) in [(32 << 20, false), ((32 << 20) + 1, true)] {
@@ -340,7 +340,8 @@ fn a_run_on_a_very_large_file_that_is_killed_is_before_or_after_and_can_be_undon
     }
 }
 
-/// FO-9: a redo records blocks in place of the image that an undo on a full disk took, and a collection does not lose them.
+/// FO-9: a redo records blocks in place of the image that an undo on a full disk took, and a collection does not lose
+/// them.
 #[test]
 fn a_collection_keeps_a_run_whose_blocks_lead_to_what_another_run_misses() {
     let disk = workspace();

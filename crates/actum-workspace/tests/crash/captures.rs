@@ -1,5 +1,5 @@
-//! Files that runs take over from a capture: cut off at every call, the files are as before or as after, and the capture keeps its
-//! content until the run is committed (issue 28).
+//! Captures: runs take files from them. Cut off at every call, the files are as before or as after, and the capture
+//! keeps its content until the run is committed (issue 28).
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ fn upper(at: &str) -> String {
     format!(".actum/captures/{}/upper/{at}", capture())
 }
 
-/// Content that the journal does not hold.
+/// Returns content that the journal does not hold.
 fn large(byte: u8) -> Vec<u8> {
     vec![byte; (1 << 20) + 5_000]
 }
@@ -37,7 +37,7 @@ fn take(at: &str, content: &[u8], mode: Option<u32>, expected: Option<&[u8]>) ->
     }
 }
 
-/// A workspace with a capture of all kinds of files, none of which is on the disk yet.
+/// Returns a workspace with a capture of all kinds of files, none of which is on the disk yet.
 fn captured() -> SimDisk {
     let disk = base();
     disk.put("large", large(b'x'));
@@ -48,7 +48,7 @@ fn captured() -> SimDisk {
     disk
 }
 
-/// Puts the small files of the capture.
+/// Writes the small files of the capture.
 fn capture_small(disk: &SimDisk) {
     disk.mkdir_p(upper("n/e"));
     disk.put(format!(".actum/captures/{}/lock", capture()), b"");
@@ -99,7 +99,7 @@ fn holds(
     result.unwrap_or_else(|violation| panic!("{what}: {violation}"));
 }
 
-/// The operations and their undo hold, and the undo restores the tree.
+/// Checks that the operations and their undo hold, and that the undo restores the tree.
 fn taking_and_undo_hold(disk: &SimDisk, operations: Vec<Operation>, effort: Effort, what: &str) {
     let all = operations.clone();
     holds(disk, effort, move |disk| apply(&disk, &all), what);
@@ -160,7 +160,8 @@ fn a_taken_file_keeps_its_inode_and_modification_time() {
     assert!(xattrs.is_empty(), "{xattrs:?}");
 }
 
-/// FO-2, issue 28: the error says the state, and a content that was not taken stays in the capture.
+/// FO-2, issue 28: the error states the condition of the workspace, and a content that was not taken remains in the
+/// capture.
 #[test]
 fn a_failed_call_leaves_the_capture_for_a_retry() {
     let whole = captured();

@@ -1,4 +1,4 @@
-//! Short ways to write the operations and trees that the simulated-disk tests share.
+//! Shorthands for the operations and trees that the simulated-disk tests share.
 
 use std::path::Path;
 
@@ -44,7 +44,7 @@ pub(crate) fn apply(disk: &SimDisk, operations: &[Operation]) -> Result<(), Erro
     open(disk)?.apply_operations(operations, RunOptions::default()).map(drop)
 }
 
-/// A durable workspace with a few files.
+/// Returns a durable workspace with a few files.
 pub(crate) fn base() -> SimDisk {
     let disk = SimDisk::new();
     disk.put("a", b"one\ntwo\n");
@@ -57,7 +57,7 @@ pub(crate) fn base() -> SimDisk {
     disk
 }
 
-/// Some of everything.
+/// Returns operations of every kind.
 pub(crate) fn mixture() -> Vec<Operation> {
     vec![
         patch("a", 1, "one", "ONE"),

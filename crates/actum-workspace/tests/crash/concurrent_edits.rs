@@ -1,4 +1,4 @@
-//! Whatever a person saves while a run or a recovery is at work survives, also where that is killed (FO-2, FO-6).
+//! Concurrent edits: whatever a user saves during a run or a recovery survives, also where that is killed (FO-2, FO-6).
 
 use std::cell::Cell;
 use std::path::Path;
@@ -10,7 +10,7 @@ use actum_workspace::View;
 use crate::changes::{apply, base, create, delete, mixture, open, rename};
 use crate::explore::cuts;
 
-/// A disk after a change was killed, when all of its files but one were published, or all.
+/// Returns a disk after a change was killed, when all of its files except one were published, or all.
 fn killed(is_whole: bool) -> SimDisk {
     let disk = base();
     apply(&disk, &[create("w/p", "1\n"), create("w/q", "2\n")]).unwrap();
@@ -25,14 +25,14 @@ fn killed(is_whole: bool) -> SimDisk {
     disk
 }
 
-/// The same disk after a restart of the machine, in some of its possible states.
+/// Returns that disk after a restart of the machine, in some of its possible states.
 fn restarted(limit: usize) -> Vec<SimDisk> {
     let disk = killed(false);
     disk.settle();
     disk.crash_states(limit).collect()
 }
 
-/// How many calls recovery makes on `disk`.
+/// Returns the number of calls that recovery makes on `disk`.
 fn calls_of_recovery(disk: &SimDisk) -> usize {
     let whole = disk.clone_deep();
     let first = whole.calls();
@@ -45,10 +45,10 @@ const MINE: &[u8] = b"mine\n";
 /// Paths that the change replaces, creates and deletes.
 const SAVED: [&str; 3] = ["a", "n/new", "d/c"];
 
-/// A way to save a file.
+/// Method of saving a file.
 type Save = fn(&SimDisk, &str);
 
-/// As editors do, by a new file that is moved over the old one, and in place.
+/// Methods of editors: by a new file that is moved over the old one, and in place.
 const SAVES: [Save; 2] = [
     |disk, path| match disk.get(path) {
         Some(_) => disk.replace(path, MINE),
@@ -64,13 +64,13 @@ fn in_place(disk: &SimDisk, path: &str) {
     disk.put(path, MINE);
 }
 
-/// All ways to save one of the files.
+/// Returns all ways to save one of the files.
 fn saves() -> impl Iterator<Item = (&'static str, Save)> + Clone {
     SAVED.into_iter().flat_map(|path| SAVES.map(|save| (path, save)))
 }
 
-/// Whether any file has the saved content, also one of actum's own but for those in the stage directory, which a collection
-/// removes.
+/// Returns true if any file has the saved content. This includes actum's own files, except those in the stage
+/// directory, which a collection removes.
 fn is_kept(disk: &SimDisk) -> bool {
     let is_mine = |(path, node): (&String, &Node)| {
         let is_file = matches!(node, Node::File { bytes, .. } if bytes.as_slice() == MINE);
@@ -101,7 +101,7 @@ fn a_file_that_is_saved_during_a_run_that_is_killed_after_it_is_kept() {
             let restarted = restarted.crash_states(1).next().unwrap();
             for (disk, epoch) in [(disk, "the same"), (restarted, "another")] {
                 drop(open(&disk).unwrap());
-                // What a run that was committed found, its undo brings back.
+                // The undo of a committed run restores what it found.
                 if !is_kept(&disk) {
                     let runs = View::open_on(disk.clone(), Path::new("/")).unwrap().runs().unwrap();
                     open(&disk).unwrap().revert(runs.last().unwrap().run).unwrap();
@@ -159,10 +159,10 @@ fn a_file_that_is_saved_during_a_recovery_after_a_restart_keeps_its_content() {
     }
 }
 
-/// FO-2: what recovery displaced and had not kept yet when it was killed, the next recovery keeps.
+/// FO-2: the next recovery keeps a file that a killed recovery displaced and had not kept yet.
 #[test]
 fn a_file_that_is_saved_during_a_recovery_that_is_killed_after_it_is_kept() {
-    /// In how many calls after the edit the recovery is killed; it keeps what it displaced by fewer.
+    /// Number of calls after the edit before which the recovery is killed; it keeps what it displaced by fewer.
     const WINDOW: usize = 16;
     for start in [killed(false), killed(true), restarted(1).remove(0)] {
         let calls = calls_of_recovery(&start);
@@ -187,7 +187,7 @@ fn a_file_that_is_saved_during_a_recovery_that_is_killed_after_it_is_kept() {
     }
 }
 
-/// FO-2, FO-6: the status names what a recovery saved, also where that was killed before it reported it.
+/// FO-2, FO-6: the status names the files that a recovery saved, also if it was killed before it reported them.
 fn check_saved_is_reported(disk: &SimDisk) {
     let files = disk.snapshot();
     let names = files.keys().filter_map(|path| path.strip_prefix(".actum/lost/"));
@@ -197,7 +197,7 @@ fn check_saved_is_reported(disk: &SimDisk) {
     assert_eq!(view.status().unwrap().saved, saved);
 }
 
-/// FO-2: the first save is displaced, the second displaces what recovery has just put there.
+/// FO-2: the first save is displaced, the second displaces the file that recovery has just installed.
 #[test]
 fn the_last_of_two_saves_during_a_recovery_is_kept() {
     for start in [killed(false), killed(true), restarted(1).remove(0)] {
@@ -225,7 +225,7 @@ fn the_last_of_two_saves_during_a_recovery_is_kept() {
     }
 }
 
-/// FO-2, FO-6: what recovery displaced is kept also where the file system refuses to move it back.
+/// FO-2, FO-6: a file that recovery displaced is kept also where the file system refuses to move it back.
 #[test]
 fn a_file_that_is_saved_during_a_recovery_and_cannot_be_moved_back_is_kept() {
     for restarted in restarted(2) {
@@ -244,8 +244,8 @@ fn a_file_that_is_saved_during_a_recovery_and_cannot_be_moved_back_is_kept() {
     }
 }
 
-/// FO-2, FO-6: a user removes a file that a killed run was about to delete or replace, and saves it while recovery brings the
-/// old one back.
+/// FO-2, FO-6: a user removes a file that a killed run was about to delete or replace, and saves it while recovery
+/// restores the old one.
 #[test]
 fn a_file_that_is_saved_while_a_killed_recovery_brings_the_old_one_back_is_kept() {
     let whole = base();
@@ -308,7 +308,7 @@ fn a_directory_in_the_place_of_a_file_that_becomes_a_directory_is_kept_and_liste
                 continue;
             }
             if disk.stat_of("a").is_none() {
-                disk.put("a", b"another\n"); // so that the directory cannot be put back
+                disk.put("a", b"another\n"); // so that the directory cannot be restored
             }
             drop(open(&disk).unwrap());
             assert!(is_kept(&disk), "put before call {at}, killed before call {cut}");
@@ -412,7 +412,8 @@ fn what_somebody_puts_in_the_place_of_a_file_that_a_killed_run_displaces_is_kept
     }
 }
 
-/// FO-2, FO-6: what is moved to the lost directory is listed there, also where the recovery that moves it is killed.
+/// FO-2, FO-6: a file that is moved to the lost directory is listed there, also if the recovery that moves it is
+/// killed.
 #[test]
 fn a_directory_that_is_moved_to_the_lost_directory_is_listed_after_a_killed_recovery() {
     let has = |disk: &SimDisk, directory: &str, end: &str| {
@@ -448,7 +449,7 @@ fn a_directory_that_is_moved_to_the_lost_directory_is_listed_after_a_killed_reco
         if !has(&disk, ".actum/stage/", "/f") {
             continue;
         }
-        disk.replace("a", b"another\n"); // so that the directory cannot be put back
+        disk.replace("a", b"another\n"); // so that the directory cannot be restored
         let recovered = disk.clone_deep();
         drop(open(&recovered).unwrap());
         check_listed(&recovered);

@@ -1,4 +1,4 @@
-//! What a run costs, counted in calls: barriers, and work by file (FO-8).
+//! Cost of a run, counted in calls: barriers, and work by file (FO-8).
 
 use actum_core::RelPath;
 use actum_edit::Operation;
@@ -25,7 +25,7 @@ fn syncs(disk: &SimDisk) -> Vec<(Barrier, usize)> {
     BARRIERS.map(|barrier| (barrier, disk.syncs(barrier))).into_iter().collect()
 }
 
-/// A workspace of some files, and the calls and syncs of one run that writes `changed` of them.
+/// Makes a workspace of some files. Returns the calls and syncs of one run that writes `changed` of them.
 fn cost(files: usize, changed: usize) -> (usize, Vec<(Barrier, usize)>) {
     let disk = SimDisk::new();
     disk.mkdir_p("d");
@@ -44,7 +44,7 @@ fn cost(files: usize, changed: usize) -> (usize, Vec<(Barrier, usize)>) {
     let run = workspace.apply_operations(&operations, RunOptions::default()).unwrap();
     let made = syncs(&disk).into_iter().zip(before).map(|((b, n), (_, m))| (b, n - m));
     let cost = (disk.calls() - calls, made.filter(|(_, n)| *n > 0).collect());
-    // The undo is no dearer in barriers.
+    // The undo costs no more barriers.
     let before = syncs(&disk);
     workspace.revert(run).unwrap();
     let undo: Vec<_> = syncs(&disk)

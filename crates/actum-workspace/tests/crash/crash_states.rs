@@ -1,5 +1,5 @@
-//! Every kind of change, cut off at every call by a kill and by power cuts: before or after,
-//! never between (FO-2).
+//! Crash states of every kind of change, cut off at every call by a kill and by power cuts: the tree is as before or as
+//! after, never between (FO-2).
 
 use actum_core::FileMode;
 use actum_edit::{EmptyParents, ModeChange, Operation};
@@ -9,7 +9,7 @@ use actum_workspace::{GcOptions, RunOptions};
 use crate::changes::{apply, base, create, delete, open, patch, path, rename};
 use crate::explore::{Effort, LARGE, THOROUGH, cuts, explore, tree};
 
-/// For two large files.
+/// Effort for two large files.
 const FEW: Effort = Effort { states: 4, states_in_recovery: 0, stride: 61 };
 
 fn holds(operations: Vec<Operation>) {
@@ -150,8 +150,8 @@ fn an_undo_is_before_or_after() {
     check(&disk);
 }
 
-/// An undo on a disk with too little room for copies takes the kept files themselves; cut off anywhere, it is before or
-/// after, and so is the redo of it.
+/// An undo on a disk with too little space for copies takes the kept files themselves. Cut off anywhere, it is before
+/// or after, and so is the redo of it.
 ///
 /// FO-2, FO-5
 #[test]
@@ -206,7 +206,7 @@ fn putting_runs_into_the_history_changes_no_file() {
 fn a_run_on_a_tree_that_is_not_durable_yet_is_before_or_after() {
     let disk = base();
     let mut workspace = open(&disk).unwrap();
-    // What only the first run touched stands beside what the second touches.
+    // A file that only the first run touched remains beside one that the second run touches.
     let operations = [
         patch("a", 1, "one", "1"),
         create("n", "n\n"),
@@ -255,8 +255,8 @@ fn the_first_opening_of_a_workspace_changes_no_file() {
     result.unwrap_or_else(|violation| panic!("{violation}"));
 }
 
-/// FO-2: a power cut brings back names that a run removed together with their directory, although a later run made
-/// the directory again.
+/// FO-2: a power cut restores names that a run removed together with their directory, although a later run made the
+/// directory again.
 #[test]
 fn names_of_a_directory_that_was_removed_and_made_again_stay_removed() {
     let removals = [
@@ -286,8 +286,8 @@ fn names_of_a_directory_that_was_removed_and_made_again_stay_removed() {
     }
 }
 
-/// FO-2: a power cut without a journal leaves the inode of a file as the directory that it was before, with names in it.
-/// The directory is kept in the lost directory, but for names of files that have other names.
+/// FO-2: a power cut without a journal leaves the inode of a file as the directory that it was before, with names in
+/// it. The directory is kept in the lost directory, except names of files that have other names.
 #[test]
 fn a_file_whose_inode_is_a_directory_again_is_put_right() {
     for is_deleted in [false, true] {

@@ -1,4 +1,5 @@
-//! A file that a run moves and another program edits in place keeps the edit, and one name (FO-2, FO-6).
+//! Edits of moved files: a file that a run moves and another program edits in place keeps the edit, and one name (FO-2,
+//! FO-6).
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -16,7 +17,7 @@ pub(crate) const MINE: &[u8] = b"mine\n";
 
 pub(crate) const FILES: [&str; 3] = ["m1", "m2", "m3"];
 
-/// A workspace with these files.
+/// Returns a workspace with these files.
 pub(crate) fn files(names: &[&str]) -> SimDisk {
     let disk = SimDisk::new();
     for name in names {
@@ -31,7 +32,7 @@ pub(crate) fn chain() -> SimDisk {
     files(&["m1", "m2"])
 }
 
-/// The paths that hold the edit: in the tree, and in what a recovery saved.
+/// Returns the paths that hold the edit: in the tree, and among the files that a recovery saved.
 pub(crate) fn edited(disk: &SimDisk) -> (Vec<String>, Vec<String>) {
     let is_edited = |node: &Node| matches!(node, Node::File { bytes, .. } if *bytes == MINE);
     let snapshot = disk.snapshot().into_iter().filter(|(_, node)| is_edited(node));
@@ -39,8 +40,8 @@ pub(crate) fn edited(disk: &SimDisk) -> (Vec<String>, Vec<String>) {
     paths.partition(|path| !path.starts_with(".actum/"))
 }
 
-/// Edits one of the files in place before each call of a run that is killed before a later one or not at all, and recovers
-/// in the same epoch, and after a restart that loses nothing; gives how many cases were tried.
+/// Edits one of the files in place before each call of a run that is killed before a later one or not at all. Then
+/// recovers in the same epoch, and after a restart that loses nothing. Returns the number of cases.
 fn check_one_name_is_left(names: &[&str], change: &[Operation]) -> usize {
     let whole = files(names);
     let first = whole.calls();
@@ -84,12 +85,12 @@ fn check_one_name_is_left(names: &[&str], change: &[Operation]) -> usize {
                     "{path} edited before call {at}, killed before call {killed}, recovered in {epoch} epoch"
                 );
                 drop(open(&disk).unwrap());
-                // A minute later what is staged is swept.
+                // A minute later staged files are swept.
                 disk.advance(120_000);
                 drop(apply(&disk, &[create("later", "1\n")]));
                 let (paths, saved) = edited(&disk);
                 if paths.is_empty() && saved.is_empty() {
-                    // What a committed run found, its undo brings back.
+                    // The undo of a committed run restores what it found.
                     let runs = View::open_on(disk.clone(), Path::new("/")).unwrap().runs().unwrap();
                     let run = runs.iter().rev().nth(1).unwrap().run;
                     open(&disk).unwrap().revert(run).unwrap();
@@ -172,7 +173,7 @@ fn what_another_program_puts_at_the_source_of_a_rename_is_kept() {
                 continue;
             }
             drop(open(&disk).unwrap());
-            // The other name goes, as it does where it was only for the save.
+            // The other name is removed, as it is where it was only for the save.
             if disk.get("other").is_some() {
                 disk.remove("other");
             }
@@ -246,7 +247,8 @@ fn check_attribute_is_kept(change: &[Operation]) {
     assert!(kept > 1, "{kept}");
 }
 
-/// Whether a file with this content is in the tree, or in what a recovery saved, also once what is staged was swept.
+/// Returns true if a file with this content is in the tree, or among the files that a recovery saved, also once staged
+/// files were swept.
 pub(crate) fn is_kept(disk: &SimDisk, content: &[u8]) -> bool {
     disk.advance(120_000);
     drop(apply(disk, &[create("later", "1\n")]));
@@ -255,7 +257,7 @@ pub(crate) fn is_kept(disk: &SimDisk, content: &[u8]) -> bool {
     snapshot.iter().any(|(path, node)| holds(node) && !path.starts_with(".actum/stage/"))
 }
 
-/// Recovers after a kill before each call and after what a user did meanwhile; `is_meant` says of which states.
+/// Recovers after a kill before each call and after a user's changes; `is_meant` selects the states.
 pub(crate) fn after_each_kill(
     names: &[&str],
     change: &[Operation],

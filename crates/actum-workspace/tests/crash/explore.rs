@@ -1,5 +1,5 @@
-//! Stops an action at each of its calls, by a kill and by every power cut that could follow, and
-//! looks at what recovery makes of it.
+//! Exploration of crashes: stops an action at each of its calls, by a kill and by every power cut that could follow,
+//! and checks the result of recovery.
 
 use std::collections::BTreeMap;
 
@@ -8,24 +8,23 @@ use actum_workspace::disk::Barrier;
 
 use crate::changes::open;
 
-/// A tree without actum's own state.
+/// Tree without actum's own state.
 pub(crate) type Tree = BTreeMap<String, Node>;
-/// Something that is done to a workspace, from opening it on.
+/// Action on a workspace, beginning with opening it.
 pub(crate) type Action = dyn Fn(SimDisk) -> Result<(), actum_workspace::Error>;
 
-/// How thoroughly to look.
+/// Effort of an exploration. `ACTUM_CRASH_EFFORT=N` multiplies the numbers of states.
 #[derive(Clone, Copy)]
 pub(crate) struct Effort {
-    /// States looked at after a power cut at one call; below this number all there are.
+    /// Number of states that are checked after a power cut at one call; all of them if there are fewer.
     pub(crate) states: usize,
-    /// The same for a power cut in the middle of recovery.
+    /// Number of states that are checked after a power cut in the middle of recovery.
     pub(crate) states_in_recovery: usize,
-    /// Only every so manieth state is looked at.
+    /// Interval of the checked states: every `stride`-th one.
     pub(crate) stride: usize,
 }
 
-/// What every run of the tests does; `ACTUM_CRASH_EFFORT=N` multiplies it.
-/// For trees with large files, whose blocks make very many states.
+/// Effort for trees with large files, whose blocks make very many states.
 #[allow(dead_code, reason = "not every test has large files")]
 pub(crate) const LARGE: Effort = Effort { states: 6, states_in_recovery: 1, stride: 61 };
 pub(crate) const THOROUGH: Effort = Effort { states: 64, states_in_recovery: 5, stride: 1 };
@@ -41,14 +40,14 @@ impl Effort {
     }
 }
 
-/// What was looked at.
+/// Numbers of what was checked.
 #[derive(Default, Debug)]
 #[allow(dead_code, reason = "shown")]
 pub(crate) struct Count {
     pub(crate) cuts: usize,
     pub(crate) states: usize,
     pub(crate) recoveries: usize,
-    /// Cuts after which every state was looked at.
+    /// Cuts after which every state was checked.
     pub(crate) exhaustive: usize,
 }
 
@@ -56,10 +55,10 @@ pub(crate) fn tree(disk: &SimDisk) -> Tree {
     disk.snapshot_without(".actum")
 }
 
-/// The first violation, or what was looked at.
+/// Returns the first violation, or the numbers of what was checked.
 ///
-/// `base` is the disk before the action, with everything durable. `stays` says that the tree is
-/// the same before and after: gc, recovery.
+/// `base` is the disk before the action, with everything durable. `stays` is true if the tree is the same before and
+/// after: gc, recovery.
 pub(crate) fn explore(base: &SimDisk, action: &Action, effort: Effort) -> Result<Count, String> {
     let effort = effort.multiplied();
     let before = tree(base);
@@ -70,19 +69,19 @@ pub(crate) fn explore(base: &SimDisk, action: &Action, effort: Effort) -> Result
     let calls = whole.calls() - calls_before;
     let cuts = cuts(&whole, calls_before, calls);
     let mut count = Count { cuts: cuts.len(), ..Count::default() };
-    // From the end, where most is at stake.
+    // Start from the end, where most is at risk.
     for at in cuts.into_iter().rev() {
         let disk = base.clone_deep();
         disk.kill_at(at);
         let acknowledged = action(disk.clone()).is_ok();
         let step = || format!("cut off before call {at} of {calls}: {}", call(&whole, at));
-        // A kill: the page cache stays.
+        // A kill: the page cache remains.
         let killed = disk.clone_deep();
         check(&killed, &before, &after, acknowledged, &mut count)
             .map_err(|what| format!("killed, {}: {what}", step()))?;
         recover_cut_off(&killed, &before, &after, acknowledged, effort, &mut count)
             .map_err(|what| format!("killed, {}: {what}", step()))?;
-        // A power cut: whatever was not synced may be there or not.
+        // A power cut: whatever was not synced may be lost or not.
         let states = disk.crash_states(effort.states);
         count.exhaustive += usize::from(states.is_exhaustive());
         for (index, state) in states.step_by(effort.stride).enumerate() {
@@ -102,8 +101,8 @@ pub(crate) fn explore(base: &SimDisk, action: &Action, effort: Effort) -> Result
     Ok(count)
 }
 
-/// The calls before which a cut makes a difference: those that change something or make it
-/// durable, and the end. A cut before a call that only looks is a cut before the next of these.
+/// Returns the calls before which a cut makes a difference: those that change something or make it durable, and the
+/// end. A cut before a call that only reads is a cut before the next of these.
 pub(crate) fn cuts(whole: &SimDisk, first: usize, calls: usize) -> Vec<usize> {
     let looks = ["open_", "stat", "list", "read_at", "xattrs", "lock", "epoch", "random"];
     let trace = whole.trace();

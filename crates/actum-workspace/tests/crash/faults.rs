@@ -1,5 +1,5 @@
-//! The operating system refuses a call: the error says the state of the workspace, and it is so
-//! (FO-2).
+//! Faults: the operating system refuses a call. The error states the condition of the workspace, and that statement is
+//! true (FO-2).
 
 use actum_edit::Operation;
 use actum_testkit::{Errno, SimDisk};
@@ -14,7 +14,7 @@ fn tree(disk: &SimDisk) -> std::collections::BTreeMap<String, actum_testkit::Nod
 const REFUSALS: [Errno; 6] =
     [Errno::IO, Errno::NOSPC, Errno::ROFS, Errno::ACCESS, Errno::MFILE, Errno::DQUOT];
 
-/// What the error says is so; afterwards, with the fault gone, recovery leads to before or after,
+/// Checks that the statement of the error is true. Afterwards, with the fault gone, recovery leads to before or after,
 /// and the workspace can be used again.
 fn judge(disk: &SimDisk, change: &[Operation], what: &str) {
     let before = tree(disk);

@@ -1,4 +1,4 @@
-//! An undo where the disk has no room for copies of what is kept: it takes the kept files themselves.
+//! Undo on a disk without space for copies of kept files: it takes the kept files themselves.
 
 use std::path::Path;
 
@@ -10,16 +10,16 @@ use actum_workspace::{ErrorKind, GcOptions, RunOptions, State, View};
 
 use crate::changes::{delete, open, path};
 
-/// More than the journal takes in.
+/// Size of a file that the journal does not hold.
 const LARGE: usize = (1 << 20) + 1;
-/// Room for records, not for a file of `LARGE` bytes.
+/// Space for records, not for a file of `LARGE` bytes.
 const LITTLE: u64 = 256 << 10;
 
 fn content(byte: u8) -> Vec<u8> {
     vec![byte; LARGE]
 }
 
-/// A workspace in which a run deleted one large file and replaced another; then the disk is nearly full.
+/// Returns a workspace in which a run deleted one large file and replaced another; then the disk is nearly full.
 fn nearly_full() -> (SimDisk, RunId) {
     let disk = SimDisk::new();
     disk.put("deleted", content(b'd'));
@@ -32,7 +32,7 @@ fn nearly_full() -> (SimDisk, RunId) {
     (disk, run)
 }
 
-/// Path of the one kept image.
+/// Returns the path of the one kept image.
 fn kept(disk: &SimDisk) -> String {
     disk.snapshot().into_keys().find(|name| name.starts_with(".actum/keep/")).unwrap()
 }
@@ -85,7 +85,8 @@ fn a_protected_run_can_be_undone_after_its_originals_were_taken_and_kept_again()
     assert!(is_undone(&disk));
 }
 
-/// FO-5, FO-7: a collection gives equal originals one file in the history; what an undo publishes are files of their own.
+/// FO-5, FO-7: a collection gives equal originals one file in the history; what an undo publishes are files of their
+/// own.
 #[test]
 fn equal_originals_that_a_collection_kept_come_back_as_two_files() {
     let disk = SimDisk::new();
@@ -138,7 +139,7 @@ fn a_file_that_an_undo_took_has_no_second_name_once_the_run_is_in_the_history() 
     for file in ["deleted", "replaced"] {
         assert_eq!(disk.stat_of(file).unwrap().links, 1, "{file}");
     }
-    // The history finds what it gave up where it is now, and notices a write into it.
+    // The history finds a file that it gave up at its current place, and notices a write into it.
     let before = |file: &str| {
         let history = View::open_on(disk.clone(), Path::new("/")).unwrap();
         let changes = history.diff(run).unwrap();
@@ -170,7 +171,7 @@ fn an_undo_takes_no_kept_file_that_has_a_name_elsewhere() {
     assert_eq!(disk.get("deleted").unwrap(), content(b'd'));
 }
 
-/// What is kept of a file with other names is a copy, which nobody else has a name of.
+/// The kept image of a file with other names is a copy, of which no other process has a name.
 ///
 /// FO-5
 #[test]

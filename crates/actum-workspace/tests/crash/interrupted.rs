@@ -1,4 +1,4 @@
-//! A run is killed, and what recovery needs is not as the run left it (FO-2).
+//! Interrupted runs: a run is killed, and the state that recovery needs is not as the run left it (FO-2).
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::changes::{apply, open, patch, path};
 
 const FILES: [&str; 3] = ["a/f", "m/f", "z/f"];
 
-/// A workspace with a file in each of three directories.
+/// Returns a workspace with a file in each of three directories.
 fn three_directories() -> SimDisk {
     let disk = SimDisk::new();
     for file in FILES {
@@ -25,7 +25,7 @@ fn change() -> Vec<Operation> {
     FILES.iter().map(|file| patch(file, 1, "old", "new")).collect()
 }
 
-/// The number of the first call after `file` was published, counted from the beginning of `change`.
+/// Returns the number of the first call after `file` was published, counted from the beginning of `change`.
 fn after_publishing(file: &str) -> usize {
     let whole = three_directories();
     let first = whole.calls();
@@ -35,7 +35,7 @@ fn after_publishing(file: &str) -> usize {
     trace.iter().position(is_published).unwrap() + 1 - first
 }
 
-/// The three directories after a run that was killed when it had published two of the files.
+/// Returns the three directories after a run that was killed when it had published two of the files.
 fn killed_after_two() -> SimDisk {
     let disk = three_directories();
     disk.kill_at(after_publishing("m/f"));
@@ -62,7 +62,7 @@ fn a_directory_that_cannot_be_written_keeps_only_its_own_files_from_being_taken_
     drop(workspace);
     let status = View::open_on(disk.clone(), Path::new("/")).unwrap().status().unwrap();
     assert_eq!((status.unfinished, status.recovery_due), (None, false));
-    // Other paths can be changed, and the blocked one after a person has looked.
+    // Other paths can be changed, and the blocked one after the user has resolved it.
     apply(&disk, &[patch("z/f", 1, "old", "newer")]).unwrap();
     apply(&disk, &[patch("m/f", 1, "new", "newer")]).unwrap_err();
     disk.chmod("m", 0o755);
@@ -90,7 +90,7 @@ fn a_directory_that_cannot_be_written_keeps_only_its_own_files_from_being_taken_
     }
 }
 
-/// FO-2: what cannot be read cannot be judged; it waits for a person, and everything else can be used.
+/// FO-2: a file that cannot be read cannot be judged; it needs the user, and everything else can be used.
 #[test]
 fn a_file_that_cannot_be_read_after_a_restart_blocks_its_own_path_alone() {
     let disk = three_directories();
@@ -202,7 +202,7 @@ fn the_images_of_a_journal_that_a_killed_command_set_aside_are_reported() {
         drop(Workspace::set_aside_journal_on(disk.clone(), root));
         disk.revive();
         disk.clear_faults();
-        // It may have been done but for the last step.
+        // All but its last step may have been done.
         drop(Workspace::set_aside_journal_on(disk.clone(), root));
         let saved = View::open_on(disk.clone(), root).unwrap().status().unwrap().saved;
         for path in disk.snapshot().into_keys() {

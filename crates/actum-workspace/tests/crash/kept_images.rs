@@ -1,4 +1,4 @@
-//! What undo brings back of a large file does not depend on who else has a name of it (FO-5).
+//! Kept images: the bytes of a large file that undo restores do not depend on other names of the file (FO-5).
 
 use actum_core::{FileMode, RunId};
 use actum_edit::{ModeChange, Operation};
@@ -12,7 +12,7 @@ const BEFORE: u8 = b'x';
 const AFTER: u8 = b'y';
 const MINE: &[u8] = b"mine!";
 
-/// Content that the journal does not hold.
+/// Returns content that the journal does not hold.
 fn large(byte: u8) -> Vec<u8> {
     vec![byte; (1 << 20) + 5_000]
 }
@@ -25,7 +25,7 @@ fn make_private(file: &str) -> Operation {
     Operation::Chmod { path: path(file), mode: ModeChange::Exact(FileMode::PRIVATE) }
 }
 
-/// A workspace with a large file, which has another name or not.
+/// Returns a workspace with a large file, which has another name or not.
 fn workspace(other_name: bool) -> SimDisk {
     let disk = SimDisk::new();
     disk.put("f", large(BEFORE));
@@ -138,7 +138,7 @@ fn a_large_file_that_nobody_else_has_a_name_of_is_not_copied() {
 fn a_cut_while_a_large_file_with_another_name_is_deleted_leaves_it_whole_or_gone() {
     let action = |disk: SimDisk| apply(&disk, &[delete("f")]).map(drop);
     explore(&workspace(true), &action, LARGE).unwrap();
-    // Acknowledged and cut off at once, it can be brought back.
+    // Acknowledged and cut off at once, it can be restored.
     let disk = workspace(true);
     let run = apply(&disk, &[delete("f")]).unwrap();
     for state in disk.crash_states(6).step_by(61).take(40) {

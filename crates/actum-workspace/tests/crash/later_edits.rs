@@ -1,4 +1,4 @@
-//! Whatever a person does to a file between a crash and its recovery survives (FO-2, FO-6).
+//! Later edits: whatever a user does to a file between a crash and its recovery survives (FO-2, FO-6).
 
 use actum_edit::Operation;
 use actum_testkit::{Random, SimDisk, effort};
@@ -8,7 +8,7 @@ use actum_workspace::{ErrorKind, RunOptions};
 use crate::changes::{apply, base, create, delete, mixture, open, patch, path, rename};
 use crate::explore::{cuts, tree};
 
-/// A way to edit a file.
+/// Method of editing a file.
 type Edit = (&'static str, fn(&SimDisk));
 
 const EDITS: [Edit; 7] = [
@@ -59,8 +59,8 @@ fn after_each_kill(then: impl Fn(&SimDisk, &str)) {
 
 const EDITED: [&str; 4] = ["a", "n/new", "d/c", "n/other"];
 
-/// The edit survives recovery, and if recovery says that a person must look, the paths are
-/// blocked and the old and new bytes are saved.
+/// Checks that the edit survives recovery. If recovery reports that the user must act, the paths are blocked and the
+/// old and new bytes are saved.
 fn survives(disk: &SimDisk, name: &str, cut: &str) {
     let edited = tree(disk);
     let mine = |tree: &crate::explore::Tree| -> Vec<_> {
@@ -221,7 +221,7 @@ fn an_edit_between_two_runs_survives_when_the_second_is_cut_off() {
                 String::from_utf8_lossy(&found)
             );
         }
-        // Taken back by the living process, and only then a power cut.
+        // Rolled back by the live process; the power cut comes only then.
         let disk = prepared();
         disk.fail_at(at, actum_testkit::Errno::IO);
         if apply(&disk, &second).is_ok() {
@@ -375,8 +375,8 @@ fn edits_between_two_runs_are_kept_after_a_restart() {
     }
 }
 
-/// FO-2: with the stamp of an older file, as `cp -p`, `tar` and `rsync -a` leave it. An empty one looks like one that a cut
-/// emptied.
+/// FO-2: with the stamp of an older file, as `cp -p`, `tar` and `rsync -a` leave it. An empty one looks like one that a
+/// cut emptied.
 #[test]
 fn a_shorter_version_that_was_restored_in_place_after_a_run_survives_a_restart() {
     for content in [&b"one\ntwo\n"[..], b"one\n"] {
@@ -427,7 +427,7 @@ fn edits_during_a_run_are_kept_after_a_restart() {
     }
 }
 
-/// FO-2: without a cut there is nothing to put right, whatever runs and people did.
+/// FO-2: without a cut there is nothing to restore, whatever runs and users did.
 #[test]
 fn a_restart_changes_nothing_after_any_runs_and_edits() {
     const PATHS: [&str; 5] = ["a", "b", "d/c", "d/e", "g/h/i"];
@@ -444,7 +444,7 @@ fn a_restart_changes_nothing_after_any_runs_and_edits() {
             told.push((kind, path, other));
             let is_file = |path: &str| disk.get(path).is_some();
             match kind {
-                // What does not fit is rejected, and changes nothing.
+                // An operation that does not fit is rejected, and changes nothing.
                 0..3 if is_file(path) => drop(apply(&disk, &[delete(path)])),
                 0..3 => drop(apply(&disk, &[create(path, &content)])),
                 3 => drop(apply(&disk, &[rename(path, other)])),
@@ -559,7 +559,7 @@ fn without_the_lost_barrier_the_saved_images_can_be_missing() {
         if ignored {
             disk.ignore(Barrier::Lost);
         }
-        // Killed after publishing, before the end is written; then someone edits the file.
+        // Killed after publishing, before the end is written; then a user edits the file.
         let whole = base();
         let first = whole.calls();
         let change = [patch("a", 1, "one", "ONE")];

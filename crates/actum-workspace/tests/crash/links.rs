@@ -1,4 +1,5 @@
-//! Symbolic links: every kind of object becomes every other, cut off at every call by a kill and by power cuts (FO-2, D-6).
+//! Symbolic links: every kind of object becomes every other, cut off at every call by a kill and by power cuts (FO-2,
+//! D-6).
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use crate::changes::{apply, create, delete, open, path, rename};
 use crate::explore::{Effort, explore};
 
 const EFFORT: Effort = Effort { states: 24, states_in_recovery: 6, stride: 1 };
-/// A target that does not fit into an inode of ext4 or xfs.
+/// Target that does not fit into an inode of ext4 or xfs.
 const LONG: &str =
     "very/long/target/that/has/more/than/sixty/bytes/and/so/needs/a/block/of/its/own";
 
@@ -24,7 +25,7 @@ fn retarget(at: &str, old: &str, new: &str) -> Operation {
     Operation::Link { path: path(at), target: new.into(), expected }
 }
 
-/// What a path can hold.
+/// Kind of object at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Object {
     Absent,
@@ -96,7 +97,7 @@ fn holds(
     result.unwrap_or_else(|violation| panic!("{what}: {violation}"));
 }
 
-/// The change and its undo hold, and the undo restores the tree.
+/// Checks that the change and its undo hold, and that the undo restores the tree.
 fn change_and_undo_hold(disk: &SimDisk, operations: &[Operation]) {
     let what = format!("{operations:?}");
     let change = operations.to_vec();

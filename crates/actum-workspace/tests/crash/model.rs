@@ -1,5 +1,5 @@
-//! Random transactions against a map of paths: what is applied is what the map says, and undo is
-//! the way back (FO-5, FO-9, FO-10).
+//! Random transactions against a map of paths: the result equals the map, and undo restores the state before (FO-5,
+//! FO-9, FO-10).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,7 +14,7 @@ use actum_workspace::{
 };
 use proptest::prelude::*;
 
-/// The model: files by path, with mode and bytes, and links, whose bytes are their target.
+/// Model: files by path, with mode and bytes, and links, whose bytes are their target.
 type Model = BTreeMap<String, (u32, Vec<u8>)>;
 
 const PATHS: [&str; 8] = ["a", "b", "d/a", "d/b", "d/e/a", "x", "x/y", "d"];
@@ -109,7 +109,7 @@ fn replace_first_line(content: &[u8], new: &str) -> LineHunk {
     LineHunk { old_start: old_lines, old_lines, new_start: 1, new_lines: 1, body, at_end }
 }
 
-/// Whether something is at `path`, or a file is on the way to it.
+/// Returns true if `path` is used, or a file is a component of it.
 fn taken(model: &Model, path: &str) -> bool {
     let below = format!("{path}/");
     let on_the_way = |known: &String| {
@@ -118,7 +118,7 @@ fn taken(model: &Model, path: &str) -> bool {
     model.keys().any(|known| known == path || known.starts_with(&below) || on_the_way(known))
 }
 
-/// Does a step on the model; `false` where the workspace must refuse it.
+/// Applies a step to the model; returns false if the workspace must refuse it.
 fn step_on(model: &mut Model, step: &Step) -> bool {
     let name = |index: &usize| PATHS[*index].to_owned();
     let is_taken = matches!(step, Step::Link(p, _) if taken(model, PATHS[*p]));
@@ -183,10 +183,10 @@ fn files(disk: &SimDisk) -> Model {
         .collect()
 }
 
-/// The bytes of files before and after, by path.
+/// Bytes of files before and after, by path.
 type Differences = BTreeMap<String, (Option<Vec<u8>>, Option<Vec<u8>>)>;
 
-/// What a diff says of files.
+/// Returns the differences of files in a diff.
 fn told(changes: Vec<PathChange>) -> Differences {
     let bytes = |state: State| match state {
         State::File { content: Content::Known(bytes), .. } => Some(bytes.to_vec()),
@@ -199,7 +199,7 @@ fn told(changes: Vec<PathChange>) -> Differences {
     told.filter(|(_, (before, after))| before.is_some() || after.is_some()).collect()
 }
 
-/// The same by comparing two models.
+/// Returns the differences of files between two models.
 fn difference(before: &Model, after: &Model) -> Differences {
     let bytes = |model: &Model, path: &String| model.get(path).map(|(_, bytes)| bytes.clone());
     let changed =
@@ -216,13 +216,13 @@ fn apply(
     transaction.commit()
 }
 
-/// What is told of a run later.
+/// Returns the changes of a run as they are reported later.
 fn shown(disk: &SimDisk, run: RunId) -> Vec<Change> {
     let view = View::open_on(disk.clone(), Path::new("/")).unwrap();
     view.show(run).unwrap().changes.into_iter().map(|shown| shown.change).collect()
 }
 
-/// Every file that differs is told once, and the lines before and after are those of its content.
+/// Checks that every file that differs is reported once, and that its lines before and after are those of its content.
 fn accounts_for_every_line(changes: &[Change], before: &Model, after: &Model) {
     let mut paths = BTreeSet::new();
     for Change { path, kind, extent, .. } in changes {

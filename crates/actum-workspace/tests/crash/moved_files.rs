@@ -1,4 +1,5 @@
-//! A file that a run moved goes back by its inode, or keeps a name, whatever other programs and users do (FO-2, FO-6).
+//! Moved files: a file that a run moved goes back by its inode, or keeps a name, whatever other programs and users do
+//! (FO-2, FO-6).
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -11,9 +12,9 @@ use actum_workspace::State;
 use crate::changes::{apply, create, delete, open, rename};
 use crate::edits_of_moved_files::{FILES, MINE, after_each_kill, chain, edited, files, is_kept};
 
-/// Lets another program make a file at the path `taken` once a run moved away what was there, before each call of the run and
-/// of the recovery after a kill before each call; the files `kept` still have a name then, so a program that has one open
-/// writes to it.
+/// Lets another program make a file at the path `taken` once a run moved the old file away. This is tried before each
+/// call of the run, and of the recovery after a kill before each call. The files `kept` still have a name then, so a
+/// program that has one open writes to it.
 fn check_open_files_keep_a_name(
     names: &[&str],
     change: &[Operation],
@@ -71,7 +72,7 @@ fn check_open_files_keep_a_name(
     assert!(tried > 50, "{tried}: {change:?}");
 }
 
-/// FO-2, FO-6: a log that is rotated by a run, and of which its program makes a new one meanwhile.
+/// FO-2, FO-6: a run rotates a log, and the program of the log makes a new one meanwhile.
 #[test]
 fn a_moved_file_whose_old_path_is_taken_keeps_a_name() {
     check_open_files_keep_a_name(&["m1"], &[rename("m1", "m2")], "m1", &["m1"]);
@@ -79,7 +80,7 @@ fn a_moved_file_whose_old_path_is_taken_keeps_a_name() {
     check_open_files_keep_a_name(&["m2", "m3"], &chain, "m3", &["m2"]);
 }
 
-/// FO-2, FO-6: a file to which this user may make no link (proc_sys_fs(5), protected_hardlinks) is saved all the same.
+/// FO-2, FO-6: a file to which this user may make no link (proc_sys_fs(5), protected_hardlinks) is saved nevertheless.
 #[test]
 fn a_displaced_file_that_can_get_no_second_name_is_saved() {
     let change = [delete("m1")];
@@ -115,7 +116,7 @@ fn a_displaced_file_that_can_get_no_second_name_is_saved() {
     assert!(refused > 0);
 }
 
-/// FO-2: what the user did with a file that the run had not moved yet is what is there afterwards.
+/// FO-2: the user's change of a file that the run had not moved yet remains.
 #[test]
 fn a_file_that_is_saved_moved_or_removed_before_its_move_gets_no_name_at_the_new_path() {
     let acts: [fn(&SimDisk); 3] = [
@@ -142,7 +143,7 @@ fn a_file_that_is_saved_while_its_rename_is_prepared_is_as_it_was_saved() {
     apply(&whole, &[rename("m1", "m3")]).unwrap();
     let calls = whole.trace().split_off(first);
     let moved = calls.iter().position(|call| call.contains(".gone")).unwrap();
-    // One call before the move looks at the file for the last time.
+    // The last call before the move reads the facts of the file for the last time.
     for at in 0..moved - 1 {
         let disk = chain();
         disk.before_call(at, |disk| disk.replace("m1", MINE));
@@ -223,7 +224,7 @@ fn an_edited_file_goes_back_into_the_directory_that_the_run_removed() {
     assert!(back > 1, "{back}");
 }
 
-/// FO-2: what recovery reads again is compared again, where a program writes to the file meanwhile.
+/// FO-2: a file that recovery reads again is compared again, if a program writes to it meanwhile.
 #[test]
 fn a_large_file_that_is_written_while_it_is_copied_back_is_not_taken_for_the_old_one() {
     let large = vec![b'x'; (1 << 20) + 1];
@@ -259,7 +260,8 @@ fn a_large_file_that_is_written_while_it_is_copied_back_is_not_taken_for_the_old
     }
 }
 
-/// Whether a file has a name in the tree, or in what a recovery saved, also once what is staged was swept.
+/// Returns true if a file has a name in the tree, or among the files that a recovery saved, also once staged files were
+/// swept.
 fn has_name(disk: &SimDisk, inode: u64) -> bool {
     disk.advance(120_000);
     drop(apply(disk, &[create("later", "1\n")]));
@@ -269,8 +271,8 @@ fn has_name(disk: &SimDisk, inode: u64) -> bool {
     names.any(|path| disk.stat_of(&path).is_some_and(|stat| stat.inode == inode))
 }
 
-/// Lets a user act after a run was killed once it had published `published`, and each call of the recovery fail once; the
-/// file `moved` has a name then, and is told where it is not back.
+/// Lets a user act after a run was killed once it had published `published`, and each call of the recovery fail once.
+/// The file `moved` has a name then, and is reported if it is not back.
 fn check_moved_file_has_a_name(
     names: &[&str],
     change: &[Operation],
@@ -321,7 +323,7 @@ fn check_moved_file_has_a_name(
     }
 }
 
-/// FO-2, FO-6: its old directory cannot take it, is gone, or the run made a directory at its path that somebody uses.
+/// FO-2, FO-6: its old directory cannot take it, is gone, or the run made a directory at its path that a program uses.
 #[test]
 fn a_moved_file_that_cannot_go_back_keeps_a_name_and_is_told() {
     let nothing = |_: &SimDisk| {};
@@ -393,10 +395,10 @@ fn a_large_file_goes_back_by_its_inode() {
     assert!(moved > 1, "{moved}");
 }
 
-/// What another program does, and what is there after it.
+/// Action of another program, and the files after it.
 type Act = (fn(&SimDisk), &'static [&'static [u8]]);
 
-/// FO-2, FO-6: one half of a swap cannot be taken back, while another program removes, saves or moves the other.
+/// FO-2, FO-6: one half of a swap cannot be rolled back, while another program removes, saves or moves the other.
 #[test]
 fn a_swap_that_is_refused_half_way_keeps_what_another_program_did() {
     let swap = [rename("m1", "t"), rename("m2", "m1"), rename("t", "m2")];

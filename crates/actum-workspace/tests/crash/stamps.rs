@@ -1,5 +1,5 @@
-//! Another program writes to a file in place while a run is under way, and puts size and modification stamp back as they
-//! were: its bytes are never lost (FO-6).
+//! Stamps: another program writes to a file in place while a run is under way, and restores size and modification
+//! stamp. Its bytes are never lost (FO-6).
 
 use actum_core::FileMode;
 use actum_edit::{ModeChange, Operation};
@@ -12,7 +12,7 @@ use crate::changes::{delete, open, path, rename};
 const LARGE: usize = (1 << 20) + 5_000;
 const MINE: &[u8] = b"mine!";
 
-/// A workspace in which `f` was written long ago.
+/// Returns a workspace in which `f` was written long ago.
 fn written_long_ago(content: &[u8]) -> SimDisk {
     let disk = SimDisk::new();
     disk.put("f", content);
@@ -23,7 +23,7 @@ fn written_long_ago(content: &[u8]) -> SimDisk {
     disk
 }
 
-/// Writes to a file in place, and puts its modification stamp back.
+/// Writes to a file in place, and restores its modification stamp.
 fn edit(disk: &SimDisk, file: &str) {
     let before = disk.stat_of(file).unwrap();
     disk.overwrite(file, MINE, 0);
@@ -50,7 +50,7 @@ fn survives_an_edit_before_each_call(content: &[u8], change: &[Operation]) {
     let taken = calls
         .iter()
         .position(|call| call.starts_with("rename `f`") || call.contains("to `f` Exchange"));
-    // Between a look and the own call that moves the stamp is the only moment that no stamp tells of.
+    // Only between a look and the own call that moves the stamp does no stamp show an edit.
     let hides = |call: &str| call.starts_with("link `f`");
     let taken = taken.unwrap_or_else(|| panic!("nothing moves `f` away: {calls:#?}"));
     let mut refused = 0;
@@ -179,8 +179,8 @@ fn an_extended_attribute_that_someone_sets_meanwhile_is_not_lost() {
     }
 }
 
-/// Changes the mode of `f` once for each of its calls, with `other` before that call. Gives how often the change was
-/// rejected.
+/// Changes the mode of `f` once for each of its calls, with `other` before that call. Returns the number of rejected
+/// changes.
 fn change_mode_beside(
     other: impl Fn(&SimDisk) + Copy + 'static,
     check: impl Fn(&SimDisk, &str),

@@ -1,5 +1,5 @@
-//! What a run may do only where its limits allow it: replace files, and search for the places of
-//! hunks; and edits that find their own place.
+//! Actions that a run may take only if its limits allow it: replace files, and search for the places of hunks; and
+//! edits that find their own place.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -142,7 +142,7 @@ fn replace(old: &str, new: &str, occurrences: Occurrences) -> Operation {
 #[test]
 fn an_edit_sees_the_edits_before_it_and_all_of_them_are_undone() {
     let dir = TestDir::new();
-    // Larger than what is held in memory, so that the edit goes through files.
+    // The content is larger than the limit in memory, so that the edit goes through files.
     for size in [10, 200_000] {
         let old = format!("first\n{}last\n", "line of text\n".repeat(size));
         dir.put("file", &old);

@@ -40,13 +40,13 @@ fn collect(dir: &TestDir) {
     Workspace::open(dir.path()).unwrap().gc(&GcOptions::default()).unwrap();
 }
 
-/// Content that repeats nowhere.
+/// Returns content without repetitions.
 fn content(size: usize, seed: u64) -> Vec<u8> {
     let words = (0u64..).map(|at| (at ^ (seed << 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     words.flat_map(u64::to_be_bytes).take(size).collect()
 }
 
-/// The content with `count` random blocks overwritten, and one appended.
+/// Returns the content with `count` random blocks overwritten, and one appended.
 fn updated(mut content: Vec<u8>, random: &mut Random, count: usize) -> Vec<u8> {
     for _ in 0..count {
         let start = random.below(content.len() / BLOCK) * BLOCK;
@@ -57,7 +57,7 @@ fn updated(mut content: Vec<u8>, random: &mut Random, count: usize) -> Vec<u8> {
     content
 }
 
-/// Bytes on the disk of what is below a directory, each inode once, without files that have a name outside of it.
+/// Counts the bytes on the disk below a directory, each inode once, without files that have a name outside of it.
 fn stored(directory: &Path) -> u64 {
     fs::read_dir(directory)
         .unwrap()
@@ -159,7 +159,7 @@ fn is_known(state: &State, wanted: &[u8]) -> bool {
     matches!(state, State::File { content: Content::Known(bytes), .. } if **bytes == wanted)
 }
 
-/// A workspace with a large file that one run has changed, whose record is in the history.
+/// Returns a workspace with a large file that one run has changed, whose record is in the history.
 fn updated_once() -> (TestDir, RunId, Vec<u8>, Vec<u8>) {
     let dir = TestDir::in_memory();
     let before = content(LARGE, 1);
@@ -170,7 +170,7 @@ fn updated_once() -> (TestDir, RunId, Vec<u8>, Vec<u8>) {
     (dir, run, before, after)
 }
 
-/// FO-5: the bytes before the run come from what is there, and are compared.
+/// FO-5: the bytes before the run are computed from the current content, and are compared.
 #[test]
 fn an_undo_without_its_blocks_or_with_damaged_ones_is_refused() {
     let (dir, run, before, after) = updated_once();
@@ -220,7 +220,7 @@ fn a_file_that_was_written_in_place_is_not_undone_until_it_is_as_the_run_left_it
     assert!(dir.get("db").unwrap() == before);
 }
 
-/// FO-9: blocks belong to what a run left, and that is gone once another program writes to it.
+/// FO-9: blocks belong to the content that a run left, and that is gone once another program writes to it.
 #[test]
 fn a_file_that_another_program_writes_to_between_runs_is_kept_whole() {
     let (dir, first, ..) = updated_once();
@@ -245,7 +245,8 @@ fn create(file: &str, content: &[u8]) -> Operation {
     Operation::Create { path: path(file), content: content.to_vec(), mode: None }
 }
 
-/// Whether the next run on the file keeps it whole, after another program wrote to it and so many other runs were made.
+/// Returns true if the next run on the file keeps it whole, after another program wrote to it and `runs` other runs
+/// were made.
 fn is_kept_whole(dir: &TestDir, runs: usize) -> bool {
     let mut edited = dir.get("db").unwrap();
     edited[17] ^= 1;
@@ -396,7 +397,7 @@ fn a_file_that_is_all_new_is_kept_whole() {
     assert!(dir.get("db").unwrap() == before);
 }
 
-/// FO-9: a diff holds in memory what it reads.
+/// FO-9: a diff holds in memory the contents that it reads.
 #[test]
 fn content_is_shown_where_it_follows_from_at_most_64_mib() {
     for (size, is_shown) in [(64 << 20, true), ((64 << 20) + 1, false)] {
@@ -430,7 +431,7 @@ fn a_run_shows_the_digests_of_the_whole_contents() {
     assert_eq!(digests, [Some(Digest::of(&before)), Some(Digest::of(&after))]);
 }
 
-/// A transaction with the new content, its delta beside the workspace, and what the delta is.
+/// Returns a transaction with the new content, its delta beside the workspace, and the facts of the delta.
 fn with_delta(
     dir: &TestDir,
     next: &[u8],
@@ -451,7 +452,8 @@ fn with_delta(
     (delta, committed.map(|committed| committed.run))
 }
 
-/// EX-21, FO-5: the history takes over a delta that was written to another place, and compares itself where that is damaged.
+/// EX-21, FO-5: the history takes over a delta that was written to another place, and compares itself where that is
+/// damaged.
 #[test]
 fn the_history_copies_a_delta_that_was_written_before() {
     for is_damaged in [false, true] {
@@ -497,7 +499,7 @@ fn no_delta_is_written_where_a_copy_is_as_good() {
     }
 }
 
-/// Offsets at which windows of the new content begin and end.
+/// Returns the offsets at which windows of the new content begin and end.
 fn windows(dir: &TestDir, next: &[u8]) -> Vec<(usize, usize)> {
     let mut workspace = Workspace::open(dir.path()).unwrap();
     let mut transaction = workspace.begin(RunOptions::default()).unwrap();
@@ -513,7 +515,7 @@ fn windows(dir: &TestDir, next: &[u8]) -> Vec<(usize, usize)> {
     windows
 }
 
-/// EX-20: what was in a large file before is no new content, and costs no scan.
+/// EX-20: the earlier content of a large file is no new content, and costs no scan.
 #[test]
 fn the_windows_of_a_large_file_are_the_blocks_that_are_new_and_those_beside_them() {
     const WINDOW: usize = 16 << 10;

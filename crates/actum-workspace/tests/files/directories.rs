@@ -16,7 +16,7 @@ fn create(file: &str, content: &str) -> Operation {
     Operation::Create { path: path(file), content: content.into(), mode: None }
 }
 
-/// AA-4: what a command leaves is kept as it is, empty directories too.
+/// AA-4: the files that a command leaves are kept unchanged, and so are empty directories.
 #[test]
 fn directories_are_made_and_removed_by_themselves_and_come_back() {
     let dir = TestDir::new();

@@ -1,4 +1,4 @@
-//! A workspace has a name that goes with it, and that a copy does not share.
+//! Identity: a workspace has a name that stays with it, and that a copy does not share.
 
 use std::fs;
 use std::path::Path;
@@ -61,8 +61,8 @@ fn a_damaged_name_is_refused_and_not_replaced() {
     assert_eq!(name(root), first);
 }
 
-/// AEC-8: whether a run began is told by what has its place, and where that is not known any more it is
-/// said to be unknown.
+/// AEC-8: the record at the place of a run shows whether it began. Where that record is no longer known, the end is
+/// unknown.
 #[test]
 fn the_ending_of_a_run_is_told_or_is_said_to_be_unknown() {
     let directory = tempfile::tempdir().unwrap();

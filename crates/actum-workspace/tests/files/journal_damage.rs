@@ -6,7 +6,7 @@ use actum_testkit::TestDir;
 use actum_workspace::{ErrorKind, RunOptions, View, Workspace};
 
 const JOURNAL: &str = ".actum/journal";
-/// The two copies of the head, and one page for each of the four records.
+/// Size of the two copies of the head, and one page for each of the four records.
 const USED: usize = 6 * 4096;
 
 fn write(file: &str, content: &str) -> Operation {
@@ -14,7 +14,7 @@ fn write(file: &str, content: &str) -> Operation {
     Operation::Write { path, content: content.into(), expected: None }
 }
 
-/// A workspace with two runs in its journal.
+/// Returns a workspace with two runs in its journal.
 fn two_runs() -> TestDir {
     let dir = TestDir::new();
     dir.put("a", "one\n");
@@ -128,10 +128,10 @@ fn a_handle_is_rejected_where_its_state_directory_was_exchanged() {
     assert_eq!(dir.get("a").unwrap(), b"three\n");
 }
 
-/// Where the format stands: behind the sector's head, the length and the magic, in both copies of the head.
+/// Offsets of the format: behind the sector's head, the length and the magic, in both copies of the head.
 const FORMATS: [usize; 2] = [16 + 8 + 16, 4096 + 16 + 8 + 16];
 
-/// Makes the head of a journal say another format.
+/// Sets another format in the head of a journal.
 fn set_format(dir: &TestDir, format: u8) {
     let mut journal = dir.get(JOURNAL).unwrap();
     for at in FORMATS {
@@ -200,7 +200,7 @@ fn an_older_journal_gets_format_6_before_a_run_records_a_link() {
     workspace.revert(run).unwrap();
 }
 
-/// CRC-32C, bit by bit: an independent check of the format.
+/// Computes a CRC-32C bit by bit: an independent check of the format.
 fn crc32c(bytes: &[u8]) -> u32 {
     let mut crc = u32::MAX;
     for byte in bytes {

@@ -1,4 +1,4 @@
-//! Undo of a run whose files were edited since: what the run changed is taken out, the rest stays.
+//! Undo of a run whose files were edited since: the run's changes are removed, the rest remains.
 
 use actum_core::{RelPath, RunId};
 use actum_edit::Operation;
@@ -10,7 +10,7 @@ use actum_workspace::{
 };
 
 const LINES: usize = 14;
-/// How many lines around a change must be as the run left them.
+/// Number of lines around a change that must be as the run left them.
 const CONTEXT: usize = 3;
 
 fn numbered() -> Vec<String> {
@@ -41,7 +41,7 @@ fn undo(
     Ok(transaction.commit()?.run)
 }
 
-/// A workspace with one file, in which a run made the given change.
+/// Returns a workspace with one file, in which a run made the given change.
 fn with_run(old: &str, new: &str) -> (TestDir, Workspace, RunId) {
     let dir = TestDir::new();
     dir.put("a", numbered().concat());
@@ -155,7 +155,7 @@ fn what_a_run_changed_is_still_shown_when_the_file_was_edited_since() {
     assert_eq!(lines_of(now.replace("line 5\n", "hand\n")), Some((4, 4)));
 }
 
-/// FO-5, FO-9: what an attack took for the place of the run, and was not.
+/// FO-5, FO-9: places that an attack mistook for the place of the run.
 #[test]
 fn no_other_place_is_taken_for_that_of_the_run() {
     let block = "a\nb\nc\nn: 3\nd\ne\nf\n";

@@ -1,5 +1,4 @@
-//! What a run does to files, on the real file system, and that its undo takes it back byte for
-//! byte.
+//! Effects of a run on files, on the real file system; its undo reverts them byte for byte.
 
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
@@ -67,7 +66,7 @@ fn a_change_set_is_applied_and_reverted() {
     assert_eq!(dir.tree(), before);
 }
 
-/// FO-10: what makes a file is told from it by what may follow.
+/// FO-10: the lines that may follow distinguish an insertion from a new file.
 #[test]
 fn lines_at_the_top_of_a_file_that_more_may_follow_go_there_and_back() {
     let dir = TestDir::new();
@@ -460,7 +459,7 @@ fn redo_brings_back_what_was_undone_last_and_never_takes_a_change_away() {
         assert_eq!(dir.get("f").unwrap(), wanted.as_bytes());
     }
     assert_eq!(redo(&mut workspace), None);
-    // With the changes forgotten it cannot be told which way the undos went.
+    // With the changes forgotten it is unknown which way the undos went.
     let options = actum_workspace::GcOptions { runs_max: 1, ..Default::default() };
     workspace.gc(&options).unwrap();
     assert_eq!(redo(&mut workspace), None);
@@ -500,7 +499,7 @@ fn of_steps_that_fail_together_nothing_is_left_and_the_others_are_committed() {
     dir.put("a.txt", "one\n");
     dir.put("linked.txt", "linked\n");
     std::fs::hard_link(dir.path().join("linked.txt"), dir.path().join("other.txt")).unwrap();
-    // Larger than what is held in memory, so that it is staged.
+    // The content is larger than the limit in memory, so that it is staged.
     let large = vec![b'x'; 8 << 20];
     let mut workspace = Workspace::open(dir.path()).unwrap();
     let mut transaction = workspace.begin(RunOptions::default()).unwrap();
@@ -526,7 +525,7 @@ fn of_steps_that_fail_together_nothing_is_left_and_the_others_are_committed() {
     assert!(matches!(failed.unwrap_err().kind, ErrorKind::Missing { .. }));
     assert_eq!(transaction.effects(), before);
     assert_eq!((staged(), transaction.broken_links()), (1, &[][..]));
-    // What others did meanwhile to a file that only the failed steps looked at is seen.
+    // Changes that others made meanwhile to a file that only the failed steps read are seen.
     dir.put("other.txt", "three\n");
     assert_eq!(transaction.read(&path("linked.txt")).unwrap(), b"three\n");
     let missing = transaction.read(&path("new/a.txt")).unwrap_err().kind;

@@ -1,5 +1,5 @@
-//! An attacker works on the same tree while runs are under way: nothing outside the root is
-//! touched, and no byte is lost (FO-6, FO-7).
+//! Races: an attacker works on the same tree while runs are under way. Nothing outside the root is touched, and no byte
+//! is lost (FO-6, FO-7).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,7 @@ use actum_edit::{EmptyParents, Operation};
 use actum_testkit::{TestDir, effort};
 use actum_workspace::{RunOptions, State, Workspace};
 
-/// How often a run is tried; `ACTUM_RACE_ROUNDS=N` sets another number.
+/// Number of runs that are tried; `ACTUM_RACE_ROUNDS=N` sets another number.
 const ROUNDS: usize = 400;
 
 fn rounds() -> usize {
@@ -25,8 +25,7 @@ fn path(text: &str) -> RelPath {
     RelPath::new(text).unwrap()
 }
 
-/// Runs change files below `d` while `attack` runs in a loop. Gives how many runs succeeded and
-/// were refused.
+/// Changes files below `d` by runs while `attack` runs in a loop. Returns the numbers of succeeded and refused runs.
 fn race(
     dir: &TestDir,
     attack: impl Fn(usize, &Path) + Send + 'static,
@@ -108,7 +107,8 @@ fn a_directory_that_is_swapped_for_a_symbolic_link_lets_nothing_out() {
     assert_eq!(counts.0 + counts.1, rounds());
 }
 
-/// FO-7, D-6: runs make, retarget and remove links and directories below a directory that is exchanged for a link all the time.
+/// FO-7, D-6: runs make, retarget and remove links and directories below a directory that is exchanged for a link all
+/// the time.
 #[test]
 fn links_and_directories_are_made_and_removed_beside_an_exchange() {
     let dir = TestDir::new();
@@ -173,7 +173,7 @@ fn links_and_directories_are_made_and_removed_beside_an_exchange() {
     eprintln!("{counts:?} runs succeeded and were refused");
 }
 
-/// Mode of a directory, and its names with their times and contents.
+/// Returns the mode of a directory, and its names with their times and contents.
 fn dir_facts(directory: &Path) -> Vec<String> {
     let mode = |path: &Path| path.symlink_metadata().unwrap().permissions().mode();
     let facts = |path: std::path::PathBuf| {
@@ -255,7 +255,7 @@ fn contents_that_someone_writes_meanwhile_are_never_lost() {
     });
     let last = String::from_utf8(dir.get("f").unwrap()).unwrap();
     seen.insert(last);
-    // What lies in `lost` was displaced and set aside for a person.
+    // A file in `lost` was displaced and set aside for the user.
     let mut lost = vec![dir.join(".actum/lost")];
     while let Some(directory) = lost.pop() {
         for entry in fs::read_dir(directory).unwrap() {

@@ -1,4 +1,4 @@
-//! Bad input is refused with an error that says what is wrong, and nothing changes.
+//! Bad input is refused with an error that names the problem, and nothing changes.
 
 use std::os::unix::net::UnixListener;
 
@@ -31,7 +31,7 @@ fn patch(file: &str, old: &str) -> Patch {
     Patch { path: file.into(), hunks: vec![hunk], expected_prev_sha256: None }
 }
 
-/// The operations are refused with this message, and the tree is untouched, staged files included.
+/// Checks that the operations are refused with this message, and that the tree is untouched, staged files included.
 fn refused(dir: &TestDir, operations: &[Operation], options: RunOptions, message: &str) {
     let before = dir.tree();
     let mut workspace = Workspace::open(dir.path()).unwrap();
@@ -419,7 +419,7 @@ fn a_workspace_in_use_names_its_holder() {
         format!("the workspace is in use by process {}; nothing was changed", std::process::id())
     );
     let transaction = undo;
-    // Looking is possible all the while.
+    // A read-only view can be opened all the while.
     assert_eq!(View::open(dir.path()).unwrap().runs().unwrap(), []);
     drop(transaction);
     second.apply_operations(&[write("good")], RunOptions::default()).unwrap();
@@ -572,7 +572,7 @@ fn all_that_is_refused_is_told_at_once_but_not_what_follows_from_it() {
     assert_eq!(error.also.len(), 99);
 }
 
-/// Issue 22 (claims): a small list of edits of a large file is rejected before it is at work for hours.
+/// Issue 22 (claims): a small list of edits of a large file is rejected before it runs for hours.
 #[test]
 fn edits_that_read_too_much_in_all_are_rejected_at_once() {
     let dir = dir();

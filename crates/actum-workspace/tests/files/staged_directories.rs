@@ -1,4 +1,4 @@
-//! Copies that a process changes in a directory of its own, and a transaction takes in.
+//! Copies that a process changes in a directory of its own, and that a transaction adds.
 
 use std::os::unix::fs::{MetadataExt, symlink};
 
@@ -45,7 +45,8 @@ fn a_changed_copy_is_published_and_undone() {
     }
 }
 
-/// EX-11, EX-21: of content that later steps replaced nothing stays in the stage directory, and what another path needs stays.
+/// EX-11, EX-21: content that later steps replaced is removed from the stage directory, and content that another path
+/// needs remains.
 #[test]
 fn content_that_later_steps_replaced_takes_no_room() {
     let dir = TestDir::new();
@@ -90,7 +91,7 @@ fn content_that_later_steps_replaced_takes_no_room() {
     assert_eq!(dir.tree(), before);
 }
 
-/// EX-11: what a process leaves instead of its copy is not taken in.
+/// EX-11: an object that a process leaves instead of its copy is rejected.
 #[test]
 fn what_is_no_file_of_its_own_is_not_taken_in() {
     let dir = TestDir::new();
@@ -116,7 +117,7 @@ fn what_is_no_file_of_its_own_is_not_taken_in() {
     assert_eq!(dir.get("f"), Some(b"f".to_vec()));
 }
 
-/// EX-11: a copy is of the file as the steps before leave it, and steps behind see what was taken in.
+/// EX-11: a copy is of the file as the steps before leave it, and later steps see the content that was added.
 #[test]
 fn a_copy_follows_the_steps_before_it() {
     let dir = TestDir::new();

@@ -1,4 +1,4 @@
-//! Files that a caller fills through a handle, and a transaction takes in.
+//! Files that a caller fills through a handle, and that a transaction adds.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -15,7 +15,7 @@ fn path(path: &str) -> RelPath {
     RelPath::new(path).unwrap()
 }
 
-/// The file behind a handle.
+/// Returns the file behind a handle.
 fn file(handle: &OwnedFd) -> File {
     handle.try_clone().unwrap().into()
 }
@@ -25,7 +25,7 @@ fn fill(source: &SourceFile<LinuxDisk>, staged: &StagedFile<LinuxDisk>) {
     std::io::copy(&mut from, &mut file(staged.handle())).unwrap();
 }
 
-/// FE-9, FO-1: what was staged is taken in as it is, holes included, and can be undone.
+/// FE-9, FO-1: a staged file is added unchanged, holes included, and can be undone.
 #[test]
 fn a_staged_file_is_published_as_it_was_filled() {
     for size in [0, 100, 64 << 10, (1 << 20) + 1] {
@@ -88,7 +88,7 @@ fn a_staged_file_that_differs_from_its_source_is_rejected() {
     }
 }
 
-/// FE-1: what is written between the comparison and the commit is found there, too.
+/// FE-1: a write between the comparison and the commit is detected, too.
 #[test]
 fn a_staged_file_that_is_changed_after_it_was_compared_is_rejected() {
     let dir = TestDir::new();

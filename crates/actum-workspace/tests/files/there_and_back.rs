@@ -1,10 +1,10 @@
-//! A run, its undo, and the undo of that.
+//! Check of a run, its undo, and the undo of that.
 
 use actum_edit::Operation;
 use actum_testkit::TestDir;
 use actum_workspace::{RunOptions, Workspace};
 
-/// Applies, compares with what `expect` makes of the tree, undoes, compares with before, redoes.
+/// Applies, compares the tree with `expect`, undoes, compares with before, redoes.
 pub(crate) fn there_and_back(dir: &TestDir, operations: &[Operation], expect: impl Fn()) {
     let before = dir.tree();
     let mut workspace = Workspace::open(dir.path()).unwrap();

@@ -1,5 +1,4 @@
-//! What a run is told to do: files that were renamed, binary files, modes; at once and later, there
-//! and back.
+//! Reported changes of a run: files that were renamed, binary files, modes; at once and later, for a run and its undo.
 
 use actum_core::{Budget, FileMode, RelPath, RunId};
 use actum_edit::{EmptyParents, LineHunk, ModeChange, Operation};
@@ -31,7 +30,7 @@ fn write(file: &str, content: impl AsRef<[u8]>) -> Operation {
     Operation::Write { path: path(file), content, expected: None }
 }
 
-/// What is told of a change: the path, what happens to it, and the lines added and removed.
+/// Returns the reported facts of changes: the path, the kind, and the lines added and removed.
 fn told(changes: impl IntoIterator<Item = Change>) -> Vec<(String, ChangeKind, (u64, u64))> {
     let told = changes.into_iter().map(|Change { path, kind, extent, .. }| {
         let Lines { added, removed } = extent.lines();

@@ -1,4 +1,4 @@
-//! What the journal says about a path, an inode and a directory.
+//! Index of the journal by path, inode and directory.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use crate::journal::record::{Body, Entry, FileImage, Image, Outcome, Side};
 use crate::journal::runs::LoggedRun;
 use crate::run::SWEEP_SLACK;
 
-/// One image in the journal, by indices.
+/// Image in the journal, by indices.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ImageRef {
     pub(super) run: usize,
@@ -21,35 +21,34 @@ pub(super) struct ImageRef {
     pub(super) side: Side,
 }
 
-/// All that the journal says about one path.
+/// Records of the journal about one path.
 pub(super) struct PathRecord {
     pub(super) wanted: ImageRef,
     pub(super) known: Vec<ImageRef>,
-    /// When the last run on the path ended; `None` where nobody ended it.
+    /// Time at which the last run on the path ended; `None` if it did not.
     pub(super) ended: Option<Time>,
-    /// Whether that run was committed.
+    /// True if that run was committed.
     pub(super) is_committed: bool,
-    /// When the last INTENT on the path was written.
+    /// Time at which the last INTENT on the path was written.
     pub(super) announced: Time,
 }
 
 impl PathRecord {
-    /// Run and entry, as indices, of what the path should hold.
+    /// Returns run and entry, as indices, of the image that the path should hold.
     pub(super) fn place(&self) -> (usize, usize) {
         (self.wanted.run, self.wanted.entry)
     }
 }
 
-/// All that the journal says about one inode.
+/// Records of the journal about one inode.
 #[derive(Default)]
 pub(super) struct InodeRecord {
     pub(super) images: Vec<ImageRef>,
-    /// When the INTENT of the last run that recorded it was written.
+    /// Time at which the INTENT of the last run that recorded it was written.
     pub(super) announced: Time,
-    /// When that run ended; `None` where nobody ended it.
+    /// Time at which that run ended; `None` if it did not.
     pub(super) ended: Option<Time>,
-    /// How long after that end the run itself may still have moved the change stamp, in
-    /// nanoseconds.
+    /// Time after that end in which the run itself may still have moved the change stamp, in nanoseconds.
     pub(super) slack: i64,
 }
 
@@ -61,7 +60,7 @@ impl<D: Disk> Rebuilder<'_, D> {
             let committed = told.end.is_some_and(|end| end.outcome == Outcome::Committed);
             for (entry, Entry { path, .. }) in told.intent.entries.iter().enumerate() {
                 let image = |side| ImageRef { run, entry, side };
-                // What a run that was taken back found there stands, whoever put it there.
+                // The content that a rolled back run found there stays, whichever process put it there.
                 let wanted = image(if committed { Side::Post } else { Side::Pre });
                 let record = records.entry(path.clone()).or_insert_with(|| PathRecord {
                     wanted,
@@ -96,7 +95,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         })
     }
 
-    /// The files among the known images of a path.
+    /// Returns the files among the known images of a path.
     pub(super) fn known_files<'s>(
         &'s self,
         record: &'s PathRecord,
@@ -104,8 +103,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         record.known.iter().filter_map(|&known| Some((known, self.image(known)?.file()?)))
     }
 
-    /// The recorded bytes of an image; one that its run did not write may be another's among
-    /// `known`.
+    /// Returns the recorded bytes of an image. If its run did not write them, another image among `known` may have
+    /// them.
     pub(super) fn bytes(
         &self,
         known: &[ImageRef],
@@ -126,7 +125,7 @@ impl<D: Disk> Rebuilder<'_, D> {
     }
 }
 
-/// What the journal says about each inode, by its number.
+/// Returns the records of the journal about each inode, by its number.
 pub(super) fn inode_records(runs: &[LoggedRun]) -> HashMap<u64, InodeRecord> {
     let mut all: HashMap<u64, InodeRecord> = HashMap::new();
     for (run, LoggedRun { intent, end, .. }) in runs.iter().enumerate() {
@@ -135,8 +134,8 @@ pub(super) fn inode_records(runs: &[LoggedRun]) -> HashMap<u64, InodeRecord> {
                 let Some(file) = image.file() else { continue };
                 let recorded = all.entry(file.inode).or_default();
                 recorded.images.push(ImageRef { run, entry: index, side });
-                // After its end a run only removes the second names of moved files, and what it had
-                // staged in vain.
+                // After its end a run only removes the second names of moved files, and files that it had staged
+                // without effect.
                 let committed = end.is_some_and(|end| end.outcome == Outcome::Committed);
                 let moved = matches!(file.body, Body::Moved(_));
                 if recorded.announced != intent.time {
@@ -156,7 +155,7 @@ pub(super) fn inode_records(runs: &[LoggedRun]) -> HashMap<u64, InodeRecord> {
 /// State of a directory when a run was about to change names in it.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum FoundDirectory {
-    /// The directory, and when it was last changed.
+    /// The directory, and the time at which it was last changed.
     ChangedAt(Time),
     /// No directory: the last run at its path had removed it, empty.
     RemovedByRun,
@@ -164,17 +163,17 @@ pub(super) enum FoundDirectory {
     Unknown,
 }
 
-/// A run that changed names in a directory.
+/// Run that changed names in a directory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DirectoryRun {
-    /// Which run, by its index.
+    /// Index of the run.
     pub(super) run: usize,
     pub(super) found: FoundDirectory,
-    /// When the run ended; `None` if it did not.
+    /// Time at which the run ended; `None` if it did not.
     pub(super) ended: Option<Time>,
 }
 
-/// The runs that changed names in each directory, in their order, `None` being the root.
+/// Returns the runs that changed names in each directory, in their order, `None` being the root.
 pub(super) fn directory_runs(runs: &[LoggedRun]) -> HashMap<Option<RelPath>, Vec<DirectoryRun>> {
     let mut all: HashMap<Option<RelPath>, Vec<DirectoryRun>> = HashMap::new();
     // Paths where the last run left no directory.

@@ -1,4 +1,4 @@
-//! Puts the wanted image at a path.
+//! Installs the wanted image at a path.
 
 use std::io;
 
@@ -16,20 +16,20 @@ use crate::journal::record::{FileImage, Image, stage_name};
 use crate::run::publish::set_in_place;
 use crate::tree::{Found, Parent};
 
-/// What came of putting an image at its path.
+/// Result of installing an image at its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Installed {
     Done,
-    /// Someone else's work is there.
+    /// The work of another program is there.
     InTheWay,
-    /// The directory to remove holds files of another program, so it stays.
+    /// The directory to remove holds files of another program, so it remains.
     NotEmpty,
     /// The bytes are not recorded, or not as recorded.
     NoBytes,
 }
 
 impl<D: Disk> Rebuilder<'_, D> {
-    /// Takes away what stands at a path that wants something else; `false` when it cannot be.
+    /// Removes an object at a path whose wanted image is another one. Returns false if it cannot be removed.
     pub(super) fn clear_the_way(&self, path: &RelPath, record: &PathRecord) -> Result<bool> {
         let doing = || format!("put `{path}` right");
         let Some(wanted) = self.image(record.wanted) else { return Ok(true) };
@@ -68,7 +68,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                         self.displace_directory(path, record)?;
                         Ok(true)
                     }
-                    // A directory that should be absent stays where it is.
+                    // A directory that should be absent remains in place.
                     Err(_) => Ok(matches!(wanted, Image::Absent)),
                 }
             }
@@ -76,8 +76,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         }
     }
 
-    /// Moves a directory to the lost directory that the inode of one of our files held before. Names in it whose files
-    /// have other names are removed: those files live elsewhere.
+    /// Moves to the lost directory a directory that is the earlier content of an inode of one of actum's files. Names
+    /// in it whose files have other names are removed: those files are elsewhere.
     fn displace_directory(&self, path: &RelPath, record: &PathRecord) -> Result<()> {
         let doing = || format!("put `{path}` right");
         let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
@@ -95,7 +95,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         self.save_unknown(path, &name, &stat)
     }
 
-    /// Puts the wanted image at a path.
+    /// Installs the wanted image at a path.
     pub(super) fn install(&self, path: &RelPath, record: &PathRecord) -> Result<Installed> {
         let doing = || format!("put `{path}` right");
         let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
@@ -141,7 +141,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                 renamed => renamed.doing(doing).map(|()| Installed::Done),
             };
         };
-        // From the exchange on the name says that a displaced file is there.
+        // From the exchange on, the name shows that it is a displaced file.
         let built = name;
         let name = self.temporary(record, DISPLACED)?;
         disk.rename(stage, &built, stage, &name, Rename::NoReplace).doing(doing)?;
@@ -151,8 +151,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         let displaced = disk.stat_at(stage, &name).doing(doing)?;
         let seen = |stat: &Stat| (stat.inode, stat.size, stat.modified);
         let Some(displaced) = displaced.filter(|displaced| seen(displaced) == seen(&before)) else {
-            exchange()?; // someone was faster: theirs stays
-            // A second save may have been displaced by that.
+            exchange()?; // another process was faster: its file stays
+            // That may have displaced a second save.
             if let Some(stat) = disk.stat_at(stage, &name).doing(doing)? {
                 self.save_unknown(path, &name, &stat)?;
             }
@@ -162,8 +162,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         Ok(Installed::Done)
     }
 
-    /// The directory of `path`, made where it is missing: a directory that was there when the run
-    /// was committed may be lost with the power. `None` where something else stands in its place.
+    /// Returns the directory of `path`, and makes it where it is missing: a directory that existed when the run was
+    /// committed may be lost in a power cut. `None` where another object is in its place.
     fn parent_made(&self, path: &RelPath) -> Result<Option<Parent<'_, D::Handle>>> {
         match self.tree.parent(path) {
             Ok(Some(parent)) => return Ok(Some(parent)),
@@ -218,7 +218,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         set_in_place(&self.tree, &there, wanted)
     }
 
-    /// A free name in the stage directory.
+    /// Returns a free name in the stage directory.
     fn temporary(&self, record: &PathRecord, word: &str) -> Result<Vec<u8>> {
         let doing = || "put a path right".to_owned();
         let Some(told) = self.runs.get(record.wanted.run) else { return Ok(Vec::new()) };

@@ -1,4 +1,4 @@
-//! Whose a thing is that stands at a path, and what must be done there.
+//! Owner of the object at a path, and the task of recovery there.
 
 use actum_core::{Digest, RelPath};
 
@@ -12,7 +12,7 @@ use crate::journal::record::{Body, FileImage, Image};
 use crate::tree::{Found, digest_of};
 
 impl<D: Disk> Rebuilder<'_, D> {
-    /// What is at a path. Whatever may stand on the way to it is not at this path.
+    /// Returns the object at a path. An object that blocks the path is not at this path.
     pub(super) fn find(&self, path: &RelPath) -> Result<Found<D::Handle>> {
         match self.tree.find(path) {
             Err(error) if error.is_in_the_way() => Ok(Found::Nothing),
@@ -39,7 +39,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                 Task::LaterEdit
             }
             (Image::File(file), Found::Nothing) => match file.body {
-                // Only attributes changed: whoever removed the file, it was not this run.
+                // Only attributes changed: this run did not remove the file.
                 Body::Untouched if self.bytes(&record.known, record.wanted)?.is_none() => {
                     Task::LaterEdit
                 }
@@ -68,7 +68,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         })
     }
 
-    /// Judges a directory that stays. Its new attributes may be lost, or not rolled back; any others are those of another program.
+    /// Judges a directory that remains. Its new attributes may be lost, or not rolled back; any others are those of
+    /// another program.
     fn judge_directory(
         &self,
         path: &RelPath,
@@ -98,8 +99,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         Ok(if now != *wanted && is_other && is_lost { Task::Adjust } else { Task::Right })
     }
 
-    /// Whether a directory is what the inode of one of our files held before it was ours, which is
-    /// all that a power cut left of it.
+    /// Returns true if a directory is the earlier content of an inode that one of actum's files got: a power cut left
+    /// only that.
     pub(super) fn was_a_directory(&self, path: &RelPath) -> Result<bool> {
         let parent = self.tree.existing_parent(path)?;
         let stat = self.workspace.disk.stat_at(&parent, path.name());
@@ -129,25 +130,26 @@ impl<D: Disk> Rebuilder<'_, D> {
         recorded.images.iter().filter_map(|&image| self.image(image).and_then(Image::file))
     }
 
-    /// Someone else's work is an edit after the run where the run has ended, and needs a person
-    /// where it is still to be taken back.
+    /// Returns the task for the work of another program. It is a later edit if the run has ended, and needs the user if
+    /// the run must still be rolled back.
     fn not_ours(&self, record: &PathRecord) -> Task {
         if record.ended.is_some() { Task::LaterEdit } else { Task::Foreign }
     }
 
-    /// Whether another program set this timestamp after the end of a run. False for timestamps in the period of a recovery.
+    /// Returns true if another program set this timestamp after the end of a run. False for timestamps in the period of
+    /// a recovery.
     fn is_later(&self, ended: Option<Time>, stamp: Time, slack: i64) -> bool {
         ended.is_some_and(|ended| stamp.0 > ended.0.saturating_add(slack))
             && !self.changed.borrow().iter().any(|recovery| recovery.holds(stamp))
     }
 
-    /// Whether another program changed names in a directory above a path after the last run on the path. A missing file was
-    /// removed then and not lost, and a file that is back was put there. File systems with a journal write changes of names in
-    /// their order, so the earlier changes of the run are durable.
+    /// Returns true if another program changed names in a directory above a path after the last run on the path. A
+    /// missing file was removed then and not lost, and a file that is back was put there. File systems with a journal
+    /// write changes of names in order, so the earlier changes of the run are durable.
     fn was_changed_around(&self, path: &RelPath, record: &PathRecord) -> Result<bool> {
         let parent = match self.tree.parent(path) {
             Ok(parent) => parent,
-            // Something else stands in the place of a directory.
+            // The place of a directory has another object.
             Err(error) if error.is_in_the_way() => return Ok(false),
             Err(error) => return Err(error),
         };
@@ -157,8 +159,9 @@ impl<D: Disk> Rebuilder<'_, D> {
         path.parent().map_or(Ok(false), |directory| self.was_changed_around(&directory, record))
     }
 
-    /// Whether another program changed names in `directory`, the parent of `path`, after the last run of `record`, or moved it.
-    /// Later runs recorded when the directory was last changed before them, so they answer also for a directory that is gone.
+    /// Returns true if another program changed names in `directory`, the parent of `path`, after the last run of
+    /// `record`, or moved it. Later runs recorded when the directory was last changed before them, so this also answers
+    /// for a directory that is gone.
     fn was_directory_changed(
         &self,
         path: &RelPath,
@@ -182,8 +185,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         Ok(self.is_later(ended, stat.last_change(), 0))
     }
 
-    /// Judges a file. It is ours if a run recorded its inode at this path, no program wrote to it since, and a power cut can
-    /// leave this content.
+    /// Judges a file. It is actum's own if a run recorded its inode at this path, no program wrote to it since, and a
+    /// power cut can leave this content.
     fn judge_file(
         &self,
         path: &RelPath,
@@ -221,11 +224,10 @@ impl<D: Disk> Rebuilder<'_, D> {
             return Ok(self.not_ours(record));
         };
         let touched = self.is_later(recorded.ended, stat.changed, recorded.slack);
-        // A cut leaves of the inode what it was before the run, or what it was to hold, in part, or
-        // the right number of bytes that were on the disk before. Whatever else is there someone
-        // put there, however old its stamp is; and so a whole image in which the last change came after the run, or that
-        // came there with a later change of names. A cut may also follow a change of the attributes, and it ends a file at
-        // a block.
+        // A cut leaves the inode with its content from before the run, a part of the new content, or the right number
+        // of bytes that were on the disk before. Another program wrote any other content, however old its stamp is. It
+        // also wrote a whole image whose last change came after the run, or that came there with a later change of
+        // names. A cut may also follow a change of the attributes, and it ends a file at a block.
         let is_recorded_size = self.is_of_a_recorded_size(recorded, stat);
         let ours = if self.is_an_image(recorded, stat, &digest) {
             !touched && !self.was_changed_around(path, record)?

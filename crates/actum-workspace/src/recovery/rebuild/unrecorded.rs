@@ -1,4 +1,4 @@
-//! Keeps what was displaced and no run recorded.
+//! Saves displaced files that no run recorded.
 
 use std::collections::HashMap;
 use std::io;
@@ -17,7 +17,7 @@ use crate::tree::{digest_of, open_content};
 /// Part of the name of a displaced file in the stage directory.
 pub(super) const DISPLACED: &str = "displaced";
 
-/// The name of the entry in the name of a file that a recovery displaced; `None` of another name.
+/// Returns the name of the entry in the name of a file that a recovery displaced; `None` for another name.
 fn displaced_stem(name: &[u8]) -> Option<&[u8]> {
     let at = memchr::memmem::find(name, format!(".{DISPLACED}").as_bytes())?;
     name.get(..at)
@@ -34,12 +34,12 @@ enum Content {
     Unknown,
 }
 
-/// The unit in which file systems lose data, in bytes.
+/// Unit in which file systems lose data, in bytes.
 pub(super) const BLOCK: usize = 4096;
 
 impl<D: Disk> Rebuilder<'_, D> {
-    /// Moves displaced files that a killed run or recovery left in the stage directory, or a refused step of this one, to
-    /// the lost directory.
+    /// Moves displaced files that a killed run or recovery left in the stage directory, or a refused step of this one,
+    /// to the lost directory.
     pub(super) fn rescue_displaced(&self) -> Result<()> {
         let doing = || "look for displaced files".to_owned();
         let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
@@ -61,7 +61,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                         self.save_unknown(&entry.path, &name, &stat)?;
                     }
                 }
-                // Of a run that the journal does not know.
+                // It belongs to a run that the journal does not know.
                 (None, Some(_)) => self.save(&name)?,
                 (Some(_) | None, None) | (Some(_), Some(_)) => {}
             }
@@ -69,8 +69,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         Ok(())
     }
 
-    /// Removes the displaced files that need not be saved. Later recoveries, whose journal does not record their content,
-    /// would save them as edits.
+    /// Removes the displaced files that need not be saved. Later recoveries, whose journal does not record their
+    /// content, would save them as edits.
     pub(super) fn drop_displaced(&self) -> Result<()> {
         self.rescue_displaced()?;
         let stage = &self.workspace.home.stage;
@@ -81,8 +81,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         Ok(())
     }
 
-    /// Finds the entry of each name that a run or its rollback may have in the stage directory: the run, and the index of the
-    /// entry in it.
+    /// Finds the entry of each name that a run or its rollback may have in the stage directory: the run, and the index
+    /// of the entry in it.
     fn staged_entries(&self) -> HashMap<Vec<u8>, (&LoggedRun, usize)> {
         let mut entries = HashMap::new();
         for run in self.runs {
@@ -95,8 +95,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         entries
     }
 
-    /// Moves a file that was displaced from `path` to the lost directory, unless it is known or torn. An error leaves the
-    /// workspace to a further attempt.
+    /// Moves a file that was displaced from `path` to the lost directory, unless it is known or torn. An error leaves
+    /// the workspace to a further attempt.
     pub(super) fn save_unknown(&self, path: &RelPath, name: &[u8], stat: &Stat) -> Result<()> {
         match self.content(path, name, stat)? {
             Content::Known | Content::Torn => Ok(()),
@@ -104,8 +104,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         }
     }
 
-    /// Moves a file that was displaced from `path` to the lost directory, unless it is torn. For paths that a committed run left
-    /// empty: a user may have moved the file back there, and its new path may hold another file.
+    /// Moves a file that was displaced from `path` to the lost directory, unless it is torn. For paths that a committed
+    /// run left empty: a user may have moved the file back there, and its new path may hold another file.
     pub(super) fn save_removed(&self, path: &RelPath, name: &[u8], stat: &Stat) -> Result<()> {
         match self.content(path, name, stat)? {
             Content::Torn => Ok(()),
@@ -169,8 +169,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         Ok(if is_torn { Content::Torn } else { Content::Unknown })
     }
 
-    /// Whether every block of the file is that of an image recorded for its inode, or was never
-    /// written.
+    /// Returns true if every block of the file is that of an image recorded for its inode, or was never written.
     pub(super) fn is_torn(&self, stat: &Stat, file: &D::Handle) -> Result<bool> {
         let doing = || "compare a file with the journal".to_owned();
         let Some(recorded) = self.recorded.get(&stat.inode) else { return Ok(false) };
@@ -197,8 +196,8 @@ impl<D: Disk> Rebuilder<'_, D> {
                     break;
                 }
                 let filled = image.read_at(disk, &mut other, offset).doing(doing)?;
-                // A file whose size was not written yet ends within the image's block, and one
-                // whose size was written first goes on with zeros.
+                // A file whose size was not written yet ends within the image's block, and one whose size was written
+                // first continues with zeros.
                 let (common, rest) = seen.split_at(read.min(filled));
                 matches = other.get(..common.len()) == Some(common) && rest.iter().all(|&b| b == 0);
             }

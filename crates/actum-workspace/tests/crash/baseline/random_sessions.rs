@@ -28,15 +28,15 @@ enum Left {
 enum Step {
     /// A command changes a path.
     Command(usize, Left),
-    /// A run writes a file, or removes it, unless a command changed it and nobody adopted that.
+    /// A run writes a file, or removes it, unless a command changed it and the change was not adopted.
     Run(usize, Option<u8>),
     /// A client edits a file: foretold, made, adopted.
     Edit(usize, u8),
     /// The turn ends, and another begins.
     Turn,
-    /// All that is undeclared becomes a run.
+    /// Every undeclared change becomes a run.
     Adopt,
-    /// The newest run is undone, and that is undone.
+    /// The newest run is undone, and that undo is undone.
     ThereAndBack,
 }
 
@@ -97,15 +97,15 @@ fn adopt_all(disk: &SimDisk) {
     assert!(snapshot(disk, &[]).unwrap().adoptable.is_empty());
 }
 
-/// Files and links. Directories that a command made and emptied again stay as they are.
+/// Returns files and links. Directories that a command made and emptied again remain.
 fn files(tree: Tree) -> Vec<(String, String)> {
     let named = tree.into_iter().map(|(path, node)| (format!("{path:?}"), format!("{node:?}")));
     named.filter(|(_, node)| node.contains("file") || node.contains("link")).collect()
 }
 
 proptest! {
-    /// Issue 27: whatever commands, runs and edits do in a session, once all of it is adopted the undo of every run, newest first,
-    /// leads back to the files from before the first prompt.
+    /// Issue 27: commands, runs and edits in a session are adopted. Then the undo of every run, newest first, leads
+    /// back to the files from before the first prompt.
     #[test]
     fn a_session_whose_changes_are_adopted_is_undone_to_the_beginning(steps in steps()) {
         let disk = workspace();
@@ -129,7 +129,7 @@ proptest! {
                         (None, None) => continue,
                     };
                     disk.advance(50);
-                    // One that changes nothing is none.
+                    // An operation that changes nothing makes no run.
                     drop(open(&disk).unwrap().apply_operations(&[operation], RunOptions::default()));
                     disk.advance(50);
                 }
