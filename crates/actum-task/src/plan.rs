@@ -341,7 +341,7 @@ impl TaskPlan {
         actions.flat_map(|(at, action)| action.written().map(move |path| (at, path)))
     }
 
-    /// The plan in JSON, as what [`read`](Self::read) takes it back from.
+    /// The plan in JSON in the form that [`read`](Self::read) accepts.
     pub fn to_json(&self) -> String {
         write::plan(self)
     }
