@@ -136,7 +136,7 @@ impl Rollback {
     /// # Errors
     /// [`RollbackError`] if two facts concern one path, other than a file and a directory that replaced each
     /// other. If a file was deleted and another was renamed to its path, the caller records the first as
-    /// modified and the second as deleted, so that each path is restored in one step.
+    /// modified and the second as deleted. So each path is restored in one step.
     pub fn new(
         mut checkpoints: Vec<Checkpoint>,
         directories: Vec<DirectoryChange>,
