@@ -65,7 +65,7 @@ pub struct Policy {
     layers: Vec<Layer>,
     /// Digests of contents that look like credentials and are not, or need not be secret.
     credentials: BTreeSet<Digest>,
-    /// Files of access policies, by name; `None` if there are none.
+    /// Files of access policies, by name; `None` without such files.
     access: Option<Vec<AccessText>>,
 }
 

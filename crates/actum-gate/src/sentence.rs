@@ -421,7 +421,7 @@ fn group_name(id: &str) -> &str {
     PROTECTED_GROUPS.iter().find(|group| group.id == id).map_or(id, |group| group.name)
 }
 
-/// Why a built-in rule raises the tier; of a rule that this version does not know its id.
+/// Returns the reason why a built-in rule raises the tier, or the id of an unknown rule.
 fn built_in_reason(id: &str) -> &str {
     BUILT_IN.iter().find(|rule| rule.id == id).map_or(id, |rule| rule.why)
 }

@@ -73,8 +73,8 @@ pub fn is_usual_place(path: &[u8]) -> bool {
         || FILE_ENDS.iter().any(|end| last.ends_with(end.as_bytes()))
 }
 
-/// Returns true if messages must not quote a file with this content, in the workspace at `root`: it is in a
-/// usual place of credentials, or the scan finds one in it.
+/// Returns true if messages must not quote a file with this content, in the workspace at `root`. Such a file
+/// is in a usual place of credentials, or the scan finds one in it.
 pub fn is_withheld(root: &[u8], path: &RelPath, content: &[u8]) -> bool {
     let is_directory = |name: &[u8]| DIRECTORIES.iter().any(|known| known.as_bytes() == name);
     root.split(|&byte| byte == b'/').any(is_directory)

@@ -93,7 +93,7 @@ pub(super) fn find_low_byte(content: &[u8]) -> Option<usize> {
     }
 }
 
-/// Returns the length of the zero-width character at the start of `rest`; 0 if there is none.
+/// Returns the length of the zero-width character at the start of `rest`, or 0 without one.
 fn zero_width(rest: &[u8]) -> usize {
     match rest {
         // U+200B to U+200F, U+2060 to U+2064, U+FEFF, and the soft hyphen.

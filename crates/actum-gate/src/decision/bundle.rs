@@ -73,7 +73,7 @@ pub struct Case {
     pub root: String,
     /// Scope of the request.
     pub scope: Scope,
-    /// Number of rows that SQL steps change; absent if there are none.
+    /// Number of rows that SQL steps change; absent without such steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sql_rows: Option<u64>,
     /// Tenant whose ledger records the case.
@@ -487,7 +487,7 @@ impl Bundle {
         &self.case.unscanned
     }
 
-    /// Returns the number of rows that SQL steps change; `None` if there are none.
+    /// Returns the number of rows that SQL steps change; `None` without such steps.
     pub fn sql_rows(&self) -> Option<u64> {
         self.case.sql_rows
     }
