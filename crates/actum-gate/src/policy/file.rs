@@ -125,7 +125,7 @@ pub enum PolicyFileError {
         rules: usize,
     },
     /// Limit that no document can hold.
-    #[error("the limit {limit} is beyond {COUNT_MAX}; leave it out where there is none")]
+    #[error("the limit {limit} is beyond {COUNT_MAX}; leave it out for no limit")]
     Limit {
         /// Value of the limit.
         limit: u64,
