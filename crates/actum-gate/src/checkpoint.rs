@@ -23,13 +23,15 @@ pub struct VerifiedCheckpoint {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CheckpointProblem {
     /// Not a signed note.
-    #[error("the checkpoint is no signed note: {0}")]
+    #[error("the checkpoint is not a signed note: {0}")]
     Note(#[from] NoteError),
     /// Signed note without a checkpoint.
-    #[error("the signed note holds no checkpoint: {0}")]
+    #[error("the signed note does not contain a checkpoint: {0}")]
     Checkpoint(#[from] CheckpointError),
     /// Wrong root for a log without entries.
-    #[error("the checkpoint says that the log is empty, and yet has entries")]
+    #[error(
+        "the checkpoint states that the log is empty, but its root is that of a log with entries"
+    )]
     EmptyRoot,
     /// No signature by a checkpoint key of the keyring.
     #[error(

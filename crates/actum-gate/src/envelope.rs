@@ -22,7 +22,7 @@ pub const TRIES_MAX: usize = 100;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SignerProblem {
     /// More signatures than [`SIGNATURES_MAX`].
-    #[error("it has {found} signatures, and {SIGNATURES_MAX} are the most that are checked")]
+    #[error("it has {found} signatures, but at most {SIGNATURES_MAX} are checked")]
     TooManySignatures {
         /// Number of signatures.
         found: usize,

@@ -24,7 +24,7 @@ pub enum ProofError {
         size: u64,
     },
     /// Number of hashes that does not match these sizes.
-    #[error("the proof has {found} hashes, which is not the number for these sizes")]
+    #[error("the proof has {found} hashes, which is the wrong number for these sizes")]
     Length {
         /// Number of hashes.
         found: usize,

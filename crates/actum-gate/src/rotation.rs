@@ -31,19 +31,19 @@ pub enum RotationProblem {
     #[error(transparent)]
     Payload(#[from] PayloadProblem),
     /// Signature by a key other than the old one.
-    #[error("the key `{old}` goes, and it did not sign that")]
+    #[error("the change of keys is not signed by the old key `{old}`")]
     NotTheOld {
         /// Old key.
         old: KeyId,
     },
     /// New key whose name does not follow from it and its role.
-    #[error("the new key is not the one of the name `{new}` in the role of the old one")]
+    #[error("the name `{new}` of the new key does not match its public key and role")]
     Name {
         /// Name of the new key.
         new: KeyId,
     },
     /// Replacement of a key by itself.
-    #[error("the key `{old}` would take its own place")]
+    #[error("the key `{old}` cannot replace itself")]
     Same {
         /// Key.
         old: KeyId,

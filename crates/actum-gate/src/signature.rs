@@ -7,13 +7,13 @@ use ed25519_dalek::{Signature, VerifyingKey};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
     /// Key that is not a point of the curve, or for which any process can forge signatures.
-    #[error("the public key is no sound Ed25519 key")]
+    #[error("the public key is not a valid Ed25519 key")]
     Key,
     /// Length other than 64 bytes.
     #[error("an Ed25519 signature has 64 bytes")]
     Length,
     /// Signature that does not match this key and these bytes.
-    #[error("the signature is not one of this key over these bytes")]
+    #[error("the signature does not match this key and these bytes")]
     Wrong,
 }
 

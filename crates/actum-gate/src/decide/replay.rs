@@ -32,7 +32,7 @@ pub enum ReplayProblem {
         what: String,
     },
     /// Decision by other rules than those of this program, or by access policies that it cannot read.
-    #[error("this program cannot make the decision again: {message}")]
+    #[error("this program cannot replay the decision: {message}")]
     EngineUnsupported {
         /// Version of the rules, or the unknown part of the bundle.
         message: String,

@@ -88,7 +88,7 @@ pub struct PolicyFile {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyFileError {
     /// Larger than [`POLICY_BYTES_MAX`].
-    #[error("it is {bytes} bytes long, and a policy has at most {POLICY_BYTES_MAX}")]
+    #[error("it is {bytes} bytes long, but a policy may have at most {POLICY_BYTES_MAX}")]
     TooLong {
         /// Size of the file.
         bytes: u64,
@@ -152,7 +152,7 @@ pub enum PolicyFileError {
         number: usize,
     },
     /// Tier rule that does not match its examples.
-    #[error("the rule {number} under `[[tier]]` is not what its examples say: {problem}")]
+    #[error("the rule {number} under `[[tier]]` does not match its examples: {problem}")]
     Example {
         /// Number of the rule, counted from 1.
         number: usize,

@@ -82,7 +82,7 @@ impl BuiltInPaths {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExampleError {
     /// Example that is not a path.
-    #[error("the example `{}` is no path: {message}", Cut(example.as_bytes(), 200))]
+    #[error("the example `{}` is not a path: {message}", Cut(example.as_bytes(), 200))]
     NoPath {
         /// Example.
         example: String,

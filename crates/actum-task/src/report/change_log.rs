@@ -1,4 +1,4 @@
-//! The change log: what each action did to its file (EX-15).
+//! Change log: the changes of each action to its file (EX-15).
 
 use std::collections::{BTreeMap, BTreeSet};
 
